@@ -1,0 +1,52 @@
+"""An expectation: what one endpoint owes, and who says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from scanner.model.known import Known
+from scanner.model.profile import Profile
+
+Binding = Literal["must-follow", "settling", "not-enforced"]
+"""``must-follow``: a deviation is a violation. ``settling``: a change is being rolled out. ``not-enforced``:
+a deviation is readiness only, and never reaches ``--fail-on``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Because:
+    """One step of the reasoning: an object or argument, its field, what it said, and what it beat."""
+
+    source: str
+    """``APIServer/cluster``, ``--profile`` or ``targets.txt:3``."""
+    field: str
+    said: str
+    beat: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CertificateExpectation:
+    """What the served certificate must satisfy."""
+
+    names: tuple[str, ...] = ()
+    """DNS names or IP addresses that the leaf must be valid for; none: names are not judged."""
+    anchors: tuple[bytes, ...] = ()
+    """DER of the trust anchors that a client of this listener uses; none known: the chain is not judged."""
+    anchor_source: str = ""
+    """Where the anchors come from, for the reader: a file, an object and field."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
+    """What an endpoint owes."""
+
+    profile: Known[Profile]
+    """Unknown means that no rule on versions, suites or groups can pass."""
+    certificate: CertificateExpectation = CertificateExpectation()
+    client_certificate: Literal["none", "requested", "required"] | None = None
+    """What the listener must ask of a client, or None for no expectation."""
+    tls13_suites_configurable: bool = False
+    """True only where the listener is known to honour a list of TLS 1.3 suites. Go's crypto/tls never does
+    (golang/go issue 29349), so by default the standard three are always allowed."""
+    binding: Binding = "must-follow"
+    because: tuple[Because, ...] = ()

@@ -1,0 +1,49 @@
+"""A finding: one judgement, provable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Verdict = Literal["pass", "fail", "inconclusive", "not_applicable"]
+Severity = Literal["info", "low", "medium", "high", "critical"]
+
+SEVERITIES: tuple[Severity, ...] = ("info", "low", "medium", "high", "critical")
+"""From the least to the most severe."""
+
+Status = Literal[
+    "ok",
+    "violation",
+    "informational",
+    "waived",
+    "readiness",
+    "converging",
+    "version-skew",
+    "unreachable",
+    "not-tls",
+    "not-tested",
+]
+"""Which kind of a verdict it is; later capabilities add theirs (``pending-rotation`` ...)."""
+
+SecondOpinion = Literal["confirmed", "contradicted", "not-visible-to-sslyze"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What one rule says of one endpoint."""
+
+    rule: str
+    severity: Severity
+    verdict: Verdict
+    status: Status
+    message: str
+    """One sentence, without what only repeats ``expected`` and ``observed``."""
+    expected: tuple[str, ...] = ()
+    observed: tuple[str, ...] = ()
+    """Every offending item by both names and code point: ``TLS_RSA_WITH_AES_128_CBC_SHA (AES128-SHA, 0x002F)``."""
+    fix: str | None = None
+    """The object and field to edit, or what else to change."""
+    reproduce: str | None = None
+    """One ``adhere ask`` command that shows it again."""
+    evidence: tuple[str, ...] = ()
+    second_opinion: SecondOpinion | None = None

@@ -1,0 +1,121 @@
+"""An observation: what one endpoint did when it was asked, with the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+
+from scanner.model.known import Known, Unknown
+from scanner.tls.certificate import CertificateFacts
+
+
+class Reach(StrEnum):
+    """How far a conversation got. Only ``TLS`` and ``CLIENT_CERTIFICATE_REQUIRED`` can lead to a pass."""
+
+    TLS = "tls"
+    CLIENT_CERTIFICATE_REQUIRED = "client-certificate-required"
+    """Completes only with a client certificate; version, suite and certificate are visible before that."""
+    CLOSED = "closed"
+    """The SYN was answered by RST."""
+    FILTERED = "filtered"
+    """No answer to the SYN."""
+    UNREACHABLE = "unreachable"
+    """No route, or the name does not resolve."""
+    HUNG_UP = "hung-up"
+    """Accepted, then FIN without a byte, also to the control offer."""
+    RESET = "reset"
+    """Accepted, then RST on the ClientHello."""
+    SILENT = "silent"
+    """Accepts, says nothing."""
+    PLAINTEXT = "plaintext"
+    """Answers in another protocol, without TLS."""
+    STARTTLS_NEEDED = "starttls-needed"
+    """Answers in a protocol that upgrades to TLS by a command."""
+    REJECTED = "rejected"
+    """Speaks TLS and refused every offer, with an alert."""
+    NAME_REQUIRED = "name-required"
+    """Speaks TLS and wants another server_name, or one at all."""
+    MALFORMED = "malformed"
+    """Bytes that are neither TLS nor a known plaintext protocol."""
+    INTERRUPTED = "interrupted"
+    """The deadline, or a signal to us, came first."""
+
+
+JUDGEABLE = frozenset({Reach.TLS, Reach.CLIENT_CERTIFICATE_REQUIRED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """Three-valued knowledge about a set of code points: accepted, refused, and the rest, unasked."""
+
+    accepted: tuple[int, ...] = ()
+    """In the order in which the listener chose them."""
+    refused: frozenset[int] = frozenset()
+    """Refused soundly: by a minimal pair (design, the ten rules of probing)."""
+    unasked: str | None = None
+    """Why everything else is not known; None when all that we know of was asked."""
+
+    def state(self, code: int) -> Literal["accepted", "refused", "unknown"]:
+        """What is known of one code point."""
+        if code in self.accepted:
+            return "accepted"
+        return "refused" if code in self.refused else "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One connection: which offer, what came back, how long it took. No bytes."""
+
+    offer: str
+    reply: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Negotiated:
+    """What the one full handshake ended in. Code points."""
+
+    version: int
+    suite: int
+    group: int | None
+
+
+ClientCertificate = Literal["none", "requested", "required"]
+
+_NOT_TESTED = Unknown("not tested")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What an endpoint did. A version that is a key of ``suites`` was spoken; ``versions`` has all that were asked."""
+
+    instance: str
+    at: datetime
+    reach: Reach
+    detail: str = ""
+    """Evidence of ``reach`` in a few words, already cleaned of control characters: ``alert 40 handshake_failure``."""
+    protocol: str | None = None
+    """For ``plaintext`` and ``starttls-needed``: which one (``http``, ``smtp`` ...)."""
+    versions: Answers = Answers(unasked="not tested")
+    suites: Mapping[int, Answers] = field(default_factory=dict)
+    """By version."""
+    groups: Mapping[int, Answers] = field(default_factory=dict)
+    """By version: TLS 1.3, and TLS 1.2 where the certificate allows a conclusion."""
+    preference: Mapping[int, Known[Literal["server", "client"]]] = field(default_factory=dict)
+    """By version: whose order of suites decides."""
+    client_certificate: Known[ClientCertificate] = _NOT_TESTED
+    alpn: Known[str | None] = _NOT_TESTED
+    """The protocol that was selected; None: the server selected none."""
+    ocsp_stapled: Known[bool] = _NOT_TESTED
+    negotiated: Known[Negotiated] = _NOT_TESTED
+    chain: Known[tuple[CertificateFacts, ...]] = _NOT_TESTED
+    """Leaf first, as served."""
+    attempts: tuple[Attempt, ...] = ()
+
+    @property
+    def connections(self) -> int:
+        """How many TCP connections it cost."""
+        return len(self.attempts)

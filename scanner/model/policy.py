@@ -1,0 +1,19 @@
+"""The user's policy: what beyond the profile decides about pass and fail."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Thresholds of the rules. The defaults are what ``adhere scan`` without ``--config`` uses."""
+
+    expires_within_days: int = 30
+    """A certificate that ends sooner is a finding."""
+    min_rsa_bits: int = 2048
+    groups: Literal["informational", "enforced"] = "informational"
+    """Whether a group outside the profile's list is a violation."""
+    plaintext_candidate: Literal["not_applicable", "warn", "fail"] = "not_applicable"
+    """What plaintext on a merely discovered port means."""

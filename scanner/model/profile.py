@@ -1,0 +1,23 @@
+"""A profile: what a name like "Intermediate" means in versions, cipher suites and groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """What a listener may speak. Versions, suites and groups are the protocol's code points."""
+
+    name: str
+    """As one asks for it: ``openshift/4.23/intermediate``, ``mozilla/5.8/modern``, ``custom``."""
+    min_version: int
+    """Lowest version that may be accepted, for example 0x0303 for TLS 1.2."""
+    suites: tuple[int, ...]
+    """Every allowed cipher suite of every version, in the profile's order."""
+    groups: tuple[int, ...] | None
+    """Every allowed key-exchange group in the profile's order, or None: the profile has no opinion."""
+    source: str
+    """Where the meaning comes from: document and date, or file and line."""
+    notes: tuple[str, ...] = ()
+    """What a reader of the expectation should know, for example names that were dropped and why."""

@@ -1,0 +1,45 @@
+"""A rule: one thing that we require, and the page that explains it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from inspect import getdoc
+
+from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import Expectation
+from scanner.model.finding import Finding, Severity
+from scanner.model.observation import Observation
+from scanner.model.policy import Policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """Everything that a rule may look at. A value: judging dials nothing and reads no clock."""
+
+    endpoint: Endpoint
+    expectation: Expectation
+    observation: Observation
+    policy: Policy
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One requirement; ``check``'s docstring is its public page."""
+
+    id: str
+    """Never changes: ``tls-version``."""
+    title: str
+    severity: Severity
+    """Of a violation, unless the finding says otherwise."""
+    check: Callable[[Rule, Case], Iterable[Finding]]
+    references: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    """Kinds of cluster objects that it looks at."""
+
+    @property
+    def page(self) -> str:
+        """Its explanation for people, Markdown."""
+        return getdoc(self.check) or ""
