@@ -1,0 +1,77 @@
+"""A loopback socket that plays one part: it counts who comes, and outlives whatever they do."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+
+import trio
+
+Part = Callable[[trio.SocketStream], Awaitable[None]]
+"""What a listener does with one connection. It need not close it, nor mind that the peer vanishes."""
+
+_LONGEST = 120.0
+"""Seconds that one connection may last: longer than any scanner waits, so that silence is the listener's own."""
+_BACKLOG = 512
+
+
+@dataclass(slots=True)
+class Listening:
+    """A socket that is open now."""
+
+    address: str
+    port: int
+    connections: int = 0
+    """Accepted so far."""
+    open: int = field(default=0)
+    """Not yet finished with."""
+
+    @property
+    def sockaddr(self) -> tuple[str, int]:
+        """For ``socket.connect``."""
+        return self.address, self.port
+
+
+@asynccontextmanager
+async def listening(part: Part, *, address: str = "127.0.0.1") -> AsyncIterator[Listening]:
+    """Play ``part`` to everybody who connects to a free port of ``address``, until the block is left.
+
+    Raises ``OSError`` when not even 127.0.0.1 can be bound. An exception of ``part`` that is not the peer's doing
+    (``OSError``, ``trio.BrokenResourceError``) is a bug in it and ends the block.
+    """
+    listener = await bind(address)
+    host, port = listener.socket.getsockname()[:2]
+    open_now = Listening(host, port)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(partial(trio.serve_listeners, partial(_one, part, open_now), [listener]))
+        try:
+            yield open_now
+        finally:
+            nursery.cancel_scope.cancel()
+
+
+async def bind(address: str) -> trio.SocketListener:
+    """Listen on a free port of ``address``, or of 127.0.0.1 where the system has only that (macOS)."""
+    try:
+        return (await trio.open_tcp_listeners(0, host=address, backlog=_BACKLOG))[0]
+    except OSError as error:
+        causes = error.exceptions if isinstance(error, ExceptionGroup) else (error.__cause__ or error,)
+        if not any(isinstance(each, OSError) and each.errno == errno.EADDRNOTAVAIL for each in causes):
+            raise
+        return (await trio.open_tcp_listeners(0, host="127.0.0.1", backlog=_BACKLOG))[0]
+
+
+async def _one(part: Part, open_now: Listening, stream: trio.SocketStream) -> None:
+    open_now.connections += 1
+    open_now.open += 1
+    try:
+        with trio.move_on_after(_LONGEST):
+            await part(stream)
+    except (OSError, trio.BrokenResourceError):
+        pass  # the peer went away, which is its right
+    finally:
+        open_now.open -= 1
+        stream.socket.close()  # at once, also when cancelled; RST or FIN is what ``part`` prepared
