@@ -1,0 +1,208 @@
+"""The zoo: every program with every configuration that its build goes along with."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from tests.zoo import gnutls, golang, haproxy, jsse, nginx, openssl, stunnel
+from tests.zoo.certificates import Pki, make_pki
+from tests.zoo.processes import Launch, free_address, program, serving
+from tests.zoo.truth import SSL30, TLS10, TLS11, TLS12, TLS13, Settings, Truth
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """One server program: what it needs, how to start it, and what is true of it."""
+
+    needs: tuple[str, ...]
+    launch: Callable[[Settings, Pki, str, int, Path], Launch]
+    truth: Callable[[Settings], Truth]
+
+    def missing(self) -> str | None:
+        """Why it cannot run here, or None."""
+        absent = [name for name in self.needs if not (golang.go() if name == "go" else program(name))]
+        return f"not installed: {', '.join(absent)}" if absent else None
+
+
+PROGRAMS = {
+    "openssl": Program(needs=("openssl",), launch=openssl.launch, truth=openssl.truth),
+    "nginx": Program(needs=("nginx", "openssl"), launch=nginx.launch, truth=nginx.truth),
+    "haproxy": Program(needs=("haproxy", "openssl"), launch=haproxy.launch, truth=haproxy.truth),
+    "stunnel": Program(needs=("stunnel4", "openssl"), launch=stunnel.launch, truth=stunnel.truth),
+    "gnutls": Program(needs=("gnutls-serv", "gnutls-cli"), launch=gnutls.launch, truth=gnutls.truth),
+    "go": Program(needs=("go",), launch=golang.launch, truth=golang.truth),
+    "jsse": Program(needs=("java",), launch=jsse.launch, truth=jsse.truth),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One server of the zoo."""
+
+    program: str
+    name: str
+    settings: Settings
+
+    @property
+    def id(self) -> str:
+        """How tests are called."""
+        return f"{self.program}-{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """A server that answers."""
+
+    address: str
+    port: int
+    server_name: str | None
+    truth: Truth
+    log: Path
+
+
+@asynccontextmanager
+async def running(case: Case) -> AsyncIterator[Running]:
+    """Start the server of ``case``, stop it at the end. Check ``PROGRAMS[case.program].missing()`` before.
+
+    Raises ``DidNotStartError`` with what the program wrote.
+    """
+    chosen = PROGRAMS[case.program]
+    address, port = free_address()
+    with tempfile.TemporaryDirectory(prefix="zoo-") as name:
+        directory = Path(name)
+        log = directory / "log"
+        launch = chosen.launch(case.settings, pki(), address, port, directory)
+        async with serving(launch, address, port, log):
+            truth = chosen.truth(case.settings)
+            yield Running(address=address, port=port, server_name=case.settings.server_name, truth=truth, log=log)
+
+
+@cache
+def _pki_directory() -> tempfile.TemporaryDirectory[str]:
+    """Removed when the interpreter ends."""
+    return tempfile.TemporaryDirectory(prefix="zoo-pki-")
+
+
+@cache
+def pki() -> Pki:
+    """The certificates of this run."""
+    return make_pki(Path(_pki_directory().name))
+
+
+# What the three names mean to a program that takes OpenSSL's spelling (OpenShift 4.23;
+# openshift/api, config/v1/types_tlssecurityprofile.go).
+_EVERYTHING = (TLS10, TLS11, TLS12, TLS13)
+_INTERMEDIATE = (
+    "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:"
+    "ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305"
+)
+_OLD = (
+    f"{_INTERMEDIATE}:ECDHE-ECDSA-AES128-SHA256:ECDHE-RSA-AES128-SHA256:ECDHE-ECDSA-AES128-SHA:ECDHE-RSA-AES128-SHA:"
+    "ECDHE-ECDSA-AES256-SHA384:ECDHE-RSA-AES256-SHA384:ECDHE-ECDSA-AES256-SHA:ECDHE-RSA-AES256-SHA:"
+    "AES128-GCM-SHA256:AES256-GCM-SHA384:AES128-SHA256:AES256-SHA256:AES128-SHA:AES256-SHA:DES-CBC3-SHA:@SECLEVEL=0"
+)
+_OPENSSL: dict[str, Settings] = {
+    "old": Settings(versions=_EVERYTHING, suites=_OLD),
+    "old-ecdsa": Settings(versions=_EVERYTHING, suites=_OLD, key="p256"),
+    "intermediate": Settings(suites=_INTERMEDIATE),
+    "intermediate-ecdsa": Settings(suites=_INTERMEDIATE, key="p256", groups=("X25519", "P-256")),
+    "intermediate-client-order": Settings(suites=_INTERMEDIATE, preference="client"),
+    "modern": Settings(versions=(TLS13,)),
+    "cbc-only": Settings(versions=(TLS12,), suites="ECDHE-RSA-AES128-SHA:AES256-SHA:AES128-SHA256"),
+    "hole": Settings(versions=(TLS10, TLS12), suites=_OLD),
+    "tls10-only": Settings(versions=(TLS10,), suites=_OLD),
+    "p384": Settings(suites=_INTERMEDIATE, key="p384"),
+    "p521-groups": Settings(suites=_INTERMEDIATE, groups=("P-521",)),
+    "dhe": Settings(versions=(TLS12,), suites="DHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256"),
+    "tls13-one-suite": Settings(suites=_INTERMEDIATE, tls13="TLS_AES_256_GCM_SHA384"),
+    "tls13-ccm": Settings(versions=(TLS13,), tls13="TLS_AES_128_GCM_SHA256:TLS_AES_128_CCM_SHA256"),
+    "mtls12-requested": Settings(versions=(TLS12,), suites=_INTERMEDIATE, client_certificate="requested"),
+    "mtls12-required": Settings(versions=(TLS12,), suites=_INTERMEDIATE, client_certificate="required"),
+    "mtls13-requested": Settings(versions=(TLS13,), client_certificate="requested"),
+    "mtls13-required": Settings(versions=(TLS13,), client_certificate="required"),
+}
+_WEAK = Settings(suites=f"{_INTERMEDIATE}:AES128-SHA:AES256-GCM-SHA384", server_name="weak.example")
+_STRICT = Settings(suites=_INTERMEDIATE)
+
+# The same by the names that Go and Java read. C024, C028 and 003D of Old are not in Go at all.
+_GO_INTERMEDIATE = ":".join(
+    f"TLS_ECDHE_{kind}_WITH_{cipher}"
+    for kind in ("RSA", "ECDSA")
+    for cipher in ("AES_128_GCM_SHA256", "AES_256_GCM_SHA384", "CHACHA20_POLY1305_SHA256")
+)
+_GO_OLD = f"{_GO_INTERMEDIATE}:" + ":".join(
+    [f"TLS_ECDHE_{kind}_WITH_AES_{size}_CBC_SHA" for kind in ("RSA", "ECDSA") for size in (128, 256)]
+    + [f"TLS_ECDHE_{kind}_WITH_AES_128_CBC_SHA256" for kind in ("RSA", "ECDSA")]
+    + ["TLS_RSA_WITH_AES_128_GCM_SHA256", "TLS_RSA_WITH_AES_256_GCM_SHA384", "TLS_RSA_WITH_AES_128_CBC_SHA256"]
+    + ["TLS_RSA_WITH_AES_128_CBC_SHA", "TLS_RSA_WITH_AES_256_CBC_SHA", "TLS_RSA_WITH_3DES_EDE_CBC_SHA"]
+)
+_PROFILE_GROUPS = ("X25519MLKEM768", "X25519", "P-256", "P-384")
+_GO: dict[str, Settings] = {
+    "old": Settings(versions=_EVERYTHING, suites=_GO_OLD, groups=_PROFILE_GROUPS),
+    "intermediate": Settings(suites=_GO_INTERMEDIATE, groups=_PROFILE_GROUPS),
+    "intermediate-ecdsa": Settings(suites=_GO_INTERMEDIATE, groups=_PROFILE_GROUPS, key="p256"),
+    "modern": Settings(versions=(TLS13,), groups=_PROFILE_GROUPS),
+    "cbc-only": Settings(versions=(TLS12,), suites="TLS_RSA_WITH_AES_128_CBC_SHA:TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA"),
+    "tls11-below": Settings(versions=(TLS10, TLS11), suites=_GO_OLD),
+    "p384": Settings(suites=_GO_INTERMEDIATE, key="p384"),
+    "p521-groups": Settings(suites=_GO_INTERMEDIATE, groups=("P-521",)),
+    "hybrid-groups": Settings(
+        versions=(TLS13,), groups=("X25519MLKEM768", "SecP256r1MLKEM768", "SecP384r1MLKEM1024", "P-521")
+    ),
+    "rc4": Settings(suites=f"{_GO_INTERMEDIATE}:TLS_RSA_WITH_RC4_128_SHA"),
+    "mtls12-requested": Settings(versions=(TLS12,), suites=_GO_INTERMEDIATE, client_certificate="requested"),
+    "mtls12-required": Settings(versions=(TLS12,), suites=_GO_INTERMEDIATE, client_certificate="required"),
+    "mtls13-requested": Settings(versions=(TLS13,), client_certificate="requested"),
+    "mtls13-required": Settings(versions=(TLS13,), client_certificate="required"),
+}
+
+_GNUTLS: dict[str, Settings] = {
+    "old": Settings(versions=_EVERYTHING, suites="NORMAL:+3DES-CBC:+SHA256:+SHA384"),
+    "intermediate": Settings(
+        suites="NORMAL:-KX-ALL:+ECDHE-RSA:+ECDHE-ECDSA:-CIPHER-ALL:+AES-128-GCM:+AES-256-GCM:+CHACHA20-POLY1305"
+    ),
+    "modern": Settings(versions=(TLS13,), suites="NORMAL:-CIPHER-ALL:+AES-128-GCM:+AES-256-GCM:+CHACHA20-POLY1305"),
+    "normal": Settings(suites="NORMAL", preference="client", groups=("P-256", "X25519", "P-521", "ffdhe2048")),
+    "cbc-only": Settings(versions=(TLS12,), suites="NORMAL:-CIPHER-ALL:+AES-128-CBC:+3DES-CBC"),
+    "mtls12-required": Settings(versions=(TLS12,), suites="NORMAL", client_certificate="required"),
+    "mtls13-requested": Settings(versions=(TLS13,), suites="NORMAL", client_certificate="requested"),
+    "mtls13-required": Settings(versions=(TLS13,), suites="NORMAL", client_certificate="required"),
+}
+
+_JSSE: dict[str, Settings] = {
+    "sslv3-3des": Settings(
+        versions=(SSL30, TLS10, TLS11, TLS12),
+        suites="TLS_RSA_WITH_AES_128_CBC_SHA:SSL_RSA_WITH_3DES_EDE_CBC_SHA",
+        tls13="",
+    ),
+    "intermediate": Settings(suites="TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", preference="client"),
+    "mtls13-required": Settings(versions=(TLS13,), client_certificate="required"),
+}
+
+
+def _scoped(name: str) -> list[Case]:
+    """One server, asked by the name that has settings of its own and by another."""
+    other = replace(_STRICT, scoped=_WEAK)
+    return [
+        Case(name, "sni-weak", replace(_WEAK, scoped=_STRICT)),
+        Case(name, "sni-other", replace(other, server_name="strict.example")),
+    ]
+
+
+def _cases() -> list[Case]:
+    cases = [Case("openssl", name, settings) for name, settings in _OPENSSL.items()]
+    srp = Settings(versions=(TLS10, TLS11, TLS12), suites="ECDHE+AESGCM:SRP:AES128-SHA:@SECLEVEL=0", srp=True)
+    cases.append(Case("openssl", "srp", srp))
+    cases.append(Case("openssl", "many-groups", replace(_STRICT, groups=("X448", "P-521", "X25519", "ffdhe3072"))))
+    for name, table in {"gnutls": _GNUTLS, "go": _GO, "jsse": _JSSE, "nginx": _OPENSSL, "haproxy": _OPENSSL}.items():
+        cases += [Case(name, configuration, settings) for configuration, settings in table.items()]
+    cases += [Case("stunnel", name, settings) for name, settings in _OPENSSL.items()]
+    return [*cases, *_scoped("nginx"), *_scoped("haproxy")]
+
+
+CASES = tuple(_cases())

