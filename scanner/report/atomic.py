@@ -1,0 +1,69 @@
+"""Files that are either whole or not there: a reader never sees half a report."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TextIO
+
+from scanner.errors import ResourceError
+
+
+def atomic_write(path: Path, write: Callable[[TextIO], None]) -> None:
+    """Let ``write`` fill a new file beside ``path``, then put it in ``path``'s place.
+
+    Whatever ``write`` raises passes through and leaves the old file as it was. A pipe or device (``/dev/stdout``) is
+    written directly, there is nothing to replace. Raises ``ResourceError`` when the directory is missing, the disk is
+    full or permission is.
+    """
+    try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as out:
+                write(out)
+            return
+        _replace(path.resolve(), write)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise ResourceError(
+            f"{path}: cannot write the report: {error.strerror or error}",
+            hint="name a file in a directory that exists and is writable",
+        ) from error
+
+
+def _replace(path: Path, write: Callable[[TextIO], None]) -> None:
+    if path.is_dir():
+        raise IsADirectoryError(21, "it is a directory", str(path))
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".tmp", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as out:
+            write(out)
+            out.flush()
+            os.fsync(out.fileno())
+        temporary.chmod(_mode(path))
+        temporary.replace(path)
+    except BaseException:  # also Ctrl-C: no half file stays behind
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_directory(path.parent)
+
+
+def _mode(path: Path) -> int:
+    """The mode of the file that is replaced, or what the umask leaves of 0666 (mkstemp always makes 0600)."""
+    if path.exists():
+        return path.stat().st_mode & 0o777
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _sync_directory(directory: Path) -> None:
+    """After a power loss the name must lead to the new file (fsync(2), NOTES)."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

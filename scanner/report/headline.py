@@ -1,0 +1,94 @@
+"""What a list says of one endpoint: its place, what it speaks, and the one reason that a reader needs first.
+
+Plain functions of rows; texts come out as received, and each format escapes them for its own medium.
+"""
+
+from __future__ import annotations
+
+from scanner.model.finding import SEVERITIES
+from scanner.model.report import EndpointRow, FindingRow
+
+SYMBOLS: dict[str, str] = {"fail": "✗", "inconclusive": "?", "pass": "✓", "not_applicable": "–"}
+WORDS: dict[str, str] = {
+    "fail": "fail",
+    "inconclusive": "inconclusive",
+    "pass": "pass",
+    "not_applicable": "not applicable",
+}
+"""Verdicts for people."""
+
+SHORT_VERSIONS: dict[str, str] = {
+    "SSLv2": "SSL 2",
+    "SSLv3": "SSL 3",
+    "TLSv1": "TLS 1.0",
+    "TLSv1.1": "TLS 1.1",
+    "TLSv1.2": "TLS 1.2",
+    "TLSv1.3": "TLS 1.3",
+}
+
+_REACHES: dict[str, str] = {
+    "tls": "TLS",
+    "client-certificate-required": "TLS",
+    "closed": "closed",
+    "filtered": "no answer",
+    "unreachable": "unreachable",
+    "hung-up": "hangs up",
+    "reset": "resets",
+    "silent": "silent",
+    "plaintext": "plaintext",
+    "starttls-needed": "needs STARTTLS",
+    "rejected": "TLS, refuses all",
+    "name-required": "TLS, other name",
+    "malformed": "not TLS",
+    "interrupted": "interrupted",
+}
+
+_CLIENT_CERTIFICATE = {"required": ", mTLS", "requested": ", mTLS optional"}
+
+
+def place(row: EndpointRow) -> str:
+    """The dialled address and port, where ``id`` does not already say it."""
+    address = f"[{row['address']}]" if ":" in row["address"] else row["address"]
+    return "" if row["address"] in row["id"] else f"{address}:{row['port']}"
+
+
+def spoken(row: EndpointRow) -> list[str]:
+    """Versions that were accepted, by the standard's names, oldest first."""
+    versions = row["observed"]["versions"] or {}
+    return [name for name, told in versions.items() if told is not None and told["suites"] != []]
+
+
+def speaks(row: EndpointRow) -> str:
+    """``TLS 1.2 1.3, mTLS``, or how far the conversation got instead: ``closed``."""
+    names = [SHORT_VERSIONS.get(name, name) for name in spoken(row)]
+    if not names:
+        return _REACHES.get(row["reach"], row["reach"])
+    short = " ".join(name if not index else _drop_repeated(names[index - 1], name) for index, name in enumerate(names))
+    return short + _CLIENT_CERTIFICATE.get(row["observed"]["client_certificate"] or "", "")
+
+
+def _drop_repeated(before: str, name: str) -> str:
+    family, _, number = name.partition(" ")
+    return number if before.startswith(family) else name
+
+
+def rank(finding: FindingRow) -> int:
+    """The most severe first when sorted."""
+    return -SEVERITIES.index(finding["severity"]) if finding["severity"] in SEVERITIES else 0
+
+
+def deciding(row: EndpointRow) -> list[FindingRow]:
+    """The findings that carry the endpoint's verdict, the most severe first."""
+    return sorted((one for one in row["findings"] if one["verdict"] == row["verdict"]), key=rank)
+
+
+def reason(row: EndpointRow) -> str:
+    """Why the verdict is what it is, in one line."""
+    findings = deciding(row)
+    if row["verdict"] == "pass":
+        return f"complies with {row['expected']['profile']}" if row["expected"]["profile"] else "complies"
+    if not findings:
+        return row["detail"] or row["status"]
+    more = f" (+{len(findings) - 1} more)" if len(findings) > 1 else ""
+    status = "" if row["status"] in {"violation", "ok", "not-tested", "unreachable"} else f"{row['status']}: "
+    return status + findings[0]["message"] + more

@@ -1,0 +1,96 @@
+"""HTML: one file that opens anywhere, offline, and leads from the sum to the evidence.
+
+Its Content-Security-Policy allows our one script and our one style sheet by hash and nothing else, no network at all:
+even text that slipped through escaping could neither run nor call home.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import TYPE_CHECKING, TextIO
+
+from scanner.data import data
+from scanner.model.finding import SEVERITIES
+from scanner.model.report import VERDICTS, EndpointRow, Report
+from scanner.report import headline
+from scanner.report.escape import visible
+from scanner.report.html_row import RowView, view
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+MOST_ROWS = 5000
+"""More rows than a browser's table is good for; the worst are kept, and the page says what was left out."""
+DETAIL_FOR_ALL = 500
+"""In larger reports only what failed or could not be judged carries its evidence."""
+
+
+def write(report: Report, out: TextIO) -> None:
+    """The whole page, rendered row by row."""
+    from markupsafe import Markup  # noqa: PLC0415 - jinja2's import time is only for those who want HTML
+
+    environment = _environment()
+    style, script = _source("report.css"), _source("report.js")
+    page = environment.get_template("report.html.j2").generate(
+        report=report,
+        views=_views(report),
+        shown=min(report.summary.endpoints, MOST_ROWS),
+        detail_for_all=DETAIL_FOR_ALL,
+        verdicts=VERDICTS,
+        severities=SEVERITIES[::-1],
+        symbols=headline.SYMBOLS,
+        words=headline.WORDS,
+        rules_by_count=sorted(report.summary.rules.items(), key=lambda item: (-item[1], item[0])),
+        style=Markup(style),  # noqa: S704 - our own files, not data
+        script=Markup(script),  # noqa: S704
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+    )
+    for piece in page:
+        out.write(piece)
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined  # noqa: PLC0415
+
+    return Environment(
+        loader=FunctionLoader(_source),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_finalize,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _finalize(value: object) -> object:
+    """Every expression of the templates passes here before it is escaped, so none can forget to be cleaned."""
+    return visible(value) if type(value) is str else value
+
+
+def _source(name: str) -> str:
+    return data("templates").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    """For ``script-src`` and ``style-src`` (Content Security Policy 3, 2.3.1)."""
+    return "sha256-" + b64encode(sha256(text.encode()).digest()).decode()
+
+
+def _views(report: Report) -> Iterator[RowView]:
+    """The worst first: one pass for each verdict that occurs, until the page is full."""
+    detail_for_all = report.summary.endpoints <= DETAIL_FOR_ALL
+    number = 0
+    for verdict in VERDICTS:
+        for row in _having(report, verdict):
+            if number == MOST_ROWS:
+                return
+            number += 1
+            yield view(row, number, detailed=detail_for_all or verdict in {"fail", "inconclusive"})
+
+
+def _having(report: Report, verdict: str) -> Iterator[EndpointRow]:
+    if report.summary.verdicts[verdict]:
+        yield from (row for row in report.rows() if row["verdict"] == verdict)

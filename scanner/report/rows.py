@@ -1,0 +1,224 @@
+"""Model values -> rows, the public shape of a result. Unknown becomes null, and ``reasons`` says why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import Because, Expectation
+from scanner.model.finding import Finding, Status, Verdict
+from scanner.model.known import Known, Unknown
+from scanner.model.observation import Answers, Negotiated, Observation
+from scanner.model.report import (
+    CertificateRow,
+    EndpointRow,
+    ExpectedRow,
+    FindingRow,
+    NegotiatedRow,
+    ObservedRow,
+    RuleRow,
+    VersionRow,
+)
+from scanner.model.rule import Rule
+from scanner.tls.certificate import CertificateFacts
+from scanner.tls.names import group_name, suite_name, version_name
+
+T = TypeVar("T")
+
+VERSIONS: tuple[int, ...] = (0x0002, 0x0300, 0x0301, 0x0302, 0x0303, 0x0304)
+"""Every version that a row can have, SSLv2 to TLS 1.3: the keys of ``observed.versions``, in this order."""
+
+
+def endpoint_row(
+    endpoint: Endpoint,
+    expectation: Expectation,
+    observation: Observation,
+    verdict: Verdict,
+    status: Status,
+    findings: Iterable[Finding],
+) -> EndpointRow:
+    """What one endpoint gets in the report.
+
+    Keys of ``reasons`` are paths: ``chain`` and ``versions.TLSv1.2.preference`` below ``observed``,
+    ``expected.profile`` otherwise.
+    """
+    reasons: dict[str, str] = {}
+    return EndpointRow(
+        id=endpoint.id,
+        instance=endpoint.instance,
+        owner={"kind": endpoint.owner.kind, "namespace": endpoint.owner.namespace, "name": endpoint.owner.name},
+        component=endpoint.component,
+        segment=endpoint.segment,
+        origins=list(endpoint.origins),
+        binding=expectation.binding,
+        address=endpoint.address,
+        port=endpoint.port,
+        server_name=endpoint.server_name,
+        transport=endpoint.transport,
+        verdict=verdict,
+        status=status,
+        reach=observation.reach.value,
+        detail=_detail(observation),
+        expected=_expected(expectation, reasons),
+        observed=_observed(observation, reasons),
+        reasons=reasons,
+        findings=[finding_row(finding) for finding in findings],
+    )
+
+
+def finding_row(finding: Finding) -> FindingRow:
+    """One finding."""
+    return FindingRow(
+        rule=finding.rule,
+        severity=finding.severity,
+        verdict=finding.verdict,
+        status=finding.status,
+        message=finding.message,
+        expected=list(finding.expected),
+        observed=list(finding.observed),
+        fix=finding.fix,
+        reproduce=finding.reproduce,
+        evidence=list(finding.evidence),
+        second_opinion=finding.second_opinion,
+    )
+
+
+def rule_row(rule: Rule) -> RuleRow:
+    """One line of the rules' table, with its page (Markdown)."""
+    return RuleRow(
+        id=rule.id, title=rule.title, severity=rule.severity, page=rule.page, references=list(rule.references)
+    )
+
+
+def timestamp(moment: datetime) -> str:
+    """RFC 3339, UTC, whole seconds."""
+    return moment.astimezone(UTC).replace(microsecond=0, tzinfo=None).isoformat() + "Z"
+
+
+def _detail(observation: Observation) -> str:
+    """The evidence of ``reach``; the protocol is named even where nobody wrote a sentence about it."""
+    return observation.detail or observation.protocol or ""
+
+
+def _expected(expectation: Expectation, reasons: dict[str, str]) -> ExpectedRow:
+    because = [_because(step) for step in expectation.because]
+    profile = expectation.profile
+    if isinstance(profile, Unknown):
+        reasons["expected.profile"] = profile.reason
+        return ExpectedRow(profile=None, min_version=None, suites=[], groups=None, because=because)
+    if profile.groups is None:
+        reasons["expected.groups"] = "the profile has no opinion on groups"
+    return ExpectedRow(
+        profile=profile.name,
+        min_version=version_name(profile.min_version),
+        suites=[suite_name(code) for code in profile.suites],
+        groups=None if profile.groups is None else [group_name(code) for code in profile.groups],
+        because=because,
+    )
+
+
+def _because(step: Because) -> str:
+    beat = f", over {step.beat}" if step.beat else ""
+    return f"{' '.join(filter(None, (step.source, step.field)))}: {step.said}{beat}"
+
+
+def _observed(observation: Observation, reasons: dict[str, str]) -> ObservedRow:
+    negotiated = _known("negotiated", observation.negotiated, reasons)
+    chain = _known("chain", observation.chain, reasons)
+    return ObservedRow(
+        versions=_versions(observation, reasons),
+        groups=_groups(observation, reasons),
+        client_certificate=_known("client_certificate", observation.client_certificate, reasons),
+        alpn=_known("alpn", observation.alpn, reasons),
+        ocsp_stapled=_known("ocsp_stapled", observation.ocsp_stapled, reasons),
+        negotiated=None if negotiated is None else _negotiated(negotiated),
+        chain=None if chain is None else [certificate_row(certificate) for certificate in chain],
+        connections=observation.connections,
+        attempts=[f"{one.offer}: {one.reply} ({one.seconds * 1000:.0f} ms)" for one in observation.attempts],
+    )
+
+
+def _negotiated(ended: Negotiated) -> NegotiatedRow:
+    group = None if ended.group is None else group_name(ended.group)
+    return NegotiatedRow(version=version_name(ended.version), suite=suite_name(ended.suite), group=group)
+
+
+def _known(key: str, value: Known[T], reasons: dict[str, str]) -> T | None:
+    if isinstance(value, Unknown):
+        reasons[key] = value.reason
+        return None
+    return value
+
+
+def _versions(observation: Observation, reasons: dict[str, str]) -> dict[str, VersionRow | None] | None:
+    """Every version, where at least one was told. One that is a key of ``suites`` was spoken."""
+    answers = observation.versions
+    if not (answers.accepted or answers.refused or observation.suites):
+        reasons["versions"] = answers.unasked or "no version was asked"
+        return None
+    rows: dict[str, VersionRow | None] = {}
+    for version in VERSIONS:
+        name, state = version_name(version), answers.state(version)
+        if state == "accepted" or (state == "unknown" and version in observation.suites):
+            rows[name] = _spoken(name, version, observation, reasons)
+        elif state == "refused":
+            rows[name] = VersionRow(suites=[], refused=[], enumerated=True, preference=None, groups=None)
+            reasons[f"versions.{name}"] = "the version is refused as a whole"
+        else:
+            rows[name] = None
+            reasons[f"versions.{name}"] = answers.unasked or "no answer allows a conclusion"
+    return rows
+
+
+def _spoken(name: str, version: int, observation: Observation, reasons: dict[str, str]) -> VersionRow:
+    key = f"versions.{name}"
+    suites = observation.suites.get(version, Answers(unasked="only whether the version is spoken was asked"))
+    if suites.unasked is not None:
+        reasons[f"{key}.suites"] = suites.unasked
+    unknown = Unknown("not tested")
+    groups = observation.groups.get(version)
+    return VersionRow(
+        suites=None if suites.unasked and not suites.accepted else [suite_name(code) for code in suites.accepted],
+        refused=[suite_name(code) for code in sorted(suites.refused)],
+        enumerated=suites.unasked is None,
+        preference=_known(f"{key}.preference", observation.preference.get(version, unknown), reasons),
+        groups=_group_names(f"{key}.groups", groups, reasons),
+    )
+
+
+def _group_names(key: str, answers: Answers | None, reasons: dict[str, str]) -> list[str] | None:
+    if answers is None or (answers.unasked and not answers.accepted):
+        reasons[key] = (answers and answers.unasked) or "not tested"
+        return None
+    if answers.unasked:
+        reasons[key] = answers.unasked
+    return [group_name(code) for code in answers.accepted]
+
+
+def _groups(observation: Observation, reasons: dict[str, str]) -> list[str] | None:
+    """Accepted in any version, the newest version's order first."""
+    newest_first = [observation.groups[version] for version in sorted(observation.groups, reverse=True)]
+    told = [answers for answers in newest_first if answers.accepted or not answers.unasked]
+    unasked = next((answers.unasked for answers in newest_first if answers.unasked), None)
+    if not told or unasked:
+        reasons["groups"] = unasked or "not tested"
+    if not told:
+        return None
+    return list(dict.fromkeys(group_name(code) for answers in told for code in answers.accepted))
+
+
+def certificate_row(facts: CertificateFacts) -> CertificateRow:
+    """One certificate; what could not be read is null and named in ``unreadable``."""
+    return CertificateRow(
+        subject=facts.subject,
+        issuer=facts.issuer,
+        sans=None if facts.sans is None else list(facts.sans),
+        not_before=None if facts.not_before is None else timestamp(facts.not_before),
+        not_after=None if facts.not_after is None else timestamp(facts.not_after),
+        key={"algorithm": facts.key_algorithm, "size": facts.key_size, "curve": facts.curve},
+        signature=facts.signature,
+        sha256=facts.sha256,
+        unreadable=dict(facts.unreadable),
+    )

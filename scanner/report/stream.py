@@ -1,0 +1,97 @@
+"""Rows on disk, one JSON object a line: what an interrupted scan has finished is kept, and nothing lies in memory."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Self, cast
+
+from scanner.errors import InputError, ResourceError
+from scanner.model.report import VERDICTS, EndpointRow
+from scanner.report.escape import json_text
+
+_REQUIRED = EndpointRow.__required_keys__
+
+
+def dumps(value: object) -> str:
+    """``value`` as compact JSON on one line, safe to print (``escape.json_text``)."""
+    return json_text(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")))
+
+
+class RowFile:
+    """A JSON-lines file of endpoint rows, appended to while the scan runs and read as often as a format likes.
+
+    Every row is handed to the operating system at once, so that a killed run loses none of them. Raises
+    ``ResourceError`` where the file cannot be opened or written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Start a new, empty file at ``path``."""
+        self.path = path
+        try:
+            self._out = path.open("wb", buffering=0)
+        except OSError as error:
+            raise _cannot_write(path, error) from error
+
+    def append(self, row: EndpointRow) -> None:
+        """Keep one row."""
+        line = memoryview(dumps(row).encode() + b"\n")
+        try:
+            while line:  # a raw file may take less than all of it
+                line = line[self._out.write(line) :]
+        except OSError as error:
+            raise _cannot_write(self.path, error) from error
+
+    def rows(self) -> Iterator[EndpointRow]:
+        """All rows so far, in the order in which they were finished; see ``read_rows``."""
+        return read_rows(self.path)
+
+    def close(self) -> None:
+        """No more rows will come; ``rows`` still works."""
+        self._out.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def read_rows(path: Path) -> Iterator[EndpointRow]:
+    """The rows of a file that ``RowFile`` wrote, also one whose writer was killed in the middle of its last line.
+
+    Raises ``InputError`` with file, line and column for anything else that is no row.
+    """
+    try:
+        source = path.open("rb")
+    except OSError as error:
+        raise InputError(f"{path}: cannot read the rows: {error.strerror or error}") from error
+    with source:
+        for number, line in enumerate(source, start=1):
+            if line.endswith(b"\n"):  # else its writer was killed: that row was never finished
+                yield _row(f"{path}:{number}", line)
+
+
+def _row(where: str, line: bytes) -> EndpointRow:
+    hint = "this is not a file of rows that adhere wrote"
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{where}:{error.colno}: {error.msg}", hint=hint) from error
+    except (UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise InputError(f"{where}:1: not a line of JSON in UTF-8", hint=hint) from error
+    if not isinstance(value, dict) or not value.keys() >= _REQUIRED or value["verdict"] not in VERDICTS:
+        raise InputError(f"{where}:1: not a row of adhere.scan/v1", hint=hint)
+    return cast("EndpointRow", value)
+
+
+def _cannot_write(path: Path, error: OSError) -> ResourceError:
+    return ResourceError(
+        f"{path}: cannot keep the results: {error.strerror or os.strerror(error.errno or 0)}",
+        hint="is the disk full, or the directory not writable?",
+    )
