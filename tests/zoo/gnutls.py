@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.zoo.certificates import Pki
 from tests.zoo.processes import Launch, program
-from tests.zoo.truth import ELLIPTIC, GROUPS, TLS10, TLS11, TLS12, TLS13, Settings, Truth
+from tests.zoo.truth import ELLIPTIC, FINITE, GROUPS, TLS10, TLS11, TLS12, TLS13, Settings, Truth
 
 _NAME = {TLS10: "TLS1.0", TLS11: "TLS1.1", TLS12: "TLS1.2", TLS13: "TLS1.3"}
 _GROUP = {"GROUP-SECP256R1": "P-256", "GROUP-SECP384R1": "P-384", "GROUP-SECP521R1": "P-521"} | {
@@ -37,7 +37,10 @@ def priority(settings: Settings) -> str:
 
 
 def truth(settings: Settings) -> Truth:
-    """From the listing: a suite belongs to its lowest version and those above it up to TLS 1.2, or to TLS 1.3."""
+    """From the listing: a suite belongs to its lowest version and those above it up to TLS 1.2, or to TLS 1.3.
+
+    DHE needs one of the groups of RFC 7919 in the priority string: gnutls-serv has no other parameters unless told.
+    """
     text = listed(priority(settings))
     rows = [
         (match[1], int(match[2] + match[3], 16), match[4]) for match in map(_LINE.match, text.splitlines()) if match
@@ -46,7 +49,11 @@ def truth(settings: Settings) -> Truth:
     suites: dict[int, frozenset[int]] = {}
     groups: dict[int, frozenset[int]] = {}
     for version in settings.versions:
-        usable = [(name, code) for name, code, lowest in rows if _fits(version, lowest, name, settings.key)]
+        usable = [
+            (name, code)
+            for name, code, lowest in rows
+            if _fits(version, lowest, name, settings.key) and ("_DHE_" not in name or known & FINITE)
+        ]
         if usable:
             suites[version] = frozenset(code for _, code in usable)
         if version == TLS13:

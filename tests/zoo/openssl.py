@@ -91,6 +91,15 @@ def _accounts(directory: Path) -> Path:
     """One SRP user, so that the library turns its SRP suites on."""
     accounts = directory / "accounts.srpv"
     accounts.touch()
-    argv = [program("openssl") or "openssl", "srp", "-add", "-srpvfile", str(accounts), "-passout", "pass:zoo", "user"]
+    argv = [
+        program("openssl") or "openssl",
+        "srp",
+        "-add",
+        "-srpvfile",
+        str(accounts),
+        "-passout",
+        "pass:only-for-this-run",
+        "user",
+    ]
     subprocess.run(argv, check=True, capture_output=True, env={**os.environ, **PLAIN})
     return accounts

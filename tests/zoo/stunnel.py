@@ -9,7 +9,7 @@ from tests.zoo.certificates import Pki
 from tests.zoo.processes import Launch, program
 from tests.zoo.truth import TLS10, TLS11, TLS12, TLS13, Settings, Truth
 
-_OPTION = {TLS10: "NO_TLSv1", TLS11: "NO_TLSv1.1", TLS12: "NO_TLSv1.2", TLS13: "NO_TLSv1.3"}
+_OPTION = {TLS10: "NO_TLSv1", TLS11: "NO_TLSv1_1", TLS12: "NO_TLSv1_2", TLS13: "NO_TLSv1_3"}
 _VERIFY = {"none": [], "requested": ["verify = 1"], "required": ["verifyChain = yes", "requireCert = yes"]}
 
 

@@ -33,6 +33,10 @@ ELLIPTIC = frozenset(GROUPS[name] for name in ("P-256", "P-384", "P-521", "X2551
 """Groups that an ECDHE suite of TLS 1.2 can use."""
 
 
+FINITE = frozenset(code for name, code in GROUPS.items() if name.startswith("ffdhe"))
+"""Groups of RFC 7919."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """How one server is configured. Suites are written in the language of the program that reads them."""
