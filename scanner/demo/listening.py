@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import trio
@@ -26,7 +26,7 @@ class Listening:
     port: int
     connections: int = 0
     """Accepted so far."""
-    open: int = field(default=0)
+    open: int = 0
     """Not yet finished with."""
 
     @property
@@ -36,21 +36,38 @@ class Listening:
 
 
 @asynccontextmanager
-async def listening(part: Part, *, address: str = "127.0.0.1") -> AsyncIterator[Listening]:
-    """Play ``part`` to everybody who connects to a free port of ``address``, until the block is left.
+async def background() -> AsyncIterator[trio.Nursery]:
+    """A nursery for listeners: cancelled when the block is left, and an exception of the block arrives as it is."""
+    try:
+        async with trio.open_nursery() as nursery:
+            try:
+                yield nursery
+            finally:
+                nursery.cancel_scope.cancel()
+    except BaseExceptionGroup as group:
+        if len(group.exceptions) > 1:
+            raise
+        raise group.exceptions[0] from None
+
+
+async def open_listening(nursery: trio.Nursery, part: Part, *, address: str = "127.0.0.1") -> Listening:
+    """Play ``part`` to everybody who connects to a free port of ``address``, as a task of ``nursery``.
 
     Raises ``OSError`` when not even 127.0.0.1 can be bound. An exception of ``part`` that is not the peer's doing
-    (``OSError``, ``trio.BrokenResourceError``) is a bug in it and ends the block.
+    (``OSError``, ``trio.BrokenResourceError``) is a bug in it and ends the nursery.
     """
     listener = await bind(address)
     host, port = listener.socket.getsockname()[:2]
     open_now = Listening(host, port)
-    async with trio.open_nursery() as nursery:
-        await nursery.start(partial(trio.serve_listeners, partial(_one, part, open_now), [listener]))
-        try:
-            yield open_now
-        finally:
-            nursery.cancel_scope.cancel()
+    await nursery.start(partial(trio.serve_listeners, partial(_one, part, open_now), [listener]))
+    return open_now
+
+
+@asynccontextmanager
+async def listening(part: Part, *, address: str = "127.0.0.1") -> AsyncIterator[Listening]:
+    """The like of ``open_listening``, until the block is left."""
+    async with background() as nursery:
+        yield await open_listening(nursery, part, address=address)
 
 
 async def bind(address: str) -> trio.SocketListener:

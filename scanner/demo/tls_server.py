@@ -24,6 +24,8 @@ from scanner.errors import ResourceError
 
 _CHUNK = 65536
 _OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: 3\r\n\r\nok\n"
+_NO_AUTO_CHAIN = 0x8
+"""SSL_MODE_NO_AUTO_CHAIN of OpenSSL's ssl.h; pyOpenSSL has no name for it."""
 _REFUSED = object()
 _VERIFY = {
     "none": SSL.VERIFY_NONE,
@@ -135,6 +137,7 @@ def _context(settings: TlsSettings) -> SSL.Context:
         context.set_tls13_ciphersuites(settings.tls13_suites.encode())
     context.set_min_proto_version(settings.min_version)
     context.set_max_proto_version(settings.max_version)
+    context.set_mode(_NO_AUTO_CHAIN)  # or the client's CA, found in the trust store, would be served as our own issuer
     context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
     context.set_session_id(b"adhere")  # without one OpenSSL refuses to resume where it asked for a certificate
     if settings.server_preference:
