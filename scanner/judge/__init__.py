@@ -1,0 +1,96 @@
+"""Judging: what an endpoint owes and what it did, as findings. Pure; nothing is dialled and no clock is read.
+
+``RULES`` lists every rule; ``judge`` applies them to one ``Case``. The logic that turns "not known" into "not a pass"
+is in ``verdicts``, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from scanner.judge.certificates import CA_AS_LEAF, KEY_SIZE, NAME, SIGNATURE
+from scanner.judge.chain import CHAIN
+from scanner.judge.client_certificate import CLIENT_CERTIFICATE
+from scanner.judge.groups import GROUP, PQ_READINESS
+from scanner.judge.reach import REACH
+from scanner.judge.suites import SUITE
+from scanner.judge.validity import EXPIRED, EXPIRING, NOT_YET_VALID
+from scanner.judge.versions import VERSION
+from scanner.model.finding import SEVERITIES, Finding, Status, Verdict
+from scanner.model.observation import JUDGEABLE
+from scanner.model.report import NEVER_FAILS
+from scanner.model.rule import Case, Rule
+
+__all__ = ["RULES", "Judgement", "judge", "rule"]
+
+RULES: tuple[Rule, ...] = (
+    REACH,
+    VERSION,
+    SUITE,
+    GROUP,
+    PQ_READINESS,
+    CLIENT_CERTIFICATE,
+    EXPIRED,
+    NOT_YET_VALID,
+    EXPIRING,
+    NAME,
+    KEY_SIZE,
+    SIGNATURE,
+    CA_AS_LEAF,
+    CHAIN,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What all rules together say of one endpoint."""
+
+    verdict: Verdict
+    status: Status
+    findings: tuple[Finding, ...]
+
+
+def rule(rule_id: str) -> Rule:
+    """The rule with this id. Raises ``KeyError``."""
+    return {each.id: each for each in RULES}[rule_id]
+
+
+def judge(case: Case) -> Judgement:
+    """Apply every rule to ``case``."""
+    findings = tuple(_findings(case))
+    verdict = _verdict(findings)
+    return Judgement(verdict=verdict, status=_status(verdict, findings), findings=findings)
+
+
+def _findings(case: Case) -> Iterator[Finding]:
+    """Without a conversation only ``REACH`` has something to say, except for a violation seen before it broke off."""
+    judgeable = case.observation.reach in JUDGEABLE
+    for each in RULES:
+        for finding in each.check(each, case):
+            if judgeable or each is REACH or finding.verdict == "fail":
+                yield finding
+
+
+def _verdict(findings: Iterable[Finding]) -> Verdict:
+    """Fail by any failure, else inconclusive by anything that matters and is not known, else pass.
+
+    What is merely informational (severity info) never makes an endpoint inconclusive: no answer to it could fail.
+    """
+    verdicts = {f.verdict for f in findings if f.verdict != "inconclusive" or f.severity != "info"}
+    for verdict in _BY_WEIGHT:
+        if verdict in verdicts:
+            return verdict
+    return "inconclusive"
+
+
+_BY_WEIGHT: tuple[Verdict, ...] = ("fail", "inconclusive", "pass", "not_applicable")
+
+
+def _status(verdict: Verdict, findings: Iterable[Finding]) -> Status:
+    """Of the worst finding that the verdict comes from; one that counts goes before one that does not."""
+    if verdict == "pass":
+        return "ok"
+    deciding = [f for f in findings if f.verdict == verdict]
+    worst = max(deciding, key=lambda f: (f.status not in NEVER_FAILS, SEVERITIES.index(f.severity)), default=None)
+    return worst.status if worst else "not-tested"

@@ -1,0 +1,50 @@
+"""``adhere rules``: what is judged, and why."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+import click
+
+from scanner.errors import UsageError
+from scanner.judge import RULES, rule
+from scanner.model.rule import Rule
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def rules(context: click.Context) -> None:
+    """List the rules, or show one rule's page."""
+    if context.invoked_subcommand is None:
+        click.echo(table())
+
+
+@rules.command()
+@click.argument("rule_id", metavar="ID")
+def show(rule_id: str) -> None:
+    """Print the page of the rule ID, in Markdown."""
+    click.echo(page(find(rule_id)))
+
+
+def table() -> str:
+    """One line a rule: id, severity, title."""
+    width = max(len(each.id) for each in RULES)
+    return "\n".join(f"{each.id:<{width}}  {each.severity:<8}  {each.title}" for each in RULES)
+
+
+def page(each: Rule) -> str:
+    """A rule's page, as it also stands in ``docs/rules``: ``adhere rules show ID >docs/rules/ID.md`` renews it."""
+    references = "\n".join(f"* {reference}" for reference in each.references)
+    head = f"# {each.title}\n\nRule `{each.id}`, severity {each.severity}."
+    return f"{head}\n\n{each.page.strip()}\n\n## References\n\n{references}"
+
+
+def find(rule_id: str) -> Rule:
+    """The rule with this id. Raises ``UsageError`` with what was probably meant."""
+    try:
+        return rule(rule_id)
+    except KeyError:
+        known = [each.id for each in RULES]
+        close = get_close_matches(rule_id.lower(), known, n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(close)}?" if close else "adhere rules lists them all"
+        raise UsageError(f"there is no rule '{rule_id}'", hint=hint) from None

@@ -1,0 +1,281 @@
+"""What the served certificates say of themselves beside their time: names, key, signature and kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from scanner.judge import served
+from scanner.judge.san import covers
+from scanner.judge.verdicts import LISTED, Tally, Words, listed
+from scanner.model.finding import Finding
+from scanner.model.known import Unknown
+from scanner.model.rule import Case, Rule
+from scanner.tls.certificate import CertificateFacts
+
+
+def check_name(rule: Rule, case: Case) -> Iterator[Finding]:
+    """The leaf is valid for every name under which the listener is reached.
+
+    ## What it requires
+
+    Each expected name is among the subject alternative names. A DNS name matches without regard to case; a wildcard
+    stands for exactly one whole label at the left. An IP address matches an IP entry, never a DNS entry. The common
+    name is not looked at.
+
+    ## Why
+
+    A client that checks names, as it must, refuses a certificate for somebody else.
+
+    ## What fails
+
+    An expected name that no entry covers: medium. The finding lists the entries that there are.
+
+    ## What is inconclusive
+
+    A chain that could not be seen, or subject alternative names that cannot be read and do not cover the name as far
+    as they can.
+
+    ## How to fix
+
+    Issue the certificate for the missing names, or scan the listener under a name that it is meant for
+    (`tls://address:port#name`).
+    """
+    wanted = case.expectation.certificate.names
+    if not wanted:
+        return
+    leaves = served.leaf(case)
+    if isinstance(leaves, Unknown):
+        tally: Tally[str] = Tally(unknown=(leaves.reason,))
+    else:
+        tally = _names(leaves[0], wanted)
+    finding = served.finding(
+        rule,
+        case,
+        tally,
+        Words(
+            passed="the certificate is valid for every expected name",
+            failed=f"the certificate is not valid for {', '.join(map(served.short, tally.seen[:LISTED]))}",
+            unclear="whether the certificate is valid for the expected names could not be told",
+        ),
+        expected="",
+        fix="issue the certificate for the expected names",
+    )
+    finding = replace(finding, expected=listed(map(served.short, wanted)))
+    yield finding if isinstance(leaves, Unknown) else replace(finding, observed=_present(leaves[0]))
+
+
+def check_key_size(rule: Rule, case: Case) -> Iterator[Finding]:
+    """Every served certificate has a key that is strong enough.
+
+    ## What it requires
+
+    RSA keys of at least `min_rsa_bits` of the policy (2048 by default), elliptic curves of at least 224 bits, and no
+    DSA, in every certificate that is sent. Ed25519, Ed448 and ML-DSA keys are always strong enough.
+
+    ## Why
+
+    Who finds the private key is the server. RSA with 1024 bits and curves of 192 bits offer about 80 bits of strength,
+    and 224-bit curves about what RSA 2048 does. No TLS 1.3 client accepts DSA.
+
+    ## What fails
+
+    A smaller key, a smaller curve, or DSA: medium.
+
+    ## What is inconclusive
+
+    A chain that could not be seen, a key that cannot be read, or an algorithm that adhere does not know.
+
+    ## How to fix
+
+    Issue the certificate again with a new key: RSA with 2048 bits or more, or ECDSA on P-256.
+    """
+    yield served.finding(
+        rule,
+        case,
+        served.tally(served.everything(case), lambda certificate: _weak_key(certificate, case.policy.min_rsa_bits)),
+        Words(
+            passed="every served certificate has a key that is strong enough",
+            failed="a served certificate has a weak key",
+            unclear="how strong the keys of the served certificates are could not be told",
+        ),
+        expected=f"RSA of {case.policy.min_rsa_bits} bits or more, or a curve of {_MIN_CURVE_BITS} bits or more",
+        fix="issue the certificate again with a stronger key",
+    )
+
+
+def check_signature(rule: Rule, case: Case) -> Iterator[Finding]:
+    """No served certificate is signed with MD5 or SHA-1.
+
+    ## What it requires
+
+    The leaf and every intermediate that is sent are signed with SHA-2 or newer, or with an algorithm that has no
+    separate hash, such as Ed25519. The signature of a root on itself proves nothing to anybody and is not looked at.
+
+    ## Why
+
+    Collisions for MD5 and SHA-1 are practical: with one, a harmless certificate's signature fits a forged one.
+
+    ## What fails
+
+    MD2, MD4, MD5 or SHA-1: medium.
+
+    ## What is inconclusive
+
+    A chain that could not be seen, a signature algorithm that cannot be read, or one that adhere does not know.
+
+    ## How to fix
+
+    Issue the certificate again with SHA-256 or better. That is the issuer's setting, not the listener's.
+    """
+    yield served.finding(
+        rule,
+        case,
+        served.tally(served.signed(case), _weak_signature),
+        Words(
+            passed="no served certificate is signed with MD5 or SHA-1",
+            failed="a served certificate is signed with a broken hash",
+            unclear="how the served certificates are signed could not be told",
+        ),
+        expected="SHA-256 or better",
+        fix="have the certificate issued again with SHA-256 or better",
+    )
+
+
+def check_ca_as_leaf(rule: Rule, case: Case) -> Iterator[Finding]:
+    """The leaf is not the certificate of a certificate authority.
+
+    ## What it requires
+
+    The certificate with which the listener identifies itself has no basicConstraints with `cA` true.
+
+    ## Why
+
+    The listener's key could then sign certificates for any name, and whoever takes it over gets an authority, not one
+    server. Verifiers that follow RFC 5280 closely refuse it, too.
+
+    ## What fails
+
+    `CA:TRUE` in the leaf: medium. It is mostly the self-signed certificate that `openssl req -x509` makes.
+
+    ## What is inconclusive
+
+    A chain that could not be seen, or basicConstraints that cannot be read.
+
+    ## How to fix
+
+    Issue a certificate of its own for the listener, signed by that authority or self-signed with `CA:FALSE`.
+    """
+
+    def reading(certificate: CertificateFacts) -> served.Reading:
+        if certificate.is_ca is None:
+            return served.unreadable(certificate, "is_ca")
+        return "CA:TRUE" if certificate.is_ca else None
+
+    yield served.finding(
+        rule,
+        case,
+        served.tally(served.leaf(case), reading),
+        Words(
+            passed="the leaf is no certificate authority's",
+            failed="the leaf is a certificate authority's certificate",
+            unclear="whether the leaf is a certificate authority's could not be told",
+        ),
+        expected="a leaf with CA:FALSE",
+        fix="issue a certificate of its own for the listener",
+    )
+
+
+def _names(leaf: CertificateFacts, wanted: tuple[str, ...]) -> Tally[str]:
+    states = {name: covers(leaf, name) for name in wanted}
+    return Tally(
+        seen=tuple(name for name, state in states.items() if state is False),
+        unknown=tuple(f"{served.short(n)}: {s.reason}" for n, s in states.items() if isinstance(s, Unknown)),
+    )
+
+
+def _present(leaf: CertificateFacts) -> tuple[str, ...]:
+    """The names that the leaf has, as far as they can be read."""
+    sans = leaf.sans
+    if sans is None:
+        return ()
+    return listed(map(served.short, sans)) or ("no subject alternative name",)
+
+
+_MIN_CURVE_BITS = 224
+_ALWAYS_STRONG = ("Ed25519", "Ed448", "ML-DSA", "SLH-DSA")
+
+
+def _weak_key(certificate: CertificateFacts, min_rsa_bits: int) -> served.Reading:
+    algorithm = certificate.key_algorithm
+    if algorithm is None:
+        return served.unreadable(certificate, "key_algorithm")
+    if algorithm.startswith(_ALWAYS_STRONG):
+        return None
+    if algorithm == "DSA":
+        return "a DSA key"
+    bits = certificate.key_size or _bits(certificate.curve)
+    if algorithm.startswith("RSA"):
+        least, what = min_rsa_bits, algorithm
+    elif algorithm.startswith("EC"):
+        least, what = _MIN_CURVE_BITS, f"{algorithm} {certificate.curve or ''}".strip()
+    else:
+        return Unknown(f"key algorithm {algorithm} is not known")
+    if bits is None:
+        return served.unreadable(certificate, "key_size")
+    return f"{what} with {bits} bits" if bits < least else None
+
+
+def _bits(curve: str | None) -> int | None:
+    """A curve's name says its size: secp160r1, P-192, brainpoolP160t1, sect163k1."""
+    found = re.search(r"\d{3}", curve or "")
+    return int(found.group()) if found else None
+
+
+_BROKEN_HASHES = frozenset({"MD2", "MD4", "MD5", "SHA1"})
+_HASHLESS = re.compile(r"(id-)?(ed25519|ed448|ml-dsa|slh-dsa)", re.IGNORECASE)
+
+
+def _weak_signature(certificate: CertificateFacts) -> served.Reading:
+    digest = certificate.signature_hash
+    if digest is not None:
+        broken = digest.upper().replace("-", "") in _BROKEN_HASHES
+        return f"signed with {certificate.signature or digest}" if broken else None
+    if certificate.signature is None:
+        return served.unreadable(certificate, "signature")
+    if _HASHLESS.match(certificate.signature):
+        return None
+    if "signature_hash" in certificate.unreadable:
+        return served.unreadable(certificate, "signature_hash")
+    return Unknown(f"signature algorithm {served.short(certificate.signature)} is not known")
+
+
+NAME = Rule(
+    id="cert-name",
+    title="The certificate is valid for the listener's names",
+    severity="medium",
+    check=check_name,
+    references=("RFC 9525, section 6 (service identity)", "RFC 5280, section 4.2.1.6"),
+)
+KEY_SIZE = Rule(
+    id="cert-key-size",
+    title="Served certificates have strong keys",
+    severity="medium",
+    check=check_key_size,
+    references=("NIST SP 800-57 part 1, table 2", "RFC 9325, section 4.5"),
+)
+SIGNATURE = Rule(
+    id="cert-signature",
+    title="Served certificates are not signed with MD5 or SHA-1",
+    severity="medium",
+    check=check_signature,
+    references=("RFC 9155 (MD5 and SHA-1 signatures)", "RFC 9325, section 4.5"),
+)
+CA_AS_LEAF = Rule(
+    id="cert-ca-as-leaf",
+    title="The leaf is not a certificate authority's",
+    severity="medium",
+    check=check_ca_as_leaf,
+    references=("RFC 5280, section 4.2.1.9",),
+)

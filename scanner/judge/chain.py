@@ -1,0 +1,253 @@
+"""Does the served chain lead to an anchor that the listener's clients know (RFC 5280, section 6)?"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import lru_cache
+from ipaddress import ip_address
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.x509 import verification
+
+from scanner.judge import remedy
+from scanner.judge.verdicts import Tally, Words, conclude, remark
+from scanner.model.finding import Finding
+from scanner.model.known import Known, Unknown
+from scanner.model.rule import Case, Rule
+from scanner.tls.certificate import CertificateFacts
+
+_ODD = (ValueError, TypeError, UnsupportedAlgorithm, x509.InvalidVersion, x509.DuplicateExtension)
+"""What ``cryptography`` raises for certificates that it cannot read, at once or when the odd field is first needed."""
+
+_SERVER_USAGES = frozenset({"serverAuth", "anyExtendedKeyUsage", "1.3.6.1.5.5.7.3.1", "2.5.29.37.0"})
+
+
+def check_chain(rule: Rule, case: Case) -> Iterator[Finding]:
+    """The served chain leads to a trust anchor that the listener's clients have.
+
+    ## What it requires
+
+    With the certificates that the listener sends and no others, a path of valid signatures leads from the leaf to one
+    of the known anchors, and the leaf may be used for a server (extended key usage). Dates and names have rules of
+    their own, so the path is checked for a time at which the sent certificates are valid.
+
+    The anchors come from a CA file or from the object that clients use. Where none is known, the chain is not judged
+    and the finding is informational: inside a cluster, a self-signed leaf or a signer that is not sent is normal.
+
+    ## Why
+
+    A client that does not have the issuer refuses the connection. It is mostly an intermediate that the listener does
+    not send: browsers hide that by fetching it, and other clients do not.
+
+    ## What fails
+
+    A leaf that does not lead to an anchor: medium. The message tells a missing intermediate from an unknown root
+    and from a signature by another key of the same name. What only a strict reading of RFC 5280 objects to, such as a
+    missing authority key identifier, is noted and passes: many internal authorities are like that.
+
+    ## What is inconclusive
+
+    A chain that could not be seen, a leaf that cannot be parsed, or anchors of which none can be.
+
+    ## How to fix
+
+    Send the intermediates with the leaf (`ssl_certificate` in nginx and `crt` in HAProxy take both in one file), or
+    give the anchor that clients really use.
+    """
+    anchors = case.expectation.certificate.anchors
+    if not anchors:
+        yield remark(rule, _without_anchors(case.observation.chain), verdict="not_applicable")
+        return
+    path = _path(case.observation.chain, anchors, case.now)
+    objection = None if isinstance(path, Unknown) else path.objection
+    source = case.expectation.certificate.anchor_source or "the given anchors"
+    finding = conclude(
+        rule,
+        case,
+        Tally(
+            seen=(objection,) if objection else (),
+            unknown=(path.reason,) if isinstance(path, Unknown) else (),
+        ),
+        Words(
+            passed=f"the chain leads to an anchor of {source}",
+            failed="the chain does not lead to a known anchor",
+            unclear="whether the chain leads to a known anchor could not be told",
+        ),
+        expected=[f"a path to an anchor of {source}"],
+        fix="send every intermediate with the leaf, or give the anchor that clients use",
+        reproduce=remedy.scan(case.endpoint),
+    )
+    strict = None if isinstance(path, Unknown) else path.strict
+    if finding.verdict == "pass" and strict:
+        finding = replace(finding, status="informational", evidence=(f"a strict verifier objects: {strict}",))
+    yield finding
+
+
+def _without_anchors(chain: Known[tuple[CertificateFacts, ...]]) -> str:
+    text = "no trust anchor is known, so the chain is not judged"
+    if isinstance(chain, Unknown) or not chain:
+        return text
+    if chain[0].self_issued:
+        return f"{text}; the leaf is self-signed"
+    if not chain[-1].self_issued:
+        return f"{text}; the last issuer is not sent"
+    return text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Path:
+    """What verifying found."""
+
+    objection: str | None = None
+    """Why there is no path; None: there is one."""
+    strict: str | None = None
+    """What a strict reading of RFC 5280 and the CA/Browser Forum's profile objects to, on top."""
+
+
+def _path(chain: Known[tuple[CertificateFacts, ...]], anchors: tuple[bytes, ...], now: datetime) -> Known[_Path]:
+    chain = chain or Unknown("the listener sent no certificate")
+    if isinstance(chain, Unknown):
+        return chain
+    if chain[0].der in anchors:
+        return _Path()
+    trusted, sent = _load(anchors), _load(tuple(certificate.der for certificate in chain[1:]))
+    leaf = _load((chain[0].der,))
+    if not leaf or not trusted:
+        return Unknown("none of the given anchors can be parsed" if leaf else "the leaf cannot be parsed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # cryptography warns of serial numbers and the like; the verdict is ours
+        try:
+            return _verify(chain[0], leaf[0], sent, trusted, now)
+        except _ODD as error:
+            return Unknown(f"the chain cannot be verified ({_cleaned(error)})")
+
+
+def _load(ders: tuple[bytes, ...]) -> tuple[x509.Certificate, ...]:
+    return tuple(certificate for der in ders if (certificate := _parsed(der)) is not None)
+
+
+@lru_cache(maxsize=512)
+def _parsed(der: bytes) -> x509.Certificate | None:
+    """Cached, because anchors and intermediates are the same for many endpoints."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return x509.load_der_x509_certificate(der)
+        except _ODD:
+            return None
+
+
+def _verify(
+    facts: CertificateFacts,
+    leaf: x509.Certificate,
+    sent: tuple[x509.Certificate, ...],
+    anchors: tuple[x509.Certificate, ...],
+    now: datetime,
+) -> _Path:
+    moment = _moment((leaf, *sent), now)
+    builder = verification.PolicyBuilder().store(verification.Store(list(anchors))).time(moment)
+    try:
+        # A client verifier, because it asks for no name; the lenient policy asks for no extended key usage either.
+        _lenient(builder).build_client_verifier().verify(leaf, list(sent))
+    except verification.VerificationError as error:
+        return _Path(objection=_diagnosis(leaf, sent, anchors) or _cleaned(error))
+    if facts.extended_key_usage and not _SERVER_USAGES & set(facts.extended_key_usage):
+        return _Path(objection="the leaf's extended key usage does not include serverAuth")
+    return _Path(strict=_strict_objection(builder, facts, leaf, sent))
+
+
+def _lenient(builder: verification.PolicyBuilder) -> verification.PolicyBuilder:
+    """Signatures, times, and that authorities say that they are; nothing that internal authorities often leave out."""
+    policy = verification.ExtensionPolicy
+    return builder.extension_policies(
+        ca_policy=policy.permit_all().require_present(x509.BasicConstraints, verification.Criticality.AGNOSTIC, None),
+        ee_policy=policy.permit_all(),
+    )
+
+
+def _strict_objection(
+    builder: verification.PolicyBuilder,
+    facts: CertificateFacts,
+    leaf: x509.Certificate,
+    sent: tuple[x509.Certificate, ...],
+) -> str | None:
+    subject = _own_name(facts)
+    if subject is None:
+        return "the leaf has no usable subject alternative name"
+    try:
+        builder.build_server_verifier(subject).verify(leaf, list(sent))
+    except verification.VerificationError as error:
+        return _cleaned(error)
+    return None
+
+
+def _own_name(facts: CertificateFacts) -> x509.DNSName | x509.IPAddress | None:
+    """A name that the leaf does cover, so that the strict verifier objects to everything but the name."""
+    try:
+        for name in facts.dns_names or ():
+            return x509.DNSName(f"any{name[1:]}" if name.startswith("*.") else name)
+        for address in facts.ip_addresses or ():
+            return x509.IPAddress(ip_address(address))
+    except ValueError:
+        pass
+    return None
+
+
+def _moment(certificates: tuple[x509.Certificate, ...], now: datetime) -> datetime:
+    """The time nearest to ``now`` at which everything that a client needs from the wire is valid, if there is one."""
+    needed = [c for place, c in enumerate(certificates) if place == 0 or c.issuer != c.subject]
+    start = max(certificate.not_valid_before_utc for certificate in needed)
+    end = min(certificate.not_valid_after_utc for certificate in needed)
+    return min(max(now, start), end) if start <= end else now
+
+
+def _diagnosis(
+    leaf: x509.Certificate, sent: tuple[x509.Certificate, ...], anchors: tuple[x509.Certificate, ...]
+) -> str | None:
+    """Where the path breaks off, for the reader; None if every signature is there and it is something else.
+
+    The verifier says the same for an issuer that was not sent and for one that is not trusted.
+    """
+    current, unused = leaf, list(sent)
+    while True:
+        named = [anchor for anchor in anchors if anchor.subject == current.issuer]
+        if named:
+            fits = any(_signed_by(current, anchor) for anchor in named)
+            return None if fits else f"signed by another key than the anchor's: {_name(current.issuer)}"
+        following = next((c for c in unused if c.subject == current.issuer and _signed_by(current, c)), None)
+        if current.issuer == current.subject:
+            return f"it ends in a root that is not among the anchors: {_name(current.subject)}"
+        if following is None:
+            return f"this issuer is neither sent nor an anchor: {_name(current.issuer)}"
+        unused.remove(following)
+        current = following
+
+
+def _signed_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
+    try:
+        certificate.verify_directly_issued_by(issuer)
+    except (*_ODD, InvalidSignature):
+        return False
+    return True
+
+
+def _name(name: x509.Name) -> str:
+    return name.rfc4514_string()[:200] or "(empty name)"
+
+
+def _cleaned(error: Exception) -> str:
+    """The verifier's reason, without the certificate that it prints after it."""
+    return str(error).split(" (encountered", 1)[0].removeprefix("validation failed: ")[:200]
+
+
+CHAIN = Rule(
+    id="cert-chain",
+    title="The chain leads to a known anchor",
+    severity="medium",
+    check=check_chain,
+    references=("RFC 5280, section 6 (path validation)", "RFC 8446, section 4.4.2 (which certificates to send)"),
+)

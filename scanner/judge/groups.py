@@ -1,0 +1,193 @@
+"""Key-exchange groups: the profile's list, and readiness for post-quantum key exchange."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from scanner.judge import remedy
+from scanner.judge.verdicts import Tally, Words, conclude, forbidden, inconclusive, remark
+from scanner.model.finding import Finding
+from scanner.model.known import Unknown
+from scanner.model.observation import Answers, Observation
+from scanner.model.profile import Profile
+from scanner.model.rule import Case, Rule
+from scanner.tls import codepoints, names
+from scanner.tls.codepoints import TLS12, TLS13
+
+_FIRST_FINITE_FIELD = 0x0100
+"""Below are the elliptic curves, which alone can be told apart up to TLS 1.2: few servers follow RFC 7919 there."""
+
+
+def known_groups(version: int) -> frozenset[int]:
+    """Every known group that can be asked for in ``version``."""
+    known = frozenset(g.code for g in codepoints.GROUPS if version >= TLS13 or g.code < _FIRST_FINITE_FIELD)
+    return known - frozenset(codepoints.EXPLICIT_CURVES)
+
+
+def check_groups(rule: Rule, case: Case) -> Iterator[Finding]:
+    """The listener accepts no key-exchange group outside the profile's list.
+
+    ## What it requires
+
+    In TLS 1.3 and TLS 1.2, each known group that the profile does not list is refused. In TLS 1.2 these are the
+    elliptic curves. A profile without a list of groups requires nothing. The order of groups is never judged.
+
+    ## Why
+
+    The group carries the secrecy of the whole connection. A list also says which implementation of the key exchange
+    may run, for example on FIPS systems.
+
+    ## What fails
+
+    Nothing by default: a group outside the list is informational, because most components do not apply the list yet,
+    and Go enables P-521, which no named profile lists. With `groups: enforced` in the policy it is a violation,
+    severity medium.
+
+    ## What is inconclusive
+
+    A group that was neither accepted nor soundly refused, for example in TLS 1.2 on an ECDSA certificate, where the
+    certificate's own curve must be in every offer. Unless the policy enforces groups, that does not count against the
+    endpoint.
+
+    ## How to fix
+
+    Set the groups that `expected` lists: `ssl_ecdh_curve` in nginx, `curves` in HAProxy, `CurvePreferences` in Go,
+    `tlsSecurityProfile.custom.groups` on OpenShift releases that have it.
+    """
+    enforced = case.policy.groups == "enforced"
+    shown = rule if enforced else replace(rule, severity="info")
+    profile = case.expectation.profile
+    if isinstance(profile, Unknown):
+        yield inconclusive(shown, f"the profile is not known: {profile.reason}", [profile.reason])
+    elif profile.groups is None:
+        yield remark(rule, f"{profile.name} has no opinion on groups", verdict="not_applicable")
+    else:
+        finding = _judge(shown, case, profile, profile.groups)
+        yield finding if enforced or finding.verdict != "fail" else _noted(finding)
+
+
+def check_pq_readiness(rule: Rule, case: Case) -> Iterator[Finding]:
+    """Whether the listener offers a post-quantum key exchange.
+
+    ## What it requires
+
+    Nothing: it reports. A group with ML-KEM (FIPS 203), such as X25519MLKEM768, is accepted in TLS 1.3 or it is not.
+
+    ## Why
+
+    Traffic that is recorded today can be decrypted when a large quantum computer exists, unless the key exchange was
+    post-quantum. Who plans the change needs to know which listeners are ready.
+
+    ## What fails
+
+    Never anything. A listener without such a group, or without TLS 1.3, is informational.
+
+    ## What is inconclusive
+
+    TLS 1.3 groups that were not all told, and none of those with ML-KEM among the accepted. It does not count against
+    the endpoint.
+
+    ## How to fix
+
+    Use a TLS library that has ML-KEM (Go 1.24, OpenSSL 3.5 or later), enable TLS 1.3, and put X25519MLKEM768 first in
+    the list of groups where there is one.
+    """
+    accepted, unknown = _post_quantum(case.observation)
+    if accepted:
+        yield remark(rule, "it accepts a post-quantum group", observed=map(names.group_label, accepted))
+    elif unknown:
+        yield inconclusive(rule, f"whether a post-quantum group is accepted could not be told: {unknown}", [unknown])
+    else:
+        yield remark(rule, "no post-quantum group is accepted")
+
+
+def _judge(rule: Rule, case: Case, profile: Profile, allowed: tuple[int, ...]) -> Finding:
+    versions = [v for v in (TLS13, TLS12) if v in case.observation.versions.accepted or v in case.observation.groups]
+    seen: dict[int, list[int]] = {}
+    unknown = [] if versions else ["neither TLSv1.3 nor TLSv1.2 is known to be accepted"]
+    for version in versions:
+        answers = _answers(case.observation, version)
+        split = forbidden(answers, allowed, known_groups(version))
+        for code in split.accepted:
+            seen.setdefault(code, []).append(version)
+        unknown += _untold(version, answers, split.unknown)
+    return conclude(
+        rule,
+        case,
+        Tally(seen=tuple(map(_item, seen, seen.values())), unknown=tuple(unknown)),
+        Words(
+            passed="no group outside the profile is accepted",
+            failed=f"it accepts groups outside {profile.name}",
+            unclear="whether every group outside the profile is refused could not be told",
+        ),
+        expected=map(names.group_label, allowed),
+        fix=remedy.in_the_listener(case.expectation, "allow only the expected groups"),
+        reproduce=_reproduce(case, seen),
+    )
+
+
+def _noted(finding: Finding) -> Finding:
+    """What would be a violation, where the policy does not enforce groups."""
+    return replace(finding, verdict="pass", status="informational")
+
+
+def _answers(observation: Observation, version: int) -> Answers:
+    return observation.groups.get(version, Answers(unasked="not asked"))
+
+
+def _untold(version: int, answers: Answers, codes: Iterable[int]) -> Iterator[str]:
+    label, reason = names.version_name(version), answers.unasked or "no sound refusal"
+    if some := list(codes):
+        listed = ", ".join(map(names.group_label, some[:3])) + (", ..." if len(some) > 3 else "")
+        yield f"{label}: {len(some)} groups ({reason}): {listed}"
+    if not answers.accepted:
+        yield f"{label}: no group is known to be accepted ({reason})"
+
+
+def _item(code: int, versions: list[int]) -> str:
+    return f"{names.group_label(code)} in {', '.join(map(names.version_name, versions))}"
+
+
+def _reproduce(case: Case, seen: dict[int, list[int]]) -> str | None:
+    if not seen:
+        return None
+    version = max(v for versions in seen.values() for v in versions)
+    return remedy.ask(case.endpoint, version, groups=[code for code, versions in seen.items() if version in versions])
+
+
+def _is_post_quantum(code: int) -> bool:
+    name = names.group_name(code).upper()
+    return "MLKEM" in name or "KYBER" in name
+
+
+def _post_quantum(observation: Observation) -> tuple[list[int], str | None]:
+    """The accepted groups with ML-KEM (or its draft), and what is not known where there are none."""
+    answers, negotiated = _answers(observation, TLS13), observation.negotiated
+    accepted = list(answers.accepted)
+    if not isinstance(negotiated, Unknown) and negotiated.group is not None:
+        accepted.append(negotiated.group)
+    found = [code for code in dict.fromkeys(accepted) if _is_post_quantum(code)]
+    if found or observation.versions.state(TLS13) == "refused":
+        return found, None
+    wanted = filter(_is_post_quantum, known_groups(TLS13))
+    if any(answers.state(code) == "unknown" for code in wanted):
+        return found, answers.unasked or "no sound refusal"
+    return found, None
+
+
+GROUP = Rule(
+    id="tls-group",
+    title="No key-exchange group outside the profile",
+    severity="medium",
+    check=check_groups,
+    references=("RFC 8446, section 4.2.7", "RFC 8422, section 5.1.1", "RFC 7919"),
+)
+
+PQ_READINESS = Rule(
+    id="tls-pq-readiness",
+    title="Post-quantum key exchange is available",
+    severity="info",
+    check=check_pq_readiness,
+    references=("FIPS 203 (ML-KEM)", "draft-ietf-tls-ecdhe-mlkem (X25519MLKEM768 and its siblings)"),
+)

@@ -1,0 +1,174 @@
+"""Whether there was TLS to judge at all: the outcome taxonomy (``Reach``) as verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from scanner.judge import remedy
+from scanner.judge.verdicts import status_of_failure
+from scanner.model.finding import Finding, Severity, Status, Verdict
+from scanner.model.observation import JUDGEABLE, Reach
+from scanner.model.rule import Case, Rule
+
+
+class _Obstacle(NamedTuple):
+    """Why nothing could be asked, and what to do next."""
+
+    status: Status
+    happened: str
+    next_step: str
+
+
+_OBSTACLES: Mapping[Reach, _Obstacle] = {
+    Reach.CLOSED: _Obstacle(
+        "unreachable", "nothing listens there", "start the listener, or take the address off the list"
+    ),
+    Reach.FILTERED: _Obstacle(
+        "unreachable",
+        "the connection was never answered",
+        "open the firewall or NetworkPolicy for the scanner, or scan from another place",
+    ),
+    Reach.UNREACHABLE: _Obstacle(
+        "unreachable", "there is no way there", "check the name, DNS and routing from where the scan runs"
+    ),
+    Reach.HUNG_UP: _Obstacle(
+        "not-tested",
+        "every connection was accepted and closed without a byte",
+        "look into the listener's log: it may restrict source addresses or expect a PROXY header",
+    ),
+    Reach.RESET: _Obstacle(
+        "not-tested",
+        "the connection was reset on the ClientHello",
+        "look for a firewall or load balancer in between, and into the listener's log",
+    ),
+    Reach.SILENT: _Obstacle(
+        "not-tested",
+        "the connection was accepted and nothing was ever said",
+        "check that it is a TLS port; a slow listener needs a longer --timeout",
+    ),
+    Reach.REJECTED: _Obstacle(
+        "not-tested",
+        "it speaks TLS and refused every offer",
+        "try another server name (--sni) and look into the listener's log for the reason",
+    ),
+    Reach.NAME_REQUIRED: _Obstacle(
+        "not-tested",
+        "it speaks TLS only for a server name that it knows",
+        "give that name: tls://address:port#name, or --sni NAME",
+    ),
+    Reach.MALFORMED: _Obstacle(
+        "not-tested",
+        "it answered with bytes that are neither TLS nor a protocol that adhere knows",
+        "check which protocol the port speaks",
+    ),
+    Reach.INTERRUPTED: _Obstacle(
+        "not-tested", "the time was up before it was all asked", "scan again with a longer --deadline"
+    ),
+}
+
+
+def check_reach(rule: Rule, case: Case) -> Iterator[Finding]:
+    """A listener that should speak TLS does, and can be asked.
+
+    ## What it requires
+
+    A TLS conversation. It is enough that the handshake goes as far as the request for a client certificate: version,
+    cipher suite and certificate are visible before that.
+
+    ## Why
+
+    Every other rule judges answers. Without a conversation there are none, and silence is no proof of anything. And a
+    listener that answers in plaintext where someone declared TLS protects nothing at all.
+
+    ## What fails
+
+    * Plaintext, or a protocol that upgrades by STARTTLS while TLS from the first byte was asked for, on a target that
+      was given by name or that an object declares as TLS. Severity high.
+    * On a port that was merely discovered only if the policy's `plaintext_candidate` says `fail` (high) or `warn`
+      (low).
+
+    ## What is inconclusive
+
+    A listener that is closed, filtered, unreachable, silent, resets, hangs up, refuses every offer, wants another
+    server name, answers garbage, or was interrupted. So is plaintext where no more than a name or port number hints at
+    TLS: nobody promised it, and nobody said that it may be missing. On a merely discovered port closed and plaintext
+    are not applicable. What was seen to be forbidden before a conversation broke off is still reported by its own rule.
+
+    ## How to fix
+
+    Enable TLS on the listener. For STARTTLS give the protocol: `smtp://mail.example:25`. The message of an
+    inconclusive finding says what to try.
+    """
+    reach = case.observation.reach
+    if reach in JUDGEABLE:
+        yield _finding(rule, case, "pass", "ok", "it speaks TLS")
+    elif reach in (Reach.PLAINTEXT, Reach.STARTTLS_NEEDED):
+        yield _plaintext(rule, case)
+    elif reach is Reach.CLOSED and case.endpoint.certainty == "candidate":
+        yield _finding(rule, case, "not_applicable", "unreachable", "nothing listens there, and nobody said so")
+    else:
+        obstacle = _OBSTACLES[reach]
+        message = f"{obstacle.happened}: {obstacle.next_step}"
+        yield _finding(rule, case, "inconclusive", obstacle.status, message)
+
+
+_CANDIDATE: Mapping[str, tuple[Verdict, Severity]] = {
+    "not_applicable": ("not_applicable", "info"),
+    "warn": ("fail", "low"),
+    "fail": ("fail", "high"),
+}
+
+
+def _plaintext(rule: Rule, case: Case) -> Finding:
+    protocol = case.observation.protocol or "an unknown protocol"
+    if case.observation.reach is Reach.STARTTLS_NEEDED:
+        said = f"it speaks {protocol}, which upgrades to TLS by a command"
+        fix = f"give the target as {protocol}://host:port, or serve TLS from the first byte there"
+    else:
+        said = f"it answers in plaintext ({protocol}), without TLS"
+        fix = "enable TLS on the listener, or take it off the list of what must speak TLS"
+    if case.endpoint.certainty == "hinted":
+        hint = f"{said}, and only its name or port suggests that it should: declare it, or name it otherwise"
+        return _finding(rule, case, "inconclusive", "not-tls", hint)
+    verdict: Verdict = "fail"
+    severity = rule.severity
+    if case.endpoint.certainty == "candidate":
+        verdict, severity = _CANDIDATE[case.policy.plaintext_candidate]
+    if verdict != "fail":
+        return _finding(rule, case, verdict, "not-tls", f"{said}, and nobody said that it should")
+    return _finding(rule, case, "fail", status_of_failure(case, "not-tls"), said, severity=severity, fix=fix)
+
+
+def _finding(
+    rule: Rule,
+    case: Case,
+    verdict: Verdict,
+    status: Status,
+    message: str,
+    *,
+    severity: Severity | None = None,
+    fix: str | None = None,
+) -> Finding:
+    detail = case.observation.detail
+    return Finding(
+        rule=rule.id,
+        severity=severity or rule.severity,
+        verdict=verdict,
+        status=status,
+        message=message,
+        expected=("TLS",),
+        observed=(case.observation.reach.value,),
+        fix=fix,
+        reproduce=remedy.ask(case.endpoint) if verdict in ("fail", "inconclusive") else None,
+        evidence=(detail,) if detail else (),
+    )
+
+
+REACH = Rule(
+    id="tls-reach",
+    title="The listener can be reached and speaks TLS",
+    severity="high",
+    check=check_reach,
+    references=("RFC 8446, section 4.1 (key exchange messages)", "RFC 3207, section 4 (STARTTLS)"),
+)

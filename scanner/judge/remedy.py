@@ -1,0 +1,53 @@
+"""What a failing finding tells its reader to do: the command that shows it again, and what to change."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable
+
+from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import Expectation
+from scanner.tls import names
+
+VERSION_ARGUMENTS = {0x0002: "ssl2", 0x0300: "ssl3", 0x0301: "1.0", 0x0302: "1.1", 0x0303: "1.2", 0x0304: "1.3"}
+"""How ``adhere ask --version`` spells each version."""
+
+_OBJECT = re.compile(r"[A-Z][A-Za-z0-9]*/\S+")
+_PLAIN = re.compile(r"[\w@%+=:,./#-]+", re.ASCII)
+
+
+def target(endpoint: Endpoint) -> str:
+    """The endpoint as a command-line argument, quoted for a shell: ``tls://192.0.2.1:443#a.example``."""
+    host = f"[{endpoint.address}]" if ":" in endpoint.address else endpoint.address
+    name = f"#{endpoint.server_name}" if endpoint.server_name else ""
+    text = f"{endpoint.transport}://{host}:{endpoint.port}{name}"
+    return text if _PLAIN.fullmatch(text) else shlex.quote(text)
+
+
+def ask(
+    endpoint: Endpoint, version: int | None = None, *, suites: Iterable[int] = (), groups: Iterable[int] = ()
+) -> str:
+    """The ``adhere ask`` command that sends one ClientHello with exactly this."""
+    words = ["adhere ask", target(endpoint)]
+    if version is not None:
+        words += ["--version", VERSION_ARGUMENTS.get(version, f"0x{version:04X}")]
+    if chosen := [names.suite_name(code) for code in suites]:
+        words += ["--suites", ",".join(chosen)]
+    if chosen := [names.group_name(code) for code in groups]:
+        words += ["--groups", ",".join(chosen)]
+    return " ".join(words)
+
+
+def scan(endpoint: Endpoint) -> str:
+    """The ``adhere scan`` command for what only a full handshake shows: the chain, and who must show a certificate."""
+    return f"adhere scan {target(endpoint)}"
+
+
+def in_the_listener(expectation: Expectation, what: str) -> str:
+    """``what`` is to be set where the listener is configured; names the object that asks for it, if one does."""
+    text = f"{what} in the listener's own configuration"
+    for step in expectation.because:
+        if _OBJECT.fullmatch(step.source):
+            return f"{text}: {step.source} {step.field} asks for it"
+    return text

@@ -1,0 +1,186 @@
+"""No cipher suite outside the profile's set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+from scanner.judge import remedy
+from scanner.judge.verdicts import Tally, Words, conclude, forbidden, inconclusive
+from scanner.model.expectation import Expectation
+from scanner.model.finding import SEVERITIES, Finding, Severity
+from scanner.model.known import Unknown
+from scanner.model.observation import Answers, Observation
+from scanner.model.profile import Profile
+from scanner.model.rule import Case, Rule
+from scanner.tls import codepoints, names
+
+TLS13_ALWAYS = (0x1301, 0x1302, 0x1303)
+"""The three suites of RFC 8446, appendix B.4, that every TLS 1.3 library enables; Go's cannot switch them off."""
+
+_SEVERE: Mapping[str, Severity] = {
+    "_NULL_": "high",  # no encryption
+    "_anon_": "high",  # nobody is authenticated: anyone in the middle can be the server
+    "_EXPORT": "high",  # 40 and 56 bits, and the door of FREAK and Logjam
+    "_RC4_": "high",  # RFC 7465 prohibits it
+    "_WITH_DES_": "high",  # 56 bits
+    "_SHA256_SHA256": "high",  # TLS 1.3 without encryption, RFC 9150
+    "_SHA384_SHA384": "high",
+}
+"""Part of the registry's name to severity. The others (CBC, static RSA, 3DES, ...) are medium: wrong under the
+profile, and not readable by a bystander today."""
+
+
+def must_be_refused(expectation: Expectation, version: int) -> frozenset[int]:
+    """Every known suite of ``version`` that the expectation forbids. Each must be known to be refused for a pass.
+
+    Empty where the profile is not known.
+    """
+    profile = expectation.profile
+    return frozenset() if isinstance(profile, Unknown) else _known(version) - _allowed(profile, expectation)
+
+
+def check_suites(rule: Rule, case: Case) -> Iterator[Finding]:
+    """The listener accepts no cipher suite outside the profile's set.
+
+    ## What it requires
+
+    In every version that the listener speaks and the profile allows, each suite of the registry that the profile does
+    not list is refused, and none outside the registry is accepted.
+    `TLS_AES_128_GCM_SHA256`, `TLS_AES_256_GCM_SHA384` and `TLS_CHACHA20_POLY1305_SHA256` are always allowed, unless
+    the listener is known to honour a list of TLS 1.3 suites: Go's standard library has no switch for them. An allowed
+    suite that the listener does not accept is no violation, and order is not judged.
+
+    ## Why
+
+    The suite decides whether the traffic can be read later with a stolen key (no forward secrecy), be altered or be
+    guessed (CBC, 3DES, RC4), or is encrypted at all (NULL).
+
+    ## What fails
+
+    A suite outside the set that the listener selects: medium; high for suites without encryption or authentication,
+    export and single DES suites, and RC4. A suite that is accepted only in a version that is itself forbidden is
+    listed with that version; to fix `tls-version` removes it.
+
+    ## What is inconclusive
+
+    * A forbidden suite that was neither accepted nor soundly refused in a version that the profile allows.
+    * A version in which no suite is known to be accepted: then a refusal proves nothing.
+    * No known profile.
+
+    ## How to fix
+
+    Set the suites that `expected` lists: `--tls-cipher-suites` in a Kubernetes component, `ssl_ciphers` in nginx,
+    `ssl-default-bind-ciphers` in HAProxy, `CipherSuites` in Go.
+    """
+    profile = case.expectation.profile
+    if isinstance(profile, Unknown):
+        yield inconclusive(rule, f"the profile is not known: {profile.reason}", [profile.reason])
+        return
+    seen = _seen(case, profile)
+    yield conclude(
+        rule,
+        case,
+        Tally(seen=tuple(map(_item, seen, seen.values())), unknown=_unknown(case, profile)),
+        Words(
+            passed="no suite outside the profile is accepted",
+            failed=_failed(seen, profile),
+            unclear="whether every suite outside the profile is refused could not be told",
+        ),
+        severity=severity(seen),
+        expected=_labels(profile, case.expectation),
+        fix=remedy.in_the_listener(case.expectation, "allow only the expected suites"),
+        reproduce=_reproduce(case, seen),
+    )
+
+
+def severity(accepted: Mapping[int, object]) -> Severity:
+    """Of the worst among accepted suites."""
+    marks = (value for name in map(names.suite_name, accepted) for mark, value in _SEVERE.items() if mark in name)
+    return max(marks, key=SEVERITIES.index, default="medium")
+
+
+@cache
+def _known(version: int) -> frozenset[int]:
+    """TLS 1.3 has suites of its own, and the earlier versions share the others (RFC 8446, appendix B.4)."""
+    return frozenset(s.code for s in codepoints.SUITES if names.is_tls13(s.code) == (version >= codepoints.TLS13))
+
+
+def _allowed(profile: Profile, expectation: Expectation) -> frozenset[int]:
+    return frozenset(profile.suites) | frozenset(() if expectation.tls13_suites_configurable else TLS13_ALWAYS)
+
+
+def _labels(profile: Profile, expectation: Expectation) -> list[str]:
+    """The allowed suites in the profile's order, then those that are always allowed."""
+    allowed = _allowed(profile, expectation)
+    return [names.suite_label(code) for code in dict.fromkeys((*profile.suites, *TLS13_ALWAYS)) if code in allowed]
+
+
+def _spoken(observation: Observation) -> list[int]:
+    """Versions that were accepted or in which a suite was, newest first. SSLv2 has suites of another kind."""
+    spoken = {*observation.versions.accepted, *(v for v, answers in observation.suites.items() if answers.accepted)}
+    return sorted((v for v in spoken if v > codepoints.SSL2), reverse=True)
+
+
+def _answers(observation: Observation, version: int) -> Answers:
+    return observation.suites.get(version, Answers(unasked=f"no suites were asked for {names.version_name(version)}"))
+
+
+def _seen(case: Case, profile: Profile) -> dict[int, list[int]]:
+    """Suite outside the set to the versions in which it was accepted."""
+    allowed = _allowed(profile, case.expectation)
+    seen: dict[int, list[int]] = {}
+    for version in _spoken(case.observation):
+        for code in forbidden(_answers(case.observation, version), allowed, ()).accepted:
+            seen.setdefault(code, []).append(version)
+    return seen
+
+
+def _unknown(case: Case, profile: Profile) -> tuple[str, ...]:
+    allowed = _allowed(profile, case.expectation)
+    versions = [v for v in _spoken(case.observation) if v >= profile.min_version]
+    unknown = [] if versions else ["no version that the profile allows is known to be accepted"]
+    for version in versions:
+        answers = _answers(case.observation, version)
+        if codes := forbidden(answers, allowed, _known(version)).unknown:
+            unknown.append(_untold(version, codes, answers.unasked))
+        if not answers.accepted:
+            unknown.append(f"{names.version_name(version)}: no suite is known to be accepted")
+    return tuple(unknown)
+
+
+def _untold(version: int, codes: tuple[int, ...], reason: str | None) -> str:
+    some = ", ".join(map(names.suite_label, codes[:3])) + (", ..." if len(codes) > 3 else "")
+    return f"{names.version_name(version)}: {len(codes)} suites ({reason or 'no sound refusal'}): {some}"
+
+
+def _item(code: int, versions: list[int]) -> str:
+    return f"{names.suite_label(code)} in {', '.join(map(names.version_name, versions))}"
+
+
+def _failed(seen: Mapping[int, list[int]], profile: Profile) -> str:
+    text = f"it accepts cipher suites outside {profile.name}"
+    if seen and all(max(versions) < profile.min_version for versions in seen.values()):
+        return f"{text}, all in versions that are forbidden themselves (tls-version)"
+    return text
+
+
+def _reproduce(case: Case, seen: Mapping[int, list[int]]) -> str | None:
+    if not seen:
+        return None
+    version = max(v for versions in seen.values() for v in versions)
+    return remedy.ask(case.endpoint, version, suites=[code for code, versions in seen.items() if version in versions])
+
+
+SUITE = Rule(
+    id="tls-cipher-suite",
+    title="No cipher suite outside the profile",
+    severity="medium",
+    check=check_suites,
+    references=(
+        "RFC 9325, section 4 (recommended suites)",
+        "RFC 8446, appendix B.4",
+        "RFC 7465 (RC4)",
+        "golang/go issue 29349 (TLS 1.3 suites are not configurable)",
+    ),
+)

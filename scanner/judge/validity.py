@@ -1,0 +1,168 @@
+"""The time of the served certificates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from scanner.judge import served
+from scanner.judge.verdicts import Words
+from scanner.model.finding import Finding
+from scanner.model.rule import Case, Rule
+from scanner.tls.certificate import CertificateFacts
+
+
+def check_expired(rule: Rule, case: Case) -> Iterator[Finding]:
+    """No served certificate has ended.
+
+    ## What it requires
+
+    The leaf and every intermediate that is sent end after the time of the scan. A root that is sent along is not
+    looked at: clients use their own copy.
+
+    ## Why
+
+    Every client that verifies refuses the connection, and one that does not verify has no protection to lose.
+
+    ## What fails
+
+    `notAfter` before now, of the leaf or of an intermediate: high.
+
+    ## What is inconclusive
+
+    A chain that could not be seen, or a `notAfter` that cannot be read; the finding names the field.
+
+    ## How to fix
+
+    Renew the certificate and let the listener load it. A listener often goes on with the old file until it is reloaded.
+    """
+
+    def reading(certificate: CertificateFacts) -> served.Reading:
+        ended = certificate.not_after
+        if ended is None:
+            return served.unreadable(certificate, "not_after")
+        return f"ended {served.date(ended)}" if ended < case.now else None
+
+    yield served.finding(
+        rule,
+        case,
+        served.tally(served.signed(case), reading),
+        Words(
+            passed="no served certificate has ended",
+            failed="a served certificate has ended",
+            unclear="whether a served certificate has ended could not be told",
+        ),
+        expected=f"an end after {served.date(case.now)}",
+        fix="renew the certificate and reload the listener",
+    )
+
+
+def check_not_yet_valid(rule: Rule, case: Case) -> Iterator[Finding]:
+    """Every served certificate is already valid.
+
+    ## What it requires
+
+    `notBefore` of the leaf and of every intermediate that is sent is not after the time of the scan.
+
+    ## Why
+
+    Clients refuse a certificate whose time has not come. It is mostly a clock that is wrong: the issuer's, or the
+    scanner's.
+
+    ## What fails
+
+    `notBefore` after now: high. No tolerance is given, as clients give none.
+
+    ## What is inconclusive
+
+    A chain that could not be seen, or a `notBefore` that cannot be read.
+
+    ## How to fix
+
+    Compare the clocks of issuer, listener and scanner; then issue the certificate again, or wait.
+    """
+
+    def reading(certificate: CertificateFacts) -> served.Reading:
+        start = certificate.not_before
+        if start is None:
+            return served.unreadable(certificate, "not_before")
+        return f"starts {served.date(start)}" if start > case.now else None
+
+    yield served.finding(
+        rule,
+        case,
+        served.tally(served.signed(case), reading),
+        Words(
+            passed="every served certificate is already valid",
+            failed="a served certificate is not valid yet",
+            unclear="whether every served certificate is already valid could not be told",
+        ),
+        expected=f"a start before {served.date(case.now)}",
+        fix="compare the clocks of issuer and listener, then issue the certificate again",
+    )
+
+
+def check_expiring(rule: Rule, case: Case) -> Iterator[Finding]:
+    """No served certificate ends within the policy's number of days.
+
+    ## What it requires
+
+    The leaf and every intermediate that is sent last longer than `expires_within_days` of the policy (30 by default).
+
+    ## Why
+
+    A renewal that should have happened by now has not, and there is still time to look.
+
+    ## What fails
+
+    A certificate that ends within that time: low. One that has ended already is reported by `cert-expired` alone.
+
+    ## What is inconclusive
+
+    A chain that could not be seen, or a `notAfter` that cannot be read.
+
+    ## How to fix
+
+    Renew the certificate. Where certificates are short-lived by design, lower `expires_within_days`.
+    """
+    horizon = case.now + timedelta(days=case.policy.expires_within_days)
+
+    def reading(certificate: CertificateFacts) -> served.Reading:
+        ends = certificate.not_after
+        if ends is None:
+            return served.unreadable(certificate, "not_after")
+        return f"ends {served.date(ends)}" if case.now <= ends < horizon else None
+
+    yield served.finding(
+        rule,
+        case,
+        served.tally(served.signed(case), reading),
+        Words(
+            passed=f"no served certificate ends within {case.policy.expires_within_days} days",
+            failed=f"a served certificate ends within {case.policy.expires_within_days} days",
+            unclear="when the served certificates end could not be told",
+        ),
+        expected=f"an end after {served.date(horizon)}",
+        fix="renew the certificate and reload the listener",
+    )
+
+
+_TIME = ("RFC 5280, section 4.1.2.5",)
+
+EXPIRED = Rule(
+    id="cert-expired", title="No served certificate has ended", severity="high", check=check_expired, references=_TIME
+)
+NOT_YET_VALID = Rule(
+    id="cert-not-yet-valid",
+    title="Every served certificate is already valid",
+    severity="high",
+    check=check_not_yet_valid,
+    references=_TIME,
+)
+EXPIRING = Rule(
+    id="cert-expiring",
+    title="No served certificate ends soon",
+    severity="low",
+    check=check_expiring,
+    references=_TIME,
+)

@@ -1,0 +1,100 @@
+"""No version below the profile's minimum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from scanner.judge import remedy
+from scanner.judge.verdicts import Tally, Words, conclude, forbidden, inconclusive
+from scanner.model.finding import SEVERITIES, Finding, Severity
+from scanner.model.known import Unknown
+from scanner.model.observation import Answers
+from scanner.model.profile import Profile
+from scanner.model.rule import Case, Rule
+from scanner.tls import codepoints, names
+
+_SEVERE: Mapping[int, Severity] = {codepoints.SSL2: "critical", codepoints.SSL3: "critical"}
+"""SSLv2 and SSLv3 let others read the traffic (DROWN, POODLE; RFC 6176 and RFC 7568 prohibit both)."""
+
+
+def check_version(rule: Rule, case: Case) -> Iterator[Finding]:
+    """The listener accepts no protocol version below the profile's minimum.
+
+    ## What it requires
+
+    Every version below the minimum is refused: SSLv2, SSLv3, TLS 1.0, TLS 1.1 and so on up to the minimum. Versions
+    above the minimum may be absent: a listener without TLS 1.3 violates nothing under a minimum of TLS 1.2.
+
+    ## Why
+
+    An attacker in the middle chooses the weakest version that both sides still accept. TLS 1.0 and 1.1 rest on MD5 and
+    SHA-1 and have no authenticated encryption (RFC 8996 deprecates both); SSLv3 and SSLv2 are broken.
+
+    ## What fails
+
+    A version below the minimum that is accepted: high, SSLv3 and SSLv2 critical. One accepted handshake is proof,
+    whatever else could not be told.
+
+    ## What is inconclusive
+
+    * A lower version that was neither accepted nor soundly refused: the finding names it and why.
+    * A listener of which no allowed version is known to be accepted: then a refusal proves nothing.
+    * No known profile.
+
+    ## How to fix
+
+    Raise the minimum version: `minTLSVersion` in a Kubernetes component, `ssl_protocols` in nginx, `ssl-min-ver` in
+    HAProxy, `MinVersion` in Go, `MinProtocol` in OpenSSL.
+    """
+    profile = case.expectation.profile
+    if isinstance(profile, Unknown):
+        yield inconclusive(rule, f"the profile is not known: {profile.reason}", [profile.reason])
+        return
+    answers = case.observation.versions
+    split = forbidden(answers, (v for v in answers.accepted if v >= profile.min_version), _below(profile))
+    least = names.version_name(profile.min_version)
+    yield conclude(
+        rule,
+        case,
+        Tally(seen=tuple(map(names.version_name, sorted(split.accepted))), unknown=_unknown(answers, profile)),
+        Words(
+            passed=f"no version below {least} is accepted",
+            failed=f"it accepts versions below {least}" + _nothing_better(answers, profile),
+            unclear=f"whether versions below {least} are refused could not be told",
+        ),
+        severity=severity(split.accepted),
+        expected=(f"{least} or later ({profile.name})",),
+        fix=remedy.in_the_listener(case.expectation, f"set the minimum version to {least}"),
+        reproduce=remedy.ask(case.endpoint, min(split.accepted)) if split.accepted else None,
+    )
+
+
+def severity(accepted: tuple[int, ...]) -> Severity:
+    """Of the worst among accepted versions."""
+    return max((_SEVERE.get(version, "high") for version in accepted), key=SEVERITIES.index, default="high")
+
+
+def _below(profile: Profile) -> list[int]:
+    return [version for version in codepoints.VERSIONS if version < profile.min_version]
+
+
+def _unknown(answers: Answers, profile: Profile) -> tuple[str, ...]:
+    reason = answers.unasked or "neither accepted nor soundly refused"
+    unknown = [f"{names.version_name(v)} ({reason})" for v in _below(profile) if answers.state(v) == "unknown"]
+    if _nothing_better(answers, profile):
+        unknown.append("no allowed version is known to be accepted, so that a refusal proves nothing")
+    return tuple(unknown)
+
+
+def _nothing_better(answers: Answers, profile: Profile) -> str:
+    allowed = any(version >= profile.min_version for version in answers.accepted)
+    return "" if allowed else ", and none that is allowed"
+
+
+VERSION = Rule(
+    id="tls-version",
+    title="No protocol version below the profile's minimum",
+    severity="high",
+    check=check_version,
+    references=("RFC 8996 (TLS 1.0 and 1.1)", "RFC 7568 (SSLv3)", "RFC 6176 (SSLv2)", "RFC 9325, section 3.1"),
+)
