@@ -98,20 +98,22 @@
   // Sort. Ties keep the order of the report, the worst first.
   const compare = new Intl.Collator("en", { numeric: true }).compare;
   const place = new Map(entries.map((entry, index) => [entry, index]));
-  const valueOf = (entry, key) => entry.dataset[key];
   const headers = [...table.tHead.querySelectorAll("th")];
-  for (const header of headers) header.firstElementChild.addEventListener("click", () => {
+  const sort = (header, sign) => {
     const { key } = header.firstElementChild.dataset;
-    const sign = header.getAttribute("aria-sort") === "ascending" ? -1 : 1;
     for (const other of headers) other.removeAttribute("aria-sort");
     header.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
     const order = (a, b) => {
-      const [left, right] = [valueOf(a, key), valueOf(b, key)];
+      const [left, right] = [a.dataset[key], b.dataset[key]];
       if (!left !== !right) return left ? -1 : 1; // nothing known: last, whichever way
       return sign * compare(left, right) || place.get(a) - place.get(b);
     };
     table.append(...[...entries].sort(order));
+  };
+  for (const header of headers) header.firstElementChild.addEventListener("click", () => {
+    sort(header, header.getAttribute("aria-sort") === "ascending" ? -1 : 1);
   });
+  sort(headers[0], 1);
 
   // Copy a command.
   document.addEventListener("click", async (event) => {

@@ -6,7 +6,7 @@ Plain functions of rows; texts come out as received, and each format escapes the
 from __future__ import annotations
 
 from scanner.model.finding import SEVERITIES
-from scanner.model.report import EndpointRow, FindingRow
+from scanner.model.report import NEVER_FAILS, EndpointRow, FindingRow, Summary
 
 SYMBOLS: dict[str, str] = {"fail": "✗", "inconclusive": "?", "pass": "✓", "not_applicable": "–"}
 WORDS: dict[str, str] = {
@@ -92,3 +92,9 @@ def reason(row: EndpointRow) -> str:
     more = f" (+{len(findings) - 1} more)" if len(findings) > 1 else ""
     status = "" if row["status"] in {"violation", "ok", "not-tested", "unreachable"} else f"{row['status']}: "
     return status + findings[0]["message"] + more
+
+
+def excused(counts: Summary) -> str:
+    """Which endpoints are counted as failing and break nothing: ``1 readiness, 2 waived``; empty for none."""
+    kept = sorted(NEVER_FAILS - {"informational"})
+    return ", ".join(f"{counts.statuses[status]} {status}" for status in kept if counts.statuses.get(status))

@@ -1,8 +1,8 @@
 """JUnit XML for CI systems: a test case per rule and workload listener, with names that stay the same.
 
 There is no standard; this is what GitLab, Jenkins and the common GitHub actions all read: ``testsuites`` >
-``testsuite`` (one per endpoint id) > ``testcase`` with ``classname`` = endpoint id and ``name`` = rule id. GitLab and Jenkins keep
-one case per pair of those, so the replicas behind one id are merged, the worst one deciding.
+``testsuite`` (one per endpoint id) > ``testcase`` with ``classname`` = endpoint id and ``name`` = rule id. GitLab and
+Jenkins keep one case per pair of those, so the replicas behind one id are merged, the worst one deciding.
 
 * ``failure``: violated. ``error``: could not be judged; nothing that is unknown is ever shown as a pass.
 * ``skipped``: not applicable, and what is kept but must not break a build: waived, readiness, converging.

@@ -239,7 +239,12 @@ def _summary(page: _Page, report: Report) -> None:
         for verdict in VERDICTS
         if counts.verdicts[verdict]
     ]
-    page.line("  endpoints  ", f"{counts.endpoints}: {', '.join(told)}" if told else "none")
+    excused = headline.excused(counts)
+    page.line(
+        "  endpoints  ",
+        f"{counts.endpoints}: {', '.join(told)}" if told else "none",
+        f"  ({plain(excused)}: kept and counted, breaks nothing)" if excused else "",
+    )
     failures = [
         page.paint(severity, f"{counts.failures[severity]} {severity}")
         for severity in reversed(SEVERITIES)

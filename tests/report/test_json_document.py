@@ -1,0 +1,150 @@
+"""The JSON document is what the schema says, and the schema refuses what it is not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from copy import deepcopy
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from scanner.model.finding import SEVERITIES
+from scanner.model.observation import Reach
+from scanner.model.report import SCHEMA, CertificateRow, EndpointRow, FindingRow, ObservedRow, Report, VersionRow
+from scanner.report import json_document
+from scanner.report.rows import VERSIONS
+from scanner.tls.names import version_name
+from tests.report import samples
+from tests.report.samples import finding
+
+ROOT = Path(__file__).parents[2]
+SCHEMA_DOCUMENT = json.loads((ROOT / "docs/schema/scan-v1.json").read_text())
+VALIDATOR = Draft202012Validator(SCHEMA_DOCUMENT, format_checker=Draft202012Validator.FORMAT_CHECKER)
+
+
+def _text(report: Report) -> str:
+    out = StringIO()
+    json_document.write(report, out)
+    return out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:
+    """The samples, with a finding on no endpoint."""
+    return json.loads(_text(samples.report(findings=(finding("tls-version", "low", "fail", "of an object"),))))  # type: ignore[no-any-return]
+
+
+def test_the_schema_is_one() -> None:
+    Draft202012Validator.check_schema(SCHEMA_DOCUMENT)
+    assert SCHEMA_DOCUMENT["properties"]["schema"]["const"] == SCHEMA
+
+
+def test_the_samples_are_valid(document: dict[str, Any]) -> None:
+    assert [error.message for error in VALIDATOR.iter_errors(document)] == []
+
+
+def test_an_empty_report_is_valid_too() -> None:
+    assert [error.message for error in VALIDATOR.iter_errors(json.loads(_text(samples.report([]))))] == []
+
+
+def test_the_order_is_the_contract(document: dict[str, Any]) -> None:
+    assert list(document) == list(SCHEMA_DOCUMENT["properties"])
+    assert list(document["summary"]) == list(SCHEMA_DOCUMENT["$defs"]["summary"]["properties"])
+    assert list(document["endpoints"][0]) == list(SCHEMA_DOCUMENT["$defs"]["endpoint"]["properties"])
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [("endpoint", EndpointRow), ("finding", FindingRow), ("certificate", CertificateRow), ("observed", ObservedRow),
+     ("version_answer", VersionRow)],
+)  # fmt: skip
+def test_the_schema_has_every_member_of_a_row(name: str, row: type) -> None:
+    assert set(SCHEMA_DOCUMENT["$defs"][name]["properties"]) == set(row.__annotations__)
+
+
+def test_the_schema_knows_every_word_of_the_model() -> None:
+    definitions = SCHEMA_DOCUMENT["$defs"]
+    assert definitions["endpoint"]["properties"]["reach"]["enum"] == [reach.value for reach in Reach]
+    assert definitions["severity"]["enum"] == list(SEVERITIES)
+    assert definitions["version"]["enum"] == [version_name(version) for version in VERSIONS]
+
+
+def _described(node: object) -> bool:
+    return not isinstance(node, dict) or "description" in node or "$ref" in node or "const" in node
+
+
+def test_every_member_is_explained() -> None:
+    bare = [
+        f"{name}.{member}"
+        for name, definition in {"": SCHEMA_DOCUMENT, **SCHEMA_DOCUMENT["$defs"]}.items()
+        for member, value in definition.get("properties", {}).items()
+        if not _described(value)
+    ]
+    assert bare == []
+
+
+def _set(*path: str | int, to: object) -> Callable[[Any], None]:
+    def change(document: Any) -> None:  # noqa: ANN401 - any JSON
+        for step in path[:-1]:
+            document = document[step]
+        document[path[-1]] = to
+
+    return change
+
+
+def _drop(*path: str | int) -> Callable[[Any], None]:
+    def change(document: Any) -> None:  # noqa: ANN401 - any JSON
+        for step in path[:-1]:
+            document = document[step]
+        del document[path[-1]]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _set("schema", to="adhere.scan/v2"),
+        _set("surprise", to=1),
+        _drop("coverage"),
+        _set("coverage", "complete", to="yes"),
+        _set("summary", "pass", to=-1),
+        _set("summary", "statuses", to={"Not A Status": 1}),
+        _set("started", to="yesterday"),
+        _drop("endpoints", 0, "reasons"),
+        _set("endpoints", 0, "verdict", to="ok"),
+        _set("endpoints", 0, "reach", to="up"),
+        _set("endpoints", 0, "port", to="443"),
+        _set("endpoints", 0, "extra", to=None),
+        _set("endpoints", 0, "observed", "versions", to={"TLS 1.2": None}),
+        _set("endpoints", 0, "observed", "versions", "TLSv1.2", "suites", to=[49199]),
+        _set("endpoints", 0, "observed", "chain", 0, "sha256", to="AB"),
+        _set("endpoints", 0, "observed", "chain", 0, "not_after", to="2026"),
+        _set("endpoints", 1, "findings", 0, "severity", to="awful"),
+        _set("endpoints", 1, "findings", 0, "observed", to=None),
+        _set("endpoints", 1, "findings", 0, "second_opinion", to="maybe"),
+    ],
+)
+def test_the_schema_refuses_what_is_broken(document: dict[str, Any], change: Callable[[Any], None]) -> None:
+    broken = deepcopy(document)
+    change(broken)
+    assert list(VALIDATOR.iter_errors(broken))
+
+
+def test_one_line_for_every_endpoint() -> None:
+    lines = _text(samples.report()).splitlines()
+    assert len([line for line in lines if line.startswith('{"id":')]) == 15
+    assert all(json.loads(line.removesuffix(",")) for line in lines if line.startswith('{"id":'))
+
+
+def test_the_summary_counts_what_is_there(document: dict[str, Any]) -> None:
+    verdicts = [row["verdict"] for row in document["endpoints"]]
+    assert document["summary"]["endpoints"] == len(verdicts)
+    for verdict in ("pass", "fail", "inconclusive", "not_applicable"):
+        assert document["summary"][verdict] == verdicts.count(verdict)
+    assert sum(document["summary"]["failures"].values()) == sum(document["summary"]["rules"].values())
+    assert document["summary"]["connections"] == sum(row["observed"]["connections"] for row in document["endpoints"])
