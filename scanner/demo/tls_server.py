@@ -7,6 +7,7 @@ SSLv3, no 3DES and no RC4 (``openssl list -disabled``), and below cryptography 4
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -87,7 +88,8 @@ async def serve(context: SSL.Context, stream: trio.SocketStream) -> None:
         connection.send(_OK)
         connection.shutdown()
     except SSL.ZeroReturnError:
-        connection.shutdown()  # the client said close_notify: say it back
+        with suppress(SSL.Error):
+            connection.shutdown()  # the client said close_notify: say it back
     except _NameRefusedError:
         await stream.send_all(alert(UNRECOGNIZED_NAME))
         return await finish(stream)

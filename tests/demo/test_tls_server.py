@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import socket
 import struct
 from dataclasses import replace
@@ -10,7 +11,9 @@ from functools import partial
 import pytest
 import trio
 from cryptography.hazmat.primitives.serialization import Encoding
+from OpenSSL import SSL
 
+from scanner.demo.behaviours import alert
 from scanner.demo.certificates import Authority, private_key
 from scanner.demo.tls_server import TlsSettings, can_choose_groups, tls_part
 from scanner.errors import ResourceError
@@ -73,8 +76,8 @@ async def test_groups(groups: str) -> None:
     assert seen.completed == (groups in known)
 
 
-@pytest.mark.parametrize(("version", "alert"), [(0x0303, 40), (0x0304, 116)])
-async def test_client_certificates(version: int, alert: int) -> None:
+@pytest.mark.parametrize(("version", "refusal"), [(0x0303, 40), (0x0304, 116)])
+async def test_client_certificates(version: int, refusal: int) -> None:
     ours, theirs = Authority("Client CA"), Authority("Another CA")
     ask = partial(settings, min_version=version, max_version=version, client_ca=ours.certificate)
     good = ours.leaf(names=("client",), eku=("clientAuth",))
@@ -87,7 +90,7 @@ async def test_client_certificates(version: int, alert: int) -> None:
     async with tls_listener(ask(client_certificate="required")) as server:
         without = await shake_hands(server.sockaddr)
         assert without.certificate_requested
-        assert (without.completed, without.said, without.alerts) == (version == 0x0304, b"", [alert])
+        assert (without.completed, without.said, without.alerts) == (version == 0x0304, b"", [refusal])
         assert (await shake_hands(server.sockaddr, credential=good)).said
         assert not (await shake_hands(server.sockaddr, credential=theirs.leaf(names=("client",)))).said
 
@@ -149,6 +152,52 @@ async def test_a_client_that_talks_nonsense_or_vanishes_leaves_nothing_behind(se
             while server.open:
                 await trio.lowlevel.checkpoint()
         assert server.connections == 2
+
+
+async def test_damaged_hellos_never_end_the_server() -> None:
+    """Three hundred hellos with bytes changed, lost or doubled; the last client is served like the first."""
+    damage = random.Random(8446)
+    whole = client_hello()
+    async with tls_listener(settings(server_name="right.example", client_certificate="required")) as server:
+        for _ in range(300):
+            hello = bytearray(whole)
+            for _ in range(damage.randrange(1, 5)):
+                hello[damage.randrange(5, len(hello))] = damage.randrange(256)
+            start = damage.randrange(5, len(hello))
+            kept = damage.choice([len(hello), start, damage.randrange(start, len(hello) + 1)])
+            async with await trio.open_tcp_stream(*server.sockaddr) as stream:
+                await stream.send_all(bytes(hello[:kept]) + bytes(hello[start:]))
+                await stream.send_eof()
+                with trio.fail_after(5):
+                    while await _more(stream):
+                        pass
+        refused = await shake_hands(server.sockaddr, server_name="right.example")
+        assert refused.alerts == [116]  # certificate_required
+    assert server.connections == 301
+
+
+def client_hello() -> bytes:
+    """A real one, as OpenSSL sends it."""
+    connection = SSL.Connection(SSL.Context(SSL.TLS_CLIENT_METHOD), None)
+    connection.set_connect_state()
+    connection.set_tlsext_host_name(b"right.example")
+    with pytest.raises(SSL.WantReadError):
+        connection.do_handshake()
+    return connection.bio_read(65536)
+
+
+RETRY = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891")
+"""First half of the random of a HelloRetryRequest (RFC 8446 section 4.1.3)."""
+
+
+@pytest.mark.parametrize(("name", "retries"), [("right.example", True), ("other.example", False)])
+async def test_the_name_is_refused_before_a_hello_retry_request(name: str, retries: bool) -> None:
+    wanted = settings(server_name=name, groups="P-256")  # for which the client sends no share
+    async with tls_listener(wanted) as server, await trio.open_tcp_stream(*server.sockaddr) as stream:
+        await stream.send_all(client_hello())
+        answer = await stream.receive_some()
+    assert (RETRY in answer) is retries
+    assert (answer == alert(112)) is not retries
 
 
 async def _more(stream: trio.SocketStream) -> bytes | bytearray:
