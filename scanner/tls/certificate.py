@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
+
+from scanner.tls.wire import Malformed, Reader, vec24
+
+CERTIFICATE: Final = 11
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,3 +59,30 @@ class CertificateFacts:
     def self_issued(self) -> bool:
         """Whether subject and issuer are the same, readable name."""
         return self.subject is not None and self.subject == self.issuer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CertificateMessage:
+    """The Certificate message up to TLS 1.2 (RFC 5246 section 7.4.2)."""
+
+    chain: tuple[bytes, ...]
+    """DER, leaf first."""
+
+    def encode(self) -> bytes:
+        """The handshake message with its four-byte header."""
+        return bytes((CERTIFICATE,)) + vec24(vec24(b"".join(vec24(der) for der in self.chain)))
+
+    @classmethod
+    def decode(cls, message: bytes) -> CertificateMessage:
+        """Of a whole handshake message. Raises ``Malformed``."""
+        reader = Reader(message)
+        if reader.u8() != CERTIFICATE:
+            raise Malformed(f"handshake message {message[0]} is no Certificate")
+        body = reader.vec24()
+        reader.done()
+        certificates = body.vec24()
+        body.done()
+        chain = []
+        while certificates.left:
+            chain.append(certificates.opaque24())
+        return cls(chain=tuple(chain))
