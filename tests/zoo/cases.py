@@ -106,7 +106,7 @@ _OLD = (
     "ECDHE-ECDSA-AES256-SHA384:ECDHE-RSA-AES256-SHA384:ECDHE-ECDSA-AES256-SHA:ECDHE-RSA-AES256-SHA:"
     "AES128-GCM-SHA256:AES256-GCM-SHA384:AES128-SHA256:AES256-SHA256:AES128-SHA:AES256-SHA:DES-CBC3-SHA:@SECLEVEL=0"
 )
-_OPENSSL: dict[str, Settings] = {
+OPENSSL: dict[str, Settings] = {
     "old": Settings(versions=_EVERYTHING, suites=_OLD),
     "old-ecdsa": Settings(versions=_EVERYTHING, suites=_OLD, key="p256"),
     "intermediate": Settings(suites=_INTERMEDIATE),
@@ -142,7 +142,7 @@ _GO_OLD = f"{_GO_INTERMEDIATE}:" + ":".join(
     + ["TLS_RSA_WITH_AES_128_CBC_SHA", "TLS_RSA_WITH_AES_256_CBC_SHA", "TLS_RSA_WITH_3DES_EDE_CBC_SHA"]
 )
 _PROFILE_GROUPS = ("X25519MLKEM768", "X25519", "P-256", "P-384")
-_GO: dict[str, Settings] = {
+GO: dict[str, Settings] = {
     "old": Settings(versions=_EVERYTHING, suites=_GO_OLD, groups=_PROFILE_GROUPS),
     "intermediate": Settings(suites=_GO_INTERMEDIATE, groups=_PROFILE_GROUPS),
     "intermediate-ecdsa": Settings(suites=_GO_INTERMEDIATE, groups=_PROFILE_GROUPS, key="p256"),
@@ -199,11 +199,11 @@ def _scoped(name: str) -> list[Case]:
 
 
 def _cases() -> list[Case]:
-    cases = [Case("openssl", name, settings) for name, settings in _OPENSSL.items()]
+    cases = [Case("openssl", name, settings) for name, settings in OPENSSL.items()]
     srp = Settings(versions=(TLS10, TLS11, TLS12), suites="ECDHE+AESGCM:SRP:AES128-SHA:@SECLEVEL=0", srp=True)
     cases.append(Case("openssl", "srp", srp))
     cases.append(Case("openssl", "many-groups", replace(_STRICT, groups=("X448", "P-521", "X25519", "ffdhe3072"))))
-    tables = {"gnutls": _GNUTLS, "go": _GO, "jsse": _JSSE, "nginx": _OPENSSL, "haproxy": _OPENSSL, "stunnel": _OPENSSL}
+    tables = {"gnutls": _GNUTLS, "go": GO, "jsse": _JSSE, "nginx": OPENSSL, "haproxy": OPENSSL, "stunnel": OPENSSL}
     cases += [
         Case(name, configuration, settings)
         for name, table in tables.items()
