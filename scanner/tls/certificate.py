@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from scanner.tls.wire import Malformed, Reader, vec24
+from scanner.tls.wire import read_message, vec24
 
 CERTIFICATE: Final = 11
 
@@ -75,11 +75,7 @@ class CertificateMessage:
     @classmethod
     def decode(cls, message: bytes) -> CertificateMessage:
         """Of a whole handshake message. Raises ``Malformed``."""
-        reader = Reader(message)
-        if reader.u8() != CERTIFICATE:
-            raise Malformed(f"handshake message {message[0]} is no Certificate")
-        body = reader.vec24()
-        reader.done()
+        body = read_message(message, CERTIFICATE, "Certificate")
         certificates = body.vec24()
         body.done()
         chain = []

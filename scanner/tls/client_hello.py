@@ -8,7 +8,7 @@ from typing import Final
 
 from scanner.tls.codepoints import SSL2
 from scanner.tls.extensions import Extension, encode_extensions, read_extensions
-from scanner.tls.wire import Malformed, Reader, u16, u16s, u24, vec8, vec16, vec24
+from scanner.tls.wire import Malformed, Reader, read_message, u16, u16s, u24, vec8, vec16, vec24
 
 CLIENT_HELLO: Final = 1
 
@@ -62,11 +62,7 @@ class ClientHello:
     @classmethod
     def decode(cls, message: bytes) -> ClientHello:
         """Of a whole handshake message. Raises ``Malformed``."""
-        reader = Reader(message)
-        if reader.u8() != CLIENT_HELLO:
-            raise Malformed(f"handshake message {message[0]} is no ClientHello")
-        body = reader.vec24()
-        reader.done()
+        body = read_message(message, CLIENT_HELLO, "ClientHello")
         version, random, session_id = body.u16(), body.take(32), body.opaque8()
         if len(session_id) > _MAX_SESSION_ID:
             raise Malformed(f"session id of {len(session_id)} bytes, {_MAX_SESSION_ID} allowed")

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Final, Literal
 
 from scanner.tls.codepoints import TLS12
-from scanner.tls.wire import Malformed, Reader, u16, u16s, vec8, vec16, vec24
+from scanner.tls.wire import Malformed, Reader, read_message, u16, u16s, vec8, vec16, vec24
 
 SERVER_KEY_EXCHANGE: Final = 12
 CERTIFICATE_REQUEST: Final = 13
@@ -78,11 +78,7 @@ class ServerKeyExchange:
 
         Raises ``Malformed``.
         """
-        reader = Reader(message)
-        if reader.u8() != SERVER_KEY_EXCHANGE:
-            raise Malformed(f"handshake message {message[0]} is no ServerKeyExchange")
-        body = reader.vec24()
-        reader.done()
+        body = read_message(message, SERVER_KEY_EXCHANGE, "ServerKeyExchange")
         kind = _KINDS.get(key_exchange)
         if kind is None:
             return None
@@ -137,11 +133,7 @@ class CertificateRequest:
     @classmethod
     def decode(cls, message: bytes, version: int) -> CertificateRequest:
         """Of a whole handshake message of SSLv3 to TLS 1.2. Raises ``Malformed``."""
-        reader = Reader(message)
-        if reader.u8() != CERTIFICATE_REQUEST:
-            raise Malformed(f"handshake message {message[0]} is no CertificateRequest")
-        body = reader.vec24()
-        reader.done()
+        body = read_message(message, CERTIFICATE_REQUEST, "CertificateRequest")
         types = body.opaque8()
         schemes = body.vec16().u16s() if version >= TLS12 else None
         names = body.vec16()

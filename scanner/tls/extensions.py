@@ -6,10 +6,13 @@ nobody here knows survive as numbers and bytes. Reading raises ``Malformed``.
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import NamedTuple
 
 from scanner.tls import codepoints as c
-from scanner.tls.wire import Reader, u16, u16s, vec8, vec16
+from scanner.tls.wire import Malformed, Reader, u16, u16s, vec8, vec16
+
+_HEAD = Struct(">HH")
 
 
 class Extension(NamedTuple):
@@ -28,7 +31,8 @@ def read_extensions(block: Reader) -> tuple[Extension, ...]:
     """All extensions of a block, used up."""
     extensions = []
     while block.left:
-        extensions.append(Extension(block.u16(), block.opaque16()))
+        number, size = block.unpack(_HEAD)
+        extensions.append(Extension(number, block.take(size)))
     return tuple(extensions)
 
 
@@ -193,10 +197,9 @@ def pull_selected_version(data: bytes) -> int:
 
 
 def _one_u16(data: bytes) -> int:
-    reader = Reader(data)
-    value = reader.u16()
-    reader.done()
-    return value
+    if len(data) != 2:
+        raise Malformed(f"{len(data)} bytes where a two-byte value is alone")
+    return int.from_bytes(data, "big")
 
 
 def push_psk_key_exchange_modes(modes: bytes = b"\x01") -> Extension:
@@ -233,7 +236,8 @@ def push_server_share(group: int, key: bytes) -> Extension:
 def pull_server_share(data: bytes) -> tuple[int, bytes]:
     """Group and key of a ServerHello."""
     reader = Reader(data)
-    group, key = reader.u16(), reader.opaque16()
+    group, size = reader.unpack(_HEAD)
+    key = reader.take(size)
     reader.done()
     return group, key
 

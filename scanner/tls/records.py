@@ -1,4 +1,4 @@
-"""Records in clear: of SSLv3 to TLS 1.3 (RFC 8446 section 5.1, RFC 5246 section 6.2.1), and of SSLv2 (two-byte header)."""
+"""Records in clear: SSLv3 to TLS 1.3 (RFC 8446 section 5.1, RFC 5246 section 6.2.1), and SSLv2 (two-byte header)."""
 
 from __future__ import annotations
 
@@ -67,17 +67,25 @@ class RecordReader:
 
     def _next(self) -> Record | None:
         buffer, at = self._buffer, self._at
-        if not starts_record(buffer[at : at + 2]):
-            raise Malformed(f"no TLS record: {buffer[at : at + 8].hex(' ')}")
         start = at + HEADER_SIZE
         if len(buffer) < start:
+            _check_start(buffer[at:])
             return None
         content_type, version, length = _HEADER.unpack_from(buffer, at)
-        _check_length(content_type, length)
-        if len(buffer) < start + length:
+        if content_type not in CONTENT_TYPES or version >> 8 != 3:
+            _check_start(buffer[at:])
+        if length > _MAX_LENGTH or not length:
+            _check_length(content_type, length)
+        end = start + length
+        if len(buffer) < end:
             return None
-        self._at = start + length
-        return Record(content_type, version, buffer[start : start + length])
+        self._at = end
+        return Record(content_type, version, buffer[start:end])
+
+
+def _check_start(buffer: bytes) -> None:
+    if not starts_record(buffer[:2]):
+        raise Malformed(f"no TLS record: {buffer[:8].hex(' ')}")
 
 
 def _check_length(content_type: int, length: int) -> None:

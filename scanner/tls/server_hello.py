@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from struct import Struct
 from typing import Final, NamedTuple
 
 from scanner.tls.codepoints import KEY_SHARE, SUPPORTED_VERSIONS, TLS11, TLS12
@@ -15,7 +16,7 @@ from scanner.tls.extensions import (
     pull_server_share,
     read_extensions,
 )
-from scanner.tls.wire import Malformed, Reader, u16, u24, vec8, vec16, vec24
+from scanner.tls.wire import Malformed, Reader, read_message, u16, u24, vec8, vec16, vec24
 
 SERVER_HELLO: Final = 2
 
@@ -25,6 +26,7 @@ RETRY_RANDOM: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167ab
 _DOWNGRADES = {b"DOWNGRD\x01": TLS12, b"DOWNGRD\x00": TLS11}
 """Ends of the random of a server that could have spoken a newer version (RFC 8446 section 4.1.3)."""
 
+_HEAD, _CHOICE = Struct(">H32sB"), Struct(">HB")
 _MAX_SESSION_ID = 32
 _SSL2_SERVER_HELLO = 4
 
@@ -94,12 +96,10 @@ class ServerHello:
     @classmethod
     def decode(cls, message: bytes) -> ServerHello:
         """Of a whole handshake message; supported_versions and key_share are checked too. Raises ``Malformed``."""
-        reader = Reader(message)
-        if reader.u8() != SERVER_HELLO:
-            raise Malformed(f"handshake message {message[0]} is no ServerHello")
-        body = reader.vec24()
-        reader.done()
-        version, random, session_id = body.u16(), body.take(32), body.opaque8()
+        body = read_message(message, SERVER_HELLO, "ServerHello")
+        version, random, ids = body.unpack(_HEAD)
+        session_id = body.take(ids)
+        suite, compression = body.unpack(_CHOICE)
         if version >> 8 != 3:
             raise Malformed(f"ServerHello of version 0x{version:04X}")
         if len(session_id) > _MAX_SESSION_ID:
@@ -108,8 +108,8 @@ class ServerHello:
             version=version,
             random=random,
             session_id=session_id,
-            suite=body.u16(),
-            compression=body.u8(),
+            suite=suite,
+            compression=compression,
             extensions=read_extensions(body.vec16()) if body.left else None,
         )
         body.done()

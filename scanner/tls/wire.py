@@ -7,12 +7,13 @@ it up and say so with ``done``. That is how a length that lies is noticed where 
 from __future__ import annotations
 
 from struct import Struct
+from typing import Any
 
 _U16 = Struct(">H").unpack_from
 _PACK_U16 = Struct(">H").pack
 
 
-class Malformed(Exception):  # noqa: N818 - the peer's error, not ours; the name says what the bytes are
+class Malformed(Exception):
     """Bytes that are not what the protocol says. The one exception for everything that a peer may send."""
 
 
@@ -52,6 +53,10 @@ class Reader:
         """The next ``size`` bytes."""
         at = self._advance(size)
         return self._data[at : at + size]
+
+    def unpack(self, layout: Struct) -> tuple[Any, ...]:
+        """Several values at once; one call instead of one for each, where thousands of hellos are read."""
+        return layout.unpack_from(self._data, self._advance(layout.size))
 
     def vec8(self) -> Reader:
         """A reader of the vector that a one-byte length announces."""
@@ -102,6 +107,16 @@ class Reader:
         """Raise ``Malformed`` unless everything was read."""
         if self._at != self._end:
             raise Malformed(f"{self._end - self._at} bytes too many at offset {self._at}")
+
+
+def read_message(message: bytes, kind: int, name: str) -> Reader:
+    """A reader of the body of a whole handshake message (RFC 8446 section 4). Raises ``Malformed`` at another kind."""
+    if not message or message[0] != kind:
+        raise Malformed(f"handshake message {message[:1].hex() or 'without a byte'} is no {name}")
+    body = Reader(message, 4)
+    if body.left != int.from_bytes(message[1:4], "big"):
+        raise Malformed(f"{name} of {body.left} bytes whose length says {int.from_bytes(message[1:4], 'big')}")
+    return body
 
 
 def u16(number: int) -> bytes:
