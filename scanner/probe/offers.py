@@ -2,33 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias, TypeVar
 
+from scanner.tls.codepoints import TLS13
 
-Shares = Literal["absent", "empty", "classical"]
-"""The key_share extension: none, an empty one (the server names its group in a HelloRetryRequest), or X25519 and
-P-256 shares for the rare server that does not answer an empty one."""
+Shares = Literal["empty", "x25519"]
+"""The key_share extension of TLS 1.3: empty (the server names its group in a HelloRetryRequest, RFC 8446, section
+4.2.8), or one X25519 share for the rare server that does not answer an empty one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One ClientHello, described. ``version`` is the highest offered and, for TLS 1.3, the only one."""
+    """One ClientHello, described. Every offer of a version carries the same extensions."""
 
     name: str
-    """For the evidence: ``tls1.2 forbidden+1``."""
+    """For the evidence: ``TLSv1.2 forbidden``."""
     version: int
+    """The highest offered; for TLS 1.3 the only one."""
     suites: tuple[int, ...]
     groups: tuple[int, ...]
-    shares: Shares = "absent"
-    size: int = 0
-    """Pad the ClientHello to this many bytes (RFC 7685); 0 for no padding."""
-    flight: bool = False
-    """Read the whole plaintext flight up to ServerHelloDone (TLS 1.2 and below), for certificate and group."""
+    padding: int = 0
+    """Bytes of padding (RFC 7685), so that the two hellos of a minimal pair have the same length."""
+    shares: Shares = "empty"
+    lean: bool = False
+    """Fewer signature algorithms, and under 256 bytes: for listeners that do not take a long ClientHello."""
 
 
-Ending = Literal["hello", "alert", "fin", "rst", "silence", "plaintext", "malformed", "closed", "filtered",
-                 "unreachable", "interrupted"]
+Ending = Literal[
+    "hello",
+    "alert",
+    "fin",
+    "rst",
+    "silence",
+    "plaintext",
+    "malformed",
+    "closed",
+    "filtered",
+    "unreachable",
+]
 """``hello``: a ServerHello or HelloRetryRequest came. The others: what came instead of one."""
 
 
@@ -41,22 +54,33 @@ class Reply:
     """Selected version."""
     suite: int | None = None
     group: int | None = None
-    """From a HelloRetryRequest's key_share, a ServerHello's key_share, or a ServerKeyExchange."""
+    """From the key_share of a HelloRetryRequest or ServerHello, or from a ServerKeyExchange."""
     done: bool = False
     """ServerHelloDone came: the server would go on with this suite (TLS 1.2 and below)."""
     alert: int | None = None
     chain: tuple[bytes, ...] | None = None
+    """DER, leaf first, where the certificate travels in the clear."""
     certificate_requested: bool | None = None
     text: str = ""
-    """Cleaned start of a plaintext banner, or what was malformed."""
-    size: int = 0
-    """Bytes of the ClientHello that was sent."""
+    """The start of a plaintext banner, or what was malformed; control characters already replaced."""
+    protocol: str | None = None
+    """Which plaintext protocol it was, where it was recognised."""
     seconds: float = 0.0
-    dh_bits: int | None = None
 
     @property
     def accepted(self) -> bool:
-        """Whether the server selected from the offer."""
-        return self.ending == "hello"
+        """Whether the server selected from the offer and meant it.
+
+        Up to TLS 1.2 a ServerHello alone is not enough: Go sends one before it finds out that it cannot sign.
+        """
+        return self.ending == "hello" and (self.done or (self.version or 0) >= TLS13)
+
+    @property
+    def how(self) -> str:
+        """The ending as one word to compare by: ``fin``, ``alert 40``."""
+        return f"alert {self.alert}" if self.ending == "alert" else self.ending
 
 
+T = TypeVar("T")
+Plan: TypeAlias = Generator[Offer, Reply, T]
+"""A plan yields an offer, is sent its reply, and returns what it found out."""

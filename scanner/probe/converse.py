@@ -1,0 +1,166 @@
+"""One offer, one reply: what came back over the wire, as a ``Reply``."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+
+import trio
+
+from scanner.model.endpoint import Transport
+from scanner.probe import starttls
+from scanner.probe.dial import Broken, Line, Where, abort, connect, hang_up
+from scanner.probe.hello import client_hello
+from scanner.probe.offers import Ending, Offer, Reply
+from scanner.tls.codepoints import SSL2
+from scanner.tls.flight import ServerFlight, looks_like_tls
+from scanner.tls.names import version_name
+from scanner.tls.wire import Malformed
+
+REPLY_LIMIT = 256 * 1024
+"""Bytes of one reply; a chain of ten RSA-4096 certificates is a tenth of that."""
+
+BANNER = 200
+"""Characters of a plaintext answer that are kept."""
+
+BANNER_READ = 1024
+"""Bytes of a plaintext answer that are looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peer:
+    """Whom to talk to, and how a conversation with it begins."""
+
+    where: Where
+    server_name: str | None
+    transport: Transport = "tls"
+    host: str = ""
+    """For protocols that want the name before TLS starts (XMPP)."""
+
+
+@dataclass(slots=True)
+class Answer:
+    """What has come back so far; survives the timeout that ends the conversation."""
+
+    flight: ServerFlight
+    ending: Ending | None = None
+    """How the conversation ended, where not by a whole answer."""
+    text: str = ""
+    protocol: str | None = None
+    connected: bool = False
+
+    def end(self, ending: Ending, text: str = "", protocol: str | None = None) -> None:
+        """The conversation is over before its time."""
+        self.ending, self.text, self.protocol = ending, text, protocol
+
+
+async def converse(peer: Peer, offer: Offer) -> Reply:
+    """Dial, send ``offer``, read its answer. Never raises for anything that the peer does.
+
+    Raises ``ResourceError`` when this machine cannot open another connection.
+    """
+    started = trio.current_time()
+    answer = Answer(ServerFlight(whole=True, limit=REPLY_LIMIT))
+    with trio.move_on_after(peer.where.timeout) as scope:
+        await _talk(peer, client_hello(offer, peer.server_name, os.urandom(32)), answer)
+    if scope.cancelled_caught:
+        answer.end("silence" if answer.connected else "filtered")
+    return _reply(offer, answer, trio.current_time() - started)
+
+
+async def _talk(peer: Peer, hello: bytes, answer: Answer) -> None:
+    line: Line | None = None
+    close = abort
+    try:
+        line = await connect(peer.where)
+        answer.connected = True
+        if peer.transport != "tls":
+            await upgrade(line, peer)
+        await line.send(hello)
+        await _listen(line, answer)
+        close = hang_up
+    except Broken as broken:
+        answer.end(broken.ending, broken.text)
+    except starttls.Refused as refused:
+        answer.end("plaintext", str(refused), peer.transport)
+    except Malformed as malformed:
+        answer.end("malformed", str(malformed))
+    finally:
+        if line is not None:
+            close(line)
+
+
+async def upgrade(line: Line, peer: Peer) -> None:
+    """Speak the STARTTLS dialog of the peer's transport.
+
+    Raises ``starttls.Refused``, ``Malformed`` or ``Broken``.
+    """
+    dialog = starttls.dialog(peer.transport, peer.host or peer.where.address)
+    sending = next(dialog)
+    with suppress(StopIteration):
+        while True:
+            if sending:
+                await line.send(sending)
+            received = await line.receive()
+            if not received:
+                raise Broken("fin")
+            sending = dialog.send(received)
+
+
+async def _listen(line: Line, answer: Answer) -> None:
+    """Read until the answer is whole, the peer stops, or the bytes are not TLS."""
+    first = True
+    while True:
+        data = await line.receive()
+        if not data:
+            answer.end("fin")
+            return
+        if first and not looks_like_tls(data):
+            text = data[:BANNER].decode("utf-8", "replace")
+            protocol = starttls.recognise(data[:BANNER_READ])
+            answer.end("plaintext" if protocol or _printable(data[:BANNER]) else "malformed", text, protocol)
+            return
+        first = False
+        if answer.flight.feed(data):
+            return
+
+
+def _printable(data: bytes) -> bool:
+    """Whether these bytes are somebody's words rather than noise."""
+    return all(byte in b"\t\r\n" or 0x20 <= byte < 0x7F for byte in data)
+
+
+def _reply(offer: Offer, answer: Answer, seconds: float) -> Reply:
+    """The answer as a value. A ServerHello counts also where what follows it is cut off or odd."""
+    flight = answer.flight
+    if flight.ssl2 is not None:
+        return Reply("hello", version=SSL2, done=True, seconds=seconds)
+    if flight.hello is None:
+        if flight.alert is not None:
+            return Reply("alert", alert=flight.alert.description, seconds=seconds)
+        return Reply(answer.ending or "malformed", text=cleaned(answer.text), protocol=answer.protocol, seconds=seconds)
+    hello = flight.hello
+    version = hello.selected_version
+    if version > offer.version:
+        return Reply("malformed", text=f"selected {version_name(version)}, which was not offered", seconds=seconds)
+    group = hello.selected_group
+    if group is None and flight.key_exchange is not None:
+        group = flight.key_exchange.group
+    return Reply(
+        "hello",
+        version=version,
+        suite=hello.suite,
+        group=group,
+        done=flight.done,
+        alert=flight.alert.description if flight.alert is not None else None,
+        chain=flight.chain,
+        certificate_requested=flight.certificate_request is not None if flight.done else None,
+        seconds=seconds,
+    )
+
+
+def cleaned(text: str) -> str:
+    """A peer's words on one line, control characters made visible, at most ``BANNER`` characters."""
+    line = " ".join(text.split())[:BANNER]
+    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in line)

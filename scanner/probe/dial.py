@@ -1,0 +1,154 @@
+"""One TCP connection: connect, maybe upgrade, send one hello, read one answer, close.
+
+The only place where sockets are touched and where the operating system's errors become reasons. It uses non-blocking
+sockets on trio's ``wait_readable`` and ``wait_writable``, each call attempted first and waited for only if it would
+block: half the CPU of ``trio.SocketStream`` for conversations of one question and one answer.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+import struct
+from contextlib import suppress
+from dataclasses import dataclass
+
+import trio
+
+from scanner.errors import ResourceError
+from scanner.probe.offers import Ending
+
+RECEIVE = 16384
+"""Bytes read at once: the largest record (RFC 8446, section 5.1)."""
+
+_CLOSED = frozenset({errno.ECONNREFUSED})
+_UNREACHABLE = frozenset(
+    {
+        errno.ENETUNREACH,
+        errno.EHOSTUNREACH,
+        errno.EADDRNOTAVAIL,
+        errno.EACCES,
+        errno.EPERM,
+        errno.EINVAL,
+        errno.EAFNOSUPPORT,
+        errno.ENETDOWN,
+        errno.EHOSTDOWN,
+    }
+)
+_RESET = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED})
+_OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """Where to dial. ``address`` is an IP address; ``timeout`` in seconds is for the whole connection."""
+
+    address: str
+    port: int
+    timeout: float = 5.0
+
+
+class Broken(Exception):
+    """The connection ended before the answer was whole; ``ending`` says how."""
+
+    def __init__(self, ending: Ending, text: str = "") -> None:
+        super().__init__(ending)
+        self.ending: Ending = ending
+        self.text = text
+
+
+class Line:
+    """A connected socket: the least that a conversation needs. Every method raises ``Broken`` and nothing else."""
+
+    __slots__ = ("_socket",)
+
+    def __init__(self, connected: socket.socket) -> None:
+        self._socket = connected
+
+    async def send(self, data: bytes) -> None:
+        """Send all of ``data``."""
+        view = memoryview(data)
+        while view:
+            try:
+                view = view[self._socket.send(view) :]
+            except BlockingIOError:
+                await trio.lowlevel.wait_writable(self._socket)
+            except OSError as error:
+                raise _broken(error) from None
+
+    async def receive(self) -> bytes:
+        """At least one byte, or b"" once the peer has closed."""
+        while True:
+            try:
+                return self._socket.recv(RECEIVE)
+            except BlockingIOError:
+                await trio.lowlevel.wait_readable(self._socket)
+            except OSError as error:
+                raise _broken(error) from None
+
+
+async def connect(where: Where) -> Line:
+    """Connect. Raises ``Broken`` (closed, unreachable); waits for ever on a filtered port: the caller has the timeout.
+
+    Raises ``ResourceError`` when this machine has no descriptors or ports left.
+    """
+    family = socket.AF_INET6 if ":" in where.address else socket.AF_INET
+    try:
+        connecting = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+    except OSError as error:
+        raise _broken(error) from None
+    try:
+        await _connect(connecting, where)
+    except BaseException:
+        connecting.close()
+        raise
+    return Line(connecting)
+
+
+async def _connect(connecting: socket.socket, where: Where) -> None:
+    try:
+        code = connecting.connect_ex(_sockaddr(where))
+    except OSError as error:
+        raise _broken(error) from None
+    if code == errno.EINPROGRESS:
+        await trio.lowlevel.wait_writable(connecting)
+        code = connecting.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+    if code:
+        raise _broken(OSError(code, ""), connecting=True)
+
+
+def _sockaddr(where: Where) -> tuple[str, int] | tuple[str, int, int, int]:
+    address, _, zone = where.address.partition("%")
+    if not zone:
+        return address, where.port
+    index = int(zone) if zone.isdigit() else socket.if_nametoindex(zone)
+    return address, where.port, 0, index
+
+
+def hang_up(line: Line) -> None:
+    """Close, without waiting for anybody."""
+    with suppress(OSError):
+        line._socket.close()
+
+
+def abort(line: Line) -> None:
+    """Close with RST, so that a peer that sends without end stops."""
+    with suppress(OSError):
+        line._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    hang_up(line)
+
+
+def _broken(error: OSError, *, connecting: bool = False) -> Exception:
+    code = error.errno or 0
+    if code in _OURS:
+        return ResourceError(
+            f"this machine cannot open another connection: {error.strerror or errno.errorcode.get(code, code)}",
+            hint="raise the limit of open files (ulimit -n) or lower --concurrency",
+        )
+    if code in _RESET:
+        return Broken("closed" if connecting else "rst")
+    if code in _CLOSED:
+        return Broken("closed")
+    if code == errno.ETIMEDOUT:
+        return Broken("filtered" if connecting else "silence")
+    return Broken("unreachable", errno.errorcode.get(code, str(code)))

@@ -1,0 +1,162 @@
+"""Everything that one conversation with an endpoint has brought so far, and what it amounts to.
+
+Plans write into it as answers come, so that a deadline takes nothing back: what was seen stays seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from scanner.model.known import Known, Unknown
+from scanner.model.observation import (
+    Answers,
+    Attempt,
+    ClientCertificate,
+    Negotiated,
+    Observation,
+    Reach,
+)
+from scanner.probe.manner import Manner
+from scanner.probe.offers import Ending, Reply
+from scanner.probe.sieve import Tally
+from scanner.probe.starttls import upgrades
+from scanner.tls.certificate import CertificateFacts, parse_certificate
+from scanner.tls.names import alert_name
+
+REACHES: tuple[tuple[Ending, Reach], ...] = (
+    ("plaintext", Reach.PLAINTEXT),
+    ("alert", Reach.REJECTED),
+    ("malformed", Reach.MALFORMED),
+    ("rst", Reach.RESET),
+    ("fin", Reach.HUNG_UP),
+    ("silence", Reach.SILENT),
+    ("hello", Reach.MALFORMED),
+    ("closed", Reach.CLOSED),
+    ("filtered", Reach.FILTERED),
+    ("unreachable", Reach.UNREACHABLE),
+)
+"""Where nothing was accepted: the first ending that was seen names the outcome, the most telling ones first."""
+
+UNRECOGNIZED_NAME = 112
+_NO_HANDSHAKE = Unknown("no full handshake was made")
+
+
+@dataclass(slots=True)
+class Evidence:
+    """One endpoint's answers. Mutable, private to one observation."""
+
+    versions: Tally = field(default_factory=Tally)
+    suites: dict[int, Tally] = field(default_factory=dict)
+    groups: dict[int, Tally] = field(default_factory=dict)
+    preference: dict[int, Known[Literal["server", "client"]]] = field(default_factory=dict)
+    manner: Manner = field(default_factory=Manner)
+    chain: tuple[bytes, ...] | None = None
+    certificate_requested: bool | None = None
+    """Seen in the clear (TLS 1.2 and below)."""
+    client_certificate: Known[ClientCertificate] = _NO_HANDSHAKE
+    alpn: Known[str | None] = _NO_HANDSHAKE
+    ocsp_stapled: Known[bool] = _NO_HANDSHAKE
+    negotiated: Known[Negotiated] = _NO_HANDSHAKE
+    attempts: list[Attempt] = field(default_factory=list)
+    failures: dict[Ending, Reply] = field(default_factory=dict)
+    """The first reply of each ending that accepted nothing."""
+    interrupted: str | None = None
+
+    def note(self, reply: Reply) -> None:
+        """Every reply passes here: what it shows for itself stands, whatever the plan makes of it."""
+        if not reply.accepted:
+            self.failures.setdefault(reply.ending, reply)
+            return
+        version = reply.version or 0
+        _add(self.versions, version)
+        _add(self.suites.setdefault(version, Tally()), reply.suite)
+        if reply.group is not None:
+            _add(self.groups.setdefault(version, Tally()), reply.group)
+        if reply.chain and self.chain is None:
+            self.chain = reply.chain
+        if reply.certificate_requested is not None:
+            self.certificate_requested = reply.certificate_requested
+
+    def conclude(self, instance: str, at: datetime) -> Observation:
+        """What it all amounts to."""
+        reach, failure = self._reach()
+        unknown = self.interrupted or "not asked"
+        return Observation(
+            instance=instance,
+            at=at,
+            reach=reach,
+            detail=_detail(failure, self.interrupted),
+            protocol=failure.protocol if failure is not None else None,
+            versions=_answers(self.versions, self.manner, unknown),
+            suites=_all_answers(self.suites, self.manner, unknown),
+            groups=_all_answers(self.groups, self.manner, unknown),
+            preference=dict(self.preference),
+            client_certificate=self._client_certificate(),
+            alpn=self.alpn,
+            ocsp_stapled=self.ocsp_stapled,
+            negotiated=self.negotiated,
+            chain=self._chain(),
+            attempts=tuple(self.attempts),
+        )
+
+    def _reach(self) -> tuple[Reach, Reply | None]:
+        if self.versions.accepted or not isinstance(self.negotiated, Unknown):
+            required = self.client_certificate == "required"
+            return (Reach.CLIENT_CERTIFICATE_REQUIRED if required else Reach.TLS), None
+        for ending, reach in REACHES:
+            reply = self.failures.get(ending)
+            if reply is not None:
+                return _refined(reach, reply), reply
+        return Reach.INTERRUPTED, None
+
+    def _client_certificate(self) -> Known[ClientCertificate]:
+        if isinstance(self.client_certificate, Unknown) and self.certificate_requested is not None:
+            if not self.certificate_requested:
+                return "none"
+            return Unknown("a client certificate is asked for, and whether one is required needs a full handshake")
+        return self.client_certificate
+
+    def _chain(self) -> Known[tuple[CertificateFacts, ...]]:
+        if not self.chain:
+            return Unknown(self.interrupted or "no certificate was seen")
+        return tuple(parse_certificate(der) for der in self.chain)
+
+
+def _add(tally: Tally, code: int | None) -> None:
+    if code is not None and code not in tally.accepted:
+        tally.accepted.append(code)
+
+
+def _answers(tally: Tally, manner: Manner, unknown: str) -> Answers:
+    """A refusal in a manner that later befell something accepted is taken back."""
+    kept = frozenset(
+        code for code, how in tally.refused.items() if how not in manner.doubtful and code not in tally.accepted
+    )
+    taken_back = len(kept) < len([code for code in tally.refused if code not in tally.accepted])
+    unasked = "the listener ends accepted offers in the way in which it refuses" if taken_back else tally.unasked
+    if not tally.complete and unasked is None:
+        unasked = unknown
+    return Answers(accepted=tuple(tally.accepted), refused=kept, unasked=unasked)
+
+
+def _all_answers(tallies: Mapping[int, Tally], manner: Manner, unknown: str) -> dict[int, Answers]:
+    return {version: _answers(tally, manner, unknown) for version, tally in sorted(tallies.items(), reverse=True)}
+
+
+def _refined(reach: Reach, reply: Reply) -> Reach:
+    if reach is Reach.REJECTED and reply.alert == UNRECOGNIZED_NAME:
+        return Reach.NAME_REQUIRED
+    if reach is Reach.PLAINTEXT and upgrades(reply.protocol or ""):
+        return Reach.STARTTLS_NEEDED
+    return reach
+
+
+def _detail(reply: Reply | None, interrupted: str | None) -> str:
+    if reply is None:
+        return interrupted or ""
+    if reply.ending == "alert" and reply.alert is not None:
+        return f"alert {reply.alert} {alert_name(reply.alert)}"
+    return reply.text

@@ -1,0 +1,70 @@
+"""How much at once, how often, how long: the probe's manners towards the systems that it asks."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import trio
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Seconds and counts; the defaults are those of ``adhere scan``."""
+
+    timeout: float = 5.0
+    """For one connection."""
+    deadline: float = 60.0
+    """For one endpoint."""
+    concurrency: int = 50
+    """Endpoints at once."""
+    per_host: int = 4
+    """Connections at once to one address."""
+    rate: float | None = None
+    """New connections per second over all; None: no limit (target lists)."""
+    retries: int = 1
+    """How often a connection attempt that got no answer is made again."""
+    backoff: float = 0.2
+    """Seconds before a retry, on average; jitter spreads it from half to one and a half."""
+
+
+@dataclass(slots=True)
+class _Host:
+    places: trio.Semaphore
+    users: int = 0
+
+
+@dataclass(slots=True)
+class Gate:
+    """Lets connections pass: so many at once per host, so many per second over all."""
+
+    limits: Limits
+    _hosts: dict[str, _Host] = field(default_factory=dict)
+    _next: float = 0.0
+    """When the next connection may start, on trio's clock."""
+
+    @asynccontextmanager
+    async def host(self, address: str) -> AsyncGenerator[None]:
+        """Hold one of the places of ``address``; a host that nobody asks any more is forgotten."""
+        host = self._hosts.get(address)
+        if host is None:
+            host = self._hosts[address] = _Host(trio.Semaphore(self.limits.per_host))
+        host.users += 1
+        try:
+            async with host.places:
+                yield
+        finally:
+            host.users -= 1
+            if not host.users:
+                del self._hosts[address]
+
+    async def pace(self) -> None:
+        """Wait for this connection's turn, where there is a rate."""
+        if not self.limits.rate:
+            return
+        now = trio.current_time()
+        turn = max(now, self._next)
+        self._next = turn + 1 / self.limits.rate
+        if turn > now:
+            await trio.sleep_until(turn)

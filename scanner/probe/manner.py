@@ -1,0 +1,107 @@
+"""How an endpoint ends what it will not accept, and when such an ending may be called a refusal (design rule 6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from scanner.probe.offers import Offer, Plan, Reply
+
+AT_ONCE = frozenset({"alert 40", "alert 70", "alert 71"})
+"""handshake_failure, protocol_version and insufficient_security (RFC 8446, section 6.2) say no by themselves."""
+
+REPEATS = {"alert": 3, "fin": 3, "rst": 5}
+"""How often another ending must come again, with an accepted control after each, before it means no. A server that
+resets one connection in ten would otherwise pass one time in fourteen."""
+
+NEVER = frozenset({"alert 115"})
+"""unknown_psk_identity: the suite is known and only the user is not (RFC 5054, section 2.5.1.3)."""
+
+CONTROL_TRIES = 3
+
+
+class Outcome(Enum):
+    """What an offer's answer proves."""
+
+    ACCEPTED = "accepted"
+    REFUSED = "refused"
+    UNDECIDED = "undecided"
+
+
+@dataclass(slots=True)
+class Manner:
+    """What was learnt of one endpoint's endings; shared by all its plans."""
+
+    learnt: set[str] = field(default_factory=lambda: set(AT_ONCE))
+    """Endings that count as refusals."""
+    doubtful: set[str] = field(default_factory=set)
+    """Endings in which something that is accepted ended at another time: they prove nothing here."""
+
+    def doubt(self, reply: Reply) -> None:
+        """An offer that had been accepted ended so."""
+        self.doubtful.add(reply.how)
+
+    def outcome(self, reply: Reply) -> Outcome:
+        """What ``reply`` proves by itself."""
+        if reply.accepted:
+            return Outcome.ACCEPTED
+        if reply.how in self.learnt and reply.how not in self.doubtful:
+            return Outcome.REFUSED
+        return Outcome.UNDECIDED
+
+    def repeats(self, reply: Reply) -> int:
+        """How often this ending must be seen; 0: never enough."""
+        if reply.how in NEVER or reply.how in self.doubtful:
+            return 0
+        return REPEATS.get(reply.ending, 0)
+
+
+def ask_control(offer: Offer, manner: Manner) -> Plan[Reply]:
+    """Ask what should be accepted; endings that look like an accident are tried again.
+
+    Returns the last reply. When a later try is accepted, the endings before it become doubtful.
+    """
+    failed: list[Reply] = []
+    while True:
+        reply = yield offer
+        if reply.accepted:
+            for earlier in failed:
+                manner.doubt(earlier)
+            return reply
+        failed.append(reply)
+        if reply.ending not in ("fin", "rst", "silence") or len(failed) == CONTROL_TRIES:
+            return reply
+
+
+def ask_soundly(
+    offer: Offer, control: Offer | None, manner: Manner, *, first: Reply | None = None
+) -> Plan[tuple[Reply, Outcome]]:
+    """Ask ``offer`` so that its refusal means something.
+
+    ``control`` is an offer that this endpoint has accepted; without one, only the alerts that say no by themselves
+    count. ``first`` is an answer to ``offer`` that is already at hand.
+    """
+    reply = first if first is not None else (yield offer)
+    outcome = manner.outcome(reply)
+    if outcome is not Outcome.UNDECIDED or control is None:
+        return reply, outcome
+    if reply.ending == "silence":  # lost packets happen; a second silence is not worth a third timeout
+        reply = yield offer
+        return reply, manner.outcome(reply)
+    return (yield from _repeat(offer, control, manner, reply))
+
+
+def _repeat(offer: Offer, control: Offer, manner: Manner, reply: Reply) -> Plan[tuple[Reply, Outcome]]:
+    """The same ending again and again, with an accepted control after each, or no conclusion."""
+    for seen in range(1, manner.repeats(reply) + 1):
+        check = yield control
+        if not check.accepted:
+            manner.doubt(check)
+            return reply, Outcome.UNDECIDED
+        if seen == manner.repeats(reply):
+            manner.learnt.add(reply.how)
+            return reply, Outcome.REFUSED
+        again = yield offer
+        if again.how != reply.how:
+            return again, manner.outcome(again)
+    return reply, Outcome.UNDECIDED

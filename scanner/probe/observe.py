@@ -1,0 +1,97 @@
+"""One endpoint, observed: control offer, plans, and a full handshake at the end, within limits and a deadline."""
+
+from __future__ import annotations
+
+import random
+from datetime import datetime
+
+import trio
+
+from scanner.model.endpoint import Endpoint
+from scanner.model.known import Unknown
+from scanner.model.observation import Attempt, Observation
+from scanner.probe.converse import Peer, converse
+from scanner.probe.dial import Where
+from scanner.probe.evidence import Evidence
+from scanner.probe.handshake import Full, handshake
+from scanner.probe.limits import Gate
+from scanner.probe.offers import Offer, Reply
+from scanner.probe.plans import Question, interrogate
+from scanner.tls.names import alert_name, group_name, suite_name, version_name
+
+DEADLINE = "the deadline of {:g} s came first"
+
+
+async def observe(endpoint: Endpoint, question: Question, gate: Gate, at: datetime) -> Observation:
+    """Ask ``endpoint`` what ``question`` needs. Takes ``gate.limits.deadline`` seconds at most.
+
+    Never raises for anything that the endpoint does; what was seen before the deadline is in the observation.
+    Raises ``ResourceError`` when this machine cannot open connections.
+    """
+    limits = gate.limits
+    evidence = Evidence()
+    peer = Peer(
+        where=Where(address=endpoint.address, port=endpoint.port, timeout=limits.timeout),
+        server_name=endpoint.server_name,
+        transport=endpoint.transport,
+        host=endpoint.host,
+    )
+    async with gate.host(endpoint.address):
+        with trio.move_on_after(limits.deadline) as scope:
+            await _interview(peer, question, gate, evidence)
+    if scope.cancelled_caught:
+        evidence.interrupted = DEADLINE.format(limits.deadline)
+    return evidence.conclude(endpoint.instance, at)
+
+
+async def _interview(peer: Peer, question: Question, gate: Gate, evidence: Evidence) -> None:
+    plan = interrogate(question, evidence)
+    offer = next(plan)
+    while True:
+        reply = await ask(peer, offer, gate, evidence)
+        evidence.note(reply)
+        try:
+            offer = plan.send(reply)
+        except StopIteration:
+            break
+    if evidence.versions.accepted:
+        await gate.pace()
+        take_in(evidence, await handshake(peer))
+
+
+async def ask(peer: Peer, offer: Offer, gate: Gate, evidence: Evidence) -> Reply:
+    """One offer, asked again after a pause where not even the connection came about."""
+    for left in range(gate.limits.retries, -1, -1):
+        await gate.pace()
+        reply = await converse(peer, offer)
+        evidence.attempts.append(Attempt(offer=offer.name, reply=summary(reply), seconds=reply.seconds))
+        if reply.ending != "filtered" or not left:
+            break
+        await trio.sleep(gate.limits.backoff * random.uniform(0.5, 1.5))  # noqa: S311 - jitter
+    return reply
+
+
+def take_in(evidence: Evidence, full: Full) -> None:
+    """Add what the full handshake showed."""
+    evidence.attempts.append(Attempt(offer="full handshake", reply=full.summary, seconds=full.seconds))
+    evidence.chain = full.chain or evidence.chain
+    evidence.client_certificate = full.client_certificate
+    if full.negotiated is not None:
+        evidence.negotiated = full.negotiated
+    else:
+        evidence.negotiated = Unknown(f"the full handshake failed: {full.summary}")
+    missing = Unknown(f"the full handshake failed: {full.summary}")
+    evidence.alpn = full.alpn if full.completed else missing
+    evidence.ocsp_stapled = full.ocsp_stapled if full.completed else missing
+
+
+def summary(reply: Reply) -> str:
+    """A reply in a few words."""
+    if reply.ending == "alert" and reply.alert is not None:
+        return f"alert {reply.alert} {alert_name(reply.alert)}"
+    if reply.ending != "hello":
+        return f"{reply.ending} {reply.text}".rstrip()
+    parts = [version_name(reply.version or 0)]
+    parts += [suite_name(reply.suite)] if reply.suite is not None else []
+    parts += [group_name(reply.group)] if reply.group is not None else []
+    return " ".join(parts) + ("" if reply.accepted else ", not gone on with")

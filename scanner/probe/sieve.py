@@ -1,0 +1,215 @@
+"""Enumeration by removal: offer what is left, take out what was chosen, until the rest is refused.
+
+One dimension (the suites of a version, or its groups) is a ``Sieve``. The refusal of the rest proves absence only
+beside an accepted offer that the server demonstrably read to the end of that rest (design rule 2): ``sift`` sees to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from scanner.probe.manner import Manner, Outcome, ask_control, ask_soundly
+from scanner.probe.offers import Offer, Plan, Reply
+
+HALVINGS = 48
+"""Connections that halving may cost at most, for a listener that does not take long offers."""
+
+LISTENER_STOPPED = "the listener stopped giving the same answer to the same question"
+
+
+@dataclass(slots=True)
+class Tally:
+    """What is known of one dimension of one version; becomes an ``Answers``."""
+
+    accepted: list[int] = field(default_factory=list)
+    refused: dict[int, str] = field(default_factory=dict)
+    """Code point to the ending that refused it: taken back if that ending turns out to prove nothing."""
+    unasked: str | None = None
+    """Why the others are not known."""
+    complete: bool = False
+    """Whether the questions came to their end; False after a deadline."""
+
+    def refuse(self, codes: Iterable[int], reply: Reply) -> None:
+        """All of ``codes`` were refused in the manner of ``reply``."""
+        for code in codes:
+            if code not in self.accepted:
+                self.refused[code] = reply.how
+
+
+@dataclass(slots=True)
+class Choice:
+    """One accepted offer: what was offered in which order, and the place of what was chosen."""
+
+    offered: tuple[int, ...]
+    place: int
+
+
+@dataclass(slots=True)
+class Sieve:
+    """What is left of one dimension, and what was found."""
+
+    rest: list[int]
+    tally: Tally
+    stop: frozenset[int] = frozenset()
+    """As soon as one of these is chosen, the others of them need no answer (verdict mode: what is allowed)."""
+    choices: list[Choice] = field(default_factory=list)
+    depth: int = 0
+    """How many codes the server is known to read, from other offers of the same version and at least this length."""
+
+    def take(self, offered: Sequence[int], chosen: int | None) -> bool:
+        """Note what was chosen; False when it is not what was offered."""
+        if chosen is None or chosen not in offered:
+            self.tally.unasked = "the listener selected what was not offered"
+            return False
+        self.choices.append(Choice(tuple(offered), list(offered).index(chosen)))
+        if chosen not in self.tally.accepted:
+            self.tally.accepted.append(chosen)
+        gone = self.stop | {chosen} if chosen in self.stop else {chosen}
+        self.rest = [code for code in self.rest if code not in gone]
+        return True
+
+    @property
+    def read_to_the_end(self) -> bool:
+        """Whether some accepted offer shows that the server reads past everything that is left."""
+        left = set(self.rest)
+        return len(left) <= self.depth or any(
+            left <= set(choice.offered) and left.isdisjoint(choice.offered[choice.place + 1 :])
+            for choice in self.choices
+        )
+
+    @property
+    def passed_over(self) -> bool:
+        """Whether the server once passed over something it accepts: its own order decides, not the client's."""
+        accepted = set(self.tally.accepted)
+        return any(accepted.intersection(choice.offered[: choice.place]) for choice in self.choices)
+
+
+Make = Callable[[Sequence[int], int], Offer]
+"""Codes and how many of them the hello should be as long as -> the offer."""
+Pick = Callable[[Reply], int | None]
+
+
+def sift(sieve: Sieve, make: Make, pick: Pick, manner: Manner, control: Offer, room: int = 0) -> Plan[None]:
+    """Offer what is left until it is refused, undecided, or nothing is left.
+
+    ``control`` is an accepted offer of the same version and extensions. Every hello is padded to the length that it
+    would have with ``room`` codes (at least one more than are left).
+    """
+    room = max(room, len(sieve.rest) + 1)
+    yield from _until_refused(sieve, make, pick, manner, control, room)
+    sieve.tally.complete = True
+
+
+def _until_refused(sieve: Sieve, make: Make, pick: Pick, manner: Manner, control: Offer, room: int) -> Plan[None]:
+    while sieve.rest:
+        offered = tuple(sieve.rest)
+        offer = make(offered, room)
+        reply, outcome = yield from ask_soundly(offer, control, manner)
+        if outcome is Outcome.REFUSED:
+            if (yield from _pair(sieve, make, pick, manner, reply, room)):
+                return
+        elif outcome is Outcome.ACCEPTED and sieve.take(offered, pick(reply)):
+            control = offer
+        elif not set_aside(sieve, reply, offered, pick):
+            sieve.tally.unasked = sieve.tally.unasked or undecided(reply)
+            return
+
+
+def set_aside(sieve: Sieve, reply: Reply, offered: Sequence[int], pick: Pick) -> bool:
+    """A suite that was selected and then not gone on with is neither accepted nor refused: leave it out.
+
+    Returns whether that was so.
+    """
+    chosen = pick(reply) if reply.ending == "hello" and not reply.accepted else None
+    if chosen is None or chosen not in offered or chosen not in sieve.rest:
+        return False
+    sieve.rest.remove(chosen)
+    sieve.tally.unasked = f"0x{chosen:04X} was selected, and then the handshake was not gone on with"
+    return True
+
+
+def _pair(sieve: Sieve, make: Make, pick: Pick, manner: Manner, refusal: Reply, room: int) -> Plan[bool]:
+    """The rest was refused: make sure that it was read. Returns whether the sieve is finished."""
+    if not sieve.read_to_the_end:
+        if not sieve.tally.accepted:
+            sieve.tally.unasked = "nothing is accepted beside which a refusal would mean something"
+            return True
+        known = sieve.tally.accepted[-1]
+        offered = (*(code for code in sieve.rest if code != known), known)
+        reply = yield from ask_control(make(offered, room), manner)
+        if not reply.accepted:
+            yield from halve(sieve, make, pick, manner, known)
+            return True
+        if not sieve.take(offered, pick(reply)):
+            return True
+        if not sieve.read_to_the_end:
+            return False
+    sieve.tally.refuse(sieve.rest, refusal)
+    sieve.rest = []
+    return True
+
+
+def halve(sieve: Sieve, make: Make, pick: Pick, manner: Manner, known: int) -> Plan[None]:
+    """The whole rest is too much for this listener: ask it in parts, each beside ``known``, which is accepted."""
+    parts = [sieve.rest]
+    sieve.rest = []
+    budget = HALVINGS
+    while parts:
+        part = parts.pop()
+        while part:
+            if budget <= 0:
+                sieve.tally.unasked = "the listener does not take long offers, and short ones would be too many"
+                return
+            budget -= 1
+            offered = (*(code for code in part if code != known), known)
+            mixed = make(offered, len(offered))
+            reply = yield from ask_control(mixed, manner)
+            if not reply.accepted:
+                parts.extend(_split(part) if reply.ending != "silence" else [])
+                if len(part) == 1 or reply.ending == "silence":
+                    sieve.tally.unasked = undecided(reply)
+                break
+            chosen = pick(reply)
+            if not sieve.take(offered, chosen):
+                return
+            if chosen != known:
+                part = [code for code in part if code != chosen]
+                continue
+            budget -= 1
+            part = yield from _part_alone(sieve, make, pick, manner, part, mixed)
+
+
+def _part_alone(sieve: Sieve, make: Make, pick: Pick, manner: Manner, part: list[int], mixed: Offer) -> Plan[list[int]]:
+    """The second half of the minimal pair for one part. Returns what of it is still to be asked."""
+    offered = tuple(code for code in part if code not in sieve.tally.accepted)
+    if not offered:
+        return []
+    reply, outcome = yield from ask_soundly(make(offered, len(part) + 1), mixed, manner)
+    if outcome is Outcome.REFUSED:
+        sieve.tally.refuse(offered, reply)
+        return []
+    if outcome is Outcome.ACCEPTED:
+        chosen = pick(reply)
+        return [code for code in offered if code != chosen] if sieve.take(offered, chosen) else []
+    sieve.tally.unasked = undecided(reply)
+    return []
+
+
+def _split(part: Sequence[int]) -> list[list[int]]:
+    middle = len(part) // 2
+    return [list(part[:middle]), list(part[middle:])] if middle else []
+
+
+def undecided(reply: Reply) -> str:
+    """Why ``reply`` proves nothing, for a reader."""
+    if reply.how == "alert 115":
+        return "the listener knows one of them and asks for a user that we do not have (alert 115)"
+    words = {
+        "silence": "the listener did not answer",
+        "fin": "the listener closed the connection, which it also does to what it accepts",
+        "rst": "the listener reset the connection, which it also does to what it accepts",
+        "hello": "the listener selected, and then did not go on with the handshake",
+        "alert": f"the listener answered with alert {reply.alert}, which proves nothing here",
+    }
+    return words.get(reply.ending, f"the listener became {reply.ending}")
