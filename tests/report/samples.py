@@ -209,7 +209,7 @@ def _suites(*items: str, severity: Severity = "medium") -> Finding:
         observed=items,
         expected=tuple(f"TLS_ALLOWED_SUITE_{number}" for number in range(9)),
         fix="in the listener's own configuration, remove these suites",
-        reproduce="adhere ask tls://127.0.0.2:8442#legacy.demo.example --version 1.2 --suites TLS_RSA_WITH_AES_128_CBC_SHA",
+        reproduce="adhere ask tls://127.0.0.2:8442 --version 1.2 --suites TLS_RSA_WITH_AES_128_CBC_SHA",
     )
 
 
@@ -428,22 +428,17 @@ def _check(rule: Rule, case: Case) -> Iterable[Finding]:
     return ()
 
 
+_RULES: tuple[tuple[str, str, Severity], ...] = (
+    ("tls-version", "Versions below the minimum are refused", "high"),
+    ("tls-cipher-suite", "Cipher suites outside the profile are refused", "medium"),
+    ("cert-expired", "The certificate has not ended", "critical"),
+    ("cert-name", "The certificate is valid for the name", "high"),
+)
+_REFERENCES = ("https://www.rfc-editor.org/rfc/rfc8996", "NIST SP 800-52r2")
+
 RULES = [
-    rule_row(
-        Rule(
-            id=name,
-            title=title,
-            severity=severity,
-            check=_check,
-            references=("https://www.rfc-editor.org/rfc/rfc8996", "NIST SP 800-52r2"),
-        )
-    )
-    for name, title, severity in (
-        ("tls-version", "Versions below the minimum are refused", "high"),
-        ("tls-cipher-suite", "Cipher suites outside the profile are refused", "medium"),
-        ("cert-expired", "The certificate has not ended", "critical"),
-        ("cert-name", "The certificate is valid for the name", "high"),
-    )
+    rule_row(Rule(id=name, title=title, severity=severity, check=_check, references=_REFERENCES))
+    for name, title, severity in _RULES
 ]
 
 

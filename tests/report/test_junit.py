@@ -1,0 +1,143 @@
+"""JUnit: what fails is a failure, what is not known is an error, and names stay the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from io import StringIO
+from xml.etree import ElementTree
+
+import pytest
+
+from scanner.model.finding import Finding
+from scanner.model.report import EndpointRow, Report
+from scanner.report import junit
+from scanner.report.rows import endpoint_row
+from tests.report import samples
+from tests.report.golden import assert_golden
+from tests.report.samples import finding
+
+
+def _text(report: Report) -> str:
+    out = StringIO()
+    junit.write(report, out)
+    return out.getvalue()
+
+
+def _root(report: Report) -> ElementTree.Element:
+    return ElementTree.fromstring(_text(report).encode())
+
+
+def _outcomes(*rows: EndpointRow) -> dict[str, str]:
+    """Test name -> outcome, without the scan's own suite."""
+    suites = _root(samples.report(list(rows))).findall("testsuite")[1:]
+    return {case.get("name", ""): next((child.tag for child in case), "pass") for suite in suites for case in suite}
+
+
+def _row(*findings: Finding, verdict: str = "fail", status: str = "violation") -> EndpointRow:
+    return endpoint_row(*next(samples.parts())[:3], verdict, status, findings)  # type: ignore[arg-type]
+
+
+def test_golden() -> None:
+    assert_golden("report.xml", _text(samples.report()))
+
+
+def test_counts_agree_with_the_cases() -> None:
+    root = _root(samples.report(findings=(finding("x", "low", "fail", "of an object"),)))
+    total: Counter[str] = Counter()
+    for suite in root:
+        seen = Counter(next((child.tag for child in case), "pass") for case in suite)
+        assert suite.attrib["tests"] == str(seen.total())
+        assert (suite.get("failures"), suite.get("errors"), suite.get("skipped")) == tuple(
+            str(seen[tag]) for tag in ("failure", "error", "skipped")
+        )
+        total += seen
+    assert (root.get("tests"), root.get("failures"), root.get("errors"), root.get("skipped")) == (
+        str(total.total()), *(str(total[tag]) for tag in ("failure", "error", "skipped"))
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("one", "outcome"),
+    [
+        (finding("r", "high", "fail", "m"), "failure"),
+        (finding("r", "high", "inconclusive", "m"), "error"),
+        (finding("r", "info", "inconclusive", "m"), "skipped"),
+        (finding("r", "high", "not_applicable", "m"), "skipped"),
+        (finding("r", "high", "pass", "m"), "pass"),
+        (finding("r", "high", "fail", "m", status="waived"), "skipped"),
+        (finding("r", "high", "fail", "m", status="readiness"), "skipped"),
+        (finding("r", "high", "fail", "m", status="converging"), "skipped"),
+    ],
+)
+def test_outcomes(one: Finding, outcome: str) -> None:
+    status = "readiness" if one.status in {"readiness", "waived", "converging"} else one.status
+    assert _outcomes(_row(one, verdict=one.verdict if one.severity != "info" else "pass", status=status)) == {
+        "r": outcome
+    }
+
+
+@pytest.mark.parametrize(("verdict", "outcome"), [("fail", "failure"), ("inconclusive", "error"), ("pass", "pass")])
+def test_an_endpoint_whose_findings_do_not_say_its_verdict_still_gets_it(verdict: str, outcome: str) -> None:
+    """A rule that forgot to explain itself must not turn a build green."""
+    assert _outcomes(_row(verdict=verdict))["verdict"] == outcome
+    quiet = _outcomes(_row(finding("r", "high", "pass", "m"), verdict=verdict))
+    assert quiet.get("verdict", "pass") == outcome
+
+
+def test_replicas_are_one_case_and_the_worst_decides() -> None:
+    good, bad = _row(finding("r", "high", "pass", "fine"), verdict="pass"), _row(finding("r", "high", "fail", "broken"))
+    bad["instance"] = "the bad one"
+    for rows in ([good, bad], [bad, good], [good, _row(finding("q", "low", "pass", "m"), verdict="pass"), bad]):
+        assert _outcomes(*rows)["r"] == "failure"
+    (failure,) = _root(samples.report([good, bad])).iter("failure")
+    assert failure.get("message") == "broken"
+    assert "the bad one" in (failure.text or "")
+
+
+def test_two_findings_of_one_rule_are_one_case() -> None:
+    row = _row(finding("r", "low", "fail", "leaf"), finding("r", "low", "fail", "intermediate"))
+    (failure,) = _root(samples.report([row])).iter("failure")
+    assert "leaf" in (failure.text or "")
+    assert "intermediate" in (failure.text or "")
+
+
+@pytest.mark.parametrize(
+    ("report", "message"),
+    [
+        (samples.report([], interrupted="SIGTERM"), "interrupted by SIGTERM: 0 of 0 endpoints judged"),
+        (samples.report([]), "nothing was scanned"),
+        (samples.report(), "not complete: 10 of 15 endpoints judged"),
+    ],
+)
+def test_a_scan_that_is_not_whole_is_not_green(report: Report, message: str) -> None:
+    (error,) = _root(report)[0].iter("error")
+    assert error.get("message") == message
+
+
+def test_a_whole_scan_is_green() -> None:
+    assert _root(samples.report([_row(verdict="pass", status="ok")])).get("errors") == "0"
+
+
+def test_names_do_not_depend_on_the_rest() -> None:
+    """CI systems compare runs by class name and name."""
+    names = [(case.get("classname"), case.get("name")) for case in _root(samples.report()).iter("testcase")]
+    assert len(names) == len(set(names))
+    assert ("legacy.demo.example:8442", "tls-version") in names
+
+
+def test_hostile_text_is_well_formed_xml_and_no_command() -> None:
+    text = _text(samples.report())
+    assert "\\x1b[31mred" in text
+    assert "::error" not in text
+    assert "##vso[" not in text
+    (failure,) = [
+        one for one in ElementTree.fromstring(text.encode()).iter("failure") if one.get("type") == "cert-name"
+    ]
+    assert "<script>alert('x')</script>" in (failure.text or "")
+
+
+@pytest.mark.parametrize("started", ["2026-11-21T09:59:58Z", "nonsense", "2026-11-21T09:59:58"])
+def test_any_timestamp_is_survived(started: str) -> None:
+    report = replace(samples.report([]), started=started)
+    assert _root(report).get("time") == ("5.000" if started.endswith("Z") else "0")
