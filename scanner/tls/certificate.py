@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from hashlib import sha256
+from typing import Any, Final
 
-from scanner.tls.wire import read_message, vec24
+from cryptography import x509
+
+from scanner.tls.oids import CURVES, EXTENDED_KEY_USAGES, KEY_ALGORITHMS, SIGNATURES
+from scanner.tls.wire import Malformed, Reader, read_message, vec24
 
 CERTIFICATE: Final = 11
 
@@ -82,3 +87,178 @@ class CertificateMessage:
         while certificates.left:
             chain.append(certificates.opaque24())
         return cls(chain=tuple(chain))
+
+
+def parse_certificate(der: bytes) -> CertificateFacts:
+    """Everything that can be read of a certificate; never raises, whatever the bytes are.
+
+    The ``cryptography`` package refuses some certificates as a whole (trailing bytes, version 4, an empty
+    PrintableString) and others field by field, its versions differ, and it warns of what it tolerates; so every field
+    has its own try, and what failed is named with the reason. Not for use in several threads at once: it silences
+    those warnings, which is global to the process.
+    """
+    facts: dict[str, Any] = {}
+    unreadable: dict[str, str] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            certificate = x509.load_der_x509_certificate(der)
+        except Exception as error:  # noqa: BLE001 - the package documents ValueError and raises others too
+            return CertificateFacts(der=der, sha256=_digest(der), unreadable=dict.fromkeys(_FIELDS, _reason(error)))
+        for name, read in _FIELDS.items():
+            try:
+                facts[name] = read(certificate)
+            except Exception as error:  # noqa: BLE001 - as above
+                unreadable[name] = _reason(error)
+    return CertificateFacts(der=der, sha256=_digest(der), unreadable=unreadable, **facts)
+
+
+def _digest(der: bytes) -> str:
+    return sha256(der).hexdigest()
+
+
+def _reason(error: Exception) -> str:
+    """One short line; the text of ``cryptography`` may repeat bytes of the certificate."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:160]}" if text else type(error).__name__
+
+
+def _alternative_names(certificate: x509.Certificate) -> list[x509.GeneralName]:
+    try:
+        return list(certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value)
+    except x509.ExtensionNotFound:
+        return []
+
+
+def _dns_names(certificate: x509.Certificate) -> tuple[str, ...]:
+    return tuple(name.value for name in _alternative_names(certificate) if isinstance(name, x509.DNSName))
+
+
+def _ip_addresses(certificate: x509.Certificate) -> tuple[str, ...]:
+    return tuple(str(name.value) for name in _alternative_names(certificate) if isinstance(name, x509.IPAddress))
+
+
+def _other_names(certificate: x509.Certificate) -> tuple[str, ...]:
+    """The names that are neither DNS names nor addresses, each behind what OpenSSL calls its kind."""
+    found = []
+    for name in _alternative_names(certificate):
+        match name:
+            case x509.UniformResourceIdentifier():
+                found.append(f"URI:{name.value}")
+            case x509.RFC822Name():
+                found.append(f"email:{name.value}")
+            case x509.DirectoryName():
+                found.append(f"DirName:{name.value.rfc4514_string()}")
+            case x509.RegisteredID():
+                found.append(f"RID:{name.value.dotted_string}")
+            case x509.OtherName():
+                found.append(f"othername:{name.type_id.dotted_string}")
+            case _:
+                pass
+    return tuple(found)
+
+
+def _key_algorithm(certificate: x509.Certificate) -> str:
+    """By object identifier, so that a key that cannot be loaded is still named."""
+    oid = certificate.public_key_algorithm_oid.dotted_string
+    return KEY_ALGORITHMS.get(oid, oid)
+
+
+def _key_size(certificate: x509.Certificate) -> int | None:
+    algorithm = _key_algorithm(certificate)
+    if algorithm == "ECDSA":
+        return CURVES.get(_curve_oid(certificate), ("", None))[1]
+    if algorithm in ("RSA", "RSA-PSS", "DSA"):
+        return int(certificate.public_key().key_size)  # type: ignore[union-attr] # these three have one
+    return None
+
+
+def _curve(certificate: x509.Certificate) -> str | None:
+    if _key_algorithm(certificate) != "ECDSA":
+        return None
+    oid = _curve_oid(certificate)
+    return CURVES[oid][0] if oid in CURVES else oid
+
+
+def _element(reader: Reader) -> tuple[int, Reader]:
+    """Tag and content of the next DER element (X.690 section 8.1), of a certificate that was parsed once already."""
+    tag, size = reader.u8(), reader.u8()
+    if size & 0x80:
+        size = int.from_bytes(reader.take(size & 0x7F), "big")
+    return tag, Reader(reader.take(size))
+
+
+def _curve_oid(certificate: x509.Certificate) -> str:
+    """namedCurve of the key (RFC 5480 section 2.1.1), also where ``cryptography`` cannot load the curve."""
+    _, tbs = _element(Reader(certificate.tbs_certificate_bytes))
+    for _ in range(5 if certificate.version is x509.Version.v1 else 6):  # version, serial ... subject (RFC 5280 4.1)
+        _element(tbs)
+    _, parameters = _element(tbs)
+    _, algorithm = _element(parameters)
+    _element(algorithm)
+    tag, curve = _element(algorithm)
+    if tag != _OBJECT_IDENTIFIER:
+        raise Malformed("explicit curve parameters")
+    return _dotted(curve.rest())
+
+
+_OBJECT_IDENTIFIER = 6
+
+
+def _dotted(encoded: bytes) -> str:
+    """An object identifier in dots (X.690 section 8.19)."""
+    arcs, value = [], 0
+    for byte in encoded:
+        value = value << 7 | byte & 0x7F
+        if not byte & 0x80:
+            arcs.append(value)
+            value = 0
+    first = min(arcs[0] // 40, 2) if arcs else 0
+    return ".".join(str(arc) for arc in (first, arcs[0] - 40 * first, *arcs[1:])) if arcs else ""
+
+
+def _signature(certificate: x509.Certificate) -> str:
+    oid = certificate.signature_algorithm_oid.dotted_string
+    return SIGNATURES[oid][0] if oid in SIGNATURES else oid
+
+
+def _signature_hash(certificate: x509.Certificate) -> str | None:
+    oid = certificate.signature_algorithm_oid.dotted_string
+    if oid in SIGNATURES and SIGNATURES[oid][1] != "parameters":
+        return SIGNATURES[oid][1]
+    algorithm = certificate.signature_hash_algorithm
+    return algorithm.name.upper() if algorithm else None
+
+
+def _is_ca(certificate: x509.Certificate) -> bool:
+    try:
+        return certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    except x509.ExtensionNotFound:
+        return False
+
+
+def _extended_key_usage(certificate: x509.Certificate) -> tuple[str, ...]:
+    try:
+        usages = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+    except x509.ExtensionNotFound:
+        return ()
+    return tuple(EXTENDED_KEY_USAGES.get(usage.dotted_string, usage.dotted_string) for usage in usages)
+
+
+_FIELDS: dict[str, Callable[[x509.Certificate], object]] = {
+    "subject": lambda certificate: certificate.subject.rfc4514_string(),
+    "issuer": lambda certificate: certificate.issuer.rfc4514_string(),
+    "serial": lambda certificate: certificate.serial_number,
+    "dns_names": _dns_names,
+    "ip_addresses": _ip_addresses,
+    "other_names": _other_names,
+    "not_before": lambda certificate: certificate.not_valid_before_utc,
+    "not_after": lambda certificate: certificate.not_valid_after_utc,
+    "key_algorithm": _key_algorithm,
+    "key_size": _key_size,
+    "curve": _curve,
+    "signature": _signature,
+    "signature_hash": _signature_hash,
+    "is_ca": _is_ca,
+    "extended_key_usage": _extended_key_usage,
+}
