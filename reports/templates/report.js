@@ -152,6 +152,16 @@
     }
   });
 
+  // On paper nothing can be opened: print with the evidence open, then put it back.
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("details.evidence:not([open])")];
+    for (const one of opened) one.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const one of opened) one.open = false;
+  });
+
   find("controls").hidden = false;
   find("theme").hidden = false;
   apply();

@@ -181,6 +181,10 @@ def test_print_opens_what_needs_a_reader_on_white(page: Page) -> None:
     expect(page.locator("#controls")).to_be_hidden()
     expect(page.locator(".fail > .detail").first).to_be_visible()
     expect(page.locator(".pass > .detail").first).to_be_hidden()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(page.locator(".fail .evidence li").first).to_be_visible()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    expect(page.locator("details.evidence[open]")).to_have_count(0)
 
 
 def test_without_javascript_everything_is_readable(browser: Browser, file: Path) -> None:
