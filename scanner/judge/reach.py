@@ -136,7 +136,7 @@ def _plaintext(rule: Rule, case: Case) -> Finding:
     if case.endpoint.certainty == "candidate":
         verdict, severity = _CANDIDATE[case.policy.plaintext_candidate]
     if verdict != "fail":
-        return _finding(rule, case, verdict, "not-tls", f"{said}, and nobody said that it should")
+        return _finding(rule, case, verdict, "not-tls", f"{said}, and nobody said that it should", severity=severity)
     return _finding(rule, case, "fail", status_of_failure(case, "not-tls"), said, severity=severity, fix=fix)
 
 

@@ -44,7 +44,7 @@ def _dns(name: str) -> str | None:
 def _matches(entry: str, reference: str) -> bool:
     presented = entry.lower().removesuffix(".")
     if presented == reference:
-        return "*" not in presented
+        return True
     wildcard, _, parent = presented.partition(".")
     label, _, rest = reference.partition(".")
     return wildcard == "*" and parent != "" and bool(label) and parent == rest

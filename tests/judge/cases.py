@@ -1,0 +1,128 @@
+"""Cases for rules: a listener without fault under a made-up Intermediate; each test states its deviation alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+from scanner.judge import rule
+from scanner.model.endpoint import Endpoint, Owner
+from scanner.model.expectation import Because, Expectation
+from scanner.model.finding import Finding
+from scanner.model.observation import Answers, Observation, Reach
+from scanner.model.policy import Policy
+from scanner.model.profile import Profile
+from scanner.model.rule import Case
+from scanner.tls.certificate import CertificateFacts
+from scanner.tls.codepoints import GROUPS, SUITES, TLS12, TLS13, VERSIONS
+from scanner.tls.names import is_tls13
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+TLS13_SUITES = (0x1301, 0x1302, 0x1303)
+TLS12_SUITES = (0xC02B, 0xC02F, 0xC02C, 0xC030)
+ALLOWED_GROUPS = (0x11EC, 0x001D, 0x0017, 0x0018)
+
+PROFILE = Profile(
+    name="test/intermediate",
+    min_version=TLS12,
+    suites=(*TLS13_SUITES, *TLS12_SUITES),
+    groups=ALLOWED_GROUPS,
+    source="this test",
+)
+
+ENDPOINT = Endpoint(
+    id="target/a.example:443",
+    instance="target/a.example:443@127.0.0.1",
+    address="127.0.0.1",
+    port=443,
+    server_name="a.example",
+    host="a.example",
+    owner=Owner(kind="Target", name="a.example:443"),
+)
+
+LEAF = CertificateFacts(
+    der=b"leaf",
+    sha256=sha256(b"leaf").hexdigest(),
+    subject="CN=a.example",
+    issuer="CN=Some CA",
+    dns_names=("a.example",),
+    ip_addresses=(),
+    other_names=(),
+    not_before=NOW - timedelta(days=10),
+    not_after=NOW + timedelta(days=80),
+    key_algorithm="ECDSA",
+    key_size=256,
+    curve="P-256",
+    signature="ecdsa-with-SHA256",
+    signature_hash="SHA256",
+    is_ca=False,
+    extended_key_usage=("serverAuth",),
+)
+
+ISSUER = replace(LEAF, der=b"issuer", subject="CN=Some CA", issuer="CN=Root", is_ca=True, dns_names=())
+ROOT = replace(ISSUER, der=b"root", subject="CN=Root", issuer="CN=Root")
+
+
+def answers(accepted: tuple[int, ...], asked: set[int] | None = None, unasked: str | None = None) -> Answers:
+    """Everything in ``asked`` that was not accepted was refused."""
+    return Answers(accepted=accepted, refused=frozenset((asked or set()) - set(accepted)), unasked=unasked)
+
+
+def all_suites(version: int) -> set[int]:
+    """Every registered suite of ``version``."""
+    return {s.code for s in SUITES if is_tls13(s.code) == (version == TLS13)}
+
+
+def all_groups() -> set[int]:
+    return {g.code for g in GROUPS}
+
+
+CONFORMING = Observation(
+    instance=ENDPOINT.instance,
+    at=NOW,
+    reach=Reach.TLS,
+    versions=answers((TLS13, TLS12), set(VERSIONS)),
+    suites={
+        TLS13: answers(TLS13_SUITES, all_suites(TLS13)),
+        TLS12: answers(TLS12_SUITES, all_suites(TLS12)),
+    },
+    groups={TLS13: answers(ALLOWED_GROUPS, all_groups()), TLS12: answers(ALLOWED_GROUPS[1:], all_groups())},
+    client_certificate="none",
+    chain=(LEAF, ISSUER),
+)
+
+BECAUSE_OBJECT = Because(source="APIServer/cluster", field="spec.tlsSecurityProfile", said="Intermediate")
+BECAUSE_ARGUMENT = Because(source="--profile", field="", said="intermediate")
+
+
+def case(
+    *,
+    observation: dict[str, Any] | None = None,
+    expectation: dict[str, Any] | None = None,
+    endpoint: dict[str, Any] | None = None,
+    policy: dict[str, Any] | None = None,
+) -> Case:
+    """The listener without fault, with these fields replaced."""
+    return Case(
+        endpoint=replace(ENDPOINT, **(endpoint or {})),
+        expectation=replace(Expectation(profile=PROFILE), **(expectation or {})),
+        observation=replace(CONFORMING, **(observation or {})),
+        policy=replace(Policy(), **(policy or {})),
+        now=NOW,
+    )
+
+
+def findings(rule_id: str, of: Case) -> list[Finding]:
+    """What one rule says."""
+    each = rule(rule_id)
+    return list(each.check(each, of))
+
+
+def finding(rule_id: str, of: Case) -> Finding:
+    """What one rule says, where it says exactly one thing."""
+    (only,) = findings(rule_id, of)
+    assert only.rule == rule_id
+    return only

@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from hashlib import sha256
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from scanner.judge import judge
+from scanner.model.expectation import CertificateExpectation
+from scanner.model.finding import Finding
+from scanner.model.known import Unknown
+from scanner.tls.certificate import CertificateFacts
+from tests.certs import Authority, Credential, not_a_certificate, weakly_signed
+from tests.judge.cases import LEAF, NOW, case, finding
+
+NAMES = ("a.example",)
+
+
+@pytest.fixture(scope="module")
+def root() -> Authority:
+    return Authority("Root", now=NOW)
+
+
+@pytest.fixture(scope="module")
+def intermediate(root: Authority) -> Authority:
+    return Authority("Intermediate", now=NOW, issuer=root)
+
+
+def facts(certificate: x509.Certificate) -> CertificateFacts:
+    """As much as the rule reads."""
+    der = certificate.public_bytes(Encoding.DER)
+    names = [n for e in certificate.extensions if isinstance(e.value, x509.SubjectAlternativeName) for n in e.value]
+    return CertificateFacts(
+        der=der,
+        sha256=sha256(der).hexdigest(),
+        subject=certificate.subject.rfc4514_string(),
+        issuer=certificate.issuer.rfc4514_string(),
+        dns_names=tuple(n.value for n in names if isinstance(n, x509.DNSName)),
+        ip_addresses=tuple(str(n.value) for n in names if isinstance(n, x509.IPAddress)),
+    )
+
+
+def judged(anchors: tuple[bytes, ...], *chain: x509.Certificate | CertificateFacts) -> Finding:
+    served = tuple(each if isinstance(each, CertificateFacts) else facts(each) for each in chain)
+    wanted = CertificateExpectation(anchors=anchors, anchor_source="ca.pem")
+    return finding("cert-chain", case(observation={"chain": served}, expectation={"certificate": wanted}))
+
+
+def test_a_leaf_of_the_anchor_passes(root: Authority) -> None:
+    found = judged((root.der,), root.leaf(names=NAMES).certificate)
+    assert (found.verdict, found.status, found.evidence) == ("pass", "ok", ())
+    assert "ca.pem" in found.message
+
+
+def test_a_path_over_an_intermediate_passes_in_any_order(root: Authority, intermediate: Authority) -> None:
+    leaf = intermediate.leaf(names=NAMES).certificate
+    assert judged((root.der,), leaf, intermediate.certificate).verdict == "pass"
+    assert judged((root.der,), leaf, root.certificate, intermediate.certificate).verdict == "pass"
+
+
+def test_an_intermediate_can_be_the_anchor(intermediate: Authority) -> None:
+    assert judged((intermediate.der,), intermediate.leaf(names=NAMES).certificate).verdict == "pass"
+
+
+def test_the_leaf_can_be_the_anchor(root: Authority) -> None:
+    leaf = root.leaf(names=NAMES)
+    assert judged((leaf.der,), leaf.certificate).verdict == "pass"
+    assert judged((root.der,), root.certificate).verdict == "pass"
+
+
+def test_an_intermediate_that_is_not_sent_fails_by_name(root: Authority, intermediate: Authority) -> None:
+    found = judged((root.der,), intermediate.leaf(names=NAMES).certificate)
+    assert (found.verdict, found.severity) == ("fail", "medium")
+    assert found.observed == ("this issuer is neither sent nor an anchor: CN=Intermediate",)
+
+
+def test_an_unknown_root_fails_by_name(root: Authority) -> None:
+    other = Authority("Other", now=NOW)
+    found = judged((root.der,), other.leaf(names=NAMES).certificate, other.certificate)
+    assert found.observed == ("it ends in a root that is not among the anchors: CN=Other",)
+
+
+def test_another_key_under_the_anchors_name_fails(root: Authority) -> None:
+    found = judged((root.der,), Authority("Root", now=NOW).leaf(names=NAMES).certificate)
+    assert found.observed == ("signed by another key than the anchor's: CN=Root",)
+
+
+def test_a_self_signed_leaf_under_foreign_anchors_fails(root: Authority, intermediate: Authority) -> None:
+    assert judged((intermediate.der,), root.certificate).verdict == "fail"
+
+
+@pytest.mark.parametrize("days", [(-20, -10), (10, 20)])
+def test_dates_are_other_rules_business(root: Authority, days: tuple[int, int]) -> None:
+    start, end = (NOW + timedelta(days=n) for n in days)
+    inside = Authority("Dated", now=start - timedelta(days=1))
+    leaf = inside.leaf(names=NAMES, not_before=start, not_after=end)
+    assert judged((inside.der,), leaf.certificate).verdict == "pass"
+
+
+@pytest.mark.parametrize("name", ["*.example", "192.0.2.1", "b.example"])
+def test_names_are_another_rules_business(root: Authority, name: str) -> None:
+    found = judged((root.der,), root.leaf(names=(name,)).certificate)
+    assert (found.verdict, found.evidence) == ("pass", ())
+
+
+def test_what_only_a_strict_verifier_objects_to_is_noted_and_passes(root: Authority) -> None:
+    found = judged((root.der,), root.leaf(names=NAMES, ca=True).certificate)
+    assert (found.verdict, found.status) == ("pass", "informational")
+    assert "cA" in found.evidence[0]
+
+
+def test_a_leaf_without_names_passes_with_a_note(root: Authority) -> None:
+    leaf = root.leaf(names=NAMES).certificate
+    found = judged((root.der,), replace(facts(leaf), dns_names=()))
+    assert (found.verdict, found.status) == ("pass", "informational")
+
+
+@pytest.mark.parametrize(
+    ("usage", "verdict"), [(("clientAuth",), "fail"), (("serverAuth",), "pass"), ((), "pass"), (None, "pass")]
+)
+def test_a_leaf_for_clients_alone_fails(root: Authority, usage: tuple[str, ...] | None, verdict: str) -> None:
+    leaf = replace(facts(root.leaf(names=NAMES).certificate), extended_key_usage=usage)
+    assert judged((root.der,), leaf).verdict == verdict
+
+
+def test_a_broken_signature_algorithm_does_not_lead_to_an_anchor() -> None:
+    rsa = Authority("RSA", key="rsa2048", now=NOW)
+    weak: Credential = weakly_signed(rsa, names=NAMES, hash_name="md5")
+    assert judged((rsa.der,), weak.certificate).verdict == "fail"
+
+
+def test_without_anchors_the_chain_is_not_judged(root: Authority, intermediate: Authority) -> None:
+    leaf = intermediate.leaf(names=NAMES).certificate
+    for chain, says in (
+        ((leaf,), "last issuer is not sent"),
+        ((leaf, intermediate.certificate, root.certificate), "not judged"),
+        ((root.certificate,), "self-signed"),
+    ):
+        found = judged((), *chain)
+        assert (found.verdict, found.status, found.severity) == ("not_applicable", "informational", "info")
+        assert says in found.message
+    assert finding("cert-chain", case(observation={"chain": Unknown("x")})).verdict == "not_applicable"
+
+
+def test_a_chain_that_is_not_known_is_inconclusive(root: Authority) -> None:
+    wanted = {"certificate": CertificateExpectation(anchors=(root.der,))}
+    found = finding("cert-chain", case(observation={"chain": Unknown("it broke off")}, expectation=wanted))
+    assert found.verdict == "inconclusive"
+    assert "it broke off" in found.message
+    assert judged((root.der,)).verdict == "inconclusive"
+
+
+def test_bytes_that_are_no_certificate_are_inconclusive_as_leaf_and_left_out_as_issuer(root: Authority) -> None:
+    good = root.leaf(names=NAMES)
+    for what, der in not_a_certificate(good.der).items():
+        assert judged((root.der,), replace(LEAF, der=der)).verdict == "inconclusive", what
+        assert judged((root.der,), facts(good.certificate), replace(LEAF, der=der)).verdict == "pass", what
+        assert judged((der,), good.certificate).verdict == "inconclusive", what
+        assert judged((der, root.der), good.certificate).verdict == "pass", what
+
+
+def test_odd_serial_numbers_warn_nobody(root: Authority) -> None:
+    der = bytearray(root.leaf(names=NAMES, serial=1).der)
+    at = der.index(b"\xa0\x03\x02\x01\x02\x02\x01\x01") + 7
+    der[at] = 0xFF  # a serial number of -1: cryptography warns when it reads it
+    assert judged((root.der,), replace(LEAF, der=bytes(der))).verdict != "pass"
+
+
+def test_a_chain_of_certificates_that_sign_each_other_in_a_circle_ends(root: Authority) -> None:
+    one = Authority("One", now=NOW)
+    two = Authority("Two", now=NOW, issuer=one)
+    again = Authority("One", now=NOW, issuer=two)
+    leaf = two.leaf(names=NAMES).certificate
+    found = judged((root.der,), leaf, *[two.certificate, again.certificate, one.certificate] * 5)
+    assert found.verdict == "fail"
+
+
+def test_the_endpoint_fails_with_its_chain(root: Authority, intermediate: Authority) -> None:
+    wanted = {"certificate": CertificateExpectation(anchors=(root.der,))}
+    chain = (facts(intermediate.leaf(names=NAMES).certificate),)
+    judgement = judge(case(observation={"chain": chain}, expectation=wanted))
+    assert judgement.verdict == "fail"
+    assert "cert-chain" in {f.rule for f in judgement.findings if f.verdict == "fail"}

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+
+from scanner.model.known import Unknown
+from scanner.model.observation import Reach
+from tests.judge.cases import case, finding, findings
+
+RULE = "tls-client-certificate"
+
+
+def test_without_an_expectation_nothing_is_reported() -> None:
+    assert findings(RULE, case()) == []
+
+
+@pytest.mark.parametrize("kind", ["none", "requested", "required"])
+def test_as_expected_passes(kind: str) -> None:
+    found = finding(RULE, case(expectation={"client_certificate": kind}, observation={"client_certificate": kind}))
+    assert found.verdict == "pass"
+
+
+@pytest.mark.parametrize(
+    ("expected", "found", "severity"),
+    [
+        ("required", "requested", "high"),
+        ("required", "none", "high"),
+        ("requested", "none", "high"),
+        ("requested", "required", "medium"),
+        ("none", "requested", "medium"),
+        ("none", "required", "medium"),
+    ],
+)
+def test_anything_else_fails_and_less_than_expected_is_worse(expected: str, found: str, severity: str) -> None:
+    judged = finding(
+        RULE, case(expectation={"client_certificate": expected}, observation={"client_certificate": found})
+    )
+    assert (judged.verdict, judged.severity) == ("fail", severity)
+    assert (judged.expected, judged.observed) == ((expected,), (found,))
+    assert judged.fix
+    assert judged.reproduce
+
+
+def test_unknown_is_inconclusive() -> None:
+    of = case(
+        expectation={"client_certificate": "none"},
+        observation={"client_certificate": Unknown("reset on the first read")},
+    )
+    found = finding(RULE, of)
+    assert found.verdict == "inconclusive"
+    assert "reset on the first read" in found.message
+
+
+def test_a_handshake_that_ended_for_want_of_a_certificate_is_evidence() -> None:
+    of = case(
+        expectation={"client_certificate": "required"},
+        observation={"client_certificate": Unknown("x"), "reach": Reach.CLIENT_CERTIFICATE_REQUIRED},
+    )
+    assert finding(RULE, of).verdict == "pass"

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from scanner.judge import judge
+from scanner.judge.groups import known_groups
+from scanner.model.known import Unknown
+from scanner.model.observation import Answers, Negotiated
+from scanner.tls.codepoints import TLS10, TLS12, TLS13, VERSIONS
+from tests.judge.cases import ALLOWED_GROUPS, CONFORMING, PROFILE, all_groups, answers, case, finding
+
+P521, X448, FFDHE2048 = 0x0019, 0x001E, 0x0100
+ENFORCED = {"groups": "enforced"}
+ECDSA = Answers(accepted=(0x0017,), unasked="the certificate's own curve must be in every offer")
+
+
+def with_groups(tls13: Answers, tls12: Answers | None = None) -> dict[str, object]:
+    return {"groups": {TLS13: tls13, TLS12: tls12 or CONFORMING.groups[TLS12]}}
+
+
+def test_no_group_outside_the_list_passes() -> None:
+    assert finding("tls-group", case()).verdict == "pass"
+    assert finding("tls-group", case(policy=ENFORCED)).verdict == "pass"
+
+
+def test_order_is_not_judged() -> None:
+    turned = with_groups(answers(ALLOWED_GROUPS[::-1], all_groups()))
+    assert finding("tls-group", case(observation=turned, policy=ENFORCED)).verdict == "pass"
+
+
+def test_a_group_outside_is_informational() -> None:
+    of = case(observation=with_groups(answers((*ALLOWED_GROUPS, P521), all_groups())))
+    found = finding("tls-group", of)
+    assert (found.verdict, found.status, found.severity) == ("pass", "informational", "info")
+    assert found.observed == ("secp521r1 (P-521, 0x0019) in TLSv1.3",)
+    assert (judge(of).verdict, judge(of).status) == ("pass", "ok")
+
+
+def test_a_group_outside_fails_where_the_policy_enforces_groups() -> None:
+    of = case(
+        observation=with_groups(
+            answers((*ALLOWED_GROUPS, P521, X448), all_groups()), answers((*ALLOWED_GROUPS[1:], P521), all_groups())
+        ),
+        policy=ENFORCED,
+    )
+    found = finding("tls-group", of)
+    assert (found.verdict, found.status, found.severity) == ("fail", "violation", "medium")
+    assert found.observed == ("secp521r1 (P-521, 0x0019) in TLSv1.3, TLSv1.2", "x448 (0x001E) in TLSv1.3")
+    assert found.reproduce == "adhere ask tls://127.0.0.1:443#a.example --version 1.3 --groups secp521r1,x448"
+    assert judge(of).verdict == "fail"
+
+
+def test_what_is_not_known_counts_only_where_groups_are_enforced() -> None:
+    unknown = with_groups(CONFORMING.groups[TLS13], ECDSA)
+    found = finding("tls-group", case(observation=unknown))
+    assert (found.verdict, found.severity) == ("inconclusive", "info")
+    assert "own curve" in found.message
+    assert judge(case(observation=unknown)).verdict == "pass"
+    assert judge(case(observation=unknown, policy=ENFORCED)).verdict == "inconclusive"
+
+
+def test_groups_that_were_not_asked_are_not_known() -> None:
+    found = finding("tls-group", case(observation={"groups": {}}, policy=ENFORCED))
+    assert found.verdict == "inconclusive"
+    assert "not asked" in found.message
+
+
+def test_a_version_without_any_accepted_group_proves_nothing() -> None:
+    none = with_groups(answers((), all_groups()))
+    assert finding("tls-group", case(observation=none, policy=ENFORCED)).verdict == "inconclusive"
+
+
+def test_without_tls12_and_tls13_nothing_is_known() -> None:
+    old = {"versions": answers((TLS10,), set(VERSIONS)), "groups": {}}
+    assert finding("tls-group", case(observation=old, policy=ENFORCED)).verdict == "inconclusive"
+
+
+def test_a_profile_without_an_opinion_requires_nothing() -> None:
+    found = finding("tls-group", case(expectation={"profile": replace(PROFILE, groups=None)}, policy=ENFORCED))
+    assert (found.verdict, found.status) == ("not_applicable", "informational")
+
+
+@pytest.mark.parametrize(("policy", "severity"), [({}, "info"), (ENFORCED, "medium")])
+def test_an_unknown_profile_is_inconclusive(policy: dict[str, str], severity: str) -> None:
+    found = finding("tls-group", case(expectation={"profile": Unknown("not read")}, policy=policy))
+    assert (found.verdict, found.severity) == ("inconclusive", severity)
+
+
+def test_finite_field_and_hybrid_groups_are_asked_for_in_tls13_alone() -> None:
+    assert {FFDHE2048, 0x11EC, P521} <= known_groups(TLS13)
+    assert P521 in known_groups(TLS12)
+    assert not {FFDHE2048, 0x11EC} & known_groups(TLS12)
+
+
+def test_a_post_quantum_group_is_ready() -> None:
+    found = finding("tls-pq-readiness", case())
+    assert (found.verdict, found.status) == ("pass", "informational")
+    assert found.observed == ("X25519MLKEM768 (0x11EC)",)
+
+
+@pytest.mark.parametrize(
+    "observation",
+    [
+        with_groups(answers(ALLOWED_GROUPS[1:], all_groups())),
+        {"versions": answers((TLS12,), set(VERSIONS)), "groups": {TLS12: CONFORMING.groups[TLS12]}},
+    ],
+    ids=["classical only", "no TLS 1.3"],
+)
+def test_no_post_quantum_group_is_informational_and_never_fails(observation: dict[str, object]) -> None:
+    of = case(observation=observation, policy={"groups": "informational"})
+    found = finding("tls-pq-readiness", of)
+    assert (found.verdict, found.status, found.observed) == ("pass", "informational", ())
+    assert judge(of).verdict == "pass"
+
+
+def test_the_negotiated_group_is_evidence_of_readiness() -> None:
+    negotiated = Negotiated(version=TLS13, suite=0x1301, group=0x11EC)
+    found = finding("tls-pq-readiness", case(observation={"groups": {}, "negotiated": negotiated}))
+    assert found.observed == ("X25519MLKEM768 (0x11EC)",)
+
+
+def test_readiness_that_is_not_known_is_said_and_does_not_count() -> None:
+    of = case(observation={"groups": {TLS13: Answers(accepted=(0x001D,), unasked="verdict mode")}})
+    found = finding("tls-pq-readiness", of)
+    assert (found.verdict, found.severity) == ("inconclusive", "info")
+    assert "verdict mode" in found.message
+    assert judge(of).verdict == "pass"

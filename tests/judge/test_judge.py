@@ -1,0 +1,218 @@
+"""``scanner.judge`` itself: all rules together, and what every rule must have."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scanner.judge import RULES, judge, rule
+from scanner.judge.suites import must_be_refused
+from scanner.model.endpoint import Certainty
+from scanner.model.expectation import Binding, Expectation
+from scanner.model.finding import SEVERITIES, Finding
+from scanner.model.known import Unknown
+from scanner.model.observation import JUDGEABLE, Answers, Observation, Reach
+from scanner.model.profile import Profile
+from scanner.model.rule import Case, Rule
+from scanner.tls.codepoints import TLS10, TLS12, TLS13, VERSIONS
+from tests.judge.cases import CONFORMING, LEAF, NOW, PROFILE, answers, case
+
+HERE = Path(__file__).parent
+SECTIONS = ("## What it requires", "## Why", "## What fails", "## What is inconclusive", "## How to fix")
+BAD_VERSIONS = {"versions": answers((TLS13, TLS12, TLS10), set(VERSIONS))}
+
+
+def test_a_listener_without_fault_passes() -> None:
+    judged = judge(case())
+    assert (judged.verdict, judged.status) == ("pass", "ok")
+    assert [f.rule for f in judged.findings if f.verdict == "pass"]
+    assert {f.verdict for f in judged.findings} <= {"pass", "not_applicable"}
+
+
+def test_one_failing_rule_fails_the_endpoint() -> None:
+    judged = judge(case(observation=BAD_VERSIONS))
+    assert (judged.verdict, judged.status) == ("fail", "violation")
+    assert [f.rule for f in judged.findings if f.verdict == "fail"] == ["tls-version"]
+
+
+@pytest.mark.parametrize(("binding", "status"), [("not-enforced", "readiness"), ("settling", "converging")])
+def test_what_does_not_bind_fails_under_another_status(binding: Binding, status: str) -> None:
+    judged = judge(case(observation=BAD_VERSIONS, expectation={"binding": binding}))
+    assert (judged.verdict, judged.status) == ("fail", status)
+
+
+def test_an_inconclusive_rule_makes_the_endpoint_inconclusive() -> None:
+    judged = judge(case(observation={"chain": Unknown("the handshake broke off")}))
+    assert (judged.verdict, judged.status) == ("inconclusive", "not-tested")
+
+
+def test_a_failure_goes_before_what_is_not_known() -> None:
+    judged = judge(case(observation={**BAD_VERSIONS, "chain": Unknown("x")}))
+    assert (judged.verdict, judged.status) == ("fail", "violation")
+
+
+def test_an_unknown_profile_never_passes() -> None:
+    judged = judge(case(expectation={"profile": Unknown("the object cannot be read")}))
+    assert judged.verdict == "inconclusive"
+    unknown = {f.rule for f in judged.findings if f.verdict == "inconclusive"}
+    assert unknown == {"tls-version", "tls-cipher-suite", "tls-group"}
+
+
+def test_a_violation_that_was_seen_before_an_interruption_is_kept_and_a_pass_is_not() -> None:
+    versions = Answers(accepted=(TLS12, TLS10), unasked="the deadline came first")
+    judged = judge(case(observation={"reach": Reach.INTERRUPTED, "versions": versions}))
+    assert judged.verdict == "fail"
+    assert [(f.rule, f.verdict) for f in judged.findings] == [("tls-reach", "inconclusive"), ("tls-version", "fail")]
+
+
+def test_a_candidate_that_is_closed_is_not_applicable() -> None:
+    judged = judge(case(observation={"reach": Reach.CLOSED}, endpoint={"certainty": "candidate"}))
+    assert (judged.verdict, judged.status, len(judged.findings)) == ("not_applicable", "unreachable", 1)
+
+
+def _some(codes: list[int]) -> st.SearchStrategy[Answers]:
+    """Anything from nothing known to nearly everything known."""
+    return st.builds(
+        lambda accepted, unknown: Answers(
+            accepted=tuple(accepted), refused=frozenset(codes) - set(accepted) - unknown, unasked="why"
+        ),
+        st.lists(st.sampled_from(codes), unique=True, max_size=3),
+        st.frozensets(st.sampled_from(codes), max_size=3),
+    )
+
+
+SUITES13, SUITES12 = (sorted(CONFORMING.suites[v].refused | set(CONFORMING.suites[v].accepted)) for v in (TLS13, TLS12))
+GROUPS = sorted(CONFORMING.groups[TLS13].refused | set(CONFORMING.groups[TLS13].accepted))
+
+OBSERVATIONS = st.builds(
+    Observation,
+    instance=st.just("x"),
+    at=st.just(NOW),
+    reach=st.sampled_from(Reach),
+    versions=st.one_of(st.just(CONFORMING.versions), _some(list(VERSIONS))),
+    suites=st.fixed_dictionaries(
+        {},
+        optional={
+            TLS13: st.one_of(st.just(CONFORMING.suites[TLS13]), _some(SUITES13)),
+            TLS12: st.one_of(st.just(CONFORMING.suites[TLS12]), _some(SUITES12)),
+            TLS10: _some(SUITES12),
+        },
+    ),
+    groups=st.fixed_dictionaries({}, optional={TLS13: _some(GROUPS), TLS12: _some(GROUPS)}),
+    chain=st.one_of(
+        st.just(CONFORMING.chain), st.just(()), st.just(Unknown("x")), st.just((replace(LEAF, is_ca=None),))
+    ),
+)
+CASES = st.builds(
+    lambda observation, certainty, enforced, profile, binding: replace(
+        case(
+            expectation={"profile": profile, "binding": binding},
+            endpoint={"certainty": certainty},
+            policy={"groups": enforced},
+        ),
+        observation=observation,
+    ),
+    OBSERVATIONS,
+    st.sampled_from(get_args(Certainty)),
+    st.sampled_from(["informational", "enforced"]),
+    st.sampled_from([PROFILE, replace(PROFILE, min_version=TLS13), Unknown("x")]),
+    st.sampled_from(get_args(Binding)),
+)
+
+
+@given(of=CASES)
+@settings(max_examples=300)
+def test_a_pass_means_that_everything_forbidden_is_known_to_be_refused(of: Case) -> None:
+    judged = judge(of)
+    if judged.verdict == "pass":
+        profile, seen = of.expectation.profile, of.observation
+        assert isinstance(profile, Profile)
+        assert seen.reach in JUDGEABLE
+        assert all(seen.versions.state(v) == "refused" for v in VERSIONS if v < profile.min_version)
+        for version in (v for v in seen.versions.accepted if v >= profile.min_version):
+            must = must_be_refused(Expectation(profile=profile), version)
+            assert all(seen.suites[version].state(code) == "refused" for code in must)
+        assert seen.chain == CONFORMING.chain
+
+
+@given(of=CASES)
+@settings(max_examples=300)
+def test_whatever_was_accepted_and_is_forbidden_fails(of: Case) -> None:
+    profile, seen = of.expectation.profile, of.observation
+    if isinstance(profile, Profile) and any(v < profile.min_version for v in seen.versions.accepted):
+        assert judge(of).verdict == "fail"
+
+
+@given(of=CASES)
+@settings(max_examples=200)
+def test_every_finding_is_whole(of: Case) -> None:
+    for found in judge(of).findings:
+        assert found.message
+        assert found.severity in SEVERITIES
+        if found.verdict == "fail":
+            assert found.observed
+            assert found.expected
+            assert found.fix
+            assert found.reproduce
+            assert found.reproduce.startswith(("adhere ask ", "adhere scan "))
+        if found.verdict == "inconclusive":
+            assert found.message.endswith(")") or len(found.message) > 20
+
+
+def test_rule_by_id() -> None:
+    assert rule("tls-version").id == "tls-version"
+    with pytest.raises(KeyError):
+        rule("tls-versions")
+
+
+def test_ids_are_what_they_always_were() -> None:
+    """Ids stand in baselines, waivers and dashboards: this list may only grow."""
+    assert [each.id for each in RULES] == [
+        "tls-reach",
+        "tls-version",
+        "tls-cipher-suite",
+        "tls-group",
+        "tls-pq-readiness",
+        "tls-client-certificate",
+        "cert-expired",
+        "cert-not-yet-valid",
+        "cert-expiring",
+        "cert-name",
+        "cert-key-size",
+        "cert-signature",
+        "cert-ca-as-leaf",
+        "cert-chain",
+    ]
+
+
+@pytest.mark.parametrize("each", RULES, ids=lambda each: each.id)
+def test_every_rule_explains_itself(each: Rule) -> None:
+    positions = [each.page.find(section) for section in SECTIONS]
+    assert -1 not in positions
+    assert positions == sorted(positions)
+    assert each.title
+    assert each.references
+
+
+@pytest.mark.parametrize("each", RULES, ids=lambda each: each.id)
+def test_every_rule_is_tested_by_name(each: Rule) -> None:
+    tests = [path for path in HERE.glob("test_*.py") if path != Path(__file__)]
+    assert any(re.search(rf'"{each.id}"', path.read_text()) for path in tests)
+
+
+def test_every_rule_of_the_package_is_registered() -> None:
+    package = Path(__file__).parents[2] / "scanner" / "judge"
+    written = re.findall(r'\bid="([a-z0-9-]+)"', "".join(p.read_text() for p in sorted(package.glob("*.py"))))
+    assert sorted(written) == sorted(each.id for each in RULES)
+
+
+def test_a_finding_of_each_rule_carries_its_id() -> None:
+    found: list[Finding] = [f for each in RULES for f in each.check(each, case())]
+    assert {f.rule for f in found} <= {each.id for each in RULES}
+    assert len(found) >= len(RULES) - 2  # names and the client certificate are judged only where something is expected

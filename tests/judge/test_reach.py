@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import pytest
+
+from scanner.judge import judge
+from scanner.model.endpoint import Certainty
+from scanner.model.expectation import Binding
+from scanner.model.observation import Answers, Reach
+from tests.judge.cases import case, finding
+
+NOTHING = {"versions": Answers(unasked="no conversation"), "suites": {}, "groups": {}}
+
+UNREACHED = {
+    Reach.CLOSED: "unreachable",
+    Reach.FILTERED: "unreachable",
+    Reach.UNREACHABLE: "unreachable",
+    Reach.HUNG_UP: "not-tested",
+    Reach.RESET: "not-tested",
+    Reach.SILENT: "not-tested",
+    Reach.REJECTED: "not-tested",
+    Reach.NAME_REQUIRED: "not-tested",
+    Reach.MALFORMED: "not-tested",
+    Reach.INTERRUPTED: "not-tested",
+}
+
+
+@pytest.mark.parametrize("reach", [Reach.TLS, Reach.CLIENT_CERTIFICATE_REQUIRED])
+def test_a_conversation_passes(reach: Reach) -> None:
+    assert finding("tls-reach", case(observation={"reach": reach})).verdict == "pass"
+
+
+@pytest.mark.parametrize("reach", UNREACHED)
+@pytest.mark.parametrize("certainty", ["declared", "hinted"])
+def test_no_conversation_is_inconclusive_and_says_what_to_do(reach: Reach, certainty: Certainty) -> None:
+    found = finding("tls-reach", case(observation={"reach": reach, "detail": "x"}, endpoint={"certainty": certainty}))
+    assert (found.verdict, found.status) == ("inconclusive", UNREACHED[reach])
+    assert ": " in found.message
+    assert found.observed == (reach.value,)
+    assert found.evidence == ("x",)
+
+
+def test_every_outcome_has_a_verdict() -> None:
+    judged = {Reach.TLS, Reach.CLIENT_CERTIFICATE_REQUIRED, Reach.PLAINTEXT, Reach.STARTTLS_NEEDED}
+    assert judged | set(UNREACHED) == set(Reach)
+
+
+@pytest.mark.parametrize("reach", sorted(set(Reach) - {Reach.TLS, Reach.CLIENT_CERTIFICATE_REQUIRED}))
+@pytest.mark.parametrize("certainty", ["declared", "hinted", "candidate"])
+@pytest.mark.parametrize("plaintext", ["not_applicable", "warn", "fail"])
+def test_without_a_conversation_nothing_passes(reach: Reach, certainty: Certainty, plaintext: str) -> None:
+    judged = judge(
+        case(
+            observation={"reach": reach, **NOTHING},
+            endpoint={"certainty": certainty},
+            policy={"plaintext_candidate": plaintext},
+        )
+    )
+    assert judged.verdict != "pass"
+    assert all(f.verdict != "pass" for f in judged.findings)
+
+
+@pytest.mark.parametrize("reach", [Reach.PLAINTEXT, Reach.STARTTLS_NEEDED])
+def test_plaintext_on_a_declared_listener_fails(reach: Reach) -> None:
+    found = finding("tls-reach", case(observation={"reach": reach, "protocol": "smtp", "detail": "220 hello"}))
+    assert (found.verdict, found.severity, found.status) == ("fail", "high", "not-tls")
+    assert "smtp" in found.message
+    assert found.fix
+    assert found.reproduce == "adhere ask tls://127.0.0.1:443#a.example"
+
+
+@pytest.mark.parametrize(("binding", "status"), [("settling", "converging"), ("not-enforced", "readiness")])
+def test_plaintext_counts_as_the_binding_says(binding: Binding, status: str) -> None:
+    found = finding("tls-reach", case(observation={"reach": Reach.PLAINTEXT}, expectation={"binding": binding}))
+    assert (found.verdict, found.status) == ("fail", status)
+
+
+def test_plaintext_where_only_the_name_hints_at_tls_is_inconclusive() -> None:
+    found = finding("tls-reach", case(observation={"reach": Reach.PLAINTEXT}, endpoint={"certainty": "hinted"}))
+    assert (found.verdict, found.status) == ("inconclusive", "not-tls")
+
+
+@pytest.mark.parametrize(
+    ("policy", "verdict", "severity"),
+    [("not_applicable", "not_applicable", "info"), ("warn", "fail", "low"), ("fail", "fail", "high")],
+)
+def test_plaintext_on_a_discovered_port_is_what_the_policy_says(policy: str, verdict: str, severity: str) -> None:
+    of = case(
+        observation={"reach": Reach.PLAINTEXT, "protocol": "http"},
+        endpoint={"certainty": "candidate"},
+        policy={"plaintext_candidate": policy},
+    )
+    found = finding("tls-reach", of)
+    assert (found.verdict, found.status, found.severity) == (verdict, "not-tls", severity)
+    assert judge(of).verdict == verdict
+
+
+def test_a_closed_discovered_port_is_not_applicable() -> None:
+    of = case(observation={"reach": Reach.CLOSED, **NOTHING}, endpoint={"certainty": "candidate"})
+    judged = judge(of)
+    assert (judged.verdict, judged.status) == ("not_applicable", "unreachable")
+    assert [f.rule for f in judged.findings] == ["tls-reach"]
+
+
+def test_a_filtered_discovered_port_is_inconclusive() -> None:
+    of = case(observation={"reach": Reach.FILTERED, **NOTHING}, endpoint={"certainty": "candidate"})
+    assert judge(of).verdict == "inconclusive"

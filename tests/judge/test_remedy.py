@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scanner.judge import remedy
+from scanner.model.expectation import Expectation
+from tests.judge.cases import BECAUSE_ARGUMENT, BECAUSE_OBJECT, ENDPOINT, PROFILE
+
+
+@pytest.mark.parametrize(
+    ("fields", "target"),
+    [
+        ({}, "tls://127.0.0.1:443#a.example"),
+        ({"server_name": None}, "tls://127.0.0.1:443"),
+        ({"transport": "smtp", "port": 25, "server_name": None}, "smtp://127.0.0.1:25"),
+        ({"address": "::1"}, "'tls://[::1]:443#a.example'"),
+        ({"server_name": "a; reboot"}, "'tls://127.0.0.1:443#a; reboot'"),
+    ],
+)
+def test_target(fields: dict[str, Any], target: str) -> None:
+    assert remedy.target(replace(ENDPOINT, **fields)) == target
+
+
+@given(name=st.text(min_size=1, max_size=20))
+def test_a_hostile_server_name_stays_one_word_of_the_shell(name: str) -> None:
+    command = remedy.ask(replace(ENDPOINT, server_name=name))
+    assert shlex.split(command) == ["adhere", "ask", f"tls://127.0.0.1:443#{name}"]
+
+
+def test_ask_names_versions_suites_and_groups() -> None:
+    assert remedy.ask(ENDPOINT, 0x0303, suites=(0x002F, 0xFAFA)) == (
+        "adhere ask tls://127.0.0.1:443#a.example --version 1.2 --suites TLS_RSA_WITH_AES_128_CBC_SHA,0xFAFA"
+    )
+    assert remedy.ask(ENDPOINT, 0x0304, groups=(0x0019,)).endswith("--version 1.3 --groups secp521r1")
+    assert remedy.ask(ENDPOINT, 0x0300).endswith("--version ssl3")
+    assert remedy.ask(ENDPOINT, 0x7F1C).endswith("--version 0x7F1C")
+
+
+def test_scan() -> None:
+    assert remedy.scan(ENDPOINT) == "adhere scan tls://127.0.0.1:443#a.example"
+
+
+def test_the_fix_names_the_object_that_asks_for_it_and_its_field() -> None:
+    expectation = Expectation(profile=PROFILE, because=(BECAUSE_ARGUMENT, BECAUSE_OBJECT))
+    assert remedy.in_the_listener(expectation, "set X") == (
+        "set X in the listener's own configuration: APIServer/cluster spec.tlsSecurityProfile asks for it"
+    )
+
+
+@pytest.mark.parametrize("source", ["--profile", "targets.txt:3", "./Profile/x.yaml", "/etc/profile.yaml"])
+def test_the_fix_names_no_object_where_there_is_none(source: str) -> None:
+    expectation = Expectation(profile=PROFILE, because=(replace(BECAUSE_OBJECT, source=source),))
+    assert remedy.in_the_listener(expectation, "set X") == "set X in the listener's own configuration"

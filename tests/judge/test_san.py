@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scanner.judge.san import covers
+from scanner.model.known import Unknown
+from tests.judge.cases import LEAF
+
+
+@pytest.mark.parametrize(
+    ("entries", "name", "covered"),
+    [
+        (("a.example",), "a.example", True),
+        (("A.Example",), "a.eXAMPLE", True),
+        (("a.example",), "a.example.", True),
+        (("a.example.",), "a.example", True),
+        (("b.example", "a.example"), "a.example", True),
+        (("a.example",), "b.a.example", False),
+        (("a.example",), "example", False),
+        (("*.example",), "a.example", True),
+        (("*.example",), "b.a.example", False),
+        (("*.example",), "example", False),
+        (("*.example",), ".example", False),
+        (("*",), "localhost", False),
+        (("*.*.example",), "b.a.example", False),
+        (("a*.example",), "ab.example", False),
+        (("*b.example",), "ab.example", False),
+        (("b.*.example",), "b.a.example", False),
+        (("*.example",), "*.example", True),
+        (("xn--mnchen-3ya.example",), "münchen.example", True),
+        (("*.example",), "münchen.example", True),
+        (("",), "a.example", False),
+        ((), "a.example", False),
+        (("127.0.0.1",), "127.0.0.1", False),
+    ],
+)
+def test_dns_names(entries: tuple[str, ...], name: str, covered: bool) -> None:
+    assert covers(replace(LEAF, dns_names=entries), name) is covered
+
+
+@pytest.mark.parametrize(
+    ("entries", "name", "covered"),
+    [
+        (("127.0.0.1",), "127.0.0.1", True),
+        (("127.0.0.2",), "127.0.0.1", False),
+        (("2001:db8::1",), "2001:0db8:0:0::1", True),
+        (("2001:db8::1",), "[2001:db8::1]", True),
+        (("not an address",), "127.0.0.1", False),
+        ((), "127.0.0.1", False),
+    ],
+)
+def test_addresses(entries: tuple[str, ...], name: str, covered: bool) -> None:
+    assert covers(replace(LEAF, ip_addresses=entries), name) is covered
+
+
+def test_the_common_name_is_not_looked_at() -> None:
+    assert covers(replace(LEAF, subject="CN=a.example", dns_names=()), "a.example") is False
+
+
+@pytest.mark.parametrize(("field", "name"), [("dns_names", "a.example"), ("ip_addresses", "127.0.0.1")])
+def test_entries_that_cannot_be_read_cover_nothing_for_certain(field: str, name: str) -> None:
+    leaf = replace(LEAF, **{field: None}, unreadable={field: "bad length"})  # type: ignore[arg-type]
+    found = covers(leaf, name)
+    assert isinstance(found, Unknown)
+    assert field in found.reason
+    assert "bad length" in found.reason
+
+
+@pytest.mark.parametrize("name", ["", ".", "ü" * 100])
+def test_what_is_no_dns_name_is_not_known(name: str) -> None:
+    assert isinstance(covers(LEAF, name), Unknown)
+
+
+@given(entry=st.text(max_size=30), name=st.text(max_size=30))
+def test_hostile_names_never_raise(entry: str, name: str) -> None:
+    found = covers(replace(LEAF, dns_names=(entry,), ip_addresses=(entry,)), name)
+    assert isinstance(found, bool | Unknown)
