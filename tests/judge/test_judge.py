@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
-from typing import get_args
+from pkgutil import iter_modules
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import scanner.judge
 from scanner.judge import RULES, judge, rule
 from scanner.judge.suites import must_be_refused
 from scanner.model.endpoint import Certainty
 from scanner.model.expectation import Binding, Expectation
 from scanner.model.finding import SEVERITIES, Finding
 from scanner.model.known import Unknown
-from scanner.model.observation import JUDGEABLE, Answers, Observation, Reach
+from scanner.model.observation import JUDGEABLE, Answers, Reach
 from scanner.model.profile import Profile
 from scanner.model.rule import Case, Rule
 from scanner.tls.codepoints import TLS10, TLS12, TLS13, VERSIONS
-from tests.judge.cases import CONFORMING, LEAF, NOW, PROFILE, answers, case
+from tests.judge.cases import CONFORMING, LEAF, PROFILE, answers, case
 
 HERE = Path(__file__).parent
 SECTIONS = ("## What it requires", "## Why", "## What fails", "## What is inconclusive", "## How to fix")
@@ -90,25 +93,22 @@ def _some(codes: list[int]) -> st.SearchStrategy[Answers]:
 SUITES13, SUITES12 = (sorted(CONFORMING.suites[v].refused | set(CONFORMING.suites[v].accepted)) for v in (TLS13, TLS12))
 GROUPS = sorted(CONFORMING.groups[TLS13].refused | set(CONFORMING.groups[TLS13].accepted))
 
-OBSERVATIONS = st.builds(
-    Observation,
-    instance=st.just("x"),
-    at=st.just(NOW),
-    reach=st.sampled_from(Reach),
-    versions=st.one_of(st.just(CONFORMING.versions), _some(list(VERSIONS))),
-    suites=st.fixed_dictionaries(
-        {},
-        optional={
-            TLS13: st.one_of(st.just(CONFORMING.suites[TLS13]), _some(SUITES13)),
-            TLS12: st.one_of(st.just(CONFORMING.suites[TLS12]), _some(SUITES12)),
-            TLS10: _some(SUITES12),
-        },
+DISTURBED: dict[str, st.SearchStrategy[Any]] = {
+    "reach": st.sampled_from(Reach),
+    "versions": _some(list(VERSIONS)),
+    "suites": st.fixed_dictionaries(
+        {}, optional={TLS13: _some(SUITES13), TLS12: _some(SUITES12), TLS10: _some(SUITES12)}
     ),
-    groups=st.fixed_dictionaries({}, optional={TLS13: _some(GROUPS), TLS12: _some(GROUPS)}),
-    chain=st.one_of(
-        st.just(CONFORMING.chain), st.just(()), st.just(Unknown("x")), st.just((replace(LEAF, is_ca=None),))
-    ),
+    "groups": st.fixed_dictionaries({}, optional={TLS13: _some(GROUPS), TLS12: _some(GROUPS)}),
+    "chain": st.sampled_from([(), Unknown("x"), (replace(LEAF, is_ca=None),)]),
+}
+OBSERVATIONS = (
+    st.lists(st.sampled_from(sorted(DISTURBED)), unique=True, max_size=2)
+    .flatmap(lambda fields: st.fixed_dictionaries({name: DISTURBED[name] for name in fields}))
+    .map(lambda changes: replace(CONFORMING, **changes))
 )
+"""A listener without fault of which at most two things are disturbed, so that many of them still pass."""
+
 CASES = st.builds(
     lambda observation, certainty, enforced, profile, binding: replace(
         case(
@@ -121,7 +121,7 @@ CASES = st.builds(
     OBSERVATIONS,
     st.sampled_from(get_args(Certainty)),
     st.sampled_from(["informational", "enforced"]),
-    st.sampled_from([PROFILE, replace(PROFILE, min_version=TLS13), Unknown("x")]),
+    st.sampled_from([PROFILE, PROFILE, replace(PROFILE, min_version=TLS10), Unknown("x")]),
     st.sampled_from(get_args(Binding)),
 )
 
@@ -162,7 +162,7 @@ def test_every_finding_is_whole(of: Case) -> None:
             assert found.reproduce
             assert found.reproduce.startswith(("adhere ask ", "adhere scan "))
         if found.verdict == "inconclusive":
-            assert found.message.endswith(")") or len(found.message) > 20
+            assert ": " in found.message, "what could not be told, and why"
 
 
 def test_rule_by_id() -> None:
@@ -207,9 +207,9 @@ def test_every_rule_is_tested_by_name(each: Rule) -> None:
 
 
 def test_every_rule_of_the_package_is_registered() -> None:
-    package = Path(__file__).parents[2] / "scanner" / "judge"
-    written = re.findall(r'\bid="([a-z0-9-]+)"', "".join(p.read_text() for p in sorted(package.glob("*.py"))))
-    assert sorted(written) == sorted(each.id for each in RULES)
+    modules = [import_module(f"scanner.judge.{found.name}") for found in iter_modules(scanner.judge.__path__)]
+    written = {value.id for module in modules for value in vars(module).values() if isinstance(value, Rule)}
+    assert written == {each.id for each in RULES}
 
 
 def test_a_finding_of_each_rule_carries_its_id() -> None:
