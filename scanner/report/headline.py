@@ -43,6 +43,9 @@ _REACHES: dict[str, str] = {
     "interrupted": "interrupted",
 }
 
+PLAIN_STATUSES = frozenset({"ok", "violation", "not-tested", "unreachable", "not-tls"})
+"""Statuses that say no more than the verdict and its message."""
+
 _CLIENT_CERTIFICATE = {"required": ", mTLS", "requested": ", mTLS optional"}
 
 
@@ -77,6 +80,13 @@ def rank(finding: FindingRow) -> int:
     return -SEVERITIES.index(finding["severity"]) if finding["severity"] in SEVERITIES else 0
 
 
+def open_question(finding: FindingRow) -> bool:
+    """Whether it needs a reader: it failed, or could not be told and might have failed (``info`` never does)."""
+    if finding["verdict"] == "inconclusive":
+        return finding["severity"] != "info"
+    return finding["verdict"] == "fail"
+
+
 def deciding(row: EndpointRow) -> list[FindingRow]:
     """The findings that carry the endpoint's verdict, the most severe first."""
     return sorted((one for one in row["findings"] if one["verdict"] == row["verdict"]), key=rank)
@@ -90,8 +100,12 @@ def reason(row: EndpointRow) -> str:
     if not findings:
         return row["detail"] or row["status"]
     more = f" (+{len(findings) - 1} more)" if len(findings) > 1 else ""
-    status = "" if row["status"] in {"violation", "ok", "not-tested", "unreachable"} else f"{row['status']}: "
-    return status + findings[0]["message"] + more
+    return kind(row["status"]) + findings[0]["message"] + more
+
+
+def kind(status: str) -> str:
+    """A status that changes what the verdict means, to stand before a message: ``readiness: ``; else nothing."""
+    return "" if status in PLAIN_STATUSES else f"{status}: "
 
 
 def excused(counts: Summary) -> str:

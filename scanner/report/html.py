@@ -42,6 +42,7 @@ def write(report: Report, out: TextIO) -> None:
         severities=SEVERITIES[::-1],
         symbols=headline.SYMBOLS,
         words=headline.WORDS,
+        plain_statuses=headline.PLAIN_STATUSES,
         excused=headline.excused(report.summary),
         rules_by_count=sorted(report.summary.rules.items(), key=lambda item: (-item[1], item[0])),
         style=Markup(style),  # noqa: S704 - our own files, not data

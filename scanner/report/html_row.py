@@ -62,7 +62,7 @@ class RowView:
     rules: str
     """Rules that failed or could not be judged, separated by spaces."""
     open: list[FindingRow]
-    """Findings that need a reader: failed or inconclusive, the worst first."""
+    """Findings that need a reader, the worst first."""
     settled: list[FindingRow]
     """The others."""
     versions: list[VersionView]
@@ -82,7 +82,7 @@ def view(row: EndpointRow, number: int, *, detailed: bool) -> RowView:
     versions = _versions(row, offending)
     suites = _suites(row, offending)
     unsettled = sorted(
-        (one for one in row["findings"] if one["verdict"] in {"fail", "inconclusive"}),
+        (one for one in row["findings"] if headline.open_question(one)),
         key=lambda one: (one["verdict"] != "fail", headline.rank(one)),
     )
     return RowView(
@@ -98,7 +98,7 @@ def view(row: EndpointRow, number: int, *, detailed: bool) -> RowView:
         leaf=next(iter(row["observed"]["chain"] or []), None),
         rules=" ".join(dict.fromkeys(one["rule"] for one in unsettled)),
         open=unsettled,
-        settled=[one for one in row["findings"] if one["verdict"] not in {"fail", "inconclusive"}],
+        settled=[one for one in row["findings"] if not headline.open_question(one)],
         versions=versions,
         spoken=[version for version in versions if version.state == "accepted"],
         suites=suites[:_MOST_SUITES],

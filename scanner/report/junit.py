@@ -116,9 +116,8 @@ def _cases(findings: Iterable[FindingRow], where: str, cases: dict[str, _Case] |
     cases = {} if cases is None else cases
     for finding in findings:
         outcome = _outcome(finding)
-        label = "" if finding["status"] in {"ok", "violation"} else f"{finding['status']}: "
         case = cases.setdefault(finding["rule"], _Case(finding["rule"]))
-        case.add(outcome, label + finding["message"], _text(finding, where))
+        case.add(outcome, headline.kind(finding["status"]) + finding["message"], _text(finding, where))
     return list(cases.values())
 
 

@@ -38,7 +38,10 @@ _SAMPLE = 200
 """Rows that decide how wide the columns are; later, longer texts only push their own line."""
 _ITEMS = 8
 """Offending items shown per finding; the JSON document has them all."""
+_RIGHT = 3
+"""Items shown of what would have been right."""
 _LABEL = 12
+"""Columns of the severity before a finding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +161,7 @@ def _detail(page: _Page, row: EndpointRow) -> None:
     verdict = row["verdict"]
     evidence = f"  {page.paint('quiet', plain(row['detail'], 120))}" if row["detail"] else ""
     page.line(page.paint(verdict, f"{headline.SYMBOLS[verdict]} {_name(row)}"), f"  {_says(row)}", evidence)
-    findings = [one for one in row["findings"] if one["verdict"] in {"fail", "inconclusive"}]
+    findings = [one for one in row["findings"] if headline.open_question(one)]
     if not findings:
         page.folded(2, "  ", plain(headline.reason(row), 600))
     _findings(page, findings)
@@ -168,9 +171,7 @@ def _detail(page: _Page, row: EndpointRow) -> None:
 def _findings(page: _Page, findings: list[FindingRow]) -> None:
     for finding in sorted(findings, key=lambda one: (VERDICTS.index(_verdict(one)), headline.rank(one))):
         severity = finding["severity"] if finding["verdict"] == "fail" else finding["verdict"]
-        kind = (
-            "" if finding["status"] in {"violation", "not-tested", "unreachable"} else f"[{plain(finding['status'])}] "
-        )
+        kind = plain(headline.kind(finding["status"]))
         label = page.paint(severity, _pad(plain(severity), _LABEL))
         page.folded(_LABEL + 3, f"  {label} ", f"{plain(finding['rule'])}: {kind}{plain(finding['message'], 600)}")
         for name, say in _FIELDS.items():
@@ -199,11 +200,12 @@ def _observed(page: _Page, name: str, finding: FindingRow) -> None:
 
 
 def _expected(page: _Page, name: str, finding: FindingRow) -> None:
-    """Joined: what would be right matters less to the eye than what is wrong."""
-    if finding["expected"]:
-        more = f" and {len(finding['expected']) - _ITEMS} more" if len(finding["expected"]) > _ITEMS else ""
-        text = ", ".join(plain(item, 160) for item in finding["expected"][:_ITEMS]) + more
-        page.folded(_LABEL + 14, _label(page, name), text)
+    """Joined and short: what would be right matters less to the eye than what is wrong."""
+    items = finding["expected"]
+    if items and finding["verdict"] == "fail":
+        shown = items[:_RIGHT] if len(items) > _RIGHT + 1 else items
+        more = f" and {len(items) - len(shown)} more" if len(items) > len(shown) else ""
+        page.folded(_LABEL + 14, _label(page, name), ", ".join(plain(item, 160) for item in shown) + more)
 
 
 def _fix(page: _Page, name: str, finding: FindingRow) -> None:

@@ -105,3 +105,15 @@ def test_importing_the_formats_loads_no_template_engine() -> None:
     """``adhere --help`` and a plain scan must not pay for HTML."""
     code = "import sys, scanner.report; sys.exit(any(name in sys.modules for name in ('jinja2', 'rich', 'markupsafe')))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_what_could_not_have_failed_takes_no_room() -> None:
+    found = (finding("tls-group", "info", "inconclusive", "of little use"), finding("r", "low", "fail", "broken"))
+    row = endpoint_row(*next(samples.parts())[:3], "fail", "violation", found)
+    assert "of little use" not in _text(samples.report([row]))
+
+
+def test_what_would_be_right_is_named_briefly() -> None:
+    wrong = finding("r", "low", "fail", "broken", expected=tuple(f"right{n}" for n in range(9)))
+    row = endpoint_row(*next(samples.parts())[:3], "fail", "violation", (wrong,))
+    assert "right0, right1, right2 and 6 more" in _text(samples.report([row]))
