@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from scanner.judge import remedy
 from scanner.judge.verdicts import Tally, Words, conclude, forbidden, inconclusive, remark
+from scanner.judge.versions import undecided
 from scanner.model.finding import Finding
 from scanner.model.known import Unknown
 from scanner.model.observation import Answers, Observation
@@ -47,8 +48,8 @@ def check_groups(rule: Rule, case: Case) -> Iterator[Finding]:
     ## What is inconclusive
 
     A group that was neither accepted nor soundly refused, for example in TLS 1.2 on an ECDSA certificate, where the
-    certificate's own curve must be in every offer. Unless the policy enforces groups, that does not count against the
-    endpoint.
+    certificate's own curve must be in every offer. Or TLS 1.3 or TLS 1.2 itself, of which it is not known whether the
+    listener speaks it. Unless the policy enforces groups, that does not count against the endpoint.
 
     ## How to fix
 
@@ -106,6 +107,7 @@ def _judge(rule: Rule, case: Case, profile: Profile, allowed: tuple[int, ...]) -
     versions = [v for v in (TLS13, TLS12) if v in case.observation.versions.accepted or v in case.observation.groups]
     seen: dict[int, list[int]] = {}
     unknown = [] if versions else ["neither TLSv1.3 nor TLSv1.2 is known to be accepted"]
+    unknown += undecided(case.observation.versions, TLS12)
     for version in versions:
         answers = _answers(case.observation, version)
         split = forbidden(answers, allowed, known_groups(version))

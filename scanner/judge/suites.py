@@ -7,6 +7,7 @@ from functools import cache
 
 from scanner.judge import remedy
 from scanner.judge.verdicts import Tally, Words, conclude, forbidden, inconclusive
+from scanner.judge.versions import undecided
 from scanner.model.expectation import Expectation
 from scanner.model.finding import SEVERITIES, Finding, Severity
 from scanner.model.known import Unknown
@@ -66,6 +67,7 @@ def check_suites(rule: Rule, case: Case) -> Iterator[Finding]:
 
     * A forbidden suite that was neither accepted nor soundly refused in a version that the profile allows.
     * A version in which no suite is known to be accepted: then a refusal proves nothing.
+    * An allowed version of which it is not known whether the listener speaks it.
     * No known profile.
 
     ## How to fix
@@ -140,6 +142,7 @@ def _unknown(case: Case, profile: Profile) -> tuple[str, ...]:
     allowed = _allowed(profile, case.expectation)
     versions = [v for v in _spoken(case.observation) if v >= profile.min_version]
     unknown = [] if versions else ["no version that the profile allows is known to be accepted"]
+    unknown += undecided(case.observation.versions, profile.min_version)
     for version in versions:
         answers = _answers(case.observation, version)
         if codes := forbidden(answers, allowed, _known(version)).unknown:

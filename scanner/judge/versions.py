@@ -74,6 +74,13 @@ def severity(accepted: tuple[int, ...]) -> Severity:
     return max((_SEVERE.get(version, "high") for version in accepted), key=SEVERITIES.index, default="high")
 
 
+def undecided(answers: Answers, least: int) -> list[str]:
+    """Versions from ``least`` on that the listener may or may not speak: whatever they allow is not known either."""
+    reason = answers.unasked or "neither accepted nor soundly refused"
+    unknown = (v for v in codepoints.VERSIONS if v >= least and answers.state(v) == "unknown")
+    return [f"{names.version_name(version)}: whether it is spoken ({reason})" for version in unknown]
+
+
 def _below(profile: Profile) -> list[int]:
     return [version for version in codepoints.VERSIONS if version < profile.min_version]
 

@@ -77,6 +77,14 @@ def test_without_tls12_and_tls13_nothing_is_known() -> None:
     assert finding("tls-group", case(observation=old, policy=ENFORCED)).verdict == "inconclusive"
 
 
+def test_a_version_that_may_or_may_not_be_spoken_is_not_known() -> None:
+    versions = Answers(accepted=(TLS12,), refused=frozenset({*VERSIONS} - {TLS12, TLS13}), unasked="silence")
+    of = case(observation={"versions": versions, "groups": {TLS12: CONFORMING.groups[TLS12]}}, policy=ENFORCED)
+    found = finding("tls-group", of)
+    assert found.verdict == "inconclusive"
+    assert "TLSv1.3: whether it is spoken (silence)" in found.message
+
+
 def test_a_profile_without_an_opinion_requires_nothing() -> None:
     found = finding("tls-group", case(expectation={"profile": replace(PROFILE, groups=None)}, policy=ENFORCED))
     assert (found.verdict, found.status) == ("not_applicable", "informational")

@@ -134,6 +134,7 @@ def test_a_pass_means_that_everything_forbidden_is_known_to_be_refused(of: Case)
         profile, seen = of.expectation.profile, of.observation
         assert isinstance(profile, Profile)
         assert seen.reach in JUDGEABLE
+        assert all(seen.versions.state(v) != "unknown" for v in VERSIONS)
         assert all(seen.versions.state(v) == "refused" for v in VERSIONS if v < profile.min_version)
         for version in (v for v in seen.versions.accepted if v >= profile.min_version):
             must = must_be_refused(Expectation(profile=profile), version)

@@ -124,6 +124,15 @@ def test_a_listener_without_any_allowed_version_is_inconclusive() -> None:
     assert finding("tls-cipher-suite", case(observation=nothing)).verdict == "inconclusive"
 
 
+def test_an_allowed_version_that_may_or_may_not_be_spoken_is_inconclusive() -> None:
+    versions = Answers(accepted=(TLS12,), refused=frozenset({*VERSIONS} - {TLS12, TLS13}), unasked="silence")
+    found = finding(
+        "tls-cipher-suite", case(observation={"versions": versions, "suites": {TLS12: CONFORMING.suites[TLS12]}})
+    )
+    assert found.verdict == "inconclusive"
+    assert "TLSv1.3: whether it is spoken (silence)" in found.message
+
+
 def test_an_unknown_profile_is_inconclusive() -> None:
     found = finding("tls-cipher-suite", case(expectation={"profile": Unknown("not read")}))
     assert found.verdict == "inconclusive"
