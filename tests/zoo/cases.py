@@ -120,6 +120,8 @@ OPENSSL: dict[str, Settings] = {
     "tls10-only": Settings(versions=(TLS10,), suites=_OLD),
     "p384": Settings(suites=_INTERMEDIATE, key="p384"),
     "p521-groups": Settings(suites=_INTERMEDIATE, groups=("P-521",)),
+    "old-versions-without-sha1": Settings(versions=_EVERYTHING, suites=_OLD.replace("@SECLEVEL=0", "@SECLEVEL=1")),
+    "old-versions-without-suites": Settings(versions=_EVERYTHING, suites=f"{_INTERMEDIATE}:@SECLEVEL=0"),
     "dhe": Settings(versions=(TLS12,), suites="DHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256"),
     "tls13-one-suite": Settings(suites=_INTERMEDIATE, tls13="TLS_AES_256_GCM_SHA384"),
     "tls13-ccm": Settings(versions=(TLS13,), tls13="TLS_AES_128_GCM_SHA256:TLS_AES_128_CCM_SHA256"),

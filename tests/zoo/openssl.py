@@ -22,7 +22,7 @@ _VERIFY = {"none": [], "requested": ["-verify", "2"], "required": ["-Verify", "2
 
 @cache
 def _rows(version: int, suites: str, tls13: str) -> tuple[re.Match[str], ...]:
-    argv = [program("openssl") or "openssl", "ciphers", "-s", "-V", f"-{FLAG[version]}", "-ciphersuites", tls13]
+    argv = [program("openssl") or "openssl", "ciphers", "-s", "-srp", "-V", f"-{FLAG[version]}", "-ciphersuites", tls13]
     argv += [suites] if suites else []
     run = subprocess.run(argv, capture_output=True, text=True, check=True, env={**os.environ, **PLAIN})
     return tuple(row for row in map(_LINE.search, run.stdout.splitlines()) if row)
@@ -39,7 +39,11 @@ def names(version: int, suites: str) -> dict[int, str]:
 
 
 def truth(settings: Settings, *, dhe: bool = True) -> Truth:
-    """Versions, suites and groups that a server with these settings has. ``dhe``: whether it has DH parameters."""
+    """Versions, suites and groups that a server with these settings has. ``dhe``: whether it has DH parameters.
+
+    TLS 1.0 and 1.1 sign with SHA-1, which OpenSSL 3 does only at security level 0 (SSL_CTX_set_security_level(3)):
+    above it ``ciphers`` still lists their suites, and the server answers internal_error.
+    """
     authentication = {"any", "RSA" if settings.key == "rsa" else "ECDSA"}
     suites: dict[int, frozenset[int]] = {}
     groups: dict[int, frozenset[int]] = {}
@@ -49,7 +53,7 @@ def truth(settings: Settings, *, dhe: bool = True) -> Truth:
             for code, exchange, who in listed(version, settings.suites, settings.tls13)
             if who in authentication and (dhe or exchange != "DH") and exchange != "SRP"
         ]
-        if not rows:
+        if not rows or (version < TLS12 and "@SECLEVEL=0" not in settings.suites):
             continue
         suites[version] = frozenset(code for code, _ in rows)
         known = frozenset(GROUPS[name] for name in settings.groups)
@@ -70,7 +74,7 @@ def _credentialed(settings: Settings) -> frozenset[int]:
     if not settings.srp:
         return frozenset()
     rows = (row for version in settings.versions for row in listed(version, settings.suites, settings.tls13))
-    return frozenset(code for code, exchange, _ in rows if exchange == "SRP")
+    return frozenset(code for code, exchange, who in rows if exchange == "SRP" and who != "DSS")
 
 
 def launch(settings: Settings, pki: Pki, address: str, port: int, directory: Path) -> Launch:
