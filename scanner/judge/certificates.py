@@ -10,7 +10,7 @@ from scanner.judge import served
 from scanner.judge.san import covers
 from scanner.judge.verdicts import LISTED, Tally, Words, listed
 from scanner.model.finding import Finding
-from scanner.model.known import Unknown
+from scanner.model.known import Known, Unknown
 from scanner.model.rule import Case, Rule
 from scanner.tls.certificate import CertificateFacts
 
@@ -215,22 +215,26 @@ def _weak_key(certificate: CertificateFacts, min_rsa_bits: int) -> served.Readin
         return None
     if algorithm == "DSA":
         return "a DSA key"
-    bits = certificate.key_size or _bits(certificate.curve)
-    if algorithm.startswith("RSA"):
-        least, what = min_rsa_bits, algorithm
-    elif algorithm.startswith("EC"):
-        least, what = _MIN_CURVE_BITS, f"{algorithm} {certificate.curve or ''}".strip()
-    else:
-        return Unknown(f"key algorithm {algorithm} is not known")
-    if bits is None:
-        return served.unreadable(certificate, "key_size")
+    least = {"RSA": min_rsa_bits, "RSA-PSS": min_rsa_bits, "ECDSA": _MIN_CURVE_BITS}.get(algorithm)
+    if least is None:
+        return Unknown(f"key algorithm {served.short(algorithm)} is not known")
+    return _short_key(certificate, least)
+
+
+def _short_key(certificate: CertificateFacts, least: int) -> served.Reading:
+    bits = _bits(certificate)
+    if isinstance(bits, Unknown):
+        return bits
+    what = " ".join(filter(None, (certificate.key_algorithm, certificate.curve)))
     return f"{what} with {bits} bits" if bits < least else None
 
 
-def _bits(curve: str | None) -> int | None:
-    """A curve's name says its size: secp160r1, P-192, brainpoolP160t1, sect163k1."""
-    found = re.search(r"\d{3}", curve or "")
-    return int(found.group()) if found else None
+def _bits(certificate: CertificateFacts) -> Known[int]:
+    if certificate.key_size is not None:
+        return certificate.key_size
+    if certificate.curve and "key_size" not in certificate.unreadable:
+        return Unknown(f"curve {served.short(certificate.curve)} is not known")
+    return served.unreadable(certificate, "key_size")
 
 
 _BROKEN_HASHES = frozenset({"MD2", "MD4", "MD5", "SHA1"})

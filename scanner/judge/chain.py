@@ -14,14 +14,12 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.x509 import verification
 
 from scanner.judge import remedy
+from scanner.judge.served import unreadable
 from scanner.judge.verdicts import Tally, Words, conclude, remark
 from scanner.model.finding import Finding
 from scanner.model.known import Known, Unknown
 from scanner.model.rule import Case, Rule
 from scanner.tls.certificate import CertificateFacts
-
-_ODD = (ValueError, TypeError, UnsupportedAlgorithm, x509.InvalidVersion, x509.DuplicateExtension)
-"""What ``cryptography`` raises for certificates that it cannot read, at once or when the odd field is first needed."""
 
 _SERVER_USAGES = frozenset({"serverAuth", "anyExtendedKeyUsage", "1.3.6.1.5.5.7.3.1", "2.5.29.37.0"})
 
@@ -122,7 +120,7 @@ def _path(chain: Known[tuple[CertificateFacts, ...]], anchors: tuple[bytes, ...]
         warnings.simplefilter("ignore")  # cryptography warns of serial numbers and the like; the verdict is ours
         try:
             return _verify(chain[0], leaf[0], sent, trusted, now)
-        except _ODD as error:
+        except Exception as error:  # noqa: BLE001 - fields are read when first needed, and odd ones raise then
             return Unknown(f"the chain cannot be verified ({_cleaned(error)})")
 
 
@@ -137,7 +135,7 @@ def _parsed(der: bytes) -> x509.Certificate | None:
         warnings.simplefilter("ignore")
         try:
             return x509.load_der_x509_certificate(der)
-        except _ODD:
+        except Exception:  # noqa: BLE001 - more than the documented ValueError comes for certificates made to be odd
             return None
 
 
@@ -147,7 +145,7 @@ def _verify(
     sent: tuple[x509.Certificate, ...],
     anchors: tuple[x509.Certificate, ...],
     now: datetime,
-) -> _Path:
+) -> Known[_Path]:
     moment = _moment((leaf, *sent), now)
     builder = verification.PolicyBuilder().store(verification.Store(list(anchors))).time(moment)
     try:
@@ -155,6 +153,8 @@ def _verify(
         _lenient(builder).build_client_verifier().verify(leaf, list(sent))
     except verification.VerificationError as error:
         return _Path(objection=_diagnosis(leaf, sent, anchors) or _cleaned(error))
+    if facts.extended_key_usage is None:
+        return unreadable(facts, "extended_key_usage")
     if facts.extended_key_usage and not _SERVER_USAGES & set(facts.extended_key_usage):
         return _Path(objection="the leaf's extended key usage does not include serverAuth")
     return _Path(strict=_strict_objection(builder, facts, leaf, sent))
@@ -230,7 +230,7 @@ def _diagnosis(
 def _signed_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
     try:
         certificate.verify_directly_issued_by(issuer)
-    except (*_ODD, InvalidSignature):
+    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
         return False
     return True
 

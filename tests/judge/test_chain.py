@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from hashlib import sha256
 
 import pytest
 from cryptography import x509
@@ -12,7 +11,7 @@ from scanner.judge import judge
 from scanner.model.expectation import CertificateExpectation
 from scanner.model.finding import Finding
 from scanner.model.known import Unknown
-from scanner.tls.certificate import CertificateFacts
+from scanner.tls.certificate import CertificateFacts, parse_certificate
 from tests.certs import Authority, Credential, not_a_certificate, weakly_signed
 from tests.judge.cases import LEAF, NOW, case, finding
 
@@ -30,17 +29,7 @@ def intermediate(root: Authority) -> Authority:
 
 
 def facts(certificate: x509.Certificate) -> CertificateFacts:
-    """As much as the rule reads."""
-    der = certificate.public_bytes(Encoding.DER)
-    names = [n for e in certificate.extensions if isinstance(e.value, x509.SubjectAlternativeName) for n in e.value]
-    return CertificateFacts(
-        der=der,
-        sha256=sha256(der).hexdigest(),
-        subject=certificate.subject.rfc4514_string(),
-        issuer=certificate.issuer.rfc4514_string(),
-        dns_names=tuple(n.value for n in names if isinstance(n, x509.DNSName)),
-        ip_addresses=tuple(str(n.value) for n in names if isinstance(n, x509.IPAddress)),
-    )
+    return parse_certificate(certificate.public_bytes(Encoding.DER))
 
 
 def judged(anchors: tuple[bytes, ...], *chain: x509.Certificate | CertificateFacts) -> Finding:
@@ -119,9 +108,9 @@ def test_a_leaf_without_names_passes_with_a_note(root: Authority) -> None:
 
 
 @pytest.mark.parametrize(
-    ("usage", "verdict"), [(("clientAuth",), "fail"), (("serverAuth",), "pass"), ((), "pass"), (None, "pass")]
+    ("usage", "verdict"), [(("clientAuth",), "fail"), (("serverAuth",), "pass"), ((), "pass"), (None, "inconclusive")]
 )
-def test_a_leaf_for_clients_alone_fails(root: Authority, usage: tuple[str, ...] | None, verdict: str) -> None:
+def test_a_leaf_that_is_not_for_servers_fails(root: Authority, usage: tuple[str, ...] | None, verdict: str) -> None:
     leaf = replace(facts(root.leaf(names=NAMES).certificate), extended_key_usage=usage)
     assert judged((root.der,), leaf).verdict == verdict
 
