@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 
 import trio
@@ -40,9 +40,30 @@ class Gate:
     """Lets connections pass: so many at once per host, so many per second over all."""
 
     limits: Limits
+    stopped: str | None = None
+    """Why everything ends early: ``SIGTERM``."""
+    _scopes: set[trio.CancelScope] = field(default_factory=set)
     _hosts: dict[str, _Host] = field(default_factory=dict)
     _next: float = 0.0
     """When the next connection may start, on trio's clock."""
+
+    def stop(self, reason: str) -> None:
+        """End every observation that is under way; those to come end at once."""
+        self.stopped = self.stopped or reason
+        for scope in self._scopes:
+            scope.cancel()
+
+    @contextmanager
+    def deadline(self) -> Generator[trio.CancelScope]:
+        """The time that one endpoint has."""
+        with trio.move_on_after(self.limits.deadline) as scope:
+            self._scopes.add(scope)
+            try:
+                if self.stopped is not None:
+                    scope.cancel()
+                yield scope
+            finally:
+                self._scopes.discard(scope)
 
     @asynccontextmanager
     async def host(self, address: str) -> AsyncGenerator[None]:

@@ -37,10 +37,10 @@ async def observe(endpoint: Endpoint, question: Question, gate: Gate, at: dateti
         host=endpoint.host,
     )
     async with gate.host(endpoint.address):
-        with trio.move_on_after(limits.deadline) as scope:
+        with gate.deadline() as scope:
             await _interview(peer, question, gate, evidence)
     if scope.cancelled_caught:
-        evidence.interrupted = DEADLINE.format(limits.deadline)
+        evidence.interrupted = gate.stopped or DEADLINE.format(limits.deadline)
     return evidence.conclude(endpoint.instance, at)
 
 

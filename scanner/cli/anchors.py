@@ -1,0 +1,53 @@
+"""``--ca FILE|system``: the trust anchors that the clients of the targets use."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from scanner.errors import InputError, ResourceError
+
+LIMIT = 16 * 1024 * 1024
+"""Bytes; the bundle of all public roots is a hundredth of that."""
+
+BEGIN = b"-----BEGIN CERTIFICATE-----"
+
+
+def load_anchors(name: str) -> tuple[tuple[bytes, ...], str]:
+    """DER of every certificate in the PEM file ``name``, or in this system's bundle, and where they come from.
+
+    Raises ``InputError`` (not readable, no certificate in it) and ``ResourceError`` (no system bundle here).
+    """
+    path = _system_bundle() if name == "system" else Path(name)
+    try:
+        with path.open("rb") as source:
+            text = source.read(LIMIT + 1)
+    except OSError as error:
+        raise InputError(f"{path}: cannot read the trust anchors: {error.strerror}") from error
+    if len(text) > LIMIT:
+        raise InputError(f"{path}: larger than {LIMIT} bytes", hint="--ca wants a PEM bundle of certificates")
+    anchors = tuple(_certificates(path, text))
+    if not anchors:
+        raise InputError(f"{path}: no certificate in it", hint="--ca wants PEM: -----BEGIN CERTIFICATE-----")
+    return anchors, str(path)
+
+
+def _certificates(path: Path, text: bytes) -> list[bytes]:
+    parts = text.split(BEGIN)[1:]
+    found = []
+    for number, part in enumerate(parts, start=1):
+        try:
+            found.append(x509.load_pem_x509_certificate(BEGIN + part).public_bytes(Encoding.DER))
+        except ValueError as error:
+            raise InputError(f"{path}: certificate {number} cannot be read: {error}") from error
+    return found
+
+
+def _system_bundle() -> Path:
+    place = ssl.get_default_verify_paths().cafile
+    if place is None:
+        raise ResourceError("this system has no bundle of trust anchors", hint="give a file: --ca FILE")
+    return Path(place)

@@ -1,0 +1,126 @@
+"""``adhere ask``: one hello, and what came back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import click
+import trio
+
+from scanner.cli.targets import parse_target
+from scanner.errors import ResourceError, UsageError
+from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_OK
+from scanner.model.target import Target
+from scanner.probe import candidates, resolve
+from scanner.probe.converse import Peer, converse
+from scanner.probe.dial import Where
+from scanner.probe.offers import Offer, Reply
+from scanner.report.escape import plain
+from scanner.tls.codepoints import SSL2, TLS12, TLS13
+from scanner.tls.names import (
+    alert_name,
+    group_code,
+    group_label,
+    is_tls13,
+    suite_code,
+    suite_label,
+    version_code,
+    version_name,
+)
+
+
+@click.command()
+@click.argument("target", metavar="TARGET")
+@click.option("--version", "version", metavar="V", help="Highest version offered: 1.3, 1.2, 1.1, 1.0, SSLv3, SSLv2.")
+@click.option(
+    "--suites", metavar="A,B", help="Cipher suites to offer, in this order: IANA or OpenSSL names, or 0x1301."
+)
+@click.option("--groups", metavar="A,B", help="Groups to offer, in this order.")
+@click.option("--sni", metavar="NAME", help="Server name to send; '' for none.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=5.0, show_default=True, metavar="S")
+def ask(
+    target: str, version: str | None, suites: str | None, groups: str | None, sni: str | None, timeout: float
+) -> int:
+    """Send one ClientHello to TARGET and print what it answers.
+
+    What is not given is everything that adhere knows. Nothing is completed and nothing is sent after the hello.
+
+    \b
+    Exit codes: 0 the listener selected from the offer · 1 it refused · 3 it could not be asked.
+    """
+    asked = parse_target(target, "argument 1")
+    name = asked.server_name if sni is None else sni or None
+    offer = offer_of(version, suites, groups)
+    address = trio.run(_first_address, asked)
+    peer = Peer(
+        where=Where(address=address, port=asked.port, timeout=timeout),
+        server_name=name,
+        transport=asked.transport,
+        host=asked.host,
+    )
+    reply = trio.run(converse, peer, offer)
+    for line in describe(reply):
+        click.echo(plain(line))
+    return exit_code_of(reply)
+
+
+def offer_of(version: str | None, suites: str | None, groups: str | None) -> Offer:
+    """The offer that the options describe. Raises ``UsageError`` for a name that nobody knows."""
+    chosen = _codes("--suites", suites, suite_code)
+    offered = _code("--version", version, version_code) if version else _version_for(chosen)
+    listed = _codes("--groups", groups, group_code)
+    if offered == SSL2 and (chosen or listed):
+        raise UsageError("SSLv2 has its own cipher kinds and no groups", hint="leave --suites and --groups out")
+    return Offer(
+        f"{version_name(offered)} asked for",
+        offered,
+        chosen or candidates.suites(offered),
+        listed or candidates.groups(offered),
+    )
+
+
+def describe(reply: Reply) -> list[str]:
+    """The reply for people, a line a fact."""
+    if reply.ending == "alert" and reply.alert is not None:
+        return [f"refused: alert {reply.alert} {alert_name(reply.alert)}"]
+    if reply.ending != "hello":
+        return [f"no answer to the offer: {reply.ending} {reply.text}".rstrip()]
+    lines = [f"version  {version_name(reply.version or 0)}"]
+    lines += [f"suite    {suite_label(reply.suite)}"] if reply.suite is not None else []
+    lines += [f"group    {group_label(reply.group)}"] if reply.group is not None else []
+    if reply.certificate_requested is not None:
+        lines.append(f"client certificate  {'requested' if reply.certificate_requested else 'not requested'}")
+    lines.append("accepted" if reply.accepted else "selected, and then not gone on with: this proves nothing")
+    return lines
+
+
+def exit_code_of(reply: Reply) -> int:
+    """0 accepted, 1 refused by an alert, 3 anything else."""
+    if reply.accepted:
+        return EXIT_OK
+    return EXIT_FINDINGS if reply.ending == "alert" else EXIT_INCOMPLETE
+
+
+def _version_for(suites: tuple[int, ...]) -> int:
+    """Without --version: the one that the suites belong to, else TLS 1.3."""
+    return TLS13 if not suites or any(is_tls13(code) for code in suites) else TLS12
+
+
+def _codes(option: str, names: str | None, code: Callable[[str], int]) -> tuple[int, ...]:
+    return tuple(_code(option, name.strip(), code) for name in names.split(",")) if names else ()
+
+
+def _code(option: str, name: str, code: Callable[[str], int]) -> int:
+    try:
+        return code(name)
+    except KeyError:
+        raise UsageError(
+            f"{option}: nothing is called '{plain(name, 80)}'", hint="IANA or OpenSSL names, or a code point: 0xC02F"
+        ) from None
+
+
+async def _first_address(target: Target) -> str:
+    try:
+        return (await resolve.addresses(target.host, target.port))[0]
+    except resolve.NotResolved as missing:
+        raise ResourceError(f"{plain(target.host, 80)}: {missing}") from missing

@@ -1,0 +1,96 @@
+"""``adhere demo``: listeners on loopback that commit the usual sins, scanned before your eyes."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import click
+import trio
+
+from scanner.cli.output import Output, write_reports
+from scanner.cli.progress import progress
+from scanner.cli.running import scan_until_signal
+from scanner.demo.listeners import Listener, demo_listeners
+from scanner.errors import ResourceError
+from scanner.model.catalogue import load_profile
+from scanner.model.report import EXIT_INCOMPLETE, EXIT_OK, Report
+from scanner.model.target import Target
+from scanner.probe.limits import Limits
+from scanner.report import FORMATS
+from scanner.report.stream import RowFile
+from scanner.scan import Progress, Settings
+
+FILES = ("html", "json", "junit")
+
+PROFILE = "intermediate"
+
+
+@click.command()
+@click.option(
+    "--output", metavar="DIR", type=click.Path(path_type=Path), default=Path("adhere-demo"), show_default=True
+)
+@click.option("-q", "--quiet", is_flag=True, help="Only the table.")
+def demo(output: Path, *, quiet: bool) -> int:
+    """Start listeners on 127.0.0.0/8, one for every outcome that adhere tells apart, and scan them.
+
+    Prints the table and writes report.html, report.json and report.xml into DIR. Nothing leaves this machine. Exits
+    with 0 when every listener was judged as it should be, whatever the verdicts.
+    """
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ResourceError(f"{output}: cannot make this directory: {error.strerror}") from error
+    outputs = (Output(format="text"), *(Output(format=name, path=output / FORMATS[name].file_name) for name in FILES))
+    with RowFile(output / "report.jsonl") as rows:
+        if not quiet:
+            click.echo("adhere: starting listeners on 127.0.0.0/8 and scanning them", err=True)
+        with progress("quiet" if quiet else "normal") as tell:
+            report, wrong = trio.run(partial(_scan_demo, rows, tell))
+        write_reports(report, outputs, quiet=quiet)
+    (output / "report.jsonl").unlink(missing_ok=True)
+    for line in wrong:
+        click.echo(f"adhere: {line}", err=True)
+    if not quiet and not wrong:
+        click.echo(f"adhere: open {output / 'report.html'} in a browser; then try adhere scan HOST:PORT", err=True)
+    return EXIT_INCOMPLETE if wrong or report.coverage["interrupted"] else EXIT_OK
+
+
+async def _scan_demo(rows: RowFile, tell: Progress) -> tuple[Report, list[str]]:
+    """Scan the demo's listeners as a target list; also returns what was judged otherwise than it should be."""
+    async with demo_listeners() as listeners:
+        settings = Settings(
+            profile=load_profile(PROFILE),
+            profile_source="adhere demo",
+            limits=Limits(timeout=1.5),
+            anchors=(listeners[0].anchor,),
+            anchor_source="the demo's CA",
+            arguments=("demo",),
+        )
+        report = await scan_until_signal((target_of(each) for each in listeners), settings, rows, tell)
+        return report, surprises(report, listeners)
+
+
+def target_of(listener: Listener) -> Target:
+    """The demo listener as something to scan."""
+    return Target(
+        host=listener.address,
+        port=listener.port,
+        transport=listener.transport,
+        server_name=listener.server_name,
+        origin=f"{listener.name}: {listener.story}",
+    )
+
+
+def surprises(report: Report, listeners: tuple[Listener, ...]) -> list[str]:
+    """The listeners that got another verdict than their part asks for: a bug of ours, and said so."""
+    expected = {target_of(each).canonical: each for each in listeners}
+    wrong = []
+    for row in report.rows():
+        listener = expected[row["id"]]
+        if row["verdict"] != listener.expected.verdict or row["reach"] != listener.expected.reach:
+            wrong.append(
+                f"{listener.name} should be {listener.expected.verdict} ({listener.expected.reach}) "
+                f"and is {row['verdict']} ({row['reach']}); this is a bug"
+            )
+    return wrong

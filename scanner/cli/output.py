@@ -1,0 +1,83 @@
+"""``--format FMT[=PATH]``: where each report goes."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from scanner.cli.progress import colors
+from scanner.errors import UsageError
+from scanner.model.report import Report
+from scanner.report import FORMATS, text
+from scanner.report.atomic import atomic_write
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """One report to write; without a path it goes to standard output."""
+
+    format: str
+    path: Path | None = None
+
+
+def parse_output(value: str) -> Output:
+    """``html=report.html`` as a value. Raises ``UsageError``."""
+    name, equals, path = value.partition("=")
+    if name not in FORMATS:
+        raise UsageError(f"--format {value}: there is no format '{name}'", hint=f"formats are {', '.join(FORMATS)}")
+    if equals and not path:
+        raise UsageError(f"--format {value}: the path is missing", hint=f"--format {name}=FILE, or only {name}")
+    target = Path(path) if path and path != "-" else None
+    if target is not None and target.is_dir():
+        target = target / FORMATS[name].file_name
+    if target is not None and not target.parent.is_dir():
+        raise UsageError(f"--format {value}: there is no directory {target.parent}", hint="make it first")
+    return Output(format=name, path=target)
+
+
+def parse_outputs(values: Iterable[str]) -> tuple[Output, ...]:
+    """All of them; text on standard output where none is given. Raises ``UsageError`` for two in one place."""
+    outputs = tuple(parse_output(value) for value in values) or (Output(format="text"),)
+    places = [output.path.resolve() if output.path else None for output in outputs]
+    for place in places:
+        if places.count(place) > 1:
+            where = "standard output" if place is None else str(place)
+            raise UsageError(f"two formats go to {where}", hint="give each a path of its own: --format json=FILE")
+    return outputs
+
+
+def rows_path(outputs: Iterable[Output], scratch: Path) -> Path:
+    """Where rows are kept while the scan runs: beside the JSON report if one goes to a file, so that they survive."""
+    for output in outputs:
+        if output.format == "json" and output.path is not None:
+            return output.path.with_name(output.path.name + "l")
+    return scratch / "rows.jsonl"
+
+
+def write_reports(report: Report, outputs: Iterable[Output], *, quiet: bool) -> None:
+    """Write every report; files are replaced only when they are whole. Raises ``ResourceError``."""
+    for output in outputs:
+        if output.path is None:
+            _print(report, output.format)
+        else:
+            chosen = FORMATS[output.format]
+            atomic_write(output.path, lambda out, chosen=chosen: chosen.write(report, out))  # type: ignore[misc]
+            if not quiet:
+                click.echo(f"adhere: wrote {output.path}", err=True)
+
+
+def _print(report: Report, name: str) -> None:
+    with suppress(AttributeError):  # a stream that is not a file (tests) writes any text
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    if name == "text":
+        width = shutil.get_terminal_size((120, 24)).columns
+        text.write(report, sys.stdout, color=colors(sys.stdout), width=width)
+    else:
+        FORMATS[name].write(report, sys.stdout)
+    sys.stdout.flush()

@@ -1,0 +1,78 @@
+"""What a user sees on stderr while a scan runs: a live line on a terminal, plain lines elsewhere, or nothing."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+import click
+
+from scanner.model.report import EndpointRow
+from scanner.report.escape import plain
+from scanner.scan import Progress
+
+Loudness = Literal["quiet", "normal", "verbose"]
+
+PLAIN_EVERY = 10.0
+"""Seconds between two plain lines."""
+
+
+def colors(stream: object) -> bool:
+    """Whether to colour what goes to ``stream``: a terminal, and NO_COLOR not set (no-color.org)."""
+    isatty = getattr(stream, "isatty", None)
+    return not os.environ.get("NO_COLOR") and isatty is not None and bool(isatty())
+
+
+@contextmanager
+def progress(loudness: Loudness) -> Iterator[Progress]:
+    """A callback for finished rows; what it shows goes when the block is left."""
+    if loudness == "quiet":
+        yield lambda _: None
+    elif loudness == "verbose":
+        yield _verbose
+    elif sys.stderr.isatty():
+        with _live() as tell:
+            yield tell
+    else:
+        yield _plain()
+
+
+def _verbose(row: EndpointRow) -> None:
+    """One line a row, as soon as it is there."""
+    click.echo(plain(f"{row['verdict']:<14} {row['instance']}  {row['reach']} {row['detail']}"), err=True)
+
+
+def _plain() -> Progress:
+    done = failed = 0
+    told = time.monotonic()
+
+    def tell(row: EndpointRow) -> None:
+        nonlocal done, failed, told
+        done += 1
+        failed += row["verdict"] == "fail"
+        if time.monotonic() - told >= PLAIN_EVERY:
+            told = time.monotonic()
+            click.echo(f"adhere: {done} endpoints so far, {failed} fail", err=True)
+
+    return tell
+
+
+@contextmanager
+def _live() -> Iterator[Progress]:
+    from rich.console import Console  # noqa: PLC0415 - 150 ms that only a terminal needs
+    from rich.live import Live  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    done: dict[str, int] = {}
+    with Live(console=Console(stderr=True), auto_refresh=False, transient=True) as live:
+
+        def tell(row: EndpointRow) -> None:
+            done[row["verdict"]] = done.get(row["verdict"], 0) + 1
+            counts = "  ".join(f"{verdict} {count}" for verdict, count in sorted(done.items()))
+            live.update(Text(f"{sum(done.values())} endpoints  {counts}  {plain(row['id'])}"), refresh=True)
+
+        yield tell

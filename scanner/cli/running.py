@@ -1,0 +1,61 @@
+"""Run a scan under signals: Ctrl-C and SIGTERM end it with what it has."""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+
+import click
+import trio
+
+from scanner.cli.output import Output, rows_path, write_reports
+from scanner.cli.progress import Loudness, progress
+from scanner.model.report import FailOn, Report, exit_code
+from scanner.model.target import Target
+from scanner.probe.limits import Gate
+from scanner.report.stream import RowFile
+from scanner.scan import Progress, Settings, scan
+
+
+def run_and_report(
+    targets: Iterable[Target], settings: Settings, outputs: tuple[Output, ...], fail_on: FailOn, loudness: Loudness
+) -> int:
+    """Scan, write every report, and return the exit code. Raises ``ScannerError``."""
+    with tempfile.TemporaryDirectory(prefix="adhere-") as scratch:
+        kept = rows_path(outputs, Path(scratch))
+        with RowFile(kept) as rows:
+            with progress(loudness) as tell:
+                report = trio.run(partial(scan_until_signal, targets, settings, rows, tell))
+            finish(report, outputs, loudness)
+        if kept.parent != Path(scratch):
+            kept.unlink(missing_ok=True)  # the whole document is there now
+    return exit_code(report, fail_on)
+
+
+def finish(report: Report, outputs: tuple[Output, ...], loudness: Loudness) -> None:
+    """Write the reports, and say so where the scan did not come to its end."""
+    write_reports(report, outputs, quiet=loudness == "quiet")
+    if report.coverage["interrupted"]:
+        click.echo(f"adhere: stopped by {report.coverage['interrupted']}; the report has what was finished", err=True)
+
+
+async def scan_until_signal(targets: Iterable[Target], settings: Settings, rows: RowFile, tell: Progress) -> Report:
+    """Scan; the first SIGINT or SIGTERM ends it early, the second at once (``KeyboardInterrupt``)."""
+    gate = Gate(settings.limits)
+    async with trio.open_nursery(strict_exception_groups=False) as nursery:
+        await nursery.start(_watch, gate)
+        report = await scan(targets, settings, rows, tell, gate)
+        nursery.cancel_scope.cancel()
+    return report
+
+
+async def _watch(gate: Gate, *, task_status: trio.TaskStatus[None]) -> None:
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as arrived:
+        task_status.started()
+        async for number in arrived:
+            if gate.stopped is not None:
+                raise KeyboardInterrupt
+            gate.stop(signal.Signals(number).name)

@@ -1,0 +1,186 @@
+"""``adhere scan``: a list of targets, judged by a profile."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import TypeVar, get_args
+
+import click
+
+from scanner.cli.anchors import load_anchors
+from scanner.cli.output import parse_outputs
+from scanner.cli.running import run_and_report
+from scanner.cli.targets import parse_target, read_targets
+from scanner.errors import UsageError
+from scanner.model.catalogue import load_profile
+from scanner.model.policy import Policy
+from scanner.model.policy_file import Config, load_config
+from scanner.model.report import FailOn
+from scanner.model.target import Target
+from scanner.probe import second_opinion
+from scanner.probe.limits import Limits
+from scanner.probe.plans import Mode
+from scanner.scan import Settings
+
+T = TypeVar("T")
+
+DEFAULT_PROFILE = "intermediate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The options as click gives them; None where one was not given, so that ``--config`` can speak."""
+
+    targets: tuple[str, ...]
+    target_file: str | None
+    profile: str | None
+    mode: Mode | None
+    formats: tuple[str, ...]
+    fail_on: FailOn | None
+    timeout: float | None
+    deadline: float | None
+    concurrency: int | None
+    per_host: int | None
+    rate: float | None
+    confirm: bool | None
+    deep: bool | None
+    sni: str | None
+    ca: str | None
+    config: Path | None
+    quiet: bool
+    verbose: bool
+
+
+_positive = click.FloatRange(min=0, min_open=True)
+_count = click.IntRange(min=1)
+
+
+@click.command()
+@click.argument("targets", metavar="[TARGET]...", nargs=-1)
+@click.option("--targets", "target_file", metavar="FILE|-", help="Read targets from FILE, one a line, # for comments.")
+@click.option(
+    "--profile", metavar="NAME|FILE", help=f"What is owed; see 'adhere profiles'.  [default: {DEFAULT_PROFILE}]"
+)
+@click.option(
+    "--mode",
+    type=click.Choice(get_args(Mode)),
+    help="inventory also lists everything that is accepted.  [default: inventory]",
+)
+@click.option(
+    "--format",
+    "formats",
+    metavar="FMT[=PATH]",
+    multiple=True,
+    help="text, json, junit or html; repeatable.  [default: text]",
+)
+@click.option("--fail-on", type=click.Choice(get_args(FailOn)), help="Exit 1 from here on.  [default: medium]")
+@click.option("--timeout", type=_positive, metavar="S", help="For one connection.  [default: 5]")
+@click.option("--deadline", type=_positive, metavar="S", help="For one endpoint.  [default: 60]")
+@click.option("--concurrency", type=_count, metavar="N", help="Endpoints at once.  [default: 50]")
+@click.option("--per-host", type=_count, metavar="N", help="Connections at once to one address.  [default: 4]")
+@click.option("--rate", type=_positive, metavar="N", help="New connections per second.  [default: no limit]")
+@click.option("--confirm", is_flag=True, default=None, help="Let sslyze repeat every violation that it can see.")
+@click.option("--deep", is_flag=True, default=None, help="Let sslyze look for known vulnerabilities too.")
+@click.option("--sni", metavar="NAME", help="Send NAME as SNI to targets that name none of their own.")
+@click.option("--ca", metavar="FILE|system", help="Trust anchors (PEM) that served chains must lead to.")
+@click.option(
+    "--config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="YAML with these options and the policy; the command line wins.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Nothing on stderr but errors.")
+@click.option("-v", "--verbose", is_flag=True, help="Every endpoint on stderr as it is finished.")
+def scan(**options: object) -> int:
+    """Ask every TARGET what it speaks and judge it by a profile.
+
+    \b
+    TARGET is host:port, [v6]:port, tls://host:port#sni, or smtp://, imap://, pop3://, ldap://, ftp://,
+    xmpp://, postgres://, mysql://host:port for STARTTLS; the default port is 443.
+    """
+    asked = Asked(**options)  # type: ignore[arg-type] # click has checked the types
+    config = load_config(asked.config) if asked.config else Config()
+    if asked.quiet and asked.verbose:
+        raise UsageError("--quiet and --verbose contradict each other", hint="leave one out")
+    settings = settings_of(asked, config)
+    outputs = parse_outputs(asked.formats or config.formats or ())
+    fail_on = asked.fail_on or config.fail_on or "medium"
+    loudness = "quiet" if asked.quiet else "verbose" if asked.verbose else "normal"
+    return run_and_report(targets_of(asked, config), settings, outputs, fail_on, loudness)
+
+
+def settings_of(asked: Asked, config: Config) -> Settings:
+    """The settings that command line and configuration file amount to. Raises ``ScannerError``."""
+    name = asked.profile or config.profile or DEFAULT_PROFILE
+    chosen_by = "--profile" if asked.profile else f"{asked.config}" if config.profile else "the default"
+    confirm = _first(asked.confirm, config.confirm, default=False)
+    deep = _first(asked.deep, config.deep, default=False)
+    if (confirm or deep) and second_opinion.available() is None:
+        raise UsageError(
+            f"--{'confirm' if confirm else 'deep'} needs sslyze, which is not installed",
+            hint="pip install 'adhere[sslyze]'",
+        )
+    anchors, anchor_source = load_anchors(asked.ca) if asked.ca else ((), "")
+    return Settings(
+        profile=load_profile(name),
+        profile_source=chosen_by,
+        mode=asked.mode or config.mode or "inventory",
+        policy=config.policy or Policy(),
+        limits=limits_of(asked, config),
+        confirm=confirm,
+        deep=deep,
+        anchors=anchors,
+        anchor_source=anchor_source,
+        arguments=tuple(sys.argv[1:]),
+    )
+
+
+def limits_of(asked: Asked, config: Config) -> Limits:
+    """Seconds and counts; what neither names is the default of ``Limits``."""
+    usual = Limits()
+    limits = Limits(
+        timeout=_first(asked.timeout, config.timeout, usual.timeout),
+        deadline=_first(asked.deadline, config.deadline, usual.deadline),
+        concurrency=_first(asked.concurrency, config.concurrency, usual.concurrency),
+        per_host=_first(asked.per_host, config.per_host, usual.per_host),
+        rate=_first(asked.rate, config.rate, usual.rate),
+    )
+    if limits.timeout > limits.deadline:
+        raise UsageError(
+            f"--timeout {limits.timeout:g} is longer than --deadline {limits.deadline:g}",
+            hint="a connection cannot take longer than its endpoint",
+        )
+    return limits
+
+
+def targets_of(asked: Asked, config: Config) -> Iterator[Target]:
+    """All targets, each once, read as they are needed. Raises ``UsageError`` where there are none to be had."""
+    given = asked.targets or (() if asked.target_file else config.targets or ())
+    if not given and not asked.target_file:
+        raise UsageError("no target was given", hint="adhere scan HOST:PORT, or --targets FILE")
+    sni = asked.sni or config.sni
+    named = [parse_target(text, f"argument {place}") for place, text in enumerate(given, start=1)]
+    listed = read_targets(asked.target_file) if asked.target_file else iter(())
+    return _once(chain(named, listed), sni)
+
+
+def _once(targets: Iterator[Target], sni: str | None) -> Iterator[Target]:
+    seen: set[str] = set()
+    for target in targets:
+        sent = target
+        if sni and (target.server_name is None or target.server_name == target.host):
+            sent = replace(target, server_name=sni)
+        if sent.canonical not in seen:
+            seen.add(sent.canonical)
+            yield sent
+
+
+def _first(asked: T | None, configured: T | None, default: T) -> T:
+    """The command line wins over the file, and the file over the default."""
+    if asked is not None:
+        return asked
+    return default if configured is None else configured

@@ -1,0 +1,223 @@
+"""THE STORY: targets -> endpoints -> observations -> judgements -> rows -> report, one function a step."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from ipaddress import ip_address
+
+import trio
+
+from scanner import __version__
+from scanner.judge import RULES, judge
+from scanner.model.endpoint import Endpoint, Owner
+from scanner.model.expectation import Because, CertificateExpectation, Expectation
+from scanner.model.observation import Answers, Observation, Reach
+from scanner.model.policy import Policy
+from scanner.model.profile import Profile
+from scanner.model.report import Coverage, EndpointRow, Report, ScannerRow, Summary
+from scanner.model.rule import Case
+from scanner.model.target import Target
+from scanner.probe import resolve
+from scanner.probe.limits import Gate, Limits
+from scanner.probe.observe import observe
+from scanner.probe.plans import Mode, Question
+from scanner.report.rows import endpoint_row, rule_row, timestamp
+from scanner.report.stream import RowFile
+
+STANDARD_TLS13 = frozenset({0x1301, 0x1302, 0x1303})
+"""Allowed by every profile: no Go server can be told to leave one out (golang/go issue 29349)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a scan is asked to do; everything that the command line can say."""
+
+    profile: Profile
+    profile_source: str = "--profile"
+    """What chose the profile, for ``because``."""
+    mode: Mode = "inventory"
+    policy: Policy = Policy()
+    limits: Limits = Limits()
+    confirm: bool = False
+    deep: bool = False
+    anchors: tuple[bytes, ...] = ()
+    """DER of the trust anchors that clients of all targets use."""
+    anchor_source: str = ""
+    arguments: tuple[str, ...] = ()
+    """The command line, for the report."""
+
+
+Progress = Callable[[EndpointRow], None]
+"""Told of every row that is finished."""
+
+
+@dataclass(slots=True)
+class Run:
+    """One scan under way."""
+
+    settings: Settings
+    gate: Gate
+    rows: RowFile
+    progress: Progress
+    summary: Summary = field(default_factory=Summary)
+    not_judged: int = 0
+
+    def keep(self, row: EndpointRow, *, declared: bool) -> None:
+        """Write a finished row down before anything else can happen to it."""
+        self.rows.append(row)
+        self.summary.add(row)
+        if declared and row["verdict"] == "inconclusive":
+            self.not_judged += 1
+        self.progress(row)
+
+
+async def scan(targets: Iterable[Target], settings: Settings, rows: RowFile, progress: Progress, gate: Gate) -> Report:
+    """Scan ``targets`` and report. Rows go to ``rows`` as they are finished; memory does not grow with the targets.
+
+    ``gate.stop(reason)`` ends it early: what is under way is reported as far as it came. Raises ``ScannerError`` for
+    what this machine cannot do, with everything that was finished kept in ``rows``.
+    """
+    started = datetime.now(UTC)
+    run = Run(settings, gate, rows, progress)
+    source = iter(targets)
+    async with trio.open_nursery() as nursery:
+        for _ in range(settings.limits.concurrency):
+            nursery.start_soon(_work, run, source)
+    return _report(run, started)
+
+
+async def _work(run: Run, source: Iterable[Target]) -> None:
+    """Take targets until there are none left. Workers share one iterator: nothing is read ahead."""
+    for target in source:
+        if run.gate.stopped is not None:
+            return
+        async for endpoint in _endpoints(target, run):
+            await _examine(endpoint, run)
+
+
+async def _endpoints(target: Target, run: Run) -> AsyncIterator[Endpoint]:
+    """One endpoint for each address of the target; one that cannot be dialled where there is none."""
+    try:
+        found = await resolve.addresses(target.host, target.port)
+    except resolve.NotResolved as missing:
+        run.keep(_row(endpoint_of(target, target.host), _not_resolved(target, str(missing)), run), declared=True)
+        return
+    for address in found:
+        yield endpoint_of(target, address)
+
+
+async def _examine(endpoint: Endpoint, run: Run) -> None:
+    observation = await observe(endpoint, question(run.settings), run.gate, datetime.now(UTC))
+    run.keep(_row(endpoint, observation, run), declared=endpoint.certainty != "candidate")
+
+
+def _row(endpoint: Endpoint, observation: Observation, run: Run) -> EndpointRow:
+    expectation = expected(endpoint, run.settings)
+    judgement = judge(
+        Case(
+            endpoint=endpoint,
+            expectation=expectation,
+            observation=observation,
+            policy=run.settings.policy,
+            now=observation.at,
+        )
+    )
+    return endpoint_row(endpoint, expectation, observation, judgement.verdict, judgement.status, judgement.findings)
+
+
+# --- what a target owes, and what has to be asked -------------------------------------------------------------------
+
+
+def endpoint_of(target: Target, address: str) -> Endpoint:
+    """The endpoint that a target is at one of its addresses."""
+    name = target.canonical
+    shown = f"[{address}]" if ":" in address else address
+    return Endpoint(
+        id=name,
+        instance=f"{name} @ {shown}:{target.port}",
+        address=address,
+        port=target.port,
+        server_name=target.server_name,
+        transport=target.transport,
+        host=target.host,
+        owner=Owner(kind="Target", name=name),
+        origins=(target.origin,),
+    )
+
+
+def expected(endpoint: Endpoint, settings: Settings) -> Expectation:
+    """What a target owes: the profile that was asked for, and a certificate for the name that it is called by."""
+    name = endpoint.server_name or endpoint.host
+    return Expectation(
+        profile=settings.profile,
+        certificate=CertificateExpectation(
+            names=() if is_address(name) else (name,),
+            anchors=settings.anchors,
+            anchor_source=settings.anchor_source,
+        ),
+        because=(Because(source=settings.profile_source, field="profile", said=settings.profile.name),),
+    )
+
+
+def question(settings: Settings) -> Question:
+    """What must be asked to judge by ``settings``."""
+    enforced = settings.policy.groups == "enforced" and settings.profile.groups is not None
+    return Question(
+        mode=settings.mode,
+        allowed=frozenset(settings.profile.suites) | STANDARD_TLS13,
+        min_version=settings.profile.min_version,
+        groups=frozenset(settings.profile.groups or ()) if enforced else None,
+    )
+
+
+def is_address(name: str) -> bool:
+    """Whether ``name`` is an IP address: then nobody asked for a name, and none is judged."""
+    try:
+        ip_address(name.partition("%")[0])
+    except ValueError:
+        return False
+    return True
+
+
+def _not_resolved(target: Target, why: str) -> Observation:
+    return Observation(
+        instance=target.canonical,
+        at=datetime.now(UTC),
+        reach=Reach.UNREACHABLE,
+        detail=why,
+        versions=Answers(unasked=why),
+    )
+
+
+# --- the report -----------------------------------------------------------------------------------------------------
+
+
+def _report(run: Run, started: datetime) -> Report:
+    settings = run.settings
+    stopped = run.gate.stopped
+    judged = run.summary.endpoints - run.not_judged
+    return Report(
+        scanner=ScannerRow(
+            name="adhere",
+            version=__version__,
+            mode=settings.mode,
+            profile=settings.profile.name,
+            arguments=list(settings.arguments),
+        ),
+        started=timestamp(started),
+        finished=timestamp(datetime.now(UTC)),
+        cluster=None,
+        coverage=Coverage(
+            endpoints=run.summary.endpoints,
+            judged=judged,
+            not_judged=run.not_judged,
+            interrupted=stopped,
+            complete=not run.not_judged and stopped is None,
+        ),
+        rules=[rule_row(rule) for rule in RULES],
+        summary=run.summary,
+        findings=[],
+        rows=run.rows.rows,
+    )
