@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.tls import names
+from scanner.tls.codepoints import TLS10, TLS11, TLS12, TLS13
 
-VERSION_ARGUMENTS = {0x0002: "ssl2", 0x0300: "ssl3", 0x0301: "1.0", 0x0302: "1.1", 0x0303: "1.2", 0x0304: "1.3"}
-"""How ``adhere ask --version`` spells each version."""
+VERSION_ARGUMENTS = {TLS10: "1.0", TLS11: "1.1", TLS12: "1.2", TLS13: "1.3"}
+"""How ``adhere ask --version`` spells a version in short; the others go by their names."""
 
 _OBJECT = re.compile(r"[A-Z][A-Za-z0-9]*/\S+")
 _PLAIN = re.compile(r"[\w@%+=:,./#-]+", re.ASCII)
@@ -31,7 +32,7 @@ def ask(
     """The ``adhere ask`` command that sends one ClientHello with exactly this."""
     words = ["adhere ask", target(endpoint)]
     if version is not None:
-        words += ["--version", VERSION_ARGUMENTS.get(version, f"0x{version:04X}")]
+        words += ["--version", VERSION_ARGUMENTS.get(version) or names.version_name(version)]
     if chosen := [names.suite_name(code) for code in suites]:
         words += ["--suites", ",".join(chosen)]
     if chosen := [names.group_name(code) for code in groups]:

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from scanner.judge import remedy
 from scanner.model.expectation import Expectation
+from scanner.tls.codepoints import VERSIONS
+from scanner.tls.names import version_code
 from tests.judge.cases import BECAUSE_ARGUMENT, BECAUSE_OBJECT, ENDPOINT, PROFILE
 
 
@@ -38,8 +40,12 @@ def test_ask_names_versions_suites_and_groups() -> None:
         "adhere ask tls://127.0.0.1:443#a.example --version 1.2 --suites TLS_RSA_WITH_AES_128_CBC_SHA,0xFAFA"
     )
     assert remedy.ask(ENDPOINT, 0x0304, groups=(0x0019,)).endswith("--version 1.3 --groups secp521r1")
-    assert remedy.ask(ENDPOINT, 0x0300).endswith("--version ssl3")
-    assert remedy.ask(ENDPOINT, 0x7F1C).endswith("--version 0x7F1C")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_ask_spells_versions_as_it_reads_them(version: int) -> None:
+    spelt = remedy.ask(ENDPOINT, version).split()[-1]
+    assert version_code(spelt) == version
 
 
 def test_scan() -> None:

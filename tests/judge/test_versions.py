@@ -26,7 +26,7 @@ def test_without_the_newest_version_nothing_is_violated() -> None:
 
 @pytest.mark.parametrize(
     ("accepted", "severity", "version"),
-    [((TLS12, TLS11), "high", "1.1"), ((TLS12, TLS11, TLS10), "high", "1.0"), ((TLS12, SSL3), "critical", "ssl3")],
+    [((TLS12, TLS11), "high", "1.1"), ((TLS12, TLS11, TLS10), "high", "1.0"), ((TLS12, SSL3), "critical", "SSLv3")],
 )
 def test_a_version_below_fails_by_name(accepted: tuple[int, ...], severity: str, version: str) -> None:
     found = finding("tls-version", case(observation={"versions": answers(accepted, ALL)}))
