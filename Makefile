@@ -6,8 +6,10 @@ export UV_PROJECT_ENVIRONMENT := .venv
 export UV_PYTHON_DOWNLOADS := never
 export UV_LINK_MODE ?= copy
 RUN := .venv/bin
+# The conformance tests build a server with Go: the one at hand, else a wheel of it.
+GO_GROUP := $(if $(shell command -v go 2>/dev/null),,--group go)
 
-.PHONY: help setup demo test lint format bench clean
+.PHONY: help setup demo test test-pip test-pip-sslyze lint format bench clean
 
 help:
 	@echo "make demo    set up, start the demo listeners and scan them"
@@ -25,7 +27,7 @@ $(UV):
 	.tools/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 
 .venv/.ready: pyproject.toml uv.lock $(UV)
-	$(UV) sync --quiet --locked --python $(PYTHON) --extra sslyze --group dev
+	$(UV) sync --quiet --locked --python $(PYTHON) --extra sslyze --group dev $(GO_GROUP)
 	@touch $@
 
 demo: setup
@@ -33,6 +35,23 @@ demo: setup
 
 test: setup
 	$(RUN)/pytest
+
+# What users of plain pip get: the newest cryptography, and with the extra the older one that sslyze asks for. The real
+# servers were asked under the lock already.
+test-pip: .cache/pip/.ready
+	.cache/pip/bin/pytest --quiet -m "not zoo"
+
+test-pip-sslyze: .cache/pip-sslyze/.ready
+	.cache/pip-sslyze/bin/pytest --quiet -m "not zoo"
+
+.cache/pip/.ready: EXTRA :=
+.cache/pip-sslyze/.ready: EXTRA := [sslyze]
+.cache/%/.ready: pyproject.toml
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/pip install --quiet --upgrade 'pip>=25.1'
+	$(@D)/bin/pip install --quiet --editable '.$(EXTRA)' --group test
+	$(@D)/bin/pip check
+	@touch $@
 
 lint: setup
 	$(RUN)/ruff check .

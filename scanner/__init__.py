@@ -2,9 +2,9 @@
 
 The whole program is plain functions between values, except for dialling::
 
-    targets ──► Endpoint ──► probe ──► Observation ──┐
-                    │        (I/O)                   ▼
-                    └──────► Expectation ────────► judge ──► Finding ──► Report ──► text, JSON, JUnit, HTML
+    targets ─► Endpoint ─► probe ─► Observation ─┐
+                  │       (I/O)                  ▼
+                  └─────► Expectation ───────► judge ─► Finding ─► Report ─► text, JSON, JUnit, HTML
 
 * ``cli``     argv -> ``Settings``; one file per command. Parses and stops.
 * ``scan``    the story, one function a step.
@@ -16,8 +16,8 @@ The whole program is plain functions between values, except for dialling::
 * ``demo``    listeners on loopback that commit the usual sins.
 * ``data``    where ``profiles/`` and ``reports/templates/`` are. ``errors``: what we cannot do, and what to do next.
 
-Imports go downwards only: ``cli`` > ``scan``, ``demo`` > ``probe``, ``judge``, ``report`` > ``model``, ``data`` > ``tls``,
-``errors`` (``tests/test_layers.py``).
+Imports go downwards only: ``cli`` > ``scan``, ``demo`` > ``probe``, ``judge``, ``report`` > ``model``, ``data`` >
+``tls``, ``errors`` (``tests/test_layers.py``).
 """
 
 __version__ = "0.1.0"

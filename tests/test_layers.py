@@ -1,0 +1,98 @@
+"""The directory listing is the architecture: imports go down the ladder only, and each library stays in its stage."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SCANNER = Path(__file__).parent.parent / "scanner"
+
+ROWS: tuple[frozenset[str], ...] = (
+    frozenset({"tls", "errors"}),
+    frozenset({"model", "data"}),
+    frozenset({"cluster", "discover", "expect", "probe", "judge", "report", "metrics"}),
+    frozenset({"scan", "demo"}),
+    frozenset({"cli", "serve", "__main__"}),
+)
+"""From the bottom to the top (design, "Layout")."""
+
+APART = ROWS[2]
+"""Stages of one row that never import each other."""
+
+HOMES: dict[str, frozenset[str]] = {
+    "click": frozenset({"cli"}),
+    "cryptography": frozenset({"tls/certificate", "judge/chain", "probe/handshake", "demo", "cli/anchors"}),
+    "jinja2": frozenset({"report"}),
+    "OpenSSL": frozenset({"probe/handshake", "demo"}),
+    "pydantic": frozenset({"model/policy_file"}),
+    "rich": frozenset({"cli/progress"}),
+    "sslyze": frozenset({"probe/second_opinion_worker"}),
+    "trio": frozenset({"cluster", "probe", "scan", "serve", "demo", "cli"}),
+    "yaml": frozenset({"model/located"}),
+}
+"""Where each third-party library may be imported: a package, or one module of it."""
+
+
+def modules() -> list[Path]:
+    return sorted(path for path in SCANNER.rglob("*.py") if "_data" not in path.parts)
+
+
+def name_of(path: Path) -> str:
+    """``probe/dial`` for scanner/probe/dial.py, ``probe`` for its package."""
+    return str(path.relative_to(SCANNER).with_suffix("")).removesuffix("/__init__")
+
+
+def imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def row(stage: str) -> int:
+    for number, stages in enumerate(ROWS):
+        if stage in stages:
+            return number
+    raise AssertionError(f"scanner/{stage} is in no row of the ladder")
+
+
+def broken_rungs(importer: str, imported: str) -> bool:
+    """Whether stage ``importer`` must not import stage ``imported``."""
+    if importer == imported:
+        return False
+    if row(importer) == row(imported) == ROWS.index(APART):
+        return True
+    return row(imported) > row(importer)
+
+
+@pytest.mark.parametrize("path", modules(), ids=name_of)
+def test_imports_go_down_the_ladder(path: Path) -> None:
+    stage = name_of(path).split("/")[0]
+    if stage == "__init__":
+        assert not [name for name in imports(path) if name.startswith("scanner")]
+        return
+    for name in imports(path):
+        if name.startswith("scanner.") and name != "scanner.__version__":
+            imported = name.split(".")[1]
+            assert not broken_rungs(stage, imported), f"{name_of(path)} imports {name}"
+
+
+@pytest.mark.parametrize("path", modules(), ids=name_of)
+def test_libraries_stay_at_home(path: Path) -> None:
+    name = name_of(path)
+    for imported in imports(path):
+        homes = HOMES.get(imported.split(".")[0])
+        if homes is not None:
+            assert name in homes or name.split("/")[0] in homes, f"{name} imports {imported}"
+
+
+def test_the_ladder_can_be_broken() -> None:
+    assert broken_rungs("tls", "model")
+    assert broken_rungs("probe", "judge")
+    assert broken_rungs("report", "scan")
+    assert not broken_rungs("scan", "probe")

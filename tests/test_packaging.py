@@ -1,0 +1,77 @@
+"""What gets installed: the data files travel with a wheel, with a wheel made from the sdist, and are live when editable."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    """Run and return standard output; a failure shows everything that was printed."""
+    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def build(kind: str, source: Path, into: Path) -> Path:
+    """Build ``sdist`` or ``wheel`` of ``source``, without a network."""
+    run(sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", into, cwd=source)
+    (built,) = into.glob("*.whl" if kind == "wheel" else "*.tar.gz")
+    return built
+
+
+def install(what: str | Path, into: Path, *options: str) -> Path:
+    """Install into a new environment that borrows this one's dependencies; returns its bin directory."""
+    venv.create(into, with_pip=False)
+    site = into / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
+    (site / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    pip = [sys.executable, "-m", "pip", "--python", into / "bin" / "python", "install", "--quiet"]
+    run(*pip, "--no-deps", "--no-index", "--no-build-isolation", "--ignore-installed", *options, what, cwd=into)
+    return into / "bin"
+
+
+def where(binaries: Path, elsewhere: Path) -> str:
+    """The directory from which the installed package reads its profiles."""
+    return run(binaries / "python", "-c", "from scanner.data import data; print(data('profiles'))", cwd=elsewhere).strip()
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """An empty working directory, so that nothing is found by accident."""
+    empty = tmp_path / "elsewhere"
+    empty.mkdir()
+    return empty
+
+
+def works(binaries: Path, elsewhere: Path) -> None:
+    assert "openshift/4.23/intermediate" in run(binaries / "adhere", "profiles", cwd=elsewhere)
+    assert run(binaries / "adhere", "--version", cwd=elsewhere).startswith("adhere ")
+
+
+def test_wheel(tmp_path: Path, elsewhere: Path) -> None:
+    binaries = install(build("wheel", ROOT, tmp_path / "dist"), tmp_path / "env")
+    works(binaries, elsewhere)
+    assert where(binaries, elsewhere) == str(next((tmp_path / "env").glob("lib/*/site-packages/scanner/_data/profiles")))
+
+
+def test_sdist_to_wheel(tmp_path: Path, elsewhere: Path) -> None:
+    with tarfile.open(build("sdist", ROOT, tmp_path / "sdist")) as archive:
+        archive.extractall(tmp_path / "unpacked", filter="data")
+    (unpacked,) = (tmp_path / "unpacked").iterdir()
+    binaries = install(build("wheel", unpacked, tmp_path / "dist"), tmp_path / "env")
+    works(binaries, elsewhere)
+    assert (next((tmp_path / "env").glob("lib/*/site-packages/scanner/_data/templates")) / "report.html.j2").is_file()
+
+
+def test_editable_reads_the_live_files(tmp_path: Path, elsewhere: Path) -> None:
+    binaries = install(ROOT, tmp_path / "env", "--editable")
+    works(binaries, elsewhere)
+    assert where(binaries, elsewhere) == str(ROOT / "profiles")
