@@ -1,0 +1,183 @@
+"""What the names of profiles mean: the tables in ``profiles/``, and files that users give instead of a name."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from functools import cache, partial
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from scanner import data
+from scanner.errors import UsageError
+from scanner.model import located, tls_security_profile
+from scanner.model.custom_profile import GO_SUITES
+from scanner.model.located import Located, Steps, shown
+from scanner.model.profile import Profile
+from scanner.tls.names import group_code, openssl_name, suite_code, version_code
+
+TYPES: Final = ("old", "intermediate", "modern")
+FAMILIES: Final = ("openshift", "mozilla")
+
+_Release: TypeAlias = tuple[int, int]
+_RELEASE: Final = re.compile(r"v?([0-9]{1,3})\.([0-9]{1,3})(?:[.+-][\w.+-]*)?\Z", re.ASCII)
+"""4.22, v4.22, 4.22.7, 4.23.0-ec.1."""
+_SUFFIXES: Final = (".yaml", ".yml", ".json")
+_LIST: Final = "'adhere profiles' lists them all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Table:
+    """One file of ``profiles/``."""
+
+    first: _Release
+    """The first release that has these meanings; they hold until the next table's."""
+    last: _Release
+    """The last that was seen to have them."""
+    profiles: Mapping[str, Profile]
+
+
+def profile_names() -> tuple[str, ...]:
+    """Every shipped profile, newest release first: ``openshift/4.23/old`` ..."""
+    return tuple(profile.name for profile in profiles())
+
+
+def profiles() -> Iterator[Profile]:
+    """Every shipped profile, in the order of ``profile_names``."""
+    for family in FAMILIES:
+        for table in _tables(family):
+            yield from table.profiles.values()
+
+
+def load_profile(name: str, *, release: str | None = None) -> Profile:
+    """The profile called ``name``, or the one in the file ``name``.
+
+    Names: ``intermediate``, ``intermediate@4.22``, ``openshift/4.22/intermediate``, ``mozilla/modern``,
+    ``mozilla/5.7/old``. ``release`` is OpenShift's, for names and files that give none; without any it is the newest.
+    Raises ``UsageError`` for a name or release that does not exist, ``InputError`` for a file that is not valid.
+    """
+    found = _by_name(name, release)
+    if found:
+        return found
+    if name == "-":
+        raise UsageError("a profile is not read from standard input", hint="give a file, or /dev/stdin")
+    if _is_file(name):
+        return tls_security_profile.parse(located.read(name), partial(_openshift, release))
+    raise UsageError(f"there is no profile {shown(name)}", hint=_nearest(name))
+
+
+def _openshift(release: str | None, type_: str) -> Profile:
+    return _choose("openshift", release, type_)
+
+
+def _by_name(text: str, release: str | None) -> Profile | None:
+    """The shipped profile, chosen by release; None where ``text`` is not spelt like a name, or names no type."""
+    way, _, after = text.lower().partition("@")
+    *before, type_ = way.split("/")
+    family = before.pop(0) if before else "openshift"
+    if family not in FAMILIES or type_ not in TYPES or len(before) > 1 or (before and after):
+        return None
+    asked = before[0] if before else after
+    if "@" in text and not asked:
+        raise UsageError(f"{shown(text)} ends before its release", hint=f"write for example {type_}@4.22")
+    return _choose(family, asked or (release if family == "openshift" else None), type_)
+
+
+def _choose(family: str, asked: str | None, type_: str) -> Profile:
+    tables = _tables(family)
+    if asked is None:
+        return tables[0].profiles[type_]
+    release = _release(asked)
+    if release is None:
+        raise UsageError(f"{shown(asked)} is not a release", hint=f"write it as in {type_}@4.22")
+    table = next((table for table in tables if table.first <= release), tables[-1])
+    if family == "mozilla" and release != table.first:
+        known = ", ".join(_dotted(table.first) for table in tables)
+        raise UsageError(f"there is no edition {_dotted(release)} of Mozilla's guideline here", hint=f"known: {known}")
+    profile = table.profiles[type_]
+    return replace(profile, notes=(*profile.notes, *_stretched(table, release, profile.name)))
+
+
+def _stretched(table: _Table, release: _Release, name: str) -> Iterator[str]:
+    """What to say where a release has no table of its own."""
+    if release < table.first:
+        yield f"release {_dotted(release)} had no profiles yet: these are the lists of {_dotted(table.first)}"
+    elif release > table.last:
+        yield f"release {_dotted(release)} is newer than adhere knows: these are the lists of {_dotted(table.last)}"
+    elif f"/{_dotted(release)}/" not in name:
+        yield f"release {_dotted(release)} has these same lists"
+
+
+def _release(text: str) -> _Release | None:
+    match = _RELEASE.match(text)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def _dotted(release: _Release) -> str:
+    return f"{release[0]}.{release[1]}"
+
+
+def _is_file(text: str) -> bool:
+    """Whether a file is meant: it is there, or it is spelt like one. Shipped names win; ``./old`` is always a file."""
+    separated = "/" in text or os.sep in text
+    family = text.lower().partition("/")[0] in FAMILIES
+    if not text:
+        return False
+    return text.lower().endswith(_SUFFIXES) or (separated and not family) or _exists(text)
+
+
+def _exists(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _nearest(text: str) -> str:
+    spellings = (*TYPES, *(f"mozilla/{type_}" for type_ in TYPES), *profile_names())
+    close = get_close_matches(text[:80].lower(), spellings, n=2, cutoff=0.6)
+    if not close:
+        return f"{_LIST}; a file's name ends in .yaml, .yml or .json"
+    return f"did you mean {' or '.join(close)}? {_LIST}"
+
+
+@cache
+def _tables(family: str) -> tuple[_Table, ...]:
+    """The tables of a family, newest first."""
+    files = [file for file in (data.data("profiles") / family).iterdir() if file.name.endswith(".yaml")]
+    tables = [_table(family, located.load(file.read_bytes(), f"profiles/{family}/{file.name}")) for file in files]
+    return tuple(sorted(tables, key=lambda table: table.first, reverse=True))
+
+
+def _table(family: str, document: Located) -> _Table:
+    release = Path(document.file).stem
+    origin = f"{document.get(('source',))} ({document.get(('date',))})"
+    first, last = (_release(str(document.get((name,)))) or (0, 0) for name in ("first_release", "last_release"))
+    shipped = {type_: _profile(document, ("profiles", type_), f"{family}/{release}/{type_}", origin) for type_ in TYPES}
+    return _Table(first=first, last=last, profiles=shipped)
+
+
+def _profile(document: Located, steps: Steps, name: str, origin: str) -> Profile:
+    groups = document.get((*steps, "groups"))
+    suites = tuple(suite_code(each) for each in _texts(document, (*steps, "ciphers")))
+    return Profile(
+        name=name,
+        min_version=version_code(str(document.get((*steps, "minTLSVersion")))),
+        suites=suites,
+        groups=None if groups is None else tuple(group_code(each) for each in _texts(document, (*steps, "groups"))),
+        source=origin,
+        notes=(*_texts(document, (*steps, "notes")), *(_dropped(suites) if name.startswith("openshift") else ())),
+    )
+
+
+def _texts(document: Located, steps: Steps) -> list[str]:
+    value = document.get(steps)
+    return [str(each) for each in value] if isinstance(value, list) else []
+
+
+def _dropped(suites: tuple[int, ...]) -> tuple[str, ...]:
+    names = [str(openssl_name(code)) for code in suites if code not in GO_SUITES]
+    return (f"Go's servers leave out what they do not have: {', '.join(names)}",) if names else ()

@@ -1,0 +1,85 @@
+"""What is wrong with a file, collected, so that its author reads it all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+from scanner.errors import InputError
+from scanner.model.located import Located, Mark, Steps, dotted, shown
+
+MOST = 20
+"""Problems that are said; whoever has more mends these first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One complaint."""
+
+    mark: Mark
+    text: str
+    hint: str
+
+
+@dataclass(slots=True)
+class Problems:
+    """The complaints about one file."""
+
+    document: Located
+    found: list[Problem] = field(default_factory=list)
+
+    def add(self, steps: Steps, what: str, hint: str = "", *, key: bool = False) -> None:
+        """Complain about the value there, or about its key. The twentieth complaint raises them all."""
+        where = self.document.position(steps, key=key)
+        path = dotted(steps)
+        text = f"{where}: {path}: {what}" if path else f"{where}: {what}"
+        self.found.append(Problem(self.document.mark(steps, key=key), text, hint))
+        if len(self.found) >= MOST:
+            self.raise_any()
+
+    def unknown_fields(self, steps: Steps, known: Iterable[str], elsewhere: dict[str, str] | None = None) -> None:
+        """Complain about every field there that is not ``known``; ``elsewhere`` has hints for some of them."""
+        value = self.document.get(steps)
+        for name in value if isinstance(value, dict) else ():
+            if name not in known:
+                hint = (elsewhere or {}).get(name) or did_you_mean(name, known)
+                self.add((*steps, name), f"unknown field {shown(name)}", hint, key=True)
+
+    def mapping(self, steps: Steps) -> bool:
+        """Whether a mapping is there. Complains about anything else, but not about null or nothing."""
+        value = self.document.get(steps)
+        if value is not None and not isinstance(value, dict):
+            self.add(steps, f"must be a mapping, not {shown(value)}")
+        return isinstance(value, dict)
+
+    def texts(self, steps: Steps, most: int) -> list[str]:
+        """The list of texts there; null and nothing are an empty list. Complains about anything else, then it is
+        empty too."""
+        value = self.document.get(steps)
+        if not isinstance(value, list | None):
+            self.add(steps, f"must be a list, not {shown(value)}")
+            return []
+        if len(value or ()) > most:
+            self.add(steps, f"has {len(value or ())} items, more than {most}")
+            return []
+        wrong = [index for index, item in enumerate(value or ()) if not isinstance(item, str)]
+        for index in wrong:
+            self.add((*steps, index), f"must be text, not {shown(self.document.get((*steps, index)))}")
+        return [] if wrong else [str(item) for item in value or ()]
+
+    def raise_any(self) -> None:
+        """Raise ``InputError`` if there are complaints: all of them in the file's order, and every hint once."""
+        if self.found:
+            self.found.sort(key=lambda problem: problem.mark)
+            hints = dict.fromkeys(problem.hint for problem in self.found if problem.hint)
+            raise InputError("\n".join(problem.text for problem in self.found), hint="; ".join(hints))
+
+
+def did_you_mean(name: str, known: Iterable[str], *, otherwise: str = "") -> str:
+    """A hint with the known name that is nearest to ``name``, else ``otherwise`` or all of them."""
+    spellings = {each.lower(): each for each in known}
+    close = get_close_matches(name[:80].lower(), spellings, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean '{spellings[close[0]]}'?"
+    return otherwise or f"known here: {', '.join(spellings.values()) or 'nothing'}"
