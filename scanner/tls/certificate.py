@@ -16,6 +16,9 @@ from scanner.tls.wire import Malformed, Reader, read_message, vec24
 
 CERTIFICATE: Final = 11
 
+_OBJECT_IDENTIFIER = 6
+"""DER tag."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertificateFacts:
@@ -158,19 +161,41 @@ def _other_names(certificate: x509.Certificate) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _element(reader: Reader) -> tuple[int, Reader]:
+    """Tag and content of the next DER element (X.690 section 8.1)."""
+    tag, size = reader.u8(), reader.u8()
+    if size & 0x80:
+        size = int.from_bytes(reader.take(size & 0x7F), "big")
+    return tag, Reader(reader.take(size))
+
+
+def _key_identifiers(certificate: x509.Certificate) -> Reader:
+    """The AlgorithmIdentifier of the key (RFC 5280 section 4.1).
+
+    Read here, because ``cryptography`` names no algorithm when it does not like the parameters behind it.
+    """
+    _, tbs = _element(Reader(certificate.tbs_certificate_bytes))
+    for _ in range(5 if certificate.version is x509.Version.v1 else 6):  # version (not in v1), serial ... subject
+        _element(tbs)
+    _, key = _element(tbs)
+    return _element(key)[1]
+
+
 def _key_algorithm(certificate: x509.Certificate) -> str:
     """By object identifier, so that a key that cannot be loaded is still named."""
-    oid = certificate.public_key_algorithm_oid.dotted_string
+    _, identifier = _element(_key_identifiers(certificate))
+    oid = _dotted(identifier.rest())
     return KEY_ALGORITHMS.get(oid, oid)
 
 
-def _key_size(certificate: x509.Certificate) -> int | None:
-    algorithm = _key_algorithm(certificate)
-    if algorithm == "ECDSA":
-        return CURVES.get(_curve_oid(certificate), ("", None))[1]
-    if algorithm in ("RSA", "RSA-PSS", "DSA"):
-        return int(certificate.public_key().key_size)  # type: ignore[union-attr] # these three have one
-    return None
+def _curve_oid(certificate: x509.Certificate) -> str:
+    """namedCurve of the key (RFC 5480 section 2.1.1), also where ``cryptography`` cannot load the curve."""
+    identifiers = _key_identifiers(certificate)
+    _element(identifiers)
+    tag, curve = _element(identifiers)
+    if tag != _OBJECT_IDENTIFIER:
+        raise Malformed("explicit curve parameters")
+    return _dotted(curve.rest())
 
 
 def _curve(certificate: x509.Certificate) -> str | None:
@@ -180,29 +205,13 @@ def _curve(certificate: x509.Certificate) -> str | None:
     return CURVES[oid][0] if oid in CURVES else oid
 
 
-def _element(reader: Reader) -> tuple[int, Reader]:
-    """Tag and content of the next DER element (X.690 section 8.1), of a certificate that was parsed once already."""
-    tag, size = reader.u8(), reader.u8()
-    if size & 0x80:
-        size = int.from_bytes(reader.take(size & 0x7F), "big")
-    return tag, Reader(reader.take(size))
-
-
-def _curve_oid(certificate: x509.Certificate) -> str:
-    """namedCurve of the key (RFC 5480 section 2.1.1), also where ``cryptography`` cannot load the curve."""
-    _, tbs = _element(Reader(certificate.tbs_certificate_bytes))
-    for _ in range(5 if certificate.version is x509.Version.v1 else 6):  # version, serial ... subject (RFC 5280 4.1)
-        _element(tbs)
-    _, parameters = _element(tbs)
-    _, algorithm = _element(parameters)
-    _element(algorithm)
-    tag, curve = _element(algorithm)
-    if tag != _OBJECT_IDENTIFIER:
-        raise Malformed("explicit curve parameters")
-    return _dotted(curve.rest())
-
-
-_OBJECT_IDENTIFIER = 6
+def _key_size(certificate: x509.Certificate) -> int | None:
+    algorithm = _key_algorithm(certificate)
+    if algorithm == "ECDSA":
+        return CURVES.get(_curve_oid(certificate), ("", None))[1]
+    if algorithm in ("RSA", "RSA-PSS", "DSA"):
+        return int(certificate.public_key().key_size)  # type: ignore[union-attr] # these three have one
+    return None
 
 
 def _dotted(encoded: bytes) -> str:
