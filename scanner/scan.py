@@ -45,6 +45,8 @@ class Settings:
     anchors: tuple[bytes, ...] = ()
     """DER of the trust anchors that clients of all targets use."""
     anchor_source: str = ""
+    public_anchors: tuple[bytes, ...] = ()
+    """DER of this system's public roots: what clients of a public name at a public address use."""
     arguments: tuple[str, ...] = ()
     """The command line, for the report."""
 
@@ -150,12 +152,13 @@ def endpoint_of(target: Target, address: str) -> Endpoint:
 def expected(endpoint: Endpoint, settings: Settings) -> Expectation:
     """What a target owes: the profile that was asked for, and a certificate for the name that it is called by."""
     name = endpoint.server_name or endpoint.host
+    anchors, source = settings.anchors, settings.anchor_source
+    if not anchors and not is_address(name) and ip_address(endpoint.address).is_global:
+        anchors, source = settings.public_anchors, "this system's public roots"
     return Expectation(
         profile=settings.profile,
         certificate=CertificateExpectation(
-            names=() if is_address(name) else (name,),
-            anchors=settings.anchors,
-            anchor_source=settings.anchor_source,
+            names=() if is_address(name) else (name,), anchors=anchors, anchor_source=source
         ),
         because=(Because(source=settings.profile_source, field="profile", said=settings.profile.name),),
     )

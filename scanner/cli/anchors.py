@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ssl
+from contextlib import suppress
 from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from scanner.errors import InputError, ResourceError
+from scanner.errors import InputError, ResourceError, ScannerError
 
 LIMIT = 16 * 1024 * 1024
 """Bytes; the bundle of all public roots is a hundredth of that."""
@@ -33,6 +34,13 @@ def load_anchors(name: str) -> tuple[tuple[bytes, ...], str]:
     if not anchors:
         raise InputError(f"{path}: no certificate in it", hint="--ca wants PEM: -----BEGIN CERTIFICATE-----")
     return anchors, str(path)
+
+
+def public_anchors() -> tuple[bytes, ...]:
+    """This system's public roots, or none where it has none that can be read."""
+    with suppress(ScannerError):
+        return load_anchors("system")[0]
+    return ()
 
 
 def _certificates(path: Path, text: bytes) -> list[bytes]:

@@ -11,8 +11,9 @@ from typing import TypeVar, get_args
 
 import click
 
-from scanner.cli.anchors import load_anchors
+from scanner.cli.anchors import load_anchors, public_anchors
 from scanner.cli.output import parse_outputs
+from scanner.cli.progress import Loudness
 from scanner.cli.running import run_and_report
 from scanner.cli.targets import parse_target, read_targets
 from scanner.errors import UsageError
@@ -86,7 +87,9 @@ _count = click.IntRange(min=1)
 @click.option("--confirm", is_flag=True, default=None, help="Let sslyze repeat every violation that it can see.")
 @click.option("--deep", is_flag=True, default=None, help="Let sslyze look for known vulnerabilities too.")
 @click.option("--sni", metavar="NAME", help="Send NAME as SNI to targets that name none of their own.")
-@click.option("--ca", metavar="FILE|system", help="Trust anchors (PEM) that served chains must lead to.")
+@click.option(
+    "--ca", metavar="FILE|system", help="Trust anchors in PEM.  [default: public roots, for public names only]"
+)
 @click.option(
     "--config",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -109,7 +112,7 @@ def scan(**options: object) -> int:
     settings = settings_of(asked, config)
     outputs = parse_outputs(asked.formats or config.formats or ())
     fail_on = asked.fail_on or config.fail_on or "medium"
-    loudness = "quiet" if asked.quiet else "verbose" if asked.verbose else "normal"
+    loudness: Loudness = "quiet" if asked.quiet else "verbose" if asked.verbose else "normal"
     return run_and_report(targets_of(asked, config), settings, outputs, fail_on, loudness)
 
 
@@ -135,6 +138,7 @@ def settings_of(asked: Asked, config: Config) -> Settings:
         deep=deep,
         anchors=anchors,
         anchor_source=anchor_source,
+        public_anchors=public_anchors(),
         arguments=tuple(sys.argv[1:]),
     )
 

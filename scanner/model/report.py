@@ -174,7 +174,7 @@ class Summary:
         """Count findings; used alone for those that belong to no endpoint."""
         for finding in findings:
             if finding["verdict"] == "fail" and finding["status"] not in NEVER_FAILS:
-                severity = SEVERITIES[SEVERITIES.index(finding["severity"])]  # type: ignore[arg-type]
+                severity = SEVERITIES[SEVERITIES.index(finding["severity"])]
                 self.failures[severity] += 1
                 self.rules[finding["rule"]] = self.rules.get(finding["rule"], 0) + 1
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from dataclasses import dataclass
 
 import trio
@@ -98,14 +97,17 @@ async def upgrade(line: Line, peer: Peer) -> None:
     """
     dialog = starttls.dialog(peer.transport, peer.host or peer.where.address)
     sending = next(dialog)
-    with suppress(StopIteration):
-        while True:
-            if sending:
-                await line.send(sending)
-            received = await line.receive()
-            if not received:
-                raise Broken("fin")
+    while True:
+        if sending:
+            await line.send(sending)
+        received = await line.receive()
+        if not received:
+            raise Broken("fin")
+        try:
             sending = dialog.send(received)
+        except StopIteration as through:
+            await line.send(through.value)
+            return
 
 
 async def _listen(line: Line, answer: Answer) -> None:

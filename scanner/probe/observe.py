@@ -61,14 +61,15 @@ async def _interview(peer: Peer, question: Question, gate: Gate, evidence: Evide
 
 async def ask(peer: Peer, offer: Offer, gate: Gate, evidence: Evidence) -> Reply:
     """One offer, asked again after a pause where not even the connection came about."""
-    for left in range(gate.limits.retries, -1, -1):
+    left = gate.limits.retries
+    while True:
         await gate.pace()
         reply = await converse(peer, offer)
         evidence.attempts.append(Attempt(offer=offer.name, reply=summary(reply), seconds=reply.seconds))
         if reply.ending != "filtered" or not left:
-            break
+            return reply
+        left -= 1
         await trio.sleep(gate.limits.backoff * random.uniform(0.5, 1.5))  # noqa: S311 - jitter
-    return reply
 
 
 def take_in(evidence: Evidence, full: Full) -> None:
