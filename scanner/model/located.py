@@ -32,7 +32,7 @@ _LOADER: type[yaml.SafeLoader | yaml.CSafeLoader] = getattr(yaml, "CSafeLoader",
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOL = {word: word.lower() == "true" for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})\Z")
-_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,31})(\.[0-9]{1,32})?([eE][-+]?[0-9]{1,4})?\Z")
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,31})(?=[.eE])(\.[0-9]{1,32})?([eE][-+]?[0-9]{1,4})?\Z")
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What no YAML file may contain (YAML 1.2.2, section 5.1)."""
 
