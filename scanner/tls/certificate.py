@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final
 
@@ -16,8 +17,8 @@ from scanner.tls.wire import Malformed, Reader, read_message, vec24
 
 CERTIFICATE: Final = 11
 
-_OBJECT_IDENTIFIER = 6
-"""DER tag."""
+_NULL, _OBJECT_IDENTIFIER = 5, 6
+"""DER tags."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,33 +170,38 @@ def _element(reader: Reader) -> tuple[int, Reader]:
     return tag, Reader(reader.take(size))
 
 
-def _key_identifiers(certificate: x509.Certificate) -> Reader:
-    """The AlgorithmIdentifier of the key (RFC 5280 section 4.1).
+def _key_identifiers(certificate: x509.Certificate) -> tuple[bytes, int, bytes]:
+    """The key's algorithm, and tag and content of its parameters, NULL's where there are none (RFC 5280 4.1.2.7).
 
     Read here, because ``cryptography`` names no algorithm when it does not like the parameters behind it.
     """
-    _, tbs = _element(Reader(certificate.tbs_certificate_bytes))
-    for _ in range(5 if certificate.version is x509.Version.v1 else 6):  # version (not in v1), serial ... subject
+    return _walk_to_key(certificate.tbs_certificate_bytes, 5 if certificate.version is x509.Version.v1 else 6)
+
+
+@lru_cache(maxsize=4)  # three fields of a certificate ask one after another
+def _walk_to_key(tbs_certificate: bytes, before: int) -> tuple[bytes, int, bytes]:
+    _, tbs = _element(Reader(tbs_certificate))
+    for _ in range(before):  # version (not in v1), serial ... subject
         _element(tbs)
     _, key = _element(tbs)
-    return _element(key)[1]
+    _, identifiers = _element(key)
+    _, algorithm = _element(identifiers)
+    tag, parameters = _element(identifiers) if identifiers.left else (_NULL, Reader(b""))
+    return algorithm.rest(), tag, parameters.rest()
 
 
 def _key_algorithm(certificate: x509.Certificate) -> str:
     """By object identifier, so that a key that cannot be loaded is still named."""
-    _, identifier = _element(_key_identifiers(certificate))
-    oid = _dotted(identifier.rest())
+    oid = _dotted(_key_identifiers(certificate)[0])
     return KEY_ALGORITHMS.get(oid, oid)
 
 
 def _curve_oid(certificate: x509.Certificate) -> str:
     """namedCurve of the key (RFC 5480 section 2.1.1), also where ``cryptography`` cannot load the curve."""
-    identifiers = _key_identifiers(certificate)
-    _element(identifiers)
-    tag, curve = _element(identifiers)
+    _, tag, parameters = _key_identifiers(certificate)
     if tag != _OBJECT_IDENTIFIER:
-        raise Malformed("explicit curve parameters")
-    return _dotted(curve.rest())
+        raise Malformed("no named curve but explicit parameters, or none")
+    return _dotted(parameters)
 
 
 def _curve(certificate: x509.Certificate) -> str | None:
