@@ -1,0 +1,271 @@
+"""A profile of one's own: every name that clusters know, every refusal that they have, and what they do in silence."""
+
+from __future__ import annotations
+
+import pytest
+
+from scanner.errors import InputError
+from scanner.model import custom_profile
+from scanner.model.catalogue import load_profile
+from scanner.model.located import load
+from scanner.model.profile import Profile
+from scanner.model.tls_security_profile import parse
+from scanner.tls.codepoints import TLS10, TLS12, TLS13
+from scanner.tls.names import group_code, suite_code
+
+MIXED = ("ECDHE-RSA-AES128-GCM-SHA256", "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "TLS_AES_128_GCM_SHA256")
+
+
+def custom(body: str, *, kind: str = "APIServer", release: str | None = None, file: str = "p.yaml") -> Profile:
+    """The profile of an object whose ``custom`` is ``body``: its first line is line 6, indented by six."""
+    lines = "".join(f"      {line}\n" for line in body.splitlines())
+    text = f"kind: {kind}\nspec:\n  tlsSecurityProfile:\n    type: Custom\n    custom:\n{lines}"
+    return parse(load(text.encode(), file), lambda type_: load_profile(type_, release=release))
+
+
+def flow(minimum: str, *ciphers: str, more: str = "") -> str:
+    return f"minTLSVersion: {minimum}\nciphers: [{', '.join(ciphers)}]\n{more}"
+
+
+def test_both_kinds_of_names() -> None:
+    profile = custom(flow("VersionTLS12", *MIXED), file="dir/my.yaml")
+    assert profile.name == "custom (my.yaml)"
+    assert profile.min_version == TLS12
+    assert profile.suites == (0xC02F, 0xC030, 0x1301)
+    assert profile.groups is None
+    assert profile.source == "dir/my.yaml:6:7"
+
+
+def test_the_documents_example_with_iana_names_is_taken_and_noted() -> None:
+    names = ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384")
+    profile = custom(flow("VersionTLS12", *names))
+    assert profile.suites == (0xC02F, 0xC02C)
+    assert f"a cluster drops these names, because it takes OpenSSL's only: {', '.join(names)}" in profile.notes
+
+
+def test_what_go_drops_is_kept_and_noted() -> None:
+    dropped = ("DHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES256-SHA384", "TLS_AES_128_CCM_SHA256", "CAMELLIA128-SHA")
+    profile = custom(flow("VersionTLS10", "ECDHE-RSA-AES128-GCM-SHA256", *dropped))
+    assert profile.min_version == TLS10
+    assert profile.suites == (0xC02F, 0x009E, 0xC028, 0x1304, 0x0041)
+    assert f"Go's servers leave out what they do not have: {', '.join(dropped)}" in profile.notes
+    assert "Go's servers speak the three TLS 1.3 suites beside the listed ones, whatever is configured" in profile.notes
+
+
+def test_a_minimum_that_is_not_set_is_tls_12() -> None:
+    profile = custom("ciphers: [ECDHE-RSA-AES128-GCM-SHA256]")
+    assert profile.min_version == TLS12
+    assert "minTLSVersion is not set, which means VersionTLS12" in profile.notes
+
+
+@pytest.mark.parametrize("more", ["", "ciphers:\n", "ciphers: []\n"])
+def test_tls_13_has_its_three_suites(more: str) -> None:
+    profile = custom(f"minTLSVersion: VersionTLS13\n{more}")
+    assert profile.min_version == TLS13
+    assert profile.suites == (0x1301, 0x1302, 0x1303)
+
+
+@pytest.mark.parametrize("kind", ["APIServer", "KubeletConfig", "OLSConfig"])
+def test_ciphers_with_tls_13_are_refused(kind: str) -> None:
+    with pytest.raises(InputError) as caught:
+        custom("ciphers:\n  - TLS_AES_128_GCM_SHA256\nminTLSVersion: VersionTLS13", kind=kind)
+    assert caught.value.message == (
+        "p.yaml:6:7: spec.tlsSecurityProfile.custom.ciphers: "
+        "Cipher suites cannot be configured when minTLSVersion is VersionTLS13"
+    )
+    assert caught.value.hint == "remove ciphers, or write 'minTLSVersion: VersionTLS12'"
+
+
+def test_duplicates_are_noted() -> None:
+    name, iana = "ECDHE-RSA-AES128-GCM-SHA256", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
+    profile = custom(flow("VersionTLS12", name, name, iana))
+    assert profile.suites == (0xC02F,)
+    assert profile.notes[:2] == (f"{name} is listed twice", f"{iana} is listed twice, also as {name}")
+
+
+def test_groups() -> None:
+    listed = ", ".join(custom_profile.GROUPS)
+    profile = custom(f"minTLSVersion: VersionTLS13\ngroups: [{listed}]")
+    assert profile.groups == (29, 23, 24, 25, 4588, 4587, 4589)
+    assert profile.groups == tuple(map(group_code, custom_profile.GROUPS))
+
+
+def test_groups_before_the_field_existed_have_no_effect() -> None:
+    profile = custom("minTLSVersion: VersionTLS13\ngroups: [secp256r1]", release="4.22")
+    assert profile.groups is None
+    assert "groups has no effect: the release does not know the field" in profile.notes
+
+
+def test_a_router_honours_tls_13_suites() -> None:
+    profile = custom(flow("VersionTLS13", "TLS_AES_256_GCM_SHA384"), kind="IngressController")
+    assert profile.suites == (0x1302,)
+    assert profile.notes == ("groups is not set: every component has its own, and none is judged",)
+
+
+def test_a_router_without_tls_13_suites_keeps_openssls() -> None:
+    profile = custom(flow("VersionTLS12", "AES128-SHA"), kind="IngressController")
+    assert profile.suites == (0x002F,)
+    assert "no TLS 1.3 suite is listed, so HAProxy keeps OpenSSL's own, and TLS 1.3 stays on" in profile.notes
+
+
+def test_the_kubelet_has_no_admission() -> None:
+    assert custom(flow("VersionTLS12", "AES128-SHA"), kind="KubeletConfig").suites == (0x002F,)
+
+
+WAY = "spec.tlsSecurityProfile.custom"
+HTTP2 = "ECDHE-RSA-AES128-GCM-SHA256"
+REFUSED = {
+    "empty": ("{}", f"p.yaml:6:7: {WAY}.ciphers: no cipher suite", "for example ECDHE-RSA-AES128-GCM-SHA256"),
+    "no suites": (flow("VersionTLS12"), f"p.yaml:7:16: {WAY}.ciphers: no cipher suite", "list at least one"),
+    "only what Go has not": (
+        flow("VersionTLS10", "DHE-RSA-AES128-GCM-SHA256", "AES256-SHA256"),
+        f"p.yaml:7:16: {WAY}.ciphers: no cipher suite that Go's servers have",
+        "add for example",
+    ),
+    "nothing for HTTP/2": (
+        flow("VersionTLS12", "ECDHE-RSA-AES256-GCM-SHA384", "TLS_AES_128_GCM_SHA256"),
+        f"p.yaml:7:16: {WAY}.ciphers: no cipher suite that HTTP/2 requires",
+        "add ECDHE-RSA-AES128-GCM-SHA256 or ECDHE-ECDSA-AES128-GCM-SHA256",
+    ),
+    "unknown suite": (
+        flow("VersionTLS12", HTTP2, "ECDHE-RSA-AES128-GCM-SHA265"),
+        f"p.yaml:7:46: {WAY}.ciphers[1]: unknown cipher suite 'ECDHE-RSA-AES128-GCM-SHA265'",
+        "did you mean 'ECDHE-RSA-AES128-GCM-SHA256'?",
+    ),
+    "case": (
+        flow("VersionTLS12", HTTP2.lower()),
+        f"p.yaml:7:17: {WAY}.ciphers[0]: unknown cipher suite '{HTTP2.lower()}'",
+        f"did you mean '{HTTP2}'?",
+    ),
+    "a number": (flow("VersionTLS12", "'0x1301'"), f"p.yaml:7:17: {WAY}.ciphers[0]: unknown cipher suite '0x1301'", ""),
+    "a signal": (
+        flow("VersionTLS12", "TLS_FALLBACK_SCSV"),
+        f"p.yaml:7:17: {WAY}.ciphers[0]: unknown cipher suite 'TLS_FALLBACK_SCSV'",
+        "",
+    ),
+    "an exclusion": (
+        flow("VersionTLS12", "'!AES128-SHA'"),
+        f"p.yaml:7:17: {WAY}.ciphers[0]: unknown cipher suite '!AES128-SHA'",
+        "exclusions",
+    ),
+    "nonsense": (
+        flow("VersionTLS12", "HIGH"),
+        f"p.yaml:7:17: {WAY}.ciphers[0]: unknown cipher suite 'HIGH'",
+        "OpenSSL's and IANA's names",
+    ),
+    "not a list": (
+        f"minTLSVersion: VersionTLS12\nciphers: {HTTP2}",
+        f"p.yaml:7:16: {WAY}.ciphers: must be a list, not '{HTTP2}'",
+        "",
+    ),
+    "not text": (
+        flow("VersionTLS12", "17"),
+        f"p.yaml:7:17: {WAY}.ciphers[0]: must be text, not 17",
+        "",
+    ),
+    "too many": (
+        flow("VersionTLS12", *["AES128-SHA"] * 501),
+        f"p.yaml:7:16: {WAY}.ciphers: has 501 items, more than 500",
+        "",
+    ),
+    "unknown version": (
+        flow("VersionTLS14", HTTP2),
+        f"p.yaml:6:22: {WAY}.minTLSVersion: unknown version 'VersionTLS14'",
+        "one of VersionTLS10, VersionTLS11, VersionTLS12, VersionTLS13",
+    ),
+    "another spelling": (
+        flow("TLSv1.2", HTTP2),
+        f"p.yaml:6:22: {WAY}.minTLSVersion: unknown version 'TLSv1.2'",
+        "write VersionTLS12",
+    ),
+    "a number as version": (
+        flow("1.3", HTTP2),
+        f"p.yaml:6:22: {WAY}.minTLSVersion: unknown version 1.3",
+        "write VersionTLS13",
+    ),
+    "SSL 3": (
+        flow("VersionSSL30", HTTP2),
+        f"p.yaml:6:22: {WAY}.minTLSVersion: unknown version 'VersionSSL30'",
+        "one of VersionTLS10",
+    ),
+    "unknown field": (
+        flow("VersionTLS12", HTTP2, more="cipherSuites: []"),
+        f"p.yaml:8:7: {WAY}.cipherSuites: unknown field 'cipherSuites'",
+        "did you mean 'ciphers'?",
+    ),
+    "curves": (
+        flow("VersionTLS12", HTTP2, more="curves: [X25519]"),
+        f"p.yaml:8:7: {WAY}.curves: unknown field 'curves'",
+        "the field is called groups",
+    ),
+    "no groups": (
+        "minTLSVersion: VersionTLS13\ngroups: []",
+        f"p.yaml:7:15: {WAY}.groups: no group",
+        "leave groups out",
+    ),
+    "unknown group": (
+        "minTLSVersion: VersionTLS13\ngroups: [X25519, X448]",
+        f"p.yaml:7:24: {WAY}.groups[1]: unknown group 'X448'",
+        "known here: X25519, secp256r1",
+    ),
+    "misspelt group": (
+        "minTLSVersion: VersionTLS13\ngroups: [secp265r1]",
+        f"p.yaml:7:16: {WAY}.groups[0]: unknown group 'secp265r1'",
+        "did you mean 'secp256r1'?",
+    ),
+    "another name of a group": (
+        "minTLSVersion: VersionTLS13\ngroups: [prime256v1]",
+        f"p.yaml:7:16: {WAY}.groups[0]: unknown group 'prime256v1'",
+        "write secp256r1",
+    ),
+    "a group twice": (
+        "minTLSVersion: VersionTLS13\ngroups: [X25519, X25519]",
+        f"p.yaml:7:24: {WAY}.groups[1]: X25519 is listed twice",
+        "once",
+    ),
+    "groups is no list": (
+        "minTLSVersion: VersionTLS13\ngroups: X25519",
+        f"p.yaml:7:15: {WAY}.groups: must be a list, not 'X25519'",
+        "",
+    ),
+    "all at once": (
+        flow("TLS12", "AES", more="groups: [P-256]\nnonsense: 1"),
+        (
+            f"p.yaml:6:22: {WAY}.minTLSVersion: unknown version 'TLS12'\n"
+            f"p.yaml:7:17: {WAY}.ciphers[0]: unknown cipher suite 'AES'\n"
+            f"p.yaml:8:16: {WAY}.groups[0]: unknown group 'P-256'\n"
+            f"p.yaml:9:7: {WAY}.nonsense: unknown field 'nonsense'"
+        ),
+        "write secp256r1",
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "message", "hint"), REFUSED.values(), ids=REFUSED)
+def test_refused(body: str, message: str, hint: str) -> None:
+    with pytest.raises(InputError) as caught:
+        custom(body)
+    assert caught.value.message == message
+    assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (flow("VersionTLS13"), "no TLS 1.3 cipher suite, with minTLSVersion VersionTLS13"),
+        (flow("VersionTLS13", "AES128-SHA"), "no TLS 1.3 cipher suite, with minTLSVersion VersionTLS13"),
+        (flow("VersionTLS12"), "no cipher suite"),
+        (flow("VersionTLS12", "TLS_AES_128_GCM_SHA256"), "only TLS 1.3 cipher suites"),
+    ],
+)
+def test_refused_for_a_router(body: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        custom(body, kind="IngressController")
+    assert caught.value.message == f"p.yaml:7:16: {WAY}.ciphers: {message}"
+
+
+def test_go_suites_are_the_openshift_lists_without_what_go_lacks() -> None:
+    listed = {code for release in ("4.21", "4.22", "4.23") for code in load_profile(f"old@{release}").suites}
+    # Mapped by library-go although no profile has it.
+    assert listed & custom_profile.GO_SUITES == custom_profile.GO_SUITES - {suite_code("ECDHE-RSA-DES-CBC3-SHA")}
+    assert set(load_profile("old@4.22").suites) == listed & custom_profile.GO_SUITES

@@ -1,0 +1,160 @@
+"""A profile in any object that carries one; what a cluster would refuse is refused, with its place in the file."""
+
+from __future__ import annotations
+
+import pytest
+
+from scanner.errors import InputError
+from scanner.model.catalogue import load_profile
+from scanner.model.located import load
+from scanner.model.profile import Profile
+from scanner.model.tls_security_profile import parse
+
+
+def parsed(text: str, release: str | None = None) -> Profile:
+    return parse(load(text.encode(), "p.yaml"), lambda type_: load_profile(type_, release=release))
+
+
+OBJECTS = {
+    "alone": ("type: Modern\nmodern: {}\n", "p.yaml:1:1"),
+    "key": ("tlsSecurityProfile:\n  type: Modern\n  modern: {}\n", "p.yaml:2:3"),
+    "APIServer": (
+        (
+            "apiVersion: config.openshift.io/v1\nkind: APIServer\nmetadata: {name: cluster}\n"
+            "spec:\n  tlsAdherence: StrictAllComponents\n  tlsSecurityProfile:\n    type: Modern\n    modern: {}\n"
+        ),
+        "p.yaml:7:5",
+    ),
+    "JSON": ('{"kind": "APIServer", "spec": {"tlsSecurityProfile": {"type": "Modern", "modern": {}}}}', "p.yaml:1:54"),
+    "List": (
+        "kind: List\nitems:\n- kind: APIServer\n  spec:\n    tlsSecurityProfile: {type: Modern, modern: {}}\n",
+        "p.yaml:5:25",
+    ),
+    "HostedCluster": (
+        (
+            "kind: HostedCluster\nspec:\n  configuration:\n    apiServer:\n"
+            "      tlsSecurityProfile:\n        type: Modern\n        modern: {}\n"
+        ),
+        "p.yaml:6:9",
+    ),
+    "IngressController": ("kind: IngressController\nspec: {tlsSecurityProfile: {type: Modern}}\n", "p.yaml:2:28"),
+    "KubeletConfig": ("kind: KubeletConfig\nspec: {tlsSecurityProfile: {type: Modern}}\n", "p.yaml:2:28"),
+}
+
+
+@pytest.mark.parametrize(("text", "position"), OBJECTS.values(), ids=OBJECTS)
+def test_objects(text: str, position: str) -> None:
+    shipped = load_profile("modern")
+    profile = parsed(text)
+    assert profile.name == "openshift/4.23/modern"
+    assert profile.suites == shipped.suites
+    assert profile.source == f"{position}, {shipped.source}"
+    assert profile.notes == ()
+
+
+@pytest.mark.parametrize("type_", ["Old", "Intermediate", "Modern"])
+def test_the_release_decides_what_a_type_means(type_: str) -> None:
+    profile = parsed(f"type: {type_}\n{type_.lower()}: {{}}\n", "4.22")
+    assert profile.name == f"openshift/4.22/{type_.lower()}"
+    assert profile.suites == load_profile(f"{type_}@4.22").suites
+
+
+UNSET = {
+    "no profile": ("kind: APIServer\nspec: {}\n", "tlsSecurityProfile is not set, which means Intermediate"),
+    "no spec": ("kind: APIServer\n", "tlsSecurityProfile is not set, which means Intermediate"),
+    "null": ("tlsSecurityProfile:\n", "tlsSecurityProfile is not set, which means Intermediate"),
+    "empty": ("tlsSecurityProfile: {}\n", "type is not set, which means Intermediate"),
+    "empty type": ("tlsSecurityProfile: {type: ''}\n", "type is not set, which means Intermediate"),
+    "kubelet": ("kind: KubeletConfig\nspec: {tlsSecurityProfile: {}}\n", "type is not set, which means Intermediate"),
+}
+
+
+@pytest.mark.parametrize(("text", "note"), UNSET.values(), ids=UNSET)
+def test_unset_is_intermediate(text: str, note: str) -> None:
+    profile = parsed(text)
+    assert profile.name == "openshift/4.23/intermediate"
+    assert profile.notes == (note,)
+
+
+def test_a_type_without_its_field_is_taken_as_the_document_writes_it() -> None:
+    """The enhancement's TLS 1.3 example has no ``modern: {}``, and the shipped admission refuses it."""
+    (note,) = parsed("tlsSecurityProfile: {type: Modern}").notes
+    assert "refused" in note
+    assert "'modern: {}'" in note
+
+
+def test_another_types_field_beside_the_own_means_nothing() -> None:
+    profile = parsed("type: Old\nold: {}\nmodern: {}\ncustom: {ciphers: [nonsense]}\n")
+    assert profile.name == "openshift/4.23/old"
+    assert "type is Old, so modern and custom means nothing" in profile.notes
+
+
+def test_a_null_field_is_not_set() -> None:
+    assert parsed("type: Old\nold: {}\nmodern: null\n").name == "openshift/4.23/old"
+
+
+REFUSED = {
+    "nothing": ("", "p.yaml:1:1: no tlsSecurityProfile in this file", "tlsSecurityProfile: {type: Intermediate"),
+    "something else": ("a: 1\n", "p.yaml:1:1: no tlsSecurityProfile in this file", "write it as in"),
+    "another object": ("kind: Pod\nspec: {type: Old}\n", "p.yaml:1:1: no tlsSecurityProfile in this file", ""),
+    "a list": ("- 1\n", "p.yaml:1:1: no tlsSecurityProfile in this file", ""),
+    "a text": ("Intermediate\n", "p.yaml:1:1: no tlsSecurityProfile in this file", ""),
+    "not a mapping": (
+        "spec:\n  tlsSecurityProfile: Modern\n",
+        "p.yaml:2:23: spec.tlsSecurityProfile: must be a mapping, not 'Modern'",
+        "",
+    ),
+    "two objects": (
+        "items:\n- spec: {tlsSecurityProfile: {}}\n- spec: {tlsSecurityProfile: {}}\n",
+        "p.yaml:3:30: items[1].spec.tlsSecurityProfile: one tlsSecurityProfile too many",
+        "keep one",
+    ),
+    "unknown type": ("type: Modren\n", "p.yaml:1:7: type: unknown type 'Modren'", "did you mean 'Modern'?"),
+    "case": ("type: modern\n", "p.yaml:1:7: type: unknown type 'modern'", "did you mean 'Modern'?"),
+    "type is no text": ("type: [Old]\n", "p.yaml:1:7: type: unknown type ['Old']", "Old, Intermediate, Modern, Custom"),
+    "type is a number": ("type: 0\n", "p.yaml:1:7: type: unknown type 0", "known here"),
+    "field without type": ("old: {}\n", "p.yaml:1:1: type is not set, and old is", "add 'type: Old'"),
+    "wrong field": (
+        "spec:\n  tlsSecurityProfile:\n    type: Old\n    modern: {}\n",
+        "p.yaml:3:11: spec.tlsSecurityProfile.type: type is Old, but old is not set, and modern is",
+        "add 'old: {}', or say 'type: Modern'",
+    ),
+    "custom without custom": (
+        "tlsSecurityProfile:\n  type: Custom\n",
+        "p.yaml:2:9: tlsSecurityProfile.type: type is Custom, but custom is not set",
+        "add 'custom: {minTLSVersion",
+    ),
+    "custom is null": ("type: Custom\ncustom:\n", "p.yaml:1:7: type: type is Custom, but custom is not set", ""),
+    "custom is a list": ("type: Custom\ncustom: [a]\n", "p.yaml:2:9: custom: must be a mapping, not ['a']", ""),
+    "unknown field": ("type: Old\nold: {}\nodl: {}\n", "p.yaml:3:1: odl: unknown field 'odl'", "did you mean 'old'?"),
+    "misplaced": (
+        "type: Custom\nciphers: [AES128-SHA]\n",
+        "p.yaml:1:7: type: type is Custom, but custom is not set\np.yaml:2:1: ciphers: unknown field 'ciphers'",
+        "put it under 'custom:'",
+    ),
+    "named with content": (
+        "type: Modern\nmodern:\n  minTLSVersion: VersionTLS13\n",
+        "p.yaml:3:3: modern.minTLSVersion: unknown field 'minTLSVersion'",
+        "'type: Custom'",
+    ),
+    "named is a text": ("type: Old\nold: yes\n", "p.yaml:2:6: old: must be a mapping, not 'yes'", ""),
+    "router inherits": (
+        "kind: IngressController\nspec:\n  tlsSecurityProfile: {}\n",
+        "p.yaml:3:23: spec.tlsSecurityProfile: type is not set: this IngressController follows the APIServer",
+        "give the APIServer's file",
+    ),
+    "kubelet inherits": (
+        "kind: KubeletConfig\nspec:\n  tlsSecurityProfile:\n",
+        "p.yaml:3:22: spec.tlsSecurityProfile: tlsSecurityProfile is not set: this KubeletConfig follows the APIServer",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "message", "hint"), REFUSED.values(), ids=REFUSED)
+def test_refused(text: str, message: str, hint: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parsed(text)
+    assert caught.value.message.startswith(message)
+    assert caught.value.message.count("\n") == message.count("\n")
+    assert hint in caught.value.hint
