@@ -42,7 +42,9 @@ func stub(conn net.Conn) {
 	if _, err := conn.Write(reply(body)); err != nil {
 		return
 	}
-	_, _ = io.Copy(io.Discard, conn)
+	if _, err := conn.Read(header); err == nil {
+		_, _ = conn.Write(refusal) // whoever wants to go on with a handshake is told that it ends here
+	}
 }
 
 var (
