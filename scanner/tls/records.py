@@ -113,7 +113,7 @@ def ssl2_message(buffer: bytes) -> bytes | None:
     """The message in the first SSLv2 record of ``buffer``, None while it is not whole. Raises ``Malformed``."""
     if not starts_ssl2(buffer[:3]):
         raise Malformed(f"no SSLv2 record: {buffer[:8].hex(' ')}")
-    if len(buffer) < 2:
+    if len(buffer) < 3:  # the type too: no message is empty
         return None
     end = 2 + ((buffer[0] & 0x7F) << 8 | buffer[1])
     return buffer[2:end] if len(buffer) >= end else None

@@ -106,6 +106,7 @@ STREAMS = {
     "ServerHello, then an alert": handshake(HELLO12.encode()) + encode_records(ALERT, c.TLS12, Alert(2, 40).encode()),
     "nothing after the hello": handshake(HELLO12.encode()),
     "an odd certificate": handshake(HELLO12.encode() + bytes.fromhex("0b000004 00000105")),
+    "SSLv2, empty": bytes.fromhex("8000"),
     "plaintext": b"HTTP/1.1 400 Bad Request\r\n",
 }
 every_stream = pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS)
@@ -127,7 +128,7 @@ def test_damaged_byte_by_byte_is_as_at_once(stream: bytes, data: st.DataObject) 
 
 @given(st.binary(max_size=300), st.booleans())
 def test_noise_is_malformed_or_waited_on(noise: bytes, whole: bool) -> None:
-    for start in (b"", b"\x16\x03\x03\x00\x40\x02\x00\x00", b"\x15\x03\x01\x00\x02", b"\x80\x20\x04"):
+    for start in (b"", b"\x16\x03\x03\x00\x40\x02\x00\x00", b"\x15\x03\x01\x00\x02", b"\x80", b"\x80\x20\x04"):
         with suppress(Malformed):
             ServerFlight(whole=whole).feed(start + noise)
 

@@ -95,5 +95,6 @@ def test_what_is_no_start_of_ssl2(start: str) -> None:
 def test_an_ssl2_message_arrives_in_pieces() -> None:
     stream = bytes.fromhex("8003 00 0001")
     assert [records.ssl2_message(stream[:size]) for size in range(1, 6)] == [None, None, None, None, b"\x00\x00\x01"]
+    assert records.ssl2_message(bytes.fromhex("8000")) is None
     with pytest.raises(Malformed, match="no SSLv2 record: 80 03 09"):
         records.ssl2_message(bytes.fromhex("800309"))
