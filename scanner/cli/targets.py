@@ -1,0 +1,303 @@
+"""``TARGET`` and files of them: what may be asked for, read strictly, so that nothing else is dialled by mistake."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address
+from pathlib import Path
+from typing import Final
+
+import idna
+
+from scanner.errors import InputError
+from scanner.model.endpoint import Transport
+from scanner.model.target import Target
+from scanner.probe.starttls import DEFAULT_PORTS
+
+TEXT_LIMIT: Final = 1024
+"""Characters of one target: two names of 253, a scheme and a port fit several times over."""
+FILE_LIMIT: Final = 64 * 1024 * 1024
+"""Bytes of a target file, more than a million targets."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Scheme:
+    transport: Transport
+    port: int
+
+
+_SCHEMES: Final[Mapping[str, _Scheme]] = {
+    **{transport: _Scheme(transport, port) for transport, port in DEFAULT_PORTS.items()},
+    "postgresql": _Scheme("postgres", DEFAULT_PORTS["postgres"]),
+    "mariadb": _Scheme("mysql", DEFAULT_PORTS["mysql"]),
+    # TLS from the first byte, on the port that IANA registered for it.
+    "https": _Scheme("tls", 443),
+    "wss": _Scheme("tls", 443),
+    "smtps": _Scheme("tls", 465),
+    "imaps": _Scheme("tls", 993),
+    "pop3s": _Scheme("tls", 995),
+    "ldaps": _Scheme("tls", 636),
+    "ftps": _Scheme("tls", 990),
+}
+
+_PLAIN_SCHEMES: Final[Mapping[str, str]] = {"http": "https", "ws": "wss"}
+"""Schemes that never lead to TLS, and what was probably meant."""
+
+_LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)", re.ASCII)
+_ZONE = re.compile(r"[A-Za-z0-9_.-]{1,15}", re.ASCII)
+_COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
+
+
+class _Wrong(Exception):
+    """What is wrong, what to do instead, and at which character (from 0)."""
+
+    def __init__(self, message: str, hint: str = "", at: int = 0) -> None:
+        super().__init__(message)
+        self.message, self.hint, self.at = message, hint, at
+
+
+def parse_target(text: str, origin: str) -> Target:
+    """The target that ``text`` names; ``origin`` says where it was given: ``argument 2``.
+
+    ``host:port``, ``host``, ``[v6]:port``, or with ``scheme://`` before it and ``#server-name`` behind. Raises
+    ``InputError``.
+    """
+    try:
+        return _parse(text, origin)
+    except _Wrong as wrong:
+        raise InputError(f"{origin}: {wrong.message}", hint=wrong.hint) from None
+
+
+def parse_server_name(text: str, origin: str) -> str:
+    """``text`` as it can be sent in server_name (RFC 6066 section 3). Raises ``InputError``."""
+    try:
+        return _server_name(text, 0)
+    except _Wrong as wrong:
+        raise InputError(f"{origin}: {wrong.message}", hint=wrong.hint) from None
+
+
+def read_targets(path: str) -> Iterator[Target]:
+    """The targets of a file, or of standard input for ``-``: UTF-8, one a line, ``#`` begins a comment.
+
+    The whole file is checked before this returns, so that no mistake shows up in the middle of a scan; the targets are
+    made one by one as they are asked for. Raises ``InputError`` that begins with ``file:line:column``.
+    """
+    name = "standard input" if path == "-" else shown(path)
+    content = _content(path, name)
+    deque(_targets(content, name), maxlen=0)
+    return _targets(content, name)
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def _content(path: str, name: str) -> bytes:
+    try:
+        if path == "-":
+            content = sys.stdin.buffer.read(FILE_LIMIT + 1)
+        else:
+            with Path(path).open("rb") as file:
+                content = file.read(FILE_LIMIT + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"{name}: cannot be read: {reason}", hint="give a text file with one target a line") from None
+    if len(content) > FILE_LIMIT:
+        raise InputError(f"{name}: more than {FILE_LIMIT} bytes", hint="split the file and scan its parts")
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{name}:1:1: UTF-16 text", hint="save the file as UTF-8")
+    return content.removeprefix(b"\xef\xbb\xbf")
+
+
+def _targets(content: bytes, name: str) -> Iterator[Target]:
+    for number, line in enumerate(io.BytesIO(content), start=1):
+        where = f"{name}:{number}"
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            column = len(line[: error.start].decode("utf-8", "replace")) + 1
+            raise InputError(f"{where}:{column}: not UTF-8", hint="save the file as UTF-8") from None
+        words = _COMMENT.sub("", text.rstrip("\r\n"), count=1)
+        if words.strip():
+            yield _target_of_line(words, where)
+
+
+def _target_of_line(words: str, where: str) -> Target:
+    start = len(words) - len(words.lstrip())
+    text = words.strip()
+    try:
+        _one_word(text)
+        return _parse(text, where)
+    except _Wrong as wrong:
+        raise InputError(f"{where}:{start + wrong.at + 1}: {wrong.message}", hint=wrong.hint) from None
+
+
+def _one_word(text: str) -> None:
+    gap = re.search(r"\s+", text)
+    if gap is not None:
+        raise _Wrong(f"more than one word: {shown(text)}", "put one target on a line", gap.end())
+
+
+# --- one target -------------------------------------------------------------------------------------------------------
+
+
+def _parse(text: str, origin: str) -> Target:
+    if len(text) > TEXT_LIMIT:
+        raise _Wrong(f"a target of {len(text)} characters: {shown(text)}", f"at most {TEXT_LIMIT} are read")
+    if not text.isprintable() or " " in text:
+        at = next(i for i, char in enumerate(text) if not char.isprintable() or char == " ")
+        raise _Wrong(f"a space or control character in {shown(text)}", "write host:port", at)
+    scheme, start = _scheme(text)
+    rest, mark, fragment = text[start:].partition("#")
+    host, port = _authority(_without_path(rest, start), scheme, start)
+    name = _server_name(fragment, start + len(rest) + 1) if mark else None
+    return Target(
+        host=host,
+        port=port,
+        transport=scheme.transport,
+        server_name=name or (None if _is_address(host) else host),
+        origin=origin,
+    )
+
+
+def _scheme(text: str) -> tuple[_Scheme, int]:
+    """The scheme, and where what follows it begins."""
+    name, separator, rest = text.partition("://")
+    if not separator:
+        return _SCHEMES["tls"], 0
+    scheme = _SCHEMES.get(name.lower())
+    if scheme is not None:
+        return scheme, len(name) + len(separator)
+    if instead := _PLAIN_SCHEMES.get(name.lower()):
+        raise _Wrong(f"{name.lower()}:// is not TLS", f"for the TLS listener of that host, {instead}://{shown(rest)}")
+    raise _Wrong(f"no scheme is called {shown(name)}", f"there are {', '.join(_SCHEMES)}")
+
+
+def _without_path(rest: str, start: int) -> str:
+    """``rest`` without one slash at its end; whatever else belongs to a URL and not to a listener is refused."""
+    for char, what, hint in (
+        ("@", "a user name", "leave it out: nobody logs in"),
+        ("?", "a query", "leave it out: a target is a host and a port"),
+    ):
+        if (at := rest.find(char)) >= 0:
+            raise _Wrong(f"{what} in {shown(rest)}", hint, start + at)
+    host, slash, path = rest.partition("/")
+    if slash and path:
+        hint = "list each address" if path.isdecimal() else "leave it out: a target is a host and a port"
+        raise _Wrong(f"{'a range' if path.isdecimal() else 'a path'} in {shown(rest)}", hint, start + len(host))
+    return host
+
+
+def _authority(text: str, scheme: _Scheme, start: int) -> tuple[str, int]:
+    """Host and port of ``host[:port]``."""
+    if text.startswith("["):
+        inside, bracket, after = text[1:].partition("]")
+        if not bracket or (after and not after.startswith(":")):
+            raise _Wrong(f"brackets in {shown(text)}", "write [2001:db8::1]:443", start)
+        return _v6(inside, start + 1), _port(after, scheme, start + len(inside) + 2)
+    if text.count(":") > 1:
+        return _bare_v6(text, start), scheme.port
+    host, colon, port = text.partition(":")
+    return _host(host, start), _port(colon + port, scheme, start + len(host))
+
+
+def _port(text: str, scheme: _Scheme, start: int) -> int:
+    """The port in ``:443``, the scheme's where there is no text."""
+    if not text:
+        return scheme.port
+    digits = text[1:]
+    if digits.isascii() and digits.isdecimal() and len(digits) <= 5 and 1 <= int(digits) <= 65535:
+        return int(digits)
+    if not digits:
+        raise _Wrong("no port after the colon", "write host:port, or only host", start)
+    raise _Wrong(f"port {shown(digits)} is not a number from 1 to 65535", "write host:port", start + 1)
+
+
+def _v6(text: str, at: int) -> str:
+    address, percent, zone = text.partition("%")
+    if percent and not _ZONE.fullmatch(zone):
+        raise _Wrong(f"{shown(zone)} is not the name of a network interface", "write fe80::1%eth0", at)
+    try:
+        return f"{IPv6Address(address)}{percent}{zone}"
+    except ValueError:
+        raise _Wrong(f"{shown(text)} is not an IPv6 address", "brackets are for IPv6 addresses only", at) from None
+
+
+def _bare_v6(text: str, at: int) -> str:
+    """An IPv6 address without brackets, unless its last group could be meant as a port."""
+    shorter, _, last = text.rpartition(":")
+    if last.isdecimal() and _is_address(shorter) and _is_address(text):
+        hint = f"write [{shorter}]:{last} or [{text}]"
+        raise _Wrong(f"{shown(text)} may be an address, or an address and a port", hint, at)
+    try:
+        return _v6(text, at)
+    except _Wrong:
+        raise _Wrong(f"{shown(text)} is neither host:port nor an IPv6 address", "write [2001:db8::1]:443", at) from None
+
+
+def _host(text: str, at: int) -> str:
+    try:
+        return str(IPv4Address(text))
+    except ValueError:
+        return _dns_name(text, at)
+
+
+def _server_name(text: str, at: int) -> str:
+    if not text:
+        raise _Wrong("no server name", "write a DNS name after #, or leave the # out", at)
+    try:
+        IPv4Address(text)
+    except ValueError:
+        return _dns_name(text, at)
+    raise _Wrong(f"{text} is no server name", "SNI carries DNS names only (RFC 6066, section 3)", at)
+
+
+def _dns_name(text: str, at: int) -> str:
+    """A DNS name as it is looked up and sent: A-labels, lower case, no dot at the end.
+
+    Underscores are let through: service names have them. A last label of digits is nothing (``10.0.0``): some
+    resolvers would read it as an address nevertheless.
+    """
+    if not text:
+        raise _Wrong("no host", "write host:port", at)
+    name = _a_labels(text.removesuffix("."), at)
+    labels = name.split(".")
+    for label in labels:
+        if not _LABEL.fullmatch(label):
+            raise _Wrong(f"{shown(text)} is not a host name: label {shown(label)}", "one target each: host:port", at)
+    if len(name) > 253:
+        raise _Wrong(f"a host name of {len(name)} characters", "a DNS name has at most 253", at)
+    if re.fullmatch(r"\d+|0x[0-9a-f]*", labels[-1]):
+        raise _Wrong(f"{shown(text)} is neither an address nor a host name", "write all four numbers", at)
+    return name
+
+
+def _a_labels(text: str, at: int) -> str:
+    """IDNA 2008 (RFC 5891) with the mapping of UTS 46, as browsers do."""
+    if text.isascii():
+        return text.lower()
+    try:
+        return idna.encode(text, uts46=True).decode("ascii")
+    except (idna.IDNAError, UnicodeError) as error:
+        raise _Wrong(f"{shown(text)} is not a host name: {shown(str(error))}", "write its xn-- form", at) from None
+
+
+def _is_address(text: str) -> bool:
+    address = text.partition("%")[0]
+    for kind in (IPv4Address, IPv6Address):
+        try:
+            kind(address)
+        except ValueError:
+            continue
+        return True
+    return False
+
+
+def shown(text: str) -> str:
+    """``text`` for a message: short, and with everything that is not printable made visible."""
+    clean = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text[:120])
+    return f"{clean[:80]}..." if len(text) > 80 else clean
