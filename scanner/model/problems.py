@@ -69,11 +69,13 @@ class Problems:
         return [] if wrong else [str(item) for item in value or ()]
 
     def raise_any(self) -> None:
-        """Raise ``InputError`` if there are complaints: all of them in the file's order, and every hint once."""
+        """Raise ``InputError`` if there are complaints: a line for each in the file's order. Where there are several,
+        each carries its hint, so that nobody has to find out which belongs where."""
+        if len(self.found) == 1:
+            raise InputError(self.found[0].text, hint=self.found[0].hint)
         if self.found:
             self.found.sort(key=lambda problem: problem.mark)
-            hints = dict.fromkeys(problem.hint for problem in self.found if problem.hint)
-            raise InputError("\n".join(problem.text for problem in self.found), hint="; ".join(hints))
+            raise InputError("\n".join(f"{each.text} ({each.hint})" if each.hint else each.text for each in self.found))
 
 
 def did_you_mean(name: str, known: Iterable[str], *, otherwise: str = "") -> str:

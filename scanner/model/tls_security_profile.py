@@ -136,7 +136,7 @@ def _require(problems: Problems, place: _Place, type_: str, given: Sequence[str]
     own = _FIELDS[type_]
     if own not in given:
         beside = f", and {given[0]} is" if given else ""
-        hint = f"add '{own}: {'{minTLSVersion: ..., ciphers: [...]}' if own == 'custom' else '{}'}'"
+        hint = f"add '{own}: {'{ciphers: [...]}' if own == 'custom' else '{}'}'"
         hint += f", or say 'type: {given[0].capitalize()}'" if given else ""
         problems.add((*place.steps, "type"), f"type is {type_}, but {own} is not set{beside}", hint)
 

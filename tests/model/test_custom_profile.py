@@ -229,14 +229,14 @@ REFUSED = {
         "",
     ),
     "all at once": (
-        flow("TLS12", "AES", more="groups: [P-256]\nnonsense: 1"),
+        flow("1.2", "AES", more="groups: [P-256]\nnonsense: 1"),
         (
-            f"p.yaml:6:22: {WAY}.minTLSVersion: unknown version 'TLS12'\n"
-            f"p.yaml:7:17: {WAY}.ciphers[0]: unknown cipher suite 'AES'\n"
-            f"p.yaml:8:16: {WAY}.groups[0]: unknown group 'P-256'\n"
-            f"p.yaml:9:7: {WAY}.nonsense: unknown field 'nonsense'"
+            f"p.yaml:6:22: {WAY}.minTLSVersion: unknown version 1.2 (write VersionTLS12)\n"
+            f"p.yaml:7:17: {WAY}.ciphers[0]: unknown cipher suite 'AES' (OpenSSL's and IANA's names are known here)\n"
+            f"p.yaml:8:16: {WAY}.groups[0]: unknown group 'P-256' (write secp256r1)\n"
+            f"p.yaml:9:7: {WAY}.nonsense: unknown field 'nonsense' (known here: ciphers, minTLSVersion, groups)"
         ),
-        "write secp256r1",
+        "",
     ),
 }
 

@@ -1,4 +1,4 @@
-"""Everything that is wrong is said at once, in the file's order, each hint once, and not without end."""
+"""Everything that is wrong is said at once, in the file's order, each with its hint, and not without end."""
 
 from __future__ import annotations
 
@@ -13,15 +13,23 @@ def problems(text: str) -> Problems:
     return Problems(load(text.encode(), "f"))
 
 
-def test_in_the_order_of_the_file_with_every_hint_once() -> None:
+def test_several_come_in_the_order_of_the_file_with_their_hints() -> None:
     found = problems("a: 1\nb: 2\nc: 3\n")
     found.add(("c",), "third", "mend it")
     found.add(("a",), "first", "mend it")
-    found.add(("b",), "second", "or this", key=True)
+    found.add(("b",), "second", key=True)
     with pytest.raises(InputError) as caught:
         found.raise_any()
-    assert caught.value.message == "f:1:4: a: first\nf:2:1: b: second\nf:3:4: c: third"
-    assert caught.value.hint == "mend it; or this"
+    assert caught.value.message == "f:1:4: a: first (mend it)\nf:2:1: b: second\nf:3:4: c: third (mend it)"
+    assert caught.value.hint == ""
+
+
+def test_a_single_one_has_its_hint_apart() -> None:
+    found = problems("a: 1\n")
+    found.add(("a",), "wrong", "mend it")
+    with pytest.raises(InputError) as caught:
+        found.raise_any()
+    assert (caught.value.message, caught.value.hint) == ("f:1:4: a: wrong", "mend it")
 
 
 def test_nothing_wrong_raises_nothing() -> None:

@@ -122,15 +122,18 @@ REFUSED = {
     "custom without custom": (
         "tlsSecurityProfile:\n  type: Custom\n",
         "p.yaml:2:9: tlsSecurityProfile.type: type is Custom, but custom is not set",
-        "add 'custom: {minTLSVersion",
+        "add 'custom: {ciphers",
     ),
     "custom is null": ("type: Custom\ncustom:\n", "p.yaml:1:7: type: type is Custom, but custom is not set", ""),
     "custom is a list": ("type: Custom\ncustom: [a]\n", "p.yaml:2:9: custom: must be a mapping, not ['a']", ""),
     "unknown field": ("type: Old\nold: {}\nodl: {}\n", "p.yaml:3:1: odl: unknown field 'odl'", "did you mean 'old'?"),
     "misplaced": (
         "type: Custom\nciphers: [AES128-SHA]\n",
-        "p.yaml:1:7: type: type is Custom, but custom is not set\np.yaml:2:1: ciphers: unknown field 'ciphers'",
-        "put it under 'custom:'",
+        (
+            "p.yaml:1:7: type: type is Custom, but custom is not set (add 'custom: {ciphers: [...]}')\n"
+            "p.yaml:2:1: ciphers: unknown field 'ciphers' (put it under 'custom:', where ciphers belongs)"
+        ),
+        "",
     ),
     "named with content": (
         "type: Modern\nmodern:\n  minTLSVersion: VersionTLS13\n",

@@ -1,0 +1,127 @@
+"""The file of ``adhere scan --config FILE``: any of scan's options, and what else decides about pass and fail."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import ConfigDict, Field, GetCoreSchemaHandler, GetPydanticSchema, TypeAdapter, ValidationError
+from pydantic_core import CoreSchema, ErrorDetails, core_schema
+
+from scanner.model import located
+from scanner.model.located import Located, Steps, shown
+from scanner.model.policy import Policy
+from scanner.model.problems import Problems, did_you_mean
+from scanner.model.report import FailOn
+
+_CONFIG = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+_Text: TypeAlias = Annotated[str, Field(min_length=1, max_length=4096)]
+_Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]
+_Count: TypeAlias = Annotated[int, Field(ge=1, le=100_000)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _BoundedPolicy(Policy):
+    """The section ``policy``, with the limits within which its numbers make sense."""
+
+    __pydantic_config__ = _CONFIG
+
+    expires_within_days: Annotated[int, Field(ge=0, le=36_500)] = Policy().expires_within_days
+    min_rsa_bits: Annotated[int, Field(ge=512, le=16_384)] = Policy().min_rsa_bits
+
+
+def _policy_schema(_: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def plain(bounded: _BoundedPolicy) -> Policy:
+        return Policy(**asdict(bounded))
+
+    return core_schema.no_info_after_validator_function(plain, handler(_BoundedPolicy))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """What the file says. None is "not set": then the option's own default holds. The command line always wins."""
+
+    __pydantic_config__ = _CONFIG
+
+    profile: _Text | None = None
+    """A profile's name, or a file; like every path in here as seen from the working directory."""
+    mode: Literal["inventory", "verdict"] | None = None
+    fail_on: FailOn | None = None
+    timeout: _Seconds | None = None
+    """Of one connection, in seconds."""
+    deadline: _Seconds | None = None
+    """Of one endpoint, in seconds."""
+    concurrency: _Count | None = None
+    """Connections at once, to all hosts together."""
+    per_host: _Count | None = None
+    """Connections at once to one host."""
+    rate: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
+    """New connections per second, to all hosts together."""
+    confirm: bool | None = None
+    deep: bool | None = None
+    sni: _Text | None = None
+    targets: tuple[_Text, ...] | None = None
+    formats: tuple[_Text, ...] | None = None
+    """As ``--format`` takes them: ``json=report.json``."""
+    policy: Annotated[Policy, GetPydanticSchema(_policy_schema)] | None = None
+
+
+_ADAPTER: TypeAdapter[Config] = TypeAdapter(Config)
+_KNOWN: dict[Steps, tuple[str, ...]] = {
+    (): tuple(each.name for each in fields(Config)),
+    ("policy",): tuple(each.name for each in fields(Policy)),
+}
+_SAYINGS = {
+    "bool_type": "must be true or false",
+    "dataclass_type": "must be a mapping",
+    "float_type": "must be a number",
+    "int_from_float": "must be a whole number",
+    "int_type": "must be a whole number",
+    "string_too_short": "must be some text",
+    "string_type": "must be text",
+    "tuple_type": "must be a list",
+}
+"""Pydantic's kinds of errors in the words of the file's author; for the others its own words do."""
+
+
+def load_config(path: str) -> Config:
+    """Read the file. Raises ``InputError`` with everything that is wrong in it, each with file, line and column."""
+    return parse(located.read(path))
+
+
+def parse(document: Located) -> Config:
+    """``load_config`` of a file that was read already; an empty one sets nothing."""
+    if document.value is None:
+        return Config()
+    try:
+        # By way of JSON, because strict validation of Python values would ask for tuples and dataclasses.
+        return _ADAPTER.validate_json(json.dumps(document.value))
+    except ValidationError as error:
+        problems = Problems(document)
+        for detail in error.errors(include_url=False, include_context=False):
+            _complain(problems, detail)
+        problems.raise_any()
+        raise  # not reached: an error has at least one detail
+
+
+def _complain(problems: Problems, detail: ErrorDetails) -> None:
+    steps: Steps = detail["loc"]
+    if detail["type"] == "unexpected_keyword_argument":
+        name = str(steps[-1])
+        known = _KNOWN.get(steps[:-1], ())
+        problems.add(steps, f"unknown field {shown(name)}", did_you_mean(name, known), key=True)
+    else:
+        problems.add(
+            steps, _said(detail["type"], detail["msg"], detail["input"]), _hint(detail["type"], detail["input"])
+        )
+
+
+def _said(type_: str, message: str, value: object) -> str:
+    what = _SAYINGS.get(type_) or message.replace("Input should", "must", 1)
+    return f"{what}, not {shown(value)}"
+
+
+def _hint(type_: str, value: object) -> str:
+    return "put it in quotes" if type_ == "string_type" and isinstance(value, int | float) else ""

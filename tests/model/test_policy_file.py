@@ -1,0 +1,134 @@
+"""The configuration file sets what it says and nothing else, and every mistake in it is found at its place."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from scanner.errors import InputError
+from scanner.model.located import load
+from scanner.model.policy import Policy
+from scanner.model.policy_file import Config, load_config, parse
+
+FULL = """\
+profile: intermediate@4.22
+mode: verdict
+fail_on: high
+timeout: 3
+deadline: 20.5
+concurrency: 100
+per_host: 2
+rate: 200
+confirm: true
+deep: false
+sni: example.com
+targets:
+  - example.com:443
+  - "[::1]:8443"
+formats: [text, json=report.json]
+policy:
+  expires_within_days: 7
+  min_rsa_bits: 3072
+  groups: enforced
+  plaintext_candidate: fail
+"""
+
+
+def parsed(text: str) -> Config:
+    return parse(load(text.encode(), "c.yaml"))
+
+
+def test_everything() -> None:
+    assert parsed(FULL) == Config(
+        profile="intermediate@4.22",
+        mode="verdict",
+        fail_on="high",
+        timeout=3.0,
+        deadline=20.5,
+        concurrency=100,
+        per_host=2,
+        rate=200.0,
+        confirm=True,
+        deep=False,
+        sni="example.com",
+        targets=("example.com:443", "[::1]:8443"),
+        formats=("text", "json=report.json"),
+        policy=Policy(expires_within_days=7, min_rsa_bits=3072, groups="enforced", plaintext_candidate="fail"),
+    )
+
+
+def test_the_full_example_is_full() -> None:
+    config = parsed(FULL)
+    assert all(getattr(config, each.name) is not None for each in fields(Config))
+    assert all(f"  {each.name}: " in FULL for each in fields(Policy))
+
+
+@pytest.mark.parametrize("text", ["", "# nothing yet\n", "{}", "policy:\n", "timeout: null\n"])
+def test_what_is_not_set_is_none(text: str) -> None:
+    assert parsed(text) == Config()
+
+
+def test_a_policy_keeps_its_other_defaults() -> None:
+    assert parsed("policy: {groups: enforced}").policy == Policy(groups="enforced")
+    assert parsed("policy: {}").policy == Policy()
+
+
+REFUSED = {
+    "a list": ("- a\n", "c.yaml:1:1: must be a mapping, not ['a']", ""),
+    "unknown field": ("mode: verdict\nfail-on: low\n", "c.yaml:2:1: fail-on: unknown field 'fail-on'", "'fail_on'"),
+    "unknown in policy": (
+        "policy:\n  rsa: 2048\n",
+        "c.yaml:2:3: policy.rsa: unknown field 'rsa'",
+        "known here: expires_within_days, min_rsa_bits",
+    ),
+    "number for text": ("profile: 5.8\n", "c.yaml:1:10: profile: must be text, not 5.8", "put it in quotes"),
+    "empty": ("sni: ''\n", "c.yaml:1:6: sni: must be some text, not ''", ""),
+    "mode": ("mode: fast\n", "c.yaml:1:7: mode: must be 'inventory' or 'verdict', not 'fast'", ""),
+    "yes": ("deep: yes\n", "c.yaml:1:7: deep: must be true or false, not 'yes'", ""),
+    "time": ("timeout: 1:30\n", "c.yaml:1:10: timeout: must be a number, not '1:30'", ""),
+    "no time": ("deadline: 0\n", "c.yaml:1:11: deadline: must be greater than 0, not 0", ""),
+    "infinite": ("rate: 1e400\n", "c.yaml:1:7: rate: must be a number, not '1e400'", ""),
+    "a half": ("per_host: 1.5\n", "c.yaml:1:11: per_host: must be a whole number, not 1.5", ""),
+    "none": ("concurrency: 0\n", "c.yaml:1:14: concurrency: must be greater than or equal to 1, not 0", ""),
+    "one target": ("targets: a:443\n", "c.yaml:1:10: targets: must be a list, not 'a:443'", ""),
+    "a port": ("targets:\n  - a\n  - 443\n", "c.yaml:3:5: targets[1]: must be text, not 443", "put it in quotes"),
+    "policy": ("policy: strict\n", "c.yaml:1:9: policy: must be a mapping, not 'strict'", ""),
+    "RSA": (
+        "policy: {min_rsa_bits: 20480}\n",
+        "c.yaml:1:24: policy.min_rsa_bits: must be less than or equal to 16384, not 20480",
+        "",
+    ),
+    "days": (
+        "policy:\n  expires_within_days: -1\n",
+        "c.yaml:2:24: policy.expires_within_days: must be greater than or equal to 0, not -1",
+        "",
+    ),
+    "several": (
+        "policy: {groups: strict}\nmode: 1\n",
+        (
+            "c.yaml:1:18: policy.groups: must be 'informational' or 'enforced', not 'strict'\n"
+            "c.yaml:2:7: mode: must be 'inventory' or 'verdict', not 1"
+        ),
+        "",
+    ),
+    "YAML": ("mode: [\n", "c.yaml:2:1: did not find expected node content", "needs quotes"),
+}
+
+
+@pytest.mark.parametrize(("text", "message", "hint"), REFUSED.values(), ids=REFUSED)
+def test_refused(text: str, message: str, hint: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parsed(text)
+    assert caught.value.message.startswith(message)
+    assert caught.value.message.count("\n") == message.count("\n")
+    assert hint in caught.value.hint
+
+
+def test_load_config(tmp_path: Path) -> None:
+    path = tmp_path / "adhere.yaml"
+    path.write_text("mode: verdict\n")
+    assert load_config(str(path)) == Config(mode="verdict")
+    with pytest.raises(InputError, match="cannot be read: No such file"):
+        load_config(str(tmp_path / "other.yaml"))
