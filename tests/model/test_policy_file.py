@@ -132,3 +132,11 @@ def test_load_config(tmp_path: Path) -> None:
     assert load_config(str(path)) == Config(mode="verdict")
     with pytest.raises(InputError, match="cannot be read: No such file"):
         load_config(str(tmp_path / "other.yaml"))
+
+
+def test_the_documented_example_is_valid() -> None:
+    """``docs/profiles.md`` shows every field, with the defaults of the policy."""
+    text = (Path(__file__).parents[2] / "docs" / "profiles.md").read_text()
+    config = parsed(text.split("## The configuration file")[1].split("```yaml\n")[1].split("```")[0])
+    assert all(getattr(config, each.name) is not None for each in fields(Config))
+    assert config.policy == Policy()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from scanner.errors import InputError
@@ -161,3 +163,10 @@ def test_refused(text: str, message: str, hint: str) -> None:
     assert caught.value.message.startswith(message)
     assert caught.value.message.count("\n") == message.count("\n")
     assert hint in caught.value.hint
+
+
+def test_the_documented_example_is_valid() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "profiles.md").read_text()
+    profile = parsed(text.split("## Files")[1].split("```yaml\n")[1].split("```")[0])
+    assert profile.suites == (0xC02F, 0xC030)
+    assert profile.groups == (29, 23)

@@ -1,0 +1,78 @@
+"""``adhere profiles``: the names that ``--profile`` takes, and what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import click
+
+from scanner.model.catalogue import load_profile
+from scanner.model.catalogue import profiles as shipped
+from scanner.model.profile import Profile
+from scanner.report.escape import plain
+from scanner.tls.names import group_label, group_name, openssl_name, suite_name, version_name
+
+_HEADINGS = ("PROFILE", "FROM", "SUITES", "GROUPS", "SOURCE")
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def profiles(context: click.Context) -> None:
+    """List the profiles, or show what one of them means."""
+    if context.invoked_subcommand is None:
+        _print(table(shipped()))
+
+
+@profiles.command("list")
+def list_() -> None:
+    """List the profiles."""
+    _print(table(shipped()))
+
+
+@profiles.command()
+@click.argument("profile", metavar="NAME|FILE")
+def show(profile: str) -> None:
+    """Print what the profile NAME, or the tlsSecurityProfile in FILE, means."""
+    _print(page(load_profile(profile)))
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(plain(line))
+
+
+def table(listed: Iterable[Profile]) -> Iterator[str]:
+    """A line for each profile: name, lowest version, number of suites, groups, source."""
+    return _aligned([_HEADINGS, *(_row(profile) for profile in listed)])
+
+
+def _row(profile: Profile) -> tuple[str, ...]:
+    groups = "any" if profile.groups is None else " ".join(map(group_name, profile.groups))
+    return profile.name, version_name(profile.min_version), str(len(profile.suites)), groups, profile.source
+
+
+def page(profile: Profile) -> Iterator[str]:
+    """A profile's meaning: every suite with its code point and both names, groups, source, notes."""
+    yield profile.name
+    yield f"  accepted from  {version_name(profile.min_version)} on"
+    yield f"  source         {profile.source}"
+    yield ""
+    yield f"cipher suites ({len(profile.suites)})"
+    yield from _aligned([(f"  0x{code:04X}", suite_name(code), openssl_name(code) or "-") for code in profile.suites])
+    yield ""
+    if profile.groups is None:
+        yield "groups: no list, every group is allowed"
+    else:
+        yield f"groups ({len(profile.groups)})"
+        yield from (f"  {group_label(code)}" for code in profile.groups)
+    if profile.notes:
+        yield ""
+        yield "notes"
+        yield from (f"  {note}" for note in profile.notes)
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """Rows in columns; the last column is as wide as it is."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
