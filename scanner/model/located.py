@@ -33,6 +33,7 @@ _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOL = {word: word.lower() == "true" for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})\Z")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,31})(?=[.eE])(\.[0-9]{1,32})?([eE][-+]?[0-9]{1,4})?\Z")
+_WORD = re.compile(r"[\w-]{1,60}\Z")
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What no YAML file may contain (YAML 1.2.2, section 5.1)."""
 
@@ -115,8 +116,14 @@ class Located:
 
 
 def dotted(steps: Steps) -> str:
-    """The way to a value as API objects write it: ``spec.custom.ciphers[1]``."""
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
+    """The way to a value as API objects write it: ``spec.custom.ciphers[1]``, and an odd key as ``spec['a b']``."""
+    return "".join(_dotted(step) for step in steps).removeprefix(".")
+
+
+def _dotted(step: str | int) -> str:
+    if isinstance(step, str):
+        return f".{step}" if _WORD.match(step) else f"[{shown(step)}]"
+    return f"[{step}]"
 
 
 def shown(value: object, limit: int = 60) -> str:

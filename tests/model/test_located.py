@@ -184,6 +184,8 @@ def test_a_file_without_end_is_not_read_to_it() -> None:
 def test_dotted_and_shown() -> None:
     assert dotted(("spec", "custom", "ciphers", 1)) == "spec.custom.ciphers[1]"
     assert dotted((0, "a")) == "[0].a"
+    assert dotted(("a", "\x1b[2J", "b.c")) == r"a['\x1b[2J']['b.c']"
+    assert dotted(("a" * 1000,)) == f"['{'a' * 58}…]"
     assert shown("a\x1b\n") == r"'a\x1b\n'"
     assert shown("x" * 1000) == "'" + "x" * 58 + "…"
     assert shown([1]) == "[1]"

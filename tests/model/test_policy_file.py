@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scanner.errors import InputError
 from scanner.model.located import load
@@ -38,6 +41,13 @@ policy:
 
 def parsed(text: str) -> Config:
     return parse(load(text.encode(), "c.yaml"))
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=5,
+)
 
 
 def test_everything() -> None:
@@ -124,6 +134,15 @@ def test_refused(text: str, message: str, hint: str) -> None:
     assert caught.value.message.startswith(message)
     assert caught.value.message.count("\n") == message.count("\n")
     assert hint in caught.value.hint
+
+
+@given(st.dictionaries(st.sampled_from([*(each.name for each in fields(Config)), "\x1b[2J"]), ANYTHING, max_size=5))
+def test_any_document_is_a_config_or_says_where_it_is_wrong(value: dict[str, object]) -> None:
+    try:
+        parsed(json.dumps(value))
+    except InputError as error:
+        assert all(line.startswith("c.yaml:") for line in error.message.splitlines())  # noqa: PT017  either is right
+        assert error.message.replace("\n", "").isprintable()  # noqa: PT017
 
 
 def test_load_config(tmp_path: Path) -> None:

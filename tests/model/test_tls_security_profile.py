@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scanner.errors import InputError
 from scanner.model.catalogue import load_profile
@@ -163,6 +166,26 @@ def test_refused(text: str, message: str, hint: str) -> None:
     assert caught.value.message.startswith(message)
     assert caught.value.message.count("\n") == message.count("\n")
     assert hint in caught.value.hint
+
+
+WORDS = ["kind", "spec", "items", "tlsSecurityProfile", "type", "old", "custom", "ciphers", "minTLSVersion", "groups"]
+VALUES = ["Custom", "Old", "APIServer", "IngressController", "VersionTLS12", "VersionTLS13", "AES128-SHA", "X25519"]
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from([*VALUES, "\x1b[2J", ""]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*WORDS, "\x1b"]), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(ANYTHING)
+def test_any_document_has_a_profile_or_a_place_where_it_is_wrong(value: object) -> None:
+    try:
+        profile = parsed(json.dumps(value))
+    except InputError as error:
+        assert all(line.startswith("p.yaml:") for line in error.message.splitlines())  # noqa: PT017  either is right
+        assert error.message.replace("\n", "").isprintable()  # noqa: PT017
+    else:
+        assert profile.suites
 
 
 def test_the_documented_example_is_valid() -> None:
