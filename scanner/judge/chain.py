@@ -10,10 +10,10 @@ from functools import lru_cache
 from ipaddress import ip_address
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.x509 import verification
 
 from scanner.judge import remedy
+from scanner.judge.route import MOST, Anchors, by_subject, route
 from scanner.judge.served import unreadable
 from scanner.judge.verdicts import Tally, Words, conclude, remark
 from scanner.model.finding import Finding
@@ -49,7 +49,8 @@ def check_chain(rule: Rule, case: Case) -> Iterator[Finding]:
 
     ## What is inconclusive
 
-    A chain that could not be seen, a leaf that cannot be parsed, or anchors of which none can be.
+    A chain that could not be seen or that has more than 16 issuers, a leaf that cannot be parsed, or anchors of which
+    none can be.
 
     ## How to fix
 
@@ -112,25 +113,33 @@ def _path(chain: Known[tuple[CertificateFacts, ...]], anchors: tuple[bytes, ...]
         return chain
     if chain[0].der in anchors:
         return _Path()
-    trusted, sent = _load(anchors), _load(tuple(certificate.der for certificate in chain[1:]))
-    leaf = _load((chain[0].der,))
-    if not leaf or not trusted:
+    if len(chain) > MOST + 1:
+        return Unknown(f"the listener sent more than {MOST} issuers")
+    trusted, leaf = _anchors(anchors), _parsed(chain[0].der)
+    if leaf is None or not trusted:
         return Unknown("none of the given anchors can be parsed" if leaf else "the leaf cannot be parsed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # cryptography warns of serial numbers and the like; the verdict is ours
         try:
-            return _verify(chain[0], leaf[0], sent, trusted, now)
+            way = route(leaf, _load(tuple(certificate.der for certificate in chain[1:])), trusted)
+            return _Path(objection=way) if isinstance(way, str) else _verify(chain[0], leaf, way, trusted, now)
         except Exception as error:  # noqa: BLE001 - fields are read when first needed, and odd ones raise then
             return Unknown(f"the chain cannot be verified ({_cleaned(error)})")
 
 
-def _load(ders: tuple[bytes, ...]) -> tuple[x509.Certificate, ...]:
-    return tuple(certificate for der in ders if (certificate := _parsed(der)) is not None)
+@lru_cache(maxsize=16)
+def _anchors(ders: tuple[bytes, ...]) -> Anchors:
+    """Cached, because they are the same for many endpoints."""
+    return by_subject(_load(ders))
+
+
+def _load(ders: tuple[bytes, ...]) -> list[x509.Certificate]:
+    return [certificate for der in ders if (certificate := _parsed(der)) is not None]
 
 
 @lru_cache(maxsize=512)
 def _parsed(der: bytes) -> x509.Certificate | None:
-    """Cached, because anchors and intermediates are the same for many endpoints."""
+    """Cached, because intermediates are the same for many endpoints."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -142,22 +151,22 @@ def _parsed(der: bytes) -> x509.Certificate | None:
 def _verify(
     facts: CertificateFacts,
     leaf: x509.Certificate,
-    sent: tuple[x509.Certificate, ...],
-    anchors: tuple[x509.Certificate, ...],
+    way: tuple[x509.Certificate, ...],
+    anchors: Anchors,
     now: datetime,
 ) -> Known[_Path]:
-    moment = _moment((leaf, *sent), now)
-    builder = verification.PolicyBuilder().store(verification.Store(list(anchors))).time(moment)
+    store = verification.Store([anchor for named in anchors.values() for anchor in named])
+    builder = verification.PolicyBuilder().store(store).time(_moment((leaf, *way), now))
     try:
         # A client verifier, because it asks for no name; the lenient policy asks for no extended key usage either.
-        _lenient(builder).build_client_verifier().verify(leaf, list(sent))
+        _lenient(builder).build_client_verifier().verify(leaf, list(way))
     except verification.VerificationError as error:
-        return _Path(objection=_diagnosis(leaf, sent, anchors) or _cleaned(error))
+        return _Path(objection=_cleaned(error))
     if facts.extended_key_usage is None:
         return unreadable(facts, "extended_key_usage")
     if facts.extended_key_usage and not _SERVER_USAGES & set(facts.extended_key_usage):
         return _Path(objection="the leaf's extended key usage does not include serverAuth")
-    return _Path(strict=_strict_objection(builder, facts, leaf, sent))
+    return _Path(strict=_strict_objection(builder, facts, leaf, way))
 
 
 def _lenient(builder: verification.PolicyBuilder) -> verification.PolicyBuilder:
@@ -173,13 +182,13 @@ def _strict_objection(
     builder: verification.PolicyBuilder,
     facts: CertificateFacts,
     leaf: x509.Certificate,
-    sent: tuple[x509.Certificate, ...],
+    way: tuple[x509.Certificate, ...],
 ) -> str | None:
     subject = _own_name(facts)
     if subject is None:
         return "the leaf has no usable subject alternative name"
     try:
-        builder.build_server_verifier(subject).verify(leaf, list(sent))
+        builder.build_server_verifier(subject).verify(leaf, list(way))
     except verification.VerificationError as error:
         return _cleaned(error)
     return None
@@ -198,45 +207,10 @@ def _own_name(facts: CertificateFacts) -> x509.DNSName | x509.IPAddress | None:
 
 
 def _moment(certificates: tuple[x509.Certificate, ...], now: datetime) -> datetime:
-    """The time nearest to ``now`` at which everything that a client needs from the wire is valid, if there is one."""
-    needed = [c for place, c in enumerate(certificates) if place == 0 or c.issuer != c.subject]
-    start = max(certificate.not_valid_before_utc for certificate in needed)
-    end = min(certificate.not_valid_after_utc for certificate in needed)
+    """The time nearest to ``now`` at which the whole way is valid, if there is one."""
+    start = max(certificate.not_valid_before_utc for certificate in certificates)
+    end = min(certificate.not_valid_after_utc for certificate in certificates)
     return min(max(now, start), end) if start <= end else now
-
-
-def _diagnosis(
-    leaf: x509.Certificate, sent: tuple[x509.Certificate, ...], anchors: tuple[x509.Certificate, ...]
-) -> str | None:
-    """Where the path breaks off, for the reader; None if every signature is there and it is something else.
-
-    The verifier says the same for an issuer that was not sent and for one that is not trusted.
-    """
-    current, unused = leaf, list(sent)
-    while True:
-        named = [anchor for anchor in anchors if anchor.subject == current.issuer]
-        if named:
-            fits = any(_signed_by(current, anchor) for anchor in named)
-            return None if fits else f"signed by another key than the anchor's: {_name(current.issuer)}"
-        following = next((c for c in unused if c.subject == current.issuer and _signed_by(current, c)), None)
-        if current.issuer == current.subject:
-            return f"it ends in a root that is not among the anchors: {_name(current.subject)}"
-        if following is None:
-            return f"this issuer is neither sent nor an anchor: {_name(current.issuer)}"
-        unused.remove(following)
-        current = following
-
-
-def _signed_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
-    try:
-        certificate.verify_directly_issued_by(issuer)
-    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
-        return False
-    return True
-
-
-def _name(name: x509.Name) -> str:
-    return name.rfc4514_string()[:200] or "(empty name)"
 
 
 def _cleaned(error: Exception) -> str:
