@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from ipaddress import ip_address
@@ -10,6 +10,7 @@ from ipaddress import ip_address
 import trio
 
 from scanner import __version__
+from scanner.errors import ResourceError
 from scanner.judge import RULES, judge
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Because, CertificateExpectation, Expectation
@@ -66,9 +67,9 @@ class Run:
     summary: Summary = field(default_factory=Summary)
     not_judged: int = 0
 
-    def keep(self, row: EndpointRow, *, declared: bool) -> None:
-        """Write a finished row down before anything else can happen to it."""
-        self.rows.append(row)
+    def keep(self, row: EndpointRow, place: int, *, declared: bool) -> None:
+        """Write a finished row down before anything else can happen to it; ``place`` is its target's in the list."""
+        self.rows.append(row, place)
         self.summary.add(row)
         if declared and row["verdict"] == "inconclusive":
             self.not_judged += 1
@@ -78,41 +79,42 @@ class Run:
 async def scan(targets: Iterable[Target], settings: Settings, rows: RowFile, progress: Progress, gate: Gate) -> Report:
     """Scan ``targets`` and report. Rows go to ``rows`` as they are finished; memory does not grow with the targets.
 
-    ``gate.stop(reason)`` ends it early: what is under way is reported as far as it came. Raises ``ScannerError`` for
-    what this machine cannot do, with everything that was finished kept in ``rows``.
+    ``gate.stop(reason)`` ends it early: what is under way is reported as far as it came. Raises ``ScannerError`` (in an
+    exception group) for a target that cannot be read and for rows that cannot be kept.
     """
     started = datetime.now(UTC)
     run = Run(settings, gate, rows, progress)
-    source = iter(targets)
+    source = enumerate(targets)
     async with trio.open_nursery() as nursery:
         for _ in range(settings.limits.concurrency):
             nursery.start_soon(_work, run, source)
     return _report(run, started)
 
 
-async def _work(run: Run, source: Iterable[Target]) -> None:
+async def _work(run: Run, source: Iterable[tuple[int, Target]]) -> None:
     """Take targets until there are none left. Workers share one iterator: nothing is read ahead."""
-    for target in source:
+    for place, target in source:
         if run.gate.stopped is not None:
             return
-        async for endpoint in _endpoints(target, run):
-            await _examine(endpoint, run)
+        try:
+            await _examine(target, place, run)
+        except ResourceError as missing:
+            # Nothing that was finished is lost: the scan ends here, incomplete, and says why.
+            run.gate.stop(f"{missing.message} ({missing.hint})" if missing.hint else missing.message)
 
 
-async def _endpoints(target: Target, run: Run) -> AsyncIterator[Endpoint]:
+async def _examine(target: Target, place: int, run: Run) -> None:
     """One endpoint for each address of the target; one that cannot be dialled where there is none."""
     try:
         found = await resolve.addresses(target.host, target.port)
     except resolve.NotResolved as missing:
-        run.keep(_row(endpoint_of(target, target.host), _not_resolved(target, str(missing)), run), declared=True)
+        nowhere = endpoint_of(target, target.host)
+        run.keep(_row(nowhere, _not_resolved(target, str(missing)), run), place, declared=True)
         return
     for address in found:
-        yield endpoint_of(target, address)
-
-
-async def _examine(endpoint: Endpoint, run: Run) -> None:
-    observation = await observe(endpoint, question(run.settings), run.gate, datetime.now(UTC))
-    run.keep(_row(endpoint, observation, run), declared=endpoint.certainty != "candidate")
+        endpoint = endpoint_of(target, address)
+        observation = await observe(endpoint, question(run.settings), run.gate, datetime.now(UTC))
+        run.keep(_row(endpoint, observation, run), place, declared=endpoint.certainty != "candidate")
 
 
 def _row(endpoint: Endpoint, observation: Observation, run: Run) -> EndpointRow:

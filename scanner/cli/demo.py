@@ -6,11 +6,10 @@ from functools import partial
 from pathlib import Path
 
 import click
-import trio
 
 from scanner.cli.output import Output, write_reports
 from scanner.cli.progress import progress
-from scanner.cli.running import scan_until_signal
+from scanner.cli.running import run_trio, scan_until_signal
 from scanner.demo.listeners import Listener, demo_listeners
 from scanner.errors import ResourceError
 from scanner.model.catalogue import load_profile
@@ -46,7 +45,7 @@ def demo(output: Path, *, quiet: bool) -> int:
         if not quiet:
             click.echo("adhere: starting listeners on 127.0.0.0/8 and scanning them", err=True)
         with progress("quiet" if quiet else "normal") as tell:
-            report, wrong = trio.run(partial(_scan_demo, rows, tell))
+            report, wrong = run_trio(partial(_scan_demo, rows, tell))
         write_reports(report, outputs, quiet=quiet)
     (output / "report.jsonl").unlink(missing_ok=True)
     for line in wrong:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import click
@@ -61,13 +63,12 @@ def rows_path(outputs: Iterable[Output], scratch: Path) -> Path:
 
 
 def write_reports(report: Report, outputs: Iterable[Output], *, quiet: bool) -> None:
-    """Write every report; files are replaced only when they are whole. Raises ``ResourceError``."""
-    for output in outputs:
+    """Write every report; files first, replaced only when they are whole. Raises ``ResourceError``."""
+    for output in sorted(outputs, key=lambda output: output.path is None):
         if output.path is None:
             _print(report, output.format)
         else:
-            chosen = FORMATS[output.format]
-            atomic_write(output.path, lambda out, chosen=chosen: chosen.write(report, out))  # type: ignore[misc]
+            atomic_write(output.path, partial(FORMATS[output.format].write, report))
             if not quiet:
                 click.echo(f"adhere: wrote {output.path}", err=True)
 
@@ -75,9 +76,18 @@ def write_reports(report: Report, outputs: Iterable[Output], *, quiet: bool) -> 
 def _print(report: Report, name: str) -> None:
     with suppress(AttributeError):  # a stream that is not a file (tests) writes any text
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    if name == "text":
-        width = shutil.get_terminal_size((120, 24)).columns
-        text.write(report, sys.stdout, color=colors(sys.stdout), width=width)
-    else:
-        FORMATS[name].write(report, sys.stdout)
-    sys.stdout.flush()
+    try:
+        if name == "text":
+            text.write(report, sys.stdout, color=colors(sys.stdout), width=_width())
+        else:
+            FORMATS[name].write(report, sys.stdout)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has seen enough (| head). The exit code still says what the report says, and the interpreter must
+        # find nothing left to flush.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _width() -> int | None:
+    """Columns to fold at: the terminal's; None for a file or pipe, where the reader has a tool for that."""
+    return shutil.get_terminal_size((120, 24)).columns if sys.stdout.isatty() else None

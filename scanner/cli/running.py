@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import signal
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import click
 import trio
 
 from scanner.cli.output import Output, rows_path, write_reports
 from scanner.cli.progress import Loudness, progress
+from scanner.errors import ScannerError
 from scanner.model.report import FailOn, Report, exit_code
 from scanner.model.target import Target
 from scanner.probe.limits import Gate
 from scanner.report.stream import RowFile
 from scanner.scan import Progress, Settings, scan
+
+T = TypeVar("T")
 
 
 def run_and_report(
@@ -28,11 +32,31 @@ def run_and_report(
         kept = rows_path(outputs, Path(scratch))
         with RowFile(kept) as rows:
             with progress(loudness) as tell:
-                report = trio.run(partial(scan_until_signal, targets, settings, rows, tell))
+                report = run_trio(partial(scan_until_signal, targets, settings, rows, tell))
             finish(report, outputs, loudness)
         if kept.parent != Path(scratch):
             kept.unlink(missing_ok=True)  # the whole document is there now
     return exit_code(report, fail_on)
+
+
+def run_trio(main: Callable[[], Awaitable[T]]) -> T:
+    """``trio.run``, but what ended it comes out of its nurseries' exception groups as itself."""
+    try:
+        return trio.run(main)
+    except BaseExceptionGroup as group:
+        raise _sole(group) from group
+
+
+def _sole(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The exception that a reader should hear of: ours before anything else."""
+    for kind in (KeyboardInterrupt, ScannerError):
+        matching = group.subgroup(kind)
+        while matching is not None:
+            inner = matching.exceptions[0]
+            if not isinstance(inner, BaseExceptionGroup):
+                return inner
+            matching = inner
+    return group
 
 
 def finish(report: Report, outputs: tuple[Output, ...], loudness: Loudness) -> None:
@@ -45,7 +69,7 @@ def finish(report: Report, outputs: tuple[Output, ...], loudness: Loudness) -> N
 async def scan_until_signal(targets: Iterable[Target], settings: Settings, rows: RowFile, tell: Progress) -> Report:
     """Scan; the first SIGINT or SIGTERM ends it early, the second at once (``KeyboardInterrupt``)."""
     gate = Gate(settings.limits)
-    async with trio.open_nursery(strict_exception_groups=False) as nursery:
+    async with trio.open_nursery() as nursery:
         await nursery.start(_watch, gate)
         report = await scan(targets, settings, rows, tell, gate)
         nursery.cancel_scope.cancel()

@@ -106,7 +106,7 @@ def scan(**options: object) -> int:
     xmpp://, postgres://, mysql://host:port for STARTTLS; the default port is 443.
     """
     asked = Asked(**options)  # type: ignore[arg-type] # click has checked the types
-    config = load_config(asked.config) if asked.config else Config()
+    config = load_config(str(asked.config)) if asked.config else Config()
     if asked.quiet and asked.verbose:
         raise UsageError("--quiet and --verbose contradict each other", hint="leave one out")
     settings = settings_of(asked, config)

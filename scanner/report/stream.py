@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Self, cast
+from typing import BinaryIO, Self, cast
 
 from scanner.errors import InputError, ResourceError
 from scanner.model.report import VERDICTS, EndpointRow
@@ -31,14 +31,18 @@ class RowFile:
     def __init__(self, path: Path) -> None:
         """Start a new, empty file at ``path``."""
         self.path = path
+        self._places: list[tuple[int, int]] = []
+        self._written = 0
         try:
             self._out = path.open("wb", buffering=0)
         except OSError as error:
             raise _cannot_write(path, error) from error
 
-    def append(self, row: EndpointRow) -> None:
-        """Keep one row."""
+    def append(self, row: EndpointRow, place: int = 0) -> None:
+        """Keep one row. ``rows`` gives them by ``place``, and by when they came where that is the same."""
         line = memoryview(dumps(row).encode() + b"\n")
+        self._places.append((place, self._written))
+        self._written += len(line)
         try:
             while line:  # a raw file may take less than all of it
                 line = line[self._out.write(line) :]
@@ -46,8 +50,11 @@ class RowFile:
             raise _cannot_write(self.path, error) from error
 
     def rows(self) -> Iterator[EndpointRow]:
-        """All rows so far, in the order in which they were finished; see ``read_rows``."""
-        return read_rows(self.path)
+        """All rows so far, ordered by place: the same targets give the same report, whichever answered first."""
+        with _opened(self.path) as source:
+            for _, start in sorted(self._places):
+                source.seek(start)
+                yield _row(f"{self.path}", source.readline())
 
     def close(self) -> None:
         """No more rows will come; ``rows`` still works."""
@@ -67,14 +74,17 @@ def read_rows(path: Path) -> Iterator[EndpointRow]:
 
     Raises ``InputError`` with file, line and column for anything else that is no row.
     """
-    try:
-        source = path.open("rb")
-    except OSError as error:
-        raise InputError(f"{path}: cannot read the rows: {error.strerror or error}") from error
-    with source:
+    with _opened(path) as source:
         for number, line in enumerate(source, start=1):
             if line.endswith(b"\n"):  # else its writer was killed: that row was never finished
                 yield _row(f"{path}:{number}", line)
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise InputError(f"{path}: cannot read the rows: {error.strerror or error}") from error
 
 
 def _row(where: str, line: bytes) -> EndpointRow:

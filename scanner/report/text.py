@@ -93,9 +93,10 @@ def _table(page: _Page, rows: Iterator[EndpointRow]) -> None:
         return
     ids = Counter(row["id"] for row in sample)
     replicas = frozenset(name for name, count in ids.items() if count > 1)
+    names = (_name(row, short=row["id"] not in replicas) for row in sample)
     table = _Table(
         page,
-        _fit("ENDPOINT", (_name(row, short=row["id"] not in replicas) for row in sample), (page.width or 200) * 2 // 5),
+        _fit("ENDPOINT", names, (page.width or 200) * 9 // 20),
         _fit("SPEAKS", (_says(row) for row in sample), 30),
         replicas,
     )
