@@ -17,7 +17,22 @@ from scanner.tls.client_hello import Ssl2ClientHello, assemble
 from scanner.tls.codepoints import SSL2, SSL3, TLS10, TLS12, TLS13
 from scanner.tls.records import HANDSHAKE, encode_records
 
+SECP256R1 = 0x0017
 X25519 = 0x001D
+
+_COMMON_SHARES = (
+    # Any 32 bytes are an X25519 public key, and the generator (SEC 2, section 2.4.2) is one of P-256; this conversation
+    # never gets to use either.
+    (X25519, b"\x09" + bytes(31)),
+    (
+        SECP256R1,
+        bytes.fromhex(
+            "04"
+            "6B17D1F2E12C4247F8BCE6E563A440F277037D812DEB33A0F4A13945D898C296"
+            "4FE342E2FE1A7F9B8EE7EB4A7C0F9E162BCE33576B315ECECBB6406837BF51F5"
+        ),
+    ),
+)
 
 BAD_LENGTHS = range(256, 512)
 """Lengths of a ClientHello on which some old load balancers hang (the reason for RFC 7685)."""
@@ -80,8 +95,7 @@ def _fixed(version: int, groups: tuple[int, ...], shares: Shares, schemes: tuple
 
 
 def _tls13(shares: Shares) -> list[ext.Extension]:
-    # Any 32 bytes are an X25519 public key; this conversation never gets to use it.
-    offered = ((X25519, b"\x09" + bytes(31)),) if shares == "x25519" else ()
+    offered = _COMMON_SHARES if shares == "common" else ()
     return [ext.push_supported_versions((TLS13,)), ext.push_key_share(offered), ext.push_psk_key_exchange_modes()]
 
 

@@ -8,9 +8,10 @@ from typing import Literal, TypeAlias, TypeVar
 
 from scanner.tls.codepoints import TLS13
 
-Shares = Literal["empty", "x25519"]
+Shares = Literal["empty", "common"]
 """The key_share extension of TLS 1.3: empty (the server names its group in a HelloRetryRequest, RFC 8446, section
-4.2.8), or one X25519 share for the rare server that does not answer an empty one."""
+4.2.8), or shares of X25519 and P-256 for the rare server that does not answer an empty one. P-256 is mandatory (RFC
+8446, section 9.1), so that a server that cannot retry at all is reached too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,10 +116,10 @@ def _tls13(talk: Talk, wide: Offer, reply: Reply) -> Plan[bool]:
     """
     offer = wide
     if not reply.accepted and reply.how != PROTOCOL_VERSION:
-        short = replace(_lean(wide), name=f"{wide.name}, short", shares="x25519")
+        short = replace(_lean(wide), name=f"{wide.name}, short", shares="common")
         again = yield short
         if again.accepted:
-            offer = replace(wide, name=f"{wide.name}, with a share", shares="x25519")
+            offer = replace(wide, name=f"{wide.name}, with a share", shares="common")
             reply = yield offer
             if not reply.accepted:
                 offer, reply = short, again
