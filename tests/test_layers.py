@@ -24,7 +24,9 @@ APART = ROWS[2]
 
 HOMES: dict[str, frozenset[str]] = {
     "click": frozenset({"cli"}),
-    "cryptography": frozenset({"tls/certificate", "judge/chain", "probe/handshake", "demo", "cli/anchors"}),
+    "cryptography": frozenset(
+        {"tls/certificate", "judge/chain", "probe/handshake", "probe/second_opinion_worker", "demo", "cli/anchors"}
+    ),
     "jinja2": frozenset({"report"}),
     "OpenSSL": frozenset({"probe/handshake", "demo"}),
     "pydantic": frozenset({"model/policy_file"}),
