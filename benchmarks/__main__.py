@@ -99,7 +99,8 @@ def _compare(options: argparse.Namespace, tools: list[Tool], core: int) -> list[
 def _cells(row: Row, rows: list[Row]) -> list[str]:
     def times(name: str) -> str:
         ours = [one.speed for one in rows if one.tool == name and one.endpoints == row.endpoints]
-        return f"{ours[0] / row.speed:.1f} times" if ours else "-"
+        ratio = ours[0] / row.speed if ours else 0.0
+        return f"{ratio:.{1 if ratio >= 1 else 2}f} times" if ours else "-"
 
     return [
         row.tool,

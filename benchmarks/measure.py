@@ -40,8 +40,16 @@ def run(commands: Sequence[Command], *, at_once: int, limit: float, fine: frozen
     """Run all ``commands``, some at once, each killed after ``limit`` seconds. ``fine``: exit codes of success."""
     request = json.dumps([[list(map(str, command)) for command in commands], at_once, limit, sorted(fine)])
     lean = [sys.executable, "-I", "-S", __file__]
-    answer = subprocess.run(lean, input=request, stdout=subprocess.PIPE, text=True, check=True).stdout
+    answer = subprocess.run(
+        lean, input=request, stdout=subprocess.PIPE, text=True, check=True, env=_environment()
+    ).stdout
     return Cost(**json.loads(answer))
+
+
+def _environment() -> dict[str, str]:
+    """Scanners in Python find their bytecode compiled, as an installed program does, whatever is set here."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**environment, "PYTHONPYCACHEPREFIX": str(Path(tempfile.gettempdir()) / f"adhere-bench-{os.getuid()}")}
 
 
 def _run_all(commands: Sequence[Command], at_once: int, limit: float, fine: frozenset[int]) -> Cost:
