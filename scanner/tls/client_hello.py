@@ -67,7 +67,7 @@ class ClientHello:
         if len(session_id) > _MAX_SESSION_ID:
             raise Malformed(f"session id of {len(session_id)} bytes, {_MAX_SESSION_ID} allowed")
         suites, compression = body.vec16().u16s(), body.opaque8()
-        extensions = read_extensions(body.vec16()) if body.left else None
+        extensions = read_extensions(body.opaque16()) if body.left else None
         body.done()
         return cls(
             version=version,

@@ -27,12 +27,18 @@ def encode_extensions(extensions: tuple[Extension, ...]) -> bytes:
     return b"".join([u16(extension.type) + vec16(extension.data) for extension in extensions])
 
 
-def read_extensions(block: Reader) -> tuple[Extension, ...]:
-    """All extensions of a block, used up."""
-    extensions = []
-    while block.left:
-        number, size = block.unpack(_HEAD)
-        extensions.append(Extension(number, block.take(size)))
+def read_extensions(data: bytes) -> tuple[Extension, ...]:
+    """All extensions of a block, without its length. By offsets: thousands of hellos are read. Raises ``Malformed``."""
+    extensions, at = [], 0
+    while at < len(data):
+        start = at + _HEAD.size
+        if start > len(data):
+            raise Malformed(f"{len(data) - at} bytes where an extension begins")
+        number, size = _HEAD.unpack_from(data, at)
+        at = start + size
+        if at > len(data):
+            raise Malformed(f"extension {number} of {size} bytes, {len(data) - start} left")
+        extensions.append(Extension(number, data[start:at]))
     return tuple(extensions)
 
 

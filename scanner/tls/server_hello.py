@@ -27,6 +27,8 @@ _DOWNGRADES = {b"DOWNGRD\x01": TLS12, b"DOWNGRD\x00": TLS11}
 """Ends of the random of a server that could have spoken a newer version (RFC 8446 section 4.1.3)."""
 
 _HEAD, _CHOICE = Struct(">H32sB"), Struct(">HB")
+_SHORTEST = 4 + _HEAD.size + _CHOICE.size
+"""Bytes of a ServerHello without session id and extensions, its header included."""
 _MAX_SESSION_ID = 32
 _SSL2_SERVER_HELLO = 4
 
@@ -50,15 +52,14 @@ class Alert(NamedTuple):
         return alert
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerHello:
-    """What a server chose; also a HelloRetryRequest, which has the same shape."""
+class ServerHello(NamedTuple):
+    """What a server chose; also a HelloRetryRequest, which has the same shape. A tuple, because a scan makes thousands."""
 
     version: int
     """legacy_version: for the version that was chosen see ``selected_version``."""
     random: bytes
-    session_id: bytes = b""
     suite: int
+    session_id: bytes = b""
     compression: int = 0
     extensions: tuple[Extension, ...] | None = None
     """None: no block at all."""
@@ -96,23 +97,24 @@ class ServerHello:
     @classmethod
     def decode(cls, message: bytes) -> ServerHello:
         """Of a whole handshake message; supported_versions and key_share are checked too. Raises ``Malformed``."""
-        body = read_message(message, SERVER_HELLO, "ServerHello")
-        version, random, ids = body.unpack(_HEAD)
-        session_id = body.take(ids)
-        suite, compression = body.unpack(_CHOICE)
+        size = len(message)
+        if size < _SHORTEST or message[0] != SERVER_HELLO or int.from_bytes(message[1:4], "big") != size - 4:
+            read_message(message, SERVER_HELLO, "ServerHello")
+            raise Malformed(f"ServerHello of {size - 4} bytes")
+        version, random, ids = _HEAD.unpack_from(message, 4)
+        at = _SHORTEST + ids
         if version >> 8 != 3:
             raise Malformed(f"ServerHello of version 0x{version:04X}")
-        if len(session_id) > _MAX_SESSION_ID:
-            raise Malformed(f"session id of {len(session_id)} bytes, {_MAX_SESSION_ID} allowed")
-        hello = cls(
-            version=version,
-            random=random,
-            session_id=session_id,
-            suite=suite,
-            compression=compression,
-            extensions=read_extensions(body.vec16()) if body.left else None,
-        )
-        body.done()
+        if ids > _MAX_SESSION_ID or at > size:
+            raise Malformed(f"session id of {ids} bytes, {min(_MAX_SESSION_ID, size - _SHORTEST)} allowed")
+        suite, compression = _CHOICE.unpack_from(message, at - _CHOICE.size)
+        extensions = None
+        if at < size:
+            if at + 2 > size or int.from_bytes(message[at : at + 2], "big") != size - at - 2:
+                raise Malformed(f"extensions that do not fill the {size - at} bytes that are left")
+            extensions = read_extensions(message[at + 2 :])
+        session_id = message[_SHORTEST - _CHOICE.size : at - _CHOICE.size]
+        hello = cls(version, random, suite, session_id, compression, extensions)
         _ = hello.selected_version, hello.selected_group  # so that nobody who reads them later meets Malformed
         return hello
 

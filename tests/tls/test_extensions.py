@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scanner.tls import extensions as ext
 from scanner.tls.extensions import Extension
-from scanner.tls.wire import Malformed, Reader
+from scanner.tls.wire import Malformed
 
 Pull = Callable[[bytes], object]
 
@@ -97,7 +97,7 @@ PULLS = (
 def test_both_ways(name: str) -> None:
     extension, written, pull, value = PAIRS[name]
     assert ext.encode_extensions((extension,)) == bytes.fromhex(written)
-    assert ext.read_extensions(Reader(bytes.fromhex(written))) == (extension,)
+    assert ext.read_extensions(bytes.fromhex(written)) == (extension,)
     assert pull(extension.data) == value
 
 
@@ -118,7 +118,7 @@ def test_noise_is_malformed_or_read(pull: Pull, noise: bytes) -> None:
 
 @given(st.lists(st.builds(Extension, st.integers(0, 0xFFFF), st.binary(max_size=30))).map(tuple))
 def test_unknown_extensions_survive(extensions: tuple[Extension, ...]) -> None:
-    assert ext.read_extensions(Reader(ext.encode_extensions(extensions))) == extensions
+    assert ext.read_extensions(ext.encode_extensions(extensions)) == extensions
 
 
 def test_the_first_of_a_type_is_found() -> None:
