@@ -53,7 +53,7 @@ class Alert(NamedTuple):
 
 
 class ServerHello(NamedTuple):
-    """What a server chose; also a HelloRetryRequest, which has the same shape. A tuple, because a scan makes thousands."""
+    """What a server chose; also a HelloRetryRequest, which has the same shape. A tuple: a scan makes thousands."""
 
     version: int
     """legacy_version: for the version that was chosen see ``selected_version``."""
