@@ -22,7 +22,7 @@ from scanner.model.observation import JUDGEABLE
 from scanner.model.report import NEVER_FAILS
 from scanner.model.rule import Case, Rule
 
-__all__ = ["RULES", "Judgement", "judge", "rule"]
+__all__ = ["RULES", "Judgement", "judge", "judgement", "rule"]
 
 RULES: tuple[Rule, ...] = (
     REACH,
@@ -58,9 +58,14 @@ def rule(rule_id: str) -> Rule:
 
 def judge(case: Case) -> Judgement:
     """Apply every rule to ``case``."""
-    findings = tuple(_findings(case))
-    verdict = _verdict(findings)
-    return Judgement(verdict=verdict, status=_status(verdict, findings), findings=findings)
+    return judgement(_findings(case))
+
+
+def judgement(findings: Iterable[Finding]) -> Judgement:
+    """What these findings amount to; for more of them, or others, than ``judge`` found by itself."""
+    every = tuple(findings)
+    verdict = _verdict(every)
+    return Judgement(verdict=verdict, status=_status(verdict, every), findings=every)
 
 
 def _findings(case: Case) -> Iterator[Finding]:

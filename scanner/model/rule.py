@@ -11,6 +11,7 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding, Severity
 from scanner.model.observation import Observation
+from scanner.model.opinion import Opinion
 from scanner.model.policy import Policy
 
 
@@ -23,6 +24,8 @@ class Case:
     observation: Observation
     policy: Policy
     now: datetime
+    opinion: Opinion | None = None
+    """What the second witness saw, where one was asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

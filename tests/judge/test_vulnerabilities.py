@@ -1,0 +1,93 @@
+"""The rules that only the second witness can answer."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+
+from scanner.judge import RULES
+from scanner.judge.vulnerabilities import DEEP_RULES, deep_findings
+from scanner.model.known import Known, Unknown
+from scanner.model.opinion import Flaw, Opinion
+from scanner.model.rule import Rule
+from scanner.tls.codepoints import TLS13
+from tests.judge.cases import case
+
+SOUND: dict[Flaw, Known[bool]] = dict.fromkeys(get_args(Flaw), False)
+
+FLAWS: list[tuple[Flaw, str, str]] = [
+    ("heartbleed", "vuln-heartbleed", "critical"),
+    ("robot", "vuln-robot", "high"),
+    ("ccs-injection", "vuln-ccs-injection", "high"),
+    ("insecure-renegotiation", "vuln-renegotiation", "medium"),
+    ("client-renegotiation", "vuln-renegotiation", "low"),
+    ("compression", "vuln-compression", "medium"),
+    ("no-fallback-scsv", "vuln-fallback-scsv", "low"),
+]
+
+
+def opinion(flaws: dict[Flaw, Known[bool]]) -> Opinion:
+    return Opinion(witness="sslyze 6.3.1", highest=TLS13, flaws=flaws)
+
+
+def test_a_sound_listener_passes_every_rule() -> None:
+    found = deep_findings(replace(case(), opinion=opinion(SOUND)))
+    assert [(f.rule, f.verdict) for f in found] == [(rule.id, "pass") for rule in DEEP_RULES]
+    assert {flaw for flaw, _, _ in FLAWS} == set(SOUND)
+
+
+@pytest.mark.parametrize(("flaw", "rule_id", "severity"), FLAWS)
+def test_a_flaw_fails_its_rule_alone(flaw: Flaw, rule_id: str, severity: str) -> None:
+    found = deep_findings(replace(case(), opinion=opinion({**SOUND, flaw: True})))
+    (failed,) = [f for f in found if f.verdict != "pass"]
+    assert (failed.rule, failed.severity, failed.verdict, failed.status) == (rule_id, severity, "fail", "violation")
+    assert failed.observed
+    assert failed.fix
+    assert "sslyze 6.3.1" in failed.evidence[0]
+
+
+@pytest.mark.parametrize(("flaw", "rule_id", "severity"), FLAWS)
+def test_what_it_could_not_tell_is_inconclusive_with_the_reason(flaw: Flaw, rule_id: str, severity: str) -> None:
+    found = deep_findings(replace(case(), opinion=opinion({**SOUND, flaw: Unknown("a timeout")})))
+    (unclear,) = [f for f in found if f.verdict != "pass"]
+    assert (unclear.rule, unclear.verdict) == (rule_id, "inconclusive")
+    assert "a timeout" in unclear.message
+
+
+def test_a_flaw_that_was_seen_stands_whatever_else_is_not_known() -> None:
+    flaws: dict[Flaw, Known[bool]] = {"insecure-renegotiation": Unknown("a timeout"), "client-renegotiation": True}
+    found = deep_findings(replace(case(), opinion=opinion({**SOUND, **flaws})))
+    (failed,) = [f for f in found if f.rule == "vuln-renegotiation"]
+    assert failed.verdict == "fail"
+    assert any("a timeout" in line for line in failed.evidence)
+
+
+def test_a_witness_that_saw_nothing_leaves_everything_inconclusive() -> None:
+    found = deep_findings(replace(case(), opinion=Opinion(witness="sslyze 6.3.1", failure="no connection")))
+    assert [(f.rule, f.verdict) for f in found] == [(rule.id, "inconclusive") for rule in DEEP_RULES]
+    assert all("no connection" in f.message for f in found)
+
+
+def test_nobody_asked_and_nothing_found() -> None:
+    assert deep_findings(case()) == ()
+    assert deep_findings(replace(case(), opinion=opinion({}))) == ()
+
+
+def test_on_a_listener_that_is_not_bound_it_is_readiness() -> None:
+    of = case(expectation={"binding": "not-enforced"})
+    (failed, *_) = deep_findings(replace(of, opinion=opinion({**SOUND, "heartbleed": True})))
+    assert (failed.verdict, failed.status) == ("fail", "readiness")
+
+
+SECTIONS = ("## What it requires", "## Why", "## What fails", "## What is inconclusive", "## How to fix")
+
+
+@pytest.mark.parametrize("rule", DEEP_RULES, ids=lambda rule: rule.id)
+def test_every_rule_has_its_page(rule: Rule) -> None:
+    assert rule.id not in {each.id for each in RULES}
+    assert re.fullmatch(r"vuln-[a-z-]+", rule.id)
+    assert [line for line in rule.page.splitlines() if line.startswith("##")] == list(SECTIONS)
+    assert rule.references
