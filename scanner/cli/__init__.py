@@ -11,7 +11,8 @@ from importlib import import_module
 import click
 
 from scanner import __version__
-from scanner.errors import ScannerError
+from scanner.cli.streams import NO_SPACE, mute, say
+from scanner.errors import ResourceError, ScannerError
 from scanner.model.report import EXIT_INCOMPLETE, EXIT_INTERNAL, EXIT_OK, EXIT_USAGE
 
 COMMANDS: dict[str, str] = {
@@ -66,33 +67,46 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         return EXIT_INCOMPLETE
     except BrokenPipeError:
-        # The reader has gone (| head). Nothing more can be said, also not by the interpreter when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_INCOMPLETE
+        # The reader of a list or help text has seen enough (| head). A scan never gets here: ``output`` knows its code.
+        mute(sys.stdout)
+        return EXIT_OK
+    except OSError as error:
+        return _unwritten(error)
     except Exception:  # noqa: BLE001 - the last line of defence: 70, never Python's 1
         return _internal()
 
 
 def _complain(error: click.ClickException) -> int:
     context = getattr(error, "ctx", None)
-    click.echo(f"adhere: {error.format_message()}", err=True)
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        say(error.format_message())
+        return EXIT_USAGE
+    say(f"adhere: {error.format_message()}")
     if isinstance(context, click.Context):
-        click.echo(f"see: {context.command_path} --help", err=True)
+        say(f"see: {context.command_path} --help")
     return EXIT_USAGE
 
 
 def _refuse(error: ScannerError) -> int:
-    click.echo(f"adhere: {error.message}", err=True)
+    say(f"adhere: {error.message}")
     if error.hint:
-        click.echo(f"        {error.hint}", err=True)
+        say(f"        {error.hint}")
     return EXIT_USAGE
+
+
+def _unwritten(error: OSError) -> int:
+    """A full disk below standard output is no bug of ours; any other error that nobody foresaw is."""
+    if error.errno not in NO_SPACE:
+        return _internal()
+    mute(sys.stdout)
+    return _refuse(ResourceError(f"cannot write the output: {error.strerror}", hint="is the disk full?"))
 
 
 def _internal() -> int:
     summary = traceback.format_exception_only(*sys.exc_info()[:2])[-1].strip()
-    click.echo(f"adhere: internal error: {summary}", err=True)
+    say(f"adhere: internal error: {summary}")
     if os.environ.get("ADHERE_DEBUG"):
-        click.echo(traceback.format_exc(), err=True)
+        say(traceback.format_exc())
     else:
-        click.echo("        this is a bug; ADHERE_DEBUG=1 prints where it happened, for a report", err=True)
+        say("        this is a bug; ADHERE_DEBUG=1 prints where it happened, for a report")
     return EXIT_INTERNAL

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+import warnings
 from contextlib import suppress
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def load_anchors(name: str) -> tuple[tuple[bytes, ...], str]:
         raise InputError(f"{path}: cannot read the trust anchors: {error.strerror}") from error
     if len(text) > LIMIT:
         raise InputError(f"{path}: larger than {LIMIT} bytes", hint="--ca wants a PEM bundle of certificates")
-    anchors = tuple(_certificates(path, text))
+    anchors = tuple(_certificates(path, text, tolerant=name == "system"))
     if not anchors:
         raise InputError(f"{path}: no certificate in it", hint="--ca wants PEM: -----BEGIN CERTIFICATE-----")
     return anchors, str(path)
@@ -43,14 +44,19 @@ def public_anchors() -> tuple[bytes, ...]:
     return ()
 
 
-def _certificates(path: Path, text: bytes) -> list[bytes]:
+def _certificates(path: Path, text: bytes, *, tolerant: bool) -> list[bytes]:
+    """DER of each; ``tolerant`` leaves out what cannot be read: nobody who scans can mend the system's bundle."""
     parts = text.split(BEGIN)[1:]
     found = []
-    for number, part in enumerate(parts, start=1):
-        try:
-            found.append(x509.load_pem_x509_certificate(BEGIN + part).public_bytes(Encoding.DER))
-        except ValueError as error:
-            raise InputError(f"{path}: certificate {number} cannot be read: {error}") from error
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # public roots with a serial number of 0, which cryptography still accepts
+        for number, part in enumerate(parts, start=1):
+            try:
+                found.append(x509.load_pem_x509_certificate(BEGIN + part).public_bytes(Encoding.DER))
+            except ValueError as error:
+                if tolerant:
+                    continue
+                raise InputError(f"{path}: certificate {number} cannot be read: {error}") from error
     return found
 
 

@@ -7,8 +7,10 @@ from collections.abc import Callable
 import click
 import trio
 
-from scanner.cli.targets import parse_target
-from scanner.errors import ResourceError, UsageError
+from scanner.cli.numbers import SECONDS
+from scanner.cli.streams import say, show
+from scanner.cli.targets import parse_server_name, parse_target
+from scanner.errors import UsageError
 from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_OK
 from scanner.model.target import Target
 from scanner.probe import candidates, resolve
@@ -37,7 +39,7 @@ from scanner.tls.names import (
 )
 @click.option("--groups", metavar="A,B", help="Groups to offer, in this order.")
 @click.option("--sni", metavar="NAME", help="Server name to send; '' for none.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=5.0, show_default=True, metavar="S")
+@click.option("--timeout", type=SECONDS, default=5.0, show_default=True, metavar="S")
 def ask(
     target: str, version: str | None, suites: str | None, groups: str | None, sni: str | None, timeout: float
 ) -> int:
@@ -49,9 +51,13 @@ def ask(
     Exit codes: 0 the listener selected from the offer · 1 it refused · 3 it could not be asked.
     """
     asked = parse_target(target, "argument 1")
-    name = asked.server_name if sni is None else sni or None
+    name = asked.server_name if sni is None else parse_server_name(sni, "--sni") if sni else None
     offer = offer_of(version, suites, groups)
-    address = trio.run(_first_address, asked)
+    try:
+        address = trio.run(_first_address, asked)
+    except resolve.NotResolved as missing:
+        say(f"adhere: {plain(asked.host, 80)}: {missing}")
+        return EXIT_INCOMPLETE
     peer = Peer(
         where=Where(address=address, port=asked.port, timeout=timeout),
         server_name=name,
@@ -59,8 +65,7 @@ def ask(
         host=asked.host,
     )
     reply = trio.run(converse, peer, offer)
-    for line in describe(reply):
-        click.echo(plain(line))
+    show("\n".join(map(plain, describe(reply))))
     return exit_code_of(reply)
 
 
@@ -120,7 +125,4 @@ def _code(option: str, name: str, code: Callable[[str], int]) -> int:
 
 
 async def _first_address(target: Target) -> str:
-    try:
-        return (await resolve.addresses(target.host, target.port))[0]
-    except resolve.NotResolved as missing:
-        raise ResourceError(f"{plain(target.host, 80)}: {missing}") from missing
+    return (await resolve.addresses(target.host, target.port))[0]

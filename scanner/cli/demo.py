@@ -10,6 +10,7 @@ import click
 from scanner.cli.output import Output, write_reports
 from scanner.cli.progress import progress
 from scanner.cli.running import run_trio, scan_until_signal
+from scanner.cli.streams import say
 from scanner.demo.listeners import Listener, demo_listeners
 from scanner.errors import ResourceError
 from scanner.model.catalogue import load_profile
@@ -43,15 +44,15 @@ def demo(output: Path, *, quiet: bool) -> int:
     outputs = (Output(format="text"), *(Output(format=name, path=output / FORMATS[name].file_name) for name in FILES))
     with RowFile(output / "report.jsonl") as rows:
         if not quiet:
-            click.echo("adhere: starting listeners on 127.0.0.0/8 and scanning them", err=True)
+            say("adhere: starting listeners on 127.0.0.0/8 and scanning them")
         with progress("quiet" if quiet else "normal") as tell:
             report, wrong = run_trio(partial(_scan_demo, rows, tell))
         write_reports(report, outputs, quiet=quiet)
     (output / "report.jsonl").unlink(missing_ok=True)
     for line in wrong:
-        click.echo(f"adhere: {line}", err=True)
+        say(f"adhere: {line}")
     if not quiet and not wrong:
-        click.echo(f"adhere: open {output / 'report.html'} in a browser; then try adhere scan HOST:PORT", err=True)
+        say(f"adhere: open {output / 'report.html'} in a browser; then try adhere scan HOST:PORT")
     return EXIT_INCOMPLETE if wrong or report.coverage["interrupted"] else EXIT_OK
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Iterable
@@ -11,9 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import click
-
 from scanner.cli.progress import colors
+from scanner.cli.streams import mute, say
 from scanner.errors import UsageError
 from scanner.model.report import Report
 from scanner.report import FORMATS, text
@@ -70,7 +68,7 @@ def write_reports(report: Report, outputs: Iterable[Output], *, quiet: bool) -> 
         else:
             atomic_write(output.path, partial(FORMATS[output.format].write, report))
             if not quiet:
-                click.echo(f"adhere: wrote {output.path}", err=True)
+                say(f"adhere: wrote {output.path}")
 
 
 def _print(report: Report, name: str) -> None:
@@ -83,9 +81,7 @@ def _print(report: Report, name: str) -> None:
             FORMATS[name].write(report, sys.stdout)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has seen enough (| head). The exit code still says what the report says, and the interpreter must
-        # find nothing left to flush.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        mute(sys.stdout)  # the reader has seen enough (| head); the exit code still says what the report says
 
 
 def _width() -> int | None:

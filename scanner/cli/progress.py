@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-import click
-
+from scanner.cli.streams import say
 from scanner.model.report import EndpointRow
 from scanner.report.escape import plain
 from scanner.scan import Progress
@@ -43,7 +42,7 @@ def progress(loudness: Loudness) -> Iterator[Progress]:
 
 def _verbose(row: EndpointRow) -> None:
     """One line a row, as soon as it is there."""
-    click.echo(plain(f"{row['verdict']:<14} {row['instance']}  {row['reach']} {row['detail']}"), err=True)
+    say(plain(f"{row['verdict']:<14} {row['instance']}  {row['reach']} {row['detail']}".rstrip()))
 
 
 def _plain() -> Progress:
@@ -56,7 +55,7 @@ def _plain() -> Progress:
         failed += row["verdict"] == "fail"
         if time.monotonic() - told >= PLAIN_EVERY:
             told = time.monotonic()
-            click.echo(f"adhere: {done} endpoints so far, {failed} fail", err=True)
+            say(f"adhere: {done} endpoints so far, {failed} fail")
 
     return tell
 

@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-import click
 import trio
 
 from scanner.cli.output import Output, rows_path, write_reports
 from scanner.cli.progress import Loudness, progress
+from scanner.cli.streams import say
 from scanner.errors import ScannerError
 from scanner.model.report import FailOn, Report, exit_code
 from scanner.model.target import Target
@@ -63,7 +63,7 @@ def finish(report: Report, outputs: tuple[Output, ...], loudness: Loudness) -> N
     """Write the reports, and say so where the scan did not come to its end."""
     write_reports(report, outputs, quiet=loudness == "quiet")
     if report.coverage["interrupted"]:
-        click.echo(f"adhere: stopped by {report.coverage['interrupted']}; the report has what was finished", err=True)
+        say(f"adhere: stopped by {report.coverage['interrupted']}; the report has what was finished")
 
 
 async def scan_until_signal(targets: Iterable[Target], settings: Settings, rows: RowFile, tell: Progress) -> Report:

@@ -12,10 +12,11 @@ from typing import TypeVar, get_args
 import click
 
 from scanner.cli.anchors import load_anchors, public_anchors
+from scanner.cli.numbers import COUNT, RATE, SECONDS
 from scanner.cli.output import parse_outputs
 from scanner.cli.progress import Loudness
 from scanner.cli.running import run_and_report
-from scanner.cli.targets import parse_target, read_targets
+from scanner.cli.targets import parse_server_name, parse_target, read_targets
 from scanner.errors import UsageError
 from scanner.model.catalogue import load_profile
 from scanner.model.policy import Policy
@@ -56,10 +57,6 @@ class Asked:
     verbose: bool
 
 
-_positive = click.FloatRange(min=0, min_open=True)
-_count = click.IntRange(min=1)
-
-
 @click.command()
 @click.argument("targets", metavar="[TARGET]...", nargs=-1)
 @click.option("--targets", "target_file", metavar="FILE|-", help="Read targets from FILE, one a line, # for comments.")
@@ -79,11 +76,11 @@ _count = click.IntRange(min=1)
     help="text, json, junit or html; repeatable.  [default: text]",
 )
 @click.option("--fail-on", type=click.Choice(get_args(FailOn)), help="Exit 1 from here on.  [default: medium]")
-@click.option("--timeout", type=_positive, metavar="S", help="For one connection.  [default: 5]")
-@click.option("--deadline", type=_positive, metavar="S", help="For one endpoint.  [default: 60]")
-@click.option("--concurrency", type=_count, metavar="N", help="Endpoints at once.  [default: 50]")
-@click.option("--per-host", type=_count, metavar="N", help="Connections at once to one address.  [default: 4]")
-@click.option("--rate", type=_positive, metavar="N", help="New connections per second.  [default: no limit]")
+@click.option("--timeout", type=SECONDS, metavar="S", help="For one connection.  [default: 5]")
+@click.option("--deadline", type=SECONDS, metavar="S", help="For one endpoint.  [default: 60]")
+@click.option("--concurrency", type=COUNT, metavar="N", help="Endpoints at once.  [default: 50]")
+@click.option("--per-host", type=COUNT, metavar="N", help="Connections at once to one address.  [default: 4]")
+@click.option("--rate", type=RATE, metavar="N", help="New connections per second.  [default: no limit]")
 @click.option("--confirm", is_flag=True, default=None, help="Let sslyze repeat every violation that it can see.")
 @click.option("--deep", is_flag=True, default=None, help="Let sslyze look for known vulnerabilities too.")
 @click.option("--sni", metavar="NAME", help="Send NAME as SNI to targets that name none of their own.")
@@ -146,9 +143,10 @@ def settings_of(asked: Asked, config: Config) -> Settings:
 def limits_of(asked: Asked, config: Config) -> Limits:
     """Seconds and counts; what neither names is the default of ``Limits``."""
     usual = Limits()
+    deadline = _first(asked.deadline, config.deadline, usual.deadline)
     limits = Limits(
-        timeout=_first(asked.timeout, config.timeout, usual.timeout),
-        deadline=_first(asked.deadline, config.deadline, usual.deadline),
+        timeout=_first(asked.timeout, config.timeout, min(usual.timeout, deadline)),
+        deadline=deadline,
         concurrency=_first(asked.concurrency, config.concurrency, usual.concurrency),
         per_host=_first(asked.per_host, config.per_host, usual.per_host),
         rate=_first(asked.rate, config.rate, usual.rate),
@@ -156,7 +154,7 @@ def limits_of(asked: Asked, config: Config) -> Limits:
     if limits.timeout > limits.deadline:
         raise UsageError(
             f"--timeout {limits.timeout:g} is longer than --deadline {limits.deadline:g}",
-            hint="a connection cannot take longer than its endpoint",
+            hint="a connection cannot take longer than its endpoint: lower the first or raise the second",
         )
     return limits
 
@@ -167,7 +165,10 @@ def targets_of(asked: Asked, config: Config) -> Iterator[Target]:
     if not given and not asked.target_file:
         raise UsageError("no target was given", hint="adhere scan HOST:PORT, or --targets FILE")
     sni = asked.sni or config.sni
-    named = [parse_target(text, f"argument {place}") for place, text in enumerate(given, start=1)]
+    if sni:
+        sni = parse_server_name(sni, "--sni" if asked.sni else f"{asked.config}: sni")
+    where = "argument" if asked.targets else f"{asked.config}: target"
+    named = [parse_target(text, f"{where} {place}") for place, text in enumerate(given, start=1)]
     listed = read_targets(asked.target_file) if asked.target_file else iter(())
     return _once(chain(named, listed), sni)
 
