@@ -26,6 +26,9 @@ BANNER = 200
 BANNER_READ = 1024
 """Bytes of a plaintext answer that are looked at."""
 
+TELLING = 32
+"""Bytes of a plaintext answer after which its protocol should be known."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
@@ -50,8 +53,9 @@ class Answer:
     connected: bool = False
 
     def end(self, ending: Ending, text: str = "", protocol: str | None = None) -> None:
-        """The conversation is over before its time."""
-        self.ending, self.text, self.protocol = ending, text, protocol
+        """The conversation is over before its time. The first reason stands."""
+        if self.ending is None:
+            self.ending, self.text, self.protocol = ending, text, protocol
 
 
 async def converse(peer: Peer, offer: Offer) -> Reply:
@@ -112,20 +116,30 @@ async def upgrade(line: Line, peer: Peer) -> None:
 
 async def _listen(line: Line, answer: Answer) -> None:
     """Read until the answer is whole, the peer stops, or the bytes are not TLS."""
-    first = True
-    while True:
-        data = await line.receive()
-        if not data:
-            answer.end("fin")
-            return
-        if first and not looks_like_tls(data):
-            text = data[:BANNER].decode("utf-8", "replace")
-            protocol = starttls.recognise(data[:BANNER_READ])
-            answer.end("plaintext" if protocol or _printable(data[:BANNER]) else "malformed", text, protocol)
-            return
-        first = False
+    data = await line.receive()
+    if not looks_like_tls(data):
+        await _overhear(line, data, answer)
+        return
+    while data:
         if answer.flight.feed(data):
             return
+        data = await line.receive()
+    answer.end("fin")
+
+
+async def _overhear(line: Line, said: bytes, answer: Answer) -> None:
+    """Something other than TLS was said: listen until it is clear what, or no more comes."""
+    try:
+        while not _tells(said) and (more := await line.receive()):
+            said += more
+    finally:
+        protocol = starttls.recognise(said[:BANNER_READ])
+        ending: Ending = "plaintext" if protocol or _printable(said[:BANNER]) else "malformed"
+        answer.end(ending, said[:BANNER].decode("utf-8", "replace"), protocol)
+
+
+def _tells(said: bytes) -> bool:
+    return len(said) >= TELLING or b"\n" in said or starttls.recognise(said) is not None
 
 
 def _printable(data: bytes) -> bool:
@@ -141,7 +155,8 @@ def _reply(offer: Offer, answer: Answer, seconds: float) -> Reply:
     if flight.hello is None:
         if flight.alert is not None:
             return Reply("alert", alert=flight.alert.description, seconds=seconds)
-        return Reply(answer.ending or "malformed", text=cleaned(answer.text), protocol=answer.protocol, seconds=seconds)
+        text = cleaned(answer.text) if flight.ssl2_error is None else f"SSLv2 error {flight.ssl2_error}"
+        return Reply(answer.ending or "malformed", text=text, protocol=answer.protocol, seconds=seconds)
     hello = flight.hello
     version = hello.selected_version
     if version > offer.version:
@@ -158,6 +173,7 @@ def _reply(offer: Offer, answer: Answer, seconds: float) -> Reply:
         alert=flight.alert.description if flight.alert is not None else None,
         chain=flight.chain,
         certificate_requested=flight.certificate_request is not None if flight.done else None,
+        text=cleaned(f"ServerHello, then {answer.ending} {answer.text}") if answer.ending is not None else "",
         seconds=seconds,
     )
 

@@ -8,6 +8,7 @@ block: half the CPU of ``trio.SocketStream`` for conversations of one question a
 from __future__ import annotations
 
 import errno
+import os
 import socket
 import struct
 from contextlib import suppress
@@ -90,7 +91,8 @@ class Line:
 async def connect(where: Where) -> Line:
     """Connect. Raises ``Broken`` (closed, unreachable); waits for ever on a filtered port: the caller has the timeout.
 
-    Raises ``ResourceError`` when this machine has no descriptors or ports left.
+    Raises ``ResourceError`` when this machine has no descriptors or memory left. Having no free port left looks like
+    an address that this machine cannot use (EADDRNOTAVAIL), so it is unreachable.
     """
     family = socket.AF_INET6 if ":" in where.address else socket.AF_INET
     try:
@@ -108,6 +110,8 @@ async def connect(where: Where) -> Line:
 async def _connect(connecting: socket.socket, where: Where) -> None:
     try:
         code = connecting.connect_ex(_sockaddr(where))
+    except (ValueError, OverflowError) as error:
+        raise Broken("unreachable", f"no such address: {error}") from None
     except OSError as error:
         raise _broken(error) from None
     if code == errno.EINPROGRESS:
@@ -142,7 +146,7 @@ def _broken(error: OSError, *, connecting: bool = False) -> Exception:
     code = error.errno or 0
     if code in _OURS:
         return ResourceError(
-            f"this machine cannot open another connection: {error.strerror or errno.errorcode.get(code, code)}",
+            f"this machine cannot open another connection: {os.strerror(code)}",
             hint="raise the limit of open files (ulimit -n) or lower --concurrency",
         )
     if code in _RESET:
@@ -151,4 +155,4 @@ def _broken(error: OSError, *, connecting: bool = False) -> Exception:
         return Broken("closed")
     if code == errno.ETIMEDOUT:
         return Broken("filtered" if connecting else "silence")
-    return Broken("unreachable", errno.errorcode.get(code, str(code)))
+    return Broken("unreachable", os.strerror(code) if code > 0 else str(error.strerror))

@@ -98,7 +98,7 @@ async def _attempt(peer: Peer, alpn: tuple[bytes, ...]) -> Full:
     full = Full()
     with trio.move_on_after(peer.where.timeout) as scope:
         full.failure = await _converse(peer, engine, witness, full)
-    if scope.cancelled_caught:
+    if scope.cancelled_caught and not full.completed:
         full.failure = "no answer in time"
     _read_off(engine, witness, full)
     full.seconds = trio.current_time() - started
@@ -119,7 +119,7 @@ async def _converse(peer: Peer, engine: SSL.Connection, witness: _Witness, full:
             await _part(line, engine, witness)
         close = hang_up
     except Broken as broken:
-        return None if full.completed else f"the connection ended: {broken.ending}"
+        return None if full.completed else f"the connection ended: {broken.ending} {broken.text}".rstrip()
     except (starttls.Refused, Malformed) as refused:
         return str(refused)
     except SSL.Error as error:
@@ -201,7 +201,7 @@ def _engine(peer: Peer, alpn: tuple[bytes, ...], witness: _Witness) -> SSL.Conne
     engine.set_app_data(witness)
     engine.set_connect_state()
     if peer.server_name:
-        engine.set_tlsext_host_name(peer.server_name.encode("ascii"))
+        engine.set_tlsext_host_name(peer.server_name.rstrip(".").encode("ascii"))
     if alpn:
         engine.set_alpn_protos(list(alpn))
     engine.request_ocsp()
@@ -249,7 +249,7 @@ def _client_certificate(witness: _Witness, full: Full) -> Known[ClientCertificat
         return "required"
     if witness.ticket or witness.closed:
         return "requested"
-    return Unknown("a client certificate is asked for; the listener ended the connection without saying if it must")
+    return Unknown("a client certificate is asked for; what the listener did then does not say whether it is required")
 
 
 def _suite(engine: SSL.Connection) -> int | None:

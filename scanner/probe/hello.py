@@ -42,9 +42,9 @@ LEAN_SCHEMES = (0x0403, 0x0503, 0x0804, 0x0401, 0x0501, 0x0807, 0x0203, 0x0201)
 
 ALL_SCHEMES = tuple(scheme.code for scheme in codepoints.SIGNATURE_SCHEMES)
 
-_FRAME = 4 + 2 + 32 + 1 + 2 + 2 + 2 + 4
+_FRAME = 4 + 2 + 32 + 1 + 2 + 2 + 2 + 4 + 1
 """A ClientHello's bytes beside session id, suites, extensions and padding: header, version, random, three vectors'
-lengths, null compression, and the header of the padding extension."""
+lengths, null compression, the header of the padding extension and its one byte that is always there."""
 
 
 def client_hello(offer: Offer, name: str | None, random: bytes) -> bytes:
@@ -101,4 +101,5 @@ def _tls13(shares: Shares) -> list[ext.Extension]:
 
 @lru_cache(maxsize=1024)
 def _padding(size: int) -> bytes:
-    return ext.encode_extensions((ext.push_padding(size),))
+    # One byte more: some old servers refuse a hello whose last extension is empty.
+    return ext.encode_extensions((ext.push_padding(size + 1),))

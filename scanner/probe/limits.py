@@ -55,7 +55,7 @@ class Gate:
 
     @contextmanager
     def deadline(self) -> Generator[trio.CancelScope]:
-        """The time that one endpoint has."""
+        """The time that one endpoint has; its scope goes to ``pace``."""
         with trio.move_on_after(self.limits.deadline) as scope:
             self._scopes.add(scope)
             try:
@@ -80,12 +80,18 @@ class Gate:
             if not host.users:
                 del self._hosts[address]
 
-    async def pace(self) -> None:
-        """Wait for this connection's turn, where there is a rate."""
+    async def pace(self, scope: trio.CancelScope | None = None) -> None:
+        """Wait for this connection's turn, where there is a rate. ``scope`` gets the time back: the wait is our own.
+
+        After ``stop`` no turn comes any more.
+        """
+        await trio.lowlevel.checkpoint_if_cancelled()
         if not self.limits.rate:
             return
         now = trio.current_time()
         turn = max(now, self._next)
         self._next = turn + 1 / self.limits.rate
         if turn > now:
+            if scope is not None:
+                scope.deadline += turn - now
             await trio.sleep_until(turn)

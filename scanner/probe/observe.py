@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 
 import trio
 
 from scanner.model.endpoint import Endpoint
 from scanner.model.known import Unknown
-from scanner.model.observation import Attempt, Observation
+from scanner.model.observation import Attempt, Observation, Reach
 from scanner.probe.converse import Peer, converse
 from scanner.probe.dial import Where
 from scanner.probe.evidence import Evidence
@@ -23,7 +26,8 @@ DEADLINE = "the deadline of {:g} s came first"
 
 
 async def observe(endpoint: Endpoint, question: Question, gate: Gate, at: datetime) -> Observation:
-    """Ask ``endpoint`` what ``question`` needs. Takes ``gate.limits.deadline`` seconds at most.
+    """Ask ``endpoint`` what ``question`` needs. Takes ``gate.limits.deadline`` seconds at most, beside the time in
+    which our own limits (per host, rate) make it wait.
 
     Never raises for anything that the endpoint does; what was seen before the deadline is in the observation.
     Raises ``ResourceError`` when this machine cannot open connections.
@@ -38,38 +42,55 @@ async def observe(endpoint: Endpoint, question: Question, gate: Gate, at: dateti
     )
     async with gate.host(endpoint.address):
         with gate.deadline() as scope:
-            await _interview(peer, question, gate, evidence)
+            await _interview(peer, question, gate, scope, evidence)
     if scope.cancelled_caught:
         evidence.interrupted = gate.stopped or DEADLINE.format(limits.deadline)
-    return evidence.conclude(endpoint.instance, at)
+    observation = evidence.conclude(endpoint.instance, at)
+    if observation.reach is Reach.STARTTLS_NEEDED and endpoint.transport != "tls":
+        return replace(observation, reach=Reach.PLAINTEXT)  # the command was said, and refused
+    return observation
 
 
-async def _interview(peer: Peer, question: Question, gate: Gate, evidence: Evidence) -> None:
+async def _interview(peer: Peer, question: Question, gate: Gate, scope: trio.CancelScope, evidence: Evidence) -> None:
     plan = interrogate(question, evidence)
     offer = next(plan)
     while True:
-        reply = await ask(peer, offer, gate, evidence)
+        reply = await ask(peer, offer, gate, scope, evidence)
         evidence.note(reply)
         try:
             offer = plan.send(reply)
         except StopIteration:
             break
     if evidence.versions.accepted:
-        await gate.pace()
-        take_in(evidence, await handshake(peer))
+        await gate.pace(scope)
+        with _noted("full handshake", evidence):
+            full = await handshake(peer)
+        take_in(evidence, full)
 
 
-async def ask(peer: Peer, offer: Offer, gate: Gate, evidence: Evidence) -> Reply:
+async def ask(peer: Peer, offer: Offer, gate: Gate, scope: trio.CancelScope, evidence: Evidence) -> Reply:
     """One offer, asked again after a pause where not even the connection came about."""
     left = gate.limits.retries
     while True:
-        await gate.pace()
-        reply = await converse(peer, offer)
+        await gate.pace(scope)
+        with _noted(offer.name, evidence):
+            reply = await converse(peer, offer)
         evidence.attempts.append(Attempt(offer=offer.name, reply=summary(reply), seconds=reply.seconds))
         if reply.ending != "filtered" or not left:
             return reply
         left -= 1
         await trio.sleep(gate.limits.backoff * random.uniform(0.5, 1.5))  # noqa: S311 - jitter
+
+
+@contextmanager
+def _noted(offer: str, evidence: Evidence) -> Generator[None]:
+    """A connection that is cut off from outside is an attempt too."""
+    started = trio.current_time()
+    try:
+        yield
+    except trio.Cancelled:
+        evidence.attempts.append(Attempt(offer=offer, reply="cut off", seconds=trio.current_time() - started))
+        raise
 
 
 def take_in(evidence: Evidence, full: Full) -> None:

@@ -1,0 +1,198 @@
+"""What ``client_hello`` makes of offers, read back by the codec."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePublicKey
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scanner.probe import candidates
+from scanner.probe.hello import ALL_SCHEMES, BAD_LENGTHS, LEAN_SCHEMES, client_hello
+from scanner.probe.offers import Offer
+from scanner.tls import codepoints as c
+from scanner.tls import extensions as ext
+from scanner.tls.client_hello import ClientHello, Ssl2ClientHello
+from scanner.tls.codepoints import SSL2, SSL3, TLS10, TLS11, TLS12, TLS13
+from scanner.tls.records import HANDSHAKE, RecordReader
+
+RANDOM = bytes(range(32))
+NAME = "listener.example"
+
+EVERY_HELLO = [
+    *(c.SERVER_NAME, c.EXTENDED_MASTER_SECRET, c.RENEGOTIATION_INFO, c.SUPPORTED_GROUPS),
+    *(c.EC_POINT_FORMATS, c.SESSION_TICKET, c.SIGNATURE_ALGORITHMS),
+]
+TLS13_HELLO = [*EVERY_HELLO, c.SUPPORTED_VERSIONS, c.KEY_SHARE, c.PSK_KEY_EXCHANGE_MODES]
+
+
+def wide(version: int) -> Offer:
+    return Offer("wide", version, candidates.suites(version), candidates.groups(version) if version > SSL3 else ())
+
+
+def lean(version: int) -> Offer:
+    suites = candidates.suites(TLS13) if version == TLS13 else candidates.LEAN_SUITES
+    return Offer("lean", version, suites, candidates.LEAN_GROUPS if version > SSL3 else (), lean=True)
+
+
+def message(sent: bytes) -> bytes:
+    """The handshake message of ``sent``, whatever records carry it."""
+    records = list(RecordReader().feed(sent))
+    assert {record.content_type for record in records} == {HANDSHAKE}
+    return b"".join(record.fragment for record in records)
+
+
+def decoded(offer: Offer, name: str | None = NAME) -> ClientHello:
+    return ClientHello.decode(message(client_hello(offer, name, RANDOM)))
+
+
+def types(hello: ClientHello) -> list[int]:
+    return [extension.type for extension in hello.extensions or ()]
+
+
+def pulled(hello: ClientHello, number: int) -> bytes:
+    data = ext.find(hello.extensions, number)
+    assert data is not None
+    return data
+
+
+@pytest.mark.parametrize("version", [TLS10, TLS11, TLS12])
+def test_up_to_tls12(version: int) -> None:
+    hello = decoded(wide(version))
+    assert hello.version == version
+    assert hello.random == RANDOM
+    assert hello.session_id == b""
+    assert hello.compression == b"\x00"
+    assert hello.suites == candidates.suites(version)
+    assert types(hello) == [*EVERY_HELLO, c.PADDING]
+
+
+def test_tls13() -> None:
+    hello = decoded(wide(TLS13))
+    assert hello.version == TLS12
+    assert hello.session_id == RANDOM
+    assert hello.suites == candidates.suites(TLS13)
+    assert types(hello) == [*TLS13_HELLO, c.PADDING]
+    assert ext.pull_supported_versions(pulled(hello, c.SUPPORTED_VERSIONS)) == (TLS13,)
+    assert ext.pull_psk_key_exchange_modes(pulled(hello, c.PSK_KEY_EXCHANGE_MODES)) == b"\x01"
+    assert ext.pull_key_share(pulled(hello, c.KEY_SHARE)) == ()
+
+
+def test_two_shares_where_they_are_asked_for() -> None:
+    shares = dict(ext.pull_key_share(pulled(decoded(replace(wide(TLS13), shares="common")), c.KEY_SHARE)))
+    assert {group: len(key) for group, key in shares.items()} == {0x001D: 32, 0x0017: 65}
+    EllipticCurvePublicKey.from_encoded_point(SECP256R1(), shares[0x0017])  # raises where the point is not on the curve
+
+
+@pytest.mark.parametrize("version", [TLS10, TLS11, TLS12, TLS13])
+def test_the_values_of_extensions(version: int) -> None:
+    hello = decoded(wide(version))
+    assert ext.pull_server_name(pulled(hello, c.SERVER_NAME)) == NAME
+    assert ext.pull_supported_groups(pulled(hello, c.SUPPORTED_GROUPS)) == candidates.groups(version)
+    assert ext.pull_signature_algorithms(pulled(hello, c.SIGNATURE_ALGORITHMS)) == ALL_SCHEMES
+    assert ext.pull_ec_point_formats(pulled(hello, c.EC_POINT_FORMATS)) == b"\x00"
+    assert ext.pull_renegotiation_info(pulled(hello, c.RENEGOTIATION_INFO)) == b""
+    assert pulled(hello, c.EXTENDED_MASTER_SECRET) == pulled(hello, c.SESSION_TICKET) == b""
+
+
+def test_no_name_no_extension_and_no_dot_at_the_end() -> None:
+    assert c.SERVER_NAME not in types(decoded(wide(TLS12), None))
+    assert ext.pull_server_name(pulled(decoded(wide(TLS12), f"{NAME}."), c.SERVER_NAME)) == NAME
+
+
+@pytest.mark.parametrize("name", ["bücher.example", "."])
+def test_a_name_that_cannot_be_sent_is_the_callers_mistake(name: str) -> None:
+    with pytest.raises(ValueError, match=r"ascii|empty"):
+        client_hello(wide(TLS12), name, RANDOM)
+
+
+@pytest.mark.parametrize("version", [TLS10, TLS11, TLS12, TLS13])
+def test_nothing_that_servers_refuse_or_that_would_tell_another_story(version: int) -> None:
+    hello = decoded(wide(version))
+    assert c.ALPN not in types(hello)
+    assert c.FALLBACK_SCSV not in hello.suites
+
+
+@pytest.mark.parametrize("version", [TLS10, TLS11, TLS12, TLS13])
+def test_the_last_extension_is_never_empty(version: int) -> None:
+    """Some old servers refuse a hello whose last extension has no data."""
+    for offer in (wide(version), lean(version)):
+        extensions = decoded(offer).extensions
+        assert extensions
+        assert extensions[-1].data
+
+
+@given(st.data())
+def test_every_hello_of_a_version_has_the_same_extensions(data: st.DataObject) -> None:
+    """Only suites, groups and the padding may differ between the two hellos of a minimal pair (design, rule 5)."""
+    version = data.draw(st.sampled_from([TLS10, TLS11, TLS12, TLS13]))
+    full = wide(version)
+    suites = data.draw(st.lists(st.sampled_from(full.suites), min_size=1, unique=True))
+    groups = data.draw(st.lists(st.sampled_from(full.groups), min_size=1, unique=True))
+    fewer = replace(full, suites=tuple(suites), groups=tuple(groups), padding=data.draw(st.integers(0, 900)))
+    assert types(decoded(fewer)) == types(decoded(full))
+    for extension, other in zip(decoded(fewer).extensions or (), decoded(full).extensions or (), strict=True):
+        if extension.type not in (c.SUPPORTED_GROUPS, c.PADDING):
+            assert extension == other
+
+
+@given(st.data())
+def test_a_minimal_pair_has_equal_lengths(data: st.DataObject) -> None:
+    version = data.draw(st.sampled_from([TLS10, TLS11, TLS12, TLS13]))
+    room = data.draw(st.integers(1, len(candidates.suites(version))))
+    left = data.draw(st.integers(0, room))
+    name = data.draw(st.none() | st.sampled_from([NAME, "a.example", f"{'x' * 60}.example"]))
+    mixed = replace(wide(version), suites=candidates.suites(version)[:room])
+    alone = replace(mixed, suites=mixed.suites[:left], padding=2 * (room - left))
+    assert len(client_hello(mixed, name, RANDOM)) == len(client_hello(alone, name, RANDOM))
+
+
+@given(st.data())
+def test_no_hello_has_a_length_that_hangs_old_balancers(data: st.DataObject) -> None:
+    version = data.draw(st.sampled_from([TLS10, TLS11, TLS12, TLS13]))
+    offer = Offer(
+        "some",
+        version,
+        candidates.suites(version)[: data.draw(st.integers(0, 300))],
+        candidates.groups(version)[: data.draw(st.integers(0, 40))],
+        padding=data.draw(st.integers(0, 600)),
+        lean=data.draw(st.booleans()),
+    )
+    name = data.draw(st.none() | st.integers(1, 63).map("x".__mul__))
+    assert len(message(client_hello(offer, name, RANDOM))) not in BAD_LENGTHS
+
+
+@pytest.mark.parametrize("version", [SSL3, TLS10, TLS11, TLS12, TLS13])
+def test_a_lean_hello_is_short(version: int) -> None:
+    sent = message(client_hello(lean(version), NAME, RANDOM))
+    assert len(sent) < BAD_LENGTHS.start
+    if version > SSL3:
+        hello = ClientHello.decode(sent)
+        assert ext.pull_signature_algorithms(pulled(hello, c.SIGNATURE_ALGORITHMS)) == LEAN_SCHEMES
+        assert types(hello) == types(decoded(wide(version)))
+
+
+def test_sslv3_has_no_extensions_and_says_that_renegotiation_is_secure_by_a_suite() -> None:
+    hello = decoded(wide(SSL3))
+    assert hello.version == SSL3
+    assert hello.extensions is None
+    assert hello.suites == (*candidates.suites(SSL3), c.EMPTY_RENEGOTIATION_INFO_SCSV)
+
+
+@pytest.mark.parametrize(
+    ("version", "record"), [(SSL3, SSL3), (TLS10, TLS10), (TLS11, TLS10), (TLS12, TLS10), (TLS13, TLS10)]
+)
+def test_the_record_claims_an_old_version(version: int, record: int) -> None:
+    """RFC 8446, section 5.1 and RFC 5246, appendix E.1: servers must not look at it, and some do."""
+    assert {one.version for one in RecordReader().feed(client_hello(wide(version), NAME, RANDOM))} == {record}
+
+
+def test_sslv2_has_a_form_of_its_own() -> None:
+    sent = client_hello(Offer("SSLv2", SSL2, (), ()), NAME, RANDOM)
+    hello = Ssl2ClientHello.decode(sent)
+    assert hello.version == SSL2
+    assert hello.suites == tuple(cipher.code for cipher in c.SSL2_CIPHERS)
+    assert hello.challenge == RANDOM[:16]
+    assert hello.session_id == b""
