@@ -1,0 +1,318 @@
+"""sslyze in a child process: what it sees of real servers, and that nothing it does can hold us up."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+from subprocess import DEVNULL, PIPE
+from time import monotonic
+from typing import Any, get_args
+
+import pytest
+import trio
+
+from scanner.demo.tls_server import TlsSettings
+from scanner.model.endpoint import Endpoint, Owner, Transport
+from scanner.model.known import Unknown
+from scanner.model.opinion import Flaw, Inquiry
+from scanner.probe import second_opinion
+from scanner.probe.second_opinion import ANSWER_LIMIT, RECYCLE, STARTTLS, SUITE_COMMANDS, WORKER, Bench, available
+from scanner.tls.codepoints import TLS12, TLS13
+from tests.servers import listening, ordinary, silent, smtp, tls_listener, tls_part
+
+real = pytest.mark.skipif(available() is None, reason="sslyze is not installed: pip install 'adhere[sslyze]'")
+
+ENDPOINT = Endpoint(
+    id="x",
+    instance="x",
+    address="127.0.0.1",
+    port=9,
+    server_name="localhost",
+    host="localhost",
+    owner=Owner(kind="Target", name="x"),
+)
+
+
+def at(sockaddr: tuple[str, int], **fields: Any) -> Endpoint:  # noqa: ANN401 - fields of several types
+    return replace(ENDPOINT, address=sockaddr[0], port=sockaddr[1], **fields)
+
+
+# --- real sslyze ------------------------------------------------------------------------------------------------------
+
+
+@real
+async def test_it_sees_what_a_server_is_set_to() -> None:
+    settings = TlsSettings(
+        credential=ordinary(),
+        max_version=TLS12,
+        ciphers="ECDHE-ECDSA-AES128-GCM-SHA256",
+        client_certificate="requested",
+    )
+    async with tls_listener(settings) as server, Bench() as bench:
+        opinion = await bench.ask(
+            at(server.sockaddr),
+            Inquiry(versions=frozenset({TLS12, TLS13}), groups=True, certificate=True, flaws=True),
+        )
+    assert opinion.failure is None
+    assert opinion.witness == f"sslyze {available()}"
+    assert opinion.highest == TLS12
+    assert set(opinion.suites) == {TLS12, TLS13}
+    assert opinion.suites[TLS12].accepted == (0xC02B,)
+    assert opinion.suites[TLS12].state(0xC02C) == "refused"
+    assert opinion.suites[TLS13].accepted == ()
+    assert opinion.suites[TLS13].state(0x1301) == "refused"
+    assert opinion.groups.state(0x0017) == "accepted"
+    assert opinion.groups.state(0x11EC) == "unknown"
+    assert opinion.client_certificate == "requested"
+    assert opinion.certificates == frozenset({sha256(ordinary().der).hexdigest()})
+    assert set(opinion.flaws) == set(get_args(Flaw))
+    assert opinion.flaws["heartbleed"] is False
+    assert opinion.flaws["robot"] is False
+
+
+@real
+async def test_it_asks_no_more_than_it_is_asked() -> None:
+    async with tls_listener() as server, Bench() as bench:
+        opinion = await bench.ask(at(server.sockaddr), Inquiry())
+        assert server.connections < 10
+    assert opinion.highest == TLS13
+    assert opinion.client_certificate == "none"
+    assert (opinion.suites, opinion.flaws) == ({}, {})
+    assert isinstance(opinion.certificates, Unknown)
+
+
+@real
+async def test_it_upgrades_by_starttls() -> None:
+    mail = smtp(tls_part(TlsSettings(credential=ordinary())))
+    async with listening(mail) as server, Bench() as bench:
+        opinion = await bench.ask(at(server.sockaddr, transport="smtp"), Inquiry(versions=frozenset({TLS13})))
+    assert opinion.failure is None
+    assert opinion.suites[TLS13].state(0x1301) == "accepted"
+
+
+@real
+async def test_a_server_that_it_is_blind_to_has_no_opinion_on_it_and_its_reason() -> None:
+    settings = TlsSettings(credential=ordinary(), min_version=TLS13, groups="X25519MLKEM768")
+    async with tls_listener(settings) as server, Bench() as bench:
+        opinion = await bench.ask(at(server.sockaddr), Inquiry(versions=frozenset({TLS13})))
+    assert opinion.failure
+    assert opinion.suites == {}
+
+
+@real
+async def test_a_tarpit_is_left_on_time_and_its_seat_is_free_again() -> None:
+    async with listening(silent) as tarpit, tls_listener() as server, Bench(processes=1, timeout=2.0) as bench:
+        started = monotonic()
+        opinion = await bench.ask(at(tarpit.sockaddr), Inquiry(flaws=True))
+        assert monotonic() - started < 15
+        assert opinion.failure
+        bench.timeout = 60
+        assert (await bench.ask(at(server.sockaddr), Inquiry())).failure is None
+
+
+@real
+async def test_a_closed_port_is_a_failure_of_the_witness_and_not_of_the_endpoint() -> None:
+    async with Bench() as bench:
+        opinion = await bench.ask(ENDPOINT, Inquiry(flaws=True))
+    assert opinion.failure
+    assert opinion.flaws == {}
+
+
+@real
+def test_every_transport_that_it_speaks_is_called_as_it_calls_it() -> None:
+    from sslyze import ProtocolWithOpportunisticTlsEnum, ScanCommand
+
+    assert {name for name in STARTTLS.values() if name} <= set(ProtocolWithOpportunisticTlsEnum.__members__)
+    assert set(STARTTLS) == set(get_args(Transport)) - {"mysql"}
+    assert {*SUITE_COMMANDS, *second_opinion.FLAW_COMMANDS} <= {command.value for command in ScanCommand}
+
+
+# --- children that misbehave ------------------------------------------------------------------------------------------
+
+READ = "import sys, os, json\nline = sys.stdin.readline()\n"
+ANSWER = {"highest": "TLS_1_2", "client_auth": "DISABLED", "seen": {}, "failed": {}}
+
+
+def child(script: str) -> tuple[str, ...]:
+    return (sys.executable, "-c", READ + script)
+
+
+MISBEHAVING = [
+    ("sys.exit(1)", "ended without an answer"),
+    ("os.kill(os.getpid(), 9)", "ended without an answer"),
+    ("sys.stdin.close(); os.close(1)\nimport time\ntime.sleep(100)", "ended without an answer"),
+    ("print('half an answer', end='', flush=True)\nsys.stdin.read()", "no answer within"),
+    ("print('{')\nsys.stdin.read()", "cannot be read"),
+    ("print('[]')", "cannot be read"),
+    ("print('null')", "cannot be read"),
+    ("print('[' * 100000)", "cannot be read"),
+    ("print(json.dumps({'highest': 7}))", "cannot be read"),
+    (f"print(json.dumps({ANSWER | {'highest': 'TLS_9'}}))", "cannot be read"),
+    (f"print(json.dumps({ANSWER | {'seen': {'tls_1_2_cipher_suites': 5}}}))", "cannot be read"),
+    (f"print(json.dumps({ANSWER | {'seen': {'heartbleed': {}}}}))", "cannot be read"),
+    (f"print('x' * {ANSWER_LIMIT + 1})", "longer than"),
+    ("print(json.dumps({'failure': '\\x1b[2J' + 'y' * 9999}))", r"\\x1b\[2Jy"),
+]
+
+
+@pytest.mark.parametrize(("script", "reason"), MISBEHAVING)
+async def test_a_child_that_misbehaves_gives_no_opinion(script: str, reason: str) -> None:
+    async with Bench(command=child(script), timeout=0.5 if "within" in reason else 20) as bench:
+        opinion = await bench.ask(ENDPOINT, Inquiry(flaws=True))
+    assert opinion.failure is not None
+    assert re.search(reason, opinion.failure)
+    assert opinion.failure.isprintable()
+    assert len(opinion.failure) < 500
+
+
+async def test_names_that_nobody_knows_are_left_out() -> None:
+    suites = {"accepted": ["TLS_RSA_WITH_AES_128_CBC_SHA", "TLS_NEW"], "refused": ["AES256-SHA", "", "0x"]}
+    groups = {"accepted": ["prime256v1", "kyber"], "refused": ["X25519"]}
+    seen = {
+        "tls_1_2_cipher_suites": suites,
+        "elliptic_curves": groups,
+        "robot": {"robot": "UNKNOWN_INCONSISTENT_RESULTS"},
+    }
+    failed = {"heartbleed": "BUG_IN_SSLYZE\x1b"}
+    async with Bench(command=child(f"print(json.dumps({ANSWER | {'seen': seen, 'failed': failed}}))")) as bench:
+        opinion = await bench.ask(ENDPOINT, Inquiry(flaws=True))
+    assert opinion.suites[TLS12].accepted == (0x002F,)
+    assert opinion.suites[TLS12].refused == {0x0035}
+    assert opinion.groups.accepted == (0x0017,)
+    assert opinion.groups.refused == {0x001D}
+    assert opinion.flaws["robot"] == Unknown("sslyze got inconsistent answers")
+    assert opinion.flaws["heartbleed"] == Unknown("sslyze failed (BUG_IN_SSLYZE\\x1b)")
+    assert "compression" not in opinion.flaws
+
+
+ECHO_PID = (
+    "import time\n"
+    "while line:\n"
+    f"    print(json.dumps({ANSWER} | {{'failure': str(os.getpid())}}), flush=True)\n"
+    "    line = sys.stdin.readline()\n"
+)
+
+
+async def test_a_child_serves_many_and_is_replaced_before_it_grows_old() -> None:
+    async with Bench(command=child(ECHO_PID), processes=1) as bench:
+        pids = [(await bench.ask(ENDPOINT, Inquiry())).failure for _ in range(RECYCLE + 1)]
+    assert len(set(pids[:RECYCLE])) == 1
+    assert pids[RECYCLE] != pids[0]
+    assert not any(alive(pid) for pid in pids)
+
+
+async def test_no_more_children_than_seats() -> None:
+    async with Bench(command=child(ECHO_PID), processes=2) as bench:
+        pids: list[str | None] = []
+
+        async def ask() -> None:
+            pids.append((await bench.ask(ENDPOINT, Inquiry())).failure)
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(8):
+                nursery.start_soon(ask)
+    assert len(pids) == 8
+    assert len(set(pids)) <= 2
+
+
+@dataclass(slots=True)
+class Stuck:
+    """A child that says who it is and then nothing more."""
+
+    command: tuple[str, ...]
+    known: trio.Event
+    pid: str = ""
+
+
+@asynccontextmanager
+async def stuck() -> AsyncIterator[Stuck]:
+    async def part(stream: trio.SocketStream) -> None:
+        there.pid = (await stream.receive_some(64)).decode()
+        there.known.set()
+
+    async with listening(part) as server:
+        call = f"import socket\nsocket.create_connection({server.sockaddr!r}).sendall(str(os.getpid()).encode())\n"
+        there = Stuck(child(call + "sys.stdin.read()"), trio.Event())
+        yield there
+
+
+def alive(pid: str | None) -> bool:
+    """Whether a child with this id is there, be it as a zombie."""
+    return pid is not None and Path("/proc", pid).exists()
+
+
+async def test_cancelling_kills_the_child_and_waits_for_its_end() -> None:
+    async with stuck() as there, Bench(command=there.command) as bench:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(bench.ask, ENDPOINT, Inquiry())
+            await there.known.wait()
+            assert alive(there.pid)
+            nursery.cancel_scope.cancel()
+        assert not alive(there.pid)
+
+
+async def test_a_child_that_is_stuck_is_killed_when_its_time_is_up() -> None:
+    async with stuck() as there, Bench(command=there.command, timeout=2.0) as bench:
+        opinion = await bench.ask(ENDPOINT, Inquiry())
+        await there.known.wait()
+        assert opinion.failure == "no answer within 2 s"
+        assert not alive(there.pid)
+
+
+async def test_what_it_does_not_speak_is_not_asked() -> None:
+    async with Bench(command=("/no/such/program",)) as bench:
+        opinion = await bench.ask(replace(ENDPOINT, transport="mysql"), Inquiry(flaws=True))
+    assert opinion.failure == "sslyze does not speak mysql"
+
+
+async def test_a_machine_that_cannot_start_it_says_so() -> None:
+    from scanner.errors import ResourceError
+
+    async with Bench(command=("/no/such/program",)) as bench:
+        with pytest.raises(ResourceError, match="cannot be started: No such file"):
+            await bench.ask(ENDPOINT, Inquiry())
+
+
+@real
+async def test_the_worker_ends_with_its_parent_in_the_middle_of_a_scan() -> None:
+    asked = trio.Event()
+
+    async def tarpit(stream: trio.SocketStream) -> None:
+        asked.set()
+        await silent(stream)
+
+    async with listening(tarpit) as server:
+        request = {"address": server.address, "port": server.port, "name": "localhost", "starttls": "", "commands": []}
+        worker = await trio.lowlevel.open_process([*WORKER], stdin=PIPE, stdout=PIPE, stderr=DEVNULL)
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+        await worker.stdin.send_all(json.dumps(request | {"timeout": 60, "connections": 1}).encode() + b"\n")
+        await asked.wait()
+        await worker.stdin.aclose()
+        with trio.fail_after(20):
+            assert await worker.wait() == 0
+            assert await worker.stdout.receive_some() == b""
+        await worker.stdout.aclose()
+
+
+@real
+async def test_a_request_that_it_cannot_carry_out_is_answered_all_the_same() -> None:
+    async with Bench(connections=0) as bench:
+        opinion = await bench.ask(replace(ENDPOINT, server_name="a" * 64), Inquiry(flaws=True))
+    assert opinion.failure is not None
+    assert opinion.failure.startswith("UnicodeError")
+
+
+def test_the_extra_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(second_opinion, "version", missing)
+    assert available() is None
