@@ -1,0 +1,370 @@
+"""Full handshakes with real TLS servers, with servers that only begin like one, and with none."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Literal
+
+import pytest
+import trio
+
+from scanner.demo.behaviours import smtp
+from scanner.demo.listening import Part
+from scanner.demo.tls_server import TlsSettings, can_choose_groups, tls_part
+from scanner.model.endpoint import Transport
+from scanner.model.known import Unknown
+from scanner.probe.converse import Peer
+from scanner.probe.dial import Where
+from scanner.probe.handshake import Full, handshake
+from scanner.tls.certificate import parse_certificate
+from scanner.tls.codepoints import TLS12, TLS13
+from tests.certs import HOSTILE_NAMES, Authority, hostile, weakly_signed
+from tests.servers import (
+    HTTP_400,
+    MALFORMED,
+    abort,
+    alert,
+    balanced,
+    closed_port,
+    drip,
+    endless,
+    filtered_port,
+    listening,
+    ordinary,
+    say,
+    scripted,
+    silent,
+)
+
+VERSIONS = pytest.mark.parametrize("version", [TLS12, TLS13], ids=["TLSv1.2", "TLSv1.3"])
+SHORT = 0.15
+"""Seconds to wait for what never comes."""
+
+
+@cache
+def authority(key: Literal["p256", "rsa2048"] = "p256") -> Authority:
+    return Authority("Handshake test CA", key=key)
+
+
+def peer(sockaddr: tuple[str, int], patience: float = 20.0, transport: Transport = "tls") -> Peer:
+    where = Where(address=sockaddr[0], port=sockaddr[1], timeout=patience)
+    return Peer(where=where, server_name="localhost", transport=transport)
+
+
+async def with_settings(settings: TlsSettings) -> Full:
+    async with listening(tls_part(settings)) as server:
+        return await handshake(peer(server.sockaddr))
+
+
+async def with_script(script: Part, *, patience: float = 20.0, reads_hello: bool = True) -> Full:
+    async with scripted(script, reads_hello=reads_hello) as server:
+        return await handshake(peer(server.sockaddr, patience))
+
+
+# --- what a whole handshake shows -----------------------------------------------------------------------------------
+
+
+@VERSIONS
+async def test_version_suite_and_chain(version: int) -> None:
+    issuer = Authority("Intermediate", issuer=authority())
+    leaf = issuer.leaf(names=("localhost",))
+    full = await with_settings(
+        TlsSettings(
+            credential=leaf,
+            min_version=version,
+            max_version=version,
+            ciphers="ECDHE-ECDSA-AES256-GCM-SHA384",
+            tls13_suites="TLS_CHACHA20_POLY1305_SHA256",
+            groups="P-384",
+        )
+    )
+    assert full.completed
+    assert full.failure is None
+    assert full.summary == "completed"
+    assert full.negotiated is not None
+    assert full.negotiated.version == version
+    assert full.negotiated.suite == (0xC02C if version == TLS12 else 0x1303)
+    assert full.negotiated.group in (0x0018, None)  # None: pyOpenSSL below cryptography 50 has no accessor
+    assert full.chain == (leaf.der, issuer.der)
+    assert full.client_certificate == "none"
+    assert full.alpn is None
+    assert not full.ocsp_stapled
+    assert full.seconds > 0
+
+
+async def test_the_chain_is_kept_as_sent_also_in_the_wrong_order() -> None:
+    """Roots, strangers and all: what is served is what is judged."""
+    stranger = Authority("Stranger")
+    leaf = authority().leaf(names=("localhost",))
+    sent = type(leaf)(
+        certificate=leaf.certificate, key=leaf.key, issuers=(stranger.certificate, authority().certificate)
+    )
+    for version in (TLS12, TLS13):
+        full = await with_settings(TlsSettings(credential=sent, min_version=version, max_version=version))
+        assert full.chain == (leaf.der, stranger.der, authority().der)
+
+
+@pytest.mark.skipif(not can_choose_groups(), reason="this build of cryptography cannot choose groups")
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("X25519MLKEM768", 0x11EC), ("SecP256r1MLKEM768", 0x11EB), ("MLKEM768", 0x0201), ("X448", 30), ("P-521", 25)],
+)
+async def test_every_group_is_offered_and_named(name: str, code: int) -> None:
+    full = await with_settings(TlsSettings(credential=ordinary(), min_version=TLS13, groups=name))
+    assert full.negotiated is not None, full.failure
+    assert full.negotiated.group == code
+
+
+@pytest.mark.parametrize(
+    ("served", "selected"),
+    [((b"h2", b"http/1.1"), "h2"), ((b"http/1.1",), "http/1.1"), ((b"acme-tls/1",), None), ((), None)],
+)
+@VERSIONS
+async def test_alpn(version: int, served: tuple[bytes, ...], selected: str | None) -> None:
+    full = await with_settings(
+        TlsSettings(credential=ordinary(), alpn=served, min_version=version, max_version=version)
+    )
+    assert full.completed
+    assert full.alpn == selected
+
+
+async def test_a_server_that_insists_on_another_protocol_is_asked_without_alpn() -> None:
+    """RFC 7301, section 3.2: no_application_protocol."""
+    async with scripted(say(alert(120))) as server:
+        full = await handshake(peer(server.sockaddr))
+        assert server.connections == 2
+    assert full.alert == 120
+    assert b"\x02h2\x08http/1.1" in server.hellos[0]
+    assert b"http/1.1" not in server.hellos[1]
+    good = tls_part(TlsSettings(credential=ordinary()))
+
+    async def refuse(stream: trio.SocketStream) -> None:
+        await stream.receive_some(65536)
+        await say(alert(120))(stream)
+
+    assert (await with_script(balanced(refuse, good), reads_hello=False)).completed
+
+
+@VERSIONS
+async def test_an_ocsp_staple(version: int) -> None:
+    settings = TlsSettings(
+        credential=ordinary(), ocsp_response=b"\x30\x03\x0a\x01\x01", min_version=version, max_version=version
+    )
+    assert (await with_settings(settings)).ocsp_stapled
+
+
+# --- client certificates --------------------------------------------------------------------------------------------
+
+
+@VERSIONS
+@pytest.mark.parametrize("wanted", ["none", "requested", "required"])
+async def test_client_certificates(version: int, wanted: Literal["none", "requested", "required"]) -> None:
+    full = await with_settings(
+        TlsSettings(
+            credential=ordinary(),
+            min_version=version,
+            max_version=version,
+            client_certificate=wanted,
+            client_ca=authority().certificate if wanted != "none" else None,
+            alpn=(b"h2",),
+        )
+    )
+    assert full.client_certificate == wanted
+    assert full.negotiated is not None
+    assert full.negotiated.version == version
+    assert full.chain == (ordinary().der,)
+    assert full.completed == (wanted != "required" or version == TLS13)
+    assert full.alert == ({TLS12: 40, TLS13: 116}[version] if wanted == "required" else None)
+
+
+async def test_a_server_that_asks_and_then_says_nothing() -> None:
+    """TLS 1.3, all of its own said, and no answer to our Finished: nobody can tell whether it insists."""
+    full = await with_script(first_flight_only(await_more=True), patience=0.5, reads_hello=False)
+    assert full.completed
+    assert full.summary == "completed"
+    assert isinstance(full.client_certificate, Unknown)
+    assert full.chain == (ordinary().der,)
+
+
+async def test_a_server_that_asks_and_then_hangs_up() -> None:
+    full = await with_script(first_flight_only(await_more=False), reads_hello=False)
+    assert full.completed
+    assert isinstance(full.client_certificate, Unknown)
+
+
+def first_flight_only(*, await_more: bool) -> Part:
+    """A real server's answer to the first hello, with a CertificateRequest in it; then silence, or a close."""
+    whole = tls_part(
+        TlsSettings(
+            credential=ordinary(),
+            min_version=TLS13,
+            client_certificate="requested",
+            client_ca=authority().certificate,
+        )
+    )
+
+    async def part(stream: trio.SocketStream) -> None:
+        cut = Cut(stream)
+        with pytest.raises(NoMore):
+            await whole(cut)  # type: ignore[arg-type]
+        await stream.receive_some(65536)
+        await (silent if await_more else say(b""))(stream)
+
+    return part
+
+
+class NoMore(Exception):
+    """The server was to read a second time."""
+
+
+class Cut:
+    """A stream that gives the first hello and then nothing."""
+
+    def __init__(self, stream: trio.SocketStream) -> None:
+        self.stream = stream
+        self.hello_read = False
+
+    async def receive_some(self, most: int) -> bytes:
+        if self.hello_read:
+            raise NoMore
+        self.hello_read = True
+        return bytes(await self.stream.receive_some(most))
+
+    async def send_all(self, data: bytes) -> None:
+        await self.stream.send_all(data)
+
+
+# --- what goes wrong ------------------------------------------------------------------------------------------------
+
+
+async def test_a_refusal() -> None:
+    full = await with_script(say(alert(40)))
+    assert (full.alert, full.failure, full.completed) == (40, "alert 40 handshake_failure", False)
+    assert full.negotiated is None
+    assert full.chain == ()
+    assert isinstance(full.client_certificate, Unknown)
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        (say(b""), "the connection ended: fin"),
+        (abort, "the connection ended: rst"),
+        (say(MALFORMED), ""),
+        (drip(MALFORMED), ""),
+        (say(HTTP_400), "wrong version number"),
+        (say(b"\x16\x03\x03\x40\x00" + bytes(2**14)), ""),
+        (say(b"\x80" * 100), ""),
+        (endless(), ""),
+    ],
+)
+async def test_garbage(script: Part, reason: str) -> None:
+    full = await with_script(script)
+    assert not full.completed
+    assert full.failure
+    assert reason in full.failure
+    assert full.negotiated is None
+
+
+async def test_no_more_is_read_than_a_handshake_has() -> None:
+    """HelloRequests without end, which OpenSSL skips for as long as they come."""
+    async with scripted(endless(b"", b"\x16\x03\x03\x00\x04\x00\x00\x00\x00" * 2000)) as server:
+        full = await handshake(peer(server.sockaddr))
+        with trio.fail_after(20):
+            while server.listening.open:  # until our RST has ended it
+                await trio.lowlevel.checkpoint()
+    assert full.failure == "the connection ended: malformed more bytes than a handshake has"
+
+
+async def test_silence() -> None:
+    full = await with_script(silent, patience=SHORT)
+    assert full.failure == "no answer in time"
+    assert full.seconds >= SHORT
+
+
+async def test_no_connection() -> None:
+    with closed_port() as closed:
+        assert (await handshake(peer(closed))).failure == "the connection ended: closed"
+    with filtered_port() as filtered:
+        assert (await handshake(peer(filtered, SHORT))).failure == "no answer in time"
+
+
+async def test_one_bad_handshake_leaves_no_trace_in_the_next() -> None:
+    """OpenSSL keeps its errors per thread, not per connection."""
+    async with scripted(say(MALFORMED)) as bad, listening(tls_part(TlsSettings(credential=ordinary()))) as good:
+        for _ in range(5):
+            assert not (await handshake(peer(bad.sockaddr))).completed
+            assert (await handshake(peer(good.sockaddr))).completed
+
+
+async def test_many_at_once() -> None:
+    settings = TlsSettings(
+        credential=ordinary(), client_certificate="requested", client_ca=authority().certificate, alpn=(b"h2",)
+    )
+    found: list[Full] = []
+    async with listening(tls_part(settings)) as asking, scripted(say(alert(40))) as refusing:
+
+        async def one(sockaddr: tuple[str, int]) -> None:
+            found.append(await handshake(peer(sockaddr)))
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(10):
+                nursery.start_soon(one, asking.sockaddr)
+                nursery.start_soon(one, refusing.sockaddr)
+    assert sorted(str(full.client_certificate) for full in found if full.completed) == ["requested"] * 10
+    assert [full.alert for full in found if not full.completed] == [40] * 10
+
+
+# --- certificates that are not nice ---------------------------------------------------------------------------------
+
+
+@VERSIONS
+async def test_a_certificate_with_hostile_names(version: int) -> None:
+    leaf = hostile(authority())
+    full = await with_settings(TlsSettings(credential=leaf, min_version=version, max_version=version))
+    assert full.completed
+    assert full.chain == (leaf.der,)
+    assert HOSTILE_NAMES[0] in (parse_certificate(full.chain[0]).dns_names or ())
+
+
+@VERSIONS
+@pytest.mark.parametrize("key", ["rsa1024", "ed25519", "p521"])
+async def test_keys_of_every_kind(version: int, key: Literal["rsa1024", "ed25519", "p521"]) -> None:
+    leaf = authority().leaf(names=("localhost",), key=key)
+    settings = TlsSettings(credential=leaf, min_version=version, max_version=version, ciphers="ALL:@SECLEVEL=0")
+    full = await with_settings(settings)
+    assert full.completed, full.failure
+    assert full.chain == (leaf.der,)
+
+
+async def test_a_weak_signature_is_for_others_to_judge() -> None:
+    leaf = weakly_signed(authority("rsa2048"), names=("localhost",), hash_name="md5")
+    full = await with_settings(TlsSettings(credential=leaf, ciphers="ALL:@SECLEVEL=0"))
+    assert full.completed, full.failure
+    assert full.chain == (leaf.der,)
+
+
+# --- names and STARTTLS ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["other.example", "other.example.", None])
+async def test_the_server_name_is_sent_as_in_the_hellos(name: str | None) -> None:
+    async with scripted(say(b"")) as server:
+        where = Where(address=server.address, port=server.port)
+        await handshake(Peer(where=where, server_name=name))
+    assert (b"\x00\x0dother.example\x00" in server.hellos[0]) == (name is not None)
+
+
+async def test_starttls_comes_first_and_alpn_is_left_out() -> None:
+    settings = TlsSettings(credential=ordinary(), alpn=(b"h2",))
+    async with scripted(smtp(tls_part(settings)), reads_hello=False) as server:
+        full = await handshake(peer(server.sockaddr, transport="smtp"))
+    assert full.completed, full.failure
+    assert full.alpn is None
+    assert full.chain == (ordinary().der,)
+
+
+async def test_starttls_refused() -> None:
+    async with scripted(say(b"554 no service\r\n"), reads_hello=False) as server:
+        full = await handshake(peer(server.sockaddr, transport="smtp"))
+    assert full.failure == "greeting: 554 no service"
