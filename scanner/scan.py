@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from ipaddress import ip_address
 
@@ -11,7 +11,9 @@ import trio
 
 from scanner import __version__
 from scanner.errors import ResourceError
-from scanner.judge import RULES, judge
+from scanner.judge import RULES, Judgement, judge, judgement
+from scanner.judge.second_opinion import confirm, inquiry
+from scanner.judge.vulnerabilities import DEEP_RULES, deep_findings
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Because, CertificateExpectation, Expectation
 from scanner.model.observation import Answers, Observation, Reach
@@ -24,6 +26,7 @@ from scanner.probe import resolve
 from scanner.probe.limits import Gate, Limits
 from scanner.probe.observe import observe
 from scanner.probe.plans import Mode, Question
+from scanner.probe.second_opinion import Bench
 from scanner.report.rows import endpoint_row, rule_row, timestamp
 from scanner.report.stream import RowFile
 
@@ -64,6 +67,8 @@ class Run:
     gate: Gate
     rows: RowFile
     progress: Progress
+    witness: Bench
+    """Where sslyze sits; nobody is called before somebody is asked."""
     summary: Summary = field(default_factory=Summary)
     not_judged: int = 0
 
@@ -83,11 +88,12 @@ async def scan(targets: Iterable[Target], settings: Settings, rows: RowFile, pro
     exception group) for a target that cannot be read and for rows that cannot be kept.
     """
     started = datetime.now(UTC)
-    run = Run(settings, gate, rows, progress)
     source = enumerate(targets)
-    async with trio.open_nursery() as nursery:
-        for _ in range(settings.limits.concurrency):
-            nursery.start_soon(_work, run, source)
+    async with Bench(timeout=settings.limits.deadline, network_timeout=settings.limits.timeout) as witness:
+        run = Run(settings, gate, rows, progress, witness)
+        async with trio.open_nursery() as nursery:
+            for _ in range(settings.limits.concurrency):
+                nursery.start_soon(_work, run, source)
     return _report(run, started)
 
 
@@ -108,27 +114,39 @@ async def _examine(target: Target, place: int, run: Run) -> None:
     try:
         found = await resolve.addresses(target.host, target.port)
     except resolve.NotResolved as missing:
-        nowhere = endpoint_of(target, target.host)
-        run.keep(_row(nowhere, _not_resolved(target, str(missing)), run), place, declared=True)
+        await _judge(endpoint_of(target, target.host), _not_resolved(target, str(missing)), place, run)
         return
     for address in found:
         endpoint = endpoint_of(target, address)
         observation = await observe(endpoint, question(run.settings), run.gate, datetime.now(UTC))
-        run.keep(_row(endpoint, observation, run), place, declared=endpoint.certainty != "candidate")
+        await _judge(endpoint, observation, place, run)
 
 
-def _row(endpoint: Endpoint, observation: Observation, run: Run) -> EndpointRow:
-    expectation = expected(endpoint, run.settings)
-    judgement = judge(
-        Case(
-            endpoint=endpoint,
-            expectation=expectation,
-            observation=observation,
-            policy=run.settings.policy,
-            now=observation.at,
-        )
+async def _judge(endpoint: Endpoint, observation: Observation, place: int, run: Run) -> None:
+    """Judge one observation, let the second witness speak where one was wanted, and keep the row."""
+    case = Case(
+        endpoint=endpoint,
+        expectation=expected(endpoint, run.settings),
+        observation=observation,
+        policy=run.settings.policy,
+        now=observation.at,
     )
-    return endpoint_row(endpoint, expectation, observation, judgement.verdict, judgement.status, judgement.findings)
+    result = judge(case)
+    if run.settings.confirm or run.settings.deep:
+        result = await _hear_witness(case, result, run)
+    row = endpoint_row(endpoint, case.expectation, observation, result.verdict, result.status, result.findings)
+    run.keep(row, place, declared=endpoint.certainty != "candidate")
+
+
+async def _hear_witness(case: Case, result: Judgement, run: Run) -> Judgement:
+    """Ask sslyze what it can see of the violations, and for the flaws that only it looks for."""
+    settings = run.settings
+    wanted = inquiry(result.findings, case, confirm=settings.confirm, deep=settings.deep)
+    if wanted is not None:
+        with run.gate.deadline():
+            case = replace(case, opinion=await run.witness.ask(case.endpoint, wanted))
+    heard = confirm(result.findings, case) if settings.confirm else result.findings
+    return judgement((*heard, *(deep_findings(case) if settings.deep else ())))
 
 
 # --- what a target owes, and what has to be asked -------------------------------------------------------------------
@@ -155,7 +173,7 @@ def expected(endpoint: Endpoint, settings: Settings) -> Expectation:
     """What a target owes: the profile that was asked for, and a certificate for the name that it is called by."""
     name = endpoint.server_name or endpoint.host
     anchors, source = settings.anchors, settings.anchor_source
-    if not anchors and not is_address(name) and ip_address(endpoint.address).is_global:
+    if not anchors and not is_address(name) and is_address(endpoint.address) and ip_address(endpoint.address).is_global:
         anchors, source = settings.public_anchors, "this system's public roots"
     return Expectation(
         profile=settings.profile,
@@ -221,7 +239,7 @@ def _report(run: Run, started: datetime) -> Report:
             interrupted=stopped,
             complete=not run.not_judged and stopped is None,
         ),
-        rules=[rule_row(rule) for rule in RULES],
+        rules=[rule_row(rule) for rule in (*RULES, *(DEEP_RULES if settings.deep else ()))],
         summary=run.summary,
         findings=[],
         rows=run.rows.rows,

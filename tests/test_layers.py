@@ -25,8 +25,17 @@ APART = ROWS[2]
 HOMES: dict[str, frozenset[str]] = {
     "click": frozenset({"cli"}),
     "cryptography": frozenset(
-        {"tls/certificate", "judge/chain", "probe/handshake", "probe/second_opinion_worker", "demo", "cli/anchors"}
+        {
+            "tls/certificate",
+            "judge/chain",
+            "judge/route",
+            "probe/handshake",
+            "probe/second_opinion_worker",
+            "demo",
+            "cli/anchors",
+        }
     ),
+    "idna": frozenset({"cli/targets"}),
     "jinja2": frozenset({"report"}),
     "OpenSSL": frozenset({"probe/handshake", "demo"}),
     "pydantic": frozenset({"model/policy_file"}),

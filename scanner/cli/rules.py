@@ -7,8 +7,13 @@ from difflib import get_close_matches
 import click
 
 from scanner.errors import UsageError
-from scanner.judge import RULES, rule
+from scanner.judge import RULES
+from scanner.judge.vulnerabilities import DEEP_RULES
 from scanner.model.rule import Rule
+from scanner.report.escape import plain
+
+ALL = (*RULES, *DEEP_RULES)
+"""Every rule; the last ones need ``--deep``."""
 
 
 @click.group(invoke_without_command=True)
@@ -28,8 +33,8 @@ def show(rule_id: str) -> None:
 
 def table() -> str:
     """One line a rule: id, severity, title."""
-    width = max(len(each.id) for each in RULES)
-    return "\n".join(f"{each.id:<{width}}  {each.severity:<8}  {each.title}" for each in RULES)
+    width = max(len(each.id) for each in ALL)
+    return "\n".join(f"{each.id:<{width}}  {each.severity:<8}  {each.title}" for each in ALL)
 
 
 def page(each: Rule) -> str:
@@ -41,10 +46,9 @@ def page(each: Rule) -> str:
 
 def find(rule_id: str) -> Rule:
     """The rule with this id. Raises ``UsageError`` with what was probably meant."""
-    try:
-        return rule(rule_id)
-    except KeyError:
-        known = [each.id for each in RULES]
-        close = get_close_matches(rule_id.lower(), known, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(close)}?" if close else "adhere rules lists them all"
-        raise UsageError(f"there is no rule '{rule_id}'", hint=hint) from None
+    known = {each.id: each for each in ALL}
+    if rule_id in known:
+        return known[rule_id]
+    close = get_close_matches(rule_id.lower(), known, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(close)}?" if close else "adhere rules lists them all"
+    raise UsageError(f"there is no rule '{plain(rule_id, 60)}'", hint=hint)
