@@ -1,0 +1,72 @@
+"""Call the command line, in this process or as a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from scanner.cli import run
+
+ROOT = Path(__file__).parents[2]
+COMMAND = (sys.executable, "-m", "scanner")
+PATIENCE = 60
+"""Seconds after which a process of ours is stuck, also on a loaded machine."""
+
+_VALIDATOR = Draft202012Validator(
+    json.loads((ROOT / "docs/schema/scan-v1.json").read_text()), format_checker=Draft202012Validator.FORMAT_CHECKER
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What a command answered."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """Standard output as a report, valid against the schema."""
+        return valid(self.out)
+
+
+class Call:
+    """Calls ``adhere`` in this process: half a second less than a new one."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *arguments: object) -> Called:
+        self._capsys.readouterr()
+        code = run([str(argument) for argument in arguments])
+        return Called(code, *self._capsys.readouterr())
+
+
+def environment() -> dict[str, str]:
+    """This process's, with the package to import wherever the child runs."""
+    return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error", "PYTHONUNBUFFERED": "1"}
+
+
+def called(*arguments: object, cwd: Path | None = None, stdin: bytes = b"") -> Called:
+    """Call ``adhere`` as its users do. A warning of Python's in it is an internal error."""
+    ended = subprocess.run(
+        [*COMMAND, *map(str, arguments)],
+        input=stdin, capture_output=True, cwd=cwd, env=environment(), timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    return Called(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+
+def valid(text: str) -> dict[str, Any]:
+    """A JSON report that is what its schema says."""
+    document: dict[str, Any] = json.loads(text)
+    assert [error.message for error in _VALIDATOR.iter_errors(document)] == []
+    return document
