@@ -56,7 +56,7 @@ def check_version(rule: Rule, case: Case) -> Iterator[Finding]:
     yield conclude(
         rule,
         case,
-        Tally(seen=tuple(map(names.version_name, sorted(split.accepted))), unknown=_unknown(answers, profile)),
+        Tally(seen=tuple(map(names.version_label, sorted(split.accepted))), unknown=_unknown(answers, profile)),
         Words(
             passed=f"no version below {least} is accepted",
             failed=f"it accepts versions below {least}" + _nothing_better(answers, profile),

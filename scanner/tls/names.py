@@ -150,6 +150,12 @@ def group_code(name: str) -> int:
     return _number(name) if code is None else code
 
 
+def version_label(code: int) -> str:
+    """Both names and the code point: ``TLSv1.1 (VersionTLS11, 0x0302)``; Go and OpenShift have none for SSL."""
+    digits = {TLS10: "10", TLS11: "11", TLS12: "12", TLS13: "13"}.get(code)
+    return _label(code, version_name(code), f"VersionTLS{digits}" if digits else None)
+
+
 def version_name(code: int) -> str:
     """``TLSv1.2``; ``0x0305`` for a version that does not exist."""
     return _VERSIONS.get(code) or _hexadecimal(code)

@@ -37,12 +37,12 @@ def test_a_version_below_fails_by_name(accepted: tuple[int, ...], severity: str,
 
 def test_each_version_below_is_listed() -> None:
     found = finding("tls-version", case(observation={"versions": answers((TLS12, TLS11, TLS10, SSL2), ALL)}))
-    assert found.observed == ("SSLv2", "TLSv1", "TLSv1.1")
+    assert found.observed == ("SSLv2 (0x0002)", "TLSv1 (VersionTLS10, 0x0301)", "TLSv1.1 (VersionTLS11, 0x0302)")
 
 
 def test_tls12_fails_under_modern_and_the_fix_names_the_object() -> None:
     found = finding("tls-version", case(expectation={"profile": MODERN, "because": (BECAUSE_OBJECT,)}))
-    assert found.observed == ("TLSv1.2",)
+    assert found.observed == ("TLSv1.2 (VersionTLS12, 0x0303)",)
     assert found.fix == (
         "set the minimum version to TLSv1.3 in the listener's own configuration: "
         "APIServer/cluster spec.tlsSecurityProfile asks for it"

@@ -168,3 +168,16 @@ def test_tls13_suites_are_those_without_a_key_exchange_in_their_names() -> None:
     assert told == {
         suite.iana for suite in EVERY_SUITE if "_WITH_" not in suite.iana or "_MGM_" in suite.iana
     }  # RFC 9367's names kept the old form
+
+
+@pytest.mark.parametrize(
+    ("code", "label"),
+    [
+        (0x0002, "SSLv2 (0x0002)"),
+        (0x0302, "TLSv1.1 (VersionTLS11, 0x0302)"),
+        (0x0304, "TLSv1.3 (VersionTLS13, 0x0304)"),
+        (0x0305, "0x0305"),
+    ],
+)
+def test_a_version_has_the_name_of_go_beside_its_own(code: int, label: str) -> None:
+    assert names.version_label(code) == label
