@@ -17,6 +17,10 @@ resets one connection in ten would otherwise pass one time in fourteen."""
 NEVER = frozenset({"alert 115"})
 """unknown_psk_identity: the suite is known and only the user is not (RFC 5054, section 2.5.1.3)."""
 
+ACCIDENTS = frozenset({"fin", "rst"})
+"""Endings that can befall any connection. Even where they are learnt as this endpoint's way to refuse, one alone does
+not count: the same offer has to end so twice in a row."""
+
 CONTROL_TRIES = 3
 
 
@@ -40,6 +44,11 @@ class Manner:
     def doubt(self, reply: Reply) -> None:
         """An offer that had been accepted ended so."""
         self.doubtful.add(reply.how)
+
+    def unlearn(self, reply: Reply) -> None:
+        """What had looked like a refusal may have been about the length of the offer."""
+        if reply.how not in AT_ONCE:
+            self.learnt.discard(reply.how)
 
     def outcome(self, reply: Reply) -> Outcome:
         """What ``reply`` proves by itself."""
@@ -83,12 +92,23 @@ def ask_soundly(
     """
     reply = first if first is not None else (yield offer)
     outcome = manner.outcome(reply)
-    if outcome is not Outcome.UNDECIDED or control is None:
-        return reply, outcome
-    if reply.ending == "silence":  # lost packets happen; a second silence is not worth a third timeout
+    if reply.ending == "silence" and control is not None:  # lost packets happen; a third timeout would not be worth it
         reply = yield offer
         return reply, manner.outcome(reply)
+    if outcome is Outcome.REFUSED and reply.ending in ACCIDENTS:
+        return (yield from _again(offer, manner, reply))
+    if outcome is not Outcome.UNDECIDED or control is None:
+        return reply, outcome
     return (yield from _repeat(offer, control, manner, reply))
+
+
+def _again(offer: Offer, manner: Manner, reply: Reply) -> Plan[tuple[Reply, Outcome]]:
+    """The same offer once more; if it ends otherwise, its first ending was an accident."""
+    again = yield offer
+    outcome = manner.outcome(again)
+    if again.how != reply.how and outcome is not Outcome.UNDECIDED:
+        manner.doubt(reply)
+    return again, outcome
 
 
 def _repeat(offer: Offer, control: Offer, manner: Manner, reply: Reply) -> Plan[tuple[Reply, Outcome]]:
@@ -101,7 +121,7 @@ def _repeat(offer: Offer, control: Offer, manner: Manner, reply: Reply) -> Plan[
         if seen == manner.repeats(reply):
             manner.learnt.add(reply.how)
             return reply, Outcome.REFUSED
-        again = yield offer
+        again, outcome = yield from _again(offer, manner, reply)
         if again.how != reply.how:
-            return again, manner.outcome(again)
+            return again, outcome
     return reply, Outcome.UNDECIDED

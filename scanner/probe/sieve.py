@@ -43,6 +43,8 @@ class Choice:
 
     offered: tuple[int, ...]
     place: int
+    fair: bool = True
+    """Whether everything that could be chosen was on offer beside it, so that the choice shows whose order decides."""
 
 
 @dataclass(slots=True)
@@ -57,17 +59,22 @@ class Sieve:
     depth: int = 0
     """How many codes the server is known to read, from other offers of the same version and at least this length."""
 
-    def take(self, offered: Sequence[int], chosen: int | None) -> bool:
+    def take(self, offered: Sequence[int], chosen: int | None, *, fair: bool = True) -> bool:
         """Note what was chosen; False when it is not what was offered."""
         if chosen is None or chosen not in offered:
             self.tally.unasked = "the listener selected what was not offered"
             return False
-        self.choices.append(Choice(tuple(offered), list(offered).index(chosen)))
+        self.choices.append(Choice(tuple(offered), list(offered).index(chosen), fair))
         if chosen not in self.tally.accepted:
             self.tally.accepted.append(chosen)
         gone = self.stop | {chosen} if chosen in self.stop else {chosen}
         self.rest = [code for code in self.rest if code not in gone]
         return True
+
+    @property
+    def read(self) -> int:
+        """How many codes of one offer the server is known to have read: it chose the last of so many."""
+        return max((choice.place + 1 for choice in self.choices), default=self.depth)
 
     @property
     def read_to_the_end(self) -> bool:
@@ -82,7 +89,7 @@ class Sieve:
     def passed_over(self) -> bool:
         """Whether the server once passed over something it accepts: its own order decides, not the client's."""
         accepted = set(self.tally.accepted)
-        return any(accepted.intersection(choice.offered[: choice.place]) for choice in self.choices)
+        return any(choice.fair and accepted.intersection(choice.offered[: choice.place]) for choice in self.choices)
 
 
 Make = Callable[[Sequence[int], int], Offer]
@@ -90,43 +97,48 @@ Make = Callable[[Sequence[int], int], Offer]
 Pick = Callable[[Reply], int | None]
 
 
-def sift(sieve: Sieve, make: Make, pick: Pick, manner: Manner, control: Offer, room: int = 0) -> Plan[None]:
-    """Offer what is left until it is refused, undecided, or nothing is left.
+def sift(sieve: Sieve, make: Make, pick: Pick, manner: Manner, control: Offer, room: int = 0) -> Plan[Reply | None]:
+    """Offer what is left until it is refused, undecided, or nothing is left. Returns the reply that proved nothing.
 
     ``control`` is an accepted offer of the same version and extensions. Every hello is padded to the length that it
     would have with ``room`` codes (at least one more than are left).
     """
     room = max(room, len(sieve.rest) + 1)
-    yield from _until_refused(sieve, make, pick, manner, control, room)
+    last = yield from _until_refused(sieve, make, pick, manner, control, room)
     sieve.tally.complete = True
+    return last
 
 
-def _until_refused(sieve: Sieve, make: Make, pick: Pick, manner: Manner, control: Offer, room: int) -> Plan[None]:
+def _until_refused(
+    sieve: Sieve, make: Make, pick: Pick, manner: Manner, control: Offer, room: int
+) -> Plan[Reply | None]:
     while sieve.rest:
         offered = tuple(sieve.rest)
         offer = make(offered, room)
         reply, outcome = yield from ask_soundly(offer, control, manner)
         if outcome is Outcome.REFUSED:
             if (yield from _pair(sieve, make, pick, manner, reply, room)):
-                return
+                return None
         elif outcome is Outcome.ACCEPTED and sieve.take(offered, pick(reply)):
             control = offer
-        elif not set_aside(sieve, reply, offered, pick):
+        elif (left := set_aside(sieve, reply, offered, pick)) is not None:
+            sieve.rest = left
+        else:
             sieve.tally.unasked = sieve.tally.unasked or undecided(reply)
-            return
+            return reply
+    return None
 
 
-def set_aside(sieve: Sieve, reply: Reply, offered: Sequence[int], pick: Pick) -> bool:
+def set_aside(sieve: Sieve, reply: Reply, offered: Sequence[int], pick: Pick) -> list[int] | None:
     """A suite that was selected and then not gone on with is neither accepted nor refused: leave it out.
 
-    Returns whether that was so.
+    Returns what is left of ``offered``, None if that was not so.
     """
     chosen = pick(reply) if reply.ending == "hello" and not reply.accepted else None
-    if chosen is None or chosen not in offered or chosen not in sieve.rest:
-        return False
-    sieve.rest.remove(chosen)
+    if chosen is None or chosen not in offered:
+        return None
     sieve.tally.unasked = f"0x{chosen:04X} was selected, and then the handshake was not gone on with"
-    return True
+    return [code for code in offered if code != chosen]
 
 
 def _pair(sieve: Sieve, make: Make, pick: Pick, manner: Manner, refusal: Reply, room: int) -> Plan[bool]:
@@ -139,6 +151,7 @@ def _pair(sieve: Sieve, make: Make, pick: Pick, manner: Manner, refusal: Reply, 
         offered = (*(code for code in sieve.rest if code != known), known)
         reply = yield from ask_control(make(offered, room), manner)
         if not reply.accepted:
+            manner.unlearn(refusal)
             yield from halve(sieve, make, pick, manner, known)
             return True
         if not sieve.take(offered, pick(reply)):
@@ -154,51 +167,53 @@ def halve(sieve: Sieve, make: Make, pick: Pick, manner: Manner, known: int) -> P
     """The whole rest is too much for this listener: ask it in parts, each beside ``known``, which is accepted."""
     parts = [sieve.rest]
     sieve.rest = []
-    budget = HALVINGS
-    while parts:
+    for _ in range(HALVINGS):
+        while parts and not parts[-1]:
+            parts.pop()
+        if not parts:
+            return
         part = parts.pop()
-        while part:
-            if budget <= 0:
-                sieve.tally.unasked = "the listener does not take long offers, and short ones would be too many"
-                return
-            budget -= 1
-            offered = (*(code for code in part if code != known), known)
-            mixed = make(offered, len(offered))
-            reply = yield from ask_control(mixed, manner)
-            if not reply.accepted:
-                parts.extend(_split(part) if reply.ending != "silence" else [])
-                if len(part) == 1 or reply.ending == "silence":
-                    sieve.tally.unasked = undecided(reply)
-                break
-            chosen = pick(reply)
-            if not sieve.take(offered, chosen):
-                return
-            if chosen != known:
-                part = [code for code in part if code != chosen]
-                continue
-            budget -= 1
-            part = yield from _part_alone(sieve, make, pick, manner, part, mixed)
+        offered = (*(code for code in part if code != known), known)
+        mixed = make(offered, len(offered))
+        reply = yield from ask_control(mixed, manner)
+        if not reply.accepted:
+            left = set_aside(sieve, reply, offered, pick)
+            parts.extend(_split(sieve, part, reply) if left is None else [left])
+        elif not sieve.take(offered, pick(reply)):
+            return
+        elif pick(reply) != known:
+            parts.append([code for code in part if code != pick(reply)])
+        else:
+            parts.append((yield from _part_alone(sieve, make, pick, manner, mixed)))
+    if any(parts):
+        sieve.tally.unasked = "the listener does not take long offers, and short ones would be too many"
 
 
-def _part_alone(sieve: Sieve, make: Make, pick: Pick, manner: Manner, part: list[int], mixed: Offer) -> Plan[list[int]]:
+def _part_alone(sieve: Sieve, make: Make, pick: Pick, manner: Manner, mixed: Offer) -> Plan[list[int]]:
     """The second half of the minimal pair for one part. Returns what of it is still to be asked."""
-    offered = tuple(code for code in part if code not in sieve.tally.accepted)
+    offered = tuple(code for code in mixed.suites if code not in sieve.tally.accepted)
     if not offered:
         return []
-    reply, outcome = yield from ask_soundly(make(offered, len(part) + 1), mixed, manner)
+    reply, outcome = yield from ask_soundly(make(offered, len(mixed.suites)), mixed, manner)
     if outcome is Outcome.REFUSED:
         sieve.tally.refuse(offered, reply)
         return []
     if outcome is Outcome.ACCEPTED:
         chosen = pick(reply)
         return [code for code in offered if code != chosen] if sieve.take(offered, chosen) else []
-    sieve.tally.unasked = undecided(reply)
-    return []
+    left = set_aside(sieve, reply, offered, pick)
+    if left is None:
+        sieve.tally.unasked = undecided(reply)
+    return left or []
 
 
-def _split(part: Sequence[int]) -> list[list[int]]:
+def _split(sieve: Sieve, part: Sequence[int], reply: Reply) -> list[list[int]]:
+    """Two halves of what was too much; none if that cannot be it."""
     middle = len(part) // 2
-    return [list(part[:middle]), list(part[middle:])] if middle else []
+    if not middle or reply.ending == "silence":
+        sieve.tally.unasked = undecided(reply)
+        return []
+    return [list(part[:middle]), list(part[middle:])]
 
 
 def undecided(reply: Reply) -> str:

@@ -1,0 +1,159 @@
+"""One conversation: the question, what is known of the listener so far, and the first offer of each version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from scanner.probe import candidates
+from scanner.probe.evidence import Evidence
+from scanner.probe.hello import BAD_LENGTHS, client_hello
+from scanner.probe.manner import Manner
+from scanner.probe.offers import Offer, Reply
+from scanner.probe.sieve import Make, Tally, undecided
+from scanner.tls.codepoints import SSL3, TLS12, TLS13
+from scanner.tls.names import version_name
+
+Mode = Literal["inventory", "verdict"]
+
+PROTOCOL_VERSION = "alert 70"
+
+PART = 32
+"""Suites in a hello that no listener finds too many: the lowest limit that anybody has seen."""
+
+LEAN_PART = 16
+"""The same for one of under 256 bytes."""
+
+_HEADER = 5
+_SAFE = BAD_LENGTHS.stop + _HEADER
+"""No record of this length or more is ever lengthened to get it out of ``BAD_LENGTHS``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is to be found out."""
+
+    mode: Mode
+    allowed: frozenset[int] = frozenset()
+    """Suites whose acceptance is no violation (verdict mode)."""
+    min_version: int = TLS12
+    """Lowest allowed version (verdict mode)."""
+    groups: frozenset[int] | None = None
+    """Allowed groups if the verdict depends on them, else None; inventory mode always asks."""
+
+
+@dataclass(slots=True)
+class Talk:
+    """What the plans of one conversation share."""
+
+    question: Question
+    evidence: Evidence
+    control: Offer | None = None
+    """The longest first offer of a version that was accepted."""
+    widest: int = 0
+    """Most suites in an accepted offer: a refusal of no more than these is not about their number."""
+    depth: int = 0
+    """How many suites the listener is known to read: it chose the last of so many. An accepted offer alone shows less,
+    because some read the first few only."""
+    lean: bool = False
+    """The listener takes short offers only."""
+    sorted: set[int] = field(default_factory=set)
+    """Versions whose suites were gone through."""
+    dead_ends: set[int] = field(default_factory=set)
+    """Suites that it selected and then did not go on with, in the first offer of a version."""
+
+    @property
+    def manner(self) -> Manner:
+        """How the endpoint ends what it does not accept."""
+        return self.evidence.manner
+
+    @property
+    def part(self) -> int:
+        """How many suites may stand in a hello in which all of them are sure to be read."""
+        return max(self.depth, LEAN_PART if self.lean else PART)
+
+    @property
+    def stop(self) -> frozenset[int]:
+        """Suites that need no answer once one of them is chosen."""
+        return self.question.allowed if self.question.mode == "verdict" else frozenset()
+
+    def wants(self, version: int) -> bool:
+        """Whether the suites of ``version`` matter; of a forbidden version only that it is spoken."""
+        return self.question.mode == "inventory" or version >= self.question.min_version
+
+    def tally(self, version: int) -> Tally:
+        """The suites of ``version``."""
+        return self.evidence.suites.setdefault(version, Tally())
+
+    def groups(self, version: int) -> Tally:
+        """The groups of ``version``."""
+        return self.evidence.groups.setdefault(version, Tally())
+
+    def undecided(self, what: str, reply: Reply) -> None:
+        """Versions of which nothing can be said, and why."""
+        versions = self.evidence.versions
+        versions.unasked = versions.unasked or f"{what}: {undecided(reply)}"
+
+    def accepted(self, offer: Offer, reply: Reply) -> None:
+        """The first offer of a version was accepted."""
+        if self.control is None or length(offer) > length(self.control):
+            self.control = offer
+        self.widest = max(self.widest, len(offer.suites))
+        if reply.suite in offer.suites:
+            self.depth = max(self.depth, offer.suites.index(reply.suite) + 1)
+
+    def takes_at_its_word(self, reply: Reply) -> bool:
+        """Whether ``reply`` refuses the version, and with it all below (design rule 7), and not just the suites.
+
+        Only if this listener is known to refuse suites in other words.
+        """
+        tallies = (*self.evidence.suites.values(), *self.evidence.groups.values())
+        words = {how for tally in tallies for how in tally.refused.values()}
+        return reply.how == PROTOCOL_VERSION and bool(words) and PROTOCOL_VERSION not in words
+
+
+def first_offer(talk: Talk, version: int) -> Offer:
+    """Everything worth asking in one hello: the forbidden first, the allowed last."""
+    codes = candidates.suites(version)
+    if talk.wants(version):
+        codes = tuple(sorted(codes, key=lambda code: code in talk.stop))
+    offer = Offer(version_name(version), version, codes, candidates.groups(version) if version > SSL3 else ())
+    return lean(offer) if talk.lean and version < TLS13 else offer
+
+
+def lean(offer: Offer) -> Offer:
+    """The same in under 256 bytes (TLS 1.2 and below). All groups stay: a certificate may need any of them."""
+    return replace(offer, suites=candidates.LEAN_SUITES, lean=True)
+
+
+def suites_offer(like: Offer, note: str = "") -> Make:
+    """Offers that differ from ``like`` in their suites only."""
+    name = f"{version_name(like.version)}{note or ' suites'}"
+
+    def make(codes: Sequence[int], room: int) -> Offer:
+        return replace(like, name=name, suites=tuple(codes), padding=2 * max(0, room - len(codes)))
+
+    return make
+
+
+def batched(codes: Sequence[int], size: int) -> list[tuple[int, ...]]:
+    """``codes`` in tuples of at most ``size``."""
+    return [tuple(codes[start : start + size]) for start in range(0, len(codes), size)]
+
+
+def length(offer: Offer) -> int:
+    """The record's bytes, without a server name: that adds the same to all offers."""
+    return len(client_hello(offer, None, bytes(32)))
+
+
+def as_long_as(offers: Iterable[Offer], control: Offer) -> Offer:
+    """``control``, padded if need be to the length of the longest of ``offers``, with any server name.
+
+    From ``_SAFE`` on a server name lengthens both alike; below, it might push only one over a threshold. SSLv3 has no
+    padding: such a control stays as it is.
+    """
+    wanted = max(_SAFE, *map(length, offers))
+    while control.version > SSL3 and (missing := wanted - length(control)) > 0:
+        control = replace(control, name=f"{control.name}, as long", padding=control.padding + missing)
+    return control

@@ -1,0 +1,302 @@
+"""A TLS server as a pure function of an offer, with every quirk that real servers were seen to have.
+
+Nothing here listens: the plans are generators, so a model answers them directly, a few thousand times a second. Each
+quirk is one field and one step of ``ModelServer.answer``; they combine freely. What the model would really accept
+(``versions``, ``selectable``, ``usable_groups``) is worked out from its configuration and not from its answers, so that
+the plans are held against something other than themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from random import Random
+from typing import Any, Literal
+
+from scanner.probe.evidence import Evidence
+from scanner.probe.hello import BAD_LENGTHS, client_hello
+from scanner.probe.offers import Offer, Reply
+from scanner.probe.plans import Question, interrogate
+from scanner.tls import codepoints
+from scanner.tls.client_hello import ClientHello
+from scanner.tls.codepoints import SSL2, SSL3, TLS10, TLS11, TLS12, TLS13
+from scanner.tls.names import authentication, key_exchange
+
+SECP256R1 = 0x0017
+X25519 = 0x001D
+COMMON = (X25519, SECP256R1)
+"""The groups of the shares that an offer with shares carries."""
+
+HANDSHAKE_FAILURE = Reply("alert", alert=40)
+ILLEGAL_PARAMETER = Reply("alert", alert=47)
+DECODE_ERROR = Reply("alert", alert=50)
+PROTOCOL_VERSION = Reply("alert", alert=70)
+INSUFFICIENT_SECURITY = Reply("alert", alert=71)
+INTERNAL_ERROR = Reply("alert", alert=80)
+MISSING_EXTENSION = Reply("alert", alert=109)
+UNKNOWN_PSK_IDENTITY = Reply("alert", alert=115)
+FIN, RST, SILENCE = Reply("fin"), Reply("rst"), Reply("silence")
+
+_RECORD_HEADER = 5
+_TLS_UP_TO_12 = (TLS12, TLS11, TLS10, SSL3)
+
+
+@cache
+def handshake_bytes(offer: Offer, name: str | None) -> int:
+    """The length of the ClientHello, as load balancers count it: without the record's header."""
+    return len(client_hello(offer, name, bytes(32))) - _RECORD_HEADER
+
+
+@cache
+def extension_types(offer: Offer, name: str | None) -> frozenset[int]:
+    """The extensions that really travel."""
+    hello = ClientHello.decode(client_hello(offer, name, bytes(32))[_RECORD_HEADER:])
+    return frozenset(extension.type for extension in hello.extensions or ())
+
+
+def needs_group(suite: int) -> bool:
+    """Whether the key exchange happens on a named curve (TLS 1.2 and below)."""
+    return key_exchange(suite) in ("ECDHE", "ECDH_anon", "ECDHE_PSK")
+
+
+def _brief(value: object) -> str:
+    return value.how if isinstance(value, Reply) else str(value)
+
+
+@dataclass(kw_only=True, repr=False)
+class ModelServer:
+    """One listener."""
+
+    suites: Mapping[int, tuple[int, ...]]
+    """By version that it speaks, in its own order of preference; () for SSLv2."""
+    groups: tuple[int, ...] = (X25519, SECP256R1, 0x0018)
+    """In its own order of preference, for all versions."""
+    order: Literal["server", "client"] = "server"
+    curves: Mapping[str, int] = field(default_factory=dict)
+    """``ECDSA``: the curve of the ECDSA certificate, which the client has to list up to TLS 1.2 (RFC 8422, 5.1)."""
+    name: str | None = "model.example"
+    """The server_name that the client sends."""
+
+    refusal: Reply = HANDSHAKE_FAILURE
+    """What nothing in common ends in."""
+    version_refusal: Reply = PROTOCOL_VERSION
+    """What a version that is not spoken ends in."""
+
+    reads: int | None = None
+    """It looks at so many suites only, from the first."""
+    most: int | None = None
+    """So many suites are too many..."""
+    too_many: Reply = RST
+    """... and end in this."""
+    longest: int | None = None
+    """A ClientHello of more bytes than this is reset."""
+    hangs: bool = False
+    """A ClientHello of 256 to 511 bytes is never answered (the reason for RFC 7685)."""
+    srp: Literal["chosen", "anywhere"] = "chosen"
+    """Whether an SRP suite among its own ends the conversation when it is chosen, or when it is listed at all."""
+    needs: frozenset[int] = frozenset()
+    """Extensions without which it refuses."""
+    no_retry: Literal["", "empty", "ever"] = ""
+    """It sends no HelloRetryRequest for an empty key_share; or none at all, so that its group must be among the
+    shares."""
+    no_retry_ending: Reply = HANDSHAKE_FAILURE
+    dead_ends: frozenset[int] = frozenset()
+    """Suites that it selects and then does not go on with (TLS 1.2 and below)."""
+    tolerates: int = TLS13
+    """A hello of a later version than this is not answered with an earlier one..."""
+    intolerance: Reply = PROTOCOL_VERSION
+    """... but ends in this."""
+    accident: Reply = RST
+    """What happens to any connection ..."""
+    accidents: float = 0.0
+    """... with this probability."""
+    random: Random = field(default_factory=lambda: Random(0))
+
+    def __repr__(self) -> str:
+        """Only what makes it special: property tests print these."""
+        special = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "random"}
+        return f"ModelServer({', '.join(f'{name}={_brief(value)}' for name, value in special.items() if value)})"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self))  # the name is Hypothesis's
+
+    # --- what it answers
+
+    def answer(self, offer: Offer) -> Reply:
+        """One connection."""
+        if self.accidents and self.random.random() < self.accidents:
+            return self.accident
+        if offer.version == SSL2:
+            return Reply("hello", version=SSL2, done=True) if SSL2 in self.suites else self.version_refusal
+        return self._size(offer) or self._version(offer)
+
+    def _size(self, offer: Offer) -> Reply | None:
+        if self.most is not None and len(offer.suites) > self.most:
+            return self.too_many
+        if self.hangs and handshake_bytes(offer, self.name) in BAD_LENGTHS:
+            return SILENCE
+        if self.longest is not None and handshake_bytes(offer, self.name) > self.longest:
+            return RST
+        return None
+
+    def _version(self, offer: Offer) -> Reply:
+        if offer.version > self.tolerates:
+            return self.intolerance
+        version = self.negotiated(offer.version)
+        if version is None:
+            return self.version_refusal
+        if self.needs and not self.needs <= extension_types(offer, self.name):
+            return MISSING_EXTENSION if version == TLS13 else self.refusal
+        return self._suite(offer, version)
+
+    def _suite(self, offer: Offer, version: int) -> Reply:
+        seen = offer.suites[: self.reads]
+        own = self.suites[version]
+        if self.srp == "anywhere" and any(is_srp(suite) for suite in own) and any(is_srp(suite) for suite in seen):
+            return UNKNOWN_PSK_IDENTITY
+        first, second = (own, seen) if self.order == "server" else (seen, own)
+        for suite in first:
+            if suite in second and self._possible(suite, version, offer):
+                return self._selected(suite, version, offer)
+        return self.refusal
+
+    def _possible(self, suite: int, version: int, offer: Offer) -> bool:
+        if version == TLS13:
+            return True
+        curve = self.curves.get(authentication(suite))
+        if offer.version != SSL3 and curve is not None and curve not in offer.groups:
+            return False
+        return not needs_group(suite) or self._group(version, offer) is not None
+
+    def _selected(self, suite: int, version: int, offer: Offer) -> Reply:
+        if is_srp(suite):
+            return UNKNOWN_PSK_IDENTITY
+        if version == TLS13:
+            return self._selected_group(suite, offer)
+        group = self._group(version, offer) if needs_group(suite) else None
+        return Reply("hello", version=version, suite=suite, group=group, done=suite not in self.dead_ends)
+
+    def _selected_group(self, suite: int, offer: Offer) -> Reply:
+        group = self._group(TLS13, offer)
+        if group is None:
+            return self.refusal
+        if self.no_retry and offer.shares == "empty":
+            return self.no_retry_ending
+        if self.no_retry == "ever" and group not in COMMON:
+            shared = [code for code in COMMON if code in self.groups and code in offer.groups]
+            if not shared:
+                return self.no_retry_ending
+            group = shared[0]
+        return Reply("hello", version=TLS13, suite=suite, group=group)
+
+    def _group(self, version: int, offer: Offer) -> int | None:
+        own = self.groups_of(version)
+        if offer.version == SSL3:
+            return own[0] if own else None
+        first, second = (own, offer.groups) if self.order == "server" else (offer.groups, own)
+        return next((group for group in first if group in second), None)
+
+    # --- what is true of it
+
+    def negotiated(self, offered: int) -> int | None:
+        """The version that a hello of version ``offered`` leads to. TLS 1.3 is offered alone."""
+        if offered == TLS13:
+            return TLS13 if TLS13 in self.suites else None
+        return next((version for version in _TLS_UP_TO_12 if version <= offered and version in self.suites), None)
+
+    def groups_of(self, version: int) -> tuple[int, ...]:
+        """Its groups in ``version``: only curves up to TLS 1.2."""
+        return self.groups if version == TLS13 else tuple(code for code in self.groups if code < 0x0100)
+
+    def reachable(self, version: int) -> bool:
+        """Whether any hello leads to ``version``."""
+        if version in (SSL2, TLS13):
+            return version in self.suites and version <= self.tolerates
+        return any(
+            self.negotiated(offered) == version and offered <= self.tolerates and (offered > SSL3 or not self.needs)
+            for offered in _TLS_UP_TO_12
+        )
+
+    def known(self, version: int) -> set[int]:
+        """Suites that it has in ``version``, also those with which no handshake of ours can succeed."""
+        if not self.reachable(version):
+            return set()
+        if version == TLS13:
+            return {*self.suites[version]} if self._shares_a_group() else set()
+        groups = self.groups_of(version)
+        return {suite for suite in self.suites[version] if groups or not needs_group(suite)}
+
+    def _shares_a_group(self) -> bool:
+        return any(group in self.groups for group in COMMON) if self.no_retry == "ever" else bool(self.groups)
+
+    def selectable(self, version: int) -> set[int]:
+        """Suites with which a handshake of ours can succeed."""
+        return {
+            suite
+            for suite in self.known(version)
+            if not is_srp(suite) and (version == TLS13 or suite not in self.dead_ends)
+        }
+
+    def versions(self) -> set[int]:
+        """Versions in which a handshake of ours can succeed."""
+        spoken = {version for version in self.suites if version != SSL2 and self.selectable(version)}
+        return spoken | ({SSL2} & set(self.suites))
+
+    def usable_groups(self, version: int) -> set[int]:
+        """Groups that a handshake of ours can end on."""
+        suites = self.selectable(version)
+        if version == TLS13:
+            able = COMMON if self.no_retry == "ever" else self.groups
+            return set(self.groups) & set(able) if suites else set()
+        return set(self.groups_of(version)) if any(needs_group(suite) for suite in suites) else set()
+
+
+def is_srp(suite: int) -> bool:
+    """Whether the suite needs a user and a password."""
+    return key_exchange(suite) == "SRP"
+
+
+@dataclass(kw_only=True)
+class Balancer:
+    """One address, several listeners behind it, in turn or by chance: each connection reaches another."""
+
+    servers: tuple[ModelServer, ...]
+    random: Random
+
+    def answer(self, offer: Offer) -> Reply:
+        """One connection to one of them."""
+        return self.random.choice(self.servers).answer(offer)
+
+
+@dataclass(kw_only=True)
+class Interview:
+    """A whole conversation: what was offered, what was answered, and what was made of it."""
+
+    evidence: Evidence
+    asked: list[tuple[Offer, Reply]]
+
+    @property
+    def connections(self) -> int:
+        """How many offers it took."""
+        return len(self.asked)
+
+
+def interview(server: ModelServer | Balancer, question: Question, limit: int | None = None) -> Interview:
+    """Put ``question`` to ``server``, as ``observe`` does with a real one; at most ``limit`` offers, as a deadline."""
+    evidence = Evidence()
+    asked: list[tuple[Offer, Reply]] = []
+    plan = interrogate(question, evidence)
+    offer = next(plan)
+    while limit is None or len(asked) < limit:
+        reply = server.answer(offer)
+        asked.append((offer, reply))
+        evidence.note(reply)
+        try:
+            offer = plan.send(reply)
+        except StopIteration:
+            break
+    return Interview(evidence=evidence, asked=asked)
+
+
+ALL_GROUPS = tuple(group.code for group in codepoints.GROUPS)

@@ -1,0 +1,268 @@
+"""No plan ever reports refused what the server accepts: against a model of servers with every quirk that we know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from scanner.model.observation import Observation
+from scanner.probe import candidates
+from scanner.probe.offers import Reply
+from scanner.probe.plans import MOST_OFFERS, Question
+from scanner.tls.codepoints import (
+    EXTENDED_MASTER_SECRET,
+    SERVER_NAME,
+    SIGNATURE_ALGORITHMS,
+    SSL2,
+    SSL3,
+    TLS10,
+    TLS11,
+    TLS12,
+    TLS13,
+    VERSIONS,
+)
+from scanner.tls.names import authentication, is_tls13, needs_credentials
+from tests.probe.model_server import (
+    ALL_GROUPS,
+    DECODE_ERROR,
+    FIN,
+    HANDSHAKE_FAILURE,
+    ILLEGAL_PARAMETER,
+    INSUFFICIENT_SECURITY,
+    INTERNAL_ERROR,
+    PROTOCOL_VERSION,
+    RST,
+    SECP256R1,
+    SILENCE,
+    X25519,
+    Interview,
+    ModelServer,
+    interview,
+    is_srp,
+    needs_group,
+)
+
+AT = datetime(2026, 1, 2, tzinfo=UTC)
+
+TLS13_SUITES = (0x1301, 0x1302, 0x1303)
+ECDHE_RSA_AEAD = (0xC02F, 0xC030, 0xCCA8)
+INTERMEDIATE = frozenset({*TLS13_SUITES, 0xC02B, 0xC02C, 0xCCA9, *ECDHE_RSA_AEAD, 0x009E, 0x009F})
+MODERN = frozenset(TLS13_SUITES)
+OLD = (
+    INTERMEDIATE
+    | {*(0xC023, 0xC027, 0xC009, 0xC013, 0xC024, 0xC028, 0xC00A, 0xC014)}
+    | {*(0x0067, 0x006B, 0x009C, 0x009D, 0x003C, 0x003D, 0x002F, 0x0035, 0x000A)}
+)
+GROUPS = (0x11EC, X25519, SECP256R1, 0x0018)
+
+INVENTORY = Question(mode="inventory")
+VERDICT = Question(mode="verdict", allowed=INTERMEDIATE, min_version=TLS12)
+VERDICT_OLD = Question(mode="verdict", allowed=OLD, min_version=TLS10)
+VERDICT_MODERN = Question(mode="verdict", allowed=MODERN, min_version=TLS13)
+VERDICT_GROUPS = replace(VERDICT, groups=frozenset(GROUPS))
+QUESTIONS = (INVENTORY, VERDICT, VERDICT_OLD, VERDICT_MODERN, VERDICT_GROUPS)
+
+# --- models ---------------------------------------------------------------------------------------------------------
+
+ALERTS = (HANDSHAKE_FAILURE, INSUFFICIENT_SECURITY, PROTOCOL_VERSION, INTERNAL_ERROR, ILLEGAL_PARAMETER)
+REFUSALS = (*ALERTS, FIN, RST, SILENCE)
+CURVES = tuple(code for code in ALL_GROUPS if code < 0x0100)
+ECDSA_CURVES = (SECP256R1, 0x0018, 0x0019, 0x001A, 0x0016)
+LEGACY = (TLS12, TLS11, TLS10, SSL3)
+
+
+def suites_of(version: int) -> st.SearchStrategy[tuple[int, ...]]:
+    """Some suites of ``version`` in some order: likely ones, unlikely ones, and such that need credentials."""
+    if version == SSL2:
+        return st.just(())
+    if version == TLS13:
+        one = st.sampled_from(candidates.suites(version))
+    else:
+        one = st.one_of(
+            st.sampled_from([code for code in candidates.LIKELY if not is_tls13(code)]),
+            st.sampled_from(candidates.suites(version)),
+            st.sampled_from(candidates.credential_suites(version)),
+        )
+    return st.lists(one, min_size=1, max_size=9, unique=True).map(tuple)
+
+
+@st.composite
+def plain_servers(
+    draw: st.DrawFn, refusals: Iterable[Reply] = (HANDSHAKE_FAILURE, INSUFFICIENT_SECURITY)
+) -> ModelServer:
+    """Servers without quirks: they differ in what they are configured to accept, and in their words for no."""
+    versions = draw(st.sets(st.sampled_from(VERSIONS), min_size=1))
+    group = st.sampled_from((*candidates.LIKELY_GROUPS, *ALL_GROUPS))
+    kinds = draw(st.sampled_from((("RSA",), ("ECDSA",), ("RSA", "ECDSA"))))
+    curve = draw(st.sampled_from(ECDSA_CURVES))
+    suites = {version: draw(suites_of(version)) for version in sorted(versions)}
+    unusable = {"RSA", "ECDSA"} - set(kinds)
+    return ModelServer(
+        suites={
+            version: tuple(code for code in codes if authentication(code) not in unusable)
+            for version, codes in suites.items()
+        },
+        groups=tuple(draw(st.lists(group, min_size=1, max_size=6, unique=True))),
+        order=draw(st.sampled_from(("server", "client"))),
+        curves={"ECDSA": curve} if "ECDSA" in kinds else {},
+        refusal=draw(st.sampled_from(tuple(refusals))),
+        version_refusal=draw(st.sampled_from((PROTOCOL_VERSION, HANDSHAKE_FAILURE, INTERNAL_ERROR))),
+    )
+
+
+def maybe(strategy: st.SearchStrategy[object], otherwise: object = None) -> st.SearchStrategy[object]:
+    """Quirks are rare: most models should have few."""
+    return st.one_of(st.just(otherwise), st.just(otherwise), strategy)
+
+
+@st.composite
+def odd_servers(draw: st.DrawFn) -> ModelServer:
+    """Any combination of quirks."""
+    server = draw(plain_servers(REFUSALS))
+    own = sorted({code for codes in server.suites.values() for code in codes})
+    quirks = {
+        "version_refusal": st.sampled_from(REFUSALS),
+        "reads": maybe(st.integers(32, 250)),
+        "most": maybe(st.integers(32, 250)),
+        "too_many": st.sampled_from((RST, ILLEGAL_PARAMETER, FIN)),
+        "longest": maybe(st.integers(200, 900)),
+        "hangs": maybe(st.just(True), False),
+        "srp": st.sampled_from(("chosen", "anywhere")),
+        "name": st.sampled_from(("model.example", None, "a-rather-long-name.of-a-service.in-a-namespace.svc.example")),
+        "needs": maybe(
+            st.sets(st.sampled_from((EXTENDED_MASTER_SECRET, SERVER_NAME, SIGNATURE_ALGORITHMS))).map(frozenset),
+            frozenset(),
+        ),
+        "no_retry": maybe(st.sampled_from(("empty", "ever")), ""),
+        "no_retry_ending": st.sampled_from((HANDSHAKE_FAILURE, DECODE_ERROR)),
+        "dead_ends": maybe(st.sets(st.sampled_from(own or [0]), max_size=3).map(frozenset), frozenset()),
+        "tolerates": maybe(st.sampled_from((TLS12, TLS11, TLS10)), TLS13),
+        "intolerance": st.sampled_from(REFUSALS),
+    }
+    return enabled(replace(server, **{field: draw(strategy) for field, strategy in quirks.items()}))
+
+
+def enabled(server: ModelServer) -> ModelServer:
+    """The same without versions below TLS 1.2 that it would select and has no suite for.
+
+    Only TLS 1.2 can be so: it dropped suites (RFC 5246, section 1.2), and all earlier versions have the same ones.
+    """
+    useful = {version for version in server.suites if server.known(version) or version in (SSL2, TLS12)}
+    return replace(server, suites={version: server.suites[version] for version in sorted(useful)})
+
+
+def questions() -> st.SearchStrategy[Question]:
+    """Either mode, the usual profiles and arbitrary ones."""
+    allowed = st.sets(st.sampled_from((*candidates.suites(TLS13), *candidates.suites(TLS12)))).map(frozenset)
+    own = st.builds(
+        Question,
+        mode=st.just("verdict"),
+        allowed=allowed,
+        min_version=st.sampled_from(VERSIONS),
+        groups=st.none() | st.sets(st.sampled_from(ALL_GROUPS)).map(frozenset),
+    )
+    return st.one_of(st.sampled_from(QUESTIONS), own)
+
+
+# --- what is claimed ------------------------------------------------------------------------------------------------
+
+
+def conclude(asked: Interview) -> Observation:
+    return asked.evidence.conclude("model", AT)
+
+
+def false_refusals(server: ModelServer, seen: Observation) -> list[str]:
+    """What is said to be refused, and is not. SRP suites and dead ends are not refused either."""
+    versions = {v for v in VERSIONS if server.known(v)} | server.versions()
+    wrong = [f"version {v:#06x}" for v in seen.versions.refused & versions]
+    for version, answers in seen.suites.items():
+        wrong += [f"{version:#06x} suite {code:#06x}" for code in answers.refused & server.known(version)]
+    for version, answers in seen.groups.items():
+        wrong += [f"{version:#06x} group {code:#06x}" for code in answers.refused & server.usable_groups(version)]
+    return wrong
+
+
+def false_acceptances(server: ModelServer, seen: Observation) -> list[str]:
+    """What is said to be accepted, and is not."""
+    wrong = [f"version {v:#06x}" for v in set(seen.versions.accepted) - server.versions()]
+    for version, answers in seen.suites.items():
+        wrong += [f"{version:#06x} suite {code:#06x}" for code in set(answers.accepted) - server.selectable(version)]
+    for version, answers in seen.groups.items():
+        wrong += [f"{version:#06x} group {code:#06x}" for code in set(answers.accepted) - server.usable_groups(version)]
+    return wrong
+
+
+MANY = settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+
+
+@MANY
+@given(server=odd_servers(), question=questions())
+def test_nothing_that_is_accepted_is_ever_called_refused(server: ModelServer, question: Question) -> None:
+    asked = interview(server, question)
+    seen = conclude(asked)
+    assert not false_refusals(server, seen)
+    assert not false_acceptances(server, seen)
+    assert asked.connections <= MOST_OFFERS
+
+
+@MANY
+@given(server=odd_servers(), question=questions(), limit=st.integers(0, 60))
+def test_a_deadline_at_any_moment_leaves_nothing_wrong(server: ModelServer, question: Question, limit: int) -> None:
+    seen = conclude(interview(server, question, limit))
+    assert not false_refusals(server, seen)
+    assert not false_acceptances(server, seen)
+
+
+@MANY
+@given(server=plain_servers())
+def test_inventory_of_a_server_without_quirks_is_complete(server: ModelServer) -> None:
+    server = replace(server, suites={version: server.suites[version] for version in server.versions()})
+    assume(server.versions() - {SSL2})
+    seen = conclude(interview(server, INVENTORY))
+    assert set(seen.versions.accepted) == server.versions()
+    assert seen.versions.refused == set(VERSIONS) - server.versions()
+    assert seen.versions.unasked is None
+    for version in server.versions() - {SSL2}:
+        assert_complete(server, version, seen)
+
+
+def assert_complete(server: ModelServer, version: int, seen: Observation) -> None:
+    """Everything of one version is known, as far as there is a way to know it."""
+    suites, groups = seen.suites[version], seen.groups[version]
+    every = {*candidates.suites(version), *candidates.credential_suites(version)}
+    assert set(suites.accepted) == server.selectable(version)
+    if not any(is_srp(code) for code in server.known(version)):
+        assert suites.refused == every - server.selectable(version)
+        assert suites.unasked is None
+    if version == SSL3:
+        return
+    if groups.unasked is None:
+        assert set(groups.accepted) == server.usable_groups(version)
+        assert groups.refused == set(candidates.groups(version)) - set(groups.accepted)
+    else:
+        assert version != TLS13
+        assert not any(needs_group(code) and authentication(code) == "RSA" for code in server.selectable(version))
+    if len([code for code in suites.accepted if not needs_credentials(code)]) > 1:
+        assert seen.preference[version] == server.order
+
+
+# --- what it costs --------------------------------------------------------------------------------------------------
+
+CONFORMING = ModelServer(
+    suites={TLS13: TLS13_SUITES, TLS12: (*ECDHE_RSA_AEAD, 0x009E, 0x009F)},
+    groups=GROUPS,
+)
+
+
+@pytest.mark.parametrize("order", ["server", "client"])
+@pytest.mark.parametrize(("question", "most"), [(INVENTORY, 19), (VERDICT, 7), (VERDICT_GROUPS, 9)])
+def test_what_a_conforming_listener_costs(order: str, question: Question, most: int) -> None:
+    asked = interview(replace(CONFORMING, order=order), question)
+    assert asked.connections <= most
