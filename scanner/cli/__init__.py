@@ -66,8 +66,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _refuse(error)
     except (click.Abort, KeyboardInterrupt):
         return EXIT_INCOMPLETE
-    except BrokenPipeError:
-        # The reader of a list or help text has seen enough (| head). A scan never gets here: ``output`` knows its code.
+    except (BrokenPipeError, SystemExit):
+        # The reader of a list or help text has seen enough (| head); click's own answer to that is to exit with 1.
+        # A scan never gets here: ``output`` knows its code.
         mute(sys.stdout)
         return EXIT_OK
     except OSError as error:

@@ -39,7 +39,7 @@ from scanner.tls.names import (
 )
 @click.option("--groups", metavar="A,B", help="Groups to offer, in this order.")
 @click.option("--sni", metavar="NAME", help="Server name to send; '' for none.")
-@click.option("--timeout", type=SECONDS, default=5.0, show_default=True, metavar="S")
+@click.option("--timeout", type=SECONDS, default=5.0, show_default=True, metavar="S", help="For all of it.")
 def ask(
     target: str, version: str | None, suites: str | None, groups: str | None, sni: str | None, timeout: float
 ) -> int:

@@ -28,7 +28,12 @@ PROFILE = "intermediate"
 
 @click.command()
 @click.option(
-    "--output", metavar="DIR", type=click.Path(path_type=Path), default=Path("adhere-demo"), show_default=True
+    "--output",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    default=Path("adhere-demo"),
+    show_default=True,
+    help="Where the reports go.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Only the table.")
 def demo(output: Path, *, quiet: bool) -> int:

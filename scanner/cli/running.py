@@ -49,14 +49,14 @@ def run_trio(main: Callable[[], Awaitable[T]]) -> T:
 
 def _sole(group: BaseExceptionGroup[BaseException]) -> BaseException:
     """The exception that a reader should hear of: ours before anything else."""
-    for kind in (KeyboardInterrupt, ScannerError):
+    for kind in (KeyboardInterrupt, ScannerError, Exception):
         matching = group.subgroup(kind)
         while matching is not None:
             inner = matching.exceptions[0]
             if not isinstance(inner, BaseExceptionGroup):
                 return inner
             matching = inner
-    return group
+    return group  # of things that are no errors, such as SystemExit
 
 
 def finish(report: Report, outputs: tuple[Output, ...], loudness: Loudness) -> None:

@@ -1,0 +1,156 @@
+"""Signals, and what is left of a scan that did not come to its end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import trio
+
+from scanner.cli.running import _watch, run_trio
+from scanner.errors import InputError, UsageError
+from scanner.probe.limits import Gate, Limits
+from scanner.report.stream import read_rows
+from tests.cli.calling import COMMAND, PATIENCE, environment, valid
+from tests.servers import closed_port, listening, silent
+from tests.serving import serving
+
+
+@dataclass(slots=True)
+class Slow:
+    """A scan of a closed port, a silent listener and more that it will not come to."""
+
+    process: subprocess.Popen[str]
+    report: Path
+    told: list[str] = field(default_factory=list)
+    """What it said on stderr before the silent listener kept it waiting."""
+
+    @property
+    def rows(self) -> Path:
+        return self.report.with_suffix(".jsonl")
+
+    def end(self, number: signal.Signals) -> str:
+        """Send a signal; what it says after that."""
+        self.process.send_signal(number)
+        _, said = self.process.communicate(timeout=PATIENCE)
+        return said
+
+
+@contextmanager
+def slow_scan(directory: Path) -> Iterator[Slow]:
+    """Until the block is entered, one endpoint is finished and one has accepted a connection."""
+    reached = threading.Event()
+
+    async def part(stream: trio.SocketStream) -> None:
+        reached.set()
+        await silent(stream)
+
+    with serving(lambda: listening(part)) as server, closed_port() as (address, closed):
+        targets = [f"{address}:{closed}", *(f"127.0.0.1:{server.port}#{name}.example" for name in "abc")]
+        report = directory / "report.json"
+        options = ["--concurrency", "1", "--timeout", "50", "--verbose", "--format", f"json={report}"]
+        with subprocess.Popen(
+            [*COMMAND, "scan", *targets, *options], stderr=subprocess.PIPE, text=True, env=environment()
+        ) as process:
+            try:
+                assert process.stderr is not None
+                told = [process.stderr.readline()]
+                assert reached.wait(PATIENCE)
+                yield Slow(process, report, told)
+            finally:
+                process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_leaves_what_was_finished(tmp_path: Path, number: signal.Signals) -> None:
+    with slow_scan(tmp_path) as scan:
+        assert scan.rows.exists()
+        said = scan.end(number)
+        assert scan.process.returncode == 3
+        assert f"adhere: stopped by {number.name}; the report has what was finished" in said
+        assert "Traceback" not in said
+        assert not scan.rows.exists()
+        document = valid(scan.report.read_text())
+    assert document["coverage"]["interrupted"] == number.name
+    assert document["coverage"]["complete"] is False
+    assert [row["reach"] for row in document["endpoints"]] == ["closed", "interrupted"]
+    assert {row["verdict"] for row in document["endpoints"]} == {"inconclusive"}
+
+
+def test_a_killed_scan_leaves_its_rows(tmp_path: Path) -> None:
+    with slow_scan(tmp_path) as scan:
+        scan.end(signal.SIGKILL)
+        assert scan.process.returncode == -signal.SIGKILL
+        assert not scan.report.exists()
+        assert [row["reach"] for row in read_rows(scan.rows)] == ["closed"]
+
+
+def test_an_earlier_report_survives_a_killed_scan(tmp_path: Path) -> None:
+    (tmp_path / "report.json").write_text("the last one")
+    with slow_scan(tmp_path) as scan:
+        scan.end(signal.SIGKILL)
+    assert (tmp_path / "report.json").read_text() == "the last one"
+
+
+async def test_the_first_signal_stops_the_gate_and_the_second_everything() -> None:
+    gate = Gate(Limits())
+
+    async def signalled() -> None:
+        async with trio.open_nursery() as nursery:
+            await nursery.start(_watch, gate)
+            with gate.deadline():
+                os.kill(os.getpid(), signal.SIGTERM)
+                await trio.sleep_forever()
+            assert gate.stopped == "SIGTERM"
+            os.kill(os.getpid(), signal.SIGINT)
+            await trio.sleep_forever()
+
+    with pytest.raises(BaseExceptionGroup) as ended:
+        await signalled()
+    assert ended.group_contains(KeyboardInterrupt)
+
+
+def _raising(*errors: BaseException) -> BaseException:
+    async def main() -> None:
+        async with trio.open_nursery() as outer, trio.open_nursery() as inner:
+            for place, error in enumerate(errors):
+                (outer if place % 2 else inner).start_soon(_raise, error)
+
+    try:
+        run_trio(main)
+    except BaseException as error:  # noqa: BLE001 - whatever it is
+        return error
+    raise AssertionError("it ended well")
+
+
+async def _raise(error: BaseException) -> None:
+    raise error
+
+
+def test_what_ended_it_comes_out_as_itself() -> None:
+    wrong = UsageError("wrong")
+    assert _raising(wrong) is wrong
+    assert _raising(ValueError("a bug"), wrong) is wrong
+    assert _raising(InputError("other"), ValueError("a bug")).args == ("other",)
+    assert isinstance(_raising(wrong, KeyboardInterrupt()), KeyboardInterrupt)
+
+
+def test_a_bug_comes_out_too() -> None:
+    bug = ValueError("a bug")
+    assert _raising(bug) is bug
+    assert isinstance(bug.__cause__, ExceptionGroup)
+
+
+def test_an_exception_outside_of_nurseries_passes() -> None:
+    async def main() -> None:
+        raise UsageError("plain")
+
+    with pytest.raises(UsageError, match="plain"):
+        run_trio(main)
