@@ -31,9 +31,14 @@ from scanner.tls.names import (
 )
 
 
+VERSIONS = "1.3, 1.2, 1.1, 1.0, SSLv3 or SSLv2"
+
+_HINTS = {"--version": VERSIONS}
+
+
 @click.command()
 @click.argument("target", metavar="TARGET")
-@click.option("--version", "version", metavar="V", help="Highest version offered: 1.3, 1.2, 1.1, 1.0, SSLv3, SSLv2.")
+@click.option("--version", "version", metavar="V", help=f"{VERSIONS}.  [default: that of the suites, else 1.3]")
 @click.option(
     "--suites", metavar="A,B", help="Cipher suites to offer, in this order: IANA or OpenSSL names, or 0x1301."
 )
@@ -45,7 +50,8 @@ def ask(
 ) -> int:
     """Send one ClientHello to TARGET and print what it answers.
 
-    What is not given is everything that adhere knows. Nothing is completed and nothing is sent after the hello.
+    It offers TLS 1.3 alone, or as its highest version an older one; with all suites and groups of that version that
+    adhere knows, where none are given. Nothing is completed and nothing is sent after the hello.
 
     \b
     Exit codes: 0 the listener selected from the offer · 1 it refused · 3 it could not be asked.
@@ -119,9 +125,8 @@ def _code(option: str, name: str, code: Callable[[str], int]) -> int:
     try:
         return code(name)
     except KeyError:
-        raise UsageError(
-            f"{option}: nothing is called '{plain(name, 80)}'", hint="IANA or OpenSSL names, or a code point: 0xC02F"
-        ) from None
+        hint = _HINTS.get(option, "IANA or OpenSSL names, or a code point: 0xC02F")
+        raise UsageError(f"{option}: nothing is called '{plain(name, 80)}'", hint=hint) from None
 
 
 async def _first_address(target: Target) -> str:
