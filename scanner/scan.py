@@ -243,4 +243,5 @@ def _report(run: Run, started: datetime) -> Report:
         summary=run.summary,
         findings=[],
         rows=run.rows.rows,
+        lines=run.rows.lines,
     )

@@ -30,7 +30,6 @@ from scanner.tls.names import (
     version_name,
 )
 
-
 VERSIONS = "1.3, 1.2, 1.1, 1.0, SSLv3 or SSLv2"
 
 _HINTS = {"--version": VERSIONS}

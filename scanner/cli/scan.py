@@ -19,8 +19,8 @@ from scanner.cli.running import run_and_report
 from scanner.cli.targets import parse_server_name, parse_target, read_targets
 from scanner.errors import UsageError
 from scanner.model.catalogue import load_profile
+from scanner.model.config import Config
 from scanner.model.policy import Policy
-from scanner.model.policy_file import Config, load_config
 from scanner.model.report import FailOn
 from scanner.model.target import Target
 from scanner.probe import second_opinion
@@ -103,7 +103,7 @@ def scan(**options: object) -> int:
     xmpp://, postgres://, mysql://host:port for STARTTLS; the default port is 443.
     """
     asked = Asked(**options)  # type: ignore[arg-type] # click has checked the types
-    config = load_config(str(asked.config)) if asked.config else Config()
+    config = config_of(asked)
     if asked.quiet and asked.verbose:
         raise UsageError("--quiet and --verbose contradict each other", hint="leave one out")
     settings = settings_of(asked, config)
@@ -111,6 +111,15 @@ def scan(**options: object) -> int:
     fail_on = asked.fail_on or config.fail_on or "medium"
     loudness: Loudness = "quiet" if asked.quiet else "verbose" if asked.verbose else "normal"
     return run_and_report(targets_of(asked, config), settings, outputs, fail_on, loudness)
+
+
+def config_of(asked: Asked) -> Config:
+    """What ``--config`` sets, if anything. Raises ``InputError``."""
+    if asked.config is None:
+        return Config()
+    from scanner.model.policy_file import load_config  # noqa: PLC0415 - pydantic takes 60 ms that most scans don't need
+
+    return load_config(str(asked.config))
 
 
 def settings_of(asked: Asked, config: Config) -> Settings:

@@ -54,8 +54,8 @@ def forbidden(answers: Answers, allowed: Iterable[int], known: Iterable[int]) ->
     """
     permitted = frozenset(allowed)
     accepted = tuple(code for code in dict.fromkeys(answers.accepted) if code not in permitted)
-    candidates = sorted(set(known) - permitted)
-    return Split(accepted=accepted, unknown=tuple(c for c in candidates if answers.state(c) == "unknown"))
+    unknown = frozenset(known) - permitted - answers.refused - frozenset(answers.accepted)
+    return Split(accepted=accepted, unknown=tuple(sorted(unknown)))
 
 
 _FAILS_AS: Mapping[Binding, Status] = {

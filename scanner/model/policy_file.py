@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, fields
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, TypeAlias
 
 from pydantic import ConfigDict, Field, GetCoreSchemaHandler, GetPydanticSchema, TypeAdapter, ValidationError
 from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
 from scanner.model import located
+from scanner.model.config import Config
 from scanner.model.located import Located, Steps, shown
 from scanner.model.policy import Policy
 from scanner.model.problems import Problems, did_you_mean
-from scanner.model.report import FailOn
 
 _CONFIG = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -40,35 +40,24 @@ def _policy_schema(_: object, handler: GetCoreSchemaHandler) -> CoreSchema:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
-    """What the file says. None is "not set": then the option's own default holds. The command line always wins."""
+class _BoundedConfig(Config):
+    """The whole file, with the limits within which its values make sense."""
 
     __pydantic_config__ = _CONFIG
 
     profile: _Text | None = None
-    """A profile's name, or a file; like every path in here as seen from the working directory."""
-    mode: Literal["inventory", "verdict"] | None = None
-    fail_on: FailOn | None = None
     timeout: _Seconds | None = None
-    """Of one connection, in seconds."""
     deadline: _Seconds | None = None
-    """Of one endpoint, in seconds."""
     concurrency: _Count | None = None
-    """Connections at once, to all hosts together."""
     per_host: _Count | None = None
-    """Connections at once to one host."""
     rate: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
-    """New connections per second, to all hosts together."""
-    confirm: bool | None = None
-    deep: bool | None = None
     sni: _Text | None = None
     targets: tuple[_Text, ...] | None = None
     formats: tuple[_Text, ...] | None = None
-    """As ``--format`` takes them: ``json=report.json``."""
     policy: Annotated[Policy, GetPydanticSchema(_policy_schema)] | None = None
 
 
-_ADAPTER: TypeAdapter[Config] = TypeAdapter(Config)
+_ADAPTER: TypeAdapter[_BoundedConfig] = TypeAdapter(_BoundedConfig)
 _KNOWN: dict[Steps, tuple[str, ...]] = {
     (): tuple(each.name for each in fields(Config)),
     ("policy",): tuple(each.name for each in fields(Policy)),
@@ -97,13 +86,14 @@ def parse(document: Located) -> Config:
         return Config()
     try:
         # By way of JSON, because strict validation of Python values would ask for tuples and dataclasses.
-        return _ADAPTER.validate_json(json.dumps(document.value))
+        bounded = _ADAPTER.validate_json(json.dumps(document.value))
     except ValidationError as error:
         problems = Problems(document)
         for detail in error.errors(include_url=False, include_context=False):
             _complain(problems, detail)
         problems.raise_any()
         raise  # not reached: an error has at least one detail
+    return Config(**{each.name: getattr(bounded, each.name) for each in fields(Config)})
 
 
 def _complain(problems: Problems, detail: ErrorDetails) -> None:

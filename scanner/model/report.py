@@ -198,6 +198,8 @@ class Report:
     findings: list[FindingRow]
     """Those that belong to no endpoint."""
     rows: Callable[[], Iterator[EndpointRow]]
+    lines: Callable[[], Iterator[str]] | None = None
+    """The same rows as lines of JSON, where they are kept as such: nothing has to be encoded twice."""
 
 
 FailOn = Literal["low", "medium", "high", "critical", "never"]

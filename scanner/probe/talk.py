@@ -25,9 +25,12 @@ PART = 32
 LEAN_PART = 16
 """The same for one of under 256 bytes."""
 
-_HEADER = 5
-_SAFE = BAD_LENGTHS.stop + _HEADER
-"""No record of this length or more is ever lengthened to get it out of ``BAD_LENGTHS``."""
+_SAFE = 5 + BAD_LENGTHS.stop + 1
+"""A record of this length or more (with its header) is not one that was lengthened to get it out of ``BAD_LENGTHS``,
+so that a server name lengthens it like any other."""
+
+_STEP = 64
+"""Bytes of padding that are tried at least, because a record that was lengthened hides the first few."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,10 +153,9 @@ def length(offer: Offer) -> int:
 def as_long_as(offers: Iterable[Offer], control: Offer) -> Offer:
     """``control``, padded if need be to the length of the longest of ``offers``, with any server name.
 
-    From ``_SAFE`` on a server name lengthens both alike; below, it might push only one over a threshold. SSLv3 has no
-    padding: such a control stays as it is.
+    From ``_SAFE`` on a server name lengthens both alike. SSLv3 has no padding: such a control stays as it is.
     """
     wanted = max(_SAFE, *map(length, offers))
     while control.version > SSL3 and (missing := wanted - length(control)) > 0:
-        control = replace(control, name=f"{control.name}, as long", padding=control.padding + missing)
+        control = replace(control, name="control, as long", padding=control.padding + max(missing, _STEP))
     return control

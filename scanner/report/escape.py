@@ -48,7 +48,9 @@ def json_text(encoded: str) -> str:
     surrogates become U+FFFD, because strict parsers refuse the whole document for one (RFC 8259, section 8.2).
     Works on text without line breaks between values, in which such characters only occur inside strings.
     """
-    return _DANGEROUS.sub(_json_escape, _SURROGATE.sub("\ufffd", encoded)).replace("##", "#\\u0023")
+    if not encoded.isascii() or "\x7f" in encoded:  # json.dumps has escaped every other ASCII control character
+        encoded = _DANGEROUS.sub(_json_escape, _SURROGATE.sub("\ufffd", encoded))
+    return encoded.replace("##", "#\\u0023")
 
 
 def width(text: str) -> int:

@@ -26,8 +26,8 @@ def write(report: Report, out: TextIO) -> None:
         out.write(f"{dumps(key)}: {dumps(value)},\n")
     out.write('"endpoints": [')
     separator = "\n"
-    for row in report.rows():
-        out.write(separator + dumps(row))
+    for line in report.lines() if report.lines is not None else map(dumps, report.rows()):
+        out.write(separator + line)
         separator = ",\n"
     out.write("\n]\n}\n")
 

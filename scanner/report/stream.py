@@ -51,10 +51,19 @@ class RowFile:
 
     def rows(self) -> Iterator[EndpointRow]:
         """All rows so far, ordered by place: the same targets give the same report, whichever answered first."""
+        for line in self._lines():
+            yield _row(f"{self.path}", line)
+
+    def lines(self) -> Iterator[str]:
+        """The rows as they are kept: JSON, without the end of the line."""
+        for line in self._lines():
+            yield line.decode().rstrip("\n")
+
+    def _lines(self) -> Iterator[bytes]:
         with _opened(self.path) as source:
             for _, start in sorted(self._places):
                 source.seek(start)
-                yield _row(f"{self.path}", source.readline())
+                yield source.readline()
 
     def close(self) -> None:
         """No more rows will come; ``rows`` still works."""

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.errors import InputError
+from scanner.model.config import Config
 from scanner.model.located import load
 from scanner.model.policy import Policy
-from scanner.model.policy_file import Config, load_config, parse
+from scanner.model.policy_file import load_config, parse
 
 FULL = """\
 profile: intermediate@4.22
