@@ -104,8 +104,10 @@ def _unwritten(error: OSError) -> int:
 
 
 def _internal() -> int:
+    from scanner.report.escape import plain  # noqa: PLC0415 - the formats behind it take longer than most commands
+
     summary = traceback.format_exception_only(*sys.exc_info()[:2])[-1].strip()
-    say(f"adhere: internal error: {summary}")
+    say(f"adhere: internal error: {plain(summary, 300)}")
     if os.environ.get("ADHERE_DEBUG"):
         say(traceback.format_exc())
     else:
