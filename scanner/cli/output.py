@@ -12,10 +12,11 @@ from pathlib import Path
 
 from scanner.cli.progress import colors
 from scanner.cli.streams import mute, say
-from scanner.errors import UsageError
+from scanner.errors import InputError, UsageError
 from scanner.model.report import Report
 from scanner.report import FORMATS, text
 from scanner.report.atomic import atomic_write
+from scanner.report.stream import read_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,15 +50,43 @@ def parse_outputs(values: Iterable[str]) -> tuple[Output, ...]:
         if places.count(place) > 1:
             where = "standard output" if place is None else str(place)
             raise UsageError(f"two formats go to {where}", hint="give each a path of its own: --format json=FILE")
+    for output in outputs:
+        if output.format == "json" and output.path and beside(output.path).resolve() in places:
+            raise UsageError(
+                f"a format goes to {beside(output.path)}, where rows are kept while the scan runs",
+                hint="give it another path",
+            )
     return outputs
 
 
+def beside(path: Path) -> Path:
+    """Where the rows of the JSON report at ``path`` are kept: ``report.jsonl`` for ``report.json``."""
+    return path.with_name(f"{path.name}l")
+
+
 def rows_path(outputs: Iterable[Output], scratch: Path) -> Path:
-    """Where rows are kept while the scan runs: beside the JSON report if one goes to a file, so that they survive."""
+    """Where rows are kept while the scan runs: beside the JSON report if one goes to a file, so that they survive.
+
+    Raises ``UsageError`` where a file is there already that is not what a killed scan has left.
+    """
     for output in outputs:
-        if output.format == "json" and output.path is not None:
-            return output.path.with_name(output.path.name + "l")
+        if output.format == "json" and output.path and (output.path.is_file() or not output.path.exists()):
+            rows = beside(output.path)
+            _may_replace(rows)
+            return rows
     return scratch / "rows.jsonl"
+
+
+def _may_replace(rows: Path) -> None:
+    if not rows.exists():
+        return
+    try:
+        next(read_rows(rows), None)
+    except InputError:
+        raise UsageError(
+            f"{rows} is not ours, and rows are to be kept there while the scan runs",
+            hint="move it, or give the JSON report another name",
+        ) from None
 
 
 def write_reports(report: Report, outputs: Iterable[Output], *, quiet: bool) -> None:
