@@ -1,0 +1,140 @@
+"""How much at once, how often, how long: on a clock that jumps."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from scanner.probe.limits import Gate, Limits
+
+HOST, OTHER = "192.0.2.1", "192.0.2.2"
+
+
+async def test_so_many_at_once_to_one_host(autojump_clock: MockClock) -> None:
+    gate = Gate(Limits(per_host=3))
+    inside = most = 0
+
+    async def visit() -> None:
+        nonlocal inside, most
+        async with gate.host(HOST):
+            inside += 1
+            most = max(most, inside)
+            await trio.sleep(1)
+            inside -= 1
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(10):
+            nursery.start_soon(visit)
+    assert most == 3
+    assert trio.current_time() == pytest.approx(4)
+
+
+async def test_hosts_do_not_wait_for_each_other(autojump_clock: MockClock) -> None:
+    gate = Gate(Limits(per_host=1))
+    async with gate.host(HOST):
+        with trio.fail_after(1):
+            async with gate.host(OTHER):
+                pass
+        with trio.move_on_after(1) as scope:
+            async with gate.host(HOST):
+                pytest.fail("two at once")
+        assert scope.cancelled_caught
+
+
+async def test_a_host_that_nobody_asks_is_forgotten(autojump_clock: MockClock) -> None:
+    """10,000 targets must not leave 10,000 semaphores behind."""
+    gate = Gate(Limits(per_host=1))
+    async with gate.host(HOST):
+        with trio.move_on_after(1):
+            async with gate.host(HOST):
+                pytest.fail("two at once")
+        assert list(gate._hosts) == [HOST]
+    with pytest.raises(KeyError):
+        async with gate.host(OTHER):
+            raise KeyError
+    assert not gate._hosts
+
+
+async def test_no_rate_no_waiting(autojump_clock: MockClock) -> None:
+    gate = Gate(Limits())
+    for _ in range(1000):
+        await gate.pace()
+    assert trio.current_time() == 0
+
+
+async def test_so_many_a_second_over_all(autojump_clock: MockClock) -> None:
+    gate = Gate(Limits(rate=10))
+    turns: list[float] = []
+
+    async def connect_often() -> None:
+        for _ in range(5):
+            await gate.pace()
+            turns.append(trio.current_time())
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(4):
+            nursery.start_soon(connect_often)
+    assert turns == pytest.approx([number / 10 for number in range(20)])
+
+
+async def test_a_pause_does_not_save_up_turns(autojump_clock: MockClock) -> None:
+    gate = Gate(Limits(rate=1))
+    await gate.pace()
+    await trio.sleep(100)
+    for _ in range(3):
+        await gate.pace()
+    assert trio.current_time() == pytest.approx(102)
+
+
+async def test_a_deadline(autojump_clock: MockClock) -> None:
+    gate = Gate(Limits(deadline=7))
+    with gate.deadline() as scope:
+        await trio.sleep_forever()
+    assert scope.cancelled_caught
+    assert trio.current_time() == pytest.approx(7)
+    assert gate.stopped is None
+
+
+async def test_waiting_for_the_rate_does_not_count(autojump_clock: MockClock) -> None:
+    """Or a low --rate would let every endpoint's deadline come before its turn does."""
+    gate = Gate(Limits(rate=0.1, deadline=7))
+    with gate.deadline() as scope:
+        for _ in range(4):
+            await gate.pace(scope)
+            await trio.sleep(1)
+        before = trio.current_time()
+        await trio.sleep_forever()
+    assert before == pytest.approx(31)
+    assert trio.current_time() == pytest.approx(34)  # three of the seven seconds were left
+
+
+async def test_stop_ends_what_is_under_way_and_what_comes(autojump_clock: MockClock) -> None:
+    gate = Gate(Limits())
+    ended: list[bool] = []
+
+    async def observe() -> None:
+        with gate.deadline() as scope:
+            await trio.sleep_forever()
+        ended.append(scope.cancelled_caught)
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(observe)
+        await trio.sleep(1)
+        gate.stop("SIGTERM")
+        gate.stop("SIGINT")
+        nursery.start_soon(observe)
+    assert ended == [True] * 4
+    assert gate.stopped == "SIGTERM"
+    assert trio.current_time() == pytest.approx(1)
+    assert not gate._scopes
+
+
+async def test_after_stop_no_connection_gets_a_turn() -> None:
+    gate = Gate(Limits())
+    gate.stop("SIGTERM")
+    with gate.deadline() as scope:
+        await gate.pace(scope)
+        pytest.fail("a turn")
+    assert scope.cancelled_caught
