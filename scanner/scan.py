@@ -111,11 +111,15 @@ async def _work(run: Run, source: Iterable[tuple[int, Target]]) -> None:
 
 async def _examine(target: Target, place: int, run: Run) -> None:
     """One endpoint for each address of the target; one that cannot be dialled where there is none."""
-    try:
-        found = await resolve.addresses(target.host, target.port)
-    except resolve.NotResolved as missing:
-        await _judge(endpoint_of(target, target.host), _not_resolved(target, str(missing)), place, run)
-        return
+    found: tuple[str, ...] = ()
+    missing = _not_resolved(target, Reach.INTERRUPTED, "the resolver had not answered when the time was over")
+    with run.gate.deadline():  # a resolver can be as slow as a listener, and Ctrl-C must end it too
+        try:
+            found = await resolve.addresses(target.host, target.port)
+        except resolve.NotResolved as why:
+            missing = _not_resolved(target, Reach.UNREACHABLE, str(why))
+    if not found:
+        await _judge(endpoint_of(target, target.host), missing, place, run)
     for address in found:
         endpoint = endpoint_of(target, address)
         observation = await observe(endpoint, question(run.settings), run.gate, datetime.now(UTC))
@@ -204,11 +208,11 @@ def is_address(name: str) -> bool:
     return True
 
 
-def _not_resolved(target: Target, why: str) -> Observation:
+def _not_resolved(target: Target, reach: Reach, why: str) -> Observation:
     return Observation(
         instance=target.canonical,
         at=datetime.now(UTC),
-        reach=Reach.UNREACHABLE,
+        reach=reach,
         detail=why,
         versions=Answers(unasked=why),
     )
