@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from scanner.cli.output import Output, write_reports
-from scanner.cli.progress import progress
-from scanner.cli.running import run_trio, scan_until_signal
+from scanner.cli.output import Output
+from scanner.cli.progress import Loudness, progress
+from scanner.cli.running import finish, run_trio, scan_until_signal
 from scanner.cli.streams import say
 from scanner.demo.listeners import Listener, demo_listeners
 from scanner.errors import ResourceError
@@ -47,16 +47,17 @@ def demo(output: Path, *, quiet: bool) -> int:
     except OSError as error:
         raise ResourceError(f"{output}: cannot make this directory: {error.strerror}") from error
     outputs = (Output(format="text"), *(Output(format=name, path=output / FORMATS[name].file_name) for name in FILES))
+    loudness: Loudness = "quiet" if quiet else "normal"
     with RowFile(output / "report.jsonl") as rows:
         if not quiet:
             say("adhere: starting listeners on 127.0.0.0/8 and scanning them")
-        with progress("quiet" if quiet else "normal") as tell:
+        with progress(loudness) as tell:
             report, wrong = run_trio(partial(_scan_demo, rows, tell))
-        write_reports(report, outputs, quiet=quiet)
+        finish(report, outputs, loudness)
     (output / "report.jsonl").unlink(missing_ok=True)
     for line in wrong:
         say(f"adhere: {line}")
-    if not quiet and not wrong:
+    if not (quiet or wrong or report.coverage["interrupted"]):
         say(f"adhere: open {output / 'report.html'} in a browser; then try adhere scan HOST:PORT")
     return EXIT_INCOMPLETE if wrong or report.coverage["interrupted"] else EXIT_OK
 
@@ -88,7 +89,12 @@ def target_of(listener: Listener) -> Target:
 
 
 def surprises(report: Report, listeners: tuple[Listener, ...]) -> list[str]:
-    """The listeners that got another verdict than their part asks for: a bug of ours, and said so."""
+    """The listeners that got another verdict than their part asks for: a bug of ours, and said so.
+
+    None where the scan was stopped: then nobody had the time to play a part.
+    """
+    if report.coverage["interrupted"]:
+        return []
     expected = {target_of(each).canonical: each for each in listeners}
     wrong = []
     for row in report.rows():

@@ -1,0 +1,140 @@
+"""``adhere demo``: what a first-time reader gets, and that it judges its own listeners as it should."""
+
+from __future__ import annotations
+
+import os
+import signal
+import xml.etree.ElementTree as ET
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scanner.cli.demo import surprises, target_of
+from scanner.demo.listeners import Listener
+from scanner.demo.roles import ROLES, Role
+from scanner.model.report import EndpointRow, Report
+from tests.cli.calling import Call, Called, called, valid
+from tests.cli.conftest import Farm
+from tests.report import samples
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("demo")
+
+
+@pytest.fixture(scope="module")
+def answer(place: Path) -> Called:
+    """The demo as a reader runs it, in an empty directory."""
+    return called("demo", cwd=place)
+
+
+@pytest.fixture(scope="module")
+def document(answer: Called, place: Path) -> dict[str, Any]:
+    assert answer.code == 0
+    return valid((place / "adhere-demo" / "report.json").read_text())
+
+
+def test_it_ends_well_and_leaves_three_files(answer: Called, place: Path) -> None:
+    assert answer.code == 0, answer.err
+    assert {path.name for path in place.iterdir()} == {"adhere-demo"}
+    assert {path.name for path in (place / "adhere-demo").iterdir()} == {"report.html", "report.json", "report.xml"}
+    assert "bug" not in answer.err
+    assert answer.err.splitlines()[-1].startswith("adhere: open adhere-demo/report.html in a browser")
+
+
+def _role(row: EndpointRow) -> Role:
+    name = row["origins"][0].partition(":")[0]
+    return next(role for role in ROLES if role.name == name)
+
+
+def test_every_listener_is_judged_as_its_role_says(document: dict[str, Any]) -> None:
+    rows = document["endpoints"]
+    assert len(rows) >= 14
+    for row in rows:
+        role = _role(row)
+        failing = {finding["rule"] for finding in row["findings"] if finding["verdict"] == "fail"}
+        assert (row["verdict"], row["reach"]) == (role.verdict, role.reach), role.name
+        assert failing >= set(role.breaks), role.name
+        assert role.verdict != "pass" or not failing, role.name
+
+
+def test_rows_come_in_the_order_of_the_story(document: dict[str, Any]) -> None:
+    told = [_role(row).name for row in document["endpoints"]]
+    assert told == [role.name for role in ROLES if role.name in told]
+
+
+def test_every_failure_says_what_to_do(document: dict[str, Any]) -> None:
+    for row in document["endpoints"]:
+        for finding in row["findings"]:
+            if finding["verdict"] == "fail":
+                assert finding["fix"] or finding["message"], row["id"]
+                assert finding["observed"], row["id"]
+                assert finding["reproduce"].startswith("adhere "), row["id"]
+
+
+def test_the_table_tells_all_of_it(answer: Called, document: dict[str, Any], place: Path) -> None:
+    page = (place / "adhere-demo" / "report.html").read_text()
+    suites = ET.parse(place / "adhere-demo" / "report.xml").getroot().findall("testsuite")
+    for row in document["endpoints"]:
+        assert row["id"] in answer.out
+        assert row["id"] in page
+    assert {suite.get("name") for suite in suites} >= {row["id"] for row in document["endpoints"]}
+    assert "\x1b" not in answer.out
+
+
+def test_every_connection_was_on_loopback(document: dict[str, Any]) -> None:
+    assert all(row["address"].startswith("127.") for row in document["endpoints"])
+    assert document["summary"]["connections"] == sum(row["observed"]["connections"] for row in document["endpoints"])
+
+
+def test_a_signal_ends_it_with_what_it_has(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    signals = iter([signal.SIGTERM])
+
+    def tell(_: EndpointRow) -> None:
+        if number := next(signals, None):
+            os.kill(os.getpid(), number)
+
+    monkeypatch.setattr("scanner.cli.demo.progress", lambda _: nullcontext(tell))
+    answer = call("demo", "--output", tmp_path)
+    assert answer.code == 3
+    assert answer.err.splitlines()[-1] == "adhere: stopped by SIGTERM; the report has what was finished"
+    assert "bug" not in answer.err
+    document = valid((tmp_path / "report.json").read_text())
+    assert document["coverage"]["interrupted"] == "SIGTERM"
+    assert "interrupted" in {row["reach"] for row in document["endpoints"]}
+    assert not (tmp_path / "report.jsonl").exists()
+
+
+def test_a_directory_that_cannot_be_made(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    answer = call("demo", "--output", tmp_path / "file" / "below")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith(f"adhere: {tmp_path / 'file' / 'below'}: cannot make this directory")
+
+
+# --- surprises --------------------------------------------------------------------------------------------------------
+
+
+def _told(listener: Listener, verdict: str, reach: str) -> Report:
+    report = samples.report()
+    row = next(report.rows())
+    row["id"], row["verdict"], row["reach"] = target_of(listener).canonical, verdict, reach
+    return replace(report, rows=lambda: iter([row]))
+
+
+def test_another_verdict_or_reach_is_a_surprise(farm: Farm) -> None:
+    listener = farm["closed"]
+    assert surprises(_told(listener, "inconclusive", "closed"), (listener,)) == []
+    (line,) = surprises(_told(listener, "pass", "closed"), (listener,))
+    assert line == "closed should be inconclusive (closed) and is pass (closed); this is a bug"
+    assert len(surprises(_told(listener, "inconclusive", "silent"), (listener,))) == 1
+
+
+def test_a_target_is_the_listener(farm: Farm) -> None:
+    for listener in farm.listeners.values():
+        assert target_of(listener).canonical == listener.target
+        assert target_of(listener).origin.startswith(f"{listener.name}: ")

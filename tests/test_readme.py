@@ -1,0 +1,51 @@
+"""The README says what the program does: every command and option, and the exit codes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from scanner.cli import COMMANDS
+from scanner.cli.scan import scan
+from scanner.model import report
+from scanner.model.finding import SEVERITIES
+
+README = (Path(__file__).parents[1] / "README.md").read_text()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_there(name: str) -> None:
+    assert f"`adhere {name}" in README
+
+
+@pytest.mark.parametrize("option", [name for each in scan.params for name in each.opts if name.startswith("--")])
+def test_every_option_of_scan_is_there(option: str) -> None:
+    assert re.search(rf"(?<![\w-]){option}(?![\w-])", README)
+
+
+def test_no_option_is_invented() -> None:
+    known = {name for each in scan.params for name in each.opts}
+    commands = re.findall(r"adhere scan ([^`\n]*)", README)
+    used = {word.partition("=")[0] for line in commands for word in line.split() if word.startswith("--")}
+    assert used <= known
+
+
+def test_the_exit_codes_are_those_of_the_program() -> None:
+    section = README.split("## Exit codes", 1)[1].split("\n## ", 1)[0]
+    told = {int(code) for code in re.findall(r"^\| *(\d+) *\|", section, re.MULTILINE)}
+    assert told == {value for name, value in vars(report).items() if name.startswith("EXIT_")}
+
+
+def test_the_default_threshold_is_a_severity() -> None:
+    told = re.search(r"`--fail-on` \(default: (\w+)\)", README)
+    assert told is not None
+    assert told[1] in SEVERITIES
+    assert f"[default: {told[1]}]" in " ".join(scan.get_help(click.Context(scan)).split())
+
+
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"\]\((?!https?:|#)([^)#]+)", README))))
+def test_every_file_that_it_points_to_is_there(path: str) -> None:
+    assert (Path(__file__).parents[1] / path).exists()
