@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-from pathlib import Path
-
 import click
 import pytest
 
 from scanner import __version__
 from scanner.cli import COMMANDS, adhere, run
-from scanner.cli.streams import mute
-from tests.cli.calling import COMMAND, PATIENCE, Call, environment
-from tests.servers import closed_port
+from tests.cli.calling import Call
 
 
 def test_every_command_is_what_its_name_says() -> None:
@@ -113,73 +107,3 @@ def test_the_arguments_default_to_the_command_line(
     monkeypatch.setattr("sys.argv", ["adhere", "--version"])
     assert run() == 0
     assert __version__ in capsys.readouterr().out
-
-
-# --- streams ----------------------------------------------------------------------------------------------------------
-
-
-def in_shell(line: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """``line`` with ``adhere`` in it, in a shell that tells of every part of a pipe."""
-    line = f"set -o pipefail; {line}".replace("adhere", " ".join(COMMAND))
-    return subprocess.run(
-        ["bash", "-c", line], capture_output=True, text=True, cwd=cwd, env=environment(), timeout=PATIENCE, check=False
-    )
-
-
-@pytest.mark.parametrize(
-    ("line", "code"),
-    [
-        ("adhere scan CLOSED | true", 3),
-        ("adhere scan CLOSED --format json | head -c 10", 3),
-        ("adhere scan CLOSED --verbose 2>&1 | true", 3),
-        ("adhere ask CLOSED | true", 3),
-        ("adhere rules | true", 0),
-        ("adhere --help | true", 0),
-        ("adhere scan CLOSED --verbose >&-", 3),
-        ("adhere scan CLOSED --verbose 2>&-", 3),
-        ("adhere scan CLOSED --verbose >&- 2>&- <&-", 3),
-        ("adhere scan --profile nothing CLOSED 2>&-", 2),
-        ("adhere scan CLOSED --verbose 2>/dev/full", 3),
-        ("adhere scan CLOSED >/dev/full", 2),
-        ("adhere --version >/dev/full", 2),
-        ("adhere scan --targets - <&-", 4),
-    ],
-)
-def test_where_the_words_cannot_go(line: str, code: int) -> None:
-    if "/dev/full" in line and not Path("/dev/full").exists():
-        pytest.skip("this system has no /dev/full")
-    with closed_port() as (address, port):
-        ended = in_shell(line.replace("CLOSED", f"{address}:{port}"))
-    assert ended.returncode == code
-    assert "Traceback" not in ended.stderr
-    assert "Exception ignored" not in ended.stderr
-    assert "internal error" not in ended.stderr
-
-
-def test_a_closed_descriptor_is_not_handed_to_a_report(tmp_path: Path) -> None:
-    """Where descriptor 1 is free, the report's file would get it, and what is printed would land in the report."""
-    with closed_port() as (address, port):
-        line = f"adhere scan {address}:{port} --format json=report.json --format text >&- 2>&-"
-        ended = in_shell(line, cwd=tmp_path)
-    assert ended.returncode == 3
-    assert (tmp_path / "report.json").read_text().startswith('{\n"schema": "adhere.scan/v1",')
-    assert (tmp_path / "report.json").read_text().endswith("\n]\n}\n")
-
-
-def test_what_was_muted_goes_nowhere(tmp_path: Path) -> None:
-    path = tmp_path / "out"
-    with path.open("w") as stream:
-        stream.write("before ")
-        stream.flush()
-        mute(stream)
-        stream.write("after")
-        assert os.fstat(stream.fileno()).st_size == 0
-    assert path.read_text() == "before "
-
-
-def test_a_stream_without_a_descriptor_cannot_be_muted_and_needs_not() -> None:
-    from io import StringIO
-
-    stream = StringIO()
-    mute(stream)
-    assert stream.write("still there") == 11
