@@ -5,7 +5,7 @@ Plans write into it as answers come, so that a deadline takes nothing back: what
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -61,6 +61,8 @@ class Evidence:
     ocsp_stapled: Known[bool] = _NO_HANDSHAKE
     negotiated: Known[Negotiated] = _NO_HANDSHAKE
     attempts: list[Attempt] = field(default_factory=list)
+    dead_ends: dict[int, set[int]] = field(default_factory=dict)
+    """By version, suites that were selected and then not gone on with: neither they nor the version are refused."""
     failures: dict[Ending, Reply] = field(default_factory=dict)
     """The first reply of each ending that accepted nothing."""
     interrupted: str | None = None
@@ -69,6 +71,8 @@ class Evidence:
         """Every reply passes here: what it shows for itself stands, whatever the plan makes of it."""
         if not reply.accepted:
             self.failures.setdefault(reply.ending, reply)
+            if reply.ending == "hello" and reply.version is not None and reply.suite is not None:
+                self.dead_ends.setdefault(reply.version, set()).add(reply.suite)
             return
         version = reply.version or 0
         _add(self.versions, version)
@@ -90,9 +94,9 @@ class Evidence:
             reach=reach,
             detail=_detail(failure, self.interrupted),
             protocol=failure.protocol if failure is not None else None,
-            versions=_answers(self.versions, self.manner, unknown),
-            suites=_all_answers(self.suites, self.manner, unknown),
-            groups=_all_answers(self.groups, self.manner, unknown),
+            versions=_answers(self.versions, self.manner, unknown, frozenset(self.dead_ends)),
+            suites=_all_answers(self.suites, self.manner, unknown, self.dead_ends),
+            groups=_all_answers(self.groups, self.manner, unknown, {}),
             preference=dict(self.preference),
             client_certificate=self._client_certificate(),
             alpn=self.alpn,
@@ -130,20 +134,28 @@ def _add(tally: Tally, code: int | None) -> None:
         tally.accepted.append(code)
 
 
-def _answers(tally: Tally, manner: Manner, unknown: str) -> Answers:
-    """A refusal in a manner that later befell something accepted is taken back."""
-    kept = frozenset(
-        code for code, how in tally.refused.items() if how not in manner.doubtful and code not in tally.accepted
-    )
-    taken_back = len(kept) < len([code for code in tally.refused if code not in tally.accepted])
-    unasked = "the listener ends accepted offers in the way in which it refuses" if taken_back else tally.unasked
-    if not tally.complete and unasked is None:
+def _answers(tally: Tally, manner: Manner, unknown: str, dead_ends: Collection[int]) -> Answers:
+    """A refusal in a manner that later befell something accepted is taken back, and one of what was once selected."""
+    refused = {code: how for code, how in tally.refused.items() if code not in tally.accepted}
+    doubted = {code for code, how in refused.items() if how in manner.doubtful}
+    unasked = tally.unasked
+    if doubted:
+        unasked = "the listener ends accepted offers in the way in which it refuses"
+    elif refused.keys() & dead_ends:
+        unasked = "the listener selected, and then did not go on with the handshake"
+    elif not tally.complete and unasked is None:
         unasked = unknown
-    return Answers(accepted=tuple(tally.accepted), refused=kept, unasked=unasked)
+    kept = refused.keys() - doubted - {*dead_ends}
+    return Answers(accepted=tuple(tally.accepted), refused=frozenset(kept), unasked=unasked)
 
 
-def _all_answers(tallies: Mapping[int, Tally], manner: Manner, unknown: str) -> dict[int, Answers]:
-    return {version: _answers(tally, manner, unknown) for version, tally in sorted(tallies.items(), reverse=True)}
+def _all_answers(
+    tallies: Mapping[int, Tally], manner: Manner, unknown: str, dead_ends: Mapping[int, Collection[int]]
+) -> dict[int, Answers]:
+    return {
+        version: _answers(tally, manner, unknown, dead_ends.get(version, ()))
+        for version, tally in sorted(tallies.items(), reverse=True)
+    }
 
 
 def _refined(reach: Reach, reply: Reply) -> Reach:

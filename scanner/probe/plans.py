@@ -21,6 +21,7 @@ from scanner.probe.talk import (
     Mode,
     Question,
     Talk,
+    all_before,
     as_long_as,
     batched,
     first_offer,
@@ -208,11 +209,16 @@ def _settle(talk: Talk, offer: Offer, reply: Reply) -> Plan[None]:
 def _open(talk: Talk, version: int) -> Plan[tuple[Offer, Reply, Outcome]]:
     """The first hello of ``version``, and whatever it takes to make its refusal mean something."""
     offer = first_offer(talk, version)
-    offer, reply = yield from _past_dead_ends(talk, offer, (yield offer))
+    offer, reply = yield from _past_dead_ends(offer, (yield offer))
     if _selects(reply, SSL3, version):
         return offer, reply, Outcome.ACCEPTED
     if talk.takes_at_its_word(reply):
         return offer, reply, Outcome.REFUSED
+    if talk.tls13 is not None and talk.depth < len(offer.suites):
+        deep = all_before(talk.tls13, offer.suites)
+        again = yield from ask_control(deep, talk.manner)
+        if again.accepted:
+            talk.accepted(deep, again)
     if len(offer.suites) > talk.widest:
         shorter = yield from _shorter(talk, offer, reply)
         if shorter is not None:
@@ -222,12 +228,11 @@ def _open(talk: Talk, version: int) -> Plan[tuple[Offer, Reply, Outcome]]:
     return (yield from _ask_the_rest(talk, offer, reply))
 
 
-def _past_dead_ends(talk: Talk, offer: Offer, reply: Reply) -> Plan[tuple[Offer, Reply]]:
+def _past_dead_ends(offer: Offer, reply: Reply) -> Plan[tuple[Offer, Reply]]:
     """Leave out what is selected and then not gone on with, so that the rest of the version can be asked."""
     for _ in range(DEAD_ENDS):
         if reply.ending != "hello" or reply.accepted or reply.suite not in offer.suites:
             break
-        talk.dead_ends.add(reply.suite)
         codes = tuple(code for code in offer.suites if code != reply.suite)
         offer = replace(offer, suites=codes, padding=offer.padding + 2)
         reply = yield offer
@@ -280,16 +285,19 @@ def _most_doubtful(talk: Talk, answers: list[Reply]) -> Reply:
 
 
 def _rest_of_version(talk: Talk, offer: Offer) -> list[Offer]:
-    """Every suite of the version, those that need credentials apart, and SSLv3 without extensions."""
+    """Every suite of the version, those that need credentials apart, and SSLv3 without extensions.
+
+    In hellos that are read to the end; of one that is longer, what stands too far down is asked once more.
+    """
     version, size = offer.version, talk.part
+    whole = not talk.lean and len(offer.suites) <= talk.widest and len(offer.suites) <= 2 * size
+    first = (offer.suites, offer.suites[size:]) if whole else batched(candidates.suites(version), size)
     apart = replace(offer, name=f"{version_name(version)} with credentials")
-    bare = Offer("SSLv3", SSL3, (), ())
-    kinds = [(offer, candidates.suites(version)), (apart, candidates.credential_suites(version))]
-    if version > SSL3:
-        kinds.append((bare, candidates.suites(SSL3)))
-    if size >= len(offer.suites) and not talk.lean:
-        kinds[0] = (offer, offer.suites)
-    return [replace(kind, suites=part) for kind, codes in kinds for part in batched(codes, size)]
+    offers = [replace(offer, suites=part) for part in first if part]
+    offers += [replace(apart, suites=part) for part in batched(candidates.credential_suites(version), size)]
+    if SSL3 < version < TLS12:
+        offers += [Offer("SSLv3", SSL3, part, ()) for part in batched(candidates.suites(SSL3), size)]
+    return offers
 
 
 def _ssl2(talk: Talk) -> Plan[None]:

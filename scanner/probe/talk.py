@@ -59,17 +59,23 @@ class Talk:
     depth: int = 0
     """How many suites the listener is known to read: it chose the last of so many. An accepted offer alone shows less,
     because some read the first few only."""
+    tls13: Offer | None = None
+    """An offer of one suite that TLS 1.3 accepted, to put others before: none of TLS 1.2 and below can be chosen there,
+    so that the choice shows that all were read."""
     lean: bool = False
     """The listener takes short offers only."""
     sorted: set[int] = field(default_factory=set)
     """Versions whose suites were gone through."""
-    dead_ends: set[int] = field(default_factory=set)
-    """Suites that it selected and then did not go on with, in the first offer of a version."""
 
     @property
     def manner(self) -> Manner:
         """How the endpoint ends what it does not accept."""
         return self.evidence.manner
+
+    @property
+    def dead_ends(self) -> frozenset[int]:
+        """Suites that it selected and then did not go on with."""
+        return frozenset().union(*self.evidence.dead_ends.values())
 
     @property
     def part(self) -> int:
@@ -103,6 +109,8 @@ class Talk:
         if self.control is None or length(offer) > length(self.control):
             self.control = offer
         self.widest = max(self.widest, len(offer.suites))
+        if reply.version == TLS13 and reply.suite is not None:
+            self.tls13 = replace(offer, suites=(reply.suite,))
         if reply.suite in offer.suites:
             self.depth = max(self.depth, offer.suites.index(reply.suite) + 1)
 
@@ -138,6 +146,11 @@ def suites_offer(like: Offer, note: str = "") -> Make:
         return replace(like, name=name, suites=tuple(codes), padding=2 * max(0, room - len(codes)))
 
     return make
+
+
+def all_before(suite: Offer, codes: Sequence[int]) -> Offer:
+    """``codes``, and last the one suite of an offer that is accepted."""
+    return replace(suite, name=f"{suite.name}, after all others", suites=(*codes, *suite.suites))
 
 
 def batched(codes: Sequence[int], size: int) -> list[tuple[int, ...]]:

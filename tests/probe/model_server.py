@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from random import Random
-from typing import Any, Literal
+from typing import Literal, Protocol
+
+from hypothesis.vendor.pretty import RepresentationPrinter
 
 from scanner.probe.evidence import Evidence
 from scanner.probe.hello import BAD_LENGTHS, client_hello
@@ -22,6 +24,8 @@ from scanner.tls import codepoints
 from scanner.tls.client_hello import ClientHello
 from scanner.tls.codepoints import SSL2, SSL3, TLS10, TLS11, TLS12, TLS13
 from scanner.tls.names import authentication, key_exchange
+
+Order = Literal["server", "client"]
 
 SECP256R1 = 0x0017
 X25519 = 0x001D
@@ -72,7 +76,7 @@ class ModelServer:
     """By version that it speaks, in its own order of preference; () for SSLv2."""
     groups: tuple[int, ...] = (X25519, SECP256R1, 0x0018)
     """In its own order of preference, for all versions."""
-    order: Literal["server", "client"] = "server"
+    order: Order = "server"
     curves: Mapping[str, int] = field(default_factory=dict)
     """``ECDSA``: the curve of the ECDSA certificate, which the client has to list up to TLS 1.2 (RFC 8422, 5.1)."""
     name: str | None = "model.example"
@@ -118,7 +122,7 @@ class ModelServer:
         special = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "random"}
         return f"ModelServer({', '.join(f'{name}={_brief(value)}' for name, value in special.items() if value)})"
 
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+    def _repr_pretty_(self, printer: RepresentationPrinter, cycle: bool) -> None:
         printer.text(repr(self))  # the name is Hypothesis's
 
     # --- what it answers
@@ -282,7 +286,14 @@ class Interview:
         return len(self.asked)
 
 
-def interview(server: ModelServer | Balancer, question: Question, limit: int | None = None) -> Interview:
+class Listener(Protocol):
+    """Whatever answers offers."""
+
+    def answer(self, offer: Offer) -> Reply:
+        """One connection."""
+
+
+def interview(server: Listener, question: Question, limit: int | None = None) -> Interview:
     """Put ``question`` to ``server``, as ``observe`` does with a real one; at most ``limit`` offers, as a deadline."""
     evidence = Evidence()
     asked: list[tuple[Offer, Reply]] = []

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from random import Random
+from typing import get_args
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from scanner.model.observation import Observation
+from scanner.model.observation import Observation, Reach
 from scanner.probe import candidates
-from scanner.probe.offers import Reply
+from scanner.probe.offers import Ending, Offer, Reply
 from scanner.probe.plans import MOST_OFFERS, Question
 from scanner.tls.codepoints import (
     EXTENDED_MASTER_SECRET,
@@ -40,8 +42,10 @@ from tests.probe.model_server import (
     SECP256R1,
     SILENCE,
     X25519,
+    Balancer,
     Interview,
     ModelServer,
+    Order,
     interview,
     is_srp,
     needs_group,
@@ -144,7 +148,9 @@ def odd_servers(draw: st.DrawFn) -> ModelServer:
         "tolerates": maybe(st.sampled_from((TLS12, TLS11, TLS10)), TLS13),
         "intolerance": st.sampled_from(REFUSALS),
     }
-    return enabled(replace(server, **{field: draw(strategy) for field, strategy in quirks.items()}))
+    for quirk, strategy in quirks.items():
+        setattr(server, quirk, draw(strategy))
+    return enabled(server)
 
 
 def enabled(server: ModelServer) -> ModelServer:
@@ -253,16 +259,183 @@ def assert_complete(server: ModelServer, version: int, seen: Observation) -> Non
         assert seen.preference[version] == server.order
 
 
+def test_a_listener_that_only_says_no_is_refused_nothing() -> None:
+    server = ModelServer(suites={})
+    asked = interview(server, INVENTORY)
+    seen = conclude(asked)
+    assert (seen.reach, seen.detail) == (Reach.REJECTED, "alert 70 protocol_version")
+    assert seen.versions.refused == frozenset()
+    assert asked.connections <= 30
+
+
+def test_an_sslv2_only_listener_is_found() -> None:
+    seen = conclude(interview(ModelServer(suites={SSL2: ()}), INVENTORY))
+    assert SSL2 not in seen.versions.refused
+
+
+def test_protocol_version_for_everything_proves_nothing_by_itself() -> None:
+    """It reads 32 suites, refuses in one way only, and has TLS 1.0 with a suite that stands further down."""
+    server = ModelServer(
+        suites={TLS12: (0x0004, 0xC02F), TLS10: (0x002F,)},
+        refusal=PROTOCOL_VERSION,
+        reads=32,
+    )
+    assert TLS10 in conclude(interview(server, INVENTORY)).versions.accepted
+
+
+def test_a_listener_that_takes_whatever_it_is_offered_is_not_asked_for_ever() -> None:
+    every = (*candidates.suites(TLS12), *candidates.credential_suites(TLS12))
+    server = ModelServer(suites=dict.fromkeys(LEGACY, tuple(code for code in every if not is_srp(code))))
+    asked = interview(server, INVENTORY)
+    seen = conclude(asked)
+    assert asked.connections == MOST_OFFERS
+    assert asked.evidence.interrupted is not None
+    assert seen.reach is Reach.TLS
+    assert not false_refusals(server, seen)
+
+
+@dataclass
+class Liar:
+    """Answers every hello with the same thing, whatever was offered."""
+
+    reply: Reply
+
+    def answer(self, offer: Offer) -> Reply:
+        return self.reply
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply("hello", version=TLS12, suite=0x1301, done=True),
+        Reply("hello", version=TLS13, suite=0xC02F, group=X25519),
+        Reply("hello", version=TLS13, suite=0x1301, group=0x0100),
+        Reply("hello", version=0x7F1C, suite=0x1301),
+        Reply("hello", version=SSL2, done=True),
+        Reply("hello", version=0, suite=0, done=True),
+        Reply("hello", version=TLS10, suite=0x5A5A, done=True),
+        Reply("hello"),
+        *(Reply(ending) for ending in get_args(Ending)),
+    ],
+)
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_nonsense_ends_soon_and_is_never_called_a_refusal(reply: Reply, question: Question) -> None:
+    asked = interview(Liar(reply), question)
+    seen = conclude(asked)
+    assert asked.connections <= 60
+    assert seen.versions.refused <= {version for version in VERSIONS if version != reply.version}
+    assert all(not answers.refused for answers in (*seen.suites.values(), *seen.groups.values()))
+
+
 # --- what it costs --------------------------------------------------------------------------------------------------
 
 CONFORMING = ModelServer(
     suites={TLS13: TLS13_SUITES, TLS12: (*ECDHE_RSA_AEAD, 0x009E, 0x009F)},
     groups=GROUPS,
 )
+ORDERS: tuple[Order, ...] = ("server", "client")
 
 
-@pytest.mark.parametrize("order", ["server", "client"])
-@pytest.mark.parametrize(("question", "most"), [(INVENTORY, 19), (VERDICT, 7), (VERDICT_GROUPS, 9)])
-def test_what_a_conforming_listener_costs(order: str, question: Question, most: int) -> None:
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(("question", "most"), [(INVENTORY, 19), (VERDICT, 7), (VERDICT_GROUPS, 11)])
+def test_what_a_conforming_listener_costs(order: Order, question: Question, most: int) -> None:
+    """Before the full handshake."""
     asked = interview(replace(CONFORMING, order=order), question)
     assert asked.connections <= most
+    assert_conforming(conclude(asked))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(
+    ("refusal", "most"), [(HANDSHAKE_FAILURE, 10), (PROTOCOL_VERSION, 10), (INTERNAL_ERROR, 15), (FIN, 20), (RST, 24)]
+)
+def test_what_another_way_to_refuse_costs(order: Order, refusal: Reply, most: int) -> None:
+    asked = interview(replace(CONFORMING, order=order, refusal=refusal, version_refusal=refusal), VERDICT)
+    assert asked.connections <= most
+    assert_conforming(conclude(asked))
+
+
+@pytest.mark.parametrize(("refusal", "most"), [(HANDSHAKE_FAILURE, 9), (FIN, 19)])
+def test_what_a_listener_with_tls13_alone_costs(refusal: Reply, most: int) -> None:
+    server = ModelServer(suites={TLS13: TLS13_SUITES}, groups=GROUPS, refusal=refusal, version_refusal=refusal)
+    asked = interview(server, VERDICT)
+    assert asked.connections <= most
+    assert conclude(asked).versions.refused == {TLS12, TLS11, TLS10, SSL3, SSL2}
+
+
+def assert_conforming(seen: Observation) -> None:
+    """Everything that Intermediate forbids is known to be refused."""
+    assert seen.versions.refused == {TLS11, TLS10, SSL3, SSL2}
+    assert set(candidates.suites(TLS13)) - INTERMEDIATE <= seen.suites[TLS13].refused
+    every = {*candidates.suites(TLS12), *candidates.credential_suites(TLS12)}
+    assert every - INTERMEDIATE <= seen.suites[TLS12].refused
+
+
+def test_silence_for_a_refusal_is_inconclusive_after_a_few_offers() -> None:
+    asked = interview(replace(CONFORMING, refusal=SILENCE, version_refusal=SILENCE), VERDICT)
+    seen = conclude(asked)
+    assert asked.connections <= 12
+    assert not seen.versions.refused
+    assert all(not answers.refused for answers in seen.suites.values())
+
+
+def test_a_listener_that_takes_64_suites_is_judged_all_the_same() -> None:
+    asked = interview(replace(CONFORMING, most=64), VERDICT)
+    assert asked.connections <= 60
+    assert_conforming(conclude(asked))
+
+
+# --- accidents ------------------------------------------------------------------------------------------------------
+
+OLD_SUITES = (0xC013, 0x002F, 0x000A)
+PERMISSIVE = ModelServer(
+    suites={
+        TLS13: TLS13_SUITES,
+        TLS12: (*ECDHE_RSA_AEAD, 0x009E, 0x009F, 0xC014, *OLD_SUITES),
+        TLS11: OLD_SUITES,
+        TLS10: OLD_SUITES,
+    },
+    groups=GROUPS,
+)
+RUNS = 500
+
+
+@pytest.mark.parametrize("question", [INVENTORY, VERDICT], ids=["inventory", "verdict"])
+@pytest.mark.parametrize(
+    ("refusal", "accident", "most"),
+    [
+        (HANDSHAKE_FAILURE, RST, 0.002),
+        (HANDSHAKE_FAILURE, FIN, 0.006),
+        (INTERNAL_ERROR, RST, 0.002),
+        (FIN, RST, 0.002),
+        (RST, RST, 0.05),  # nobody can tell these two apart, but that the second is not repeated
+        (FIN, FIN, 0.05),
+    ],
+    ids=lambda value: value.how if isinstance(value, Reply) else str(value),
+)
+def test_accidents_seldom_look_like_refusals(question: Question, refusal: Reply, accident: Reply, most: float) -> None:
+    """One connection in ten ends for no reason. ``most``: the share of conversations with any false refusal."""
+    wrong = 0
+    for seed in range(RUNS):
+        server = replace(
+            PERMISSIVE,
+            refusal=refusal,
+            version_refusal=refusal,
+            accident=accident,
+            accidents=0.1,
+            random=Random(seed),
+        )
+        wrong += bool(false_refusals(server, conclude(interview(server, question))))
+    assert wrong <= most * RUNS
+
+
+def test_behind_a_balancer_only_what_was_seen_is_true() -> None:
+    """Design rule 10: a balanced address is no endpoint. A refusal by one replica says nothing of another."""
+    strict, lax = CONFORMING, PERMISSIVE
+    wrong = 0
+    for seed in range(100):
+        seen = conclude(interview(Balancer(servers=(strict, lax), random=Random(seed)), INVENTORY))
+        both = [false_acceptances(server, seen) for server in (strict, lax)]
+        assert not set(both[0]) & set(both[1])
+        wrong += bool(false_refusals(lax, seen))
+    assert wrong, "if this ever holds, the rule can go"
