@@ -76,11 +76,12 @@ async def _talk(peer: Peer, hello: bytes, answer: Answer) -> None:
     line: Line | None = None
     close = abort
     try:
-        line = await connect(peer.where)
+        direct = peer.transport == "tls"
+        line = await connect(peer.where, hello if direct else b"")
         answer.connected = True
-        if peer.transport != "tls":
+        if not direct:
             await upgrade(line, peer)
-        await line.send(hello)
+            await line.send(hello)
         await _listen(line, answer)
         close = hang_up
     except Broken as broken:

@@ -22,6 +22,9 @@ from scanner.probe.offers import Ending
 RECEIVE = 16384
 """Bytes read at once: the largest record (RFC 8446, section 5.1)."""
 
+_NOT_YET = frozenset({errno.EAGAIN, errno.ENOTCONN})
+"""What sending says before the connection is there: Linux the first, BSD the other."""
+
 _CLOSED = frozenset({errno.ECONNREFUSED})
 _UNREACHABLE = frozenset(
     {
@@ -88,8 +91,10 @@ class Line:
                 raise _broken(error) from None
 
 
-async def connect(where: Where) -> Line:
-    """Connect. Raises ``Broken`` (closed, unreachable); waits for ever on a filtered port: the caller has the timeout.
+async def connect(where: Where, first: bytes = b"") -> Line:
+    """Connect, and send ``first`` as soon as that works.
+
+    Raises ``Broken`` (closed, unreachable, rst); waits for ever on a filtered port: the caller has the timeout.
 
     Raises ``ResourceError`` when this machine has no descriptors or memory left. Having no free port left looks like
     an address that this machine cannot use (EADDRNOTAVAIL), so it is unreachable.
@@ -99,26 +104,37 @@ async def connect(where: Where) -> Line:
         connecting = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
     except OSError as error:
         raise _broken(error) from None
+    line = Line(connecting)
     try:
-        await _connect(connecting, where)
+        sent = await _connect(connecting, where, first)
+        if sent < len(first):
+            await line.send(first[sent:])
     except BaseException:
         connecting.close()
         raise
-    return Line(connecting)
+    return line
 
 
-async def _connect(connecting: socket.socket, where: Where) -> None:
+async def _connect(connecting: socket.socket, where: Where, first: bytes) -> int:
+    """How much of ``first`` was sent on the way: all of it, where the peer is near enough to have answered already."""
     try:
         code = connecting.connect_ex(_sockaddr(where))
     except (ValueError, OverflowError) as error:
         raise Broken("unreachable", f"no such address: {error}") from None
     except OSError as error:
         raise _broken(error) from None
+    if first and code in (0, errno.EINPROGRESS):
+        try:
+            return connecting.send(first)
+        except OSError as error:
+            if error.errno not in _NOT_YET:
+                raise _broken(error, connecting=True) from None
     if code == errno.EINPROGRESS:
         await trio.lowlevel.wait_writable(connecting)
         code = connecting.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
     if code:
         raise _broken(OSError(code, ""), connecting=True)
+    return 0
 
 
 def _sockaddr(where: Where) -> tuple[str, int] | tuple[str, int, int, int]:
@@ -150,7 +166,7 @@ def _broken(error: OSError, *, connecting: bool = False) -> Exception:
             hint="raise the limit of open files (ulimit -n) or lower --concurrency",
         )
     if code in _RESET:
-        return Broken("closed" if connecting else "rst")
+        return Broken("rst")  # also while connecting: a SYN that is answered by RST is ECONNREFUSED
     if code in _CLOSED:
         return Broken("closed")
     if code == errno.ETIMEDOUT:

@@ -56,22 +56,40 @@ async def test_a_question_and_its_answer() -> None:
     assert server.hellos == [HELLO]
 
 
-async def test_more_than_the_kernel_takes_at_once_is_sent_whole() -> None:
-    received = 0
+SIZES = pytest.mark.parametrize("size", [0, 1, 500, 8 * 2**20], ids=["nothing", "a byte", "a hello", "8 MiB"])
+"""The last is more than the kernel takes at once."""
 
-    async def count(stream: trio.SocketStream) -> None:
-        nonlocal received
+
+@SIZES
+async def test_what_is_sent_arrives_whole(size: int) -> None:
+    """With the connection, and after it."""
+    data = bytes(size)
+    received: list[int] = []
+
+    async def measure(stream: trio.SocketStream) -> None:
+        received.append(0)
         while more := await stream.receive_some(65536):
-            received += len(more)
+            received[-1] += len(more)
+        await stream.send_all(b"thanks")
 
-    async with listening(count) as server:
-        line = await connect(at(server.sockaddr))
-        with trio.fail_after(PATIENCE):
-            await line.send(bytes(8 * 2**20))
+    async with listening(measure) as server:
+        for first, later in ((data, b""), (b"", data)):
+            with trio.fail_after(PATIENCE):
+                line = await connect(at(server.sockaddr), first)
+                await line.send(later)
+                line._socket.shutdown(socket.SHUT_WR)
+                assert await read_to_end(line) == b"thanks"
             hang_up(line)
-            while server.open or not server.connections:
-                await trio.lowlevel.checkpoint()
-    assert received == 8 * 2**20
+    assert received == [size, size]
+
+
+async def test_closed_and_filtered_are_told_apart_also_with_something_to_send() -> None:
+    with closed_port() as sockaddr, pytest.raises(Broken) as broken:
+        await connect(at(sockaddr), HELLO)
+    assert broken.value.ending == "closed"
+    with filtered_port() as sockaddr, trio.move_on_after(0.05) as scope:
+        await connect(at(sockaddr), HELLO)
+    assert scope.cancelled_caught
 
 
 async def test_ipv6() -> None:
@@ -173,9 +191,9 @@ def test_closing_twice_harms_nobody() -> None:
 
 TABLE = [
     (errno.ECONNREFUSED, "closed", "closed"),
-    (errno.ECONNRESET, "closed", "rst"),
-    (errno.ECONNABORTED, "closed", "rst"),
-    (errno.EPIPE, "closed", "rst"),
+    (errno.ECONNRESET, "rst", "rst"),
+    (errno.ECONNABORTED, "rst", "rst"),
+    (errno.EPIPE, "rst", "rst"),
     (errno.ETIMEDOUT, "filtered", "silence"),
     (errno.ENETUNREACH, "unreachable", "unreachable"),
     (errno.EHOSTUNREACH, "unreachable", "unreachable"),
