@@ -1,0 +1,165 @@
+"""What a conversation amounts to, whenever it ends."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from scanner.model.known import Unknown
+from scanner.model.observation import Observation, Reach
+from scanner.probe.evidence import Evidence
+from scanner.probe.offers import Reply
+from scanner.probe.sieve import Tally
+from scanner.tls.codepoints import SSL2, TLS10, TLS12, TLS13
+
+AT = datetime(2026, 1, 2, tzinfo=UTC)
+YES = Reply("hello", version=TLS12, suite=0xC02F, group=0x001D, done=True)
+NO = Reply("alert", alert=40)
+FIN = Reply("fin")
+
+
+def noted(*replies: Reply) -> Evidence:
+    evidence = Evidence()
+    for reply in replies:
+        evidence.note(reply)
+    return evidence
+
+
+def conclude(evidence: Evidence) -> Observation:
+    return evidence.conclude("instance", AT)
+
+
+@pytest.mark.parametrize(
+    ("replies", "reach", "detail"),
+    [
+        ([YES], Reach.TLS, ""),
+        ([NO, FIN, YES], Reach.TLS, ""),
+        ([NO], Reach.REJECTED, "alert 40 handshake_failure"),
+        ([FIN, NO], Reach.REJECTED, "alert 40 handshake_failure"),
+        ([Reply("alert", alert=112)], Reach.NAME_REQUIRED, "alert 112 unrecognized_name"),
+        ([FIN], Reach.HUNG_UP, ""),
+        ([Reply("rst"), FIN], Reach.RESET, ""),
+        ([Reply("silence")], Reach.SILENT, ""),
+        ([Reply("closed")], Reach.CLOSED, ""),
+        ([Reply("filtered")], Reach.FILTERED, ""),
+        ([Reply("unreachable")], Reach.UNREACHABLE, ""),
+        ([Reply("malformed", text="what?")], Reach.MALFORMED, "what?"),
+        ([Reply("hello", version=TLS12, suite=0xC02F)], Reach.MALFORMED, ""),
+        ([Reply("plaintext", text="HTTP/1.1 400", protocol="http")], Reach.PLAINTEXT, "HTTP/1.1 400"),
+        ([Reply("plaintext", text="220 mail", protocol="smtp")], Reach.STARTTLS_NEEDED, "220 mail"),
+        ([], Reach.INTERRUPTED, ""),
+    ],
+)
+def test_reach(replies: list[Reply], reach: Reach, detail: str) -> None:
+    seen = conclude(noted(*replies))
+    assert (seen.reach, seen.detail) == (reach, detail)
+
+
+def test_a_required_client_certificate_is_its_own_reach() -> None:
+    evidence = noted(YES)
+    evidence.client_certificate = "required"
+    assert conclude(evidence).reach is Reach.CLIENT_CERTIFICATE_REQUIRED
+
+
+def test_a_deadline_leaves_what_was_seen_and_says_why_the_rest_is_missing() -> None:
+    evidence = noted(YES)
+    evidence.interrupted = "the deadline of 5 s came first"
+    seen = conclude(evidence)
+    assert seen.reach is Reach.TLS
+    assert (seen.versions.accepted, seen.suites[TLS12].accepted, seen.groups[TLS12].accepted) == (
+        (TLS12,),
+        (0xC02F,),
+        (0x001D,),
+    )
+    assert seen.versions.unasked == seen.suites[TLS12].unasked == "the deadline of 5 s came first"
+    assert seen.chain == Unknown("the deadline of 5 s came first")
+
+
+def test_interrupted_before_anything_came() -> None:
+    evidence = Evidence(interrupted="the deadline of 5 s came first")
+    seen = conclude(evidence)
+    assert (seen.reach, seen.detail) == (Reach.INTERRUPTED, "the deadline of 5 s came first")
+
+
+def test_what_was_asked_to_the_end_has_no_reason() -> None:
+    evidence = noted(YES)
+    tally = evidence.suites[TLS12]
+    tally.refuse([0x000A], NO)
+    tally.complete = True
+    assert conclude(evidence).suites[TLS12].unasked is None
+    assert conclude(evidence).suites[TLS12].refused == {0x000A}
+
+
+def test_refusals_are_taken_back_when_their_ending_becomes_doubtful() -> None:
+    evidence = noted(YES)
+    evidence.suites[TLS12] = Tally(accepted=[0xC02F], complete=True)
+    evidence.suites[TLS12].refuse([0x000A], FIN)
+    evidence.suites[TLS12].refuse([0x002F], NO)
+    evidence.versions.refuse([TLS10], FIN)
+    assert conclude(evidence).suites[TLS12].refused == {0x000A, 0x002F}
+    evidence.manner.doubt(FIN)
+    seen = conclude(evidence)
+    assert seen.suites[TLS12].refused == {0x002F}
+    assert seen.suites[TLS12].unasked == "the listener ends accepted offers in the way in which it refuses"
+    assert seen.versions.refused == frozenset()
+
+
+def test_what_was_accepted_once_is_never_refused() -> None:
+    evidence = noted(YES)
+    evidence.suites[TLS12].refused[0xC02F] = "alert 40"
+    evidence.versions.refused[TLS12] = "alert 40"
+    seen = conclude(evidence)
+    assert seen.suites[TLS12].refused == seen.versions.refused == frozenset()
+    assert seen.suites[TLS12].state(0xC02F) == "accepted"
+
+
+def test_what_was_selected_once_and_not_gone_on_with_is_not_refused_either() -> None:
+    evidence = noted(YES, Reply("hello", version=TLS10, suite=0x000A))
+    evidence.versions.refuse([TLS10], NO)
+    evidence.suites[TLS10] = Tally(complete=True)
+    evidence.suites[TLS10].refuse([0x000A, 0x002F], NO)
+    seen = conclude(evidence)
+    assert seen.versions.state(TLS10) == seen.suites[TLS10].state(0x000A) == "unknown"
+    assert seen.suites[TLS10].refused == {0x002F}
+    assert seen.versions.unasked == "the listener selected, and then did not go on with the handshake"
+
+
+def test_answers_are_in_the_order_of_the_listener_and_versions_from_the_latest() -> None:
+    seen = conclude(
+        noted(
+            Reply("hello", version=TLS12, suite=0xC030, done=True),
+            Reply("hello", version=TLS13, suite=0x1302),
+            Reply("hello", version=TLS12, suite=0xC02F, done=True),
+            Reply("hello", version=TLS12, suite=0xC030, done=True),
+        )
+    )
+    assert list(seen.suites) == [TLS13, TLS12]
+    assert seen.suites[TLS12].accepted == (0xC030, 0xC02F)
+
+
+def test_an_sslv2_answer_has_no_suite() -> None:
+    seen = conclude(noted(Reply("hello", version=SSL2, done=True)))
+    assert seen.versions.accepted == (SSL2,)
+    assert seen.suites[SSL2].accepted == ()
+
+
+@pytest.mark.parametrize(
+    ("requested", "expected"),
+    [
+        (False, "none"),
+        (True, Unknown("a client certificate is asked for, and whether one is required needs a full handshake")),
+        (None, Unknown("no full handshake was made")),
+    ],
+)
+def test_a_client_certificate_that_is_asked_for_in_the_clear(requested: bool | None, expected: object) -> None:
+    evidence = noted(Reply("hello", version=TLS12, suite=0xC02F, done=True, certificate_requested=requested))
+    assert conclude(evidence).client_certificate == expected
+
+
+def test_the_first_chain_is_kept_and_garbage_in_it_is_no_crash() -> None:
+    first = Reply("hello", version=TLS12, suite=0xC02F, done=True, chain=(b"\x30\x00garbage", b""))
+    second = Reply("hello", version=TLS12, suite=0xC030, done=True, chain=(b"other",))
+    chain = conclude(noted(first, second)).chain
+    assert not isinstance(chain, Unknown)
+    assert [certificate.der for certificate in chain] == [b"\x30\x00garbage", b""]
