@@ -1,4 +1,4 @@
-"""What gets installed: the data files travel with a wheel, with a wheel made from the sdist, and are live when editable."""
+"""What gets installed: data files travel with a wheel and with a wheel made from the sdist, and are live if editable."""
 
 from __future__ import annotations
 
@@ -33,14 +33,16 @@ def install(what: str | Path, into: Path, *options: str) -> Path:
     venv.create(into, with_pip=False)
     site = into / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
     (site / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    pip = [sys.executable, "-m", "pip", "--python", into / "bin" / "python", "install", "--quiet"]
+    pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", into / "bin" / "python", "install", "--quiet"]
     run(*pip, "--no-deps", "--no-index", "--no-build-isolation", "--ignore-installed", *options, what, cwd=into)
     return into / "bin"
 
 
 def where(binaries: Path, elsewhere: Path) -> str:
     """The directory from which the installed package reads its profiles."""
-    return run(binaries / "python", "-c", "from scanner.data import data; print(data('profiles'))", cwd=elsewhere).strip()
+    return run(
+        binaries / "python", "-c", "from scanner.data import data; print(data('profiles'))", cwd=elsewhere
+    ).strip()
 
 
 @pytest.fixture
@@ -59,7 +61,8 @@ def works(binaries: Path, elsewhere: Path) -> None:
 def test_wheel(tmp_path: Path, elsewhere: Path) -> None:
     binaries = install(build("wheel", ROOT, tmp_path / "dist"), tmp_path / "env")
     works(binaries, elsewhere)
-    assert where(binaries, elsewhere) == str(next((tmp_path / "env").glob("lib/*/site-packages/scanner/_data/profiles")))
+    (packaged,) = (tmp_path / "env").glob("lib/*/site-packages/scanner/_data/profiles")
+    assert where(binaries, elsewhere) == str(packaged)
 
 
 def test_sdist_to_wheel(tmp_path: Path, elsewhere: Path) -> None:
