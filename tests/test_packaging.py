@@ -1,4 +1,4 @@
-"""What gets installed: data files travel with a wheel and with a wheel made from the sdist, and are live if editable."""
+"""What gets installed: data files travel with a wheel, also with one made from the sdist, and are live if editable."""
 
 from __future__ import annotations
 
