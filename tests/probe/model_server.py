@@ -22,7 +22,8 @@ from scanner.probe.offers import Offer, Reply
 from scanner.probe.plans import Question, interrogate
 from scanner.tls import codepoints
 from scanner.tls.client_hello import ClientHello
-from scanner.tls.codepoints import SSL2, SSL3, TLS10, TLS11, TLS12, TLS13
+from scanner.tls.codepoints import KEY_SHARE, SSL2, SSL3, TLS10, TLS11, TLS12, TLS13
+from scanner.tls.extensions import find, pull_key_share
 from scanner.tls.names import authentication, key_exchange
 
 Order = Literal["server", "client"]
@@ -30,7 +31,7 @@ Order = Literal["server", "client"]
 SECP256R1 = 0x0017
 X25519 = 0x001D
 COMMON = (X25519, SECP256R1)
-"""The groups of the shares that an offer with shares carries."""
+"""The groups that a client without anything special has shares of."""
 
 HANDSHAKE_FAILURE = Reply("alert", alert=40)
 ILLEGAL_PARAMETER = Reply("alert", alert=47)
@@ -57,6 +58,14 @@ def extension_types(offer: Offer, name: str | None) -> frozenset[int]:
     """The extensions that really travel."""
     hello = ClientHello.decode(client_hello(offer, name, bytes(32))[_RECORD_HEADER:])
     return frozenset(extension.type for extension in hello.extensions or ())
+
+
+@cache
+def shared_groups(offer: Offer, name: str | None) -> tuple[int, ...]:
+    """The groups of the key shares that really travel."""
+    hello = ClientHello.decode(client_hello(offer, name, bytes(32))[_RECORD_HEADER:])
+    data = find(hello.extensions, KEY_SHARE)
+    return () if data is None else tuple(group for group, _ in pull_key_share(data))
 
 
 def needs_group(suite: int) -> bool:
@@ -185,13 +194,14 @@ class ModelServer:
         group = self._group(TLS13, offer)
         if group is None:
             return self.refusal
-        if self.no_retry and offer.shares == "empty":
+        shares = shared_groups(offer, self.name)
+        if self.no_retry and not shares:
             return self.no_retry_ending
-        if self.no_retry == "ever" and group not in COMMON:
-            shared = [code for code in COMMON if code in self.groups and code in offer.groups]
-            if not shared:
+        if self.no_retry == "ever" and group not in shares:
+            possible = [code for code in shares if code in self.groups]
+            if not possible:
                 return self.no_retry_ending
-            group = shared[0]
+            group = possible[0]
         return Reply("hello", version=TLS13, suite=suite, group=group)
 
     def _group(self, version: int, offer: Offer) -> int | None:

@@ -103,7 +103,8 @@ def plain_servers(
     versions = draw(st.sets(st.sampled_from(VERSIONS), min_size=1))
     group = st.sampled_from((*candidates.LIKELY_GROUPS, *ALL_GROUPS))
     kinds = draw(st.sampled_from((("RSA",), ("ECDSA",), ("RSA", "ECDSA"))))
-    curve = draw(st.sampled_from(ECDSA_CURVES))
+    groups = draw(st.lists(group, min_size=1, max_size=6, unique=True))
+    curve = draw(st.sampled_from([*(code for code in groups if code < 0x0100), *ECDSA_CURVES]))
     suites = {version: draw(suites_of(version)) for version in sorted(versions)}
     unusable = {"RSA", "ECDSA"} - set(kinds)
     return ModelServer(
@@ -111,7 +112,7 @@ def plain_servers(
             version: tuple(code for code in codes if authentication(code) not in unusable)
             for version, codes in suites.items()
         },
-        groups=tuple(draw(st.lists(group, min_size=1, max_size=6, unique=True))),
+        groups=tuple(groups),
         order=draw(st.sampled_from(("server", "client"))),
         curves={"ECDSA": curve} if "ECDSA" in kinds else {},
         refusal=draw(st.sampled_from(tuple(refusals))),
