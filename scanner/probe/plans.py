@@ -1,35 +1,29 @@
 """The questions that one endpoint is asked, in order. Pure generators: no I/O, no clock, no randomness.
 
-From TLS 1.3 downwards, each version gets one hello with everything that is worth asking (``spoken`` goes on from
-there). Below the lowest version that anybody speaks a single refusal with protocol_version ends the descent (design
-rule 7); any other refusal has to be repeated by whatever was not in that hello. No version is called refused before
-something was accepted.
+TLS 1.3 first, then the versions below (``descent``), each of which is sorted as soon as it is accepted (``spoken``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
-from scanner.probe import candidates
+from scanner.probe.descent import descend
 from scanner.probe.evidence import Evidence
-from scanner.probe.manner import ACCIDENTS, AT_ONCE, Outcome, ask_control, ask_soundly
+from scanner.probe.manner import ACCIDENTS, Outcome, ask_soundly
 from scanner.probe.offers import Offer, Plan, Reply
-from scanner.probe.spoken import NO_USER, spoken, without_srp
+from scanner.probe.spoken import spoken
 from scanner.probe.talk import (
     PROTOCOL_VERSION,
     Mode,
     Question,
     Talk,
-    all_before,
-    as_long_as,
-    batched,
+    control_for,
     first_offer,
     lean,
-    length,
+    most_doubtful,
+    selects,
 )
-from scanner.tls.codepoints import SSL2, SSL3, TLS12, TLS13
-from scanner.tls.names import version_name
+from scanner.tls.codepoints import SSL2, TLS12, TLS13
 
 __all__ = ["MOST_OFFERS", "Mode", "Question", "interrogate"]
 
@@ -39,9 +33,6 @@ GIVE_UP = frozenset({"closed", "filtered", "unreachable", "plaintext"})
 MOST_OFFERS = 600
 """Connections that one endpoint is worth. Four versions with a hundred suites each stay below; a listener that accepts
 whatever it is offered is not asked for ever."""
-
-DEAD_ENDS = 16
-"""How many suites that lead nowhere are taken out of the first offer of a version."""
 
 
 def interrogate(question: Question, evidence: Evidence) -> Plan[None]:
@@ -67,15 +58,13 @@ def _everything(talk: Talk) -> Plan[None]:
     if first.ending in GIVE_UP or (first.ending == "silence" and not (yield from _wakes_up(talk))):
         return
     outcome = yield from _tls13(talk, wide, first)
-    yield from _descend(talk)
-    if talk.control is None:
-        return
-    if outcome is Outcome.REFUSED:
+    yield from descend(talk)
+    if talk.control is not None and outcome is Outcome.REFUSED:
         talk.evidence.versions.refuse([TLS13], first)
-    elif outcome is Outcome.UNDECIDED:
+    elif talk.control is not None and outcome is Outcome.UNDECIDED:
         yield from _settle_tls13(talk, wide)
     yield from _ssl2(talk)
-    talk.evidence.versions.complete = True
+    talk.evidence.versions.complete = talk.control is not None
 
 
 def _wakes_up(talk: Talk) -> Plan[bool]:
@@ -105,7 +94,7 @@ def _tls13(talk: Talk, wide: Offer, reply: Reply) -> Plan[Outcome]:
             if again.accepted:
                 talk.manner.doubt(reply)
                 offer, answers = wide, [again]
-    if _selects(answers[-1], TLS13, TLS13):
+    if selects(answers[-1], TLS13, TLS13):
         yield from spoken(talk, TLS13, offer, answers[-1])
         return Outcome.ACCEPTED
     if all(talk.manner.outcome(answer) is Outcome.REFUSED for answer in answers):
@@ -116,188 +105,24 @@ def _tls13(talk: Talk, wide: Offer, reply: Reply) -> Plan[Outcome]:
 def _settle_tls13(talk: Talk, wide: Offer) -> Plan[None]:
     """TLS 1.3 was not answered in a way that says no by itself; now there is a control to compare with."""
     offers = [_with_shares(wide), wide]
-    control = yield from _control_for(talk, offers)
+    control = yield from control_for(talk, offers)
     if control is None:
         talk.evidence.versions.unasked = "TLSv1.3: the listener takes only offers that are shorter than one for it"
         return
     answers: list[Reply] = []
     for offer in offers:
         reply, outcome = yield from ask_soundly(offer, control, talk.manner)
-        if outcome is Outcome.ACCEPTED and _selects(reply, TLS13, TLS13):
+        if outcome is Outcome.ACCEPTED and selects(reply, TLS13, TLS13):
             yield from spoken(talk, TLS13, offer, reply)
             return
         if outcome is not Outcome.REFUSED:
             talk.undecided("TLSv1.3", reply)
             return
         answers.append(reply)
-    talk.evidence.versions.refuse([TLS13], _most_doubtful(talk, answers))
+    talk.evidence.versions.refuse([TLS13], most_doubtful(talk, answers))
 
 
-def _control_for(talk: Talk, offers: list[Offer]) -> Plan[Offer | None]:
-    """An accepted offer that is no shorter than any of ``offers``, so that their refusal is not about their length."""
-    if talk.control is None:
-        return None
-    control = as_long_as(offers, talk.control)
-    if control is talk.control:
-        return control if length(control) >= max(map(length, offers)) else None
-    reply = yield from ask_control(control, talk.manner)
-    return control if reply.accepted else None
-
-
-# --- TLS 1.2 and below ----------------------------------------------------------------------------------------------
-
-
-def _descend(talk: Talk) -> Plan[None]:
-    """From TLS 1.2 down to SSLv3: each hello names the highest version that is not yet settled.
-
-    While nothing has been accepted a refusal says little, for example of a server that does not know versions later
-    than its own (RFC 5246, appendix E.1, forbids that): then the version below is asked for itself, and what was passed
-    over is settled later.
-    """
-    version = TLS12
-    passed_over: list[tuple[Offer, Reply]] = []
-    while version >= SSL3:
-        offer, reply, outcome = yield from _open(talk, version)
-        if outcome is Outcome.ACCEPTED:
-            version = (yield from _found(talk, offer, reply)) - 1
-        elif talk.control is None:
-            passed_over.append((offer, reply))
-            version -= 1
-        elif version == TLS12 and not talk.takes_at_its_word(reply) and reply.ending != "silence":
-            # It may speak the version and have no suite for it: some suites end with TLS 1.1 (RFC 5246, section 1.2).
-            _close(talk, [version], reply, outcome)
-            version -= 1
-        else:
-            _close(talk, range(SSL3, version + 1), reply, outcome)
-            break
-    for offer, reply in passed_over:
-        if talk.control is not None or offer.version == TLS12:
-            yield from _settle(talk, offer, reply)
-
-
-def _found(talk: Talk, offer: Offer, reply: Reply) -> Plan[int]:
-    """A version was selected, which also says that none between it and the offered one is spoken. Returns it."""
-    version = reply.version or 0
-    talk.evidence.versions.refuse(range(version + 1, offer.version + 1), reply)
-    if version not in talk.sorted:
-        yield from spoken(talk, version, offer, reply)
-    return version
-
-
-def _close(talk: Talk, versions: Iterable[int], reply: Reply, outcome: Outcome) -> None:
-    """These versions were not accepted."""
-    asked = [version for version in versions if version not in talk.evidence.versions.accepted]
-    if outcome is Outcome.REFUSED:
-        talk.evidence.versions.refuse(asked, reply)
-    elif asked:
-        talk.undecided(f"{version_name(max(asked))} and below", reply)
-
-
-def _settle(talk: Talk, offer: Offer, reply: Reply) -> Plan[None]:
-    """A version that was passed over while nothing had been accepted."""
-    version = offer.version
-    if talk.control is not None and talk.takes_at_its_word(reply):
-        _close(talk, [version], reply, Outcome.REFUSED)
-        return
-    offer, reply, outcome = yield from _ask_the_rest(talk, first_offer(talk, version))
-    if outcome is Outcome.ACCEPTED:
-        yield from _found(talk, offer, reply)
-    else:
-        _close(talk, [version], reply, outcome)
-
-
-def _open(talk: Talk, version: int) -> Plan[tuple[Offer, Reply, Outcome]]:
-    """The first hello of ``version``, and whatever it takes to make its refusal mean something."""
-    offer = first_offer(talk, version)
-    offer, reply = yield from _past_dead_ends(offer, (yield offer))
-    if _selects(reply, SSL3, version):
-        return offer, reply, Outcome.ACCEPTED
-    if talk.takes_at_its_word(reply):
-        return offer, reply, Outcome.REFUSED
-    if talk.tls13 is not None and talk.depth < len(offer.suites):
-        deep = all_before(talk.tls13, offer.suites)
-        again = yield from ask_control(deep, talk.manner)
-        if again.accepted:
-            talk.accepted(deep, again)
-    if len(offer.suites) > talk.widest:
-        shorter = yield from _shorter(talk, offer, reply)
-        if shorter is not None:
-            return *shorter, Outcome.ACCEPTED
-    if talk.control is None:
-        return offer, reply, Outcome.UNDECIDED
-    return (yield from _ask_the_rest(talk, offer, reply))
-
-
-def _past_dead_ends(offer: Offer, reply: Reply) -> Plan[tuple[Offer, Reply]]:
-    """Leave out what is selected and then not gone on with, so that the rest of the version can be asked."""
-    for _ in range(DEAD_ENDS):
-        if reply.ending != "hello" or reply.accepted or reply.suite not in offer.suites:
-            break
-        codes = tuple(code for code in offer.suites if code != reply.suite)
-        offer = replace(offer, suites=codes, padding=offer.padding + 2)
-        reply = yield offer
-    return offer, reply
-
-
-def _shorter(talk: Talk, offer: Offer, reply: Reply) -> Plan[tuple[Offer, Reply] | None]:
-    """A short hello, in case the long one was too much; what it shows if it is accepted."""
-    short = replace(lean(offer), name=f"{offer.name}, short", padding=0)
-    again = yield from ask_control(short, talk.manner)
-    if not _selects(again, SSL3, offer.version):
-        return None
-    if reply.ending in ACCIDENTS:
-        wide = yield offer
-        if _selects(wide, SSL3, offer.version):
-            talk.manner.doubt(reply)
-            return offer, wide
-    talk.lean = True
-    return short, again
-
-
-def _ask_the_rest(talk: Talk, offer: Offer, reply: Reply | None = None) -> Plan[tuple[Offer, Reply, Outcome]]:
-    """Everything that must be refused too before the version of ``offer`` is called refused.
-
-    ``reply`` is the answer to ``offer``, if it is at hand. Goes on after what remains undecided: something forbidden
-    may still show itself.
-    """
-    offers = _rest_of_version(talk, offer)
-    control = yield from _control_for(talk, offers)
-    proves = control is not None and not talk.dead_ends
-    answers: list[Reply] = []
-    while offers:
-        asked = offers.pop(0)
-        first = reply if asked == offer else None
-        answer, outcome = yield from ask_soundly(asked, control, talk.manner, first=first)
-        if outcome is Outcome.ACCEPTED and _selects(answer, SSL3, asked.version):
-            return asked, answer, outcome
-        proves = proves and outcome is Outcome.REFUSED
-        answers.append(answer)
-        if answer.ending == "silence":
-            break
-        if answer.how == NO_USER and (others := without_srp(asked.suites)) != asked.suites:
-            offers.insert(0, replace(asked, suites=others))
-    return offer, _most_doubtful(talk, answers), Outcome.REFUSED if proves else Outcome.UNDECIDED
-
-
-def _most_doubtful(talk: Talk, answers: list[Reply]) -> Reply:
-    """The one of several answers that speaks for all: what proves nothing, else what may yet be doubted."""
-    return min(answers, key=lambda answer: (talk.manner.outcome(answer) is Outcome.REFUSED, answer.how in AT_ONCE))
-
-
-def _rest_of_version(talk: Talk, offer: Offer) -> list[Offer]:
-    """Every suite of the version, those that need credentials apart, and SSLv3 without extensions.
-
-    In hellos that are read to the end; of one that is longer, what stands too far down is asked once more.
-    """
-    version, size = offer.version, talk.part
-    whole = not talk.lean and len(offer.suites) <= talk.widest and len(offer.suites) <= 2 * size
-    first = (offer.suites, offer.suites[size:]) if whole else batched(candidates.suites(version), size)
-    apart = replace(offer, name=f"{version_name(version)} with credentials")
-    offers = [replace(offer, suites=part) for part in first if part]
-    offers += [replace(apart, suites=part) for part in batched(candidates.credential_suites(version), size)]
-    if SSL3 < version < TLS12:
-        offers += [Offer("SSLv3", SSL3, part, ()) for part in batched(candidates.suites(SSL3), size)]
-    return offers
+# --- SSLv2 ----------------------------------------------------------------------------------------------------------
 
 
 def _ssl2(talk: Talk) -> Plan[None]:
@@ -307,12 +132,7 @@ def _ssl2(talk: Talk) -> Plan[None]:
     closes. One ending of these is enough (docs/decisions/0002-sslv2-refusals.md), unless it is doubtful here.
     """
     reply = yield Offer("SSLv2", SSL2, (), ())
-    if reply.ending in ("alert", "fin", "rst"):
+    if talk.control is not None and reply.ending in ("alert", "fin", "rst"):
         talk.evidence.versions.refuse([SSL2], reply)
     elif not reply.accepted:
         talk.undecided("SSLv2", reply)
-
-
-def _selects(reply: Reply, least: int, most: int) -> bool:
-    """Whether a version was selected that was on offer; anything else would not be an answer to this hello."""
-    return reply.accepted and least <= (reply.version or 0) <= most

@@ -9,8 +9,8 @@ from typing import Literal
 from scanner.probe import candidates
 from scanner.probe.evidence import Evidence
 from scanner.probe.hello import BAD_LENGTHS, client_hello
-from scanner.probe.manner import Manner
-from scanner.probe.offers import Offer, Reply
+from scanner.probe.manner import AT_ONCE, Manner, Outcome, ask_control
+from scanner.probe.offers import Offer, Plan, Reply
 from scanner.probe.sieve import Make, Tally, undecided
 from scanner.tls.codepoints import SSL3, TLS12, TLS13
 from scanner.tls.names import version_name
@@ -172,3 +172,24 @@ def as_long_as(offers: Iterable[Offer], control: Offer) -> Offer:
     while control.version > SSL3 and (missing := wanted - length(control)) > 0:
         control = replace(control, name="control, as long", padding=control.padding + max(missing, _STEP))
     return control
+
+
+def control_for(talk: Talk, offers: list[Offer]) -> Plan[Offer | None]:
+    """An accepted offer that is no shorter than any of ``offers``, so that their refusal is not about their length."""
+    if talk.control is None:
+        return None
+    control = as_long_as(offers, talk.control)
+    if control is talk.control:
+        return control if length(control) >= max(map(length, offers)) else None
+    reply = yield from ask_control(control, talk.manner)
+    return control if reply.accepted else None
+
+
+def selects(reply: Reply, least: int, most: int) -> bool:
+    """Whether a version was selected that was on offer; anything else would not be an answer to this hello."""
+    return reply.accepted and least <= (reply.version or 0) <= most
+
+
+def most_doubtful(talk: Talk, answers: list[Reply]) -> Reply:
+    """The one of several answers that speaks for all: what proves nothing, else what may yet be doubted."""
+    return min(answers, key=lambda answer: (talk.manner.outcome(answer) is Outcome.REFUSED, answer.how in AT_ONCE))
