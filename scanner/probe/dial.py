@@ -71,10 +71,9 @@ class Line:
 
     async def send(self, data: bytes) -> None:
         """Send all of ``data``."""
-        view = memoryview(data)
-        while view:
+        while data:
             try:
-                view = view[self._socket.send(view) :]
+                data = data[self._socket.send(data) :]  # nearly always all of it
             except BlockingIOError:
                 await trio.lowlevel.wait_writable(self._socket)
             except OSError as error:
@@ -138,17 +137,19 @@ async def _connect(connecting: socket.socket, where: Where, first: bytes) -> int
 
 
 def _sockaddr(where: Where) -> tuple[str, int] | tuple[str, int, int, int]:
+    if "%" not in where.address:
+        return where.address, where.port
     address, _, zone = where.address.partition("%")
-    if not zone:
-        return address, where.port
     index = int(zone) if zone.isdigit() else socket.if_nametoindex(zone)
     return address, where.port, 0, index
 
 
 def hang_up(line: Line) -> None:
     """Close, without waiting for anybody."""
-    with suppress(OSError):
+    try:
         line._socket.close()
+    except OSError:  # a reset that was still on its way; nobody is interested any more
+        return
 
 
 def abort(line: Line) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
@@ -13,7 +12,7 @@ import trio
 from scanner.model.endpoint import Endpoint
 from scanner.model.known import Unknown
 from scanner.model.observation import Attempt, Observation, Reach
-from scanner.probe.converse import Peer, converse
+from scanner.probe.converse import Patience, Peer, converse
 from scanner.probe.dial import Where
 from scanner.probe.evidence import Evidence
 from scanner.probe.handshake import Full, handshake
@@ -54,43 +53,47 @@ async def observe(endpoint: Endpoint, question: Question, gate: Gate, at: dateti
 async def _interview(peer: Peer, question: Question, gate: Gate, scope: trio.CancelScope, evidence: Evidence) -> None:
     plan = interrogate(question, evidence)
     offer = next(plan)
-    while True:
-        reply = await ask(peer, offer, gate, scope, evidence)
-        evidence.note(reply)
-        try:
+    with Patience() as patience, suppress(StopIteration):
+        while True:
+            reply = await ask(peer, offer, gate, scope, evidence, patience)
+            evidence.note(reply)
             offer = plan.send(reply)
-        except StopIteration:
-            break
     if evidence.versions.accepted:
         await gate.pace(scope)
-        with _noted("full handshake", evidence):
-            full = await handshake(peer)
-        take_in(evidence, full)
+        started = trio.current_time()
+        try:
+            take_in(evidence, await handshake(peer))
+        except trio.Cancelled:
+            _cut_off("full handshake", started, evidence)
+            raise
 
 
-async def ask(peer: Peer, offer: Offer, gate: Gate, scope: trio.CancelScope, evidence: Evidence) -> Reply:
+async def ask(
+    peer: Peer, offer: Offer, gate: Gate, scope: trio.CancelScope, evidence: Evidence, patience: Patience
+) -> Reply:
     """One offer, asked again after a pause where not even the connection came about."""
     left = gate.limits.retries
     while True:
-        await gate.pace(scope)
-        with _noted(offer.name, evidence):
-            reply = await converse(peer, offer)
+        if gate.limits.rate or gate.stopped is not None:
+            patience.rest()
+            await gate.pace(scope)
+        started = trio.current_time()
+        try:
+            reply = await converse(peer, offer, patience)
+        except trio.Cancelled:
+            _cut_off(offer.name, started, evidence)
+            raise
         evidence.attempts.append(Attempt(offer=offer.name, reply=summary(reply), seconds=reply.seconds))
         if reply.ending != "filtered" or not left:
             return reply
         left -= 1
+        patience.rest()
         await trio.sleep(gate.limits.backoff * random.uniform(0.5, 1.5))  # noqa: S311 - jitter
 
 
-@contextmanager
-def _noted(offer: str, evidence: Evidence) -> Generator[None]:
+def _cut_off(offer: str, started: float, evidence: Evidence) -> None:
     """A connection that is cut off from outside is an attempt too."""
-    started = trio.current_time()
-    try:
-        yield
-    except trio.Cancelled:
-        evidence.attempts.append(Attempt(offer=offer, reply="cut off", seconds=trio.current_time() - started))
-        raise
+    evidence.attempts.append(Attempt(offer=offer, reply="cut off", seconds=trio.current_time() - started))
 
 
 def take_in(evidence: Evidence, full: Full) -> None:

@@ -51,11 +51,14 @@ class ServerFlight:
         "key_exchange",
         "ssl2",
         "ssl2_error",
+        "version",
     )
 
     def __init__(self, *, whole: bool = False, limit: int = 65536) -> None:
         self.hello: ServerHello | None = None
         """A ServerHello or HelloRetryRequest."""
+        self.version = 0
+        """The version that it selected; 0 before it came."""
         self.ssl2: Ssl2ServerHello | None = None
         self.ssl2_error: int | None = None
         """Code of an SSLv2 ERROR message: 1 is "no cipher"."""
@@ -145,7 +148,8 @@ class ServerFlight:
         if self.hello is None:
             if kind == SERVER_HELLO:
                 self.hello = ServerHello.decode(message)
-                self.finished = not self._whole or not SSL3 <= self.hello.selected_version <= TLS12
+                self.version = self.hello.selected_version
+                self.finished = not self._whole or not SSL3 <= self.version <= TLS12
             elif kind != _HELLO_REQUEST:
                 raise Malformed(f"handshake message {kind} before the ServerHello")
         else:
@@ -163,8 +167,8 @@ def _take_key_exchange(flight: ServerFlight, hello: ServerHello, message: bytes)
     flight.key_exchange = ServerKeyExchange.decode(message, key_exchange(hello.suite))
 
 
-def _take_certificate_request(flight: ServerFlight, hello: ServerHello, message: bytes) -> None:
-    flight.certificate_request = CertificateRequest.decode(message, hello.selected_version)
+def _take_certificate_request(flight: ServerFlight, _: ServerHello, message: bytes) -> None:
+    flight.certificate_request = CertificateRequest.decode(message, flight.version)
 
 
 def _take_done(flight: ServerFlight, _: ServerHello, message: bytes) -> None:

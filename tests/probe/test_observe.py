@@ -24,7 +24,7 @@ from scanner.model.endpoint import Endpoint, Owner, Transport
 from scanner.model.known import Unknown
 from scanner.model.observation import Observation, Reach
 from scanner.probe import observe as observe_module
-from scanner.probe.converse import Peer, converse
+from scanner.probe.converse import Patience, Peer, converse
 from scanner.probe.limits import Gate, Limits
 from scanner.probe.observe import observe, summary
 from scanner.probe.offers import Offer, Reply
@@ -441,8 +441,8 @@ async def test_an_unanswered_syn_is_tried_again(clock: MockClock) -> None:
 async def test_a_listener_that_comes_up_late_is_seen(monkeypatch: pytest.MonkeyPatch, clock: MockClock) -> None:
     replies = iter([Reply("filtered"), Reply("filtered")])
 
-    async def unanswered_at_first(peer: Peer, offer: Offer) -> Reply:
-        return next(replies, None) or await converse(peer, offer)
+    async def unanswered_at_first(peer: Peer, offer: Offer, patience: Patience) -> Reply:
+        return next(replies, None) or await converse(peer, offer, patience)
 
     monkeypatch.setattr(observe_module, "converse", unanswered_at_first)
     async with tls_listener() as server:
