@@ -42,6 +42,7 @@ REACHES: tuple[tuple[Ending, Reach], ...] = (
 
 UNRECOGNIZED_NAME = 112
 _NO_HANDSHAKE = Unknown("no full handshake was made")
+_IN_CLEAR = Unknown("verdict mode makes no full handshake where TLS 1.2 shows the certificate in clear")
 
 
 @dataclass(slots=True)
@@ -83,6 +84,17 @@ class Evidence:
             self.chain = reply.chain
         if reply.certificate_requested is not None:
             self.certificate_requested = reply.certificate_requested
+
+    @property
+    def seen_in_clear(self) -> bool:
+        """Whether TLS 1.2 showed what a verdict would need a full handshake for."""
+        return self.chain is not None and self.certificate_requested is False
+
+    def close(self, last: Reply) -> None:
+        """Take ``last``, the answer to a control, for the full handshake."""
+        if not last.accepted:
+            self.manner.doubt(last)
+        self.alpn = self.ocsp_stapled = self.negotiated = _IN_CLEAR
 
     def conclude(self, instance: str, at: datetime) -> Observation:
         """What it all amounts to."""
@@ -136,16 +148,16 @@ def _add(tally: Tally, code: int | None) -> None:
 
 def _answers(tally: Tally, manner: Manner, unknown: str, dead_ends: Collection[int]) -> Answers:
     """A refusal in a manner that later befell something accepted is taken back, and one of what was once selected."""
-    refused = {code: how for code, how in tally.refused.items() if code not in tally.accepted}
-    doubted = {code for code, how in refused.items() if how in manner.doubtful}
+    refused = tally.refused.keys() - tally.accepted
+    doubted = {code for code in refused if tally.refused[code] in manner.doubtful} if manner.doubtful else set()
     unasked = tally.unasked
     if doubted:
         unasked = "the listener ends accepted offers in the way in which it refuses"
-    elif refused.keys() & dead_ends:
+    elif refused & {*dead_ends}:
         unasked = "the listener selected, and then did not go on with the handshake"
     elif not tally.complete and unasked is None:
         unasked = unknown
-    kept = refused.keys() - doubted - {*dead_ends}
+    kept = refused - doubted - {*dead_ends}
     return Answers(accepted=tuple(tally.accepted), refused=frozenset(kept), unasked=unasked)
 
 

@@ -52,12 +52,19 @@ async def observe(endpoint: Endpoint, question: Question, gate: Gate, at: dateti
 
 async def _interview(peer: Peer, question: Question, gate: Gate, scope: trio.CancelScope, evidence: Evidence) -> None:
     plan = interrogate(question, evidence)
-    offer = next(plan)
-    with Patience() as patience, suppress(StopIteration):
-        while True:
-            reply = await ask(peer, offer, gate, scope, evidence, patience)
-            evidence.note(reply)
-            offer = plan.send(reply)
+    first = next(plan)
+    with Patience() as patience:
+        reply = await ask(peer, first, gate, scope, evidence, patience)
+        unsigned = reply.accepted  # by a HelloRetryRequest, for which nothing is signed
+        with suppress(StopIteration):
+            while True:
+                evidence.note(reply)
+                reply = await ask(peer, plan.send(reply), gate, scope, evidence, patience)
+        if question.mode == "verdict" and unsigned and evidence.seen_in_clear:
+            # The last control (docs/decisions/0008-no-handshake-for-a-verdict.md).
+            again = replace(first, name="control again")
+            evidence.close(await ask(peer, again, gate, scope, evidence, patience))
+            return
     if evidence.versions.accepted:
         await gate.pace(scope)
         started = trio.current_time()

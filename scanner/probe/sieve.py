@@ -32,9 +32,7 @@ class Tally:
 
     def refuse(self, codes: Iterable[int], reply: Reply) -> None:
         """All of ``codes`` were refused in the manner of ``reply``."""
-        for code in codes:
-            if code not in self.accepted:
-                self.refused[code] = reply.how
+        self.refused.update(dict.fromkeys(set(codes).difference(self.accepted), reply.how))
 
 
 @dataclass(slots=True)

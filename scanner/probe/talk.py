@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Literal
 
 from scanner.probe import candidates
@@ -126,11 +127,14 @@ class Talk:
 
 def first_offer(talk: Talk, version: int) -> Offer:
     """Everything worth asking in one hello: the forbidden first, the allowed last."""
-    codes = candidates.suites(version)
-    if talk.wants(version):
-        codes = tuple(sorted(codes, key=lambda code: code in talk.stop))
+    codes = _in_order(version, talk.stop if talk.wants(version) else frozenset())
     offer = Offer(version_name(version), version, codes, candidates.groups(version) if version > SSL3 else ())
     return lean(offer) if talk.lean and version < TLS13 else offer
+
+
+@lru_cache(maxsize=64)
+def _in_order(version: int, last: frozenset[int]) -> tuple[int, ...]:
+    return tuple(sorted(candidates.suites(version), key=lambda code: code in last))
 
 
 def lean(offer: Offer) -> Offer:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from scanner.tls.codepoints import (
     ALERTS,
     EXTRA_SUITES,
@@ -184,6 +186,7 @@ def is_tls13(code: int) -> bool:
     return code >> 8 == 0x13 or code in _TLS13_ONLY
 
 
+@cache
 def _exchange(code: int) -> tuple[str, str]:
     """Key exchange and authentication of a suite."""
     if is_tls13(code):
