@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import TypeVar
 
 from scanner.model.endpoint import Endpoint
@@ -181,11 +182,17 @@ def _spoken(name: str, version: int, observation: Observation, reasons: dict[str
     groups = observation.groups.get(version)
     return VersionRow(
         suites=None if suites.unasked and not suites.accepted else [suite_name(code) for code in suites.accepted],
-        refused=[suite_name(code) for code in sorted(suites.refused)],
+        refused=list(_suite_names(suites.refused)),
         enumerated=suites.unasked is None,
         preference=_known(f"{key}.preference", observation.preference.get(version, unknown), reasons),
         groups=_group_names(f"{key}.groups", groups, reasons),
     )
+
+
+@lru_cache(maxsize=64)
+def _suite_names(codes: frozenset[int]) -> tuple[str, ...]:
+    """By code point. What a scan's listeners refuse is nearly always the same few hundred."""
+    return tuple(suite_name(code) for code in sorted(codes))
 
 
 def _group_names(key: str, answers: Answers | None, reasons: dict[str, str]) -> list[str] | None:
