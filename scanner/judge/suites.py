@@ -105,7 +105,7 @@ def severity(accepted: Mapping[int, object]) -> Severity:
 @cache
 def _known(version: int) -> frozenset[int]:
     """TLS 1.3 has suites of its own, and the earlier versions share the others (RFC 8446, appendix B.4)."""
-    return frozenset(s.code for s in codepoints.SUITES if names.is_tls13(s.code) == (version >= codepoints.TLS13))
+    return frozenset(s.code for s in codepoints.ALL_SUITES if names.is_tls13(s.code) == (version >= codepoints.TLS13))
 
 
 def _allowed(profile: Profile, expectation: Expectation) -> frozenset[int]:

@@ -11,13 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from scanner.judge.verdicts import Tally, Words, conclude
 from scanner.model.finding import Finding, Severity
 from scanner.model.known import Known, Unknown
+from scanner.model.observation import JUDGEABLE
 from scanner.model.opinion import Flaw
 from scanner.model.rule import Case, Rule
 
 
 def deep_findings(case: Case) -> tuple[Finding, ...]:
-    """What ``DEEP_RULES`` say of ``case.opinion``; nothing where the witness was not asked for them."""
-    if case.opinion is None or not (case.opinion.flaws or case.opinion.failure):
+    """What ``DEEP_RULES`` say of ``case.opinion``; nothing where there was no TLS to ask for.
+
+    Call it where they were wanted: without an answer (the deadline came first, or a signal) each is inconclusive.
+    """
+    if case.observation.reach not in JUDGEABLE:
         return ()
     return tuple(finding for rule in DEEP_RULES for finding in rule.check(rule, case))
 
@@ -215,7 +219,7 @@ def _judged(
 
 def _told(case: Case, flaw: Flaw) -> Known[bool]:
     if case.opinion is None:
-        return Unknown("not asked")
+        return Unknown("sslyze had not answered when the time was over")
     return case.opinion.flaws.get(flaw, Unknown(case.opinion.failure or "not asked"))
 
 

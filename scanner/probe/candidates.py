@@ -69,7 +69,7 @@ def fitting_last(codes: Sequence[int], chosen: int) -> list[int]:
 
 def _all(version: int) -> Iterable[int]:
     wanted = version >= codepoints.TLS13
-    return (s.code for s in codepoints.SUITES if is_tls13(s.code) == wanted)
+    return (s.code for s in codepoints.ALL_SUITES if is_tls13(s.code) == wanted)
 
 
 def _ordered(codes: Iterable[int], likely: Sequence[int]) -> list[int]:

@@ -445,6 +445,9 @@ EXTRA_SUITES: Final[tuple[Suite, ...]] = (
 )
 """Suites that were never registered and that servers have spoken all the same. ``_OLD`` marks a name used twice."""
 
+ALL_SUITES: Final = (*SUITES, *EXTRA_SUITES)
+"""Everything that a server is asked for and judged by."""
+
 SUITE_ALIASES: Final[dict[str, int]] = {
     "EDH-DSS-DES-CBC3-SHA": 0x0013,  # OpenSSL before 1.1.0 said EDH
     "EDH-RSA-DES-CBC3-SHA": 0x0016,

@@ -16,7 +16,7 @@ from scanner.model.policy import Policy
 from scanner.model.profile import Profile
 from scanner.model.rule import Case
 from scanner.tls.certificate import CertificateFacts
-from scanner.tls.codepoints import GROUPS, SUITES, TLS12, TLS13, VERSIONS
+from scanner.tls.codepoints import ALL_SUITES, GROUPS, TLS12, TLS13, VERSIONS
 from scanner.tls.names import is_tls13
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -73,7 +73,7 @@ def answers(accepted: tuple[int, ...], asked: set[int] | None = None, unasked: s
 
 def all_suites(version: int) -> set[int]:
     """Every registered suite of ``version``."""
-    return {s.code for s in SUITES if is_tls13(s.code) == (version == TLS13)}
+    return {s.code for s in ALL_SUITES if is_tls13(s.code) == (version == TLS13)}
 
 
 def all_groups() -> set[int]:

@@ -11,6 +11,7 @@ import pytest
 from scanner.judge import RULES
 from scanner.judge.vulnerabilities import DEEP_RULES, deep_findings
 from scanner.model.known import Known, Unknown
+from scanner.model.observation import Reach
 from scanner.model.opinion import Flaw, Opinion
 from scanner.model.rule import Rule
 from scanner.tls.codepoints import TLS13
@@ -71,9 +72,15 @@ def test_a_witness_that_saw_nothing_leaves_everything_inconclusive() -> None:
     assert all("no connection" in f.message for f in found)
 
 
-def test_nobody_asked_and_nothing_found() -> None:
-    assert deep_findings(case()) == ()
-    assert deep_findings(replace(case(), opinion=opinion({}))) == ()
+@pytest.mark.parametrize("told", [None, opinion({})], ids=["no opinion", "an opinion on other things"])
+def test_what_nobody_answered_is_never_a_pass(told: Opinion | None) -> None:
+    """The deadline may come before a seat on the witness's bench is free."""
+    found = deep_findings(replace(case(), opinion=told))
+    assert [(f.rule, f.verdict) for f in found] == [(rule.id, "inconclusive") for rule in DEEP_RULES]
+
+
+def test_where_there_is_no_tls_there_is_nothing_to_ask_for() -> None:
+    assert deep_findings(case(reach=Reach.CLOSED)) == ()
 
 
 def test_on_a_listener_that_is_not_bound_it_is_readiness() -> None:

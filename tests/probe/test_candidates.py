@@ -7,7 +7,7 @@ import pytest
 from scanner.probe import candidates
 from scanner.probe.offers import Offer
 from scanner.probe.talk import lean, length
-from scanner.tls.codepoints import GROUPS, SSL3, SUITES, TLS10, TLS11, TLS12, TLS13
+from scanner.tls.codepoints import ALL_SUITES, GROUPS, SSL3, TLS10, TLS11, TLS12, TLS13
 from scanner.tls.names import authentication, is_tls13, needs_credentials
 
 SPOKEN = (SSL3, TLS10, TLS11, TLS12, TLS13)
@@ -16,7 +16,7 @@ SPOKEN = (SSL3, TLS10, TLS11, TLS12, TLS13)
 @pytest.mark.parametrize("version", SPOKEN)
 def test_every_suite_is_asked_for_once(version: int) -> None:
     asked = (*candidates.suites(version), *candidates.credential_suites(version))
-    assert sorted(asked) == sorted(s.code for s in SUITES if is_tls13(s.code) == (version == TLS13))
+    assert sorted(asked) == sorted(s.code for s in ALL_SUITES if is_tls13(s.code) == (version == TLS13))
 
 
 @pytest.mark.parametrize("version", SPOKEN)
@@ -43,7 +43,7 @@ def test_the_likely_stand_last_in_their_order(version: int) -> None:
 
 
 def test_every_likely_code_exists() -> None:
-    assert set(candidates.LIKELY) <= {suite.code for suite in SUITES}
+    assert set(candidates.LIKELY) <= {suite.code for suite in ALL_SUITES}
     assert set(candidates.LIKELY_GROUPS) <= {group.code for group in GROUPS}
     assert set(candidates.LEAN_SUITES) <= set(candidates.suites(TLS12))
 

@@ -19,6 +19,10 @@ START_WITHIN = 20.0
 """Seconds; a JVM that compiles its source on a busy machine needs several."""
 
 
+SERVER_PORTS = (12_000, 30_000)
+"""Below Linux's usual ip_local_port_range."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
     """What to start. ``argv[0]`` is a path."""
@@ -42,13 +46,16 @@ def free_address() -> tuple[str, int]:
     """A loopback address and a port that was free a moment ago.
 
     Most of these programs cannot be told port 0. The address is drawn from all of 127.0.0.0/8, so that two servers
-    started at once by two test runs do not take the same one in between.
+    started at once by two test runs do not take the same one in between; the port from below those that the system
+    gives to clients, because gnutls-serv takes its port on every address.
     """
     draw = random.SystemRandom()
     address = f"127.{draw.randrange(1, 255)}.{draw.randrange(256)}.{draw.randrange(1, 255)}"
-    with socket.socket() as probe:
-        probe.bind((address, 0))
-        return address, int(probe.getsockname()[1])
+    while True:
+        port = draw.randrange(*SERVER_PORTS)
+        with socket.socket() as everywhere, suppress(OSError):
+            everywhere.bind(("", port))  # only to see that nobody has it: nothing listens
+            return address, port
 
 
 @asynccontextmanager
