@@ -161,6 +161,9 @@ class Summary:
     rules: dict[str, int] = field(default_factory=dict)
     """Failing findings by rule."""
     connections: int = 0
+    unsettled: int = 0
+    """Endpoints that fail and of which something else that matters could not be told: a failure below ``--fail-on``
+    must not make up for what is not known."""
 
     def add(self, row: EndpointRow) -> None:
         """Count one endpoint."""
@@ -168,6 +171,7 @@ class Summary:
         self.verdicts[row["verdict"]] += 1
         self.statuses[row["status"]] = self.statuses.get(row["status"], 0) + 1
         self.connections += row["observed"]["connections"]
+        self.unsettled += row["verdict"] == "fail" and any(map(_unsettled, row["findings"]))
         self.add_findings(row["findings"])
 
     def add_findings(self, findings: Iterable[FindingRow]) -> None:
@@ -181,6 +185,13 @@ class Summary:
 
 NEVER_FAILS = frozenset({"waived", "readiness", "informational", "converging"})
 """Statuses that are kept and counted and never reach ``--fail-on``."""
+
+
+def _unsettled(finding: FindingRow) -> bool:
+    """Whether it could not be told and might have failed (``info`` never does)."""
+    return (
+        finding["verdict"] == "inconclusive" and finding["severity"] != "info" and finding["status"] not in NEVER_FAILS
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +224,7 @@ def exit_code(report: Report, fail_on: FailOn) -> int:
         threshold = SEVERITIES.index(fail_on)
         if any(report.summary.failures[severity] for severity in SEVERITIES[threshold:]):
             return EXIT_FINDINGS
-    if not report.coverage["complete"]:
+    if not report.coverage["complete"] or report.summary.unsettled:
         return EXIT_INCOMPLETE
     return EXIT_OK if report.summary.endpoints else EXIT_NOTHING
 

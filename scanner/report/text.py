@@ -267,6 +267,11 @@ def coverage(report: Report) -> str:
     judged = f"{told['judged']} of {told['endpoints']} endpoints judged"
     if told["interrupted"]:
         return f"{judged}; NOT COMPLETE: interrupted by {plain(told['interrupted'])}"
-    if told["complete"]:
+    missing = (
+        (told["not_judged"], "could not be judged"),
+        (report.summary.unsettled, "judged only in part, because some of it could not be told"),
+    )
+    open_ends = ", ".join(f"{count} {what}" for count, what in missing if count)
+    if told["complete"] and not open_ends:
         return f"{judged}; complete"
-    return f"{judged}; NOT COMPLETE: {told['not_judged']} could not be judged"
+    return f"{judged}; NOT COMPLETE: {open_ends or 'some could not be judged'}"
