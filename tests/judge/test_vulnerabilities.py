@@ -80,7 +80,7 @@ def test_what_nobody_answered_is_never_a_pass(told: Opinion | None) -> None:
 
 
 def test_where_there_is_no_tls_there_is_nothing_to_ask_for() -> None:
-    assert deep_findings(case(reach=Reach.CLOSED)) == ()
+    assert deep_findings(case(observation={"reach": Reach.CLOSED})) == ()
 
 
 def test_on_a_listener_that_is_not_bound_it_is_readiness() -> None:
