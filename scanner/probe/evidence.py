@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Literal
 
 from scanner.model.known import Known, Unknown
@@ -138,7 +139,13 @@ class Evidence:
     def _chain(self) -> Known[tuple[CertificateFacts, ...]]:
         if not self.chain:
             return Unknown(self.interrupted or "no certificate was seen")
-        return tuple(parse_certificate(der) for der in self.chain)
+        return tuple(map(_parsed, self.chain))
+
+
+@lru_cache(maxsize=256)
+def _parsed(der: bytes) -> CertificateFacts:
+    """Issuers come again in every chain, and replicas share their leaf."""
+    return parse_certificate(der)
 
 
 def _add(tally: Tally, code: int | None) -> None:

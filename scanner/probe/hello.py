@@ -37,7 +37,7 @@ _COMMON_SHARES = (
 BAD_LENGTHS = range(256, 512)
 """Lengths of a ClientHello on which some old load balancers hang (the reason for RFC 7685)."""
 
-LEAN_SCHEMES = (0x0403, 0x0503, 0x0804, 0x0401, 0x0501, 0x0807, 0x0203, 0x0201)
+LEAN_SCHEMES = (0x0403, 0x0503, 0x0804, 0x0401, 0x0501, 0x0807, 0x0203, 0x0201, 0x0202)
 """One or two signature algorithms for each kind of certificate."""
 
 ALL_SCHEMES = tuple(scheme.code for scheme in codepoints.SIGNATURE_SCHEMES)
