@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -95,8 +96,16 @@ def _refuse(error: ScannerError) -> int:
     return EXIT_USAGE
 
 
+_NOTHING_LEFT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+"""No descriptors and no memory, wherever it was noticed."""
+
+
 def _unwritten(error: OSError) -> int:
-    """A full disk below standard output is no bug of ours; any other error that nobody foresaw is."""
+    """A full disk below standard output and a machine at its limits are no bugs of ours; all else unforeseen is."""
+    if error.errno in _NOTHING_LEFT:
+        return _refuse(
+            ResourceError(f"this machine has no room: {error.strerror}", hint="raise its limits (ulimit -a)")
+        )
     if error.errno not in NO_SPACE:
         return _internal()
     mute(sys.stdout)

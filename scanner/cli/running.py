@@ -14,7 +14,7 @@ import trio
 from scanner.cli.output import Output, rows_path, write_reports
 from scanner.cli.progress import Loudness, progress
 from scanner.cli.streams import say
-from scanner.errors import ScannerError
+from scanner.errors import ResourceError, ScannerError
 from scanner.model.report import FailOn, Report, exit_code
 from scanner.model.target import Target
 from scanner.probe.limits import Gate
@@ -28,7 +28,7 @@ def run_and_report(
     targets: Iterable[Target], settings: Settings, outputs: tuple[Output, ...], fail_on: FailOn, loudness: Loudness
 ) -> int:
     """Scan, write every report, and return the exit code. Raises ``ScannerError``."""
-    with tempfile.TemporaryDirectory(prefix="adhere-") as scratch:
+    with _scratch() as scratch:
         kept = rows_path(outputs, Path(scratch))
         with RowFile(kept) as rows:
             with progress(loudness) as tell:
@@ -37,6 +37,17 @@ def run_and_report(
         if kept.parent != Path(scratch):
             kept.unlink(missing_ok=True)  # the whole document is there now
     return exit_code(report, fail_on)
+
+
+def _scratch() -> tempfile.TemporaryDirectory[str]:
+    """Raises ``ResourceError`` where nothing is writable, as in a container with a read-only root."""
+    try:
+        return tempfile.TemporaryDirectory(prefix="adhere-")
+    except FileNotFoundError as error:
+        raise ResourceError(
+            f"no directory for temporary files: {error.strerror or error}",
+            hint="let TMPDIR name a directory that is writable",
+        ) from error
 
 
 def run_trio(main: Callable[[], Awaitable[T]]) -> T:

@@ -103,6 +103,7 @@ def scan(**options: object) -> int:
     xmpp://, postgres://, mysql://host:port for STARTTLS; the default port is 443.
     """
     asked = Asked(**options)  # type: ignore[arg-type] # click has checked the types
+    _none_empty(asked)
     config = config_of(asked)
     if asked.quiet and asked.verbose:
         raise UsageError("--quiet and --verbose contradict each other", hint="leave one out")
@@ -111,6 +112,19 @@ def scan(**options: object) -> int:
     fail_on = asked.fail_on or config.fail_on or "medium"
     loudness: Loudness = "quiet" if asked.quiet else "verbose" if asked.verbose else "normal"
     return run_and_report(targets_of(asked, config), settings, outputs, fail_on, loudness)
+
+
+def _none_empty(asked: Asked) -> None:
+    """``--profile "$PROFILE"`` without that variable must not silently judge by the default. Raises ``UsageError``."""
+    values = (
+        ("--targets", asked.target_file),
+        ("--profile", asked.profile),
+        ("--sni", asked.sni),
+        ("--ca", asked.ca),
+    )
+    for option, value in values:
+        if value == "":
+            raise UsageError(f"{option} is empty", hint="is a variable not set? Without the option its default holds")
 
 
 def config_of(asked: Asked) -> Config:

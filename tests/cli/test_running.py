@@ -18,7 +18,7 @@ from scanner.cli.running import _watch, run_trio
 from scanner.errors import InputError, UsageError
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import read_rows
-from tests.cli.calling import COMMAND, PATIENCE, environment, valid
+from tests.cli.calling import COMMAND, PATIENCE, Call, environment, valid
 from tests.servers import closed_port, listening, silent
 from tests.serving import serving
 
@@ -154,3 +154,13 @@ def test_an_exception_outside_of_nurseries_passes() -> None:
 
     with pytest.raises(UsageError, match="plain"):
         run_trio(main)
+
+
+def test_a_machine_on_which_nothing_is_writable(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container with a read-only root and no volume at /tmp."""
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr("tempfile._candidate_tempdir_list", lambda: ["/proc/nowhere"])
+    with closed_port() as closed:
+        answer = call("scan", f"{closed[0]}:{closed[1]}")
+    assert (answer.code, answer.out) == (2, "")
+    assert "TMPDIR" in answer.err

@@ -277,3 +277,11 @@ def test_memory_does_not_grow_with_the_targets(tmp_path: Path) -> None:
     assert float(ended.stdout) < MOST_MB
     lines = (tmp_path / "report.json").read_text().splitlines()
     assert sum(line.startswith('{"id":') for line in lines) == 2000
+
+
+@pytest.mark.parametrize("option", ["--targets", "--profile", "--sni", "--ca"])
+def test_an_empty_value_is_no_default(call: Call, option: str) -> None:
+    """As of a shell variable that is not set: judging by something else than was meant could pass."""
+    answer = call("scan", "127.0.0.1:1", option, "")
+    assert answer.code == 2
+    assert f"{option} is empty" in answer.err
