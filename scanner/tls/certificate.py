@@ -17,6 +17,10 @@ from scanner.tls.wire import Malformed, Reader, read_message, vec24
 
 CERTIFICATE: Final = 11
 
+MOST_CERTIFICATES: Final = 100
+"""Certificates of one message. Clients give up after ten or so; of empty ones 80,000 fit into the bytes that a reply
+may have, and each costs a report a kilobyte and a half."""
+
 _NULL, _OBJECT_IDENTIFIER = 5, 6
 """DER tags."""
 
@@ -87,8 +91,10 @@ class CertificateMessage:
         body = read_message(message, CERTIFICATE, "Certificate")
         certificates = body.vec24()
         body.done()
-        chain = []
+        chain: list[bytes] = []
         while certificates.left:
+            if len(chain) == MOST_CERTIFICATES:
+                raise Malformed(f"more than {MOST_CERTIFICATES} certificates")
             chain.append(certificates.opaque24())
         return cls(chain=tuple(chain))
 

@@ -18,8 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.tls import certificate as module
-from scanner.tls.certificate import CertificateFacts, parse_certificate
+from scanner.tls.certificate import MOST_CERTIFICATES, CertificateFacts, CertificateMessage, parse_certificate
 from scanner.tls.oids import CURVES
+from scanner.tls.wire import Malformed
 from tests.certs import HOSTILE_NAMES, Authority, hostile, not_a_certificate, weakly_signed
 
 AUTHORITY = Authority("Facts CA", key="p384")
@@ -254,3 +255,10 @@ def test_damage_never_raises(data: st.DataObject) -> None:
 
 def test_every_named_curve_has_its_size_in_its_name() -> None:
     assert all(str(bits) in name for name, bits in CURVES.values() if name != "curveSM2")
+
+
+def test_a_chain_that_is_only_there_to_cost_memory() -> None:
+    most = CertificateMessage(chain=(b"",) * MOST_CERTIFICATES)
+    assert CertificateMessage.decode(most.encode()) == most
+    with pytest.raises(Malformed, match=r"more than \d+ certificates"):
+        CertificateMessage.decode(CertificateMessage(chain=(b"",) * (MOST_CERTIFICATES + 1)).encode())
