@@ -26,6 +26,14 @@ def test_every_option_of_scan_is_there(option: str) -> None:
     assert re.search(rf"(?<![\w-]){option}(?![\w-])", README)
 
 
+def test_the_help_is_what_the_program_prints() -> None:
+    told = README.split("<!-- help -->\n```text\n")[1].split("\n```\n<!-- /help -->")[0]
+    wide = click.Context(
+        scan, info_name="adhere scan", terminal_width=110, max_content_width=110, help_option_names=["-h", "--help"]
+    )
+    assert told == scan.get_help(wide)
+
+
 def test_no_option_is_invented() -> None:
     known = {name for each in scan.params for name in each.opts}
     commands = re.findall(r"adhere scan ([^`\n]*)", README)
