@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from ipaddress import ip_address
+from math import inf
 
 import trio
 
@@ -147,7 +148,7 @@ async def _hear_witness(case: Case, result: Judgement, run: Run) -> Judgement:
     settings = run.settings
     wanted = inquiry(result.findings, case, confirm=settings.confirm, deep=settings.deep)
     if wanted is not None:
-        with run.gate.deadline():
+        with run.gate.deadline(inf):  # sslyze has a time of its own, from when there is a seat for it
             case = replace(case, opinion=await run.witness.ask(case.endpoint, wanted))
     heard = confirm(result.findings, case) if settings.confirm else result.findings
     return judgement((*heard, *(deep_findings(case) if settings.deep else ())))
@@ -241,7 +242,7 @@ def _report(run: Run, started: datetime) -> Report:
             judged=judged,
             not_judged=run.not_judged,
             interrupted=stopped,
-            complete=not run.not_judged and stopped is None,
+            complete=not run.not_judged and not run.summary.unsettled and stopped is None,
         ),
         rules=[rule_row(rule) for rule in (*RULES, *(DEEP_RULES if settings.deep else ()))],
         summary=run.summary,

@@ -7,7 +7,7 @@ is in ``verdicts``, once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scanner.judge.certificates import CA_AS_LEAF, KEY_SIZE, NAME, SIGNATURE
 from scanner.judge.chain import CHAIN
@@ -72,9 +72,29 @@ def _findings(case: Case) -> Iterator[Finding]:
     """Without a conversation only ``REACH`` has something to say, except for a violation seen before it broke off."""
     judgeable = case.observation.reach in JUDGEABLE
     for each in RULES:
-        for finding in each.check(each, case):
+        for finding in check(each, case):
             if judgeable or each is REACH or finding.verdict == "fail":
                 yield finding
+
+
+def check(rule: Rule, case: Case) -> Iterable[Finding]:
+    """What one rule says, of every chain that was served if it is about certificates: the worst of them counts."""
+    findings = list(rule.check(rule, case))
+    if not rule.id.startswith("cert-"):
+        return findings
+    for chain in case.observation.other_chains:
+        other = replace(case, observation=replace(case.observation, chain=chain))
+        findings = [_worse(*pair) for pair in zip(findings, rule.check(rule, other), strict=True)]
+    return findings
+
+
+def _worse(first: Finding, other: Finding) -> Finding:
+    """The finding that weighs more; two failures become one with what both have seen."""
+    if first.verdict == other.verdict == "fail":
+        return replace(first, observed=tuple(dict.fromkeys((*first.observed, *other.observed))))
+    if _BY_WEIGHT.index(other.verdict) < _BY_WEIGHT.index(first.verdict):
+        return replace(other, evidence=(*other.evidence, "in a chain that is served beside the one shown"))
+    return first
 
 
 def _verdict(findings: Iterable[Finding]) -> Verdict:

@@ -112,7 +112,9 @@ class Observation:
     ocsp_stapled: Known[bool] = _NOT_TESTED
     negotiated: Known[Negotiated] = _NOT_TESTED
     chain: Known[tuple[CertificateFacts, ...]] = _NOT_TESTED
-    """Leaf first, as served."""
+    """Leaf first, as served in the full handshake, or else last seen in clear."""
+    other_chains: tuple[tuple[CertificateFacts, ...], ...] = ()
+    """Other chains that this listener served, for other suites or versions (RSA beside ECDSA)."""
     attempts: tuple[Attempt, ...] = ()
 
     @property

@@ -42,8 +42,10 @@ REACHES: tuple[tuple[Ending, Reach], ...] = (
 """Where nothing was accepted: the first ending that was seen names the outcome, the most telling ones first."""
 
 UNRECOGNIZED_NAME = 112
+OTHER_CHAINS = 8
+"""Chains of one listener that are kept beside the one of the full handshake; there are as many kinds of keys."""
+
 _NO_HANDSHAKE = Unknown("no full handshake was made")
-_IN_CLEAR = Unknown("verdict mode makes no full handshake where TLS 1.2 shows the certificate in clear")
 
 
 @dataclass(slots=True)
@@ -55,7 +57,8 @@ class Evidence:
     groups: dict[int, Tally] = field(default_factory=dict)
     preference: dict[int, Known[Literal["server", "client"]]] = field(default_factory=dict)
     manner: Manner = field(default_factory=Manner)
-    chain: tuple[bytes, ...] | None = None
+    chains: dict[tuple[bytes, ...], None] = field(default_factory=dict)
+    """Every chain that was served, each once."""
     certificate_requested: bool | None = None
     """Seen in the clear (TLS 1.2 and below)."""
     client_certificate: Known[ClientCertificate] = _NO_HANDSHAKE
@@ -81,21 +84,16 @@ class Evidence:
         _add(self.suites.setdefault(version, Tally()), reply.suite)
         if reply.group is not None:
             _add(self.groups.setdefault(version, Tally()), reply.group)
-        if reply.chain and self.chain is None:
-            self.chain = reply.chain
+        if reply.chain not in self.chains:
+            self.shown(reply.chain)
         if reply.certificate_requested is not None:
             self.certificate_requested = reply.certificate_requested
 
-    @property
-    def seen_in_clear(self) -> bool:
-        """Whether TLS 1.2 showed what a verdict would need a full handshake for."""
-        return self.chain is not None and self.certificate_requested is False
-
-    def close(self, last: Reply) -> None:
-        """Take ``last``, the answer to a control, for the full handshake."""
-        if not last.accepted:
-            self.manner.doubt(last)
-        self.alpn = self.ocsp_stapled = self.negotiated = _IN_CLEAR
+    def shown(self, chain: tuple[bytes, ...] | None) -> None:
+        """A chain that was served; the last one is what a modern client gets."""
+        if chain:
+            self.chains.pop(chain, None)
+            self.chains[chain] = None
 
     def conclude(self, instance: str, at: datetime) -> Observation:
         """What it all amounts to."""
@@ -116,6 +114,7 @@ class Evidence:
             ocsp_stapled=self.ocsp_stapled,
             negotiated=self.negotiated,
             chain=self._chain(),
+            other_chains=tuple(tuple(map(_parsed, chain)) for chain in list(self.chains)[:-1][:OTHER_CHAINS]),
             attempts=tuple(self.attempts),
         )
 
@@ -137,9 +136,9 @@ class Evidence:
         return self.client_certificate
 
     def _chain(self) -> Known[tuple[CertificateFacts, ...]]:
-        if not self.chain:
+        if not self.chains:
             return Unknown(self.interrupted or "no certificate was seen")
-        return tuple(map(_parsed, self.chain))
+        return tuple(map(_parsed, list(self.chains)[-1]))
 
 
 @lru_cache(maxsize=256)

@@ -54,9 +54,9 @@ class Gate:
             scope.cancel()
 
     @contextmanager
-    def deadline(self) -> Generator[trio.CancelScope]:
-        """The time that one endpoint has; its scope goes to ``pace``."""
-        with trio.move_on_after(self.limits.deadline) as scope:
+    def deadline(self, seconds: float | None = None) -> Generator[trio.CancelScope]:
+        """The time that one endpoint has, or ``seconds``; ``stop`` ends it too. Its scope goes to ``pace``."""
+        with trio.move_on_after(self.limits.deadline if seconds is None else seconds) as scope:
             self._scopes.add(scope)
             try:
                 if self.stopped is not None:

@@ -52,19 +52,14 @@ async def observe(endpoint: Endpoint, question: Question, gate: Gate, at: dateti
 
 async def _interview(peer: Peer, question: Question, gate: Gate, scope: trio.CancelScope, evidence: Evidence) -> None:
     plan = interrogate(question, evidence)
-    first = next(plan)
-    with Patience() as patience:
-        reply = await ask(peer, first, gate, scope, evidence, patience)
-        unsigned = reply.accepted  # by a HelloRetryRequest, for which nothing is signed
-        with suppress(StopIteration):
-            while True:
-                evidence.note(reply)
-                reply = await ask(peer, plan.send(reply), gate, scope, evidence, patience)
-        if question.mode == "verdict" and unsigned and evidence.seen_in_clear:
-            # The last control (docs/decisions/0008-no-handshake-for-a-verdict.md).
-            again = replace(first, name="control again")
-            evidence.close(await ask(peer, again, gate, scope, evidence, patience))
-            return
+    offer = next(plan)
+    with Patience() as patience, suppress(StopIteration):
+        while True:
+            reply = await ask(peer, offer, gate, scope, evidence, patience)
+            evidence.note(reply)
+            last, offer = offer, plan.send(reply)
+            if offer == last and reply.ending in ("rst", "silence"):
+                await _pause(gate, patience)  # the same again: what went wrong may pass
     if evidence.versions.accepted:
         await gate.pace(scope)
         started = trio.current_time()
@@ -94,8 +89,13 @@ async def ask(
         if reply.ending != "filtered" or not left:
             return reply
         left -= 1
-        patience.rest()
-        await trio.sleep(gate.limits.backoff * random.uniform(0.5, 1.5))  # noqa: S311 - jitter
+        await _pause(gate, patience)
+
+
+async def _pause(gate: Gate, patience: Patience) -> None:
+    """Before the same is tried again."""
+    patience.rest()
+    await trio.sleep(gate.limits.backoff * random.uniform(0.5, 1.5))  # noqa: S311 - jitter
 
 
 def _cut_off(offer: str, started: float, evidence: Evidence) -> None:
@@ -106,10 +106,13 @@ def _cut_off(offer: str, started: float, evidence: Evidence) -> None:
 def take_in(evidence: Evidence, full: Full) -> None:
     """Add what the full handshake showed."""
     evidence.attempts.append(Attempt(offer="full handshake", reply=full.summary, seconds=full.seconds))
-    evidence.chain = full.chain or evidence.chain
+    evidence.shown(full.chain)
     evidence.client_certificate = full.client_certificate
     if full.negotiated is not None:
         evidence.negotiated = full.negotiated
+        # What it ended in is accepted like anything else: another ALPN may lead to another backend.
+        ended = full.negotiated
+        evidence.note(Reply("hello", version=ended.version, suite=ended.suite, group=ended.group, done=True))
     else:
         evidence.negotiated = Unknown(f"the full handshake failed: {full.summary}")
     missing = Unknown(f"the full handshake failed: {full.summary}")

@@ -7,9 +7,6 @@ from ipaddress import ip_address
 
 import trio
 
-MOST = 16
-"""Addresses of one name that are asked."""
-
 SECONDS = 10.0
 """For one name."""
 
@@ -41,4 +38,4 @@ async def _look_up(host: str, port: int) -> tuple[str, ...]:
         raise NotResolved("the resolver did not answer") from None
     except (OSError, UnicodeError) as error:
         raise NotResolved(f"the name does not resolve ({getattr(error, 'strerror', None) or error})") from None
-    return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))[:MOST]
+    return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))

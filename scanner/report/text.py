@@ -265,6 +265,8 @@ def coverage(report: Report) -> str:
     """Whether the result covers what was asked for, as a sentence."""
     told = report.coverage
     judged = f"{told['judged']} of {told['endpoints']} endpoints judged"
+    if not told["endpoints"] and not told["interrupted"]:
+        return "nothing was scanned"
     if told["interrupted"]:
         return f"{judged}; NOT COMPLETE: interrupted by {plain(told['interrupted'])}"
     missing = (
