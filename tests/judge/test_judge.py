@@ -217,3 +217,21 @@ def test_a_finding_of_each_rule_carries_its_id() -> None:
     found: list[Finding] = [f for each in RULES for f in each.check(each, case())]
     assert {f.rule for f in found} <= {each.id for each in RULES}
     assert len(found) >= len(RULES) - 2  # names and the client certificate are judged only where something is expected
+
+
+EXPIRED = replace(LEAF, der=b"other leaf", not_after=LEAF.not_before)
+
+
+@pytest.mark.parametrize(("chain", "beside"), [((LEAF,), (EXPIRED,)), ((EXPIRED,), (LEAF,))])
+def test_every_chain_that_is_served_is_judged(chain: tuple[Any, ...], beside: tuple[Any, ...]) -> None:
+    result = judge(case(observation={"chain": chain, "other_chains": (beside,)}))
+    assert result.verdict == "fail"
+    (expired,) = (each for each in result.findings if each.rule == "cert-expired")
+    assert expired.verdict == "fail"
+
+
+def test_two_chains_that_fail_are_one_finding_with_both() -> None:
+    another = replace(EXPIRED, der=b"a third", subject="CN=another")
+    result = judge(case(observation={"chain": (EXPIRED,), "other_chains": ((another,), (LEAF,))}))
+    (expired,) = (each for each in result.findings if each.rule == "cert-expired")
+    assert [seen.split(":")[0] for seen in expired.observed] == ["leaf CN=a.example", "leaf CN=another"]

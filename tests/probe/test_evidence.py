@@ -157,9 +157,20 @@ def test_a_client_certificate_that_is_asked_for_in_the_clear(requested: bool | N
     assert conclude(evidence).client_certificate == expected
 
 
-def test_the_first_chain_is_kept_and_garbage_in_it_is_no_crash() -> None:
+def test_every_chain_is_kept_once_and_garbage_in_it_is_no_crash() -> None:
     first = Reply("hello", version=TLS12, suite=0xC02F, done=True, chain=(b"\x30\x00garbage", b""))
     second = Reply("hello", version=TLS12, suite=0xC030, done=True, chain=(b"other",))
-    chain = conclude(noted(first, second)).chain
-    assert not isinstance(chain, Unknown)
-    assert [certificate.der for certificate in chain] == [b"\x30\x00garbage", b""]
+    observed = conclude(noted(first, second, first))
+    assert not isinstance(observed.chain, Unknown)
+    assert [certificate.der for certificate in observed.chain] == [b"other"]
+    (beside,) = observed.other_chains
+    assert [certificate.der for certificate in beside] == [b"\x30\x00garbage", b""]
+
+
+def test_the_chain_of_the_full_handshake_is_the_one_shown() -> None:
+    evidence = noted(*(Reply("hello", version=TLS12, suite=0xC02F, done=True, chain=(der,)) for der in (b"a", b"b")))
+    evidence.shown((b"a",))
+    observed = conclude(evidence)
+    assert not isinstance(observed.chain, Unknown)
+    assert [certificate.der for certificate in observed.chain] == [b"a"]
+    assert [[certificate.der for certificate in chain] for chain in observed.other_chains] == [[b"b"]]

@@ -22,11 +22,13 @@ from scanner.demo.tls_server import TlsSettings
 from scanner.errors import ResourceError
 from scanner.model.endpoint import Endpoint, Owner, Transport
 from scanner.model.known import Unknown
-from scanner.model.observation import Observation, Reach
+from scanner.model.observation import Negotiated, Observation, Reach
 from scanner.probe import observe as observe_module
 from scanner.probe.converse import Patience, Peer, converse
+from scanner.probe.evidence import Evidence
+from scanner.probe.handshake import Full
 from scanner.probe.limits import Gate, Limits
-from scanner.probe.observe import observe, summary
+from scanner.probe.observe import observe, summary, take_in
 from scanner.probe.offers import Offer, Reply
 from scanner.probe.plans import Question
 from scanner.tls.codepoints import SSL2, SSL3, TLS10, TLS11, TLS12, TLS13
@@ -503,3 +505,13 @@ async def test_one_of_two_replicas_is_bad(clock: MockClock) -> None:
 )
 def test_a_reply_in_a_few_words(reply: Reply, text: str) -> None:
     assert summary(reply) == text
+
+
+def test_what_the_full_handshake_ended_in_is_accepted_like_anything_else() -> None:
+    """Its hello carries ALPN, by which a front may lead it to another backend."""
+    evidence = Evidence()
+    evidence.note(Reply("hello", version=TLS13, suite=0x1301))
+    take_in(evidence, Full(negotiated=Negotiated(version=TLS10, suite=0xC014, group=None), completed=True))
+    observed = evidence.conclude("instance", NOW)
+    assert set(observed.versions.accepted) == {TLS13, TLS10}
+    assert observed.suites[TLS10].accepted == (0xC014,)
