@@ -56,6 +56,8 @@ class Sieve:
     choices: list[Choice] = field(default_factory=list)
     depth: int = 0
     """How many codes the server is known to read, from other offers of the same version and at least this length."""
+    kind: Callable[[int], object] | None = None
+    """Where one of ``stop`` was chosen, only those of its kind need no answer: others may show another certificate."""
 
     def take(self, offered: Sequence[int], chosen: int | None, *, fair: bool = True) -> bool:
         """Note what was chosen; False when it is not what was offered."""
@@ -65,9 +67,14 @@ class Sieve:
         self.choices.append(Choice(tuple(offered), list(offered).index(chosen), fair))
         if chosen not in self.tally.accepted:
             self.tally.accepted.append(chosen)
-        gone = self.stop | {chosen} if chosen in self.stop else {chosen}
-        self.rest = [code for code in self.rest if code not in gone]
+        self.rest = [code for code in self.rest if not self._settled(code, chosen)]
         return True
+
+    def _settled(self, code: int, chosen: int) -> bool:
+        """Whether ``code`` need not be offered again, now that ``chosen`` was chosen."""
+        if code == chosen or not {code, chosen} <= self.stop:
+            return code == chosen
+        return self.kind is None or self.kind(code) == self.kind(chosen)
 
     @property
     def read(self) -> int:
@@ -77,7 +84,7 @@ class Sieve:
     @property
     def read_to_the_end(self) -> bool:
         """Whether some accepted offer shows that the server reads past everything that is left."""
-        left = set(self.rest)
+        left = set(self.rest) - self.stop
         return len(left) <= self.depth or any(
             left <= set(choice.offered) and left.isdisjoint(choice.offered[choice.place + 1 :])
             for choice in self.choices
@@ -156,7 +163,7 @@ def _pair(sieve: Sieve, make: Make, pick: Pick, manner: Manner, refusal: Reply, 
             return True
         if not sieve.read_to_the_end:
             return False
-    sieve.tally.refuse(sieve.rest, refusal)
+    sieve.tally.refuse([code for code in sieve.rest if code not in sieve.stop], refusal)
     sieve.rest = []
     return True
 

@@ -34,7 +34,7 @@ def spoken(talk: Talk, version: int, offer: Offer, reply: Reply) -> Plan[None]:
     if not talk.wants(version):
         tally.unasked = "the version itself is forbidden"
         return
-    sieve = Sieve(list(offer.suites), tally, talk.stop)
+    sieve = Sieve(list(offer.suites), tally, talk.stop, kind=authentication)
     if not sieve.take(offer.suites, reply.suite):
         return
     left = {*candidates.suites(version)} - {*offer.suites}
