@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -58,7 +60,9 @@ def demo(output: Path, *, quiet: bool) -> int:
     for line in wrong:
         say(f"adhere: {line}")
     if not (quiet or wrong or report.coverage["interrupted"]):
-        say(f"adhere: open {output / 'report.html'} in a browser; then try adhere scan HOST:PORT")
+        program = "adhere" if shutil.which("adhere") else sys.argv[0]
+        say(f"adhere: open {output / 'report.html'} in a browser; its listeners are gone now")
+        say(f"adhere: next, your own: {program} scan HOST:PORT")
     return EXIT_INCOMPLETE if wrong or report.coverage["interrupted"] else EXIT_OK
 
 

@@ -72,6 +72,7 @@ def _live() -> Iterator[Progress]:
         def tell(row: EndpointRow) -> None:
             done[row["verdict"]] = done.get(row["verdict"], 0) + 1
             counts = "  ".join(f"{verdict} {count}" for verdict, count in sorted(done.items()))
-            live.update(Text(f"{sum(done.values())} endpoints  {counts}  {plain(row['id'])}"), refresh=True)
+            line = f"{sum(done.values())} endpoints  {counts}  {plain(row['id'])}"
+            live.update(Text(line, no_wrap=True, overflow="ellipsis"), refresh=True)
 
         yield tell

@@ -41,6 +41,10 @@ _ITEMS = 8
 _RIGHT = 3
 """Items shown of what would have been right."""
 _LABEL = 12
+_INDENT = 18
+"""Columns of the verdict, in front of everything else."""
+_REASON = 24
+"""Columns that a reason needs at least to be worth reading."""
 """Columns of the severity before a finding."""
 
 
@@ -121,8 +125,13 @@ class _Table:
         mark = page.paint(verdict, f"{headline.SYMBOLS[verdict]} {headline.WORDS[verdict]:<15}")
         name = _name(row, short=row["id"] not in self.replicas)
         left = f"{_pad(name, self.name)}  {_pad(_says(row), self.says)}  "
-        room = None if page.width is None else max(page.width - 18 - columns(left), 24)
-        page.line(mark, " ", left, plain(headline.reason(row), room))
+        if page.width is None or page.width - _INDENT - columns(left) >= _REASON:
+            room = None if page.width is None else page.width - _INDENT - columns(left)
+            page.line(mark, " ", left, plain(headline.reason(row), room))
+        else:  # a narrow page: the reason gets a line of its own
+            page.line(mark, " ", left)
+            if row["verdict"] != "pass":
+                page.line(" " * _INDENT, plain(headline.reason(row), page.width - _INDENT))
 
 
 def _name(row: EndpointRow, *, short: bool = False) -> str:

@@ -43,7 +43,7 @@ def test_it_ends_well_and_leaves_three_files(answer: Called, place: Path) -> Non
     assert {path.name for path in place.iterdir()} == {"adhere-demo"}
     assert {path.name for path in (place / "adhere-demo").iterdir()} == {"report.html", "report.json", "report.xml"}
     assert "bug" not in answer.err
-    assert answer.err.splitlines()[-1].startswith("adhere: open adhere-demo/report.html in a browser")
+    assert answer.err.splitlines()[-2].startswith("adhere: open adhere-demo/report.html in a browser")
 
 
 def _role(row: EndpointRow) -> Role:

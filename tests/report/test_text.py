@@ -44,8 +44,8 @@ def test_the_table_keeps_to_the_width_of_the_terminal(width: int) -> None:
     rows = [endpoint_row(*part) for part in samples.parts()]
     lines = _text(samples.report(rows), width=width).splitlines()
     table = lines[2 : lines.index("", 3)]
-    assert len(table) == 16
-    if width >= 110:
+    assert len([line for line in table if not line.startswith(" ")]) == 15, "a line for every endpoint"
+    if width >= 80:
         assert max(columns(line) for line in table) <= width
 
 
