@@ -97,6 +97,7 @@ async def test_it_upgrades_by_starttls() -> None:
     assert opinion.suites[TLS13].state(0x1301) == "accepted"
 
 
+@pytest.mark.skipif(not can_choose_groups(), reason="this build of cryptography cannot choose groups")
 @real
 async def test_a_server_that_it_is_blind_to_has_no_opinion_on_it_and_its_reason() -> None:
     settings = TlsSettings(credential=ordinary(), min_version=TLS13, groups="X25519MLKEM768")
