@@ -18,7 +18,7 @@ from typing import Any, get_args
 import pytest
 import trio
 
-from scanner.demo.tls_server import TlsSettings
+from scanner.demo.tls_server import TlsSettings, can_choose_groups
 from scanner.model.endpoint import Endpoint, Owner, Transport
 from scanner.model.known import Unknown
 from scanner.model.opinion import Flaw, Inquiry
