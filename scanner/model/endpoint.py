@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from scanner.model.objects import Reference
+from scanner.model.observation import ClientCertificate
+
 Transport = Literal["tls", "postgres", "mysql", "smtp", "imap", "pop3", "ldap", "ftp", "xmpp"]
 """``tls`` is TLS from the first byte; the others upgrade by the protocol's STARTTLS."""
 
@@ -22,6 +25,19 @@ class Owner:
     namespace: str | None = None
 
 
+Segment = Literal["Frontend", "Backend"]
+"""Of a connection through a gateway or router, as GEP-2907 has the words: from the client to it, and from it on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tunnel:
+    """The way to a listener through the API server's port-forward, where it cannot be dialled directly."""
+
+    namespace: str
+    pod: str
+    port: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
     """One listener at one address."""
@@ -31,7 +47,7 @@ class Endpoint:
     instance: str
     """``id`` with the address (and vantage) that was dialled: one observation each."""
     address: str
-    """The IP address that is dialled, without brackets."""
+    """The IP address that is dialled, without brackets; empty where only ``host`` is known, which is looked up."""
     port: int
     server_name: str | None = None
     """What is sent as SNI (RFC 6066, section 3), or None for no server_name extension."""
@@ -41,8 +57,30 @@ class Endpoint:
     owner: Owner
     component: str | None = None
     """Name in the component catalogue, where one matched."""
-    segment: str | None = None
-    """``Frontend`` or ``Backend``, as GEP-2907 uses the words, where a gateway or router is involved."""
+    segment: Segment | None = None
+    """Where a gateway or router is involved, else None."""
     certainty: Certainty = "declared"
     origins: tuple[str, ...] = ()
     """Every object, file line or argument that led here."""
+    subject: Reference | None = None
+    """The object whose configuration decides what is served under this name, where that is not the owner: a Route, a
+    Gateway's listener, a webhook."""
+    node: str | None = None
+    """The node whose network the listener is in; None for the pod network and for what is outside of the cluster."""
+    pod: Reference | None = None
+    """The pod that listens, where one is known: the replica. With another pod of the owner the id is the same."""
+    candidates: tuple[Owner, ...] = ()
+    """Of a port of a node: every workload with hostNetwork there that may own it."""
+    labels: tuple[tuple[str, str], ...] = ()
+    """Of the owner's pods or of the object, for selectors."""
+    aliases: tuple[str, ...] = ()
+    """Balanced addresses that lead here, as ``host:port``: Services, load balancers, VIPs."""
+    sampled: bool = False
+    """A balanced address whose backends cannot be dialled: one of them answers, so nothing here can pass (design, the
+    ten rules, 10)."""
+    ready: bool = True
+    """False where the cluster itself says that nothing listens now: a Service without ready endpoints."""
+    tunnel: Tunnel | None = None
+    """How to reach it through the API server."""
+    expects: ClientCertificate | None = None
+    """What the listener is known to ask of clients, from the component catalogue or the object."""

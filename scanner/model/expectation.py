@@ -13,6 +13,11 @@ Binding = Literal["must-follow", "settling", "not-enforced"]
 a deviation is readiness only, and never reaches ``--fail-on``."""
 
 
+Standing = Literal["platform", "layered", "user", "listed"]
+"""Who is bound by the cluster's profile: ``platform`` components, ``layered`` products (which may deviate with a
+justification), ``user`` workloads (readiness, unless the policy says otherwise); ``listed``: given by name."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Because:
     """One step of the reasoning: an object or argument, its field, what it said, and what it beat."""
@@ -50,3 +55,10 @@ class Expectation:
     (golang/go issue 29349), so by default the standard three are always allowed."""
     binding: Binding = "must-follow"
     because: tuple[Because, ...] = ()
+    standing: Standing = "listed"
+    alternatives: tuple[Profile, ...] = ()
+    """While a change is rolled out (``settling``): other profiles that are as good until it has settled."""
+    component: str | None = None
+    """The component of the catalogue, where one governs this listener."""
+    remarks: tuple[str, ...] = ()
+    """What a reader should know that decides nothing: a feature gate that is off, a deprecated spelling."""

@@ -1,0 +1,43 @@
+"""The dial scope: where a scan may connect to, whatever the cluster's objects say.
+
+A tenant can write a Route, an EndpointSlice or a webhook that points anywhere, and the scanner's pod is let through
+NetworkPolicies. So what comes from cluster objects is dialled only at the cluster's own and published addresses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DialScope:
+    """Addresses that belong to the cluster."""
+
+    networks: tuple[Network, ...] = ()
+    """Of pods and services."""
+    addresses: frozenset[Address] = frozenset()
+    """Of nodes, and those that the cluster publishes: load balancers, gateways, the API server's."""
+    external: bool = False
+    """``--allow-external``: others too, but never link-local and the like."""
+    loopback: bool = False
+    """Whether loopback addresses of the above are dialled: only for the demo and for tests."""
+
+    def refusal(self, address: str) -> str | None:
+        """Why ``address`` (of an object, or what its name resolved to) is not dialled, or None if it may be."""
+        try:
+            meant = ip_address(address.partition("%")[0])
+        except ValueError:
+            return "not an IP address"
+        if isinstance(meant, IPv6Address) and meant.ipv4_mapped is not None:
+            meant = meant.ipv4_mapped
+        if meant.is_loopback and not self.loopback:
+            return "a loopback address would be the scanner's own"
+        if meant.is_link_local or meant.is_multicast or meant.is_unspecified:
+            return "link-local and multicast addresses are never dialled: cloud metadata services are there"
+        if self.external or meant in self.addresses or any(meant in network for network in self.networks):
+            return None
+        return "it is not the cluster's: neither a pod, service or node address nor a published one (--allow-external)"

@@ -1,0 +1,132 @@
+"""The kinds of cluster objects that adhere reads, and why. What is not listed here is never asked for.
+
+Versions are not here: the cluster's own discovery says which it serves. A stage names the kinds that it looks at in
+its ``reads``; ``scan`` reads their union, and ``adhere rbac`` writes the ClusterRole that allows exactly that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One kind of object, by what names it in every version."""
+
+    group: str
+    """API group; empty for the core."""
+    plural: str
+    """The resource's name in paths and RBAC rules: ``pods``."""
+    name: str
+    """``Pod``."""
+    namespaced: bool = True
+    named: tuple[tuple[str, str], ...] = ()
+    """Where only certain objects are of interest: their (namespace, name), each read by ``get``. Nothing else of the
+    kind is read."""
+    opt_in: str | None = None
+    """The permission (``adhere rbac --with``) without which this kind is not even asked for."""
+
+    @property
+    def resource(self) -> str:
+        """``routes.route.openshift.io``, as ``oc get`` and people write it; ``pods`` for the core."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+
+def _core(plural: str, name: str, *, namespaced: bool = True, opt_in: str | None = None) -> Kind:
+    return Kind(group="", plural=plural, name=name, namespaced=namespaced, opt_in=opt_in)
+
+
+# --- Kubernetes ------------------------------------------------------------------------------------------------------
+
+POD = _core("pods", "Pod")
+SERVICE = _core("services", "Service")
+NODE = _core("nodes", "Node", namespaced=False)
+NAMESPACE = _core("namespaces", "Namespace", namespaced=False)
+SECRET = _core("secrets", "Secret", opt_in="secrets")
+CONFIG_MAP = Kind(
+    group="",
+    plural="configmaps",
+    name="ConfigMap",
+    named=(
+        ("kube-system", "cluster-config-v1"),  # install-config: fips, networks
+        ("kube-system", "kubeadm-config"),  # kubeadm's networks and extra arguments
+        ("kube-system", "extension-apiserver-authentication"),  # which CAs clients of the API server show
+        ("kube-system", "kube-root-ca.crt"),
+        ("openshift-config-managed", "default-ingress-cert"),
+        ("openshift-config-managed", "kubelet-serving-ca"),
+        ("openshift-config-managed", "kube-apiserver-server-ca"),
+        ("openshift-service-ca", "signing-cabundle"),
+        ("openshift-config", "openshift-service-ca.crt"),
+    ),
+)
+ENDPOINT_SLICE = Kind(group="discovery.k8s.io", plural="endpointslices", name="EndpointSlice")
+INGRESS = Kind(group="networking.k8s.io", plural="ingresses", name="Ingress")
+INGRESS_CLASS = Kind(group="networking.k8s.io", plural="ingressclasses", name="IngressClass", namespaced=False)
+NETWORK_POLICY = Kind(group="networking.k8s.io", plural="networkpolicies", name="NetworkPolicy")
+VALIDATING_WEBHOOK = Kind(
+    group="admissionregistration.k8s.io",
+    plural="validatingwebhookconfigurations",
+    name="ValidatingWebhookConfiguration",
+    namespaced=False,
+)
+MUTATING_WEBHOOK = Kind(
+    group="admissionregistration.k8s.io",
+    plural="mutatingwebhookconfigurations",
+    name="MutatingWebhookConfiguration",
+    namespaced=False,
+)
+CUSTOM_RESOURCE_DEFINITION = Kind(
+    group="apiextensions.k8s.io", plural="customresourcedefinitions", name="CustomResourceDefinition", namespaced=False
+)
+API_SERVICE = Kind(group="apiregistration.k8s.io", plural="apiservices", name="APIService", namespaced=False)
+
+# --- OpenShift -------------------------------------------------------------------------------------------------------
+
+
+def _config(plural: str, name: str) -> Kind:
+    return Kind(group="config.openshift.io", plural=plural, name=name, namespaced=False)
+
+
+API_SERVER = _config("apiservers", "APIServer")
+CLUSTER_VERSION = _config("clusterversions", "ClusterVersion")
+CLUSTER_OPERATOR = _config("clusteroperators", "ClusterOperator")
+FEATURE_GATE = _config("featuregates", "FeatureGate")
+INFRASTRUCTURE = _config("infrastructures", "Infrastructure")
+NETWORK = _config("networks", "Network")
+INGRESS_CONFIG = _config("ingresses", "Ingress")
+INGRESS_CONTROLLER = Kind(group="operator.openshift.io", plural="ingresscontrollers", name="IngressController")
+ROUTE = Kind(group="route.openshift.io", plural="routes", name="Route")
+KUBELET_CONFIG = Kind(
+    group="machineconfiguration.openshift.io", plural="kubeletconfigs", name="KubeletConfig", namespaced=False
+)
+MACHINE_CONFIG_POOL = Kind(
+    group="machineconfiguration.openshift.io", plural="machineconfigpools", name="MachineConfigPool", namespaced=False
+)
+CLUSTER_SERVICE_VERSION = Kind(
+    group="operators.coreos.com", plural="clusterserviceversions", name="ClusterServiceVersion"
+)
+HOSTED_CLUSTER = Kind(group="hypershift.openshift.io", plural="hostedclusters", name="HostedCluster")
+HOSTED_CONTROL_PLANE = Kind(group="hypershift.openshift.io", plural="hostedcontrolplanes", name="HostedControlPlane")
+NODE_POOL = Kind(group="hypershift.openshift.io", plural="nodepools", name="NodePool")
+
+# --- Gateways, proxies, monitoring -----------------------------------------------------------------------------------
+
+_GATEWAY = "gateway.networking.k8s.io"
+GATEWAY = Kind(group=_GATEWAY, plural="gateways", name="Gateway")
+GATEWAY_CLASS = Kind(group=_GATEWAY, plural="gatewayclasses", name="GatewayClass", namespaced=False)
+LISTENER_SET = Kind(group=_GATEWAY, plural="listenersets", name="ListenerSet")
+X_LISTENER_SET = Kind(group="gateway.networking.x-k8s.io", plural="xlistenersets", name="XListenerSet")
+TLS_ROUTE = Kind(group=_GATEWAY, plural="tlsroutes", name="TLSRoute")
+BACKEND_TLS_POLICY = Kind(group=_GATEWAY, plural="backendtlspolicies", name="BackendTLSPolicy")
+HTTP_PROXY = Kind(group="projectcontour.io", plural="httpproxies", name="HTTPProxy")
+CONTOUR_CONFIGURATION = Kind(group="projectcontour.io", plural="contourconfigurations", name="ContourConfiguration")
+SERVICE_MONITOR = Kind(group="monitoring.coreos.com", plural="servicemonitors", name="ServiceMonitor")
+POD_MONITOR = Kind(group="monitoring.coreos.com", plural="podmonitors", name="PodMonitor")
+
+
+def _all() -> tuple[Kind, ...]:
+    return tuple(value for value in globals().values() if isinstance(value, Kind))
+
+
+KINDS: tuple[Kind, ...] = _all()
+"""Every kind above, in this order."""

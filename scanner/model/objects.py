@@ -1,0 +1,115 @@
+"""Objects of a cluster, read leniently: whoever may write an object may write anything into it.
+
+An object stays what the API server sent, plain JSON values. ``Fields`` reads it without ever failing: what is missing
+or of another type is empty, because a scanner that a strange object can crash is no use on the cluster that has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from scanner.model.kinds import Kind
+
+_NOTHING: Mapping[str, object] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """A JSON object and what it says; steps are the names of nested fields."""
+
+    raw: Mapping[str, object]
+
+    def at(self, *steps: str) -> object:
+        """The value there, whatever it is, or None."""
+        value: object = self.raw
+        for step in steps:
+            if not isinstance(value, Mapping):
+                return None
+            value = value.get(step)
+        return value
+
+    def has(self, *steps: str) -> bool:
+        """Whether something other than null is there."""
+        return self.at(*steps) is not None
+
+    def text(self, *steps: str) -> str:
+        """The text there, or ""."""
+        value = self.at(*steps)
+        return value if isinstance(value, str) else ""
+
+    def number(self, *steps: str) -> int | None:
+        """The whole number there, or None; true is no number."""
+        value = self.at(*steps)
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+    def flag(self, *steps: str) -> bool:
+        """Whether true is there."""
+        return self.at(*steps) is True
+
+    def fields(self, *steps: str) -> Fields:
+        """The mapping there, or an empty one."""
+        value = self.at(*steps)
+        return Fields(value if isinstance(value, Mapping) else _NOTHING)
+
+    def each(self, *steps: str) -> Iterator[Fields]:
+        """The mappings of the list there; other items are left out."""
+        value = self.at(*steps)
+        for item in value if isinstance(value, list) else ():
+            if isinstance(item, Mapping):
+                yield Fields(item)
+
+    def texts(self, *steps: str) -> tuple[str, ...]:
+        """The texts of the list there; other items are left out."""
+        value = self.at(*steps)
+        return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+
+    def words(self, *steps: str) -> dict[str, str]:
+        """The mapping of text to text there, as labels are; other values are left out."""
+        value = self.at(*steps)
+        found = value.items() if isinstance(value, Mapping) else ()
+        return {key: word for key, word in found if isinstance(key, str) and isinstance(word, str)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """An object by its name, as findings and reasons call it."""
+
+    kind: str
+    name: str
+    namespace: str | None = None
+
+    def __str__(self) -> str:
+        return "/".join(filter(None, (self.kind, self.namespace, self.name)))
+
+
+@dataclass(frozen=True, slots=True)
+class KubeObject(Fields):
+    """One object of the cluster."""
+
+    kind: Kind
+
+    @property
+    def name(self) -> str:
+        """``metadata.name``."""
+        return self.text("metadata", "name")
+
+    @property
+    def namespace(self) -> str | None:
+        """``metadata.namespace``, or None for an object of the cluster."""
+        return self.text("metadata", "namespace") or None
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """``metadata.labels``."""
+        return self.words("metadata", "labels")
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """``metadata.annotations``."""
+        return self.words("metadata", "annotations")
+
+    @property
+    def reference(self) -> Reference:
+        """Its name: ``Route/shop/checkout``."""
+        return Reference(kind=self.kind.name, name=self.name, namespace=self.namespace)

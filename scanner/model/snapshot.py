@@ -1,0 +1,79 @@
+"""A snapshot: the cluster at one moment, a value. Everything after reading it is a plain function of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from scanner.model.kinds import Kind
+from scanner.model.objects import KubeObject
+
+Gap = Literal["forbidden", "failed", "not-asked"]
+"""Why a kind could not be read. ``not-asked``: its permission is opt-in (Secrets) and was not given."""
+
+
+class NotRead(LookupError):
+    """A stage looked for a kind that no stage declared in its ``reads``: a mistake of ours, never of the cluster."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreadable:
+    """A kind of which the cluster may have objects that nobody saw."""
+
+    kind: Kind
+    gap: Gap
+    reason: str
+    """For people: what the API server said, and what would allow it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a snapshot came from, before any object is interpreted."""
+
+    name: str
+    """What the user calls the cluster: the context of the kubeconfig, or the directory that was replayed."""
+    server: str = ""
+    """URL of the API server, without credentials; empty for a directory that does not say."""
+    git_version: str = ""
+    """What ``/version`` says: ``v1.34.2``."""
+    replayed: bool = False
+    """Read from a directory: nothing of it can be dialled through an API server."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """The cluster at one moment. Kinds that the cluster does not serve have no objects and are in ``absent``."""
+
+    taken_at: datetime
+    origin: Origin
+    objects: Mapping[Kind, tuple[KubeObject, ...]]
+    """Every kind that was asked for, also those without objects."""
+    absent: frozenset[Kind] = frozenset()
+    """Kinds of which the cluster's discovery knows nothing: there can be none."""
+    unreadable: Mapping[Kind, Unreadable] = field(default_factory=dict)
+    _index: dict[Kind, dict[tuple[str | None, str], KubeObject]] = field(default_factory=dict, repr=False)
+
+    def every(self, kind: Kind) -> tuple[KubeObject, ...]:
+        """All objects of a kind. Raises ``NotRead`` for one that nobody declared."""
+        try:
+            return self.objects[kind]
+        except KeyError:
+            raise NotRead(f"{kind.name} is in nobody's reads") from None
+
+    def get(self, kind: Kind, name: str, namespace: str | None = None) -> KubeObject | None:
+        """The object of that name, or None. Raises ``NotRead`` for a kind that nobody declared."""
+        if kind not in self._index:
+            self._index[kind] = {(each.namespace, each.name): each for each in self.every(kind)}
+        return self._index[kind].get((namespace, name))
+
+    def gap(self, kind: Kind) -> str | None:
+        """Why objects of this kind may be missing, or None: then what is not there does not exist."""
+        missing = self.unreadable.get(kind)
+        return missing.reason if missing else None
+
+
+def union(reads: Iterable[Iterable[Kind]]) -> tuple[Kind, ...]:
+    """Every kind that is read, once, in the first reader's order."""
+    return tuple(dict.fromkeys(kind for kinds in reads for kind in kinds))
