@@ -47,3 +47,5 @@ class Finding:
     """One ``adhere ask`` command that shows it again."""
     evidence: tuple[str, ...] = ()
     second_opinion: SecondOpinion | None = None
+    waiver: str | None = None
+    """Who answers for it, why, until when, and which line says so; only where ``status`` is ``waived``."""

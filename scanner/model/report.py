@@ -30,6 +30,7 @@ class FindingRow(TypedDict):
     reproduce: str | None
     evidence: list[str]
     second_opinion: str | None
+    waiver: str | None
 
 
 class KeyRow(TypedDict):

@@ -46,3 +46,24 @@ class Rule:
     def page(self) -> str:
         """Its explanation for people, Markdown."""
         return getdoc(self.check) or ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanRule:
+    """A requirement on a scan as a whole, or across its endpoints; its findings belong to no endpoint.
+
+    ``check`` is called with whatever this one looks at; its docstring is its public page.
+    """
+
+    id: str
+    """Never changes: ``require-endpoints``."""
+    title: str
+    severity: Severity
+    """Of a violation, unless the finding says otherwise."""
+    check: Callable[..., Iterable[Finding]]
+    references: tuple[str, ...] = ()
+
+    @property
+    def page(self) -> str:
+        """Its explanation for people, Markdown."""
+        return getdoc(self.check) or ""

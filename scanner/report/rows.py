@@ -22,7 +22,7 @@ from scanner.model.report import (
     RuleRow,
     VersionRow,
 )
-from scanner.model.rule import Rule
+from scanner.model.rule import Rule, ScanRule
 from scanner.tls.certificate import CertificateFacts
 from scanner.tls.names import group_name, suite_name, version_name
 
@@ -83,10 +83,11 @@ def finding_row(finding: Finding) -> FindingRow:
         reproduce=finding.reproduce,
         evidence=list(finding.evidence),
         second_opinion=finding.second_opinion,
+        waiver=finding.waiver,
     )
 
 
-def rule_row(rule: Rule) -> RuleRow:
+def rule_row(rule: Rule | ScanRule) -> RuleRow:
     """One line of the rules' table, with its page (Markdown)."""
     return RuleRow(
         id=rule.id, title=rule.title, severity=rule.severity, page=rule.page, references=list(rule.references)
