@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import pytest
 
@@ -50,6 +51,7 @@ def test_as_a_module() -> None:
 
 def test_the_code_is_what_it_exits_with(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "run", lambda: 42)
+    monkeypatch.setattr(module, "gc", Mock())  # this process goes on
     with pytest.raises(SystemExit) as ended:
         module.main()
     assert ended.value.code == 42

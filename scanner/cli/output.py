@@ -14,7 +14,7 @@ from scanner.cli.progress import colors
 from scanner.cli.streams import mute, say
 from scanner.errors import InputError, UsageError
 from scanner.model.report import Report
-from scanner.report import FORMATS, text
+from scanner.report import FORMATS
 from scanner.report.atomic import atomic_write
 from scanner.report.stream import read_rows
 
@@ -105,6 +105,8 @@ def _print(report: Report, name: str) -> None:
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         if name == "text":
+            from scanner.report import text  # noqa: PLC0415 - like every format, imported when it is used
+
             text.write(report, sys.stdout, color=colors(sys.stdout), width=_width())
         else:
             FORMATS[name].write(report, sys.stdout)

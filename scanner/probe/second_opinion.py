@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from importlib.metadata import PackageNotFoundError, version
+from functools import cached_property
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 from types import TracebackType
@@ -82,6 +82,8 @@ _SSL2_CODES: Final = {cipher.name: cipher.code for cipher in SSL2_CIPHERS}
 
 def available() -> str | None:
     """The version of sslyze that is installed, None where the extra ``adhere[sslyze]`` is not."""
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - it brings email and zipfile
+
     try:
         return version("sslyze")
     except PackageNotFoundError:
@@ -112,7 +114,6 @@ class Bench:
         self._command = tuple(command)
         self._seats = trio.Semaphore(processes)
         self._idle: list[_Child] = []
-        self._witness = f"sslyze {available() or '(not installed)'}"
 
     async def __aenter__(self) -> Bench:
         return self
@@ -122,6 +123,11 @@ class Bench:
     ) -> None:
         while self._idle:
             await self._idle.pop().kill()
+
+    @cached_property
+    def _witness(self) -> str:
+        """Who speaks; looked up when somebody does."""
+        return f"sslyze {available() or '(not installed)'}"
 
     async def ask(self, endpoint: Endpoint, inquiry: Inquiry) -> Opinion:
         """What sslyze sees of ``endpoint``, within ``timeout`` seconds from when a child is free.

@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Mapping
 from typing import Final, TypeAlias
-from xml.sax.saxutils import quoteattr
 
 from scanner.model.endpoint import Transport
 from scanner.probe.plaintext import recognise, shown
@@ -283,6 +282,8 @@ _XMPP_TLS: Final = "urn:ietf:params:xml:ns:xmpp-tls"
 
 def _xmpp(inbox: _Inbox, name: str) -> Dialog:
     """As a client (``jabber:client``); port 5269, between servers, has a namespace of its own and is not spoken."""
+    from xml.sax.saxutils import quoteattr  # noqa: PLC0415 - it brings urllib and email, which nobody else needs
+
     yield from inbox.ask(
         f"<?xml version='1.0'?><stream:stream to={quoteattr(_xml_safe(name))} version='1.0' xmlns='jabber:client'"
         " xmlns:stream='http://etherx.jabber.org/streams'>".encode()

@@ -5,12 +5,11 @@ A format reads the header of a ``Report`` and its rows, one by one and as often 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TextIO
 
 from scanner.model.report import Report
-from scanner.report import html, json_document, junit, text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,17 +20,21 @@ class Format:
     """As one asks for it: ``--format NAME``."""
     file_name: str
     """Where it goes when a directory is given and no file."""
-    write: Callable[[Report, TextIO], None]
-    """Writes the whole report, row by row. ``text.write`` also takes ``color`` and ``width``."""
+    module: str
+    """Imported when it is used; a run seldom wants more than one."""
+
+    def write(self, report: Report, out: TextIO) -> None:
+        """Write the whole report, row by row. ``text.write`` also takes ``color`` and ``width``."""
+        import_module(self.module).write(report, out)
 
 
 FORMATS: dict[str, Format] = {
     one.name: one
     for one in (
-        Format(name="text", file_name="report.txt", write=text.write),
-        Format(name="json", file_name="report.json", write=json_document.write),
-        Format(name="junit", file_name="report.xml", write=junit.write),
-        Format(name="html", file_name="report.html", write=html.write),
+        Format(name="text", file_name="report.txt", module="scanner.report.text"),
+        Format(name="json", file_name="report.json", module="scanner.report.json_document"),
+        Format(name="junit", file_name="report.xml", module="scanner.report.junit"),
+        Format(name="html", file_name="report.html", module="scanner.report.html"),
     )
 }
 """Every format, in the order in which help texts name them."""

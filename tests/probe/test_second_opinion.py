@@ -315,5 +315,5 @@ def test_the_extra_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> str:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(second_opinion, "version", missing)
+    monkeypatch.setattr("importlib.metadata.version", missing)
     assert available() is None
