@@ -1,28 +1,27 @@
-"""THE STORY: targets -> endpoints -> observations -> judgements -> rows -> report, one function a step."""
+"""THE STORY: jobs -> observations -> judgements -> rows -> report, one function a step."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from ipaddress import ip_address
 from math import inf
 
 import trio
 
 from scanner import __version__
 from scanner.errors import ResourceError
+from scanner.jobs import Job, at
 from scanner.judge import RULES, Judgement, judge, judgement
 from scanner.judge.second_opinion import confirm, inquiry
 from scanner.judge.vulnerabilities import DEEP_RULES, deep_findings
-from scanner.model.endpoint import Endpoint, Owner
-from scanner.model.expectation import Because, CertificateExpectation, Expectation
+from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import Expectation
+from scanner.model.known import Unknown
 from scanner.model.observation import Answers, Observation, Reach
 from scanner.model.policy import Policy
-from scanner.model.profile import Profile
 from scanner.model.report import Coverage, EndpointRow, Report, ScannerRow, Summary
 from scanner.model.rule import Case
-from scanner.model.target import Target
 from scanner.probe import resolve
 from scanner.probe.limits import Gate, Limits
 from scanner.probe.observe import observe
@@ -37,21 +36,15 @@ STANDARD_TLS13 = frozenset({0x1301, 0x1302, 0x1303})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a scan is asked to do; everything that the command line can say."""
+    """What a scan is asked to do, beside its jobs."""
 
-    profile: Profile
-    profile_source: str = "--profile"
-    """What chose the profile, for ``because``."""
+    profile: str = ""
+    """What most endpoints are judged by, for the report's head."""
     mode: Mode = "inventory"
     policy: Policy = Policy()
     limits: Limits = Limits()
     confirm: bool = False
     deep: bool = False
-    anchors: tuple[bytes, ...] = ()
-    """DER of the trust anchors that clients of all targets use."""
-    anchor_source: str = ""
-    public_anchors: tuple[bytes, ...] = ()
-    """DER of this system's public roots: what clients of a public name at a public address use."""
     arguments: tuple[str, ...] = ()
     """The command line, for the report."""
 
@@ -74,7 +67,7 @@ class Run:
     not_judged: int = 0
 
     def keep(self, row: EndpointRow, place: int, *, declared: bool) -> None:
-        """Write a finished row down before anything else can happen to it; ``place`` is its target's in the list."""
+        """Write a finished row down before anything else can happen to it; ``place`` is its job's in the list."""
         self.rows.append(row, place)
         self.summary.add(row)
         if declared and row["verdict"] == "inconclusive":
@@ -82,14 +75,14 @@ class Run:
         self.progress(row)
 
 
-async def scan(targets: Iterable[Target], settings: Settings, rows: RowFile, progress: Progress, gate: Gate) -> Report:
-    """Scan ``targets`` and report. Rows go to ``rows`` as they are finished; memory does not grow with the targets.
+async def scan(jobs: Iterable[Job], settings: Settings, rows: RowFile, progress: Progress, gate: Gate) -> Report:
+    """Do ``jobs`` and report. Rows go to ``rows`` as they are finished; memory does not grow with the jobs.
 
     ``gate.stop(reason)`` ends it early: what is under way is reported as far as it came. Raises ``ScannerError`` (in an
     exception group) for a target that cannot be read and for rows that cannot be kept.
     """
     started = datetime.now(UTC)
-    source = enumerate(targets)
+    source = enumerate(jobs)
     async with Bench(timeout=settings.limits.deadline, network_timeout=settings.limits.timeout) as witness:
         run = Run(settings, gate, rows, progress, witness)
         async with trio.open_nursery() as nursery:
@@ -98,48 +91,58 @@ async def scan(targets: Iterable[Target], settings: Settings, rows: RowFile, pro
     return _report(run, started)
 
 
-async def _work(run: Run, source: Iterable[tuple[int, Target]]) -> None:
-    """Take targets until there are none left. Workers share one iterator: nothing is read ahead."""
-    for place, target in source:
+async def _work(run: Run, source: Iterable[tuple[int, Job]]) -> None:
+    """Take jobs until there are none left. Workers share one iterator: nothing is read ahead."""
+    for place, job in source:
         if run.gate.stopped is not None:
             return
         try:
-            await _examine(target, place, run)
+            await _examine(job, place, run)
         except ResourceError as missing:
             # Nothing that was finished is lost: the scan ends here, incomplete, and says why.
             run.gate.stop(f"{missing.message} ({missing.hint})" if missing.hint else missing.message)
 
 
-async def _examine(target: Target, place: int, run: Run) -> None:
-    """One endpoint for each address of the target; one that cannot be dialled where there is none."""
-    found: tuple[str, ...] = ()
-    missing = _not_resolved(target, Reach.INTERRUPTED, "the resolver had not answered when the time was over")
+async def _examine(job: Job, place: int, run: Run) -> None:
+    """One endpoint for each address of the job's; one that cannot be dialled where there is none."""
+    found, missing = await _addresses(job.endpoint, run)
+    for endpoint in found:
+        refusal = job.scope.refusal(endpoint.address) if job.scope and endpoint.tunnel is None else None
+        expectation = job.owes(endpoint)
+        if refusal:
+            observation = unasked(endpoint, Reach.UNREACHABLE, f"not dialled: {refusal}")
+        else:
+            observation = await observe(endpoint, question(expectation, run.settings), run.gate, datetime.now(UTC))
+        await _judge(endpoint, expectation, observation, place, run)
+    if missing is not None:
+        endpoint = replace(job.endpoint, address=job.endpoint.address or job.endpoint.host)
+        await _judge(endpoint, job.owes(endpoint), missing, place, run)
+
+
+async def _addresses(endpoint: Endpoint, run: Run) -> tuple[tuple[Endpoint, ...], Observation | None]:
+    """The endpoint at each of its addresses; where there is none, an observation that says why."""
+    if not endpoint.ready:
+        return (), unasked(endpoint, Reach.CLOSED, "the cluster says that nothing listens now: no ready endpoints")
+    if endpoint.address:
+        return (endpoint,) if " @ " in endpoint.instance else (at(endpoint, endpoint.address),), None
+    why, reach = "the resolver had not answered when the time was over", Reach.INTERRUPTED
     with run.gate.deadline():  # a resolver can be as slow as a listener, and Ctrl-C must end it too
         try:
-            found = await resolve.addresses(target.host, target.port)
-        except resolve.NotResolved as why:
-            missing = _not_resolved(target, Reach.UNREACHABLE, str(why))
-    if not found:
-        await _judge(endpoint_of(target, target.host), missing, place, run)
-    for address in found:
-        endpoint = endpoint_of(target, address)
-        observation = await observe(endpoint, question(run.settings), run.gate, datetime.now(UTC))
-        await _judge(endpoint, observation, place, run)
+            found = await resolve.addresses(endpoint.host, endpoint.port)
+            if found:
+                return tuple(at(endpoint, address) for address in found), None
+        except resolve.NotResolved as problem:
+            why, reach = str(problem), Reach.UNREACHABLE
+    return (), unasked(endpoint, reach, why)
 
 
-async def _judge(endpoint: Endpoint, observation: Observation, place: int, run: Run) -> None:
+async def _judge(endpoint: Endpoint, expectation: Expectation, seen: Observation, place: int, run: Run) -> None:
     """Judge one observation, let the second witness speak where one was wanted, and keep the row."""
-    case = Case(
-        endpoint=endpoint,
-        expectation=expected(endpoint, run.settings),
-        observation=observation,
-        policy=run.settings.policy,
-        now=observation.at,
-    )
+    case = Case(endpoint=endpoint, expectation=expectation, observation=seen, policy=run.settings.policy, now=seen.at)
     result = judge(case)
     if run.settings.confirm or run.settings.deep:
         result = await _hear_witness(case, result, run)
-    row = endpoint_row(endpoint, case.expectation, observation, result.verdict, result.status, result.findings)
+    row = endpoint_row(endpoint, expectation, seen, result.verdict, result.status, result.findings)
     run.keep(row, place, declared=endpoint.certainty != "candidate")
 
 
@@ -154,64 +157,30 @@ async def _hear_witness(case: Case, result: Judgement, run: Run) -> Judgement:
     return judgement((*heard, *(deep_findings(case) if settings.deep else ())))
 
 
-# --- what a target owes, and what has to be asked -------------------------------------------------------------------
+# --- what has to be asked -------------------------------------------------------------------------------------------
 
 
-def endpoint_of(target: Target, address: str) -> Endpoint:
-    """The endpoint that a target is at one of its addresses."""
-    name = target.canonical
-    shown = f"[{address}]" if ":" in address else address
-    return Endpoint(
-        id=name,
-        instance=f"{name} @ {shown}:{target.port}",
-        address=address,
-        port=target.port,
-        server_name=target.server_name,
-        transport=target.transport,
-        host=target.host,
-        owner=Owner(kind="Target", name=name),
-        origins=(target.origin,),
-    )
+def question(expectation: Expectation, settings: Settings) -> Question:
+    """What must be asked to judge by ``expectation``.
 
-
-def expected(endpoint: Endpoint, settings: Settings) -> Expectation:
-    """What a target owes: the profile that was asked for, and a certificate for the name that it is called by."""
-    name = endpoint.server_name or endpoint.host
-    anchors, source = settings.anchors, settings.anchor_source
-    if not anchors and not is_address(name) and is_address(endpoint.address) and ip_address(endpoint.address).is_global:
-        anchors, source = settings.public_anchors, "this system's public roots"
-    return Expectation(
-        profile=settings.profile,
-        certificate=CertificateExpectation(
-            names=() if is_address(name) else (name,), anchors=anchors, anchor_source=source
-        ),
-        because=(Because(source=settings.profile_source, field="profile", said=settings.profile.name),),
-    )
-
-
-def question(settings: Settings) -> Question:
-    """What must be asked to judge by ``settings``."""
-    enforced = settings.policy.groups == "enforced" and settings.profile.groups is not None
+    Where it is not known what is owed, or more than one thing would do, only the whole inventory answers.
+    """
+    profile = expectation.profile
+    if isinstance(profile, Unknown) or expectation.alternatives:
+        return Question(mode="inventory")
+    enforced = settings.policy.groups == "enforced" and profile.groups is not None
     return Question(
         mode=settings.mode,
-        allowed=frozenset(settings.profile.suites) | STANDARD_TLS13,
-        min_version=settings.profile.min_version,
-        groups=frozenset(settings.profile.groups or ()) if enforced else None,
+        allowed=frozenset(profile.suites) | (frozenset() if expectation.tls13_suites_configurable else STANDARD_TLS13),
+        min_version=profile.min_version,
+        groups=frozenset(profile.groups or ()) if enforced else None,
     )
 
 
-def is_address(name: str) -> bool:
-    """Whether ``name`` is an IP address: then nobody asked for a name, and none is judged."""
-    try:
-        ip_address(name.partition("%")[0])
-    except ValueError:
-        return False
-    return True
-
-
-def _not_resolved(target: Target, reach: Reach, why: str) -> Observation:
+def unasked(endpoint: Endpoint, reach: Reach, why: str) -> Observation:
+    """The observation of an endpoint that nobody could or should ask."""
     return Observation(
-        instance=target.canonical,
+        instance=endpoint.instance,
         at=datetime.now(UTC),
         reach=reach,
         detail=why,
@@ -231,7 +200,7 @@ def _report(run: Run, started: datetime) -> Report:
             name="adhere",
             version=__version__,
             mode=settings.mode,
-            profile=settings.profile.name,
+            profile=settings.profile,
             arguments=list(settings.arguments),
         ),
         started=timestamp(started),

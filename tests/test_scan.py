@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,18 +13,24 @@ import trio
 import trio.testing
 
 from scanner.errors import UsageError
+from scanner.jobs import Job, Owed, of_targets
 from scanner.model.catalogue import load_profile
-from scanner.model.endpoint import Endpoint
+from scanner.model.dial_scope import DialScope
+from scanner.model.endpoint import Endpoint, Owner
+from scanner.model.expectation import Expectation
+from scanner.model.known import Unknown
 from scanner.model.policy import Policy
+from scanner.model.profile import Profile
 from scanner.model.report import EndpointRow, Report, exit_code
 from scanner.model.target import Target
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import RowFile
-from scanner.scan import STANDARD_TLS13, Settings, endpoint_of, expected, is_address, question, scan
-from tests.servers import closed_port, ordinary, scripted, silent, tls_listener
+from scanner.scan import STANDARD_TLS13, Settings, question, scan
+from tests.servers import closed_port, scripted, silent, tls_listener
 
 PROFILE = load_profile("intermediate@4.22")
-SETTINGS = Settings(profile=PROFILE, mode="verdict", limits=Limits(timeout=2))
+SETTINGS = Settings(profile=PROFILE.name, mode="verdict", limits=Limits(timeout=2))
+OWED = Owed(profile=PROFILE)
 
 
 class Names(trio.abc.HostnameResolver):
@@ -59,7 +66,9 @@ class Kept:
         self, *targets: Target, settings: Settings = SETTINGS, gate: Gate | None = None
     ) -> tuple[Report, list[EndpointRow]]:
         with RowFile(self.path) as rows:
-            report = await scan(targets, settings, rows, self.told.append, gate or Gate(settings.limits))
+            report = await scan(
+                of_targets(targets, OWED), settings, rows, self.told.append, gate or Gate(settings.limits)
+            )
         return report, list(report.rows())
 
 
@@ -85,7 +94,7 @@ async def test_a_compliant_listener(kept: Kept) -> None:
 
 
 async def test_rows_come_in_the_order_of_the_targets_and_progress_as_they_are_finished(kept: Kept) -> None:
-    settings = Settings(profile=PROFILE, limits=Limits(timeout=0.2, deadline=1))
+    settings = Settings(limits=Limits(timeout=0.2, deadline=1))
     with closed_port() as closed:
         async with scripted(silent) as slow, tls_listener() as fast:
             targets = (at(slow.sockaddr), at(fast.sockaddr), at(closed))
@@ -145,7 +154,7 @@ async def test_a_stopped_gate_ends_what_is_under_way_and_begins_nothing(kept: Ke
                 await trio.testing.wait_all_tasks_blocked()
             gate.stop("SIGINT")
 
-        settings = Settings(profile=PROFILE, limits=gate.limits)
+        settings = Settings(limits=gate.limits)
         report, rows = await kept(at(server.sockaddr), at(server.sockaddr, "b.example"), settings=settings, gate=gate)
     assert [row["reach"] for row in rows] == ["interrupted"]
     assert report.coverage["interrupted"] == "SIGINT"
@@ -178,7 +187,7 @@ async def test_no_descriptors_left_ends_the_scan_and_keeps_its_rows(
             return opened(*arguments)
 
         monkeypatch.setattr("scanner.probe.dial.socket.socket", scarce)
-        settings = Settings(profile=PROFILE, limits=Limits(concurrency=1))
+        settings = Settings(limits=Limits(concurrency=1))
         report, rows = await kept(at(closed), at(closed, "b.example"), at(closed, "c.example"), settings=settings)
     assert rows[0]["reach"] == "closed"
     assert len(rows) < 3
@@ -192,7 +201,7 @@ async def test_a_target_that_cannot_be_read_ends_the_scan(tmp_path: Path) -> Non
         yield
 
     with RowFile(tmp_path / "rows") as rows, pytest.raises(ExceptionGroup) as raised:
-        await scan(targets(), SETTINGS, rows, lambda _: None, Gate(SETTINGS.limits))
+        await scan(of_targets(targets(), OWED), SETTINGS, rows, lambda _: None, Gate(SETTINGS.limits))
     assert raised.group_contains(UsageError)
 
 
@@ -207,8 +216,8 @@ async def test_targets_are_read_as_they_are_needed(kept: Kept) -> None:
             yield at(sockaddr, f"n{number}.example")
 
     with closed_port() as closed, RowFile(kept.path) as rows:
-        report = await scan(many(closed), Settings(profile=PROFILE, limits=Limits(concurrency=10)), rows,
-                            kept.told.append, Gate(Limits()))  # fmt: skip
+        settings = Settings(limits=Limits(concurrency=10))
+        report = await scan(of_targets(many(closed), OWED), settings, rows, kept.told.append, Gate(Limits()))
     assert report.summary.endpoints == 40
     assert ahead <= 10
 
@@ -222,69 +231,72 @@ async def test_two_scans_of_the_same_are_the_same(kept: Kept) -> None:
     assert first == second
 
 
-# --- what a target owes, and what has to be asked ---------------------------------------------------------------------
+# --- what has to be asked ---------------------------------------------------------------------------------------------
 
 
-def endpoint(address: str, host: str = "", name: str | None = None) -> Endpoint:
-    return endpoint_of(Target(host=host or address, port=443, server_name=name), address)
-
-
-def test_an_endpoint_of_an_ipv6_address() -> None:
-    made = endpoint("2001:db8::1")
-    assert made.id == "tls://[2001:db8::1]:443"
-    assert made.instance == "tls://[2001:db8::1]:443 @ [2001:db8::1]:443"
-
-
-@pytest.mark.parametrize(
-    ("made", "names", "source"),
-    [
-        (endpoint("1.1.1.1", "a.example", "a.example"), ("a.example",), "this system's public roots"),
-        (endpoint("1.1.1.1", "a.example", "b.example"), ("b.example",), "this system's public roots"),
-        (endpoint("1.1.1.1", name="b.example"), ("b.example",), "this system's public roots"),
-        (endpoint("1.1.1.1"), (), ""),
-        (endpoint("10.0.0.1", "a.example", "a.example"), ("a.example",), ""),
-        (endpoint("fe80::1%eth0"), (), ""),
-        (endpoint("a.example", "a.example", "a.example"), ("a.example",), ""),
-    ],
-)
-def test_public_roots_are_for_public_names_at_public_addresses(
-    made: Endpoint, names: tuple[str, ...], source: str
-) -> None:
-    settings = Settings(profile=PROFILE, public_anchors=(ordinary().der,))
-    owed = expected(made, settings)
-    assert owed.certificate.names == names
-    assert owed.certificate.anchor_source == source
-    assert owed.certificate.anchors == (settings.public_anchors if source else ())
-    assert owed.profile == PROFILE
-
-
-def test_given_anchors_are_for_all() -> None:
-    settings = Settings(profile=PROFILE, anchors=(b"x",), anchor_source="ca.pem", public_anchors=(b"y",))
-    for made in (endpoint("10.0.0.1"), endpoint("1.1.1.1", "a.example", "a.example")):
-        assert expected(made, settings).certificate.anchors == (b"x",)
-        assert expected(made, settings).certificate.anchor_source == "ca.pem"
+def owing(profile: Profile, *, alternatives: tuple[Profile, ...] = (), listed: bool = False) -> Expectation:
+    return Expectation(profile=profile, alternatives=alternatives, tls13_suites_configurable=listed)
 
 
 def test_the_standard_suites_of_tls13_are_always_allowed() -> None:
-    asked = question(SETTINGS)
+    asked = question(owing(PROFILE), SETTINGS)
     assert asked.allowed == frozenset(PROFILE.suites) | STANDARD_TLS13
     assert asked.min_version == PROFILE.min_version
+
+
+def test_but_not_where_a_listener_honours_a_list_of_them() -> None:
+    short = replace(PROFILE, suites=(0x1301, 0xC02F))
+    assert question(owing(short, listed=True), SETTINGS).allowed == {0x1301, 0xC02F}
 
 
 def test_groups_are_asked_for_a_verdict_only_where_they_decide_one() -> None:
     with_groups = load_profile("intermediate")
     assert with_groups.groups is not None
-    assert question(Settings(profile=with_groups)).groups is None
-    enforced = Settings(profile=with_groups, policy=Policy(groups="enforced"))
-    assert question(enforced).groups == frozenset(with_groups.groups)
-    assert question(Settings(profile=PROFILE, policy=Policy(groups="enforced"))).groups == (
-        None if PROFILE.groups is None else frozenset(PROFILE.groups)
-    )
+    assert question(owing(with_groups), Settings()).groups is None
+    enforced = Settings(policy=Policy(groups="enforced"))
+    assert question(owing(with_groups), enforced).groups == frozenset(with_groups.groups)
+    assert question(owing(replace(PROFILE, groups=None)), enforced).groups is None
 
 
-@pytest.mark.parametrize(
-    ("text", "is_one"),
-    [("127.0.0.1", True), ("::1", True), ("fe80::1%eth0", True), ("a.example", False), ("", False), ("1.2.3", False)],
-)
-def test_addresses(text: str, *, is_one: bool) -> None:
-    assert is_address(text) is is_one
+def test_what_may_be_owed_in_two_ways_or_is_not_known_is_asked_whole() -> None:
+    modern = load_profile("modern")
+    assert question(owing(PROFILE, alternatives=(modern,)), SETTINGS).mode == "inventory"
+    assert question(Expectation(profile=Unknown("forbidden")), SETTINGS).mode == "inventory"
+
+
+# --- jobs of a cluster ------------------------------------------------------------------------------------------------
+
+
+def listener(address: str, port: int) -> Endpoint:
+    owner = Owner(kind="Deployment", namespace="shop", name="web")
+    return Endpoint(id="Deployment/shop/web:8443", instance="x @ y", address=address, port=port, owner=owner)
+
+
+async def do(endpoint: Endpoint, directory: Path, scope: DialScope | None = None) -> EndpointRow:
+    with RowFile(directory / "rows") as rows:
+        report = await scan(
+            [Job(endpoint=endpoint, owes=OWED, scope=scope)], SETTINGS, rows, lambda _: None, Gate(SETTINGS.limits)
+        )
+        return next(report.rows())
+
+
+async def test_what_lies_outside_of_the_dial_scope_is_not_dialled_and_never_passes(tmp_path: Path) -> None:
+    async with tls_listener() as server:
+        row = await do(listener(*server.sockaddr), tmp_path, DialScope())
+        assert server.connections == 0
+    assert (row["verdict"], row["reach"]) == ("inconclusive", "unreachable")
+    assert "not dialled: a loopback address" in row["detail"]
+
+
+async def test_a_name_that_leads_out_of_the_scope_is_not_dialled(tmp_path: Path) -> None:
+    trio.socket.set_custom_hostname_resolver(Names(evil=("169.254.169.254",)))
+    row = await do(replace(listener("", 443), host="evil.example"), tmp_path, DialScope(external=True))
+    assert row["verdict"] == "inconclusive"
+    assert "metadata" in row["detail"]
+
+
+async def test_a_service_without_ready_endpoints_is_not_dialled(tmp_path: Path) -> None:
+    async with tls_listener() as server:
+        row = await do(replace(listener(*server.sockaddr), ready=False, certainty="candidate"), tmp_path)
+        assert server.connections == 0
+    assert (row["verdict"], row["reach"]) == ("not_applicable", "closed")

@@ -15,6 +15,7 @@ from scanner.cli.running import finish, run_trio, scan_until_signal
 from scanner.cli.streams import say
 from scanner.demo.listeners import Listener, demo_listeners
 from scanner.errors import ResourceError
+from scanner.jobs import Owed, of_targets
 from scanner.model.catalogue import load_profile
 from scanner.model.report import EXIT_INCOMPLETE, EXIT_OK, Report
 from scanner.model.target import Target
@@ -69,15 +70,19 @@ def demo(output: Path, *, quiet: bool) -> int:
 async def _scan_demo(rows: RowFile, tell: Progress) -> tuple[Report, list[str]]:
     """Scan the demo's listeners as a target list; also returns what was judged otherwise than it should be."""
     async with demo_listeners() as listeners:
-        settings = Settings(
+        owed = Owed(
             profile=load_profile(PROFILE),
             profile_source="adhere demo",
-            limits=Limits(timeout=1.5),
             anchors=(listeners[0].anchor,),
             anchor_source="the demo's CA",
+        )
+        settings = Settings(
+            profile=owed.profile.name,
+            limits=Limits(timeout=1.5),
             arguments=("demo",),
         )
-        report = await scan_until_signal((target_of(each) for each in listeners), settings, rows, tell)
+        jobs = of_targets((target_of(each) for each in listeners), owed)
+        report = await scan_until_signal(jobs, settings, rows, tell)
         return report, surprises(report, listeners)
 
 

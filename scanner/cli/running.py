@@ -15,8 +15,8 @@ from scanner.cli.output import Output, rows_path, write_reports
 from scanner.cli.progress import Loudness, progress
 from scanner.cli.streams import say
 from scanner.errors import ResourceError, ScannerError
+from scanner.jobs import Job
 from scanner.model.report import FailOn, Report, exit_code
-from scanner.model.target import Target
 from scanner.probe.limits import Gate
 from scanner.report.stream import RowFile
 from scanner.scan import Progress, Settings, scan
@@ -25,14 +25,14 @@ T = TypeVar("T")
 
 
 def run_and_report(
-    targets: Iterable[Target], settings: Settings, outputs: tuple[Output, ...], fail_on: FailOn, loudness: Loudness
+    jobs: Iterable[Job], settings: Settings, outputs: tuple[Output, ...], fail_on: FailOn, loudness: Loudness
 ) -> int:
     """Scan, write every report, and return the exit code. Raises ``ScannerError``."""
     with _scratch() as scratch:
         kept = rows_path(outputs, Path(scratch))
         with RowFile(kept) as rows:
             with progress(loudness) as tell:
-                report = run_trio(partial(scan_until_signal, targets, settings, rows, tell))
+                report = run_trio(partial(scan_until_signal, jobs, settings, rows, tell))
             finish(report, outputs, loudness)
         if kept.parent != Path(scratch):
             kept.unlink(missing_ok=True)  # the whole document is there now
@@ -77,12 +77,12 @@ def finish(report: Report, outputs: tuple[Output, ...], loudness: Loudness) -> N
         say(f"adhere: stopped by {report.coverage['interrupted']}; the report has what was finished")
 
 
-async def scan_until_signal(targets: Iterable[Target], settings: Settings, rows: RowFile, tell: Progress) -> Report:
+async def scan_until_signal(jobs: Iterable[Job], settings: Settings, rows: RowFile, tell: Progress) -> Report:
     """Scan; the first SIGINT or SIGTERM ends it early, the second at once (``KeyboardInterrupt``)."""
     gate = Gate(settings.limits)
     async with trio.open_nursery() as nursery:
         await nursery.start(_watch, gate)
-        report = await scan(targets, settings, rows, tell, gate)
+        report = await scan(jobs, settings, rows, tell, gate)
         nursery.cancel_scope.cancel()
     return report
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar, get_args
@@ -18,6 +19,7 @@ from scanner.cli.progress import Loudness
 from scanner.cli.running import run_and_report
 from scanner.cli.targets import parse_server_name, parse_target, read_targets
 from scanner.errors import UsageError
+from scanner.jobs import Owed, of_targets
 from scanner.model.catalogue import load_profile
 from scanner.model.config import Config
 from scanner.model.policy import Policy
@@ -107,11 +109,12 @@ def scan(**options: object) -> int:
     config = config_of(asked)
     if asked.quiet and asked.verbose:
         raise UsageError("--quiet and --verbose contradict each other", hint="leave one out")
-    settings = settings_of(asked, config)
+    owed = owed_of(asked, config)
+    settings = settings_of(asked, config, owed.profile.name)
     outputs = parse_outputs(asked.formats or config.formats or ())
     fail_on = asked.fail_on or config.fail_on or "medium"
     loudness: Loudness = "quiet" if asked.quiet else "verbose" if asked.verbose else "normal"
-    return run_and_report(targets_of(asked, config), settings, outputs, fail_on, loudness)
+    return run_and_report(of_targets(targets_of(asked, config), owed), settings, outputs, fail_on, loudness)
 
 
 def _none_empty(asked: Asked) -> None:
@@ -136,10 +139,22 @@ def config_of(asked: Asked) -> Config:
     return load_config(str(asked.config))
 
 
-def settings_of(asked: Asked, config: Config) -> Settings:
-    """The settings that command line and configuration file amount to. Raises ``ScannerError``."""
+def owed_of(asked: Asked, config: Config) -> Owed:
+    """What every target owes. Raises ``ScannerError``."""
     name = asked.profile or config.profile or DEFAULT_PROFILE
     chosen_by = "--profile" if asked.profile else f"{asked.config}" if config.profile else "the default"
+    anchors, anchor_source = load_anchors(asked.ca) if asked.ca else ((), "")
+    return Owed(
+        profile=load_profile(name),
+        profile_source=chosen_by,
+        anchors=anchors,
+        anchor_source=anchor_source,
+        public_anchors=cache(public_anchors),
+    )
+
+
+def settings_of(asked: Asked, config: Config, profile: str) -> Settings:
+    """The settings that command line and configuration file amount to. Raises ``ScannerError``."""
     confirm = _first(asked.confirm, config.confirm, default=False)
     deep = _first(asked.deep, config.deep, default=False)
     if (confirm or deep) and second_opinion.available() is None:
@@ -147,18 +162,13 @@ def settings_of(asked: Asked, config: Config) -> Settings:
             f"--{'confirm' if confirm else 'deep'} needs sslyze, which is not installed",
             hint="pip install 'adhere[sslyze]'",
         )
-    anchors, anchor_source = load_anchors(asked.ca) if asked.ca else ((), "")
     return Settings(
-        profile=load_profile(name),
-        profile_source=chosen_by,
+        profile=profile,
         mode=asked.mode or config.mode or "inventory",
         policy=config.policy or Policy(),
         limits=limits_of(asked, config),
         confirm=confirm,
         deep=deep,
-        anchors=anchors,
-        anchor_source=anchor_source,
-        public_anchors=public_anchors(),
         arguments=tuple(sys.argv[1:]),
     )
 

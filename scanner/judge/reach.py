@@ -105,8 +105,8 @@ def check_reach(rule: Rule, case: Case) -> Iterator[Finding]:
         yield _finding(rule, case, "pass", "ok", "it speaks TLS")
     elif reach in (Reach.PLAINTEXT, Reach.STARTTLS_NEEDED):
         yield _plaintext(rule, case)
-    elif reach is Reach.CLOSED and case.endpoint.certainty == "candidate":
-        yield _finding(rule, case, "not_applicable", "unreachable", "nothing listens there, and nobody said so")
+    elif reach is Reach.CLOSED and (case.endpoint.certainty == "candidate" or not case.endpoint.ready):
+        yield _finding(rule, case, "not_applicable", "unreachable", "nothing listens there, and nobody says so")
     else:
         obstacle = _OBSTACLES[reach]
         message = f"{obstacle.happened}: {obstacle.next_step}"

@@ -12,8 +12,9 @@ from typing import Any
 import click
 import pytest
 
-from scanner.cli.scan import Asked, scan, settings_of, targets_of
+from scanner.cli.scan import Asked, owed_of, scan, settings_of, targets_of
 from scanner.errors import ScannerError, UsageError
+from scanner.jobs import Owed
 from scanner.model.config import Config
 from scanner.model.policy import Policy
 from scanner.model.policy_file import load_config
@@ -30,7 +31,11 @@ def asked(*arguments: str) -> Asked:
 
 
 def settings(*arguments: str, config: Config = Config()) -> Settings:  # noqa: B008 - a frozen value
-    return settings_of(asked(*arguments), config)
+    return settings_of(asked(*arguments), config, owed(*arguments, config=config).profile.name)
+
+
+def owed(*arguments: str, config: Config = Config()) -> Owed:  # noqa: B008 - a frozen value
+    return owed_of(asked(*arguments), config)
 
 
 def ids(*arguments: str, config: Config = Config()) -> list[str]:  # noqa: B008 - a frozen value
@@ -48,12 +53,13 @@ def config_file(tmp_path: Path, text: str) -> Path:
 
 def test_the_defaults() -> None:
     chosen = settings("a")
-    assert chosen.profile.name == "openshift/4.23/intermediate"
-    assert chosen.profile_source == "the default"
+    assert chosen.profile == "openshift/4.23/intermediate"
+    assert owed("a").profile_source == "the default"
     assert chosen.mode == "inventory"
     assert chosen.policy == Policy()
     assert chosen.limits == Limits()
-    assert (chosen.confirm, chosen.deep, chosen.anchors) == (False, False, ())
+    assert (chosen.confirm, chosen.deep) == (False, False)
+    assert owed("a").anchors == ()
 
 
 def test_the_help_tells_the_defaults() -> None:
@@ -71,7 +77,7 @@ _FILE = Config(
 
 def test_the_file_is_heard() -> None:
     chosen = settings("a", config=_FILE)
-    assert chosen.profile.name == "openshift/4.23/old"
+    assert chosen.profile == "openshift/4.23/old"
     assert chosen.mode == "verdict"
     assert chosen.policy.expires_within_days == 7
     assert chosen.limits == Limits(timeout=2, deadline=20, concurrency=3, per_host=2, rate=7)
@@ -81,8 +87,8 @@ def test_the_file_is_heard() -> None:
 def test_the_command_line_wins() -> None:
     options = "--profile modern --mode inventory --timeout 1 --deadline 10 --concurrency 5 --per-host 1 --rate 9"
     chosen = settings("a", *options.split(), config=_FILE)
-    assert chosen.profile.name == "openshift/4.23/modern"
-    assert chosen.profile_source == "--profile"
+    assert chosen.profile == "openshift/4.23/modern"
+    assert owed("a", *options.split(), config=_FILE).profile_source == "--profile"
     assert chosen.mode == "inventory"
     assert chosen.limits == Limits(timeout=1, deadline=10, concurrency=5, per_host=1, rate=9)
     assert ids("given", "--sni", "line.example", config=_FILE) == ["tls://given:443#line.example"]

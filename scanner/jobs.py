@@ -1,0 +1,97 @@
+"""What is to be examined: each listener, with what it owes, from a list of targets or from a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from ipaddress import ip_address
+
+from scanner.model.dial_scope import DialScope
+from scanner.model.endpoint import Endpoint, Owner
+from scanner.model.expectation import Because, CertificateExpectation, Expectation
+from scanner.model.profile import Profile
+from scanner.model.target import Target
+
+Owes = Callable[[Endpoint], Expectation]
+"""What an endpoint owes, once its address is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One listener to examine."""
+
+    endpoint: Endpoint
+    """Without an address where its ``host`` has to be looked up first: then it is one endpoint for each address."""
+    owes: Owes
+    scope: DialScope | None = None
+    """Where it may be dialled; None: wherever the user said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owed:
+    """What every target of a list owes: whoever wrote the command line said so."""
+
+    profile: Profile
+    profile_source: str = "--profile"
+    """What chose the profile, for ``because``."""
+    anchors: tuple[bytes, ...] = ()
+    """DER of the trust anchors that clients of all targets use."""
+    anchor_source: str = ""
+    public_anchors: Callable[[], tuple[bytes, ...]] = tuple
+    """DER of this system's public roots: what clients of a public name at a public address use. Asked for one only."""
+
+    def __call__(self, endpoint: Endpoint) -> Expectation:
+        """The profile that was asked for, and a certificate for the name that the target is called by."""
+        name = endpoint.server_name or endpoint.host
+        anchors, source = self.anchors, self.anchor_source
+        if not anchors and not is_address(name) and is_global(endpoint.address):
+            anchors, source = self.public_anchors(), "this system's public roots"
+        return Expectation(
+            profile=self.profile,
+            certificate=CertificateExpectation(
+                names=() if is_address(name) else (name,), anchors=anchors, anchor_source=source
+            ),
+            because=(Because(source=self.profile_source, field="profile", said=self.profile.name),),
+        )
+
+
+def of_targets(targets: Iterable[Target], owed: Owes) -> Iterator[Job]:
+    """A job for each target, made as it is needed."""
+    for target in targets:
+        yield Job(endpoint=endpoint_of(target), owes=owed)
+
+
+def endpoint_of(target: Target) -> Endpoint:
+    """The endpoint that a target is, before its name is looked up."""
+    name = target.canonical
+    return Endpoint(
+        id=name,
+        instance=name,
+        address=target.host if is_address(target.host) else "",
+        port=target.port,
+        server_name=target.server_name,
+        transport=target.transport,
+        host=target.host,
+        owner=Owner(kind="Target", name=name),
+        origins=(target.origin,),
+    )
+
+
+def at(endpoint: Endpoint, address: str) -> Endpoint:
+    """``endpoint`` at one of the addresses of its host."""
+    shown = f"[{address}]" if ":" in address else address
+    return replace(endpoint, address=address, instance=f"{endpoint.id} @ {shown}:{endpoint.port}")
+
+
+def is_address(name: str) -> bool:
+    """Whether ``name`` is an IP address: then nobody asked for a name, and none is judged."""
+    try:
+        ip_address(name.partition("%")[0])
+    except ValueError:
+        return False
+    return True
+
+
+def is_global(address: str) -> bool:
+    """Whether ``address`` is one of the public internet."""
+    return is_address(address) and ip_address(address.partition("%")[0]).is_global

@@ -1,0 +1,60 @@
+"""What a target owes, and the endpoints that it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from scanner.jobs import Owed, at, endpoint_of, is_address
+from scanner.model.catalogue import load_profile
+from scanner.model.endpoint import Endpoint
+from scanner.model.target import Target
+from tests.servers import ordinary
+
+PROFILE = load_profile("intermediate@4.22")
+
+
+def endpoint(address: str, host: str = "", name: str | None = None) -> Endpoint:
+    return at(endpoint_of(Target(host=host or address, port=443, server_name=name)), address)
+
+
+def test_an_endpoint_of_an_ipv6_address() -> None:
+    made = endpoint("2001:db8::1")
+    assert made.id == "tls://[2001:db8::1]:443"
+    assert made.instance == "tls://[2001:db8::1]:443 @ [2001:db8::1]:443"
+
+
+@pytest.mark.parametrize(
+    ("made", "names", "source"),
+    [
+        (endpoint("1.1.1.1", "a.example", "a.example"), ("a.example",), "this system's public roots"),
+        (endpoint("1.1.1.1", "a.example", "b.example"), ("b.example",), "this system's public roots"),
+        (endpoint("1.1.1.1", name="b.example"), ("b.example",), "this system's public roots"),
+        (endpoint("1.1.1.1"), (), ""),
+        (endpoint("10.0.0.1", "a.example", "a.example"), ("a.example",), ""),
+        (endpoint("fe80::1%eth0"), (), ""),
+        (endpoint("a.example", "a.example", "a.example"), ("a.example",), ""),
+    ],
+)
+def test_public_roots_are_for_public_names_at_public_addresses(
+    made: Endpoint, names: tuple[str, ...], source: str
+) -> None:
+    owed = Owed(profile=PROFILE, public_anchors=lambda: (ordinary().der,))(made)
+    assert owed.certificate.names == names
+    assert owed.certificate.anchor_source == source
+    assert owed.certificate.anchors == ((ordinary().der,) if source else ())
+    assert owed.profile == PROFILE
+
+
+def test_given_anchors_are_for_all() -> None:
+    owed = Owed(profile=PROFILE, anchors=(b"x",), anchor_source="ca.pem", public_anchors=lambda: (b"y",))
+    for made in (endpoint("10.0.0.1"), endpoint("1.1.1.1", "a.example", "a.example")):
+        assert owed(made).certificate.anchors == (b"x",)
+        assert owed(made).certificate.anchor_source == "ca.pem"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [("127.0.0.1", True), ("::1", True), ("fe80::1%eth0", True), ("a.example", False), ("", False), ("1.2.3", False)],
+)
+def test_addresses(text: str, *, is_one: bool) -> None:
+    assert is_address(text) is is_one
