@@ -1,0 +1,113 @@
+"""What one listener owes and who says so, for people: the text of ``adhere explain``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import Because, Binding, Expectation, Standing
+from scanner.model.known import Unknown
+from scanner.model.profile import Profile
+from scanner.report.escape import plain
+from scanner.tls.names import group_name, suite_name, version_name
+
+_BINDS: dict[Binding, str] = {
+    "must-follow": "a deviation is a violation",
+    "settling": "a change is being rolled out: the new and the old profile are both accepted until it has settled",
+    "not-enforced": "a deviation is reported as readiness and fails nothing",
+}
+_STANDS: dict[Standing, str] = {
+    "platform": "a component of the platform",
+    "layered": "a layered product: it inherits the cluster's profile, and may deviate with a justification",
+    "user": "a user's workload",
+    "listed": "given by name",
+}
+_WHERE = 12
+"""Addresses, aliases and origins shown of each."""
+
+
+def explain(replicas: Iterable[Endpoint], expectation: Expectation) -> Iterator[str]:
+    """Lines of text, escaped: the listener, what it owes, and each step of the reasoning with what it beat.
+
+    ``replicas`` are the endpoints of one id, at least one.
+    """
+    every = tuple(replicas)
+    first = every[0]
+    yield plain(first.id)
+    yield from _facts(every, expectation)
+    yield ""
+    yield from _owes(expectation)
+    yield ""
+    yield "because"
+    for step in expectation.because:
+        yield from _step(step)
+    if not expectation.because:
+        yield "  nobody says anything"
+    for remark in expectation.remarks:
+        yield f"  note: {plain(remark)}"
+
+
+def _facts(every: tuple[Endpoint, ...], expectation: Expectation) -> Iterator[str]:
+    first = every[0]
+    stands = _STANDS[expectation.standing]
+    component = expectation.component or first.component
+    yield f"  is          {stands}{f' ({plain(component)})' if component else ''}"
+    if first.segment:
+        yield f"  segment     {first.segment}"
+    if first.subject:
+        yield f"  declared by {plain(str(first.subject))}"
+    yield from _list("listens at", (_address(each) for each in every))
+    yield from _list("behind", (alias for each in every for alias in each.aliases))
+    yield from _list("found by", (origin for each in every for origin in each.origins))
+    yield from _list("may be of", (f"{o.kind}/{o.namespace or ''}/{o.name}" for each in every for o in each.candidates))
+
+
+def _address(endpoint: Endpoint) -> str:
+    host = f"[{endpoint.address}]" if ":" in endpoint.address else endpoint.address or endpoint.host
+    name = f" as {endpoint.server_name}" if endpoint.server_name else ""
+    return f"{host}:{endpoint.port}{name}{f' on {endpoint.node}' if endpoint.node else ''}"
+
+
+def _list(label: str, items: Iterable[str]) -> Iterator[str]:
+    every = list(dict.fromkeys(items))
+    for place, item in enumerate(every[:_WHERE]):
+        yield f"  {label if place == 0 else '':<11} {plain(item)}"
+    if len(every) > _WHERE:
+        yield f"  {'':<11} and {len(every) - _WHERE} more"
+
+
+def _owes(expectation: Expectation) -> Iterator[str]:
+    profile = expectation.profile
+    if isinstance(profile, Unknown):
+        yield f"owes        nobody can tell: {plain(profile.reason)}"
+        yield "            so that nothing passes against it"
+        return
+    yield f"owes        {plain(profile.name)}: {_meaning(profile)}"
+    yield f"            {_BINDS[expectation.binding]}"
+    for other in expectation.alternatives:
+        yield f"      or    {plain(other.name)}: {_meaning(other)}"
+    yield f"            from {plain(profile.source)}"
+    yield from _wrapped("suites", [suite_name(code) for code in profile.suites])
+    if profile.groups is not None:
+        yield from _wrapped("groups", [group_name(code) for code in profile.groups])
+    if expectation.client_certificate:
+        yield f"  client certificate  {expectation.client_certificate}"
+    for note in profile.notes:
+        yield f"            note: {plain(note)}"
+
+
+def _meaning(profile: Profile) -> str:
+    groups = "any group" if profile.groups is None else f"{len(profile.groups)} groups"
+    return f"{version_name(profile.min_version)} or later, {len(profile.suites)} suites, {groups}"
+
+
+def _wrapped(label: str, names: list[str]) -> Iterator[str]:
+    for place, name in enumerate(names):
+        yield f"  {label if place == 0 else '':<9} {plain(name)}"
+
+
+def _step(step: Because) -> Iterator[str]:
+    source = plain(" ".join(filter(None, (step.source, step.field))))
+    yield f"  {source}: {plain(step.said)}"
+    if step.beat:
+        yield f"    over {plain(step.beat)}"
