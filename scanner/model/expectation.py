@@ -62,3 +62,5 @@ class Expectation:
     """The component of the catalogue, where one governs this listener."""
     remarks: tuple[str, ...] = ()
     """What a reader should know that decides nothing: a feature gate that is off, a deprecated spelling."""
+    adherence: str | None = None
+    """What the cluster's ``tlsAdherence`` amounts to here (``StrictAllComponents``), where it has a say."""

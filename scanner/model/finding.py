@@ -49,3 +49,5 @@ class Finding:
     second_opinion: SecondOpinion | None = None
     waiver: str | None = None
     """Who answers for it, why, until when, and which line says so; only where ``status`` is ``waived``."""
+    about: str | None = None
+    """What it is about where that is no single endpoint: the id that replicas share, an object, a line of a file."""

@@ -9,115 +9,55 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
+from scanner.model.component_tally import ComponentTally
 from scanner.model.finding import SEVERITIES, Severity, Verdict
+from scanner.model.row import (
+    CertificateRow,
+    EndpointRow,
+    ExpectedRow,
+    FindingRow,
+    KeyRow,
+    NegotiatedRow,
+    ObservedRow,
+    OwnerRow,
+    VersionRow,
+)
+
+__all__ = [
+    "EXIT_FINDINGS",
+    "EXIT_INCOMPLETE",
+    "EXIT_INTERNAL",
+    "EXIT_NOTHING",
+    "EXIT_OK",
+    "EXIT_USAGE",
+    "NEVER_FAILS",
+    "SCHEMA",
+    "VERDICTS",
+    "CertificateRow",
+    "CountRow",
+    "Coverage",
+    "DiscoveryRow",
+    "EndpointRow",
+    "ExpectedRow",
+    "FailOn",
+    "FindingRow",
+    "KeyRow",
+    "NegotiatedRow",
+    "ObservedRow",
+    "OwnerRow",
+    "PolicyRow",
+    "Report",
+    "RuleRow",
+    "ScannerRow",
+    "Summary",
+    "UnreadableRow",
+    "VersionRow",
+    "exit_code",
+]
 
 SCHEMA = "adhere.scan/v1"
-
-
-class FindingRow(TypedDict):
-    """One finding. Texts are as received: a format escapes them for its own medium."""
-
-    rule: str
-    severity: str
-    verdict: str
-    status: str
-    message: str
-    expected: list[str]
-    observed: list[str]
-    fix: str | None
-    reproduce: str | None
-    evidence: list[str]
-    second_opinion: str | None
-    waiver: str | None
-
-
-class KeyRow(TypedDict):
-    algorithm: str | None
-    size: int | None
-    curve: str | None
-
-
-class CertificateRow(TypedDict):
-    """One certificate of the chain; a field that could not be read is null and named in ``unreadable``."""
-
-    subject: str | None
-    issuer: str | None
-    sans: list[str] | None
-    not_before: str | None
-    not_after: str | None
-    key: KeyRow
-    signature: str | None
-    sha256: str
-    unreadable: dict[str, str]
-
-
-class VersionRow(TypedDict):
-    suites: list[str] | None
-    """Accepted, IANA names, in the order in which they were chosen."""
-    refused: list[str]
-    enumerated: bool
-    preference: str | None
-    groups: list[str] | None
-
-
-class NegotiatedRow(TypedDict):
-    version: str
-    suite: str
-    group: str | None
-
-
-class ExpectedRow(TypedDict):
-    profile: str | None
-    min_version: str | None
-    suites: list[str]
-    groups: list[str] | None
-    because: list[str]
-
-
-class ObservedRow(TypedDict):
-    """Null is "not known", and ``reasons`` says why under the same key; an empty list is "asked, and none"."""
-
-    versions: dict[str, VersionRow | None] | None
-    """Every version that was asked: refused has empty ``suites``; null could not be told."""
-    groups: list[str] | None
-    client_certificate: str | None
-    alpn: str | None
-    ocsp_stapled: bool | None
-    negotiated: NegotiatedRow | None
-    chain: list[CertificateRow] | None
-    connections: int
-    attempts: list[str]
-    """One line a connection: the offer, the reply, milliseconds."""
-
-
-class OwnerRow(TypedDict):
-    kind: str
-    namespace: str | None
-    name: str
-
-
-class EndpointRow(TypedDict):
-    id: str
-    instance: str
-    owner: OwnerRow
-    component: str | None
-    segment: str | None
-    origins: list[str]
-    binding: str
-    address: str
-    port: int
-    server_name: str | None
-    transport: str
-    verdict: str
-    status: str
-    reach: str
-    detail: str
-    expected: ExpectedRow
-    observed: ObservedRow
-    reasons: dict[str, str]
-    findings: list[FindingRow]
 
 
 class RuleRow(TypedDict):
@@ -136,6 +76,52 @@ class ScannerRow(TypedDict):
     arguments: list[str]
 
 
+class CountRow(TypedDict):
+    """How many, and why."""
+
+    reason: str
+    count: int
+
+
+class UnreadableRow(TypedDict):
+    """A kind of which the cluster may have objects that nobody saw."""
+
+    resource: str
+    """``routes.route.openshift.io``."""
+    gap: str
+    """``forbidden``, ``failed`` or ``not-asked``."""
+    reason: str
+    remedy: str
+    """What would allow it."""
+    accepted: bool
+    """Whether the policy file accepts that it is missing."""
+
+
+class PolicyRow(TypedDict):
+    """A NetworkPolicy, and how many listeners did not answer that it closes to the scanner."""
+
+    policy: str
+    endpoints: int
+
+
+class DiscoveryRow(TypedDict):
+    """The coverage of a cluster. ``discovered`` = ``left_out`` + ``not_reached`` + ``probed``, and
+    ``probed`` = ``judged`` + ``undetermined`` + ``not_applicable``."""
+
+    discovered: int
+    not_reached: int
+    """Found, and the scan ended before them."""
+    probed: int
+    judged: int
+    """Pass or fail."""
+    undetermined: int
+    not_applicable: int
+    left_out: list[CountRow]
+    """Seen and not asked: outside the scope, never TLS, UDP."""
+    unreadable: list[UnreadableRow]
+    network_policies: list[PolicyRow]
+
+
 class Coverage(TypedDict):
     """Whether everything that was asked for was judged."""
 
@@ -146,6 +132,8 @@ class Coverage(TypedDict):
     interrupted: str | None
     """Why the scan stopped early: ``SIGTERM``."""
     complete: bool
+    discovery: NotRequired[DiscoveryRow | None]
+    """What a cluster showed and what it did not; absent or null for a list of targets."""
 
 
 @dataclass(slots=True)
@@ -165,6 +153,9 @@ class Summary:
     unsettled: int = 0
     """Endpoints that fail and of which something else that matters could not be told: a failure below ``--fail-on``
     must not make up for what is not known."""
+    policies: dict[str, int] = field(default_factory=dict)
+    """NetworkPolicies that explain silence, by how many endpoints each does."""
+    components: ComponentTally = field(default_factory=ComponentTally)
 
     def add(self, row: EndpointRow) -> None:
         """Count one endpoint."""
@@ -173,6 +164,9 @@ class Summary:
         self.statuses[row["status"]] = self.statuses.get(row["status"], 0) + 1
         self.connections += row["observed"]["connections"]
         self.unsettled += row["verdict"] == "fail" and any(map(_unsettled, row["findings"]))
+        for policy in row["blocked_by"]:
+            self.policies[policy] = self.policies.get(policy, 0) + 1
+        self.components.add(row, NEVER_FAILS)
         self.add_findings(row["findings"])
 
     def add_findings(self, findings: Iterable[FindingRow]) -> None:

@@ -19,6 +19,7 @@ def write(report: Report, out: TextIO) -> None:
         "coverage": report.coverage,
         "rules": report.rules,
         "summary": summary(report.summary),
+        "components": report.summary.components.rows(),
         "findings": report.findings,
     }
     out.write("{\n")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TypeVar
+from typing import TypedDict, TypeVar
 
-from scanner.model.endpoint import Endpoint
+from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Because, Expectation
 from scanner.model.finding import Finding, Status, Verdict
 from scanner.model.known import Known, Unknown
+from scanner.model.objects import Reference
 from scanner.model.observation import Answers, Negotiated, Observation
 from scanner.model.report import (
     CertificateRow,
@@ -19,6 +20,7 @@ from scanner.model.report import (
     FindingRow,
     NegotiatedRow,
     ObservedRow,
+    OwnerRow,
     RuleRow,
     VersionRow,
 )
@@ -27,6 +29,9 @@ from scanner.tls.certificate import CertificateFacts
 from scanner.tls.names import group_name, suite_name, version_name
 
 T = TypeVar("T")
+
+MOST = 50
+"""Aliases and candidates that a row lists: a tenant may name a pod in as many Services as he likes."""
 
 VERSIONS: tuple[int, ...] = (0x0002, 0x0300, 0x0301, 0x0302, 0x0303, 0x0304)
 """Every version that a row can have, SSLv2 to TLS 1.3: the keys of ``observed.versions``, in this order."""
@@ -39,8 +44,10 @@ def endpoint_row(
     verdict: Verdict,
     status: Status,
     findings: Iterable[Finding],
+    *,
+    blocked_by: Iterable[Reference] = (),
 ) -> EndpointRow:
-    """What one endpoint gets in the report.
+    """What one endpoint gets in the report. ``blocked_by``: NetworkPolicies that explain why nothing answered.
 
     Keys of ``reasons`` are paths: ``chain`` and ``versions.TLSv1.2.preference`` below ``observed``,
     ``expected.profile`` otherwise.
@@ -49,8 +56,8 @@ def endpoint_row(
     return EndpointRow(
         id=endpoint.id,
         instance=endpoint.instance,
-        owner={"kind": endpoint.owner.kind, "namespace": endpoint.owner.namespace, "name": endpoint.owner.name},
-        component=endpoint.component,
+        owner=_object(endpoint.owner),
+        component=expectation.component or endpoint.component,
         segment=endpoint.segment,
         origins=list(endpoint.origins),
         binding=expectation.binding,
@@ -66,7 +73,20 @@ def endpoint_row(
         observed=_observed(observation, reasons),
         reasons=reasons,
         findings=[finding_row(finding) for finding in findings],
+        standing=expectation.standing,
+        certainty=endpoint.certainty,
+        subject=None if endpoint.subject is None else _object(endpoint.subject),
+        node=endpoint.node,
+        pod=None if endpoint.pod is None else _object(endpoint.pod),
+        candidates=[_object(each) for each in endpoint.candidates[:MOST]],
+        aliases=list(endpoint.aliases[:MOST]),
+        sampled=endpoint.sampled,
+        blocked_by=["/".join(filter(None, (each.namespace, each.name))) for each in blocked_by],
     )
+
+
+def _object(named: Owner | Reference) -> OwnerRow:
+    return OwnerRow(kind=named.kind, namespace=named.namespace, name=named.name)
 
 
 def finding_row(finding: Finding) -> FindingRow:
@@ -84,6 +104,7 @@ def finding_row(finding: Finding) -> FindingRow:
         evidence=list(finding.evidence),
         second_opinion=finding.second_opinion,
         waiver=finding.waiver,
+        about=finding.about,
     )
 
 
@@ -105,11 +126,16 @@ def _detail(observation: Observation) -> str:
 
 
 def _expected(expectation: Expectation, reasons: dict[str, str]) -> ExpectedRow:
-    because = [_because(step) for step in expectation.because]
+    said = _Said(
+        because=[_because(step) for step in expectation.because],
+        alternatives=[each.name for each in expectation.alternatives],
+        remarks=list(expectation.remarks),
+        adherence=expectation.adherence,
+    )
     profile = expectation.profile
     if isinstance(profile, Unknown):
         reasons["expected.profile"] = profile.reason
-        return ExpectedRow(profile=None, min_version=None, suites=[], groups=None, because=because)
+        return ExpectedRow(profile=None, min_version=None, suites=[], groups=None, **said)
     if profile.groups is None:
         reasons["expected.groups"] = "the profile has no opinion on groups"
     return ExpectedRow(
@@ -117,8 +143,15 @@ def _expected(expectation: Expectation, reasons: dict[str, str]) -> ExpectedRow:
         min_version=version_name(profile.min_version),
         suites=[suite_name(code) for code in profile.suites],
         groups=None if profile.groups is None else [group_name(code) for code in profile.groups],
-        because=because,
+        **said,
     )
+
+
+class _Said(TypedDict):
+    because: list[str]
+    alternatives: list[str]
+    remarks: list[str]
+    adherence: str | None
 
 
 def _because(step: Because) -> str:

@@ -1,0 +1,175 @@
+"""The component table: which component honours the profile that it owes, over how many listeners, and what shows it.
+
+Counted while rows pass by: a listener with many replicas is one listener, and the worst of its replicas speaks for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypedDict
+
+from scanner.model.finding import SEVERITIES, Severity
+from scanner.model.row import EndpointRow, FindingRow
+
+Honours = Literal["no", "not-determined", "yes"]
+
+HONOURS: tuple[Honours, ...] = ("no", "not-determined", "yes")
+"""The worst first: one listener that does not is enough."""
+
+HONOURED_BY = frozenset({"tls-version", "tls-cipher-suite", "tls-group"})
+"""The rules that compare a listener with its profile. Certificates and flaws are another matter."""
+_NEEDED = frozenset({"tls-version", "tls-cipher-suite"})
+"""Both have to pass before anybody may say that the profile is honoured."""
+
+_PROOFS = 5
+"""Lines of evidence kept for each answer."""
+_WORDS = 20
+"""Different profiles, bindings and spellings of adherence kept for each component."""
+
+
+class ComponentRow(TypedDict):
+    """One line of the table. Where no component is known, the workloads of a namespace stand together."""
+
+    component: str | None
+    namespace: str | None
+    """Only where no component is known."""
+    standing: str
+    listeners: int
+    """Different endpoint ids."""
+    endpoints: int
+    verdicts: dict[str, int]
+    """Of the endpoints."""
+    failures: dict[str, int]
+    """Failing findings by severity, those that never break a build left out."""
+    honours: Honours | None
+    """Whether all its listeners follow what they owe; null where none of them has to speak TLS."""
+    honouring: dict[str, int]
+    """Listeners by answer."""
+    profiles: list[str]
+    adherence: list[str]
+    bindings: list[str]
+    evidence: list[str]
+    """Of the answer, a few lines."""
+
+
+def honours(row: EndpointRow) -> Honours | None:
+    """Whether one listener follows its profile; None where it does not have to speak TLS."""
+    if row["verdict"] == "not_applicable":
+        return None
+    told = [one for one in row["findings"] if one["rule"] in HONOURED_BY and one["status"] != "informational"]
+    if any(one["verdict"] == "fail" and one["status"] != "converging" for one in told):
+        return "no"
+    passed = {one["rule"] for one in told if one["verdict"] == "pass"}
+    whole = passed >= _NEEDED and len(passed) == len({one["rule"] for one in told})
+    return "yes" if whole and not row["sampled"] else "not-determined"
+
+
+@dataclass(slots=True)
+class _Component:
+    standing: str
+    verdicts: dict[str, int] = field(
+        default_factory=lambda: {"pass": 0, "fail": 0, "inconclusive": 0, "not_applicable": 0}
+    )
+    failures: dict[Severity, int] = field(default_factory=dict)
+    listeners: dict[str, Honours | None] = field(default_factory=dict)
+    words: dict[str, list[str]] = field(default_factory=lambda: {"profiles": [], "adherence": [], "bindings": []})
+    proofs: dict[Honours, list[str]] = field(default_factory=lambda: {answer: [] for answer in HONOURS})
+
+    def add(self, row: EndpointRow, never_fails: frozenset[str]) -> None:
+        self.verdicts[row["verdict"]] += 1
+        for finding in row["findings"]:
+            if finding["verdict"] == "fail" and finding["status"] not in never_fails:
+                severity = SEVERITIES[SEVERITIES.index(finding["severity"])]
+                self.failures[severity] = self.failures.get(severity, 0) + 1
+        answer, before = honours(row), self.listeners.get(row["id"])
+        self.listeners[row["id"]] = _worse(before, answer)
+        self._hear(row)
+        if answer is not None and answer != before and len(self.proofs[answer]) < _PROOFS:
+            self.proofs[answer].append(f"{row['id']}: {_proof(row, answer)}")
+
+    def _hear(self, row: EndpointRow) -> None:
+        expected = row["expected"]
+        heard = {"profiles": expected["profile"], "adherence": expected["adherence"], "bindings": row["binding"]}
+        for kind, word in heard.items():
+            known = self.words[kind]
+            if word and word not in known and len(known) < _WORDS:
+                known.append(word)
+
+
+def _worse(one: Honours | None, other: Honours | None) -> Honours | None:
+    return min((each for each in (one, other) if each), key=HONOURS.index, default=None)
+
+
+def _proof(row: EndpointRow, answer: Honours) -> str:
+    if answer == "yes":
+        return f"refuses what {row['expected']['profile']} forbids, in {row['observed']['connections']} connections"
+    wanted = "fail" if answer == "no" else "inconclusive"
+    for finding in row["findings"]:
+        if finding["rule"] in HONOURED_BY and finding["verdict"] == wanted:
+            return _shown(finding)
+    if row["sampled"]:
+        return "a balanced address: one of several listeners answered"
+    return next((finding["message"] for finding in row["findings"] if finding["verdict"] == wanted), row["reach"])
+
+
+def _shown(finding: FindingRow) -> str:
+    items = ", ".join(finding["observed"][:3])
+    return f"{finding['message']}{f' ({items})' if items else ''}"
+
+
+@dataclass(slots=True)
+class ComponentTally:
+    """Counts over all rows of a cluster; targets of a list have no component and are not here."""
+
+    _found: dict[tuple[str | None, str | None, str], _Component] = field(default_factory=dict)
+
+    def add(self, row: EndpointRow, never_fails: frozenset[str] = frozenset()) -> None:
+        """Count one endpoint. ``never_fails``: statuses whose findings break no build."""
+        if row["component"] is None and row["standing"] == "listed":
+            return
+        namespace = None if row["component"] else (row["owner"]["namespace"] or "")
+        key = (row["component"], namespace, row["standing"])
+        if key not in self._found:
+            self._found[key] = _Component(row["standing"])
+        self._found[key].add(row, never_fails)
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def rows(self) -> list[ComponentRow]:
+        """The table: what does not honour its profile first, known components before the rest, then by name."""
+        return sorted((_row(*key[:2], found) for key, found in self._found.items()), key=_place)
+
+
+def _row(component: str | None, namespace: str | None, found: _Component) -> ComponentRow:
+    answers = [answer for answer in found.listeners.values() if answer]
+    answer = min(answers, key=HONOURS.index, default=None)
+    return ComponentRow(
+        component=component,
+        namespace=namespace,
+        standing=found.standing,
+        listeners=len(found.listeners),
+        endpoints=sum(found.verdicts.values()),
+        verdicts=dict(found.verdicts),
+        failures={severity: found.failures[severity] for severity in SEVERITIES if severity in found.failures},
+        honours=answer,
+        honouring={each: answers.count(each) for each in HONOURS},
+        profiles=found.words["profiles"],
+        adherence=found.words["adherence"],
+        bindings=found.words["bindings"],
+        evidence=list(found.proofs[answer]) if answer else [],
+    )
+
+
+_STANDINGS = ("platform", "layered", "listed", "user")
+
+
+def _place(row: ComponentRow) -> tuple[int, bool, int, str]:
+    answer = HONOURS.index(row["honours"]) if row["honours"] else len(HONOURS)
+    standing = _STANDINGS.index(row["standing"]) if row["standing"] in _STANDINGS else len(_STANDINGS)
+    return (answer, row["component"] is None, standing, row["component"] or row["namespace"] or "")
+
+
+def name_of(row: ComponentRow) -> str:
+    """What a reader calls it: the component, or the namespace whose workloads nobody has named."""
+    return row["component"] or (f"namespace {row['namespace']}" if row["namespace"] else "outside of any namespace")
