@@ -33,3 +33,7 @@ class InputError(ScannerError):
 
 class ResourceError(ScannerError):
     """This machine cannot do what was asked (no such program, no descriptors left, disk full). Exit 2."""
+
+
+class ClusterError(ScannerError):
+    """A cluster's API cannot be reached, does not let us in, or does not speak as one. Exit 2."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, NoReturn, Protocol, TypeAlias
@@ -132,23 +133,40 @@ def shown(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def read(path: str) -> Located:
-    """Read a file. Raises ``InputError`` for one that cannot be read, is over 1 MiB or is not what ``load`` takes."""
+def read(path: str, limit: int = MAX_BYTES) -> Located:
+    """Read a file. Raises ``InputError`` for one that cannot be read, is over ``limit`` bytes or is not what ``load``
+    takes."""
     try:
         with Path(path).open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+            data = file.read(limit + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError(f"{path}: cannot be read: {reason}", hint="is the path right?") from None
-    return load(data, path)
+    return load(data, path, limit)
 
 
-def load(data: bytes, name: str) -> Located:
+def load(data: bytes, name: str, limit: int = MAX_BYTES) -> Located:
     """Parse one YAML or JSON document. Raises ``InputError`` with ``name:line:column``."""
-    text = _decoded(data, name)
-    builder = _Builder(name, text)
-    try:
+    builder = _Builder(name, _decoded(data, name, limit))
+    with _told(name):
         return Located(name, builder.document())
+
+
+def documents(data: bytes, name: str, limit: int = MAX_BYTES) -> Iterator[Value]:
+    """The values of each document of a YAML stream or JSON file, one after the other, without their places.
+
+    Raises ``InputError`` with ``name:line:column`` at the first that is not what ``load`` takes.
+    """
+    builder = _Builder(name, _decoded(data, name, limit), places=False)
+    with _told(name):
+        yield from builder.documents()
+
+
+@contextmanager
+def _told(name: str) -> Generator[None]:
+    """Turns the parser's exceptions into ours."""
+    try:
+        yield
     except yaml.MarkedYAMLError as error:
         mark = _mark(error.problem_mark or error.context_mark)
         problem = " ".join((error.problem or error.context or "not YAML").split())
@@ -157,9 +175,9 @@ def load(data: bytes, name: str) -> Located:
         _refuse(name, Mark(1, 1), f"not YAML: {shown(str(error))}")
 
 
-def _decoded(data: bytes, name: str) -> str:
-    if len(data) > MAX_BYTES:
-        raise InputError(f"{name}: larger than {MAX_BYTES // 1024} KiB", hint="is this the right file?")
+def _decoded(data: bytes, name: str, limit: int) -> str:
+    if len(data) > limit:
+        raise InputError(f"{name}: larger than {limit // 1024} KiB", hint="is this the right file?")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -191,8 +209,9 @@ class _Builder:
     """Builds nodes from parser events: unlike composed nodes, events come one at a time, and the first that is
     refused ends it, before a hostile file has cost anything."""
 
-    def __init__(self, name: str, text: str) -> None:
+    def __init__(self, name: str, text: str, *, places: bool = True) -> None:
         self._name = name
+        self._places = places
         self._events: Iterator[yaml.Event] = yaml.parse(text, Loader=_LOADER)
 
     def document(self) -> _Node:
@@ -207,6 +226,12 @@ class _Builder:
         if not isinstance(event, yaml.StreamEndEvent):
             self._refuse(event, "a second document begins", "keep one document in the file")
         return root
+
+    def documents(self) -> Iterator[Value]:
+        """Every document's value."""
+        for event in self._events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                yield self._node(next(self._events), 0).value
 
     def _node(self, event: yaml.Event, depth: int) -> _Node:
         self._plain(event)
@@ -224,7 +249,9 @@ class _Builder:
         for event in self._events:
             if isinstance(event, yaml.SequenceEndEvent):
                 break
-            inner = node.inner[len(values)] = self._node(event, depth + 1)
+            inner = self._node(event, depth + 1)
+            if self._places:
+                node.inner[len(values)] = inner
             values.append(inner.value)
         return node
 
@@ -236,7 +263,9 @@ class _Builder:
                 break
             key = self._key(event, node.keys)
             node.keys[key] = _mark(event.start_mark)
-            inner = node.inner[key] = self._node(next(self._events), depth + 1)
+            inner = self._node(next(self._events), depth + 1)
+            if self._places:
+                node.inner[key] = inner
             values[key] = inner.value
         return node
 
