@@ -67,6 +67,8 @@ class Endpoint:
     Gateway's listener, a webhook."""
     node: str | None = None
     """The node whose network the listener is in; None for the pod network and for what is outside of the cluster."""
+    runs_on: str | None = None
+    """The node on which the listening process runs, also where it is in the pod network: what limits go by."""
     pod: Reference | None = None
     """The pod that listens, where one is known: the replica. With another pod of the owner the id is the same."""
     candidates: tuple[Owner, ...] = ()

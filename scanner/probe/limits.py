@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 import trio
 
+from scanner.model.endpoint import Endpoint
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
@@ -20,7 +22,10 @@ class Limits:
     concurrency: int = 50
     """Endpoints at once."""
     per_host: int = 4
-    """Connections at once to one address."""
+    """Connections at once to one address, or to one node where it is known which node that is."""
+    gently: frozenset[str] = frozenset()
+    """Components of which no more than one connection at once is made on a node: etcd and the API server are
+    production systems."""
     rate: float | None = None
     """New connections per second over all; None: no limit (target lists)."""
     retries: int = 1
@@ -66,11 +71,14 @@ class Gate:
                 self._scopes.discard(scope)
 
     @asynccontextmanager
-    async def host(self, address: str) -> AsyncGenerator[None]:
-        """Hold one of the places of ``address``; a host that nobody asks any more is forgotten."""
+    async def host(self, endpoint: Endpoint) -> AsyncGenerator[None]:
+        """Hold one of the places of the endpoint's host; a host that nobody asks any more is forgotten."""
+        name = endpoint.runs_on or endpoint.node or endpoint.address
+        gently = endpoint.component in self.limits.gently
+        address = f"{name} {endpoint.component}" if gently else name
         host = self._hosts.get(address)
         if host is None:
-            host = self._hosts[address] = _Host(trio.Semaphore(self.limits.per_host))
+            host = self._hosts[address] = _Host(trio.Semaphore(1 if gently else self.limits.per_host))
         host.users += 1
         try:
             async with host.places:

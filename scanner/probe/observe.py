@@ -39,7 +39,7 @@ async def observe(endpoint: Endpoint, question: Question, gate: Gate, at: dateti
         transport=endpoint.transport,
         host=endpoint.host,
     )
-    async with gate.host(endpoint.address):
+    async with gate.host(endpoint):
         with gate.deadline() as scope:
             await _interview(peer, question, gate, scope, evidence)
     if scope.cancelled_caught:

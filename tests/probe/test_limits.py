@@ -6,9 +6,19 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from scanner.model.endpoint import Endpoint, Owner
 from scanner.probe.limits import Gate, Limits
 
-HOST, OTHER = "192.0.2.1", "192.0.2.2"
+
+def listener(address: str, port: int = 443, *, runs_on: str | None = None, component: str | None = None) -> Endpoint:
+    owner = Owner(kind="Target", name=address)
+    name = f"{address}:{port}"
+    return Endpoint(
+        id=name, instance=name, address=address, port=port, owner=owner, runs_on=runs_on, component=component
+    )
+
+
+HOST, OTHER = listener("192.0.2.1"), listener("192.0.2.2")
 
 
 async def test_so_many_at_once_to_one_host(autojump_clock: MockClock) -> None:
@@ -49,11 +59,35 @@ async def test_a_host_that_nobody_asks_is_forgotten(autojump_clock: MockClock) -
         with trio.move_on_after(1):
             async with gate.host(HOST):
                 pytest.fail("two at once")
-        assert list(gate._hosts) == [HOST]
+        assert list(gate._hosts) == [HOST.address]
     with pytest.raises(KeyError):
         async with gate.host(OTHER):
             raise KeyError
     assert not gate._hosts
+
+
+async def admitted(gate: Gate, held: Endpoint, other: Endpoint) -> bool:
+    """Whether ``other`` may be asked while ``held`` is."""
+    async with gate.host(held):
+        with trio.move_on_after(1):
+            async with gate.host(other):
+                return True
+    return False
+
+
+async def test_pods_of_one_node_share_its_places(autojump_clock: MockClock) -> None:
+    gate = Gate(Limits(per_host=1))
+    pod = listener("10.0.0.1", runs_on="node-1")
+    assert not await admitted(gate, pod, listener("10.0.0.2", runs_on="node-1"))
+    assert await admitted(gate, pod, listener("10.0.0.3", runs_on="node-2"))
+
+
+async def test_a_component_to_be_asked_gently_has_one_place_on_a_node_of_its_own(autojump_clock: MockClock) -> None:
+    gate = Gate(Limits(per_host=4, gently=frozenset({"etcd"})))
+    etcd = listener("10.0.0.1", 2379, runs_on="node-1", component="etcd")
+    assert not await admitted(gate, etcd, listener("10.0.0.1", 2380, runs_on="node-1", component="etcd"))
+    assert await admitted(gate, etcd, listener("10.0.0.1", 2379, runs_on="node-2", component="etcd"))
+    assert await admitted(gate, etcd, listener("10.0.0.1", 10250, runs_on="node-1", component="kubelet"))
 
 
 async def test_no_rate_no_waiting(autojump_clock: MockClock) -> None:
