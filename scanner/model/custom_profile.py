@@ -127,7 +127,7 @@ def _listed(problems: Problems, steps: Steps, notes: list[str]) -> dict[int, str
     """Every suite of the list, and the name that it has there."""
     codes: dict[int, str] = {}
     for index, name in enumerate(problems.texts(steps, _MOST)):
-        code = _code(name)
+        code = suite_named(name)
         if code is None:
             problems.add((*steps, index), f"unknown cipher suite {shown(name)}", _suggestion(name))
         elif code in codes:
@@ -137,8 +137,8 @@ def _listed(problems: Problems, steps: Steps, notes: list[str]) -> dict[int, str
     return codes
 
 
-def _code(name: str) -> int | None:
-    """The suite, if this is a name and names one; a number is no name."""
+def suite_named(name: str) -> int | None:
+    """The suite that a configuration names, None where this names none; a number is no name."""
     try:
         code = suite_code(name)
     except KeyError:

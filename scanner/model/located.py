@@ -61,6 +61,26 @@ class _YamlMark(Protocol):
     column: int
 
 
+class Document(Protocol):
+    """What complaints need of a file or an object: its values, and how to say where they stand."""
+
+    @property
+    def file(self) -> str:
+        """What it is called."""
+
+    def get(self, steps: Steps) -> Value:
+        """The value there, or None where there is none."""
+
+    def has(self, steps: Steps) -> bool:
+        """Whether anything is said there, be it null."""
+
+    def mark(self, steps: Steps = (), *, key: bool = False) -> Mark:
+        """Where the value stands, or its key."""
+
+    def position(self, steps: Steps = (), *, key: bool = False) -> str:
+        """The same for people."""
+
+
 @dataclass(slots=True)
 class _Node:
     mark: Mark

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from scanner.errors import InputError
-from scanner.model.located import Located, Mark, Steps, dotted, shown
+from scanner.model.located import Document, Mark, Steps, dotted, shown
 
 MOST = 20
 """Problems that are said; whoever has more mends these first."""
@@ -24,17 +24,20 @@ class Problem:
 
 @dataclass(slots=True)
 class Problems:
-    """The complaints about one file."""
+    """The complaints about one file, or about one object of a cluster."""
 
-    document: Located
+    document: Document
     found: list[Problem] = field(default_factory=list)
+    strict: bool = True
+    """Whether complaints are ever raised. An object of a cluster is there, whatever is wrong with it."""
 
     def add(self, steps: Steps, what: str, hint: str = "", *, key: bool = False) -> None:
         """Complain about the value there, or about its key. The twentieth complaint raises them all."""
         where = self.document.position(steps, key=key)
         path = dotted(steps)
         text = f"{where}: {path}: {what}" if path else f"{where}: {what}"
-        self.found.append(Problem(self.document.mark(steps, key=key), text, hint))
+        if len(self.found) < MOST:
+            self.found.append(Problem(self.document.mark(steps, key=key), text, hint))
         if len(self.found) >= MOST:
             self.raise_any()
 
@@ -71,6 +74,8 @@ class Problems:
     def raise_any(self) -> None:
         """Raise ``InputError`` if there are complaints: a line for each in the file's order. Where there are several,
         each carries its hint, so that nobody has to find out which belongs where."""
+        if not self.strict:
+            return
         if len(self.found) == 1:
             raise InputError(self.found[0].text, hint=self.found[0].hint)
         if self.found:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from scanner.model import custom_profile
 from scanner.model.custom_profile import API_SERVER, HAPROXY, KUBELET, Consumer
-from scanner.model.located import Located, Steps, shown
+from scanner.model.located import Document, Located, Steps, shown
 from scanner.model.problems import Problems, did_you_mean
 from scanner.model.profile import Profile
 
@@ -69,7 +69,7 @@ def _find(problems: Problems) -> _Place:
     return places[0]
 
 
-def _places(document: Located, top: Steps) -> list[_Place]:
+def _places(document: Document, top: Steps) -> list[_Place]:
     kind = document.get((*top, "kind"))
     if kind is None and any(document.has((*top, name)) for name in ("type", *_FIELDS.values())):
         return [_Place(top, "")]
