@@ -8,12 +8,13 @@ import click
 
 from scanner.errors import UsageError
 from scanner.judge import RULES
+from scanner.judge.replicas import ACROSS
 from scanner.judge.vulnerabilities import DEEP_RULES
-from scanner.model.rule import Rule
+from scanner.model.rule import Rule, ScanRule
 from scanner.report.escape import plain
 
-ALL = (*RULES, *DEEP_RULES)
-"""Every rule; the last ones need ``--deep``."""
+ALL: tuple[Rule | ScanRule, ...] = (*RULES, *DEEP_RULES, *ACROSS)
+"""Every rule: those on an endpoint, those that need ``--deep``, and those across endpoints."""
 
 
 @click.group(invoke_without_command=True)
@@ -37,14 +38,14 @@ def table() -> str:
     return "\n".join(f"{each.id:<{width}}  {each.severity:<8}  {each.title}" for each in ALL)
 
 
-def page(each: Rule) -> str:
+def page(each: Rule | ScanRule) -> str:
     """A rule's page, as it also stands in ``docs/rules``: ``adhere rules show ID >docs/rules/ID.md`` renews it."""
     references = "\n".join(f"* {reference}" for reference in each.references)
     head = f"# {each.title}\n\nRule `{each.id}`, severity {each.severity}."
     return f"{head}\n\n{each.page.strip()}\n\n## References\n\n{references}"
 
 
-def find(rule_id: str) -> Rule:
+def find(rule_id: str) -> Rule | ScanRule:
     """The rule with this id. Raises ``UsageError`` with what was probably meant."""
     known = {each.id: each for each in ALL}
     if rule_id in known:

@@ -1,0 +1,219 @@
+"""Replicas of one workload that do not do the same: a finding of their own, on the id that they share.
+
+Each observation leaves a digest; equal ones are kept once, so that 20,000 replicas cost little more than their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from scanner.judge.verdicts import listed
+from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import Binding, Expectation
+from scanner.model.finding import Finding, Status
+from scanner.model.known import Unknown
+from scanner.model.observation import JUDGEABLE, Answers, Observation
+from scanner.model.rule import ScanRule
+from scanner.tls.names import group_label, suite_label, version_label, version_name
+
+_SHOWN = 5
+"""Replicas named on each side of a difference."""
+_KINDS = 20
+"""Different behaviours of one workload that a finding describes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaf:
+    """The certificate of one replica, as far as replicas can be compared by it."""
+
+    sha256: str
+    names: frozenset[str] | None
+    """Subject alternative names; None where they cannot be read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behaviour:
+    """What one listener accepts and refuses. Equal for most replicas."""
+
+    answers: tuple[tuple[str, frozenset[int], frozenset[int]], ...]
+    """What was asked (``versions``, ``TLSv1.2 suites`` ...), accepted, refused."""
+    leaf: Leaf | None
+
+
+@dataclass(slots=True)
+class _Workload:
+    bindings: set[Binding] = field(default_factory=set)
+    replicas: dict[Behaviour, list[str]] = field(default_factory=dict)
+
+
+class Replicas:
+    """Digests of a scan's observations, by endpoint id."""
+
+    def __init__(self) -> None:
+        self._workloads: dict[str, _Workload] = {}
+        self._behaviours: dict[Behaviour, Behaviour] = {}
+
+    def add(self, endpoint: Endpoint, expectation: Expectation, observation: Observation) -> None:
+        """Remember what one replica did. One that could not be asked differs from nobody."""
+        if observation.reach not in JUDGEABLE:
+            return
+        seen = behaviour(observation)
+        same = self._behaviours.setdefault(seen, seen)
+        workload = self._workloads.setdefault(endpoint.id, _Workload())
+        workload.bindings.add(expectation.binding)
+        workload.replicas.setdefault(same, []).append(endpoint.instance)
+
+    def findings(self) -> tuple[Finding, ...]:
+        """One finding for each id whose replicas differ, in the order of the ids."""
+        ids = sorted(name for name, each in self._workloads.items() if len(each.replicas) > 1)
+        return tuple(
+            finding
+            for name in ids
+            for finding in REPLICAS.check(
+                REPLICAS, name, self._workloads[name].replicas, self._workloads[name].bindings
+            )
+        )
+
+
+def behaviour(observation: Observation) -> Behaviour:
+    """The digest of an observation: what was accepted and soundly refused, and who it said that it was."""
+    chain = observation.chain
+    leaf = None
+    if not isinstance(chain, Unknown) and chain:
+        leaf = Leaf(sha256=chain[0].sha256, names=None if chain[0].sans is None else frozenset(chain[0].sans))
+    return Behaviour(
+        answers=(
+            _answer(_VERSIONS, observation.versions),
+            *_by_version(_SUITES, observation.suites),
+            *_by_version(_GROUPS, observation.groups),
+        ),
+        leaf=leaf,
+    )
+
+
+_VERSIONS, _SUITES, _GROUPS = "versions", "suites", "groups"
+_LABELS = {_VERSIONS: version_label, _SUITES: suite_label, _GROUPS: group_label}
+
+
+def _answer(topic: str, answers: Answers) -> tuple[str, frozenset[int], frozenset[int]]:
+    return topic, frozenset(answers.accepted), answers.refused
+
+
+def _by_version(topic: str, answers: Mapping[int, Answers]) -> Iterator[tuple[str, frozenset[int], frozenset[int]]]:
+    for version in sorted(answers):
+        yield _answer(f"{version_name(version)} {topic}", answers[version])
+
+
+def check_replicas(
+    rule: ScanRule, workload: str, replicas: Mapping[Behaviour, list[str]], bindings: set[Binding]
+) -> Iterator[Finding]:
+    """The replicas of one workload accept and refuse the same, and serve the same certificate.
+
+    ## What it requires
+
+    Listeners with the same id (pods of one Deployment, members of one DaemonSet, the addresses of one name) agree on
+    every version, cipher suite and group: none of them accepts what another one refuses. Replicas whose certificates
+    carry the same names serve the same certificate.
+
+    ## Why
+
+    Clients do not choose the replica that they get. What one of five accepts, an attacker gets by trying again, and a
+    test through the balanced address sees it once in five times. Replicas differ after a change that only some of them
+    have read: a rollout that got stuck, a process that has to be restarted, a node with another configuration.
+
+    ## What fails
+
+    * A version, suite or group that one replica accepts and another one soundly refuses: medium.
+    * Different certificates for the same names: low. One Secret gives all replicas one certificate; one that has not
+      been reloaded ends before the others.
+
+    While a change is rolled out the finding is `converging`, and where nothing binds the workload it is `readiness`.
+    Certificates whose names differ belong to their nodes, as those of etcd and the kubelets do, and are no difference.
+
+    ## What is inconclusive
+
+    Nothing: what one replica was not asked differs from no other. Whether it complies is said on the replica itself.
+
+    ## How to fix
+
+    Compare the replicas that the finding names: their start time with the last change of the configuration, their
+    pods' spec with each other, their nodes' pools. Restarting the older ones usually mends it.
+    """
+    items = list(_differences(replicas))
+    certificates = [] if items else _certificates(replicas)
+    if not items and not certificates:
+        return
+    count = sum(map(len, replicas.values()))
+    yield Finding(
+        rule=rule.id,
+        severity=rule.severity if items else "low",
+        verdict="fail",
+        status=_status(bindings),
+        message=f"the {count} replicas of {workload} "
+        + ("do not accept the same" if items else "serve different certificates for the same names"),
+        expected=("every replica does the same",),
+        observed=listed(items or certificates),
+        fix="find out why these replicas differ (a rollout that got stuck, a file that was not read again), and "
+        "restart the ones that lag behind",
+        evidence=tuple(_sides(replicas)),
+        about=workload,
+    )
+
+
+def _differences(replicas: Mapping[Behaviour, list[str]]) -> Iterator[str]:
+    """What one replica accepts and another one refuses, with an example of each."""
+    accepting: dict[tuple[str, int], list[list[str]]] = {}
+    refusing: dict[tuple[str, int], list[list[str]]] = {}
+    for each, names in replicas.items():
+        for topic, accepted, refused in each.answers:
+            for code in accepted:
+                accepting.setdefault((topic, code), []).append(names)
+            for code in refused:
+                refusing.setdefault((topic, code), []).append(names)
+    for topic, code in sorted(accepting.keys() & refusing.keys()):
+        version, _, kind = topic.rpartition(" ")
+        yield (
+            f"{_LABELS[kind](code)}{version and f' in {version}'}: "
+            f"accepted by {_some(accepting[topic, code])}, refused by {_some(refusing[topic, code])}"
+        )
+
+
+def _some(groups: list[list[str]]) -> str:
+    count = sum(map(len, groups))
+    return groups[0][0] + (f" and {count - 1} more" if count > 1 else "")
+
+
+def _certificates(behaviours: Iterable[Behaviour]) -> list[str]:
+    """Certificates that share their names with another one."""
+    by_names: dict[frozenset[str], dict[str, None]] = {}
+    for each in behaviours:
+        if each.leaf and each.leaf.names:
+            by_names.setdefault(each.leaf.names, {})[each.leaf.sha256] = None
+    return [f"certificate {sha256}" for hashes in by_names.values() if len(hashes) > 1 for sha256 in hashes]
+
+
+def _sides(replicas: Mapping[Behaviour, list[str]]) -> Iterator[str]:
+    """Who does alike: one line for each behaviour."""
+    for number, (each, names) in enumerate(list(replicas.items())[:_KINDS], start=1):
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        leaf = f", certificate {each.leaf.sha256[:16]}…" if each.leaf else ""
+        yield f"alike ({number}): {', '.join(names[:_SHOWN])}{more}{leaf}"
+
+
+def _status(bindings: set[Binding]) -> Status:
+    if "settling" in bindings:
+        return "converging"
+    return "violation" if "must-follow" in bindings else "readiness"
+
+
+REPLICAS = ScanRule(
+    id="replicas-differ",
+    title="The replicas of a workload do the same",
+    severity="medium",
+    check=check_replicas,
+    references=("RFC 9325, section 3.1 (versions)", "Kubernetes documentation, Deployments: rolling update"),
+)
+
+ACROSS: tuple[ScanRule, ...] = (REPLICAS,)
+"""Every rule that looks at several endpoints at once."""

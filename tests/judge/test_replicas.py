@@ -1,0 +1,112 @@
+"""Replicas that differ, and those that only seem to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from scanner.judge.replicas import ACROSS, Replicas
+from scanner.model.expectation import Binding, Expectation
+from scanner.model.finding import Finding
+from scanner.model.observation import Answers, Observation, Reach
+from scanner.tls.codepoints import TLS12, TLS13
+from tests.judge.cases import CONFORMING, ENDPOINT, LEAF, PROFILE
+
+TLS10 = 0x0301
+OPEN = replace(CONFORMING, versions=Answers(accepted=(TLS13, TLS12, TLS10)))
+
+
+def findings(*seen: Observation, bindings: tuple[Binding, ...] = ("must-follow",)) -> tuple[Finding, ...]:
+    """Of one workload, a replica for each observation."""
+    replicas = Replicas()
+    for number, each in enumerate(seen):
+        endpoint = replace(ENDPOINT, instance=f"{ENDPOINT.id} @ 10.0.0.{number}:443")
+        binding = bindings[number % len(bindings)]
+        replicas.add(endpoint, Expectation(profile=PROFILE, binding=binding), each)
+    return replicas.findings()
+
+
+def leaf(name: str, **more: Any) -> Observation:  # noqa: ANN401 - fields of a certificate
+    return replace(CONFORMING, chain=(replace(LEAF, sha256=name * 64, **more),))
+
+
+def test_one_of_five_accepts_what_the_others_refuse() -> None:
+    (only,) = findings(CONFORMING, CONFORMING, OPEN, CONFORMING, CONFORMING)
+    assert (only.rule, only.verdict, only.status, only.severity) == ("replicas-differ", "fail", "violation", "medium")
+    assert only.about == ENDPOINT.id
+    (item,) = only.observed
+    assert item.startswith("TLSv1 (VersionTLS10, 0x0301): accepted by")
+    assert item.endswith(f"@ 10.0.0.2:443, refused by {ENDPOINT.id} @ 10.0.0.0:443 and 3 more")
+    assert len(only.evidence) == 2
+    assert "5 replicas" in only.message
+
+
+def test_suites_and_groups_are_compared_by_version() -> None:
+    other = replace(
+        CONFORMING,
+        suites={**CONFORMING.suites, TLS12: Answers(accepted=(0x002F,))},
+        groups={**CONFORMING.groups, TLS13: Answers(refused=frozenset({0x11EC}))},
+    )
+    (only,) = findings(CONFORMING, other)
+    assert [item.split(": accepted")[0] for item in only.observed] == [
+        "TLS_RSA_WITH_AES_128_CBC_SHA (AES128-SHA, 0x002F) in TLSv1.2",
+        "X25519MLKEM768 (0x11EC) in TLSv1.3",
+    ]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        CONFORMING,
+        replace(CONFORMING, versions=Answers(accepted=(TLS12,), unasked="the deadline came")),
+        replace(CONFORMING, suites={}, groups={}),
+        replace(OPEN, reach=Reach.CLOSED),
+        leaf("b", dns_names=("b.example",)),
+        leaf("b", dns_names=None),
+    ],
+)
+def test_what_is_not_known_or_belongs_to_a_node_is_no_difference(other: Observation) -> None:
+    assert findings(CONFORMING, other) == ()
+
+
+def test_two_certificates_for_the_same_names() -> None:
+    (only,) = findings(leaf("a"), leaf("b"), leaf("b"))
+    assert (only.severity, len(only.observed)) == ("low", 2)
+    assert "different certificates" in only.message
+
+
+@pytest.mark.parametrize(
+    ("bindings", "status"),
+    [
+        (("must-follow",), "violation"),
+        (("must-follow", "settling"), "converging"),
+        (("not-enforced",), "readiness"),
+        (("not-enforced", "must-follow"), "violation"),
+    ],
+)
+def test_the_binding_decides_whether_it_counts(bindings: tuple[Binding, ...], status: str) -> None:
+    (only,) = findings(CONFORMING, OPEN, bindings=bindings)
+    assert only.status == status
+
+
+def test_other_ids_are_other_workloads() -> None:
+    replicas = Replicas()
+    for number, each in enumerate((CONFORMING, OPEN)):
+        endpoint = replace(ENDPOINT, id=f"Deployment/shop/web-{number}:443")
+        replicas.add(endpoint, Expectation(profile=PROFILE), each)
+    assert replicas.findings() == ()
+
+
+def test_many_replicas_cost_their_names() -> None:
+    replicas = Replicas()
+    for number in range(1000):
+        seen = replace(CONFORMING, suites=dict(CONFORMING.suites))
+        replicas.add(replace(ENDPOINT, instance=str(number)), Expectation(profile=PROFILE), seen)
+    assert len(replicas._behaviours) == 1
+    assert replicas.findings() == ()
+
+
+def test_every_rule_across_endpoints_is_listed() -> None:
+    assert [each.id for each in ACROSS] == ["replicas-differ"]
