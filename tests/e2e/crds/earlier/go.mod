@@ -1,0 +1,6 @@
+// XListenerSet left Gateway API with its release 1.5, where it became ListenerSet: clusters of before have it.
+module adhere.test/e2e/crds/earlier
+
+go 1.26.0
+
+require sigs.k8s.io/gateway-api v1.4.1
