@@ -1,0 +1,284 @@
+"""A small client of the Kubernetes API: GET, with the patience and the limits that a scanner needs.
+
+It never follows a redirect, so the credential reaches the API server and nobody else.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import ssl
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from types import TracebackType
+
+import httpx2
+import trio
+
+from scanner import __version__
+from scanner.cluster.api_server import Access, Credential, Pair, ssl_context
+from scanner.errors import ClusterError
+from scanner.model.objects import Fields
+
+JSON = "application/json"
+_USER_AGENT = f"adhere/{__version__}"
+_AGAIN = frozenset({429, 500, 502, 503, 504})
+"""Answers after which the same request may succeed (Kubernetes API conventions, "HTTP Status codes")."""
+_MOST_TEXT = 300
+"""Characters of an error's text; who runs an aggregated API server chooses it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manners:
+    """How patiently we ask. Seconds and bytes."""
+
+    timeout: float = 60.0
+    """For one answer, to its last byte."""
+    connect: float = 10.0
+    tries: int = 5
+    """Of one request, the first among them."""
+    backoff: float = 0.25
+    """Before the second try, on average; doubles from try to try."""
+    longest: float = 30.0
+    """Wait, whatever Retry-After asks for."""
+    largest: int = 256 << 20
+    """Answer. A page of 500 large pods has 10 MB; the list without pages that is our last resort, a hundred."""
+
+
+class ApiError(ClusterError):
+    """The API server's refusal."""
+
+    def __init__(self, status: int, reason: str, message: str, *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+        """The HTTP status code."""
+        self.reason = reason
+        """The word of ``metav1.Status``: ``Forbidden``, ``Expired``; or ""."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Client:
+    """Use it as ``async with Client(access) as client``."""
+
+    def __init__(
+        self, access: Access, manners: Manners | None = None, jitter: Callable[[], float] = random.random
+    ) -> None:
+        self.access = access
+        self.manners = manners or Manners()
+        self._jitter = jitter
+        self._http: httpx2.AsyncClient | None = None
+        self._pair: Pair | None = None
+        self._retired: list[httpx2.AsyncClient] = []
+
+    async def __aenter__(self) -> Client:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with trio.CancelScope(shield=True), trio.move_on_after(2):
+            for http in (*self._retired, *([self._http] if self._http else [])):
+                await http.aclose()
+        self._http = None
+
+    async def get(self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON) -> object:
+        """The parsed JSON answer of ``GET path``.
+
+        Raises ``ApiError`` for a refusal, and ``ClusterError`` where no answer came, or none that is JSON.
+        """
+        answer = await self._patiently(path, params or {}, accept)
+        try:
+            return json.loads(answer.body)
+        except (ValueError, RecursionError) as error:
+            raise self._failed(path, f"the answer is no JSON: {clean(str(error))}") from None
+
+    @asynccontextmanager
+    async def upgraded(
+        self, path: str, params: Mapping[str, str], headers: Mapping[str, str]
+    ) -> AsyncGenerator[httpx2.Response]:
+        """The 101 answer to a request that asks for another protocol, with its ``network_stream`` still open.
+
+        Raises as ``get`` does. A 401 is answered with a renewed credential, once; nothing else is tried again.
+        """
+        response = await self._ask_upgrade(path, params, headers, renew=False)
+        if response.status_code == 401:
+            await response.aclose()
+            response = await self._ask_upgrade(path, params, headers, renew=True)
+        try:
+            if response.status_code != 101:
+                body = await self._bounded(path, response)
+                raise refusal(_Answer(response.status_code, response.headers, body), path)
+            yield response
+        finally:
+            with trio.CancelScope(shield=True), trio.move_on_after(2):
+                await response.aclose()
+
+    async def _ask_upgrade(
+        self, path: str, params: Mapping[str, str], headers: Mapping[str, str], *, renew: bool
+    ) -> httpx2.Response:
+        credential = await self.access.source.credential(renew=renew)
+        request = self._request(path, params, dict(headers), credential)
+        try:
+            with trio.fail_after(self.manners.timeout):
+                return await self._client(credential).send(request, stream=True)
+        except httpx2.RequestError as error:
+            raise self._unanswered(path, error) from None
+        except trio.TooSlowError:
+            raise self._failed(path, "no answer in time") from None
+
+    async def _patiently(self, path: str, params: Mapping[str, str], accept: str) -> _Answer:
+        renewed = False
+        for attempt in range(1, self.manners.tries + 1):
+            last = attempt == self.manners.tries
+            credential = await self.access.source.credential()
+            try:
+                answer = await self._once(path, params, accept, credential)
+                if answer.status == 401 and not renewed:
+                    renewed = True
+                    answer = await self._once(path, params, accept, await self.access.source.credential(renew=True))
+            except httpx2.RequestError as error:
+                if last or _hopeless(error):
+                    raise self._unanswered(path, error) from None
+                await self._wait(attempt, None)
+                continue
+            if answer.status == 200:
+                return answer
+            if last or answer.status not in _AGAIN:
+                raise refusal(answer, path)
+            await self._wait(attempt, answer.headers.get("retry-after"))
+        raise AssertionError("the last try returns or raises")
+
+    async def _once(self, path: str, params: Mapping[str, str], accept: str, credential: Credential) -> _Answer:
+        request = self._request(path, params, {"Accept": accept}, credential)
+        try:
+            with trio.fail_after(self.manners.timeout):
+                response = await self._client(credential).send(request, stream=True)
+                try:
+                    body = await self._bounded(path, response)
+                finally:
+                    with trio.CancelScope(shield=True), trio.move_on_after(1):
+                        await response.aclose()
+        except trio.TooSlowError:
+            raise httpx2.ReadTimeout("no whole answer in time") from None
+        return _Answer(response.status_code, response.headers, body)
+
+    async def _bounded(self, path: str, response: httpx2.Response) -> bytes:
+        parts, size = [], 0
+        async for part in response.aiter_bytes():
+            size += len(part)
+            if size > self.manners.largest:
+                raise self._failed(path, f"the answer is larger than {self.manners.largest >> 20} MiB")
+            parts.append(part)
+        return b"".join(parts)
+
+    def _request(
+        self, path: str, params: Mapping[str, str], headers: dict[str, str], credential: Credential
+    ) -> httpx2.Request:
+        pairs = [("User-Agent", _USER_AGENT), *headers.items(), *credential.headers]
+        if credential.token:
+            pairs.append(("Authorization", f"Bearer {credential.token}"))
+        extensions = {"sni_hostname": self.access.trust.server_name} if self.access.trust.server_name else {}
+        client = self._client(credential)
+        return client.build_request(
+            "GET", self.access.server + path, params=params, headers=pairs, extensions=extensions
+        )
+
+    def _client(self, credential: Credential) -> httpx2.AsyncClient:
+        """The connections; new ones when the client certificate is another."""
+        if self._http is None or credential.pair != self._pair:
+            if self._http is not None:
+                self._retired.append(self._http)  # requests that are under way end on it
+            self._pair = credential.pair
+            manners = self.manners
+            self._http = httpx2.AsyncClient(
+                verify=ssl_context(self.access, credential.pair),
+                proxy=self.access.proxy,
+                trust_env=False,  # no netrc, no second opinion on proxies
+                follow_redirects=False,
+                timeout=httpx2.Timeout(manners.timeout, connect=manners.connect),
+            )
+        return self._http
+
+    async def _wait(self, attempt: int, asked: str | None) -> None:
+        """Retry-After (seconds; a date is not what API servers send), else twice the last wait; jitter spreads it."""
+        seconds = float(asked) if asked and asked.isdecimal() and len(asked) < 6 else None
+        if seconds is None:
+            seconds = self.manners.backoff * 2 ** (attempt - 1) * (0.5 + self._jitter())
+        await trio.sleep(min(seconds, self.manners.longest))
+
+    def _failed(self, path: str, what: str, hint: str = "") -> ClusterError:
+        return ClusterError(f"{self.access.name}: GET {self.access.server}{path}: {what}", hint=hint)
+
+    def _unanswered(self, path: str, error: httpx2.RequestError) -> ClusterError:
+        what, hint = _explained(error)
+        if self.access.proxy:
+            what += " (through a proxy)"
+        return self._failed(path, what, hint)
+
+
+def clean(text: str, limit: int = _MOST_TEXT) -> str:
+    """What a server says, on one printable line of bounded length."""
+    line = " ".join("".join(char if char.isprintable() else " " for char in text[: 4 * limit]).split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def refusal(answer: _Answer, path: str) -> ApiError:
+    """The exception for an answer that is not 200, from its ``metav1.Status`` where it is one."""
+    try:
+        document = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        document = None
+    status = Fields(document if isinstance(document, dict) else {})
+    said = status.text("message") or answer.body[: 4 * _MOST_TEXT].decode("utf-8", "replace")
+    text = f"GET {path}: {answer.status} {clean(status.text('reason'), 60)}".rstrip()
+    return ApiError(
+        answer.status,
+        clean(status.text("reason"), 60),
+        f"{text}: {clean(said)}" if said.strip() else text,
+        hint=_HINTS.get(answer.status, ""),
+    )
+
+
+_HINTS = {
+    401: "the API server does not know this credential: has it expired? does kubectl work with it?",
+    403: "adhere rbac prints the role that a scan needs",
+    404: "is the server's URL that of a Kubernetes API?",
+}
+
+
+def _cause(error: BaseException) -> ssl.SSLError | None:
+    """The TLS error below; the HTTP client wraps it twice."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, ssl.SSLError):
+            return seen
+        seen = seen.__cause__ or seen.__context__
+    return None
+
+
+def _hopeless(error: httpx2.RequestError) -> bool:
+    """Whether trying again would end in the same way."""
+    return isinstance(error, httpx2.ProxyError | httpx2.UnsupportedProtocol) or isinstance(
+        _cause(error), ssl.SSLCertVerificationError
+    )
+
+
+def _explained(error: httpx2.RequestError) -> tuple[str, str]:
+    cause = _cause(error)
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return (
+            f"the API server's certificate is not accepted: {clean(cause.verify_message)}",
+            "certificate-authority(-data) names who signs it, tls-server-name for whom it is",
+        )
+    if cause is not None:
+        return f"no TLS connection: {clean(str(cause.reason or cause))}", "is it the API server's port?"
+    if isinstance(error, httpx2.TimeoutException):
+        return "no answer in time", "is the API server reachable from here?"
+    return f"no answer: {clean(str(error)) or type(error).__name__}", "is the API server reachable from here?"

@@ -1,0 +1,155 @@
+"""Credential plugins: programs that a kubeconfig names and that print a credential.
+
+The protocol is ``client.authentication.k8s.io`` (v1 and v1beta1, which differ in nothing that is read here but the
+default of ``interactiveMode``): the request travels in the environment variable KUBERNETES_EXEC_INFO, the answer is an
+ExecCredential on standard output. Source: kubernetes.io, "client-go credential plugins", and
+k8s.io/client-go/pkg/apis/clientauthentication.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+import trio
+
+from scanner.cluster.api_server import Credential, Pair
+from scanner.cluster.credentials import checked_token
+from scanner.errors import ClusterError
+from scanner.model.located import shown
+from scanner.model.objects import Fields
+
+VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
+PATIENCE = 60.0
+"""Seconds for a plugin that may not ask the user; one that may gets ten times as much."""
+EARLY = timedelta(seconds=30)
+"""How long before its expiry a credential is replaced."""
+MAX_ANSWER = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plugin:
+    """What the kubeconfig says about the program."""
+
+    api_version: str
+    command: str
+    """A path, or a name to look up in PATH."""
+    arguments: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    interactive: bool = False
+    """Whether it may ask the user: ``interactiveMode``, and whether there is a terminal."""
+    cluster: Mapping[str, object] | None = None
+    """``spec.cluster`` of the request (``provideClusterInfo``)."""
+    install_hint: str = ""
+    origin: str
+    """For error messages."""
+
+
+def terminal() -> bool:
+    """Whether there is somebody to ask."""
+    return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
+
+
+@dataclass(slots=True)
+class Executed:
+    """The credential that a plugin prints, kept until it expires."""
+
+    plugin: Plugin
+    base: Credential = field(default_factory=Credential)
+    """What goes with what it prints."""
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    patience: float = PATIENCE
+    _value: Credential | None = None
+    _expires: datetime | None = None
+    _lock: trio.Lock = field(default_factory=trio.Lock)
+
+    async def credential(self, *, renew: bool = False) -> Credential:
+        """The plugin's credential; runs it when there is none, it expires or was refused. Raises ``ClusterError``."""
+        before = self._value
+        async with self._lock:
+            stale = self._expires is not None and self.clock() >= self._expires - EARLY
+            # Several requests are refused at once; the first to get here renews for all of them.
+            if self._value is None or stale or (renew and self._value is before):
+                self._value, self._expires = read_answer(await self._run(), self.plugin, self.base)
+            return self._value
+
+    async def _run(self) -> bytes:
+        plugin = self.plugin
+        wait = self.patience * (10 if plugin.interactive else 1)
+        try:
+            with trio.fail_after(wait):
+                ended = await trio.run_process(
+                    [plugin.command, *plugin.arguments],
+                    env={**os.environ, **plugin.variables, "KUBERNETES_EXEC_INFO": request(plugin)},
+                    stdin=None if plugin.interactive else subprocess.DEVNULL,
+                    capture_stdout=True,
+                    capture_stderr=not plugin.interactive,
+                    check=False,
+                )
+        except trio.TooSlowError:
+            raise _failed(plugin, f"has not answered within {wait:g} seconds") from None
+        except FileNotFoundError:
+            raise _failed(plugin, "is not installed") from None
+        except (OSError, ValueError) as error:
+            raise _failed(plugin, f"cannot be run: {getattr(error, 'strerror', None) or error}") from None
+        if ended.returncode:
+            said = (ended.stderr or b"").decode("utf-8", "replace").strip()
+            raise _failed(plugin, f"ended with {ended.returncode}" + (f": {shown(said, 300)}" if said else ""))
+        return ended.stdout or b""
+
+
+def request(plugin: Plugin) -> str:
+    """What the plugin is told: an ExecCredential without status."""
+    spec: dict[str, object] = {"interactive": plugin.interactive}
+    if plugin.cluster is not None:
+        spec["cluster"] = plugin.cluster
+    return json.dumps({"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec})
+
+
+def read_answer(answer: bytes, plugin: Plugin, base: Credential) -> tuple[Credential, datetime | None]:
+    """The credential and when it expires. Raises ``ClusterError``, which never shows what was printed."""
+    try:
+        document = json.loads(answer) if len(answer) <= MAX_ANSWER else None
+    except (ValueError, RecursionError):
+        document = None
+    fields = Fields(document if isinstance(document, dict) else {})
+    if fields.text("kind") != "ExecCredential":
+        raise _failed(plugin, "printed no ExecCredential")
+    if fields.text("apiVersion") != plugin.api_version:
+        said = shown(fields.text("apiVersion"))
+        raise _failed(plugin, f"answered as {said}, not {plugin.api_version} as the kubeconfig says")
+    status = fields.fields("status")
+    pair = _pair(status, plugin)
+    token = status.text("token")
+    if not token and pair is None:
+        raise _failed(plugin, "printed an ExecCredential without a token or client certificate")
+    checked = checked_token(token, f"{plugin.origin}: {plugin.command}") if token else None
+    return replace(base, token=checked, pair=pair or base.pair), _expiry(status, plugin)
+
+
+def _pair(status: Fields, plugin: Plugin) -> Pair | None:
+    certificate, key = status.text("clientCertificateData"), status.text("clientKeyData")
+    if bool(certificate) != bool(key):
+        raise _failed(plugin, "printed only one of clientCertificateData and clientKeyData")
+    return Pair(certificate.encode(), key.encode()) if certificate else None
+
+
+def _expiry(status: Fields, plugin: Plugin) -> datetime | None:
+    text = status.text("expirationTimestamp")
+    if not text:
+        return None
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise _failed(plugin, f"printed an expirationTimestamp that is no time: {shown(text)}") from None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def _failed(plugin: Plugin, what: str) -> ClusterError:
+    hint = shown(plugin.install_hint, 300) if plugin.install_hint else "does kubectl work with this kubeconfig?"
+    return ClusterError(f"{plugin.origin}: the credential plugin {shown(plugin.command)} {what}", hint=hint)
