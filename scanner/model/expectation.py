@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
 from scanner.model.known import Known
 from scanner.model.profile import Profile
 
 Binding = Literal["must-follow", "settling", "not-enforced"]
-"""``must-follow``: a deviation is a violation. ``settling``: a change is being rolled out. ``not-enforced``:
+"""``must-follow``: a deviation is a violation. ``settling``: a change is being rolled out, and what
+``alternatives`` allow is as good; without any, what was before is not known, and nothing counts yet. ``not-enforced``:
 a deviation is readiness only, and never reaches ``--fail-on``."""
 
 
@@ -27,6 +29,8 @@ class Because:
     field: str
     said: str
     beat: str | None = None
+    decides: bool = False
+    """Whether this step gave the profile that stands in the end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +57,17 @@ class Expectation:
     tls13_suites_configurable: bool = False
     """True only where the listener is known to honour a list of TLS 1.3 suites. Go's crypto/tls never does
     (golang/go issue 29349), so by default the standard three are always allowed."""
+    groups_configurable: bool = True
+    """False where the listener is not known to apply a list of groups: then none outside of it is a violation."""
     binding: Binding = "must-follow"
     because: tuple[Because, ...] = ()
     standing: Standing = "listed"
     alternatives: tuple[Profile, ...] = ()
     """While a change is rolled out (``settling``): other profiles that are as good until it has settled."""
+    skewed: tuple[Profile, ...] = ()
+    """While the cluster is upgraded: what the same configuration means in the other release that is in play."""
+    settles_by: datetime | None = None
+    """Until when ``settling`` is believed; None where nothing says since when."""
     component: str | None = None
     """The component of the catalogue, where one governs this listener."""
     remarks: tuple[str, ...] = ()

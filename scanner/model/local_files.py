@@ -1,0 +1,17 @@
+"""Kinds that no API lists: configuration of a node, which only a saved snapshot can hold beside the API's objects.
+
+A snapshot that has them is judged by them; where they are missing, what depends on them says so.
+"""
+
+from __future__ import annotations
+
+from scanner.model.kinds import Kind
+
+MICROSHIFT_CONFIG = Kind(group="microshift", plural="config", name="MicroShiftConfig", namespaced=False)
+"""What ``/etc/microshift/config.yaml`` says, with a ``metadata.name``: ``microshift show-config`` prints it."""
+
+KUBELET_CONFIGZ = Kind(group="kubelet", plural="configz", name="KubeletConfigz", namespaced=False, opt_in="configz")
+"""What ``/api/v1/nodes/NODE/proxy/configz`` answers, ``{"kubeletconfig": {...}}``, with the node's name as
+``metadata.name``."""
+
+LOCAL_KINDS: tuple[Kind, ...] = (MICROSHIFT_CONFIG, KUBELET_CONFIGZ)
