@@ -8,7 +8,7 @@ the client does not decide.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from scanner.tls import codepoints
 from scanner.tls.names import authentication, is_tls13, needs_credentials
@@ -41,6 +41,12 @@ def suites(version: int) -> tuple[int, ...]:
 def credential_suites(version: int) -> tuple[int, ...]:
     """Suites for SRP, PSK, Kerberos and the like: they travel apart (design rule 4). None in TLS 1.3."""
     return tuple(s for s in _all(version) if needs_credentials(s))
+
+
+@lru_cache(maxsize=64)
+def others(version: int, offered: tuple[int, ...]) -> frozenset[int]:
+    """What of ``suites(version)`` is not in an offer."""
+    return frozenset(suites(version)).difference(offered)
 
 
 @cache

@@ -26,19 +26,6 @@ _NOT_YET = frozenset({errno.EAGAIN, errno.ENOTCONN})
 """What sending says before the connection is there: Linux the first, BSD the other."""
 
 _CLOSED = frozenset({errno.ECONNREFUSED})
-_UNREACHABLE = frozenset(
-    {
-        errno.ENETUNREACH,
-        errno.EHOSTUNREACH,
-        errno.EADDRNOTAVAIL,
-        errno.EACCES,
-        errno.EPERM,
-        errno.EINVAL,
-        errno.EAFNOSUPPORT,
-        errno.ENETDOWN,
-        errno.EHOSTDOWN,
-    }
-)
 _RESET = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED})
 _OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 

@@ -141,6 +141,7 @@ async def _part(line: Line, engine: SSL.Connection, witness: _Witness) -> None:
 
 
 RECEIVE = 16384
+FLUSH = 65536
 
 
 async def _pump(line: Line, engine: SSL.Connection, witness: _Witness, step: Callable[[], object]) -> None:
@@ -167,9 +168,12 @@ async def _pump(line: Line, engine: SSL.Connection, witness: _Witness, step: Cal
 
 
 async def _flush(line: Line, engine: SSL.Connection) -> None:
-    with suppress(SSL.WantReadError):
+    with suppress(SSL.WantReadError):  # there is nothing
         while True:
-            await line.send(engine.bio_read(65536))
+            data = engine.bio_read(FLUSH)
+            await line.send(data)
+            if len(data) < FLUSH:  # asking once more would cost an exception
+                return
 
 
 # --- OpenSSL --------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ beside an accepted offer that the server demonstrably read to the end of that re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from scanner.probe.manner import Manner, Outcome, ask_control, ask_soundly
@@ -14,8 +14,6 @@ from scanner.probe.offers import Offer, Plan, Reply
 
 HALVINGS = 48
 """Connections that halving may cost at most, for a listener that does not take long offers."""
-
-LISTENER_STOPPED = "the listener stopped giving the same answer to the same question"
 
 
 @dataclass(slots=True)
@@ -32,7 +30,10 @@ class Tally:
 
     def refuse(self, codes: Iterable[int], reply: Reply) -> None:
         """All of ``codes`` were refused in the manner of ``reply``."""
-        self.refused.update(dict.fromkeys(set(codes).difference(self.accepted), reply.how))
+        refused = dict.fromkeys(codes, reply.how)
+        for code in self.accepted:
+            refused.pop(code, None)
+        self.refused.update(refused)
 
 
 @dataclass(slots=True)
@@ -67,14 +68,18 @@ class Sieve:
         self.choices.append(Choice(tuple(offered), list(offered).index(chosen), fair))
         if chosen not in self.tally.accepted:
             self.tally.accepted.append(chosen)
-        self.rest = [code for code in self.rest if not self._settled(code, chosen)]
+        settled = self._settled_by(chosen)
+        self.rest = [code for code in self.rest if code not in settled]
         return True
 
-    def _settled(self, code: int, chosen: int) -> bool:
-        """Whether ``code`` need not be offered again, now that ``chosen`` was chosen."""
-        if code == chosen or not {code, chosen} <= self.stop:
-            return code == chosen
-        return self.kind is None or self.kind(code) == self.kind(chosen)
+    def _settled_by(self, chosen: int) -> Collection[int]:
+        """What need not be offered again, now that ``chosen`` was chosen."""
+        if chosen not in self.stop:
+            return (chosen,)
+        if self.kind is None:
+            return self.stop
+        kind = self.kind(chosen)
+        return {code for code in self.stop if self.kind(code) == kind}
 
     @property
     def read(self) -> int:
@@ -86,8 +91,7 @@ class Sieve:
         """Whether some accepted offer shows that the server reads past everything that is left."""
         left = set(self.rest) - self.stop
         return len(left) <= self.depth or any(
-            left <= set(choice.offered) and left.isdisjoint(choice.offered[choice.place + 1 :])
-            for choice in self.choices
+            left.issubset(choice.offered[: choice.place + 1]) for choice in self.choices
         )
 
     @property

@@ -37,7 +37,7 @@ def spoken(talk: Talk, version: int, offer: Offer, reply: Reply) -> Plan[None]:
     sieve = Sieve(list(offer.suites), tally, talk.stop, kind=authentication)
     if not sieve.take(offer.suites, reply.suite):
         return
-    left = {*candidates.suites(version)} - {*offer.suites}
+    left = candidates.others(version, offer.suites)
     if left & talk.dead_ends:
         tally.unasked = "some suites were selected, and then the handshake was not gone on with"
     make, pick = suites_offer(offer), _suite_of(version)

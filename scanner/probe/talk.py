@@ -120,9 +120,11 @@ class Talk:
 
         Only if this listener is known to refuse suites in other words.
         """
+        if reply.how != PROTOCOL_VERSION:
+            return False
         tallies = (*self.evidence.suites.values(), *self.evidence.groups.values())
-        words = {how for tally in tallies for how in tally.refused.values()}
-        return reply.how == PROTOCOL_VERSION and bool(words) and PROTOCOL_VERSION not in words
+        words = set[str]().union(*(tally.refused.values() for tally in tallies))
+        return bool(words) and PROTOCOL_VERSION not in words
 
 
 def first_offer(talk: Talk, version: int) -> Offer:
