@@ -6,7 +6,7 @@ The data is in ``profiles/components/``, and in files that a user gives with ``-
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Literal
 
@@ -17,8 +17,9 @@ Governor = Literal["apiserver", "apiserver-if-strict", "kubelet", "ingress", "ga
 IngressController; Gateway controller; the process's own flags; the listener that it passes connections on to; or
 something that no object of the cluster says."""
 
-Speaks = Literal["tls", "plain", "both", "nothing"]
-"""What is known to be on a port: ``both`` is plaintext and TLS on one port; ``nothing``: declared, never opened."""
+Speaks = Literal["tls", "plain", "both", "nothing", "unknown"]
+"""What is known to be on a port: ``both`` is plaintext and TLS on one port; ``nothing``: declared, never opened;
+``unknown``: the component is known and what it speaks is not, so it is asked like any other open port."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +55,8 @@ class Listener:
     source: str = ""
     """Where the entry's facts come from."""
     note: str = ""
+    place: str = ""
+    """The entry itself: ``profiles/components/openshift.yaml:40:7``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,14 +78,20 @@ class Catalogue:
     components: tuple[Component, ...] = ()
     platform_namespaces: tuple[str, ...] = ("openshift-*", "kube-*", "openshift", "default")
     """Patterns of the namespaces whose workloads are the platform's even where no entry knows them."""
+    _by_port: dict[int, tuple[Listener, ...]] = field(init=False, default_factory=dict, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        ports: dict[int, list[Listener]] = {}
+        for each in self.listeners:
+            for port in each.ports:
+                ports.setdefault(port, []).append(each)
+        self._by_port.update({port: tuple(entries) for port, entries in ports.items()})
 
     def find(self, namespace: str | None, workloads: Iterable[str], port: int, *, on_node: bool) -> Listener | None:
         """The first entry for a port of one of ``workloads``. ``namespace`` is None for a process of the node."""
         names = tuple(workloads)
-        for each in self.listeners:
-            if port in each.ports and _fits(each, namespace, names, on_node=on_node):
-                return each
-        return None
+        entries = self._by_port.get(port, ())
+        return next((each for each in entries if _fits(each, namespace, names, on_node=on_node)), None)
 
     def component(self, name: str) -> Component | None:
         """The component of that name."""
