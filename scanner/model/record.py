@@ -1,0 +1,265 @@
+"""Frozen values of the model as JSON and back, by their types: exact, and strict about what somebody else wrote.
+
+Every field of a dataclass is a member; a tuple or set is a list, a mapping an object, an enumeration its value, a time
+RFC 3339, bytes base64, and ``Unknown`` is ``{"unknown": "the reason"}``. A member that is missing gets its default, so
+that a record of an older release can be read; one that nobody knows is refused, for it could have been meant to matter.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from binascii import Error as NotBase64
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from datetime import datetime
+from enum import Enum
+from functools import cache, lru_cache
+from math import isfinite
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from scanner.model.known import Unknown
+from scanner.tls.certificate import CertificateFacts, parse_certificate
+
+_LARGEST = 2**53
+"""Beyond it JSON's readers disagree about whole numbers (RFC 8259, section 6)."""
+
+
+class NotARecord(ValueError):
+    """``path`` names the member, ``problem`` what is wrong with it."""
+
+    def __init__(self, problem: str, path: str = "") -> None:
+        super().__init__(problem)
+        self.problem, self.path = problem, path
+
+    def inside(self, step: str) -> NotARecord:
+        """The same problem, seen from one level further out."""
+        joined = step + (self.path if self.path.startswith("[") or not self.path else f".{self.path}")
+        return NotARecord(self.problem, joined)
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """How values of one type travel."""
+
+    encode: Callable[[Any], object]
+    decode: Callable[[object], Any]
+    """Raises ``NotARecord``."""
+
+
+def codec(kind: Any) -> Codec:  # noqa: ANN401 - a type, as ``typing`` has them
+    """The codec of a type. Raises ``TypeError`` for one that no value of the model has."""
+    return _made(kind)
+
+
+@cache
+def _made(kind: Any) -> Codec:  # noqa: ANN401 - as above
+    if kind in _PLAIN:
+        return _PLAIN[kind]
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return Codec(_same, _one_of({value: value for value in arguments}))
+    if origin in (Union, UnionType):
+        return _union(arguments)
+    if origin is tuple:
+        return _tuple(arguments)
+    if origin is frozenset:
+        return _set(codec(arguments[0]))
+    if origin is Mapping:
+        return _mapping(*arguments)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return Codec(lambda value: value.value, _one_of({each.value: each for each in kind}))
+    if isinstance(kind, type) and is_dataclass(kind):
+        return _dataclass(kind)
+    raise TypeError(f"no codec for {kind}")
+
+
+def _same(value: object) -> object:
+    return value
+
+
+def _exactly(kind: type, called: str) -> Callable[[object], Any]:
+    def decode(value: object) -> object:
+        if type(value) is not kind:
+            raise NotARecord(f"not {called}")
+        return value
+
+    return decode
+
+
+def _number(value: object) -> int:
+    if type(value) is not int or abs(value) > _LARGEST:
+        raise NotARecord("not a whole number")
+    return value
+
+
+def _seconds(value: object) -> float:
+    if type(value) not in (int, float) or not isfinite(value):  # type: ignore[arg-type] # the first half has seen to it
+        raise NotARecord("not a number")
+    return float(value)  # type: ignore[arg-type]
+
+
+def _time(value: object) -> datetime:
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise NotARecord("not a time with its offset")
+    return moment
+
+
+def _bytes(value: object) -> bytes:
+    if not isinstance(value, str):
+        raise NotARecord("not base64")
+    try:
+        return b64decode(value, validate=True)
+    except (NotBase64, ValueError) as error:
+        raise NotARecord("not base64") from error
+
+
+def _unknown(value: object) -> Unknown:
+    if not isinstance(value, dict) or value.keys() != {"unknown"} or not isinstance(value["unknown"], str):
+        raise NotARecord('not {"unknown": "the reason"}')
+    return Unknown(value["unknown"])
+
+
+@lru_cache(maxsize=4096)
+def _parsed(der: bytes) -> CertificateFacts:
+    """Replicas serve the same certificates: each is parsed once."""
+    return parse_certificate(der)
+
+
+_PLAIN: dict[Any, Codec] = {
+    str: Codec(_same, _exactly(str, "a text")),
+    bool: Codec(_same, _exactly(bool, "true or false")),
+    int: Codec(_same, _number),
+    float: Codec(_same, _seconds),
+    NoneType: Codec(_same, _exactly(NoneType, "null")),
+    datetime: Codec(datetime.isoformat, _time),
+    bytes: Codec(lambda value: b64encode(value).decode(), _bytes),
+    CertificateFacts: Codec(lambda facts: b64encode(facts.der).decode(), lambda value: _parsed(_bytes(value))),
+    Unknown: Codec(lambda unknown: {"unknown": unknown.reason}, _unknown),
+}
+
+
+def _one_of(values: dict[Any, Any]) -> Callable[[object], Any]:
+    def decode(value: object) -> object:
+        if isinstance(value, str) and value in values:
+            return values[value]
+        raise NotARecord(f"none of {', '.join(map(str, values))}")
+
+    return decode
+
+
+def _union(kinds: tuple[Any, ...]) -> Codec:
+    """``Unknown`` and None are told apart by their looks; there is one other kind, or all others are texts."""
+    rest = [kind for kind in kinds if kind not in (Unknown, NoneType)]
+    if len(rest) != 1:
+        raise TypeError(f"no codec for one of {kinds}")
+    inner, unknown, nothing = codec(rest[0]), Unknown in kinds, NoneType in kinds
+
+    def encode(value: object) -> object:
+        if isinstance(value, Unknown):
+            return _PLAIN[Unknown].encode(value)
+        return None if value is None else inner.encode(value)
+
+    def decode(value: object) -> object:
+        if unknown and isinstance(value, dict) and "unknown" in value:
+            return _unknown(value)
+        return None if nothing and value is None else inner.decode(value)
+
+    return Codec(encode, decode)
+
+
+def _listed(value: object) -> list[object]:
+    if not isinstance(value, list):
+        raise NotARecord("not a list")
+    return value
+
+
+def _items(each: Codec, value: object) -> list[Any]:
+    found = []
+    for place, item in enumerate(_listed(value)):
+        try:
+            found.append(each.decode(item))
+        except NotARecord as error:
+            raise error.inside(f"[{place}]") from None
+    return found
+
+
+def _tuple(kinds: tuple[Any, ...]) -> Codec:
+    if kinds[-1] is Ellipsis:
+        each = codec(kinds[0])
+        return Codec(lambda values: [each.encode(item) for item in values], lambda value: tuple(_items(each, value)))
+    codecs = [codec(kind) for kind in kinds]
+
+    def decode(value: object) -> tuple[Any, ...]:
+        if len(_listed(value)) != len(codecs):
+            raise NotARecord(f"not a list of {len(codecs)}")
+        return tuple(one.decode(item) for one, item in zip(codecs, _listed(value), strict=True))
+
+    return Codec(lambda values: [one.encode(item) for one, item in zip(codecs, values, strict=True)], decode)
+
+
+def _set(each: Codec) -> Codec:
+    return Codec(
+        lambda values: sorted(each.encode(item) for item in values),  # type: ignore[type-var] # numbers, texts
+        lambda value: frozenset(_items(each, value)),
+    )
+
+
+def _mapping(key: Any, kind: Any) -> Codec:  # noqa: ANN401 - types
+    each = codec(kind)
+
+    def decode(value: object) -> dict[Any, Any]:
+        if not isinstance(value, dict):
+            raise NotARecord("not an object")
+        found = {}
+        for name, item in value.items():
+            try:
+                found[_key(key, name)] = each.decode(item)
+            except NotARecord as error:
+                raise error.inside(name[:40]) from None
+        return found
+
+    return Codec(lambda values: {str(name): each.encode(item) for name, item in values.items()}, decode)
+
+
+def _key(kind: type, name: str) -> object:
+    """JSON has texts for keys; code points are written in decimal."""
+    if kind is not int:
+        return name
+    if not name.isascii() or not name.isdigit() or len(name) > 6:
+        raise NotARecord("not a code point")
+    return int(name)
+
+
+def _dataclass(kind: type) -> Codec:
+    types = get_type_hints(kind)
+    codecs = {each.name: codec(types[each.name]) for each in fields(kind)}
+    defaults = {each.name: each for each in fields(kind) if _has_default(each)}
+
+    def encode(value: object) -> dict[str, object]:
+        return {name: each.encode(getattr(value, name)) for name, each in codecs.items()}
+
+    def decode(value: object) -> object:
+        if not isinstance(value, dict):
+            raise NotARecord("not an object")
+        if strange := value.keys() - codecs.keys():
+            raise NotARecord(f"there is no such member: {min(strange)[:40]}")
+        if missing := codecs.keys() - value.keys() - defaults.keys():
+            raise NotARecord(f"{min(missing)} is missing")
+        found = {}
+        for name, item in value.items():
+            try:
+                found[name] = codecs[name].decode(item)
+            except NotARecord as error:
+                raise error.inside(name) from None
+        return kind(**found)
+
+    return Codec(encode, decode)
+
+
+def _has_default(each: Field[Any]) -> bool:
+    return each.default is not MISSING or each.default_factory is not MISSING
