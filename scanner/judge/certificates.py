@@ -167,12 +167,7 @@ def check_ca_as_leaf(rule: Rule, case: Case) -> Iterator[Finding]:
 
     Issue a certificate of its own for the listener, signed by that authority or self-signed with `CA:FALSE`.
     """
-
-    def reading(certificate: CertificateFacts) -> served.Reading:
-        if certificate.is_ca is None:
-            return served.unreadable(certificate, "is_ca")
-        return "CA:TRUE" if certificate.is_ca else None
-
+    reading = served.field("is_ca", lambda is_ca: "CA:TRUE" if is_ca else None)
     yield served.finding(
         rule,
         case,

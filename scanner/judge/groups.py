@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import cache, lru_cache
 
 from scanner.judge import remedy
 from scanner.judge.verdicts import Tally, Words, conclude, forbidden, inconclusive, remark
@@ -20,6 +21,7 @@ _FIRST_FINITE_FIELD = 0x0100
 """Below are the elliptic curves, which alone can be told apart up to TLS 1.2: few servers follow RFC 7919 there."""
 
 
+@cache
 def known_groups(version: int) -> frozenset[int]:
     """Every known group that can be asked for in ``version``."""
     known = frozenset(g.code for g in codepoints.GROUPS if version >= TLS13 or g.code < _FIRST_FINITE_FIELD)
@@ -123,10 +125,16 @@ def _judge(rule: Rule, case: Case, profile: Profile, allowed: tuple[int, ...]) -
             failed=f"it accepts groups outside {profile.name}",
             unclear="whether every group outside the profile is refused could not be told",
         ),
-        expected=map(names.group_label, allowed),
+        expected=_labels(allowed),
         fix=remedy.in_the_listener(case.expectation, "allow only the expected groups"),
         reproduce=_reproduce(case, seen),
     )
+
+
+@lru_cache(maxsize=64)
+def _labels(groups: tuple[int, ...]) -> tuple[str, ...]:
+    """Cached, because all listeners of a scan owe one of a few profiles."""
+    return tuple(map(names.group_label, groups))
 
 
 def _noted(finding: Finding) -> Finding:
@@ -163,6 +171,11 @@ def _is_post_quantum(code: int) -> bool:
     return "MLKEM" in name or "KYBER" in name
 
 
+@cache
+def _known_post_quantum() -> tuple[int, ...]:
+    return tuple(filter(_is_post_quantum, known_groups(TLS13)))
+
+
 def _post_quantum(observation: Observation) -> tuple[list[int], str | None]:
     """The accepted groups with ML-KEM (or its draft), and what is not known where there are none."""
     answers, negotiated = _answers(observation, TLS13), observation.negotiated
@@ -172,8 +185,7 @@ def _post_quantum(observation: Observation) -> tuple[list[int], str | None]:
     found = [code for code in dict.fromkeys(accepted) if _is_post_quantum(code)]
     if found or observation.versions.state(TLS13) == "refused":
         return found, None
-    wanted = filter(_is_post_quantum, known_groups(TLS13))
-    if any(answers.state(code) == "unknown" for code in wanted):
+    if any(answers.state(code) == "unknown" for code in _known_post_quantum()):
         return found, answers.unasked or "no sound refusal"
     return found, None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from scanner.judge import remedy
 from scanner.judge.verdicts import Tally, Words, conclude
@@ -59,6 +59,16 @@ def tally(certificates: Served, reading: Callable[[CertificateFacts], Reading]) 
     return Tally(seen=tuple(seen), unknown=tuple(unknown))
 
 
+def field(name: str, wrong: Callable[[Any], Reading]) -> Callable[[CertificateFacts], Reading]:
+    """The reading of one field: what ``wrong`` says of its value, where it can be read."""
+
+    def reading(certificate: CertificateFacts) -> Reading:
+        value = getattr(certificate, name)
+        return unreadable(certificate, name) if value is None else wrong(value)
+
+    return reading
+
+
 def _label(place: int, certificate: CertificateFacts) -> str:
     position = "leaf" if place == 0 else "issuer"
     return f"{position} {short(certificate.subject)}" if certificate.subject else f"{position} {certificate.sha256}"
@@ -70,8 +80,8 @@ def short(text: str) -> str:
 
 
 def date(moment: datetime) -> str:
-    """A certificate's time, to the minute. (``strftime`` does not pad years before 1000.)"""
-    return moment.strftime("%Y-%m-%d %H:%M UTC") if moment.year >= 1000 else moment.isoformat()
+    """A certificate's time, which is in UTC, to the minute."""
+    return f"{moment.isoformat(' ', 'minutes')[:16]} UTC"
 
 
 def unreadable(certificate: CertificateFacts, field: str) -> Unknown:

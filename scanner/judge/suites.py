@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 from scanner.judge import remedy
 from scanner.judge.verdicts import Tally, Words, conclude, forbidden, inconclusive
@@ -30,15 +30,6 @@ _SEVERE: Mapping[str, Severity] = {
 }
 """Part of the registry's name to severity. The others (CBC, static RSA, 3DES, ...) are medium: wrong under the
 profile, and not readable by a bystander today."""
-
-
-def must_be_refused(expectation: Expectation, version: int) -> frozenset[int]:
-    """Every known suite of ``version`` that the expectation forbids. Each must be known to be refused for a pass.
-
-    Empty where the profile is not known.
-    """
-    profile = expectation.profile
-    return frozenset() if isinstance(profile, Unknown) else _known(version) - _allowed(profile, expectation)
 
 
 def check_suites(rule: Rule, case: Case) -> Iterator[Finding]:
@@ -90,7 +81,7 @@ def check_suites(rule: Rule, case: Case) -> Iterator[Finding]:
             unclear="whether every suite outside the profile is refused could not be told",
         ),
         severity=severity(seen),
-        expected=_labels(profile, case.expectation),
+        expected=_allowed(profile, case.expectation).values(),
         fix=remedy.in_the_listener(case.expectation, "allow only the expected suites"),
         reproduce=_reproduce(case, seen),
     )
@@ -108,14 +99,15 @@ def _known(version: int) -> frozenset[int]:
     return frozenset(s.code for s in codepoints.ALL_SUITES if names.is_tls13(s.code) == (version >= codepoints.TLS13))
 
 
-def _allowed(profile: Profile, expectation: Expectation) -> frozenset[int]:
-    return frozenset(profile.suites) | frozenset(() if expectation.tls13_suites_configurable else TLS13_ALWAYS)
+def _allowed(profile: Profile, expectation: Expectation) -> Mapping[int, str]:
+    """The allowed suites with their names: in the profile's order, then those that are always allowed."""
+    return _labelled((*profile.suites, *(() if expectation.tls13_suites_configurable else TLS13_ALWAYS)))
 
 
-def _labels(profile: Profile, expectation: Expectation) -> list[str]:
-    """The allowed suites in the profile's order, then those that are always allowed."""
-    allowed = _allowed(profile, expectation)
-    return [names.suite_label(code) for code in dict.fromkeys((*profile.suites, *TLS13_ALWAYS)) if code in allowed]
+@lru_cache(maxsize=64)
+def _labelled(suites: tuple[int, ...]) -> Mapping[int, str]:
+    """Cached, because all listeners of a scan owe one of a few profiles."""
+    return {code: names.suite_label(code) for code in suites}
 
 
 def _spoken(observation: Observation) -> list[int]:

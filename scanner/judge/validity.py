@@ -9,7 +9,6 @@ from scanner.judge import served
 from scanner.judge.verdicts import Words
 from scanner.model.finding import Finding
 from scanner.model.rule import Case, Rule
-from scanner.tls.certificate import CertificateFacts
 
 
 def check_expired(rule: Rule, case: Case) -> Iterator[Finding]:
@@ -36,13 +35,7 @@ def check_expired(rule: Rule, case: Case) -> Iterator[Finding]:
 
     Renew the certificate and let the listener load it. A listener often goes on with the old file until it is reloaded.
     """
-
-    def reading(certificate: CertificateFacts) -> served.Reading:
-        ended = certificate.not_after
-        if ended is None:
-            return served.unreadable(certificate, "not_after")
-        return f"ended {served.date(ended)}" if ended < case.now else None
-
+    reading = served.field("not_after", lambda end: f"ended {served.date(end)}" if end < case.now else None)
     yield served.finding(
         rule,
         case,
@@ -81,13 +74,7 @@ def check_not_yet_valid(rule: Rule, case: Case) -> Iterator[Finding]:
 
     Compare the clocks of issuer, listener and scanner; then issue the certificate again, or wait.
     """
-
-    def reading(certificate: CertificateFacts) -> served.Reading:
-        start = certificate.not_before
-        if start is None:
-            return served.unreadable(certificate, "not_before")
-        return f"starts {served.date(start)}" if start > case.now else None
-
+    reading = served.field("not_before", lambda start: f"starts {served.date(start)}" if start > case.now else None)
     yield served.finding(
         rule,
         case,
@@ -126,13 +113,7 @@ def check_expiring(rule: Rule, case: Case) -> Iterator[Finding]:
     Renew the certificate. Where certificates are short-lived by design, lower `expires_within_days`.
     """
     horizon = case.now + timedelta(days=case.policy.expires_within_days)
-
-    def reading(certificate: CertificateFacts) -> served.Reading:
-        ends = certificate.not_after
-        if ends is None:
-            return served.unreadable(certificate, "not_after")
-        return f"ends {served.date(ends)}" if case.now <= ends < horizon else None
-
+    reading = served.field("not_after", lambda end: f"ends {served.date(end)}" if case.now <= end < horizon else None)
     yield served.finding(
         rule,
         case,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Generic, Literal, TypeVar
 
 from scanner.model.expectation import Binding
@@ -54,8 +55,14 @@ def forbidden(answers: Answers, allowed: Iterable[int], known: Iterable[int]) ->
     """
     permitted = frozenset(allowed)
     accepted = tuple(code for code in dict.fromkeys(answers.accepted) if code not in permitted)
-    unknown = frozenset(known) - permitted - answers.refused - frozenset(answers.accepted)
+    unknown = _outside(frozenset(known), permitted).difference(answers.refused, answers.accepted)
     return Split(accepted=accepted, unknown=tuple(sorted(unknown)))
+
+
+@lru_cache(maxsize=256)
+def _outside(known: frozenset[int], permitted: frozenset[int]) -> frozenset[int]:
+    """Cached, because they are the same few hundred for every listener of a scan."""
+    return known - permitted
 
 
 _FAILS_AS: Mapping[Binding, Status] = {

@@ -76,6 +76,11 @@ def all_suites(version: int) -> set[int]:
     return {s.code for s in ALL_SUITES if is_tls13(s.code) == (version == TLS13)}
 
 
+def forbidden_suites(profile: Profile, version: int) -> set[int]:
+    """Every registered suite of ``version`` that ``profile`` forbids; each must be known to be refused for a pass."""
+    return all_suites(version) - {*profile.suites, *TLS13_SUITES}
+
+
 def all_groups() -> set[int]:
     return {g.code for g in GROUPS}
 

@@ -15,16 +15,15 @@ from hypothesis import strategies as st
 
 import scanner.judge
 from scanner.judge import RULES, judge, rule
-from scanner.judge.suites import must_be_refused
 from scanner.model.endpoint import Certainty
-from scanner.model.expectation import Binding, Expectation
+from scanner.model.expectation import Binding
 from scanner.model.finding import SEVERITIES, Finding
 from scanner.model.known import Unknown
 from scanner.model.observation import JUDGEABLE, Answers, Reach
 from scanner.model.profile import Profile
 from scanner.model.rule import Case, Rule
 from scanner.tls.codepoints import TLS10, TLS12, TLS13, VERSIONS
-from tests.judge.cases import CONFORMING, LEAF, PROFILE, answers, case
+from tests.judge.cases import CONFORMING, LEAF, PROFILE, answers, case, forbidden_suites
 
 HERE = Path(__file__).parent
 SECTIONS = ("## What it requires", "## Why", "## What fails", "## What is inconclusive", "## How to fix")
@@ -137,7 +136,7 @@ def test_a_pass_means_that_everything_forbidden_is_known_to_be_refused(of: Case)
         assert all(seen.versions.state(v) != "unknown" for v in VERSIONS)
         assert all(seen.versions.state(v) == "refused" for v in VERSIONS if v < profile.min_version)
         for version in (v for v in seen.versions.accepted if v >= profile.min_version):
-            must = must_be_refused(Expectation(profile=profile), version)
+            must = forbidden_suites(profile, version)
             assert all(seen.suites[version].state(code) == "refused" for code in must)
         assert seen.chain == CONFORMING.chain
 
