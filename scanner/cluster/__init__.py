@@ -1,1 +1,7 @@
 """The cluster's API, or a directory that was saved from one, to a ``Snapshot``. The only I/O beside the probe."""
+
+from scanner.cluster.api_server import Access
+from scanner.cluster.choose import access, contexts
+from scanner.cluster.reading import read
+
+__all__ = ["Access", "access", "contexts", "read"]

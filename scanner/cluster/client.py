@@ -36,6 +36,8 @@ class Manners:
     timeout: float = 60.0
     """For one answer, to its last byte."""
     connect: float = 10.0
+    page: int = 500
+    """Objects in a page of a list, as kubectl asks for."""
     tries: int = 5
     """Of one request, the first among them."""
     backoff: float = 0.25

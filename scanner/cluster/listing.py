@@ -1,0 +1,86 @@
+"""All objects of a kind, page by page (kubernetes.io, "Kubernetes API Concepts", "Retrieving large results sets in
+chunks")."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+
+from scanner.cluster.client import ApiError, Client
+from scanner.cluster.keeping import kept
+from scanner.cluster.prune import Pruner
+from scanner.cluster.served import Served
+from scanner.errors import ClusterError
+from scanner.model.kinds import Kind
+from scanner.model.objects import Fields, KubeObject
+
+RESTARTS = 2
+"""How often a list is begun again whose continuation has expired, before it is asked for in one piece."""
+MOST = 1_000_000
+"""Objects of one kind; a server that never ends its list is told no more."""
+
+
+class Short(Exception):
+    """A list that ended early: what had been read of it, and why it ended."""
+
+    def __init__(self, objects: tuple[KubeObject, ...], error: ClusterError) -> None:
+        super().__init__(error.message)
+        self.objects = objects
+        self.error = error
+
+
+@dataclass(slots=True)
+class Lister:
+    """Lists and gets the objects of one cluster."""
+
+    client: Client
+    served: Served
+    pruner: Pruner = field(default_factory=Pruner)
+
+    async def every(self, kind: Kind, namespace: str | None = None) -> tuple[KubeObject, ...]:
+        """All objects of a kind, or those of one namespace. Raises ``Short``."""
+        objects: dict[tuple[str | None, str], KubeObject] = {}
+        path = self.served.path(kind, namespace)
+        for attempt in range(RESTARTS + 2):
+            paged = attempt <= RESTARTS
+            objects.clear()  # a list that is begun again is another list
+            try:
+                async for item in self._items(path, paged=paged):
+                    found = kept(kind, item, self.pruner, self.served.api_version(kind))
+                    if found is not None:
+                        objects[found.namespace, found.name] = found
+            except ApiError as error:
+                if error.status == 410 and paged:
+                    continue
+                raise Short(tuple(objects.values()), error) from None
+            except ClusterError as error:
+                raise Short(tuple(objects.values()), error) from None
+            break
+        return tuple(objects.values())
+
+    async def named(self, kind: Kind, namespace: str, name: str) -> KubeObject | None:
+        """One object, or None where there is no such. Raises ``ClusterError``."""
+        try:
+            answer = await self.client.get(self.served.path(kind, namespace, name))
+        except ApiError as error:
+            if error.status == 404:
+                return None
+            raise
+        return kept(kind, answer, self.pruner, self.served.api_version(kind))
+
+    async def _items(self, path: str, *, paged: bool) -> AsyncGenerator[object]:
+        """The items of every page. Without pages they come from the API server's cache, which never expires."""
+        following, count = "", 0
+        while True:
+            params = {"limit": str(self.client.manners.page)} if paged else {"resourceVersion": "0"}
+            answer = await self.client.get(path, params | ({"continue": following} if following else {}))
+            page = Fields(answer if isinstance(answer, dict) else {})
+            items = page.at("items")
+            for item in items if isinstance(items, list) else ():
+                yield item
+                count += 1
+            before, following = following, page.text("metadata", "continue")
+            if not following:
+                return
+            if following == before or count > MOST:
+                raise ClusterError(f"{self.client.access.name}: GET {path}: the list does not end")

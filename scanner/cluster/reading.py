@@ -1,0 +1,192 @@
+"""A cluster's API, read into a snapshot. What cannot be read is said, and the rest is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TypeAlias
+
+import trio
+
+from scanner.cluster.api_server import Access
+from scanner.cluster.client import ApiError, Client, Manners
+from scanner.cluster.listing import Lister, Short
+from scanner.cluster.served import served
+from scanner.errors import ClusterError, ScannerError
+from scanner.model.kinds import SECRET, Kind
+from scanner.model.objects import Fields, KubeObject
+from scanner.model.snapshot import Gap, Origin, Snapshot, Unreadable
+
+Names: TypeAlias = Iterable[tuple[str, str]]
+"""Objects as (namespace, name)."""
+Wanted: TypeAlias = "Names | Callable[[Snapshot], Names]"
+"""The Secrets whose certificates are of interest, or what names them once everything else has been read."""
+
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
+"""RFC 1123 subdomains, as the names of all objects are that are read by name. Others' objects choose these names."""
+_AT_ONCE = 4
+"""Kinds that are listed at the same time: enough to hide the network's latency, few for an API server."""
+
+
+@dataclass(slots=True)
+class _Reading:
+    """A snapshot in the making."""
+
+    lister: Lister
+    namespaces: tuple[str, ...]
+    objects: dict[Kind, tuple[KubeObject, ...]] = field(default_factory=dict)
+    absent: set[Kind] = field(default_factory=set)
+    unreadable: dict[Kind, Unreadable] = field(default_factory=dict)
+    places: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(_AT_ONCE))
+
+    def miss(self, kind: Kind, gap: Gap, reason: str) -> None:
+        """Remember that not all of a kind could be read."""
+        self.unreadable[kind] = Unreadable(kind=kind, gap=gap, reason=reason)
+
+    async def read(self, kind: Kind) -> None:
+        """Read one kind, as far as that is possible."""
+        async with self.places:
+            if kind.named:
+                await self.by_name(kind, kind.named)
+            else:
+                await self._listed(kind)
+
+    async def by_name(self, kind: Kind, names: Names) -> None:
+        """Read certain objects of a kind."""
+        found, missed = [], []
+        for namespace, name in dict.fromkeys(names):
+            if not (_NAME.fullmatch(namespace) and _NAME.fullmatch(name)):
+                continue  # no object is called so, and a path with slashes would ask for another one
+            try:
+                each = await self.lister.named(kind, namespace, name)
+            except ClusterError as error:
+                missed.append((f"{namespace}/{name}", error))
+            else:
+                found += [each] if each else []
+        self.objects[kind] = tuple(found)
+        if missed:
+            self._missed_names(kind, missed)
+
+    def _missed_names(self, kind: Kind, missed: list[tuple[str, ClusterError]]) -> None:
+        forbidden = all(isinstance(error, ApiError) and error.status == 403 for _, error in missed)
+        names = ", ".join(name for name, _ in missed[:5]) + (f" and {len(missed) - 5} more" if missed[5:] else "")
+        reason = f"{names}: {missed[0][1].message}" + (f"; {rule(kind, 'get')}" if forbidden else "")
+        self.miss(kind, "forbidden" if forbidden else "failed", reason)
+
+    async def _listed(self, kind: Kind) -> None:
+        try:
+            self.objects[kind] = await self.lister.every(kind)
+        except Short as short:
+            self.objects[kind] = short.objects  # what was seen is true, also where there is more
+            status = short.error.status if isinstance(short.error, ApiError) else 0
+            if status == 404:
+                self.absent.add(kind)
+            elif status == 403:
+                await self._within(kind, short.error)
+            else:
+                self.miss(kind, "failed", short.error.message)
+
+    async def _within(self, kind: Kind, error: ClusterError) -> None:
+        """Not allowed in the whole cluster: in the namespaces that the user named it may be."""
+        found: list[KubeObject] = []
+        read = []
+        for namespace in self.namespaces if kind.namespaced else ():
+            try:
+                found += await self.lister.every(kind, namespace)
+                read.append(namespace)
+            except Short as short:
+                found += short.objects
+        self.objects[kind] = tuple(found)
+        only = f"; read only in: {', '.join(read)}" if read else ""
+        self.miss(kind, "forbidden", f"{error.message}; {rule(kind, 'list')}{only}")
+
+
+def rule(kind: Kind, verb: str) -> str:
+    """The ClusterRole rule that a refusal asks for, in words."""
+    option = f" --with {kind.opt_in}" if kind.opt_in else ""
+    return (
+        f'a rule is missing: apiGroups: ["{kind.group}"], resources: ["{kind.plural}"], verbs: ["{verb}"]'
+        f" (adhere rbac{option} prints it)"
+    )
+
+
+async def read(
+    access: Access,
+    kinds: Iterable[Kind],
+    *,
+    no_secrets: bool = False,
+    secrets: Wanted = (),
+    permitted: Collection[str] = (),
+    namespaces: Iterable[str] = (),
+    manners: Manners | None = None,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> Snapshot:
+    """Read all objects of ``kinds``, pruned; of Secrets those that are asked for.
+
+    ``permitted``: opt-in permissions (``Kind.opt_in``) that were given. ``namespaces``: where to look for kinds that
+    may not be listed in the whole cluster. Raises ``ScannerError`` where the API cannot be asked at all or the
+    credential is refused; what goes wrong with one kind stands in ``unreadable``.
+    """
+    wanted = tuple(dict.fromkeys(kinds))
+    async with Client(access, manners) as client:
+        taken_at = clock()
+        found = await served(client, wanted)
+        reading = _Reading(Lister(client, found), tuple(namespaces), absent=set(found.absent))
+        for kind, reason in found.failed.items():
+            reading.miss(kind, "failed", reason)
+        asked = [kind for kind in found.versions if kind != SECRET and _may(reading, kind, permitted)]
+        await _concurrently(reading, asked)
+        origin = Origin(name=access.name, server=access.server, git_version=await _version(client))
+        snapshot = _snapshot(reading, wanted, taken_at, origin)
+        if SECRET not in wanted:
+            return snapshot
+        if no_secrets:
+            reading.miss(SECRET, "not-asked", "no Secret is asked for (--no-secrets)")
+        elif SECRET in found.versions:
+            await reading.by_name(SECRET, secrets(snapshot) if callable(secrets) else secrets)
+        return _snapshot(reading, wanted, taken_at, origin)
+
+
+async def _concurrently(reading: _Reading, kinds: Iterable[Kind]) -> None:
+    """An exception of one kind is the exception, not a group of it."""
+    failed: list[ScannerError] = []
+
+    async def one(kind: Kind) -> None:
+        try:
+            await reading.read(kind)
+        except ScannerError as error:  # a credential that cannot be renewed: no kind can be read any more
+            failed.append(error)
+            nursery.cancel_scope.cancel()
+
+    async with trio.open_nursery() as nursery:
+        for kind in kinds:
+            nursery.start_soon(one, kind)
+    if failed:
+        raise failed[0]
+
+
+def _may(reading: _Reading, kind: Kind, permitted: Collection[str]) -> bool:
+    if kind.opt_in is None or kind.opt_in in permitted:
+        return True
+    reading.miss(kind, "not-asked", f"not asked for without permission (adhere rbac --with {kind.opt_in})")
+    return False
+
+
+async def _version(client: Client) -> str:
+    try:
+        answer = await client.get("/version")
+    except ClusterError:
+        return ""  # for people only
+    return Fields(answer if isinstance(answer, dict) else {}).text("gitVersion")[:64]
+
+
+def _snapshot(reading: _Reading, kinds: tuple[Kind, ...], taken_at: datetime, origin: Origin) -> Snapshot:
+    return Snapshot(
+        taken_at=taken_at,
+        origin=origin,
+        objects={kind: reading.objects.get(kind, ()) for kind in kinds},
+        absent=frozenset(reading.absent),
+        unreadable=dict(reading.unreadable),
+    )

@@ -1,0 +1,171 @@
+"""What is kept of each kind of object. Small kinds stay whole; of the many and large ones, what a stage looks at."""
+
+from __future__ import annotations
+
+import re
+
+from scanner.cluster.prune import But, Only, Pruner, Shape, arguments, left_out, removed, whole
+from scanner.model import kinds
+from scanner.model.kinds import Kind
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+"""A copy of the whole object as it was applied; of a Secret or a Route that is its private key."""
+
+_LONG = 512
+"""Characters of an annotation of a large kind. The longer ones are programs' notes to themselves."""
+_TOLD = ("sidecar.istio.io/", "linkerd.io/", "service.beta.openshift.io/")
+"""Prefixes of those that are read, however long."""
+_VARIABLES = re.compile(r"TLS|SSL|CIPHER|CERT|FIPS|GODEBUG|\AROUTER_|_PORT\Z")
+"""Names of environment variables that say something about TLS. Of the others not even the name is kept."""
+
+
+def every_annotation(pruner: Pruner, value: object) -> object:
+    """All of them, but the copy of the object."""
+    items = value.items() if isinstance(value, dict) else ()
+    return {pruner.text(str(name)): pruner.copy(text) for name, text in items if name != LAST_APPLIED}
+
+
+def short_annotations(pruner: Pruner, value: object) -> object:
+    """Those that are short, and those that are read."""
+    items = value.items() if isinstance(value, dict) else ()
+    return {
+        pruner.text(str(name)): pruner.text(text)
+        for name, text in items
+        if isinstance(text, str) and name != LAST_APPLIED and (len(text) <= _LONG or str(name).startswith(_TOLD))
+    }
+
+
+def variables(pruner: Pruner, value: object) -> object:
+    """Environment variables that have to do with TLS, with the values that stand in the object itself."""
+    items = value if isinstance(value, list) else []
+    return [
+        {name: pruner.copy(item[name]) for name in ("name", "value") if name in item}
+        for item in items
+        if isinstance(item, dict) and _VARIABLES.search(str(item.get("name")))
+    ]
+
+
+def ready_condition(pruner: Pruner, value: object) -> object:
+    """The condition Ready, of many."""
+    items = value if isinstance(value, list) else []
+    ready = [item for item in items if isinstance(item, dict) and item.get("type") == "Ready"]
+    return [{name: pruner.copy(item[name]) for name in ("type", "status") if name in item} for item in ready]
+
+
+def _whole(*names: str) -> dict[str, Shape]:
+    return dict.fromkeys(names, whole)
+
+
+_OWNERS = Only(_whole("apiVersion", "kind", "name", "controller"))
+METADATA = But({"managedFields": left_out, "annotations": every_annotation})
+_SHORT_METADATA = Only(
+    _whole("name", "namespace", "uid", "labels", "creationTimestamp", "deletionTimestamp", "generation")
+    | {"annotations": short_annotations, "ownerReferences": _OWNERS}
+)
+_NAMED_METADATA = Only(_whole("name", "namespace", "labels") | {"ownerReferences": _OWNERS})
+
+_HTTP_GET = Only({"httpGet": Only(_whole("port", "scheme", "host", "path"))})
+_CONTAINER = Only(
+    _whole("name", "image", "restartPolicy")
+    | {
+        "command": arguments,
+        "args": arguments,
+        "ports": Only(_whole("name", "containerPort", "hostPort", "hostIP", "protocol")),
+        "env": variables,
+        "volumeMounts": Only(_whole("name", "mountPath", "subPath")),
+        "livenessProbe": _HTTP_GET,
+        "readinessProbe": _HTTP_GET,
+        "startupProbe": _HTTP_GET,
+        "lifecycle": Only({"postStart": _HTTP_GET, "preStop": _HTTP_GET}),
+    }
+)
+_VOLUME = Only(
+    {
+        "name": whole,
+        "secret": Only(_whole("secretName")),
+        "configMap": Only(_whole("name")),
+        "hostPath": Only(_whole("path")),
+        "projected": Only({"sources": Only({"secret": Only(_whole("name")), "configMap": Only(_whole("name"))})}),
+    }
+)
+_CONTAINERS: dict[str, Shape] = dict.fromkeys(("containers", "initContainers", "ephemeralContainers"), _CONTAINER)
+_POD = Only(
+    _whole("apiVersion", "kind")
+    | {
+        "metadata": _SHORT_METADATA,
+        "spec": Only(
+            _whole("nodeName", "hostNetwork", "serviceAccountName", "hostname", "subdomain")
+            | _CONTAINERS
+            | {"volumes": _VOLUME}
+        ),
+        "status": Only(
+            _whole("phase", "podIP", "podIPs", "hostIP", "hostIPs", "startTime")
+            | {"conditions": ready_condition, "containerStatuses": Only(_whole("name", "ready", "started"))}
+        ),
+    }
+)
+_SERVICE = But({"metadata": _SHORT_METADATA, "status": Only(_whole("loadBalancer"))})
+_ENDPOINT_SLICE = Only(
+    _whole("apiVersion", "kind", "addressType", "ports")
+    | {
+        "metadata": _NAMED_METADATA,
+        "endpoints": Only(
+            _whole("addresses", "conditions", "nodeName", "hostname")
+            | {"targetRef": Only(_whole("kind", "name", "namespace"))}
+        ),
+    }
+)
+_NODE = Only(
+    _whole("apiVersion", "kind")
+    | {
+        "metadata": _SHORT_METADATA,
+        "spec": Only(_whole("podCIDR", "podCIDRs", "providerID", "unschedulable")),
+        "status": Only(_whole("addresses", "daemonEndpoints", "nodeInfo") | {"conditions": ready_condition}),
+    }
+)
+_NAMESPACE = Only(_whole("apiVersion", "kind") | {"metadata": _SHORT_METADATA})
+_CLUSTER_SERVICE_VERSION = Only(
+    _whole("apiVersion", "kind")
+    | {
+        "metadata": _SHORT_METADATA,
+        "spec": Only(
+            _whole("displayName", "version", "replaces", "provider", "webhookdefinitions", "apiservicedefinitions")
+            | {"install": Only({"spec": Only({"deployments": Only(_whole("name"))}), "strategy": whole})}
+        ),
+        "status": Only(_whole("phase", "reason")),
+    }
+)
+
+
+def _property(name: str, inner: Shape) -> Shape:
+    return Only({"properties": Only({name: inner})})
+
+
+_READ_FIELDS = Only(_whole("tlsAdherence", "tlsSecurityProfile"))
+"""Fields whose very presence in a schema is judged: a release that prunes them does not know them."""
+_SCHEMA = Only({"openAPIV3Schema": _property("spec", Only({"properties": _READ_FIELDS}))})
+_CUSTOM_RESOURCE_DEFINITION = Only(
+    _whole("apiVersion", "kind")
+    | {
+        "metadata": _SHORT_METADATA,
+        "spec": Only(
+            _whole("group", "names", "scope", "conversion")
+            | {"versions": Only(_whole("name", "served", "storage") | {"schema": _SCHEMA})}
+        ),
+        "status": Only({"conditions": whole, "storedVersions": whole}),
+    }
+)
+_ROUTE = But({"metadata": METADATA, "spec": But({"tls": But({"key": removed})})})
+
+OTHERS: Shape = But({"metadata": METADATA})
+SHAPES: dict[Kind, Shape] = {
+    kinds.POD: _POD,
+    kinds.SERVICE: _SERVICE,
+    kinds.ENDPOINT_SLICE: _ENDPOINT_SLICE,
+    kinds.NODE: _NODE,
+    kinds.NAMESPACE: _NAMESPACE,
+    kinds.CUSTOM_RESOURCE_DEFINITION: _CUSTOM_RESOURCE_DEFINITION,
+    kinds.CLUSTER_SERVICE_VERSION: _CLUSTER_SERVICE_VERSION,
+    kinds.ROUTE: _ROUTE,
+}
+"""Kinds that do not stay whole."""
