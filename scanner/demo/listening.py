@@ -50,16 +50,19 @@ async def background() -> AsyncIterator[trio.Nursery]:
         raise group.exceptions[0] from None
 
 
-async def open_listening(nursery: trio.Nursery, part: Part, *, address: str = "127.0.0.1") -> Listening:
-    """Play ``part`` to everybody who connects to a free port of ``address``, as a task of ``nursery``.
+async def open_listening(
+    nursery: trio.Nursery, part: Part, *, address: str = "127.0.0.1", port: int = 0, longest: float | None = None
+) -> Listening:
+    """Play ``part`` to everybody who connects to ``port`` (0: a free one) of ``address``, as a task of ``nursery``.
 
-    Raises ``OSError`` when not even 127.0.0.1 can be bound. An exception of ``part`` that is not the peer's doing
-    (``OSError``, ``trio.BrokenResourceError``) is a bug in it and ends the nursery.
+    Raises ``OSError`` when not even 127.0.0.1 can be bound, or where that port is not free. An exception of ``part``
+    that is not the peer's doing (``OSError``, ``trio.BrokenResourceError``) is a bug in it and ends the nursery.
+    ``longest``: seconds that one connection may last, two minutes if not given.
     """
-    listener = await bind(address)
+    listener = await (bind_exactly(address, port) if port else bind(address))
     host, port = listener.socket.getsockname()[:2]
     open_now = Listening(host, port)
-    await nursery.start(partial(trio.serve_listeners, partial(_one, part, open_now), [listener]))
+    await nursery.start(partial(trio.serve_listeners, partial(_one, part, open_now, longest or _LONGEST), [listener]))
     return open_now
 
 
@@ -81,11 +84,24 @@ async def bind(address: str) -> trio.SocketListener:
         return (await trio.open_tcp_listeners(0, host="127.0.0.1", backlog=_BACKLOG))[0]
 
 
-async def _one(part: Part, open_now: Listening, stream: trio.SocketStream) -> None:
+async def bind_exactly(address: str, port: int) -> trio.SocketListener:
+    """Listen there and nowhere else. Raises ``OSError``: EADDRINUSE, or EADDRNOTAVAIL where there is only 127.0.0.1."""
+    bound = trio.socket.socket()
+    try:
+        bound.setsockopt(trio.socket.SOL_SOCKET, trio.socket.SO_REUSEADDR, 1)  # despite connections of a former run
+        await bound.bind((address, port))
+        bound.listen(_BACKLOG)
+    except BaseException:
+        bound.close()
+        raise
+    return trio.SocketListener(bound)
+
+
+async def _one(part: Part, open_now: Listening, longest: float, stream: trio.SocketStream) -> None:
     open_now.connections += 1
     open_now.open += 1
     try:
-        with trio.move_on_after(_LONGEST):
+        with trio.move_on_after(longest):
             await part(stream)
     except (OSError, trio.BrokenResourceError):
         pass  # the peer went away, which is its right

@@ -71,11 +71,15 @@ def tls_part(settings: TlsSettings) -> Part:
 
     Raises ``ResourceError`` for what this machine's OpenSSL cannot play.
     """
+    return partial(serve, tls_context(settings))
+
+
+def tls_context(settings: TlsSettings) -> SSL.Context:
+    """OpenSSL, configured so. Raises ``ResourceError`` for what this machine's OpenSSL cannot play."""
     try:
-        context = _context(settings)
+        return _context(settings)
     except SSL.Error as error:
         raise ResourceError(f"OpenSSL refuses the server's settings: {error}") from error
-    return partial(serve, context)
 
 
 async def serve(context: SSL.Context, stream: trio.SocketStream) -> None:

@@ -1,0 +1,101 @@
+"""Errors as the API server words them: ``meta/v1 Status`` (apimachinery ``pkg/apis/meta/v1/types.go``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from scanner.model.kinds import Kind
+
+USER = "system:serviceaccount:adhere:adhere"
+"""Who shows the demo's token."""
+
+
+@dataclass(kw_only=True, eq=False)  # not frozen: whatever handles exceptions sets their __traceback__
+class Failure(Exception):
+    """A request that ends with an error."""
+
+    code: int
+    reason: str
+    message: str
+    details: dict[str, object] | None = None
+    metadata: dict[str, object] | None = None
+
+    def document(self) -> dict[str, Any]:
+        """The Status object."""
+        found = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": self.metadata or {},
+            "status": "Failure",
+            "message": self.message,
+            "reason": self.reason,
+        }
+        return {**found, **({"details": self.details} if self.details else {}), "code": self.code}
+
+
+class NoSuchPath(Exception):
+    """Nobody serves that path: 404, as text."""
+
+
+def unauthorized() -> Failure:
+    """No token, or one that nobody knows."""
+    return Failure(code=401, reason="Unauthorized", message="Unauthorized")
+
+
+def forbidden(verb: str, kind: Kind, namespace: str, name: str = "", subresource: str = "") -> Failure:
+    """A verb that the user's roles do not have."""
+    resource = f"{kind.plural}/{subresource}" if subresource else kind.plural
+    where = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
+    subject = f'{kind.resource} "{name}"' if name else kind.resource
+    return Failure(
+        code=403,
+        reason="Forbidden",
+        message=f'{subject} is forbidden: User "{USER}" cannot {verb} resource "{resource}" '
+        f'in API group "{kind.group}" {where}',
+        details=_details(kind, name),
+    )
+
+
+def forbidden_path(verb: str, path: str) -> Failure:
+    """The like, of a path that is no resource."""
+    return Failure(
+        code=403,
+        reason="Forbidden",
+        message=f'forbidden: User "{USER}" cannot {verb} path "{path}"',
+        details={},
+    )
+
+
+def not_found(kind: Kind, name: str) -> Failure:
+    """No object of that name."""
+    message = f'{kind.resource} "{name}" not found'
+    return Failure(code=404, reason="NotFound", message=message, details=_details(kind, name))
+
+
+def bad_request(message: str) -> Failure:
+    """A parameter that cannot be understood."""
+    return Failure(code=400, reason="BadRequest", message=message)
+
+
+def expired_list(fresh: str) -> Failure:
+    """A list whose revision is forgotten; ``fresh`` is the token with which the rest can be had all the same."""
+    return Failure(
+        code=410,
+        reason="Expired",
+        message="The provided continue parameter is too old to display a consistent list result. You can start a new "
+        "list without the continue parameter, or use the continue token in this response to retrieve the remainder of "
+        "the results. Continuing with the provided token results in an inconsistent list - objects that were created, "
+        "modified, or deleted between the time the first chunk was returned and now may show up in the list.",
+        metadata={"continue": fresh},
+    )
+
+
+def expired_watch(asked: int, oldest: int) -> Failure:
+    """A watch from a revision that is forgotten."""
+    return Failure(code=410, reason="Expired", message=f"too old resource version: {asked} ({oldest})")
+
+
+def _details(kind: Kind, name: str) -> dict[str, object]:
+    named = {"name": name, "group": kind.group, "kind": kind.plural}
+    return {key: value for key, value in named.items() if value}

@@ -1,0 +1,303 @@
+"""The API server over real TLS, as a client sees it."""
+
+from __future__ import annotations
+
+import json
+
+import httpx2
+import pytest
+import trio
+
+from scanner.demo.api_server import nothing_to_forward
+from scanner.demo.behaviours import say, silent
+from scanner.demo.listening import listening
+from scanner.model import kinds
+from tests.demo.api.small import api, named, served, web_socket
+
+
+async def test_all_pages_together_are_the_list_at_one_revision() -> None:
+    async with served() as server:
+        first = await server.json("/api/v1/pods", limit=5)
+        assert (first["kind"], first["apiVersion"]) == ("PodList", "v1")
+        assert first["metadata"]["remainingItemCount"] == 7
+        server.api.store.delete(kinds.POD, "web-01", "shop")
+        server.api.store.put(kinds.POD, named("late", "shop"))
+        names = [each["metadata"]["name"] for each in first["items"]]
+        page = first
+        while token := page["metadata"].get("continue"):
+            page = await server.json("/api/v1/pods", limit=5, **{"continue": token})
+            assert page["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]
+            names += [each["metadata"]["name"] for each in page["items"]]
+        assert names == [f"web-{number:02}" for number in (*range(7, 12), *range(7))]
+        assert "remainingItemCount" not in page["metadata"]
+        fresh = await server.json("/api/v1/pods")
+        assert len(fresh["items"]) == 12
+        assert int(fresh["metadata"]["resourceVersion"]) == int(first["metadata"]["resourceVersion"]) + 2
+
+
+async def test_an_old_token_is_gone_and_offers_a_fresh_one() -> None:
+    async with served() as server:
+        first = await server.json("/api/v1/pods", limit=5)
+        server.api.store.put(kinds.POD, named("aaa", "zoo"))
+        server.api.store.compact()
+        answer = await server.http.get("/api/v1/pods", params={"continue": first["metadata"]["continue"], "limit": 5})
+        status = answer.json()
+        assert (answer.status_code, status["reason"], status["code"]) == (410, "Expired", 410)
+        rest = await server.json("/api/v1/pods", **{"continue": status["metadata"]["continue"]})
+        assert len(rest["items"]) == 8
+
+
+async def test_without_the_token_nobody_comes_in() -> None:
+    async with served() as server:
+        for wrong in ("", "Bearer", "Bearer other", "Basic let-me-in"):
+            answer = await server.http.get("/version", headers={"Authorization": wrong})
+            assert (answer.status_code, answer.json()["reason"]) == (401, "Unauthorized")
+        assert (await server.http.get("/version")).json()["gitVersion"] == "v1.35.2"
+
+
+async def test_forbidden_says_what_to_whom() -> None:
+    async with served() as server:
+        answer = await server.http.get("/api/v1/namespaces/shop/secrets/tls")
+        assert answer.status_code == 403
+        assert answer.json()["message"] == (
+            'secrets "tls" is forbidden: User "system:serviceaccount:adhere:adhere" cannot get resource "secrets" '
+            'in API group "" in the namespace "shop"'
+        )
+        assert answer.json()["details"] == {"name": "tls", "kind": "secrets"}
+        for method, verb in (("POST", "create"), ("DELETE", "deletecollection")):
+            written = await server.http.request(method, "/api/v1/namespaces/shop/pods", json={})
+            assert (written.status_code, f"cannot {verb} resource" in written.json()["message"]) == (403, True)
+
+
+async def test_not_found_is_a_status_for_objects_and_text_for_paths() -> None:
+    async with served() as server:
+        gone = await server.http.get("/apis/route.openshift.io/v1/namespaces/shop/routes/x")
+        assert (gone.status_code, gone.json()["message"]) == (404, 'routes.route.openshift.io "x" not found')
+        assert gone.json()["details"] == {"name": "x", "group": "route.openshift.io", "kind": "routes"}
+        for path in ("/apis/nobody.example", "/api/v1/things", "/api/v1/pods/web-01", "/api/v2/pods", "/", "/apis/a/b"):
+            answer = await server.http.get(path)
+            assert (answer.status_code, answer.text) == (404, "404 page not found\n"), path
+
+
+async def test_items_of_custom_resources_say_what_they_are() -> None:
+    async with served() as server:
+        (gateway,) = (await server.json("/apis/gateway.networking.k8s.io/v1beta1/gateways"))["items"]
+        assert (gateway["kind"], gateway["apiVersion"]) == ("Gateway", "gateway.networking.k8s.io/v1beta1")
+        (route,) = (await server.json("/apis/route.openshift.io/v1/routes"))["items"]
+        assert "kind" not in route
+        whole = await server.json("/apis/route.openshift.io/v1/namespaces/shop/routes/front")
+        assert (whole["kind"], whole["apiVersion"]) == ("Route", "route.openshift.io/v1")
+        assert whole["metadata"]["creationTimestamp"] == "2026-03-04T05:06:07Z"
+
+
+@pytest.mark.parametrize(
+    ("params", "count"),
+    [
+        ({"labelSelector": "app=web,tier=odd"}, 6),
+        ({"labelSelector": "tier in (odd, even)"}, 12),
+        ({"labelSelector": "tier notin (odd)"}, 6),
+        ({"labelSelector": "tier!=odd"}, 6),
+        ({"labelSelector": "!app"}, 0),
+        ({"labelSelector": "app"}, 12),
+        ({"fieldSelector": "metadata.namespace=bank"}, 5),
+        ({"fieldSelector": "spec.nodeName==node-0,metadata.name!=web-00"}, 3),
+    ],
+)
+async def test_selectors(params: dict[str, str], count: int) -> None:
+    async with served() as server:
+        assert len((await server.json("/api/v1/pods", **params))["items"]) == count
+        assert "remainingItemCount" not in (await server.json("/api/v1/pods", limit=1, **params))["metadata"]
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"limit": "many"},
+        {"continue": "%%%"},
+        {"continue": "e30"},
+        {"labelSelector": "a==b=c=("},
+        {"fieldSelector": "spec.color=red"},
+        {"watch": "true", "resourceVersion": "x"},
+        {"watch": "true", "sendInitialEvents": "true"},
+    ],
+)
+async def test_what_cannot_be_understood_is_a_bad_request(params: dict[str, str]) -> None:
+    async with served() as server:
+        answer = await server.http.get("/api/v1/pods", params=params)
+        assert (answer.status_code, answer.json()["reason"], answer.json()["kind"]) == (400, "BadRequest", "Status")
+
+
+# --- discovery --------------------------------------------------------------------------------------------------------
+
+V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+
+async def test_aggregated_and_older_discovery_say_the_same() -> None:
+    async with served() as server:
+        headers = {"Accept": f"{V2},application/json"}
+        found: set[tuple[str, str, str, bool]] = set()
+        for root in ("/api", "/apis"):
+            answer = await server.http.get(root, headers=headers)
+            assert answer.headers["content-type"] == V2
+            for group in answer.json()["items"]:
+                for version in group["versions"]:
+                    for each in version["resources"]:
+                        scoped = each["scope"] == "Namespaced"
+                        found.add((group["metadata"].get("name", ""), version["version"], each["resource"], scoped))
+        older = {("", "v1", *row) for row in await _rows(server.http, "/api/v1")}
+        for group in (await server.json("/apis"))["groups"]:
+            assert (await server.json(f"/apis/{group['name']}"))["preferredVersion"] == group["preferredVersion"]
+            for version in group["versions"]:
+                rows = await _rows(server.http, f"/apis/{version['groupVersion']}")
+                older |= {(group["name"], version["version"], *row) for row in rows}
+        assert found == older
+        assert ("gateway.networking.k8s.io", "v1beta1", "gateways", True) in found
+        assert (await server.json("/api"))["versions"] == ["v1"]
+
+
+async def _rows(http: httpx2.AsyncClient, path: str) -> set[tuple[str, bool]]:
+    listed = (await http.get(path)).json()["resources"]
+    return {(each["name"], each["namespaced"]) for each in listed if "/" not in each["name"]}
+
+
+async def test_a_group_whose_server_is_down() -> None:
+    async with served(api(stale=frozenset({"route.openshift.io"}))) as server:
+        assert (await server.http.get("/apis/route.openshift.io/v1/routes")).status_code == 503
+        groups = (await server.http.get("/apis", headers={"Accept": V2})).json()["items"]
+        fresh = {each["metadata"]["name"]: each["versions"][0]["freshness"] for each in groups}
+        assert fresh == {"route.openshift.io": "Stale", "gateway.networking.k8s.io": "Current"}
+
+
+# --- watch ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def patient_clock() -> trio.testing.MockClock:
+    """Jumps over what nobody waits for by network."""
+    return trio.testing.MockClock(autojump_threshold=0.05)
+
+
+async def test_a_watch_goes_on_from_where_a_list_was(patient_clock: trio.testing.MockClock) -> None:
+    async with served() as server:
+        since = (await server.json("/api/v1/pods"))["metadata"]["resourceVersion"]
+        params = {"watch": "1", "resourceVersion": since, "labelSelector": "app=web", "timeoutSeconds": "5"}
+        async with server.http.stream("GET", "/api/v1/pods", params=params, timeout=None) as answer:
+            store = server.api.store
+            store.put(kinds.POD, named("other", "shop"))
+            store.put(kinds.POD, named("new", "shop", metadata={"labels": {"app": "web"}}))
+            store.put(kinds.POD, named("new", "shop", metadata={"labels": {"app": "else"}}))
+            store.delete(kinds.POD, "web-00", "shop")
+            await answer.aread()
+        events = [json.loads(line) for line in answer.text.splitlines()]
+        told = [(each["type"], each["object"]["metadata"]["name"]) for each in events]
+        assert told == [("ADDED", "new"), ("DELETED", "new"), ("DELETED", "web-00")]
+        assert events[0]["object"]["kind"] == "Pod"
+
+
+async def test_a_watch_without_a_past_begins_with_all_there_is_and_ends_with_a_bookmark(
+    patient_clock: trio.testing.MockClock,
+) -> None:
+    async with served() as server:
+        params = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": "90"}
+        initial = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+        answer = await server.http.get("/api/v1/pods", params={**params, **initial}, timeout=None)
+        events = [json.loads(line) for line in answer.text.splitlines()]
+        assert [each["type"] for each in events] == ["ADDED"] * 12 + ["BOOKMARK"] * 3
+        assert events[12]["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+        assert events[14]["object"]["metadata"]["resourceVersion"] == str(server.api.store.revision)
+
+
+async def test_a_watch_of_a_forgotten_past_ends_with_410() -> None:
+    async with served() as server:
+        server.api.store.compact()
+        answer = await server.http.get("/api/v1/pods", params={"watch": "true", "resourceVersion": "3"})
+        (event,) = [json.loads(line) for line in answer.text.splitlines()]
+        assert (answer.status_code, event["type"], event["object"]["code"]) == (200, "ERROR", 410)
+
+
+async def test_one_connection_serves_many_requests_and_outlives_nonsense() -> None:
+    async with served() as server:
+        for _ in range(3):
+            assert (await server.http.get("/livez")).text == "ok"
+        assert (await server.http.get("/livez", headers={"X-Long": "x" * 100_000})).text == "ok"
+        assert (await server.http.get("/livez", headers={"X-Long": "x" * 1_200_000})).status_code == 431
+        assert (await server.http.get("/readyz")).text == "ok"
+
+
+# --- port-forward -----------------------------------------------------------------------------------------------------
+
+FORWARD = "/api/v1/namespaces/shop/pods/web-00/portforward"
+
+
+async def test_port_forward_carries_both_ways() -> None:
+    async def echo(stream: trio.SocketStream) -> None:
+        while data := await stream.receive_some():
+            await stream.send_all(bytes(data).upper())
+            if data.endswith(b"."):
+                return
+
+    async with listening(echo) as pod:
+
+        async def connect(namespace: str, name: str, port: int) -> trio.SocketStream:
+            assert (namespace, name, port) == ("shop", "web-00", 8443)
+            return await trio.open_tcp_stream(*pod.sockaddr)
+
+        big = b"x" * 60_000 + b"."
+        async with served(connect=connect) as server, web_socket(server, f"{FORWARD}?ports=8443") as ws:
+            assert [await ws.receive() for _ in range(2)] == [(2, b"\0\xfb\x20"), (2, b"\1\xfb\x20")]
+            await ws.send(b"\0" + big)
+            got = b""
+            while len(got) < len(big):
+                opcode, message = await ws.receive()
+                assert (opcode, message[0]) == (2, 0)
+                got += message[1:]
+            assert got == big.upper()
+            assert await ws.receive() == (8, b"\x03\xe8")  # the pod is done: close, 1000
+
+
+async def test_port_forward_to_a_closed_port_says_so_on_the_errors_channel() -> None:
+    async with served(connect=nothing_to_forward) as server, web_socket(server, f"{FORWARD}?ports=9") as ws:
+        messages = [(await ws.receive())[1] for _ in range(3)]
+        assert messages[:2] == [b"\0\x09\0", b"\1\x09\0"]
+        assert messages[2].startswith(b"\1error forwarding port 9 to pod web-00, uid ")
+        assert messages[2].endswith(b"connection refused")
+
+
+async def test_port_forward_answers_a_ping_and_a_close() -> None:
+    async def connect(_namespace: str, _name: str, _port: int) -> trio.SocketStream:
+        return await trio.open_tcp_stream(*pod.sockaddr)
+
+    async with (
+        listening(silent) as pod,
+        served(connect=connect) as server,
+        web_socket(server, f"{FORWARD}?ports=1,2") as ws,
+    ):
+        ports = [(await ws.receive())[1] for _ in range(4)]
+        assert ports == [b"\0\1\0", b"\1\1\0", b"\2\2\0", b"\3\2\0"]
+        await ws.send(b"p", opcode=9)
+        assert await ws.receive() == (10, b"p")
+        await ws.send(b"", opcode=8)
+        assert (await ws.receive())[0] == 8
+
+
+async def test_port_forward_refuses_as_the_real_one_does() -> None:
+    upgrade = {
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+        "Sec-WebSocket-Version": "13",
+    }
+    cases: tuple[tuple[str, dict[str, str], int], ...] = (
+        (FORWARD.replace("web-00", "nobody") + "?ports=1", upgrade, 404),
+        (FORWARD, upgrade, 400),
+        (FORWARD + "?ports=0", upgrade, 400),
+        (FORWARD + "?ports=70000", upgrade, 400),
+        (FORWARD + "?ports=1", {}, 400),
+        (FORWARD + "?ports=1", {**upgrade, "Sec-WebSocket-Protocol": "SPDY/3.1+portforward.k8s.io"}, 403),
+    )
+    async with served() as server, listening(say(b"")):
+        for path, headers, code in cases:
+            assert (await server.http.get(path, headers=headers)).status_code == code, path
+    async with served(api(forbidden=frozenset({"pods/portforward"}))) as server:
+        answer = await server.http.get(FORWARD + "?ports=1", headers=upgrade)
+        assert 'cannot get resource "pods/portforward"' in answer.json()["message"]
