@@ -1,0 +1,64 @@
+"""The coverage of a cluster: what was found, what was judged, and what nobody saw, with what would show it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from scanner.model.report import CountRow, DiscoveryRow, PolicyRow, Summary, UnreadableRow
+from scanner.model.snapshot import Unreadable
+
+_POLICIES = 100
+"""NetworkPolicies named; each tenant may write as many as he likes."""
+
+
+def discovery_row(
+    summary: Summary,
+    *,
+    discovered: int,
+    left_out: Iterable[tuple[str, int]] = (),
+    unreadable: Iterable[Unreadable] = (),
+    accepted: Collection[str] = (),
+) -> DiscoveryRow:
+    """The statement. ``discovered`` counts those left out too; ``accepted`` are resources that the policy does without.
+
+    A name with several addresses is one listener when it is found and several when it is asked, so that at least as
+    many were found as were asked.
+    """
+    reasons = [CountRow(reason=reason, count=count) for reason, count in sorted(left_out, key=lambda one: -one[1])]
+    aside = sum(each["count"] for each in reasons)
+    found = max(discovered, summary.endpoints + aside)
+    verdicts = summary.verdicts
+    return DiscoveryRow(
+        discovered=found,
+        not_reached=found - aside - summary.endpoints,
+        probed=summary.endpoints,
+        judged=verdicts["pass"] + verdicts["fail"],
+        undetermined=verdicts["inconclusive"],
+        not_applicable=verdicts["not_applicable"],
+        left_out=reasons,
+        unreadable=[_unreadable(each, accepted) for each in unreadable],
+        network_policies=[
+            PolicyRow(policy=policy, endpoints=count)
+            for policy, count in sorted(summary.policies.items(), key=lambda one: (-one[1], one[0]))[:_POLICIES]
+        ],
+    )
+
+
+def _unreadable(gap: Unreadable, accepted: Collection[str]) -> UnreadableRow:
+    resource = gap.kind.resource
+    return UnreadableRow(
+        resource=resource, gap=gap.gap, reason=gap.reason, remedy=_remedy(gap), accepted=resource in accepted
+    )
+
+
+def _remedy(gap: Unreadable) -> str:
+    """What would allow it to be read."""
+    resource, option = gap.kind.resource, gap.kind.opt_in
+    match gap.gap:
+        case "not-asked":
+            return f"grant what adhere rbac --with {option} prints, and do not say --no-{option}" if option else ""
+        case "forbidden":
+            role = f"adhere rbac --with {option}" if option else "adhere rbac"
+            return f"let the scan's account get, list and watch {resource}: {role} prints the role"
+        case _:
+            return f"see whether the API server answers: kubectl get {resource} --all-namespaces"
