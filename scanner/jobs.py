@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 
+from scanner.judge.network_policy import NetworkPolicies
 from scanner.model.dial_scope import DialScope
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Because, CertificateExpectation, Expectation
 from scanner.model.profile import Profile
+from scanner.model.snapshot import Unreadable
 from scanner.model.target import Target
 
 Owes = Callable[[Endpoint], Expectation]
@@ -25,6 +27,23 @@ class Job:
     owes: Owes
     scope: DialScope | None = None
     """Where it may be dialled; None: wherever the user said."""
+    policies: NetworkPolicies = field(default_factory=lambda: NetworkPolicies(()))
+    """Those of its cluster: they may explain why it does not answer."""
+    replicated: bool = False
+    """Whether others may have the same id, with which it is to be compared."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a report says beside its endpoints, known before the first of them is asked."""
+
+    cluster: dict[str, object] | None = None
+    discovered: int | None = None
+    """Listeners that were seen, those left out included; None for a list of targets."""
+    left_out: tuple[tuple[str, int], ...] = ()
+    unreadable: tuple[Unreadable, ...] = ()
+    strict: bool | None = None
+    """Whether every cluster's adherence is strict; None where there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,24 +10,27 @@ from math import inf
 import trio
 
 from scanner import __version__
+from scanner.coverage import coverage
 from scanner.errors import ResourceError
-from scanner.jobs import Job, at
+from scanner.jobs import Job, Surroundings, at
 from scanner.judge import RULES, Judgement, judge, judgement
+from scanner.judge.network_policy import explain
+from scanner.judge.replicas import ACROSS, Replicas
 from scanner.judge.second_opinion import confirm, inquiry
 from scanner.judge.vulnerabilities import DEEP_RULES, deep_findings
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.known import Unknown
 from scanner.model.observation import Answers, Observation, Reach
-from scanner.model.policy import Policy
-from scanner.model.report import Coverage, EndpointRow, Report, ScannerRow, Summary
+from scanner.model.report import EndpointRow, Report, ScannerRow, Summary
 from scanner.model.rule import Case
+from scanner.model.scan_policy import ScanPolicy
 from scanner.probe import resolve
 from scanner.probe.limits import Gate, Limits
 from scanner.probe.observe import observe
 from scanner.probe.plans import Mode, Question
 from scanner.probe.second_opinion import Bench
-from scanner.report.rows import endpoint_row, rule_row, timestamp
+from scanner.report.rows import endpoint_row, finding_row, rule_row, timestamp
 from scanner.report.stream import RowFile
 
 STANDARD_TLS13 = frozenset({0x1301, 0x1302, 0x1303})
@@ -41,7 +44,7 @@ class Settings:
     profile: str = ""
     """What most endpoints are judged by, for the report's head."""
     mode: Mode = "inventory"
-    policy: Policy = Policy()
+    policy: ScanPolicy = ScanPolicy()
     limits: Limits = Limits()
     confirm: bool = False
     deep: bool = False
@@ -63,7 +66,9 @@ class Run:
     progress: Progress
     witness: Bench
     """Where sslyze sits; nobody is called before somebody is asked."""
+    surroundings: Surroundings = Surroundings()
     summary: Summary = field(default_factory=Summary)
+    replicas: Replicas = field(default_factory=Replicas)
     not_judged: int = 0
 
     def keep(self, row: EndpointRow, place: int, *, declared: bool) -> None:
@@ -75,7 +80,14 @@ class Run:
         self.progress(row)
 
 
-async def scan(jobs: Iterable[Job], settings: Settings, rows: RowFile, progress: Progress, gate: Gate) -> Report:
+async def scan(
+    jobs: Iterable[Job],
+    settings: Settings,
+    rows: RowFile,
+    progress: Progress,
+    gate: Gate,
+    surroundings: Surroundings = Surroundings(),
+) -> Report:
     """Do ``jobs`` and report. Rows go to ``rows`` as they are finished; memory does not grow with the jobs.
 
     ``gate.stop(reason)`` ends it early: what is under way is reported as far as it came. Raises ``ScannerError`` (in an
@@ -84,7 +96,7 @@ async def scan(jobs: Iterable[Job], settings: Settings, rows: RowFile, progress:
     started = datetime.now(UTC)
     source = enumerate(jobs)
     async with Bench(timeout=settings.limits.deadline, network_timeout=settings.limits.timeout) as witness:
-        run = Run(settings, gate, rows, progress, witness)
+        run = Run(settings, gate, rows, progress, witness, surroundings)
         async with trio.open_nursery() as nursery:
             for _ in range(settings.limits.concurrency):
                 nursery.start_soon(_work, run, source)
@@ -106,6 +118,7 @@ async def _work(run: Run, source: Iterable[tuple[int, Job]]) -> None:
 async def _examine(job: Job, place: int, run: Run) -> None:
     """One endpoint for each address of the job's; one that cannot be dialled where there is none."""
     found, missing = await _addresses(job.endpoint, run)
+    job = replace(job, replicated=job.replicated or len(found) > 1)
     for endpoint in found:
         refusal = job.scope.refusal(endpoint.address) if job.scope and endpoint.tunnel is None else None
         expectation = job.owes(endpoint)
@@ -113,10 +126,10 @@ async def _examine(job: Job, place: int, run: Run) -> None:
             observation = unasked(endpoint, Reach.UNREACHABLE, f"not dialled: {refusal}")
         else:
             observation = await observe(endpoint, question(expectation, run.settings), run.gate, datetime.now(UTC))
-        await _judge(endpoint, expectation, observation, place, run)
+        await _judge(_case(endpoint, expectation, observation, run), job, place, run)
     if missing is not None:
         endpoint = replace(job.endpoint, address=job.endpoint.address or job.endpoint.host)
-        await _judge(endpoint, job.owes(endpoint), missing, place, run)
+        await _judge(_case(endpoint, job.owes(endpoint), missing, run), job, place, run)
 
 
 async def _addresses(endpoint: Endpoint, run: Run) -> tuple[tuple[Endpoint, ...], Observation | None]:
@@ -136,14 +149,30 @@ async def _addresses(endpoint: Endpoint, run: Run) -> tuple[tuple[Endpoint, ...]
     return (), unasked(endpoint, reach, why)
 
 
-async def _judge(endpoint: Endpoint, expectation: Expectation, seen: Observation, place: int, run: Run) -> None:
+def _case(endpoint: Endpoint, expectation: Expectation, seen: Observation, run: Run) -> Case:
+    policy = run.settings.policy.thresholds
+    return Case(endpoint=endpoint, expectation=expectation, observation=seen, policy=policy, now=seen.at)
+
+
+async def _judge(case: Case, job: Job, place: int, run: Run) -> None:
     """Judge one observation, let the second witness speak where one was wanted, and keep the row."""
-    case = Case(endpoint=endpoint, expectation=expectation, observation=seen, policy=run.settings.policy, now=seen.at)
     result = judge(case)
     if run.settings.confirm or run.settings.deep:
         result = await _hear_witness(case, result, run)
-    row = endpoint_row(endpoint, expectation, seen, result.verdict, result.status, result.findings)
-    run.keep(row, place, declared=endpoint.certainty != "candidate")
+    explained = explain(job.policies, case.endpoint, case.observation, result.findings)
+    result = replace(result, findings=explained.findings)
+    if job.replicated:
+        run.replicas.add(case.endpoint, case.expectation, case.observation)
+    row = endpoint_row(
+        case.endpoint,
+        case.expectation,
+        case.observation,
+        result.verdict,
+        result.status,
+        result.findings,
+        blocked_by=explained.blocked_by,
+    )
+    run.keep(row, place, declared=case.endpoint.certainty != "candidate")
 
 
 async def _hear_witness(case: Case, result: Judgement, run: Run) -> Judgement:
@@ -168,7 +197,7 @@ def question(expectation: Expectation, settings: Settings) -> Question:
     profile = expectation.profile
     if isinstance(profile, Unknown) or expectation.alternatives:
         return Question(mode="inventory")
-    enforced = settings.policy.groups == "enforced" and profile.groups is not None
+    enforced = settings.policy.thresholds.groups == "enforced" and profile.groups is not None
     return Question(
         mode=settings.mode,
         allowed=frozenset(profile.suites) | (frozenset() if expectation.tls13_suites_configurable else STANDARD_TLS13),
@@ -193,8 +222,8 @@ def unasked(endpoint: Endpoint, reach: Reach, why: str) -> Observation:
 
 def _report(run: Run, started: datetime) -> Report:
     settings = run.settings
-    stopped = run.gate.stopped
-    judged = run.summary.endpoints - run.not_judged
+    findings = [finding_row(finding) for finding in run.replicas.findings()]
+    run.summary.add_findings(findings)
     return Report(
         scanner=ScannerRow(
             name="adhere",
@@ -205,17 +234,13 @@ def _report(run: Run, started: datetime) -> Report:
         ),
         started=timestamp(started),
         finished=timestamp(datetime.now(UTC)),
-        cluster=None,
-        coverage=Coverage(
-            endpoints=run.summary.endpoints,
-            judged=judged,
-            not_judged=run.not_judged,
-            interrupted=stopped,
-            complete=not run.not_judged and not run.summary.unsettled and stopped is None,
+        cluster=run.surroundings.cluster,
+        coverage=coverage(
+            run.summary, run.surroundings, settings.policy, not_judged=run.not_judged, interrupted=run.gate.stopped
         ),
-        rules=[rule_row(rule) for rule in (*RULES, *(DEEP_RULES if settings.deep else ()))],
+        rules=[*map(rule_row, RULES), *map(rule_row, ACROSS), *(map(rule_row, DEEP_RULES) if settings.deep else ())],
         summary=run.summary,
-        findings=[],
+        findings=findings,
         rows=run.rows.rows,
         lines=run.rows.lines,
     )

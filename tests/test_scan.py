@@ -22,6 +22,7 @@ from scanner.model.known import Unknown
 from scanner.model.policy import Policy
 from scanner.model.profile import Profile
 from scanner.model.report import EndpointRow, Report, exit_code
+from scanner.model.scan_policy import ScanPolicy
 from scanner.model.target import Target
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import RowFile
@@ -86,7 +87,14 @@ async def test_a_compliant_listener(kept: Kept) -> None:
         report, (row,) = await kept(at(server.sockaddr))
         assert row["verdict"] == "pass"
         assert row["observed"]["connections"] == server.connections == report.summary.connections
-    assert report.coverage == {"endpoints": 1, "judged": 1, "not_judged": 0, "interrupted": None, "complete": True}
+    assert report.coverage == {
+        "endpoints": 1,
+        "judged": 1,
+        "not_judged": 0,
+        "interrupted": None,
+        "complete": True,
+        "discovery": None,
+    }
     assert report.scanner["profile"] == PROFILE.name
     assert report.started <= report.finished
     assert exit_code(report, "medium") == 0
@@ -253,7 +261,7 @@ def test_groups_are_asked_for_a_verdict_only_where_they_decide_one() -> None:
     with_groups = load_profile("intermediate")
     assert with_groups.groups is not None
     assert question(owing(with_groups), Settings()).groups is None
-    enforced = Settings(policy=Policy(groups="enforced"))
+    enforced = Settings(policy=ScanPolicy(thresholds=Policy(groups="enforced")))
     assert question(owing(with_groups), enforced).groups == frozenset(with_groups.groups)
     assert question(owing(replace(PROFILE, groups=None)), enforced).groups is None
 

@@ -11,7 +11,7 @@ import click
 
 from scanner.cli.output import Output
 from scanner.cli.progress import Loudness, progress
-from scanner.cli.running import finish, run_trio, scan_until_signal
+from scanner.cli.running import Work, finish, run_trio, scan_until_signal
 from scanner.cli.streams import say
 from scanner.demo.listeners import Listener, demo_listeners
 from scanner.errors import ResourceError
@@ -82,7 +82,7 @@ async def _scan_demo(rows: RowFile, tell: Progress) -> tuple[Report, list[str]]:
             arguments=("demo",),
         )
         jobs = of_targets((target_of(each) for each in listeners), owed)
-        report = await scan_until_signal(jobs, settings, rows, tell)
+        report = await scan_until_signal(Work(jobs=jobs, settings=settings), rows, tell)
         return report, surprises(report, listeners)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -15,8 +16,9 @@ from scanner.cli.output import Output, rows_path, write_reports
 from scanner.cli.progress import Loudness, progress
 from scanner.cli.streams import say
 from scanner.errors import ResourceError, ScannerError
-from scanner.jobs import Job
+from scanner.jobs import Job, Surroundings
 from scanner.model.report import FailOn, Report, exit_code
+from scanner.model.snapshot import Snapshot
 from scanner.probe.limits import Gate
 from scanner.report.stream import RowFile
 from scanner.scan import Progress, Settings, scan
@@ -24,15 +26,26 @@ from scanner.scan import Progress, Settings, scan
 T = TypeVar("T")
 
 
-def run_and_report(
-    jobs: Iterable[Job], settings: Settings, outputs: tuple[Output, ...], fail_on: FailOn, loudness: Loudness
-) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """A scan to be made."""
+
+    jobs: Iterable[Job]
+    settings: Settings
+    surroundings: Surroundings = Surroundings()
+    snapshots: tuple[Snapshot, ...] = ()
+    """The clusters that are scanned, for ``--save``."""
+    save: str | None = None
+    """The directory in which what is seen is kept, or None."""
+
+
+def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, loudness: Loudness) -> int:
     """Scan, write every report, and return the exit code. Raises ``ScannerError``."""
     with _scratch() as scratch:
         kept = rows_path(outputs, Path(scratch))
         with RowFile(kept) as rows:
             with progress(loudness) as tell:
-                report = run_trio(partial(scan_until_signal, jobs, settings, rows, tell))
+                report = run_trio(partial(scan_until_signal, work, rows, tell))
             finish(report, outputs, loudness)
         if kept.parent != Path(scratch):
             kept.unlink(missing_ok=True)  # the whole document is there now
@@ -77,12 +90,12 @@ def finish(report: Report, outputs: tuple[Output, ...], loudness: Loudness) -> N
         say(f"adhere: stopped by {report.coverage['interrupted']}; the report has what was finished")
 
 
-async def scan_until_signal(jobs: Iterable[Job], settings: Settings, rows: RowFile, tell: Progress) -> Report:
+async def scan_until_signal(work: Work, rows: RowFile, tell: Progress) -> Report:
     """Scan; the first SIGINT or SIGTERM ends it early, the second at once (``KeyboardInterrupt``)."""
-    gate = Gate(settings.limits)
+    gate = Gate(work.settings.limits)
     async with trio.open_nursery() as nursery:
         await nursery.start(_watch, gate)
-        report = await scan(jobs, settings, rows, tell, gate)
+        report = await scan(work.jobs, work.settings, rows, tell, gate, work.surroundings)
         nursery.cancel_scope.cancel()
     return report
 

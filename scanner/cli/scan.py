@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -13,17 +13,19 @@ from typing import TypeVar, get_args
 import click
 
 from scanner.cli.anchors import load_anchors, public_anchors
+from scanner.cli.cluster_options import ClusterAsked, dialled_cluster
 from scanner.cli.numbers import COUNT, RATE, SECONDS
 from scanner.cli.output import parse_outputs
+from scanner.cli.policies import load_policy
 from scanner.cli.progress import Loudness
-from scanner.cli.running import run_and_report
+from scanner.cli.running import Work, run_and_report
 from scanner.cli.targets import parse_server_name, parse_target, read_targets
 from scanner.errors import UsageError
 from scanner.jobs import Owed, of_targets
 from scanner.model.catalogue import load_profile
 from scanner.model.config import Config
-from scanner.model.policy import Policy
 from scanner.model.report import FailOn
+from scanner.model.scan_policy import ScanPolicy
 from scanner.model.target import Target
 from scanner.probe import second_opinion
 from scanner.probe.limits import Limits
@@ -55,6 +57,7 @@ class Asked:
     sni: str | None
     ca: str | None
     config: Path | None
+    policy_file: str | None
     quiet: bool
     verbose: bool
 
@@ -95,26 +98,71 @@ class Asked:
     metavar="FILE",
     help="YAML with these options and the policy; the command line wins.",
 )
+@click.option("--policy", "policy_file", metavar="FILE", help="Waivers, overrides and scope (kind: ScanPolicy).")
+@dialled_cluster
+@click.option("--save", metavar="DIR", help="Keep what was seen, for adhere whatif; no key is written.")
 @click.option("-q", "--quiet", is_flag=True, help="Nothing on stderr but errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Every endpoint on stderr as it is finished.")
-def scan(**options: object) -> int:
-    """Ask every TARGET what it speaks and judge it by a profile.
+def scan(save: str | None, **options: object) -> int:
+    """Ask every TARGET what it speaks and judge it by a profile; or every listener of a cluster, by what it owes.
 
     \b
     TARGET is host:port, [v6]:port, tls://host:port#sni, or smtp://, imap://, pop3://, ldap://, ftp://,
     xmpp://, postgres://, mysql://host:port for STARTTLS; the default port is 443.
+    With --cluster, --context or --snapshot the listeners are found, and so is what each of them owes;
+    --profile is then what is owed where nothing in the cluster says anything.
     """
+    cluster = ClusterAsked(**{each.name: options.pop(each.name) for each in fields(ClusterAsked)})  # type: ignore[arg-type]
     asked = Asked(**options)  # type: ignore[arg-type] # click has checked the types
     _none_empty(asked)
     config = config_of(asked)
+    policy = policy_of(asked, config)
     if asked.quiet and asked.verbose:
         raise UsageError("--quiet and --verbose contradict each other", hint="leave one out")
-    owed = owed_of(asked, config)
-    settings = settings_of(asked, config, owed.profile.name)
+    work = (
+        cluster_work(asked, cluster, config, policy) if cluster.meant else target_work(asked, cluster, config, policy)
+    )
     outputs = parse_outputs(asked.formats or config.formats or ())
     fail_on = asked.fail_on or config.fail_on or "medium"
     loudness: Loudness = "quiet" if asked.quiet else "verbose" if asked.verbose else "normal"
-    return run_and_report(of_targets(targets_of(asked, config), owed), settings, outputs, fail_on, loudness)
+    return run_and_report(replace(work, save=save), outputs, fail_on, loudness)
+
+
+def target_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: ScanPolicy) -> Work:
+    """A list of targets to scan. Raises ``ScannerError``."""
+    cluster.none_given()
+    owed = owed_of(asked, config, policy)
+    settings = settings_of(asked, config, owed.profile.name, policy)
+    return Work(jobs=of_targets(targets_of(asked, config), owed), settings=settings)
+
+
+def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: ScanPolicy) -> Work:
+    """Clusters to scan: their APIs are read here. Raises ``ScannerError``."""
+    from scanner.cli import scan_cluster  # noqa: PLC0415 - it takes longer to import than a target to scan
+
+    if asked.targets or asked.target_file:
+        raise UsageError("targets and a cluster contradict each other", hint="make two scans of it")
+    name = asked.profile or config.profile or policy.profile
+    settings = settings_of(asked, config, "as each listener owes", policy)
+    settings = replace(settings, limits=scan_cluster.gentle(settings.limits))
+    clusters = scan_cluster.surveys(cluster, policy, load_profile(name) if name else None)
+    return Work(
+        jobs=scan_cluster.jobs(clusters),
+        settings=settings,
+        surroundings=scan_cluster.surroundings(clusters),
+        snapshots=tuple(each.snapshot for each in clusters),
+    )
+
+
+def policy_of(asked: Asked, config: Config) -> ScanPolicy:
+    """The scan's policy; ``--config`` can set the thresholds of its rules. Raises ``InputError``."""
+    policy = load_policy(asked.policy_file)
+    if config.policy is None:
+        return policy
+    if asked.policy_file is not None:
+        what = f"both {asked.config} and {asked.policy_file} have a policy"
+        raise UsageError(what, hint=f"move 'policy' of {asked.config} to 'thresholds' of {asked.policy_file}")
+    return replace(policy, thresholds=config.policy)
 
 
 def _none_empty(asked: Asked) -> None:
@@ -124,6 +172,7 @@ def _none_empty(asked: Asked) -> None:
         ("--profile", asked.profile),
         ("--sni", asked.sni),
         ("--ca", asked.ca),
+        ("--policy", asked.policy_file),
     )
     for option, value in values:
         if value == "":
@@ -139,10 +188,15 @@ def config_of(asked: Asked) -> Config:
     return load_config(str(asked.config))
 
 
-def owed_of(asked: Asked, config: Config) -> Owed:
+def owed_of(asked: Asked, config: Config, policy: ScanPolicy = ScanPolicy()) -> Owed:
     """What every target owes. Raises ``ScannerError``."""
-    name = asked.profile or config.profile or DEFAULT_PROFILE
-    chosen_by = "--profile" if asked.profile else f"{asked.config}" if config.profile else "the default"
+    named = (
+        (asked.profile, "--profile"),
+        (config.profile, f"{asked.config}"),
+        (policy.profile, policy.source),
+        (DEFAULT_PROFILE, "the default"),
+    )
+    name, chosen_by = next((name, source) for name, source in named if name)
     anchors, anchor_source = load_anchors(asked.ca) if asked.ca else ((), "")
     return Owed(
         profile=load_profile(name),
@@ -153,7 +207,7 @@ def owed_of(asked: Asked, config: Config) -> Owed:
     )
 
 
-def settings_of(asked: Asked, config: Config, profile: str) -> Settings:
+def settings_of(asked: Asked, config: Config, profile: str, policy: ScanPolicy = ScanPolicy()) -> Settings:
     """The settings that command line and configuration file amount to. Raises ``ScannerError``."""
     confirm = _first(asked.confirm, config.confirm, default=False)
     deep = _first(asked.deep, config.deep, default=False)
@@ -165,7 +219,7 @@ def settings_of(asked: Asked, config: Config, profile: str) -> Settings:
     return Settings(
         profile=profile,
         mode=asked.mode or config.mode or "inventory",
-        policy=config.policy or Policy(),
+        policy=policy,
         limits=limits_of(asked, config),
         confirm=confirm,
         deep=deep,

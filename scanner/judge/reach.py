@@ -91,7 +91,8 @@ def check_reach(rule: Rule, case: Case) -> Iterator[Finding]:
     ## What is inconclusive
 
     A listener that is closed, filtered, unreachable, silent, resets, hangs up, refuses every offer, wants another
-    server name, answers garbage, or was interrupted. So is plaintext where no more than a name or port number hints at
+    server name, answers garbage, or was interrupted. So is a balanced address whose backends cannot be dialled: the
+    one that answered says nothing of the others. So is plaintext where no more than a name or port number hints at
     TLS: nobody promised it, and nobody said that it may be missing. On a merely discovered port closed and plaintext
     are not applicable. What was seen to be forbidden before a conversation broke off is still reported by its own rule.
 
@@ -101,7 +102,9 @@ def check_reach(rule: Rule, case: Case) -> Iterator[Finding]:
     inconclusive finding says what to try.
     """
     reach = case.observation.reach
-    if reach in JUDGEABLE:
+    if reach in JUDGEABLE and case.endpoint.sampled:
+        yield _finding(rule, case, "inconclusive", "sampled", _SAMPLED)
+    elif reach in JUDGEABLE:
         yield _finding(rule, case, "pass", "ok", "it speaks TLS")
     elif reach in (Reach.PLAINTEXT, Reach.STARTTLS_NEEDED):
         yield _plaintext(rule, case)
@@ -112,6 +115,11 @@ def check_reach(rule: Rule, case: Case) -> Iterator[Finding]:
         message = f"{obstacle.happened}: {obstacle.next_step}"
         yield _finding(rule, case, "inconclusive", obstacle.status, message)
 
+
+_SAMPLED = (
+    "this address is balanced, and only one of its backends has answered: scan from where they can be dialled, or with "
+    "--via port-forward"
+)
 
 _CANDIDATE: Mapping[str, tuple[Verdict, Severity]] = {
     "not_applicable": ("not_applicable", "info"),

@@ -22,6 +22,7 @@ Status = Literal[
     "unreachable",
     "not-tls",
     "not-tested",
+    "sampled",
 ]
 """Which kind of a verdict it is; later capabilities add theirs (``pending-rotation`` ...)."""
 

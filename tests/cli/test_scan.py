@@ -6,18 +6,20 @@ import io
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 
-from scanner.cli.scan import Asked, owed_of, scan, settings_of, targets_of
+from scanner.cli.scan import Asked, owed_of, policy_of, scan, settings_of, targets_of
 from scanner.errors import ScannerError, UsageError
 from scanner.jobs import Owed
 from scanner.model.config import Config
 from scanner.model.policy import Policy
 from scanner.model.policy_file import load_config
+from scanner.model.scan_policy import ScanPolicy
 from scanner.probe.limits import Limits
 from scanner.scan import Settings
 from tests.cli.calling import PATIENCE, ROOT, Call, environment
@@ -27,11 +29,14 @@ from tests.servers import closed_port
 
 def asked(*arguments: str) -> Asked:
     """The options as click gives them to the command."""
-    return Asked(**scan.make_context("scan", list(arguments)).params)
+    known = {each.name for each in fields(Asked)}
+    given = scan.make_context("scan", list(arguments)).params
+    return Asked(**{name: value for name, value in given.items() if name in known})
 
 
 def settings(*arguments: str, config: Config = Config()) -> Settings:  # noqa: B008 - a frozen value
-    return settings_of(asked(*arguments), config, owed(*arguments, config=config).profile.name)
+    given = asked(*arguments)
+    return settings_of(given, config, owed(*arguments, config=config).profile.name, policy_of(given, config))
 
 
 def owed(*arguments: str, config: Config = Config()) -> Owed:  # noqa: B008 - a frozen value
@@ -56,7 +61,7 @@ def test_the_defaults() -> None:
     assert chosen.profile == "openshift/4.23/intermediate"
     assert owed("a").profile_source == "the default"
     assert chosen.mode == "inventory"
-    assert chosen.policy == Policy()
+    assert chosen.policy == ScanPolicy()
     assert chosen.limits == Limits()
     assert (chosen.confirm, chosen.deep) == (False, False)
     assert owed("a").anchors == ()
@@ -79,7 +84,7 @@ def test_the_file_is_heard() -> None:
     chosen = settings("a", config=_FILE)
     assert chosen.profile == "openshift/4.23/old"
     assert chosen.mode == "verdict"
-    assert chosen.policy.expires_within_days == 7
+    assert chosen.policy.thresholds.expires_within_days == 7
     assert chosen.limits == Limits(timeout=2, deadline=20, concurrency=3, per_host=2, rate=7)
     assert ids(config=_FILE) == ["tls://file:443#file.example"]
 

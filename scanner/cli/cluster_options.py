@@ -1,0 +1,131 @@
+"""The options with which ``scan``, ``explain``, ``whatif`` and ``doctor`` are told which cluster, and how to see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from scanner.cli.running import run_trio
+from scanner.cli.selecting import parse_selector
+from scanner.errors import UsageError
+from scanner.model.kinds import Kind
+from scanner.model.profile import Profile
+from scanner.model.scan_policy import ScanPolicy
+from scanner.model.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from scanner.survey import Viewpoint
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterAsked:
+    """The options as click gives them."""
+
+    cluster: bool = False
+    kubeconfig: str | None = None
+    contexts: tuple[str, ...] = ()
+    snapshot: str | None = None
+    components: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    via: str | None = None
+    allow_external: bool = False
+    no_secrets: bool = False
+
+    @property
+    def meant(self) -> bool:
+        """Whether a cluster is asked for at all."""
+        return bool(self.cluster or self.contexts or self.snapshot or self.kubeconfig)
+
+    def none_given(self) -> None:
+        """Raise ``UsageError`` where an option that only makes sense for a cluster stands beside a list of targets."""
+        for each in fields(self):
+            if getattr(self, each.name):
+                option = f"--{each.name.replace('_', '-')}"
+                raise UsageError(f"{option} is about a cluster, and none is scanned", hint="add --cluster")
+
+
+def _split(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(filter(None, (name.strip() for part in value for name in part.split(","))))
+
+
+_WHICH = (
+    click.option("--kubeconfig", metavar="FILE", help="Access to the cluster.  [default: as kubectl finds it]"),
+    click.option(
+        "--context",
+        "--contexts",
+        "contexts",
+        metavar="NAME[,NAME]...",
+        multiple=True,
+        callback=_split,
+        help="Contexts of the kubeconfig: several clusters, one report.",
+    ),
+    click.option("--snapshot", metavar="DIR", help="A saved snapshot, a must-gather or manifests instead of the API."),
+)
+_HOW = (
+    click.option("--components", metavar="FILE", multiple=True, help="More entries for the component catalogue."),
+    click.option("--include", metavar="SELECTOR", multiple=True, help="Only what matches: 'namespace=shop,port=8443'."),
+    click.option("--exclude", metavar="SELECTOR", multiple=True, help="Not what matches, written in the same way."),
+    click.option("--allow-external", is_flag=True, help="Dial also what objects name outside of the cluster."),
+    click.option("--no-secrets", is_flag=True, help="Ask the API for no Secret at all."),
+)
+_DIAL = (
+    click.option("--cluster", is_flag=True, help="Scan the cluster of the kubeconfig, or the one that this pod is in."),
+    *_WHICH,
+    *_HOW,
+    click.option(
+        "--via", type=click.Choice(["port-forward"]), help="How to reach pods that cannot be dialled from here."
+    ),
+)
+
+
+def which_cluster(command: Command) -> Command:
+    """The options that say which cluster and how it is looked at, for commands that dial nothing."""
+    return _add(command, (*_WHICH, *_HOW))
+
+
+def dialled_cluster(command: Command) -> Command:
+    """The same for ``scan``, which also dials."""
+    return _add(command, _DIAL)
+
+
+def _add(command: Command, options: tuple[Callable[[Command], Command], ...]) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def viewpoint(asked: ClusterAsked, policy: ScanPolicy, default_profile: Profile | None) -> Viewpoint:
+    """How the cluster is looked at. Raises ``UsageError`` for a selector that is none."""
+    from scanner.survey import Viewpoint  # noqa: PLC0415 - only clusters need what is behind it
+
+    return Viewpoint(
+        policy=policy,
+        component_files=asked.components,
+        include=tuple(parse_selector(text, "--include") for text in asked.include),
+        exclude=tuple(parse_selector(text, "--exclude") for text in asked.exclude),
+        allow_external=asked.allow_external,
+        port_forward=asked.via == "port-forward",
+        default_profile=default_profile,
+    )
+
+
+def snapshots(asked: ClusterAsked, reads: tuple[Kind, ...]) -> list[Snapshot]:
+    """Every cluster that is meant, as it is now or was saved. Raises ``ScannerError``."""
+    from scanner.cluster import access, load, read  # noqa: PLC0415 - the HTTP client takes longer than most commands
+
+    if asked.snapshot is not None:
+        if asked.contexts or asked.cluster:
+            raise UsageError("--snapshot and a cluster contradict each other", hint="leave one out")
+        return [load(asked.snapshot, reads)]
+    found = []
+    for context in asked.contexts or (None,):
+        reading = partial(read, access(asked.kubeconfig, context), reads, no_secrets=asked.no_secrets)
+        found.append(run_trio(reading))
+    return found
