@@ -3,5 +3,7 @@
 from scanner.cluster.api_server import Access
 from scanner.cluster.choose import access, contexts
 from scanner.cluster.reading import read
+from scanner.cluster.replaying import load
+from scanner.cluster.saving import save
 
-__all__ = ["Access", "access", "contexts", "read"]
+__all__ = ["Access", "access", "contexts", "load", "read", "save"]

@@ -189,4 +189,5 @@ def _snapshot(reading: _Reading, kinds: tuple[Kind, ...], taken_at: datetime, or
         objects={kind: reading.objects.get(kind, ()) for kind in kinds},
         absent=frozenset(reading.absent),
         unreadable=dict(reading.unreadable),
+        warnings=reading.lister.client.access.warnings,
     )

@@ -10,8 +10,9 @@ from typing import Literal
 from scanner.model.kinds import Kind
 from scanner.model.objects import KubeObject
 
-Gap = Literal["forbidden", "failed", "not-asked"]
-"""Why a kind could not be read. ``not-asked``: its permission is opt-in (Secrets) and was not given."""
+Gap = Literal["forbidden", "failed", "not-asked", "not-saved"]
+"""Why a kind could not be read. ``not-asked``: its permission is opt-in (Secrets) and was not given. ``not-saved``: the
+directory that is replayed says nothing of it."""
 
 
 class NotRead(LookupError):
@@ -53,6 +54,8 @@ class Snapshot:
     absent: frozenset[Kind] = frozenset()
     """Kinds of which the cluster's discovery knows nothing: there can be none."""
     unreadable: Mapping[Kind, Unreadable] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    """For people: an API server that was not verified, files of a directory that could not be read."""
     _index: dict[Kind, dict[tuple[str | None, str], KubeObject]] = field(default_factory=dict, repr=False)
 
     def every(self, kind: Kind) -> tuple[KubeObject, ...]:

@@ -1,0 +1,175 @@
+"""Directories that others made: a must-gather, or manifests as people keep them, read as far as they go.
+
+A must-gather (``oc adm must-gather``, ``oc adm inspect``) has its objects under ``cluster-scoped-resources/<group>/``
+and ``namespaces/<namespace>/<group>/``, there as ``<plural>.yaml``, a list, or ``<plural>/<name>.yaml``, below a directory
+that is named after the image. Everything else in it is logs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from scanner.cluster.keeping import kept
+from scanner.cluster.prune import Pruner
+from scanner.errors import InputError
+from scanner.model.kinds import SECRET, Kind
+from scanner.model.located import MAX_BYTES, documents, shown
+from scanner.model.objects import KubeObject
+
+SUFFIXES = (".yaml", ".yml", ".json")
+MAX_YAML = 64 * MAX_BYTES
+MAX_JSON = 256 * MAX_BYTES
+MAX_FILES = 500_000
+_ROOTS = ("cluster-scoped-resources", "namespaces")
+_DEEPEST_ROOT = 4
+"""Directories above a must-gather's roots: its own, the image's, and one more for good measure."""
+_EPOCH = datetime.fromtimestamp(0, UTC)
+_LISTS = 3
+"""Lists in lists that are looked into."""
+
+
+@dataclass(slots=True)
+class Found:
+    """What a directory holds."""
+
+    objects: dict[Kind, dict[tuple[str | None, str], KubeObject]] = field(default_factory=dict)
+    """By namespace and name: a must-gather has its pods twice."""
+    bad: list[tuple[Kind | None, str]] = field(default_factory=list)
+    """Files that cannot be read, each with one complaint, and the kind whose objects they are where the path says."""
+    newest: datetime = _EPOCH
+    """When the last of the files was written."""
+    gathered: bool = False
+    """Whether it is a must-gather."""
+    files: int = 0
+    """That were opened."""
+
+
+def manifests(directory: Path, kinds: Iterable[Kind]) -> Found:
+    """Read every object of ``kinds`` below ``directory``, or in that file. Raises ``InputError`` for a directory that
+    cannot be listed or has too many files."""
+    reader = _Reader(tuple(kinds))
+    paths = list(_paths(directory))
+    roots = [_below_root(path.relative_to(directory).parts) for path in paths]
+    reader.found.gathered = any(root is not None for root in roots)
+    for path, root in zip(paths, roots, strict=True):
+        if not reader.found.gathered:
+            reader.file(path, None)
+        elif root is not None:
+            kind = reader.by_resource.get(_resource(root)) if _resource(root) else None
+            if kind is not None:
+                reader.file(path, kind)
+    return reader.found
+
+
+def _paths(directory: Path) -> Iterator[Path]:
+    """Every file that may hold objects, in a stable order."""
+    if directory.is_file():
+        yield directory
+        return
+    count = 0
+    for parent, names, files in os.walk(directory):
+        names.sort()
+        for name in sorted(files):
+            if name.endswith(SUFFIXES):
+                count += 1
+                if count > MAX_FILES:
+                    raise InputError(f"{directory}: more than {MAX_FILES} files", hint="is this the right directory?")
+                yield Path(parent, name)
+
+
+def _below_root(parts: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The path from a must-gather's root on, or None for what is not below one."""
+    for index, part in enumerate(parts[: _DEEPEST_ROOT + 1]):
+        if part in _ROOTS:
+            return parts[index:]
+    return None
+
+
+def _resource(parts: tuple[str, ...]) -> tuple[str, str] | None:
+    """Group and plural of the objects in a file of a must-gather."""
+    if parts[0] == "cluster-scoped-resources":
+        rest = parts[1:]
+    elif len(parts) == 3:
+        return "", "namespaces"  # namespaces/shop/shop.yaml
+    elif len(parts) == 5 and parts[2] == "pods":
+        return "", "pods"  # namespaces/shop/pods/checkout-1/checkout-1.yaml
+    else:
+        rest = parts[2:]
+    if len(rest) not in (2, 3):
+        return None
+    group = "" if rest[0] == "core" else rest[0]
+    return group, rest[1].rpartition(".")[0] if len(rest) == 2 else rest[1]
+
+
+class _Reader:
+    """Sorts objects into the kinds that are wanted."""
+
+    def __init__(self, kinds: tuple[Kind, ...]) -> None:
+        self.by_resource: dict[tuple[str, str] | None, Kind] = {(kind.group, kind.plural): kind for kind in kinds}
+        self._by_name = {(kind.group, kind.name): kind for kind in kinds}
+        self._pruner = Pruner()
+        self.found = Found()
+
+    def file(self, path: Path, kind: Kind | None) -> None:
+        """Take every object of a file; what is wrong with it is remembered."""
+        try:
+            self.found.files += 1
+            self.found.newest = max(self.found.newest, datetime.fromtimestamp(path.stat().st_mtime, UTC))
+            for document in contents(path):
+                self._document(document, "", "", _LISTS)
+        except InputError as error:
+            self.found.bad.append((kind, error.message))
+
+    def _document(self, document: object, api_version: str, name: str, lists: int) -> None:
+        """An object or a list of some; those of a typed list need not say what they are."""
+        if not isinstance(document, dict) or lists < 0:
+            return
+        version, kind_name = (_text(document.get(key)) for key in ("apiVersion", "kind"))
+        version, kind_name = version or api_version, kind_name or name
+        items = document.get("items")
+        if kind_name.endswith("List") and isinstance(items, list):
+            for item in items:
+                self._document(item, version, kind_name.removesuffix("List"), lists - 1)
+            return
+        kind = self._by_name.get((version.rpartition("/")[0], kind_name))
+        if kind is not None:
+            self._keep(kind, document, version)
+
+    def _keep(self, kind: Kind, document: dict[str, object], api_version: str) -> None:
+        if kind == SECRET:
+            document = {key: value for key, value in document.items() if key != "adhere"}  # only our own word counts
+        found = kept(kind, document, self._pruner, api_version)
+        if found is None or (kind.named and (found.namespace or "", found.name) not in kind.named):
+            return
+        self.found.objects.setdefault(kind, {}).setdefault((found.namespace, found.name), found)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def contents(path: Path) -> Iterator[object]:
+    """Each document of a file. Raises ``InputError`` with file, line and column."""
+    as_json = path.suffix == ".json"
+    limit = MAX_JSON if as_json else MAX_YAML
+    try:
+        with path.open("rb") as file:
+            data = file.read(limit + 1)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    if len(data) > limit:
+        raise InputError(f"{path}: larger than {limit >> 20} MiB")
+    if not as_json:
+        yield from documents(data, str(path), limit)
+        return
+    try:
+        yield json.loads(data)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}:1:1: not JSON: {shown(str(error))}") from None

@@ -1,0 +1,137 @@
+"""A directory back to a snapshot: one of ours, a must-gather, or manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NoReturn, get_args
+
+from scanner.cluster.keeping import kept
+from scanner.cluster.manifests import Found, contents, manifests
+from scanner.cluster.prune import Pruner
+from scanner.cluster.saving import FORMAT, HEAD, OBJECTS
+from scanner.errors import InputError
+from scanner.model.kinds import Kind
+from scanner.model.located import shown
+from scanner.model.objects import Fields, KubeObject
+from scanner.model.problems import MOST
+from scanner.model.snapshot import Gap, Origin, Snapshot, Unreadable
+
+
+def load(directory: str | Path, kinds: Iterable[Kind]) -> Snapshot:
+    """The objects of ``kinds`` that a directory (or one file of manifests) holds.
+
+    Only a snapshot of our own can say that there are none of a kind; elsewhere a kind without objects is unreadable.
+    Raises ``InputError`` for a snapshot or manifests with files that cannot be read; in a must-gather these make
+    their kind unreadable.
+    """
+    path, wanted = Path(directory), tuple(dict.fromkeys(kinds))
+    if not path.exists():
+        raise InputError(f"{directory}: there is no such directory", hint="is the path right?")
+    if (path / HEAD).is_file():
+        return _own(path, wanted)
+    found = manifests(path, wanted)
+    if not found.files:
+        hint = "extract it first" if path.suffix in (".tar", ".gz", ".tgz") else "is this the right directory?"
+        raise InputError(f"{directory}: neither a snapshot nor a must-gather, and no manifests", hint=hint)
+    if found.bad and not found.gathered:
+        _refuse([text for _, text in found.bad])
+    return _foreign(path, wanted, found)
+
+
+def _refuse(complaints: list[str]) -> NoReturn:
+    more = [f"and {len(complaints) - MOST} more files"] if len(complaints) > MOST else []
+    raise InputError("\n".join([*complaints[:MOST], *more]), hint="mend these files, or move them away")
+
+
+def _foreign(path: Path, wanted: tuple[Kind, ...], found: Found) -> Snapshot:
+    unreadable = {
+        kind: Unreadable(kind=kind, gap="not-saved", reason=f"{path} holds none; whether the cluster has is not known")
+        for kind in wanted
+        if kind not in found.objects
+    }
+    for kind, complaint in found.bad:
+        if kind is not None:
+            unreadable[kind] = Unreadable(kind=kind, gap="failed", reason=complaint)
+    return Snapshot(
+        taken_at=found.newest,
+        origin=Origin(name=path.resolve().name, replayed=True),
+        objects={kind: tuple(found.objects.get(kind, {}).values()) for kind in wanted},
+        unreadable=unreadable,
+        warnings=tuple(complaint for _, complaint in found.bad[:MOST]),
+    )
+
+
+def _own(path: Path, wanted: tuple[Kind, ...]) -> Snapshot:
+    head = _head(path)
+    said = {each.text("resource"): each for each in head.each("kinds")}
+    known = {kind: said[kind.resource] for kind in wanted if kind.resource in said}
+    origin = head.fields("origin")
+    return Snapshot(
+        taken_at=_moment(head, path),
+        origin=Origin(
+            name=origin.text("name"),
+            server=origin.text("server"),
+            git_version=origin.text("git_version"),
+            replayed=True,
+        ),
+        objects=_all_objects(path, wanted, known),
+        absent=frozenset(kind for kind, each in known.items() if each.flag("absent")),
+        unreadable={kind: gap for kind in wanted if (gap := _gap(path, kind, known.get(kind)))},
+        warnings=head.texts("warnings"),
+    )
+
+
+def _head(path: Path) -> Fields:
+    file = path / HEAD
+    (document,) = contents(file)
+    head = Fields(document if isinstance(document, dict) else {})
+    if head.text("format") != FORMAT:
+        raise InputError(
+            f"{file}: the format is {shown(head.at('format'))}, not {FORMAT}", hint="which version of adhere wrote it?"
+        )
+    return head
+
+
+def _moment(head: Fields, path: Path) -> datetime:
+    try:
+        at = datetime.fromisoformat(head.text("taken_at"))
+    except ValueError:
+        raise InputError(f"{path / HEAD}: taken_at is no time: {shown(head.at('taken_at'))}") from None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def _gap(path: Path, kind: Kind, said: Fields | None) -> Unreadable | None:
+    if said is None:
+        return Unreadable(kind=kind, gap="not-saved", reason=f"when {path} was saved, {kind.resource} was not read")
+    if not said.has("unreadable"):
+        return None
+    gap, reason = said.text("unreadable", "gap"), said.text("unreadable", "reason")
+    known: Gap = "failed"
+    for each in get_args(Gap):
+        known = each if each == gap else known
+    return Unreadable(kind=kind, gap=known, reason=reason)
+
+
+def _all_objects(path: Path, wanted: tuple[Kind, ...], known: dict[Kind, Fields]) -> dict[Kind, tuple[KubeObject, ...]]:
+    pruner, found, bad = Pruner(), dict[Kind, tuple[KubeObject, ...]](), []
+    for kind in wanted:
+        try:
+            found[kind] = _objects(path, kind, known[kind], pruner) if kind in known else ()
+        except InputError as error:
+            bad.append(error.message)
+    if bad:
+        _refuse(bad)
+    return found
+
+
+def _objects(path: Path, kind: Kind, said: Fields, pruner: Pruner) -> tuple[KubeObject, ...]:
+    file = path / OBJECTS / f"{kind.resource}.json"
+    (document,) = contents(file)
+    items = document.get("items") if isinstance(document, dict) else None
+    objects = [each for item in (items if isinstance(items, list) else []) if (each := kept(kind, item, pruner))]
+    if len(objects) != said.number("objects"):
+        told = f"{len(objects)} objects, where {HEAD} says {shown(said.at('objects'))}"
+        raise InputError(f"{file}: {told}", hint="save the snapshot again")
+    return tuple(objects)
