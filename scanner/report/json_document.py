@@ -28,7 +28,8 @@ def write(report: Report, out: TextIO) -> None:
     out.write('"endpoints": [')
     separator = "\n"
     for line in report.lines() if report.lines is not None else map(dumps, report.rows()):
-        out.write(separator + line)
+        out.write(separator)
+        out.write(line)  # apart, because a line is long
         separator = ",\n"
     out.write("\n]\n}\n")
 

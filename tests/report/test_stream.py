@@ -9,7 +9,7 @@ import pytest
 from scanner.errors import InputError, ResourceError
 from scanner.model.report import EndpointRow
 from scanner.report.rows import endpoint_row
-from scanner.report.stream import RowFile, dumps, read_rows
+from scanner.report.stream import RowFile, dumps, read_rows, row_text
 from tests.report import samples
 
 
@@ -32,6 +32,13 @@ def test_every_row_is_on_disk_at_once(tmp_path: Path, rows: list[EndpointRow]) -
         for count, row in enumerate(rows, start=1):
             kept.append(row)
             assert len(kept.path.read_bytes().splitlines()) == count
+
+
+@pytest.mark.parametrize("part", tuple(samples.parts()), ids=lambda part: part[0].id)
+def test_the_lists_that_are_filled_in_afterwards_change_nothing(part: samples.Parts) -> None:
+    row = endpoint_row(*part)
+    row["origins"].append('"refused":[]')
+    assert row_text(row) == dumps(row)
 
 
 def test_a_row_that_was_cut_off_was_never_finished(tmp_path: Path, rows: list[EndpointRow]) -> None:
