@@ -8,13 +8,13 @@ import click
 
 from scanner.errors import UsageError
 from scanner.judge import RULES
-from scanner.judge.replicas import ACROSS
+from scanner.judge.scan_rules import SCAN_RULES
 from scanner.judge.vulnerabilities import DEEP_RULES
 from scanner.model.rule import Rule, ScanRule
 from scanner.report.escape import plain
 
-ALL: tuple[Rule | ScanRule, ...] = (*RULES, *DEEP_RULES, *ACROSS)
-"""Every rule: those on an endpoint, those that need ``--deep``, and those across endpoints."""
+ALL: tuple[Rule | ScanRule, ...] = (*RULES, *DEEP_RULES, *SCAN_RULES)
+"""Every rule: those on an endpoint, those that need ``--deep``, and those on a scan as a whole."""
 
 
 @click.group(invoke_without_command=True)

@@ -1,0 +1,229 @@
+"""What the policy file requires of a scan as a whole (``require``): findings without an endpoint.
+
+They guard against the scan that is green because it saw nothing: no permission, an empty namespace, a cluster whose
+components need not follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from scanner.model.finding import Finding
+from scanner.model.known import Known, Unknown
+from scanner.model.rule import ScanRule
+from scanner.model.scan_policy import Require
+
+_FIELD = "APIServer/cluster spec.tlsAdherence"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of a scan, as far as ``require`` asks for it."""
+
+    endpoints: int
+    """Endpoints of the report, without those to which nothing was applicable."""
+    inconclusive: int
+    """Those of them without a verdict of pass or fail."""
+    strict: Known[bool]
+    """Whether every component of the cluster has to follow its profile (``spec.tlsAdherence``)."""
+    adherence: str = ""
+    """The object and field that say so, and what they say: ``APIServer/cluster spec.tlsAdherence: not set, which means
+    LegacyAdheringComponentsOnly``."""
+    interrupted: str | None = None
+    """Why not everything was seen."""
+
+
+def required(policy: Require, outcome: Outcome) -> tuple[Finding, ...]:
+    """What ``policy`` requires, and whether it is so. Nothing is required by default, then there are no findings.
+
+    One that is inconclusive means that the scan is incomplete: whoever computes the exit code has to count it.
+    """
+    return tuple(finding for rule in REQUIRE_RULES for finding in rule.check(rule, policy, outcome))
+
+
+def check_endpoints(rule: ScanRule, policy: Require, outcome: Outcome) -> Iterator[Finding]:
+    """The scan found at least as many listeners as the policy requires.
+
+    ## What it requires
+
+    With `require: {minEndpoints: N}` in the policy file, that the report has N endpoints or more to which something
+    was applicable.
+
+    ## Why
+
+    A scan that finds nothing finds nothing wrong. A permission that was taken away, a wrong context or a selector
+    with a mistake make a report empty, and green.
+
+    ## What fails
+
+    Fewer endpoints, with the severity that `require` gives (high unless it says otherwise).
+
+    ## What is inconclusive
+
+    Fewer endpoints, in a scan that ended early.
+
+    ## How to fix
+
+    Look into the report's coverage: which kinds could not be read, what was left out, and why. Lower the number only
+    when the cluster has become smaller.
+    """
+    least, count = policy.min_endpoints, outcome.endpoints
+    if least is None:
+        return
+    doubt = outcome.interrupted if count < least else None
+    few = f"only {count} endpoints were found, and the policy requires {least}"
+    yield _finding(
+        rule,
+        policy,
+        fails=count < least,
+        doubt=doubt,
+        message=few if count < least else f"{count} endpoints were found",
+        expected=f"at least {least} endpoints",
+        observed=f"{count} endpoints",
+        fix="look into the coverage of the report: what could not be read, and what was left out",
+    )
+
+
+def check_inconclusive(rule: ScanRule, policy: Require, outcome: Outcome) -> Iterator[Finding]:
+    """No more listeners are left undetermined than the policy allows.
+
+    ## What it requires
+
+    With `require: {maxInconclusive: N}` in the policy file, that at most N endpoints have neither pass nor fail.
+
+    ## Why
+
+    What could not be told is never a pass, but a few unreachable listeners are part of every large cluster. When they
+    become many, something is wrong with the scan, not with them.
+
+    ## What fails
+
+    More of them, with the severity that `require` gives (high unless it says otherwise). Up to that number the scan
+    still ends with exit code 3 where what is undetermined should have been judged.
+
+    ## What is inconclusive
+
+    A scan that ended early, with no more than N so far.
+
+    ## How to fix
+
+    Each of these endpoints says why: a NetworkPolicy, a listener that is down, a deadline. Leave out what nobody can
+    reach by `scope: {exclude: ...}`.
+    """
+    most, count = policy.max_inconclusive, outcome.inconclusive
+    if most is None:
+        return
+    many = f"{count} endpoints could not be judged, and the policy allows {most}"
+    yield _finding(
+        rule,
+        policy,
+        fails=count > most,
+        doubt=outcome.interrupted if count <= most else None,
+        message=many if count > most else f"{count} endpoints could not be judged",
+        expected=f"at most {most} inconclusive endpoints",
+        observed=f"{count} inconclusive endpoints",
+        fix="read what each of them says: a NetworkPolicy, a listener that is down, a deadline",
+    )
+
+
+def check_adherence(rule: ScanRule, policy: Require, outcome: Outcome) -> Iterator[Finding]:
+    """The cluster makes all its components follow its TLS profile.
+
+    ## What it requires
+
+    With `require: {adherence: Strict}` in the policy file, that `spec.tlsAdherence` of the APIServer object `cluster`
+    is `StrictAllComponents`. A value that no release knows counts as strict, as it does for the components.
+
+    ## Why
+
+    Under legacy adherence many components may have a TLS configuration of their own. adhere then reports their
+    deviations as readiness, which never fails a scan.
+
+    ## What fails
+
+    Legacy adherence under any of its spellings, no value, or no APIServer object; with the severity that `require`
+    gives (high unless it says otherwise). Without its feature gate the field is dropped by the API server and stays
+    empty.
+
+    ## What is inconclusive
+
+    The object could not be read.
+
+    ## How to fix
+
+    Set `spec.tlsAdherence: StrictAllComponents` on the APIServer object `cluster`. `adhere whatif` lists what would
+    fail then. Once set, the field can be changed and not removed.
+    """
+    if not policy.strict_adherence:
+        return
+    strict = outcome.strict
+    doubt = strict.reason if isinstance(strict, Unknown) else None
+    message = "every component has to follow the cluster's profile"
+    if doubt is not None:
+        message = "nobody can tell whether every component has to follow the cluster's profile"
+    elif not strict:
+        message = "not every component has to follow the cluster's profile"
+    yield _finding(
+        rule,
+        policy,
+        fails=strict is False,
+        doubt=doubt,
+        message=message,
+        expected=f"{_FIELD}: StrictAllComponents",
+        observed=outcome.adherence or "not known",
+        fix=f"set {_FIELD} to StrictAllComponents; adhere whatif lists what would fail then",
+    )
+
+
+def _finding(
+    rule: ScanRule,
+    policy: Require,
+    *,
+    fails: bool,
+    doubt: str | None,
+    message: str,
+    expected: str,
+    observed: str,
+    fix: str,
+) -> Finding:
+    """Of three kinds: a requirement that is met, one that is not, and one of which nobody can tell."""
+    wrong = fails or doubt is not None
+    return Finding(
+        rule=rule.id,
+        severity=policy.severity,
+        verdict="inconclusive" if doubt is not None else "fail" if fails else "pass",
+        status="not-tested" if doubt is not None else "violation" if fails else "ok",
+        message=f"{message}: {doubt}" if doubt is not None else message,
+        expected=(expected,),
+        observed=(observed,),
+        fix=fix if wrong else None,
+        about="require",
+    )
+
+
+_REFERENCE = ("docs/policy.md, Requirements",)
+
+ENDPOINTS = ScanRule(
+    id="require-endpoints",
+    title="The scan finds as many listeners as required",
+    severity="high",
+    check=check_endpoints,
+    references=_REFERENCE,
+)
+INCONCLUSIVE = ScanRule(
+    id="require-determined",
+    title="No more listeners are undetermined than allowed",
+    severity="high",
+    check=check_inconclusive,
+    references=_REFERENCE,
+)
+ADHERENCE = ScanRule(
+    id="require-adherence",
+    title="All components have to follow the cluster's profile",
+    severity="high",
+    check=check_adherence,
+    references=(*_REFERENCE, "openshift/api config/v1/types_apiserver.go (tlsAdherence)"),
+)
+
+REQUIRE_RULES: tuple[ScanRule, ...] = (ENDPOINTS, INCONCLUSIVE, ADHERENCE)

@@ -1,0 +1,113 @@
+"""What the policy requires of a scan as a whole, in all three answers; and what every such rule must have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from pkgutil import iter_modules
+
+import pytest
+
+import scanner.judge
+from scanner.judge.require import Outcome, required
+from scanner.judge.scan_rules import SCAN_RULES
+from scanner.model.known import Unknown
+from scanner.model.rule import ScanRule
+from scanner.model.scan_policy import Require
+
+SECTIONS = ("## What it requires", "## Why", "## What fails", "## What is inconclusive", "## How to fix")
+OUTCOME = Outcome(endpoints=10, inconclusive=2, strict=True, adherence="APIServer/cluster spec.tlsAdherence: x")
+FEW, MANY = Require(min_endpoints=11), Require(max_inconclusive=1)
+STRICT = Require(strict_adherence=True)
+
+
+def test_nothing_is_required_by_default() -> None:
+    assert required(Require(), OUTCOME) == ()
+
+
+@pytest.mark.parametrize(
+    ("policy", "outcome", "rule", "verdict"),
+    [
+        (Require(min_endpoints=10), OUTCOME, "require-endpoints", "pass"),
+        (FEW, OUTCOME, "require-endpoints", "fail"),
+        (FEW, replace(OUTCOME, interrupted="SIGTERM"), "require-endpoints", "inconclusive"),
+        (Require(min_endpoints=10), replace(OUTCOME, interrupted="SIGTERM"), "require-endpoints", "pass"),
+        (Require(max_inconclusive=2), OUTCOME, "require-determined", "pass"),
+        (Require(max_inconclusive=0), replace(OUTCOME, inconclusive=0), "require-determined", "pass"),
+        (MANY, OUTCOME, "require-determined", "fail"),
+        (MANY, replace(OUTCOME, interrupted="SIGTERM"), "require-determined", "fail"),
+        (Require(max_inconclusive=2), replace(OUTCOME, interrupted="x"), "require-determined", "inconclusive"),
+        (STRICT, OUTCOME, "require-adherence", "pass"),
+        (STRICT, replace(OUTCOME, strict=False), "require-adherence", "fail"),
+        (STRICT, replace(OUTCOME, strict=Unknown("403")), "require-adherence", "inconclusive"),
+    ],
+)
+def test_each_requirement(policy: Require, outcome: Outcome, rule: str, verdict: str) -> None:
+    (found,) = required(policy, outcome)
+    assert (found.rule, found.verdict) == (rule, verdict)
+    assert found.severity == "high"
+    assert found.about == "require"
+    assert found.message
+    assert found.expected
+    assert found.observed
+    assert (found.fix is None) == (verdict == "pass")
+    assert found.status == {"pass": "ok", "fail": "violation", "inconclusive": "not-tested"}[verdict]
+
+
+def test_the_policy_says_how_severe_it_is() -> None:
+    (found,) = required(replace(FEW, severity="low"), OUTCOME)
+    assert found.severity == "low"
+
+
+def test_what_is_not_known_says_why() -> None:
+    (found,) = required(STRICT, replace(OUTCOME, strict=Unknown("apiservers cannot be read: forbidden")))
+    assert found.message.endswith(": apiservers cannot be read: forbidden")
+
+
+def test_the_object_that_decides_is_named() -> None:
+    (found,) = required(
+        STRICT, replace(OUTCOME, strict=False, adherence="APIServer/cluster spec.tlsAdherence: not set")
+    )
+    assert found.observed == ("APIServer/cluster spec.tlsAdherence: not set",)
+    assert found.expected == ("APIServer/cluster spec.tlsAdherence: StrictAllComponents",)
+
+
+def test_everything_at_once() -> None:
+    policy = Require(min_endpoints=11, max_inconclusive=1, strict_adherence=True)
+    found = required(policy, replace(OUTCOME, strict=False))
+    assert [(each.rule, each.verdict) for each in found] == [
+        ("require-endpoints", "fail"),
+        ("require-determined", "fail"),
+        ("require-adherence", "fail"),
+    ]
+
+
+# --- What every rule on a whole scan must have -----------------------------------------------------------------------
+
+
+def test_ids_are_what_they_always_were() -> None:
+    """Ids stand in baselines and dashboards: this list may only grow."""
+    ids = [each.id for each in SCAN_RULES]
+    assert ids == [
+        "replicas-differ",
+        "require-endpoints",
+        "require-determined",
+        "require-adherence",
+        "waiver-unused",
+        "waiver-expired",
+    ]
+
+
+@pytest.mark.parametrize("each", SCAN_RULES, ids=lambda each: each.id)
+def test_every_rule_explains_itself(each: ScanRule) -> None:
+    positions = [each.page.find(section) for section in SECTIONS]
+    assert -1 not in positions
+    assert positions == sorted(positions)
+    assert each.title
+    assert each.references
+
+
+def test_every_rule_of_the_package_is_registered() -> None:
+    modules = [import_module(f"scanner.judge.{found.name}") for found in iter_modules(scanner.judge.__path__)]
+    written = {value.id for module in modules for value in vars(module).values() if isinstance(value, ScanRule)}
+    assert written == {each.id for each in SCAN_RULES}
