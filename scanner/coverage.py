@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from scanner.jobs import Surroundings
 from scanner.model.report import Coverage, DiscoveryRow, Summary
@@ -10,9 +11,22 @@ from scanner.model.scan_policy import ScanPolicy
 from scanner.report.coverage import discovery_row
 
 
-def coverage(
-    summary: Summary, around: Surroundings, policy: ScanPolicy, *, not_judged: int, interrupted: str | None
-) -> Coverage:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shortfall:
+    """What a scan did not get to know."""
+
+    not_judged: int = 0
+    """Declared or hinted endpoints without a verdict of pass or fail."""
+    undecided: int = 0
+    """Requirements on the scan as a whole of which nobody can tell."""
+    interrupted: str | None = None
+    """Why it stopped early."""
+
+    def __bool__(self) -> bool:
+        return bool(self.not_judged or self.undecided or self.interrupted is not None)
+
+
+def coverage(summary: Summary, around: Surroundings, policy: ScanPolicy, short: Shortfall) -> Coverage:
     """The statement. It is complete only where all that is declared was judged and every kind could be read.
 
     What nobody asked for (Secrets without permission) is no gap, and neither is what the policy file accepts.
@@ -21,10 +35,10 @@ def coverage(
     unseen = any(each.gap != "not-asked" and each.kind.resource not in accepted for each in around.unreadable)
     return Coverage(
         endpoints=summary.endpoints,
-        judged=summary.endpoints - not_judged,
-        not_judged=not_judged,
-        interrupted=interrupted,
-        complete=not (not_judged or summary.unsettled or unseen or interrupted is not None),
+        judged=summary.endpoints - short.not_judged,
+        not_judged=short.not_judged,
+        interrupted=short.interrupted,
+        complete=not (short or summary.unsettled or unseen),
         discovery=None if around.discovered is None else _discovery(summary, around, around.discovered, accepted),
     )
 

@@ -10,6 +10,7 @@ from scanner.judge.network_policy import NetworkPolicies
 from scanner.model.dial_scope import DialScope
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Because, CertificateExpectation, Expectation
+from scanner.model.known import Known, Unknown
 from scanner.model.profile import Profile
 from scanner.model.snapshot import Unreadable
 from scanner.model.target import Target
@@ -42,8 +43,10 @@ class Surroundings:
     """Listeners that were seen, those left out included; None for a list of targets."""
     left_out: tuple[tuple[str, int], ...] = ()
     unreadable: tuple[Unreadable, ...] = ()
-    strict: bool | None = None
-    """Whether every cluster's adherence is strict; None where there is none."""
+    strict: Known[bool] = Unknown("no cluster was scanned")
+    """Whether every component of every cluster has to follow its profile."""
+    adherence: str = ""
+    """The object and field that say so, and what they say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

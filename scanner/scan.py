@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from math import inf
@@ -10,20 +10,24 @@ from math import inf
 import trio
 
 from scanner import __version__
-from scanner.coverage import coverage
+from scanner.coverage import Shortfall, coverage
 from scanner.errors import ResourceError
 from scanner.jobs import Job, Surroundings, at
 from scanner.judge import RULES, Judgement, judge, judgement
 from scanner.judge.network_policy import explain
 from scanner.judge.replicas import ACROSS, Replicas
+from scanner.judge.require import Outcome, required
+from scanner.judge.scan_rules import SCAN_RULES
 from scanner.judge.second_opinion import confirm, inquiry
 from scanner.judge.vulnerabilities import DEEP_RULES, deep_findings
+from scanner.judge.waivers import WaiverLedger
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
+from scanner.model.finding import Finding
 from scanner.model.known import Unknown
 from scanner.model.observation import Answers, Observation, Reach
 from scanner.model.report import EndpointRow, Report, ScannerRow, Summary
-from scanner.model.rule import Case
+from scanner.model.rule import Case, Rule, ScanRule
 from scanner.model.scan_policy import ScanPolicy
 from scanner.probe import resolve
 from scanner.probe.limits import Gate, Limits
@@ -54,6 +58,8 @@ class Settings:
 
 Progress = Callable[[EndpointRow], None]
 """Told of every row that is finished."""
+Record = Callable[[Endpoint, Observation], None]
+"""Told of everything that was seen, as it was seen: what ``adhere whatif`` judges again."""
 
 
 @dataclass(slots=True)
@@ -66,10 +72,15 @@ class Run:
     progress: Progress
     witness: Bench
     """Where sslyze sits; nobody is called before somebody is asked."""
-    surroundings: Surroundings = Surroundings()
+    surroundings: Surroundings
+    ledger: WaiverLedger
+    record: Record
     summary: Summary = field(default_factory=Summary)
     replicas: Replicas = field(default_factory=Replicas)
     not_judged: int = 0
+    """Declared or hinted endpoints without a verdict of pass or fail."""
+    undecided: int = 0
+    """Requirements on the scan as a whole of which nobody can tell."""
 
     def keep(self, row: EndpointRow, place: int, *, declared: bool) -> None:
         """Write a finished row down before anything else can happen to it; ``place`` is its job's in the list."""
@@ -87,6 +98,7 @@ async def scan(
     progress: Progress,
     gate: Gate,
     surroundings: Surroundings = Surroundings(),
+    record: Record = lambda _, __: None,
 ) -> Report:
     """Do ``jobs`` and report. Rows go to ``rows`` as they are finished; memory does not grow with the jobs.
 
@@ -96,7 +108,8 @@ async def scan(
     started = datetime.now(UTC)
     source = enumerate(jobs)
     async with Bench(timeout=settings.limits.deadline, network_timeout=settings.limits.timeout) as witness:
-        run = Run(settings, gate, rows, progress, witness, surroundings)
+        ledger = WaiverLedger(settings.policy.waivers, started.date(), across=[rule.id for rule in ACROSS])
+        run = Run(settings, gate, rows, progress, witness, surroundings, ledger, record)
         async with trio.open_nursery() as nursery:
             for _ in range(settings.limits.concurrency):
                 nursery.start_soon(_work, run, source)
@@ -160,7 +173,7 @@ async def _judge(case: Case, job: Job, place: int, run: Run) -> None:
     if run.settings.confirm or run.settings.deep:
         result = await _hear_witness(case, result, run)
     explained = explain(job.policies, case.endpoint, case.observation, result.findings)
-    result = replace(result, findings=explained.findings)
+    result = judgement(run.ledger.waive(explained.findings, case.endpoint))
     if job.replicated:
         run.replicas.add(case.endpoint, case.expectation, case.observation)
     row = endpoint_row(
@@ -172,6 +185,7 @@ async def _judge(case: Case, job: Job, place: int, run: Run) -> None:
         result.findings,
         blocked_by=explained.blocked_by,
     )
+    run.record(case.endpoint, case.observation)
     run.keep(row, place, declared=case.endpoint.certainty != "candidate")
 
 
@@ -220,10 +234,34 @@ def unasked(endpoint: Endpoint, reach: Reach, why: str) -> Observation:
 # --- the report -----------------------------------------------------------------------------------------------------
 
 
+def _across(run: Run, applied: Iterable[Rule | ScanRule]) -> Iterator[Finding]:
+    """What is to be said across endpoints, and of the waivers."""
+    yield from run.ledger.waive_across(run.replicas.findings())
+    yield from run.ledger.findings(rules=[rule.id for rule in applied], complete=run.gate.stopped is None)
+
+
+def _required(run: Run) -> tuple[Finding, ...]:
+    """What the policy requires of the scan as a whole. Where nobody can tell, the scan is not complete."""
+    around, counts, ended = run.surroundings, run.summary.verdicts, run.gate.stopped
+    outcome = Outcome(
+        endpoints=run.summary.endpoints - counts["not_applicable"],
+        inconclusive=counts["inconclusive"],
+        strict=around.strict,
+        adherence=around.adherence,
+        interrupted=None if ended is None else f"the scan was stopped ({ended})",
+    )
+    findings = required(run.settings.policy.require, outcome)
+    run.undecided += sum(finding.verdict == "inconclusive" for finding in findings)
+    return findings
+
+
 def _report(run: Run, started: datetime) -> Report:
     settings = run.settings
-    findings = [finding_row(finding) for finding in run.replicas.findings()]
+    rules = (*RULES, *(DEEP_RULES if settings.deep else ()))
+    whole = (*_across(run, [*rules, *ACROSS]), *_required(run))
+    findings = [finding_row(finding) for finding in whole]
     run.summary.add_findings(findings)
+    shortfall = Shortfall(not_judged=run.not_judged, undecided=run.undecided, interrupted=run.gate.stopped)
     return Report(
         scanner=ScannerRow(
             name="adhere",
@@ -235,10 +273,8 @@ def _report(run: Run, started: datetime) -> Report:
         started=timestamp(started),
         finished=timestamp(datetime.now(UTC)),
         cluster=run.surroundings.cluster,
-        coverage=coverage(
-            run.summary, run.surroundings, settings.policy, not_judged=run.not_judged, interrupted=run.gate.stopped
-        ),
-        rules=[*map(rule_row, RULES), *map(rule_row, ACROSS), *(map(rule_row, DEEP_RULES) if settings.deep else ())],
+        coverage=coverage(run.summary, run.surroundings, settings.policy, shortfall),
+        rules=[*map(rule_row, rules), *map(rule_row, SCAN_RULES)],
         summary=run.summary,
         findings=findings,
         rows=run.rows.rows,
