@@ -22,6 +22,8 @@ COMMANDS: dict[str, str] = {
     "ask": "scanner.cli.ask",
     "profiles": "scanner.cli.profiles",
     "rules": "scanner.cli.rules",
+    "snapshot": "scanner.cli.snapshot",
+    "rbac": "scanner.cli.rbac",
 }
 """Name of a command -> its module, which has a click command of the same name; imported when it is used."""
 

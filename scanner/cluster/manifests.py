@@ -1,8 +1,8 @@
 """Directories that others made: a must-gather, or manifests as people keep them, read as far as they go.
 
 A must-gather (``oc adm must-gather``, ``oc adm inspect``) has its objects under ``cluster-scoped-resources/<group>/``
-and ``namespaces/<namespace>/<group>/``, there as ``<plural>.yaml``, a list, or ``<plural>/<name>.yaml``, below a directory
-that is named after the image. Everything else in it is logs.
+and ``namespaces/<namespace>/<group>/``, there as ``<plural>.yaml``, a list, or ``<plural>/<name>.yaml``, below a
+directory that is named after the image. Everything else in it is logs.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -32,7 +32,7 @@ it. ``unsupported``: no API server that forwards ports over WebSockets."""
 
 
 class NotForwarded(Exception):
-    """The API server or the kubelet made no connection: an observation about the endpoint, or our missing permission."""
+    """No connection was made: an observation about the endpoint, or a permission that we lack."""
 
     def __init__(self, reason: Reason, detail: str) -> None:
         super().__init__(detail)
@@ -43,8 +43,8 @@ class NotForwarded(Exception):
 class _Wire(Protocol):
     """The HTTP client's connection after the upgrade."""
 
-    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes: ...
-    async def write(self, buffer: bytes, timeout: float | None = None) -> None: ...
+    async def read(self, max_bytes: int) -> bytes: ...
+    async def write(self, buffer: bytes) -> None: ...
 
 
 @dataclass(slots=True)
@@ -117,16 +117,14 @@ async def forward(client: Client, namespace: str, pod: str, port: int) -> AsyncG
         raise NotForwarded("no-pod", "no pod is called so")
     key = new_key()
     path = f"/api/v1/namespaces/{namespace}/pods/{pod}/portforward"
-    upgraded = client.upgraded(path, {"ports": str(port)}, handshake_headers(key, SUBPROTOCOL))
-    try:
-        response = await upgraded.__aenter__()
-    except ApiError as error:
-        raise NotForwarded(_reason_of(error), error.message) from None
-    try:
+    headers = handshake_headers(key, SUBPROTOCOL)
+    async with AsyncExitStack() as stack:
+        try:
+            response = await stack.enter_async_context(client.upgraded(path, {"ports": str(port)}, headers))
+        except ApiError as error:
+            raise NotForwarded(_reason_of(error), error.message) from None
         _check(response.headers.get("sec-websocket-accept"), response.headers.get("sec-websocket-protocol"), key)
         yield Forward(response.extensions["network_stream"], port)
-    finally:
-        await upgraded.__aexit__(None, None, None)
 
 
 def _check(accept: str | None, subprotocol: str | None, key: str) -> None:

@@ -1,0 +1,21 @@
+"""``adhere rbac``: the permissions that a scan needs, to read before they are given."""
+
+from __future__ import annotations
+
+import click
+
+from scanner.cluster.rbac import OPTIONS, as_yaml, cluster_role
+from scanner.model.kinds import KINDS
+
+
+@click.command(epilog="WHAT is " + ", ".join(OPTIONS) + ". Each becomes a role of its own that says its risk.")
+@click.option("--with", "with_", metavar="WHAT,...", default="", help="Permissions that not every scan needs.")
+@click.option("--service-account", metavar="NS/NAME", help="Print this account and its bindings too.")
+def rbac(with_: str, service_account: str | None) -> None:
+    """Print the ClusterRole that a scan needs, as YAML: reading only, made from the list of what is read.
+
+    \b
+    adhere rbac --service-account adhere/adhere | oc apply -f -
+    """
+    options = [part.strip() for part in with_.split(",") if part.strip()]
+    click.echo(as_yaml(cluster_role(KINDS, options, service_account)), nl=False)

@@ -1,0 +1,50 @@
+"""``adhere snapshot``: a cluster as a directory, to look at and to judge elsewhere."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import click
+
+from scanner.cli.running import run_trio
+from scanner.cli.streams import say
+from scanner.model.kinds import KINDS
+from scanner.model.snapshot import Snapshot
+from scanner.report.escape import plain
+
+
+@click.group()
+def snapshot() -> None:
+    """Keep what the API says of a cluster, without any private key."""
+
+
+@snapshot.command("save")
+@click.argument("directory", metavar="DIR")
+@click.option("--kubeconfig", metavar="FILE", help="Instead of KUBECONFIG and ~/.kube/config.")
+@click.option("--context", metavar="NAME", help="Of the kubeconfig; default: its current one.")
+@click.option(
+    "--namespace", "namespaces", metavar="NS", multiple=True, help="Where to read what may not be read in all."
+)
+@click.option("--no-secrets", is_flag=True, help="Ask the API for no Secret at all.")
+def save_(
+    directory: str, *, kubeconfig: str | None, context: str | None, namespaces: tuple[str, ...], no_secrets: bool
+) -> None:
+    """Read the cluster and write it into DIR, for `adhere scan --snapshot DIR`.
+
+    Private keys are never written. DIR is made, or is empty, or holds a snapshot that is replaced.
+    """
+    from scanner.cluster import access, read, save  # noqa: PLC0415 - the HTTP client takes longer than the help
+
+    reading = partial(read, access(kubeconfig, context), KINDS, no_secrets=no_secrets, namespaces=namespaces)
+    found = run_trio(reading)
+    for line in told(found):
+        say(f"adhere: {plain(line, 1000)}")
+    save(found, directory)
+    objects = sum(map(len, found.objects.values()))
+    say(f"adhere: {plain(directory)}: {objects} objects of {plain(found.origin.name)}")
+
+
+def told(found: Snapshot) -> list[str]:
+    """What the user should know about a snapshot beside its objects."""
+    gaps = [f"{kind.resource}: {each.gap}: {each.reason}" for kind, each in found.unreadable.items()]
+    return [*found.warnings, *gaps]

@@ -1,0 +1,170 @@
+"""The roles that a scan needs, made from the same list of kinds that it reads.
+
+Reading only, no wildcard. What is worth more to an attacker than to most scans (Secrets, and everything that needs
+``create``) has a role of its own that must be asked for, and says its risk.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from scanner.errors import UsageError
+from scanner.model.kinds import Kind
+from scanner.model.problems import did_you_mean
+
+NAME = "adhere-scan"
+READING = ("get", "list", "watch")
+RISK = "adhere/risk"
+"""The annotation that says what an opt-in role means."""
+_RBAC = "rbac.authorization.k8s.io"
+
+Manifest: TypeAlias = dict[str, object]
+Rule: TypeAlias = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A permission that is not part of the role that every scan needs."""
+
+    risk: str
+    rules: tuple[Rule, ...]
+
+
+def _rule(group: str, resources: Iterable[str], verbs: Iterable[str]) -> Rule:
+    return {"apiGroups": [group], "resources": list(resources), "verbs": list(verbs)}
+
+
+_WRITING = ("get", "list", "create", "update", "patch", "delete")
+OPTIONS: Mapping[str, Option] = {
+    "sar": Option(
+        "Asks the API server who may do what (nothing is changed): whoever has it can map everybody's permissions.",
+        (_rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),),
+    ),
+    "port-forward": Option(
+        "Connects to any port of any pod, past every NetworkPolicy, also to ports that listen on localhost only.",
+        (_rule("", ["pods/portforward"], ["create", "get"]),),
+    ),
+    "configz": Option(
+        "Reaches the kubelet's whole API on every node, which on many clusters runs commands in any container.",
+        (_rule("", ["nodes/proxy"], ["get"]),),
+    ),
+    "reports": Option(
+        "Writes and deletes reports of every tool that uses these kinds; it reads and changes nothing else.",
+        (
+            _rule("wgpolicyk8s.io", ["policyreports", "clusterpolicyreports"], _WRITING),
+            _rule("openreports.io", ["reports", "clusterreports"], _WRITING),
+        ),
+    ),
+    "secrets": Option(
+        "Gets any Secret by name, private keys and tokens among them. adhere keeps tls.crt and ca.crt of those that "
+        "listeners name; whoever takes over its pod need not stop there. --no-secrets works without it.",
+        (_rule("", ["secrets"], ["get"]),),
+    ),
+}
+"""What ``--with`` takes."""
+
+
+def cluster_role(
+    kinds: Iterable[Kind], with_: Iterable[str] = (), service_account: str | None = None
+) -> list[Manifest]:
+    """The ClusterRoles: the one that every scan needs, then one for each option of ``with_``.
+
+    With ``service_account`` (``namespace/name``) also that account and the bindings to it. Raises ``UsageError``.
+    """
+    roles = [_role(NAME, _reading_rules(kind for kind in kinds if kind.opt_in is None))]
+    roles += [_optional_role(option) for option in dict.fromkeys(with_)]
+    if service_account is None:
+        return roles
+    namespace, name = _account(service_account)
+    account: Manifest = {
+        "apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": namespace}
+    }  # fmt: skip
+    return [account, *roles, *(_binding(role, namespace, name) for role in roles)]
+
+
+def _role(name: str, rules: list[Rule], risk: str = "") -> Manifest:
+    metadata: Manifest = {"name": name, "labels": {"app.kubernetes.io/name": "adhere"}}
+    if risk:
+        metadata["annotations"] = {RISK: risk}
+    return {"apiVersion": f"{_RBAC}/v1", "kind": "ClusterRole", "metadata": metadata, "rules": rules}
+
+
+def _reading_rules(kinds: Iterable[Kind]) -> list[Rule]:
+    """One rule a group; objects that are read by name are allowed by name."""
+    listed: dict[str, list[str]] = {}
+    named: list[Rule] = []
+    for kind in kinds:
+        if kind.named:
+            names = list(dict.fromkeys(name for _, name in kind.named))
+            named.append({**_rule(kind.group, [kind.plural], ["get"]), "resourceNames": names})
+        else:
+            listed.setdefault(kind.group, []).append(kind.plural)
+    return [*(_rule(group, dict.fromkeys(plurals), READING) for group, plurals in listed.items()), *named]
+
+
+def _optional_role(name: str) -> Manifest:
+    option = OPTIONS.get(name)
+    if option is None:
+        raise UsageError(f"--with {name[:40]!r} is no permission", hint=did_you_mean(name, OPTIONS))
+    return _role(f"{NAME}-{name}", list(option.rules), option.risk)
+
+
+_LABEL = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
+
+
+def _account(text: str) -> tuple[str, str]:
+    namespace, _, name = text.partition("/")
+    if not (_LABEL.fullmatch(namespace) and _LABEL.fullmatch(name)):
+        raise UsageError(f"{text[:80]!r} is no service account", hint="write NAMESPACE/NAME")
+    return namespace, name
+
+
+def _binding(role: Manifest, namespace: str, name: str) -> Manifest:
+    metadata = role["metadata"]
+    role_name = metadata["name"] if isinstance(metadata, dict) else ""
+    return {
+        "apiVersion": f"{_RBAC}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": f"{role_name}-{namespace}-{name}"},
+        "roleRef": {"apiGroup": _RBAC, "kind": "ClusterRole", "name": role_name},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace}],
+    }
+
+
+# --- YAML ------------------------------------------------------------------------------------------------------------
+
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9./_-]*")
+_AMBIGUOUS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+
+
+def as_yaml(manifests: Iterable[Manifest]) -> str:
+    """The manifests as one stream, for ``oc apply -f -``."""
+    return "".join("---\n" + "\n".join(_block(manifest, 0)) + "\n" for manifest in manifests)
+
+
+def _block(value: Mapping[str, object], indent: int) -> Iterator[str]:
+    pad = " " * indent
+    for key, item in value.items():
+        if isinstance(item, dict):
+            yield f"{pad}{_scalar(key)}:"
+            yield from _block(item, indent + 2)
+        elif isinstance(item, list) and item and isinstance(item[0], dict):
+            yield f"{pad}{_scalar(key)}:"
+            for each in item:
+                first, *rest = _block(each, indent + 2)
+                yield f"{pad}- {first.lstrip()}"
+                yield from rest
+        elif isinstance(item, list):
+            yield f"{pad}{_scalar(key)}: [{', '.join(map(_scalar, item))}]"
+        else:
+            yield f"{pad}{_scalar(key)}: {_scalar(item)}"
+
+
+def _scalar(value: object) -> str:
+    """Text that every version of YAML reads as text; JSON's quotes are YAML's too."""
+    text = str(value)
+    return text if _PLAIN.fullmatch(text) and text.lower() not in _AMBIGUOUS else json.dumps(text)
