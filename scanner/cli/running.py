@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,16 +13,19 @@ from typing import TypeVar
 
 import trio
 
+from scanner.archive import Archive, Head
 from scanner.cli.output import Output, rows_path, write_reports
 from scanner.cli.progress import Loudness, progress
 from scanner.cli.streams import say
 from scanner.errors import ResourceError, ScannerError
 from scanner.jobs import Job, Surroundings
+from scanner.model.endpoint import Endpoint
+from scanner.model.observation import Observation
 from scanner.model.report import FailOn, Report, exit_code
 from scanner.model.snapshot import Snapshot
 from scanner.probe.limits import Gate
 from scanner.report.stream import RowFile
-from scanner.scan import Progress, Settings, scan
+from scanner.scan import Progress, Record, Settings, scan
 
 T = TypeVar("T")
 
@@ -37,6 +41,8 @@ class Work:
     """The clusters that are scanned, for ``--save``."""
     save: str | None = None
     """The directory in which what is seen is kept, or None."""
+    head: Head = Head()
+    """What is said there of the scan."""
 
 
 def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, loudness: Loudness) -> int:
@@ -44,12 +50,24 @@ def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, lou
     with _scratch() as scratch:
         kept = rows_path(outputs, Path(scratch))
         with RowFile(kept) as rows:
-            with progress(loudness) as tell:
-                report = run_trio(partial(scan_until_signal, work, rows, tell))
+            with progress(loudness) as tell, _archive(work) as archive:
+                record = archive.record if archive else _forget
+                report = run_trio(partial(scan_until_signal, work, rows, tell, record))
+                rows.close()
+                if archive:
+                    archive.finish(kept)
             finish(report, outputs, loudness)
         if kept.parent != Path(scratch):
             kept.unlink(missing_ok=True)  # the whole document is there now
     return exit_code(report, fail_on)
+
+
+def _archive(work: Work) -> AbstractContextManager[Archive | None]:
+    return nullcontext() if work.save is None else Archive(work.save, work.head, work.snapshots)
+
+
+def _forget(_: Endpoint, __: Observation) -> None:
+    """What is seen is not kept."""
 
 
 def _scratch() -> tempfile.TemporaryDirectory[str]:
@@ -90,12 +108,12 @@ def finish(report: Report, outputs: tuple[Output, ...], loudness: Loudness) -> N
         say(f"adhere: stopped by {report.coverage['interrupted']}; the report has what was finished")
 
 
-async def scan_until_signal(work: Work, rows: RowFile, tell: Progress) -> Report:
+async def scan_until_signal(work: Work, rows: RowFile, tell: Progress, record: Record = _forget) -> Report:
     """Scan; the first SIGINT or SIGTERM ends it early, the second at once (``KeyboardInterrupt``)."""
     gate = Gate(work.settings.limits)
     async with trio.open_nursery() as nursery:
         await nursery.start(_watch, gate)
-        report = await scan(work.jobs, work.settings, rows, tell, gate, work.surroundings)
+        report = await scan(work.jobs, work.settings, rows, tell, gate, work.surroundings, record)
         nursery.cancel_scope.cancel()
     return report
 

@@ -12,6 +12,7 @@ from typing import TypeVar, get_args
 
 import click
 
+from scanner.archive import Head
 from scanner.cli.anchors import load_anchors, public_anchors
 from scanner.cli.cluster_options import ClusterAsked, dialled_cluster
 from scanner.cli.numbers import COUNT, RATE, SECONDS
@@ -133,7 +134,8 @@ def target_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sca
     cluster.none_given()
     owed = owed_of(asked, config, policy)
     settings = settings_of(asked, config, owed.profile.name, policy)
-    return Work(jobs=of_targets(targets_of(asked, config), owed), settings=settings)
+    head = Head(mode=settings.mode, profile=owed.profile, anchors=owed.anchors, anchor_source=owed.anchor_source)
+    return Work(jobs=of_targets(targets_of(asked, config), owed), settings=settings, head=head)
 
 
 def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: ScanPolicy) -> Work:
@@ -151,6 +153,7 @@ def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sc
         settings=settings,
         surroundings=scan_cluster.surroundings(clusters),
         snapshots=tuple(each.snapshot for each in clusters),
+        head=Head(mode=settings.mode, clusters=tuple(each.facts.name for each in clusters)),
     )
 
 

@@ -1,0 +1,131 @@
+"""What a scan saw, kept in a directory: snapshots, observations and rows, to be judged again without a handshake.
+
+``scan.json`` says what the rest is; ``observations.jsonl`` has what every endpoint did, ``rows.jsonl`` what was said of
+it, ``snapshot/`` (or ``snapshots/1`` ... for several clusters) the clusters. No key is in any of them.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from scanner.errors import InputError, ResourceError, UsageError
+from scanner.model.endpoint import Endpoint
+from scanner.model.observation import Observation
+from scanner.model.observation_record import FILE_NAME, Seen, encode
+from scanner.model.profile import Profile
+from scanner.model.record import NotARecord, codec
+from scanner.model.snapshot import Snapshot
+
+SCHEMA = "adhere.saved/v1"
+HEAD, ROWS, OBSERVATIONS = "scan.json", "rows.jsonl", FILE_NAME
+_MOST_BYTES = 16 * 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """What was scanned, as far as judging again needs it."""
+
+    schema: str = SCHEMA
+    mode: str = "inventory"
+    clusters: tuple[str, ...] = ()
+    """Names of the clusters, in the order of the snapshots; none for a list of targets."""
+    profile: Profile | None = None
+    """What every target owed; None for clusters."""
+    anchors: tuple[bytes, ...] = ()
+    anchor_source: str = ""
+
+
+class Archive:
+    """A directory that is being filled while a scan runs."""
+
+    def __init__(self, directory: str, head: Head, snapshots: tuple[Snapshot, ...]) -> None:
+        """Raises ``UsageError`` for a directory with something else in it, and ``ResourceError`` where nothing can be
+        written."""
+        self._directory = Path(directory)
+        self._head = head
+        try:
+            self._prepare()
+            for place, snapshot in zip(snapshot_places(self._directory, len(snapshots)), snapshots, strict=True):
+                _save(snapshot, place)
+            self._out = (self._directory / OBSERVATIONS).open("w", encoding="ascii", newline="\n")
+        except OSError as error:
+            raise self._cannot(error) from None
+
+    def _prepare(self) -> None:
+        """Only the owner may read what a cluster looks like."""
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not (self._directory / HEAD).is_file() and any(self._directory.iterdir()):
+            raise UsageError(
+                f"{self._directory}: there is something else in it", hint="--save takes an empty directory, or a scan's"
+            )
+        for name in (HEAD, ROWS, OBSERVATIONS):
+            (self._directory / name).unlink(missing_ok=True)
+        for name in ("snapshot", "snapshots"):
+            shutil.rmtree(self._directory / name, ignore_errors=True)
+
+    def record(self, endpoint: Endpoint, observation: Observation) -> None:
+        """Keep one observation. Raises ``ResourceError``."""
+        try:
+            self._out.write(encode(Seen(endpoint=endpoint, observation=observation)) + "\n")
+        except OSError as error:
+            raise self._cannot(error) from None
+
+    def finish(self, rows: Path) -> None:
+        """Keep the rows, and say what everything is: until then the directory is no saved scan."""
+        try:
+            self._out.close()
+            shutil.copyfile(rows, self._directory / ROWS)
+            (self._directory / HEAD).write_text(json.dumps(codec(Head).encode(self._head), indent=1) + "\n")
+        except OSError as error:
+            raise self._cannot(error) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._out.close()
+
+    def _cannot(self, error: OSError) -> ResourceError:
+        return ResourceError(
+            f"{self._directory}: what was seen cannot be kept: {error.strerror or error}",
+            hint="is the disk full, or the directory not writable?",
+        )
+
+
+def snapshot_places(directory: Path, count: int) -> list[Path]:
+    """Where the snapshots of ``count`` clusters are kept."""
+    if count == 1:
+        return [directory / "snapshot"]
+    return [directory / "snapshots" / str(number) for number in range(1, count + 1)]
+
+
+def _save(snapshot: Snapshot, place: Path) -> None:
+    from scanner.cluster import save  # noqa: PLC0415 - scans of targets have nothing to do with the HTTP client behind it
+
+    save(snapshot, place)
+
+
+def load_head(directory: str) -> Head:
+    """What the directory says of itself. Raises ``InputError``."""
+    path = Path(directory) / HEAD
+    hint = "this must be a directory that adhere scan --save has filled"
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES)
+        head = codec(Head).decode(json.loads(data))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}", hint=hint) from None
+    except (ValueError, RecursionError) as error:
+        problem = f"{error.path}: {error.problem}" if isinstance(error, NotARecord) else "not JSON"
+        raise InputError(f"{path}: {problem}", hint=hint) from None
+    if head.schema != SCHEMA:
+        raise InputError(f"{path}: not an {SCHEMA}", hint=hint)
+    assert isinstance(head, Head)  # noqa: S101 - what its codec gives
+    return head

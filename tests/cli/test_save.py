@@ -1,0 +1,65 @@
+"""What a scan keeps for later: whole, readable again, and without a key."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from scanner.archive import HEAD, OBSERVATIONS, ROWS, Head, load_head
+from scanner.errors import InputError
+from scanner.model.catalogue import load_profile
+from scanner.model.observation import Reach
+from scanner.model.observation_record import read
+from tests.cli.calling import Call
+from tests.cli.conftest import Farm
+
+
+def test_a_scan_of_targets_is_kept(call: Call, farm: Farm, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    answer = call("scan", farm["tls10"].target, "--save", kept, "--quiet", "--format", "json")
+    assert load_head(str(kept)).profile == load_profile("intermediate")
+    (seen,) = read(kept / OBSERVATIONS)
+    assert seen.observation.reach is Reach.TLS
+    assert [json.loads(line) for line in (kept / ROWS).read_text().splitlines()] == answer.document["endpoints"]
+    assert kept.stat().st_mode & 0o77 == 0
+    assert all("PRIVATE KEY" not in file.read_text() for file in kept.iterdir())
+
+
+def test_the_next_scan_replaces_it(call: Call, farm: Farm, tmp_path: Path) -> None:
+    for profile in ("old", "modern"):
+        call("scan", farm["tls10"].target, "--save", tmp_path / "kept", "--profile", profile)
+    assert load_head(str(tmp_path / "kept")).profile == load_profile("modern")
+    assert len(list(read(tmp_path / "kept" / OBSERVATIONS))) == 1
+
+
+def test_a_directory_with_something_else_in_it_is_left_alone(call: Call, farm: Farm, tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    answer = call("scan", farm["tls10"].target, "--save", tmp_path)
+    assert answer.code == 2
+    assert "there is something else in it" in answer.err
+    assert [file.name for file in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (None, "cannot be read"),
+        ("{", "not JSON"),
+        ("[]", "scan.json"),
+        ('{"schema": "adhere.saved/v2"}', "not an adhere.saved/v1"),
+        ('{"schema": 7}', "schema"),
+        ('{"colour": "red"}', "colour"),
+    ],
+)
+def test_what_is_no_saved_scan_is_said(tmp_path: Path, text: str | None, complaint: str) -> None:
+    if text is not None:
+        (tmp_path / HEAD).write_text(text)
+    with pytest.raises(InputError, match=complaint) as raised:
+        load_head(str(tmp_path))
+    assert "--save" in raised.value.hint
+
+
+def test_a_head_of_clusters_has_no_profile() -> None:
+    assert Head(clusters=("prod",)).profile is None
