@@ -137,7 +137,7 @@ class ComponentTally:
         return bool(self._found)
 
     def rows(self) -> list[ComponentRow]:
-        """The table: what does not honour its profile first, known components before the rest, then by name."""
+        """The table: users last, what does not honour its profile first, known components before the rest, by name."""
         return sorted((_row(*key[:2], found) for key, found in self._found.items()), key=_place)
 
 
@@ -161,13 +161,10 @@ def _row(component: str | None, namespace: str | None, found: _Component) -> Com
     )
 
 
-_STANDINGS = ("platform", "layered", "listed", "user")
-
-
-def _place(row: ComponentRow) -> tuple[int, bool, int, str]:
+def _place(row: ComponentRow) -> tuple[bool, int, bool, str, str]:
     answer = HONOURS.index(row["honours"]) if row["honours"] else len(HONOURS)
-    standing = _STANDINGS.index(row["standing"]) if row["standing"] in _STANDINGS else len(_STANDINGS)
-    return (answer, row["component"] is None, standing, row["component"] or row["namespace"] or "")
+    name = row["component"] or row["namespace"] or ""
+    return (row["standing"] == "user", answer, row["component"] is None, name, row["standing"])
 
 
 def name_of(row: ComponentRow) -> str:

@@ -80,6 +80,11 @@ def rank(finding: FindingRow) -> int:
     return -SEVERITIES.index(finding["severity"]) if finding["severity"] in SEVERITIES else 0
 
 
+def severity_rank(severity: str) -> int:
+    """The higher, the more severe; -1 for a word that is none."""
+    return SEVERITIES.index(severity) if severity in SEVERITIES else -1
+
+
 def open_question(finding: FindingRow) -> bool:
     """Whether it needs a reader: it failed, or could not be told and might have failed (``info`` never does)."""
     if finding["verdict"] == "inconclusive":

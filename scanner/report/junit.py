@@ -5,6 +5,7 @@ There is no standard; this is what GitLab, Jenkins and the common GitHub actions
 Jenkins keep one case per pair of those, so the replicas behind one id are merged, the worst one deciding.
 
 * ``failure``: violated. ``error``: could not be judged; nothing that is unknown is ever shown as a pass.
+* ``package`` and ``properties`` of a suite say component, owner and standing, for dashboards that group by them.
 * ``skipped``: not applicable, and what is kept but must not break a build: waived, readiness, converging.
 """
 
@@ -20,6 +21,7 @@ from xml.etree import ElementTree
 from scanner.model.report import NEVER_FAILS, EndpointRow, FindingRow, Report
 from scanner.report import headline
 from scanner.report.escape import plain
+from scanner.report.grouping import owner_name
 
 Outcome = Literal["failure", "error", "skipped", "pass"]
 
@@ -52,28 +54,42 @@ def write(report: Report, out: TextIO) -> None:
     """The whole document, in three passes: who has replicas, the totals for the root, the suites."""
     totals: Counter[Outcome] = Counter()
     replicas = Counter(row["id"] for row in report.rows())
-    for _, cases in _suites(report, replicas):
+    for _, cases, _ in _suites(report, replicas):
         totals.update(case.outcome for case in cases)
     root = {"name": "adhere", **_counts(totals), "timestamp": plain(report.started), "time": _seconds(report)}
     start = ElementTree.tostring(ElementTree.Element("testsuites", root), "unicode", short_empty_elements=False)
     out.write("<?xml version='1.0' encoding='UTF-8'?>\n" + start.removesuffix("</testsuites>") + "\n")
-    for name, cases in _suites(report, replicas):
-        element = _suite(name, cases, plain(report.started))
+    for name, cases, whose in _suites(report, replicas):
+        element = _suite(name, cases, plain(report.started), whose)
         ElementTree.indent(element)
         out.write(ElementTree.tostring(element, "unicode") + "\n")
     out.write("</testsuites>\n")
 
 
-def _suites(report: Report, replicas: Counter[str]) -> Iterator[tuple[str, list[_Case]]]:
-    """Name and cases of each suite: the scan itself, what belongs to no endpoint, then every endpoint id."""
-    yield "adhere", [_coverage(report)]
-    if report.findings:
-        yield "objects", _cases(report.findings, "")
+Whose = dict[str, str]
+"""Component, owner and standing of a suite's endpoint; empty for a target of a list."""
+
+
+def _suites(report: Report, replicas: Counter[str]) -> Iterator[tuple[str, list[_Case], Whose]]:
+    """Name, cases and owner of each suite: the scan itself, what belongs to no endpoint, then every endpoint id."""
+    yield "adhere", [_coverage(report)], {}
+    about: dict[str, list[FindingRow]] = {}
+    for finding in report.findings:
+        about.setdefault(finding["about"] or "objects", []).append(finding)
+    for name, findings in about.items():
+        yield name, _cases(findings, ""), {}
     waiting: dict[str, list[EndpointRow]] = {}
     for row in report.rows():
         waiting.setdefault(row["id"], []).append(row)
         if len(waiting[row["id"]]) == replicas[row["id"]]:
-            yield row["id"], _endpoint_cases(waiting.pop(row["id"]))
+            yield row["id"], _endpoint_cases(waiting.pop(row["id"])), _whose(row)
+
+
+def _whose(row: EndpointRow) -> Whose:
+    if row["standing"] == "listed":
+        return {}
+    words = {"component": row["component"], "owner": owner_name(row["owner"]), "standing": row["standing"]}
+    return {name: word for name, word in words.items() if word}
 
 
 def _coverage(report: Report) -> _Case:
@@ -139,6 +155,7 @@ def _text(finding: FindingRow, where: str) -> str:
         ("see it", [finding["reproduce"] or ""]),
         ("evidence", finding["evidence"]),
         ("sslyze", [finding["second_opinion"] or ""]),
+        ("waived by", [finding["waiver"] or ""]),
     )
     return _lines(
         [where, finding["message"], *(f"{name}: {item}" for name, items in sections for item in items if item)]
@@ -150,9 +167,14 @@ def _lines(texts: Iterable[str]) -> str:
     return "\n".join(plain(text, _LIMIT) for text in texts if text)
 
 
-def _suite(name: str, cases: list[_Case], started: str) -> ElementTree.Element:
+def _suite(name: str, cases: list[_Case], started: str, whose: Whose) -> ElementTree.Element:
     counts = _counts(Counter(case.outcome for case in cases))
     suite = ElementTree.Element("testsuite", {"name": plain(name, _LIMIT), **counts, "timestamp": started})
+    if whose:
+        suite.set("package", plain(whose.get("component") or whose["owner"], _LIMIT))
+        properties = ElementTree.SubElement(suite, "properties")
+        for word, value in whose.items():
+            ElementTree.SubElement(properties, "property", {"name": word, "value": plain(value, _LIMIT)})
     for case in cases:
         test = ElementTree.SubElement(suite, "testcase", {"classname": plain(name, _LIMIT), "name": plain(case.name)})
         text = "\n\n".join(filter(None, case.texts))

@@ -12,13 +12,27 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from scanner.model.component_tally import ComponentRow
 from scanner.model.finding import SEVERITIES
 from scanner.model.observation import Reach
-from scanner.model.report import SCHEMA, CertificateRow, EndpointRow, FindingRow, ObservedRow, Report, VersionRow
+from scanner.model.report import (
+    SCHEMA,
+    CertificateRow,
+    CountRow,
+    Coverage,
+    DiscoveryRow,
+    EndpointRow,
+    ExpectedRow,
+    FindingRow,
+    ObservedRow,
+    Report,
+    UnreadableRow,
+    VersionRow,
+)
 from scanner.report import json_document
 from scanner.report.rows import VERSIONS
 from scanner.tls.names import version_name
-from tests.report import samples
+from tests.report import cluster_samples, samples
 from tests.report.samples import finding
 
 ROOT = Path(__file__).parents[2]
@@ -47,6 +61,34 @@ def test_the_samples_are_valid(document: dict[str, Any]) -> None:
     assert [error.message for error in VALIDATOR.iter_errors(document)] == []
 
 
+def test_a_cluster_is_valid() -> None:
+    document = json.loads(_text(cluster_samples.report()))
+    assert [error.message for error in VALIDATOR.iter_errors(document)] == []
+    assert [each["component"] for each in document["components"]][:2] == ["dns", "router"]
+    assert document["coverage"]["discovery"]["discovered"] == 45
+
+
+def test_a_document_from_before_clusters_is_still_valid() -> None:
+    document = json.loads(_text(samples.report()))
+    del document["components"]
+    for row in document["endpoints"]:
+        for name in (
+            "standing",
+            "certainty",
+            "subject",
+            "node",
+            "pod",
+            "candidates",
+            "aliases",
+            "sampled",
+            "blocked_by",
+        ):
+            del row[name]
+        for name in ("alternatives", "remarks", "adherence"):
+            del row["expected"][name]
+    assert [error.message for error in VALIDATOR.iter_errors(document)] == []
+
+
 def test_an_empty_report_is_valid_too() -> None:
     assert [error.message for error in VALIDATOR.iter_errors(json.loads(_text(samples.report([]))))] == []
 
@@ -60,7 +102,8 @@ def test_the_order_is_the_contract(document: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("name", "row"),
     [("endpoint", EndpointRow), ("finding", FindingRow), ("certificate", CertificateRow), ("observed", ObservedRow),
-     ("version_answer", VersionRow)],
+     ("version_answer", VersionRow), ("expected", ExpectedRow), ("component", ComponentRow),
+     ("discovery", DiscoveryRow), ("unreadable", UnreadableRow), ("left_out", CountRow), ("coverage", Coverage)],
 )  # fmt: skip
 def test_the_schema_has_every_member_of_a_row(name: str, row: type) -> None:
     assert set(SCHEMA_DOCUMENT["$defs"][name]["properties"]) == set(row.__annotations__)

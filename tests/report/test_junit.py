@@ -13,7 +13,7 @@ from scanner.model.finding import Finding
 from scanner.model.report import EndpointRow, Report
 from scanner.report import junit
 from scanner.report.rows import endpoint_row
-from tests.report import samples
+from tests.report import cluster_samples, samples
 from tests.report.golden import assert_golden
 from tests.report.samples import finding
 
@@ -141,3 +141,20 @@ def test_hostile_text_is_well_formed_xml_and_no_command() -> None:
 def test_any_timestamp_is_survived(started: str) -> None:
     report = replace(samples.report([]), started=started)
     assert _root(report).get("time") == ("5.000" if started.endswith("Z") else "0")
+
+
+def test_suites_of_a_cluster_name_component_and_owner() -> None:
+    root = _root(cluster_samples.report())
+    suites = {suite.get("name"): suite for suite in root}
+    etcd = suites["Pod/openshift-etcd/etcd:2379"]
+    assert etcd.get("package") == "etcd"
+    told = {one.get("name"): one.get("value") for one in etcd.iter("property")}
+    assert told == {"component": "etcd", "owner": "Pod openshift-etcd/etcd", "standing": "platform"}
+    assert etcd[0].tag == "properties"
+    assert suites["Deployment/shop/web:8443"].get("package") == "Deployment shop/web"
+
+
+def test_a_finding_about_replicas_is_a_case_of_their_id() -> None:
+    (case,) = [one for one in _root(cluster_samples.report()).iter("testcase") if one.get("name") == "replicas-differ"]
+    assert case.get("classname") == "DaemonSet/openshift-dns/dns-default:9154"
+    assert case[0].tag == "failure"

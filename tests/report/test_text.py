@@ -13,6 +13,7 @@ import pytest
 from scanner.model.report import EndpointRow, Report
 from scanner.report import text
 from scanner.report.escape import width as columns
+from scanner.report.page import Page
 from scanner.report.rows import endpoint_row
 from tests.report import samples
 from tests.report.golden import assert_golden
@@ -96,7 +97,7 @@ def test_rows_are_written_as_they_are_read() -> None:
             yield row
 
     report = samples.report([row])
-    text._table(text._Page(out, color=False, width=100), rows())
+    text._table(Page(out, color=False, width=100), rows())
     assert report.summary.endpoints == 1
     assert max(behind) <= text._SAMPLE
 

@@ -1,0 +1,192 @@
+"""Text for a cluster: a line for every component, what failed by owner, and what the scan did not see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from scanner.model.component_tally import ComponentRow, Honours, name_of
+from scanner.model.report import DiscoveryRow, Report, UnreadableRow
+from scanner.report import headline
+from scanner.report.escape import plain
+from scanner.report.escape import width as columns
+from scanner.report.grouping import Group, Listener, by_severity, grouped
+from scanner.report.page import Page, pad
+from scanner.report.text_findings import findings
+
+_SYMBOLS: dict[Honours | None, tuple[str, str]] = {
+    "no": ("✗", "fail"),
+    "not-determined": ("?", "inconclusive"),
+    "yes": ("✓", "pass"),
+    None: ("–", "not_applicable"),
+}
+_ANSWERS: dict[Honours | None, str] = {
+    "no": "does not",
+    "not-determined": "not determined",
+    "yes": "honours",
+    None: "no TLS",
+}
+_COUNTS = (("pass", "PASS"), ("fail", "FAIL"), ("inconclusive", "?"), ("not_applicable", "–"))
+_WIDE = 120
+"""Columns of a page that has room for all columns of the table."""
+_NAMESPACES = 20
+"""Namespaces of users shown without a failure; the JSON document has them all."""
+_PROOFS = 2
+"""Lines of evidence for a component that does not honour its profile."""
+
+
+_NAMES = ("name", "distribution", "version", "platform", "topology")
+"""What the head of a page says of a cluster; the JSON document has the rest."""
+
+
+def names(cluster: dict[str, object]) -> Iterator[str]:
+    """A line for each cluster of the report."""
+    several = cluster.get("clusters")
+    for each in several if isinstance(several, list) else [cluster]:
+        if isinstance(each, dict):
+            yield "cluster " + " ".join(plain(str(each[key]), 60) for key in _NAMES if each.get(key))
+
+
+def write(page: Page, report: Report) -> None:
+    """The component table, and the coverage of the cluster."""
+    _components(page, report.summary.components.rows())
+    told = report.coverage.get("discovery")
+    if told:
+        _coverage(page, told)
+
+
+# --- Components -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """How wide the names are, and what is left out of each line because it is the same for all, or has no room."""
+
+    page: Page
+    name: int
+    adherence: list[str]
+    wide: bool
+
+    def head(self, row: Sequence[str], counts: Sequence[str], worst: str) -> str:
+        """The columns before the answer."""
+        name, listeners, endpoints = row
+        numbers = f"{listeners:>9} {endpoints:>9}" if self.wide else f"{listeners:>9}"
+        return f"{pad(name, self.name)} {numbers}{''.join(f'{count:>6}' for count in counts)}  {worst}"
+
+
+def _components(page: Page, rows: list[ComponentRow]) -> None:
+    shown = _worth_a_line(rows)
+    wide = page.width is None or page.width >= _WIDE
+    most = min(44, 44 if page.width is None else max(page.width - (96 if wide else 64), 16))
+    width = min(max([len("COMPONENT"), *(columns(plain(_called(row))) for row in shown)]), most)
+    spellings = {tuple(row["adherence"]) for row in rows if row["honours"]}
+    common = list(spellings.pop()) if len(spellings) == 1 else []
+    table = _Table(page, width, common, wide)
+    titles = [title for _, title in _COUNTS]
+    head = table.head(("COMPONENT", "LISTENERS", "ENDPOINTS"), titles, f"{'WORST':<9}" if wide else "")
+    page.line(page.paint("quiet", f"  {head} ITS PROFILE"))
+    for row in shown:
+        _component(table, row)
+    if len(rows) > len(shown):
+        page.line(f"  and {len(rows) - len(shown)} more namespaces of users in which nothing fails that counts")
+    if common:
+        page.line(f"  all under {plain(', '.join(common), 60)}")
+    page.line()
+
+
+def _worth_a_line(rows: list[ComponentRow]) -> list[ComponentRow]:
+    quiet = [row for row in rows if row["component"] is None and row["standing"] == "user" and not row["failures"]]
+    left_out = {id(row) for row in quiet[_NAMESPACES:]}
+    return [row for row in rows if id(row) not in left_out]
+
+
+def _called(row: ComponentRow) -> str:
+    return name_of(row) + {"layered": " (layered)", "user": " (users)"}.get(row["standing"], "")
+
+
+def _component(table: _Table, row: ComponentRow) -> None:
+    symbol, style = _SYMBOLS[row["honours"]]
+    page, worst = table.page, max(row["failures"], key=headline.severity_rank, default="")
+    cells = (plain(_called(row), table.name), str(row["listeners"]), str(row["endpoints"]))
+    counts = [str(row["verdicts"].get(verdict) or "·") for verdict, _ in _COUNTS]
+    mark = page.paint(worst, f"{worst or '·':<9}") if table.wide else ""
+    page.line(
+        page.paint(style, symbol), " ", table.head(cells, counts, mark), " ", page.paint(style, _answer(table, row))
+    )
+    for proof in row["evidence"][:_PROOFS] if row["honours"] == "no" else ():
+        page.line("    ", page.paint("quiet", plain(proof, None if page.width is None else page.width - 4)))
+
+
+def _answer(table: _Table, row: ComponentRow) -> str:
+    """``does not (2 of 3, not-enforced)``."""
+    answer = row["honours"]
+    if answer is None:
+        return _ANSWERS[answer]
+    under = [] if row["bindings"] == ["must-follow"] else row["bindings"]
+    adherence = [] if row["adherence"] == table.adherence else row["adherence"]
+    words = [f"{row['honouring'][answer]} of {sum(row['honouring'].values())}"]
+    if table.wide or adherence:
+        words += [*adherence, *under]
+    return f"{_ANSWERS[answer]} ({', '.join(plain(word, 60) for word in words)})"
+
+
+# --- What failed, by owner ------------------------------------------------------------------------------------------
+
+
+def details(page: Page, report: Report, verdict: str) -> None:
+    """The endpoints with this verdict: under their component and owner, equal replicas together."""
+    for group in grouped(row for row in report.rows() if row["verdict"] == verdict):
+        _heading(page, group)
+        for listener in by_severity(group):
+            _listener(page, listener, verdict)
+
+
+def _heading(page: Page, group: Group) -> None:
+    whose = f"{plain(group.component)}: " if group.component else ""
+    standing = "" if group.standing in ("platform", "listed") else f", {plain(group.standing)}"
+    count = f"{group.count} endpoint{'s' if group.count != 1 else ''}"
+    page.title(f"{whose}{plain(group.name, 120)}  ({count}{standing})")
+
+
+def _listener(page: Page, listener: Listener, verdict: str) -> None:
+    evidence = f"  {page.paint('quiet', plain(listener.detail, 120))}" if listener.detail else ""
+    mark = page.paint(verdict, f"{headline.SYMBOLS[verdict]} {plain(listener.id, 120)}")
+    page.line(mark, f"  {plain(listener.speaks, 40)}", evidence)
+    more = listener.count - len(listener.places)
+    places = ", ".join(plain(place, 80) for place in listener.places)
+    page.folded(4, "    ", f"{'at' if listener.count == 1 else f'{listener.count} replicas:'} {places}"
+                + (f" and {more} more" if more else ""))  # fmt: skip
+    if not listener.open:
+        page.folded(2, "  ", plain(listener.reason, 600))
+    findings(page, listener.open)
+    page.line()
+
+
+# --- Coverage -------------------------------------------------------------------------------------------------------
+
+
+def _coverage(page: Page, told: DiscoveryRow) -> None:
+    page.title("WHAT WAS SEEN")
+    aside = sum(each["count"] for each in told["left_out"])
+    parts = [(told["probed"], "probed"), (aside, "left out"), (told["not_reached"], "not reached")]
+    page.line(f"  found        {told['discovered']} listeners: ", ", ".join(f"{n} {what}" for n, what in parts if n))
+    parts = [
+        (told["judged"], "pass or fail"),
+        (told["undetermined"], "could not be told"),
+        (told["not_applicable"], "need not speak TLS"),
+    ]
+    page.line("  probed       ", ", ".join(f"{n} {what}" for n, what in parts if n) or "none")
+    if told["left_out"]:
+        reasons = "; ".join(f"{each['count']} {plain(each['reason'], 120)}" for each in told["left_out"])
+        page.folded(15, "  left out     ", reasons)
+    for gap in told["unreadable"]:
+        page.folded(15, "  not read     ", _gap(gap))
+    for each in told["network_policies"][:10]:
+        page.line(f"  closed by    NetworkPolicy {plain(each['policy'], 130)}: {each['endpoints']} did not answer")
+    page.line()
+
+
+def _gap(gap: UnreadableRow) -> str:
+    waived = "; the policy file accepts that" if gap["accepted"] else ""
+    remedy = f" ({plain(gap['remedy'], 300)})" if gap["remedy"] and not waived else ""
+    return f"{plain(gap['resource'], 120)}: {plain(gap['reason'], 300)}{waived}{remedy}"

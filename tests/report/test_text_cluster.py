@@ -1,0 +1,92 @@
+"""The text report of a cluster: components, what failed by owner, and what nobody saw."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+
+from scanner.model.endpoint import Owner
+from scanner.model.report import Report
+from scanner.report import text
+from scanner.report.escape import width as columns
+from scanner.report.rows import endpoint_row
+from tests.report import cluster_samples, samples
+from tests.report.cluster_samples import USER, endpoint
+from tests.report.golden import assert_golden
+
+
+def _text(report: Report, width: int | None = None) -> str:
+    out = StringIO()
+    text.write(report, out, width=width)
+    return out.getvalue()
+
+
+def test_golden() -> None:
+    assert_golden("cluster.txt", _text(cluster_samples.report(), width=110))
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 140])
+def test_the_table_keeps_to_the_width_of_the_terminal(width: int) -> None:
+    lines = _text(cluster_samples.report(), width).splitlines()
+    table = lines[3 : lines.index("WHAT WAS SEEN")]
+    assert len(table) > 10
+    assert max(map(columns, table)) <= width
+
+
+def test_no_control_character_and_no_command_of_a_ci_system_is_written() -> None:
+    told = _text(cluster_samples.report())
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", told)
+    assert not [line for line in told.splitlines() if line.strip().startswith("::") or "##vso[" in line]
+
+
+def test_replicas_that_did_the_same_are_told_once() -> None:
+    told = _text(cluster_samples.report())
+    assert told.count("✗ Deployment/shop/web:8443") == 1
+    assert "7 replicas: 10.128.1.0:8443" in told
+    assert "and 2 more" in told
+
+
+def test_replicas_that_differ_are_told_apart() -> None:
+    rows = [row for row in cluster_samples.rows() if row["owner"]["name"] == "dns-default"]
+    rows[0]["findings"][0]["observed"] = ["TLSv1 (VersionTLS10, 0x0301)"]
+    told = _text(cluster_samples.report(rows))
+    assert told.count("✗ DaemonSet/openshift-dns/dns-default:9154") == 2
+    assert "dns: DaemonSet openshift-dns/dns-default  (3 endpoints)" in told
+
+
+def test_adherence_is_said_once_where_it_is_the_same_for_all() -> None:
+    assert _text(cluster_samples.report(), 120).count("StrictAllComponents") == 1
+    assert _text(cluster_samples.report(), 80).count("  all under StrictAllComponents") == 1
+    rows = [row for row in cluster_samples.rows() if row["component"] in ("kubelet", "etcd")]
+    for row in rows[:3]:
+        row["expected"]["adherence"] = None
+    assert "honours (2 of 2, StrictAllComponents)" in _text(cluster_samples.report(rows), 120)
+
+
+def test_many_namespaces_of_users_without_a_failure_are_summed_up() -> None:
+    rows = []
+    for number in range(30):
+        where = endpoint(Owner(kind="Pod", namespace=f"team-{number}", name="x"), 443, "10.0.0.1", None)
+        rows.append(endpoint_row(where, USER, samples.speaking("x"), "pass", "ok", samples.PASSED))
+    told = _text(cluster_samples.report(rows))
+    assert told.count("namespace team-") == 20
+    assert "and 10 more namespaces of users in which nothing fails that counts" in told
+
+
+def test_several_clusters_are_all_named() -> None:
+    report = replace(
+        cluster_samples.report(), cluster={"clusters": [{"name": "a", "version": "4.21.0"}, {"name": "b"}]}
+    )
+    lines = _text(report).splitlines()
+    assert lines[1:3] == ["cluster a 4.21.0", "cluster b"]
+
+
+def test_what_explains_silence_is_shown_where_it_is_asked_about() -> None:
+    told = _text(cluster_samples.report())
+    assert "closed by    NetworkPolicy shop/deny-all: 1 did not answer" in told
+    assert "evidence   no answer in 3.0 s" in told
+    assert "the policy file accepts that" in told
+    assert "adhere rbac prints the role" in told
