@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from scanner.discover import scope, view
+from scanner.discover.build import built
+from scanner.discover.draft import Omission
+from scanner.discover.merge import Merge
+from scanner.discover.sources import SOURCES
+from scanner.discover.view import View
+from scanner.model.components import Catalogue
 from scanner.model.dial_scope import DialScope
 from scanner.model.endpoint import Endpoint
+from scanner.model.kinds import Kind
+from scanner.model.selector import Selector
+from scanner.model.snapshot import Snapshot, union
+
+READS: tuple[Kind, ...] = union((view.READS, *(source.reads for source in SOURCES), scope.READS))
+"""Every kind that discovery looks at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,3 +33,74 @@ class Discovery:
     """Where these may be dialled."""
     left_out: tuple[tuple[str, int], ...] = ()
     """What was seen and is not asked, as (reason, how many): outside the scope, never TLS, UDP."""
+
+
+def discover(
+    snapshot: Snapshot,
+    catalogue: Catalogue,
+    *,
+    include: Sequence[Selector] = (),
+    exclude: Sequence[Selector] = (),
+    allow_external: bool = False,
+    loopback: bool = False,
+    via_port_forward: bool = False,
+) -> Discovery:
+    """Every TLS listener that the cluster's objects lead to.
+
+    ``include``: one of them must match, if there are any. ``allow_external``: dial what is not the cluster's, too.
+    ``loopback``: a cluster on loopback addresses may be dialled (the demo). ``via_port_forward``: pods are reached
+    through the API server, and so are listeners that are bound to loopback.
+    """
+    indexed = View(snapshot, catalogue, via_port_forward=via_port_forward)
+    merge, left_out = Merge(), Counter[str]()
+    for source in SOURCES:
+        for found in source.find(indexed):
+            if isinstance(found, Omission):
+                left_out[found.reason] += found.times
+            else:
+                merge.add(found)
+    allowed = scope.dial_scope(indexed, external=allow_external, loopback=loopback)
+    endpoints: dict[tuple[object, ...], Endpoint] = {}
+    for listener in merge.listeners():
+        for each in built(indexed, listener, via_port_forward=via_port_forward):
+            reason = each.reason if isinstance(each, Omission) else _unwanted(each, allowed, include, exclude)
+            if isinstance(each, Omission) or reason:
+                left_out[reason or ""] += 1
+            elif endpoints.setdefault(_where(each), each) is not each:
+                left_out["listeners at an address that another one has"] += 1
+    return Discovery(
+        endpoints=tuple(sorted(endpoints.values(), key=lambda each: each.instance)),
+        scope=allowed,
+        left_out=tuple(sorted(left_out.items())),
+    )
+
+
+def _unwanted(
+    endpoint: Endpoint, allowed: DialScope, include: Sequence[Selector], exclude: Sequence[Selector]
+) -> str | None:
+    """Why an endpoint is not asked. What is declared to be TLS stays, even out of scope: the scan says that it could
+    not be judged, and why."""
+    if include and not _any(include, endpoint):
+        return "not included"
+    if _any(exclude, endpoint):
+        return "excluded"
+    if endpoint.certainty == "declared" or endpoint.tunnel or not endpoint.address:
+        return None
+    refusal = allowed.refusal(endpoint.address)
+    return f"outside of the dial scope: {refusal}" if refusal else None
+
+
+def _any(selectors: Iterable[Selector], endpoint: Endpoint) -> bool:
+    return any(each.matches(endpoint) for each in selectors)
+
+
+def _where(endpoint: Endpoint) -> tuple[object, ...]:
+    """What makes two endpoints one. Loopback is another place on every node and in every pod."""
+    return (
+        endpoint.address,
+        endpoint.host if not endpoint.address else "",
+        endpoint.port,
+        endpoint.server_name,
+        endpoint.transport,
+        endpoint.tunnel,
+    )

@@ -1,0 +1,218 @@
+"""Services and what is behind them: a balanced address is no endpoint, its backends are (design, the ten rules, 10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from scanner.discover.draft import Place
+from scanner.discover.labels import Labelled
+from scanner.discover.names import address, located, port, server_name, sound
+from scanner.discover.workloads import Pod, Workloads
+from scanner.model.endpoint import Owner
+from scanner.model.kinds import ENDPOINT_SLICE, SERVICE
+from scanner.model.objects import Fields, KubeObject
+from scanner.model.snapshot import Snapshot
+
+READS = (SERVICE, ENDPOINT_SLICE)
+SERVICE_NAME = "kubernetes.io/service-name"
+"""The label of an EndpointSlice that says whose it is (discovery.k8s.io/v1)."""
+MAX_PUBLISHED = 32
+"""Addresses of one load balancer that are looked at."""
+
+
+class ServicePort(NamedTuple):
+    """One port of a Service."""
+
+    number: int
+    name: str
+    protocol: str
+    target: object
+    """Number or name of the container's port; None: as ``number``."""
+    node_port: int | None
+    app_protocol: str
+
+
+class Backend(NamedTuple):
+    """What a Service leads to."""
+
+    place: Place
+    ready: bool
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Service:
+    """A Service and its slices."""
+
+    raw: KubeObject
+    namespace: str
+    name: str
+    ports: tuple[ServicePort, ...]
+    addresses: tuple[str, ...]
+    """Its cluster IPs; none where it is headless."""
+    slices: list[KubeObject] = field(default_factory=list)
+    known: dict[ServicePort, tuple[Backend, ...]] = field(default_factory=dict)
+    """Backends that were already looked up."""
+
+    @property
+    def dns(self) -> str:
+        """What clients inside of the cluster call it and what its certificate must name."""
+        return f"{self.name}.{self.namespace}.svc"
+
+    @property
+    def owner(self) -> Owner:
+        """The Service as an owner of what has no pod."""
+        return Owner(kind="Service", name=self.name, namespace=self.namespace)
+
+    @property
+    def labels(self) -> tuple[tuple[str, str], ...]:
+        """Its own."""
+        return tuple(sorted(self.raw.labels.items()))
+
+    def port(self, wanted: object) -> ServicePort | None:
+        """The TCP port of that number or name."""
+        number = port(wanted)
+        for each in self.ports:
+            if each.protocol == "TCP" and (each.number == number if number else each.name == wanted):
+                return each
+        return None
+
+    def targeting(self, wanted: object) -> ServicePort | None:
+        """The TCP port that leads to that target port: how Routes name it (route/v1 RoutePort)."""
+        number = port(wanted)
+        for each in self.ports:
+            if each.protocol == "TCP" and (wanted in (each.name, each.target)):
+                return each
+            if (
+                number
+                and each.protocol == "TCP"
+                and number == port(each.number if each.target is None else each.target)
+            ):
+                return each
+        return None
+
+    def published(self) -> tuple[str, ...]:
+        """IP addresses and names of its load balancers."""
+        return tuple(_published(self.raw))
+
+    def aliases(self, wanted: ServicePort) -> tuple[str, ...]:
+        """Every balanced address that leads to the port, as ``host:port``."""
+        hosts = [self.dns, *self.addresses, *self.published(), *self._external()]
+        nodes = (f"any-node:{wanted.node_port}",) if wanted.node_port else ()
+        return (*(located(host, wanted.number) for host in dict.fromkeys(hosts)), *nodes)
+
+    def _external(self) -> Iterator[str]:
+        yield from filter(None, map(address, self.raw.texts("spec", "externalIPs")[:MAX_PUBLISHED]))
+
+
+def _published(raw: KubeObject) -> Iterator[str]:
+    """The addresses of ``status.loadBalancer.ingress``, as Services, Ingresses and HTTPProxies have it."""
+    for count, each in enumerate(raw.each("status", "loadBalancer", "ingress")):
+        if count == MAX_PUBLISHED:
+            return
+        found = address(each.text("ip")) or server_name(each.text("hostname"))
+        if found:
+            yield found
+
+
+published = _published
+
+
+class Balanced:
+    """Services, by what other objects call them."""
+
+    def __init__(self, snapshot: Snapshot, workloads: Workloads) -> None:
+        self._workloads = workloads
+        self.slices_gap = snapshot.gap(ENDPOINT_SLICE)
+        """Why the backends of Services may be unknown, or None."""
+        self.services: dict[tuple[str, str], Service] = {}
+        for raw in snapshot.every(SERVICE):
+            if sound(raw.namespace or "", raw.name):
+                self.services[raw.namespace or "", raw.name] = _service(raw)
+        for each in snapshot.every(ENDPOINT_SLICE):
+            service = self.services.get((each.namespace or "", each.text("metadata", "labels", SERVICE_NAME)))
+            if service:
+                service.slices.append(each)
+        self._at: dict[str, list[Service]] = {}
+        for one in self.services.values():
+            for where in {*one.addresses, *one.published()}:
+                self._at.setdefault(where, []).append(one)
+        self._labelled = Labelled(self.services.values(), _where)
+
+    def get(self, namespace: str, name: str) -> Service | None:
+        """The Service of that name."""
+        return self.services.get((namespace, name))
+
+    def at(self, host: str) -> list[Service]:
+        """Services that have this cluster IP, or whose load balancer has this address or name."""
+        return self._at.get(host, [])
+
+    def select(self, namespace: str | None, selector: Fields) -> list[Service]:
+        """Services that a LabelSelector selects."""
+        return self._labelled.select(namespace, selector)
+
+    def backends(self, service: Service, wanted: ServicePort) -> tuple[Backend, ...]:
+        """What is behind a port: from slices, else (where those could not be read) the pods that it selects."""
+        if wanted not in service.known:
+            found = self._from_slices(service, wanted) if not self.slices_gap else self._from_pods(service, wanted)
+            service.known[wanted] = tuple({each.place[:2]: each for each in found}.values())
+        return service.known[wanted]
+
+    def _from_slices(self, service: Service, wanted: ServicePort) -> Iterator[Backend]:
+        for part in service.slices:
+            for each in part.each("ports"):
+                if each.text("name") == wanted.name and (each.text("protocol") or "TCP") == wanted.protocol:
+                    # A slice port without a number means all ports: then the Service's own has to do.
+                    number = port(each.at("port")) or port(wanted.number if wanted.target is None else wanted.target)
+                    if number:
+                        yield from self._of_slice(service, part, number)
+
+    def _of_slice(self, service: Service, part: KubeObject, number: int) -> Iterator[Backend]:
+        for each in part.each("endpoints"):
+            target = each.fields("targetRef")
+            pod = self._workloads.named.get((service.namespace, target.text("name"))) if target.raw else None
+            ready = each.at("conditions", "ready") is not False
+            for where in filter(None, map(address, each.texts("addresses")[:100])):
+                place = self._workloads.at(where, number, pod)
+                yield Backend(place or Place(where, number, owner=service.owner, labels=service.labels), ready)
+
+    def _from_pods(self, service: Service, wanted: ServicePort) -> Iterator[Backend]:
+        selector = service.raw.words("spec", "selector")
+        chosen = Fields({"matchLabels": selector})
+        for pod in self._workloads.select(service.namespace, chosen) if selector else ():
+            number = pod.number(wanted.number if wanted.target is None else wanted.target)
+            for place in self._workloads.places(pod, number) if number else ():
+                yield Backend(place, pod.ready)
+
+
+def _service(raw: KubeObject) -> Service:
+    cluster = raw.texts("spec", "clusterIPs")[:4] or (raw.text("spec", "clusterIP"),)
+    return Service(
+        raw=raw,
+        namespace=raw.namespace or "",
+        name=raw.name,
+        ports=tuple(_ports(raw)),
+        addresses=tuple(filter(None, map(address, cluster))),
+    )
+
+
+def _ports(raw: KubeObject) -> Iterable[ServicePort]:
+    for each in raw.each("spec", "ports"):
+        number, target = port(each.at("port")), each.at("targetPort")
+        if number:
+            yield ServicePort(
+                number,
+                each.text("name"),
+                each.text("protocol") or "TCP",
+                target if isinstance(target, int | str) and target not in ("", 0) else None,
+                port(each.at("nodePort")),
+                each.text("appProtocol"),
+            )
+
+
+def _where(service: Service) -> tuple[str, Mapping[str, str]]:
+    return service.namespace, service.raw.labels
+
+
+__all__ = ["READS", "Backend", "Balanced", "Pod", "Service", "ServicePort", "published"]

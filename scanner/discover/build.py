@@ -1,0 +1,206 @@
+"""Endpoints out of merged listeners: whose they are, which component, under which names, and what they are called.
+
+An id is ``<owner kind>/<namespace>/<name>:<port>``, with ``#<server name>`` where one is sent and ``/<transport>``
+where TLS begins with a STARTTLS: ``Deployment/shop/web:8443``, ``StaticPod/kube-system/etcd:2379``,
+``Node/kubelet:10250``. It says nothing of an address or of a pod, so that it stays the same while these come and go. An
+instance is an id with an address, and the node where the listener is in a node's network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scanner.discover import hints
+from scanner.discover.draft import Omission
+from scanner.discover.merge import Listener, Said, stronger
+from scanner.discover.names import located, part, server_name
+from scanner.discover.view import View
+from scanner.discover.workloads import Pod
+from scanner.model import components
+from scanner.model.endpoint import Certainty, Endpoint, Owner, Transport, Tunnel
+
+MESH = "mesh"
+"""The component of what a service mesh answers for."""
+MAX_CANDIDATES = 20
+_LOOPBACK = "127.0.0.1"
+
+
+class Built:
+    """One listener, with everything decided that is the same for all of its names and addresses."""
+
+    def __init__(self, view: View, listener: Listener, *, via_port_forward: bool) -> None:
+        self._listener = listener
+        self._view = view
+        self._claims = sorted(listener.pods, key=_pod_order)
+        self.entry, self.pod = self._known()
+        self.owner = self._owner()
+        self.loopback = self._is_loopback()
+        reached = via_port_forward and self.pod is not None and (self.loopback or not self.pod.host_network)
+        self.tunnel = (
+            Tunnel(namespace=self.pod.namespace, pod=self.pod.name, port=listener.place.port)
+            if reached and self.pod
+            else None
+        )
+
+    def omitted(self) -> str | None:
+        """Why it is not asked, or None."""
+        declared = any(each.certainty == "declared" for each in self._everything())
+        if self.entry and self.entry.speaks in ("plain", "nothing") and not declared:
+            return "ports that the component catalogue knows not to speak TLS"
+        if self.loopback and self.tunnel is None:
+            return "listeners on loopback: only a port-forward reaches them (--via port-forward)"
+        return None
+
+    def endpoints(self) -> Iterator[Endpoint]:
+        """One for each name and address. A name beside others is asked at one address: the process is the same."""
+        listener = self._listener
+        addresses = [_LOOPBACK] if self.loopback else list(listener.addresses)
+        only = {name: self._folded(said) for name, said in listener.named.items() if said.naming == "only"}
+        also = {name: said for name, said in listener.named.items() if said.naming == "also"}
+        for extra in self.entry.server_names if self.entry else ():
+            name = server_name(extra)
+            if name and name not in only:
+                also.setdefault(name, Said(certainty="declared", origins={f"catalogue: {self.entry_name}": None}))
+        for address in addresses:
+            if only:
+                yield from (self._endpoint(address, name, said) for name, said in only.items())
+            elif listener.unnamed:
+                yield self._endpoint(address, listener.soft[2] if listener.soft else None, listener.unnamed)
+        soft = listener.soft[2] if listener.soft and not only else None
+        yield from (self._endpoint(self._primary(addresses), name, each) for name, each in also.items() if name != soft)
+
+    @property
+    def entry_name(self) -> str:
+        """The catalogue's entry, for people."""
+        return f"{self.entry.component} {self.entry.listener}" if self.entry else ""
+
+    def _everything(self) -> list[Said]:
+        return [*([self._listener.unnamed] if self._listener.unnamed else []), *self._listener.named.values()]
+
+    def _known(self) -> tuple[components.Listener | None, Pod | None]:
+        """The catalogue's entry, and the pod that listens: the one that the catalogue knows, else the first."""
+        place, view = self._listener.place, self._view
+        on_node = place.node is not None
+        if on_node and self._listener.owner:
+            return view.entry(None, (self._listener.owner.name,), place.port, on_node=True), None
+        for pod in self._claims:
+            if pod.mesh:
+                return None, pod
+            entry = view.entry(pod.namespace, (pod.owner.name,), place.port, on_node=on_node)
+            if entry:
+                return entry, pod
+        if self._claims:
+            return None, self._claims[0]
+        return (view.entry(None, (), place.port, on_node=True) if on_node else None), None
+
+    def _owner(self) -> Owner:
+        place = self._listener.place
+        if self.pod:
+            return self.pod.owner
+        if self._listener.owner or place.owner:
+            return self._listener.owner or place.owner or Owner(kind="Node", name="")
+        name = self.entry.component if self.entry else place.node or place.host or place.address
+        return Owner(kind="Node", name=name)
+
+    def _is_loopback(self) -> bool:
+        said = self._listener.loopback
+        if said:
+            return said == {True}
+        return bool(self.entry and self.entry.loopback)
+
+    def _candidates(self) -> tuple[Owner, ...]:
+        """Of a port of a node that nobody claims, or that several do."""
+        place = self._listener.place
+        if place.node is None or len(self._claims) == 1 or self._listener.owner:
+            return ()
+        pods = self._claims or ([] if self.entry else self._view.workloads.on_node.get(place.node, []))
+        return tuple(sorted({pod.owner for pod in pods}, key=_owner_order)[:MAX_CANDIDATES])
+
+    def _folded(self, said: Said) -> Said:
+        """What is said of a name, with what is said of its listener without one."""
+        unnamed = self._listener.unnamed
+        if unnamed:
+            said.certainty = stronger(said.certainty, unnamed.certainty)
+            said.segment = said.segment or unnamed.segment
+            said.expects = said.expects or unnamed.expects
+            for origin in unnamed.origins:
+                said.origin(origin)
+        return said
+
+    def _primary(self, addresses: list[str]) -> str:
+        return (
+            next((each for each in self.pod.addresses if each in addresses), addresses[0]) if self.pod else addresses[0]
+        )
+
+    def _certainty(self, said: Said) -> Certainty:
+        known = self.entry is not None and self.entry.speaks in ("tls", "both") and not self._listener.guess
+        return "declared" if known else said.certainty
+
+    def _labels(self, said: Said) -> tuple[tuple[str, str], ...]:
+        """The pod's or the node's, and those of the object that decides what is served under the name."""
+        place = self._listener.place
+        node = self._view.workloads.nodes.get(place.node or "")
+        own = self.pod.labels if self.pod else place.labels or (node.labels if node else ())
+        named = said.subject is not None and said.naming != "soft"
+        return (
+            (*own, *(pair for pair in sorted(said.subject.labels.items()) if pair not in own))
+            if named and said.subject
+            else own
+        )
+
+    def _endpoint(self, address: str, name: str | None, said: Said) -> Endpoint:
+        listener, place = self._listener, self._listener.place
+        certainty = self._certainty(said)
+        transport: Transport = (
+            "tls" if certainty == "declared" or name else hints.transport(place.port, listener.app_protocol)
+        )
+        identity = called(self.owner, place.port, name, transport)
+        vantage = f" on {place.node}" if place.node else f" in {self.pod.name}" if self.pod and self.loopback else ""
+        return Endpoint(
+            id=identity,
+            instance=f"{identity} @ {located(address or place.host, place.port)}{vantage}",
+            address=address,
+            port=place.port,
+            server_name=name,
+            transport=transport,
+            host=place.host or name or "",
+            owner=self.owner,
+            component=MESH if self.pod and self.pod.mesh else self.entry.component if self.entry else None,
+            segment=said.segment,
+            certainty=certainty,
+            origins=said.all_origins(),
+            subject=said.subject.reference if said.subject else None,
+            node=place.node,
+            pod=self.pod.reference if self.pod else None,
+            candidates=self._candidates(),
+            labels=self._labels(said),
+            aliases=tuple(listener.aliases),
+            sampled=place.sampled or said.sampled,
+            ready=listener.ready,
+            tunnel=self.tunnel,
+            expects=said.expects or (self.entry.client_certificate if self.entry else None),
+        )
+
+
+def called(owner: Owner, port: int, name: str | None, transport: Transport) -> str:
+    """An endpoint's id."""
+    above = "/".join(part(each) for each in (owner.kind, owner.namespace, owner.name) if each)
+    return f"{above}:{port}{f'#{name}' if name else ''}{f'/{transport}' if transport != 'tls' else ''}"
+
+
+def built(view: View, listener: Listener, *, via_port_forward: bool) -> Iterator[Endpoint | Omission]:
+    """The endpoints of a listener, or why there are none."""
+    one = Built(view, listener, via_port_forward=via_port_forward)
+    reason = one.omitted()
+    if reason:
+        yield Omission(reason)
+    else:
+        yield from one.endpoints()
+
+
+def _pod_order(pod: Pod) -> tuple[str, str]:
+    return pod.namespace, pod.name
+
+
+def _owner_order(owner: Owner) -> tuple[str, str, str]:
+    return owner.namespace or "", owner.kind, owner.name

@@ -1,0 +1,87 @@
+"""What the API server itself calls by HTTPS: a Service by its name in the cluster, or a URL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from scanner.discover.claims import NOWHERE, verified
+from scanner.discover.draft import Draft, Found, Omission, Place
+from scanner.discover.names import address, located, port, server_name, sound
+from scanner.discover.view import View
+from scanner.model.endpoint import Owner
+from scanner.model.objects import Fields, KubeObject
+
+_SERVICE_NAME = re.compile(r"([a-z0-9-]{1,63})\.([a-z0-9-]{1,63})\.svc(\.cluster\.local)?\Z")
+
+
+def of_service(view: View, service: Fields, origin: str, subject: KubeObject) -> Iterator[Found]:
+    """A ServiceReference: ``namespace``, ``name`` and ``port`` (443). The API server verifies
+    ``<name>.<namespace>.svc`` even where it dials the backends (k8s.io/apiserver, pkg/util/webhook/client.go)."""
+    namespace, name = service.text("namespace"), service.text("name")
+    number = 443 if not service.has("port") else port(service.at("port"))
+    if number is None or not sound(namespace, name):
+        yield Omission("calls of the API server to what no Service can be called")
+        return
+    found = view.balanced.get(namespace, name)
+    wanted = found.port(number) if found else None
+    if found and wanted and found.raw.text("spec", "type") != "ExternalName":
+        yield from view.through(found, wanted, verified(origin, found, subject))
+    else:
+        yield _missing(namespace, name, number, origin, subject)
+
+
+def of_url(view: View, url: str, origin: str, subject: KubeObject) -> Iterator[Found]:
+    """A URL: an address or name that may be anywhere; the dial scope decides later."""
+    try:
+        parts = urlsplit(url[:2048])
+        host, number = parts.hostname or "", parts.port or 443
+    except ValueError:
+        parts, host, number = urlsplit(""), "", 443
+    where, name = address(host), server_name(host)
+    if not (where or name) or parts.scheme.lower() != "https":
+        yield Omission("URLs of webhooks that are no https://host")
+        return
+    service = _SERVICE_NAME.match(name or "")
+    if service and view.balanced.get(service[2], service[1]):
+        reference = Fields({"namespace": service[2], "name": service[1], "port": number})
+        yield from of_service(view, reference, origin, subject)
+        return
+    yield from _elsewhere(view, where or "", name, number, origin, subject)
+
+
+def _elsewhere(
+    view: View, where: str, name: str | None, number: int, origin: str, subject: KubeObject
+) -> Iterator[Found]:
+    pattern = Draft(
+        place=NOWHERE,
+        certainty="declared",
+        origin=origin,
+        name=name,
+        naming="only" if name else "soft",
+        subject=subject,
+    )
+    known = list(view.behind(where or name or "", number, pattern))
+    if known:
+        yield from known
+        return
+    # The id carries what is called: one object may call many that are no replicas of each other.
+    owner = Owner(kind=subject.kind.name, name=f"{subject.name}/{located(where, number) if where else name}")
+    pattern.place = Place(where, number, host="" if where else name or "", owner=owner)
+    yield pattern
+
+
+def _missing(namespace: str, name: str, number: int, origin: str, subject: KubeObject) -> Draft:
+    """A Service that does not exist, or not with that port: every call fails, and the report has to say so."""
+    dns = server_name(f"{name}.{namespace}.svc")
+    owner = Owner(kind="Service", name=name, namespace=namespace)
+    return Draft(
+        place=Place("", number, host=dns or "", owner=owner),
+        certainty="declared",
+        origin=origin,
+        name=dns,
+        naming="only" if dns else "soft",
+        subject=subject,
+        ready=False,
+    )

@@ -1,0 +1,33 @@
+"""Patterns of drafts: the same words for the same thing in every source."""
+
+from __future__ import annotations
+
+from scanner.discover.balanced import Service
+from scanner.discover.draft import Draft, Place
+from scanner.model.objects import KubeObject
+
+NOWHERE = Place("", 0)
+"""The place of a draft that is a pattern for others."""
+
+
+def verified(origin: str, service: Service, subject: KubeObject | None = None) -> Draft:
+    """TLS that a client of a Service verifies under the Service's name: ``only`` that name is asked."""
+    return Draft(place=NOWHERE, certainty="declared", origin=origin, name=service.dns, naming="only", subject=subject)
+
+
+def frontend(origin: str, name: str, subject: KubeObject) -> Draft:
+    """A name that a router or gateway serves for ``subject``, beside what it serves otherwise."""
+    return Draft(
+        place=NOWHERE,
+        certainty="declared",
+        origin=origin,
+        name=name,
+        naming="also",
+        segment="Frontend",
+        subject=subject,
+    )
+
+
+def backend(origin: str, name: str | None = None) -> Draft:
+    """What a router or gateway connects to by TLS, or passes TLS on to."""
+    return Draft(place=NOWHERE, certainty="declared", origin=origin, name=name, segment="Backend")

@@ -1,0 +1,86 @@
+"""What a source says: drafts of endpoints, not yet merged, and what it leaves out, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from scanner.model.endpoint import Certainty, Owner, Segment
+from scanner.model.kinds import Kind
+from scanner.model.objects import KubeObject
+from scanner.model.observation import ClientCertificate
+
+if TYPE_CHECKING:
+    from scanner.discover.view import View
+    from scanner.discover.workloads import Pod
+
+Naming = Literal["soft", "also", "only"]
+"""What a server name does to a listener. ``soft``: it is what clients verify, and is sent where nothing better is
+known; the listener stays one endpoint. ``also``: the listener has another certificate or route for it, beside the one
+without a name. ``only``: the listener is asked by this name, and without one only where somebody else says so."""
+
+
+class Place(NamedTuple):
+    """Where something may listen."""
+
+    address: str
+    """IP address in its canonical text; empty where only ``host`` is known."""
+    port: int
+    pod: Pod | None = None
+    """The pod that listens."""
+    node: str | None = None
+    """The node in whose network it listens."""
+    host: str = ""
+    owner: Owner | None = None
+    """Whose it is where no pod is known."""
+    labels: tuple[tuple[str, str], ...] = ()
+    """Of the object that ``owner`` names."""
+    sampled: bool = False
+    """A balanced address of which no backend is known."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Draft:
+    """One source's word on one place."""
+
+    place: Place
+    certainty: Certainty
+    origin: str
+    """The object, and which part of it."""
+    name: str | None = None
+    """A server name, checked and in lower case."""
+    naming: Naming = "soft"
+    segment: Segment | None = None
+    subject: KubeObject | None = None
+    """The object whose configuration decides what is served under ``name``."""
+    aliases: tuple[str, ...] = ()
+    ready: bool = True
+    loopback: bool | None = None
+    """Whether it is bound to loopback only, where the source knows."""
+    expects: ClientCertificate | None = None
+    sampled: bool = False
+    """Under this name, something else answers that cannot be dialled: a passthrough without known backends."""
+    app_protocol: str = ""
+    """What the object says is spoken there."""
+    guess: bool = False
+    """Only the catalogue says so: nothing in the cluster tells whether it is there."""
+
+
+class Omission(NamedTuple):
+    """Something that is not asked."""
+
+    reason: str
+    times: int = 1
+
+
+Found: TypeAlias = "Draft | Omission"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One place of the cluster's objects where listeners are to be found."""
+
+    name: str
+    reads: tuple[Kind, ...]
+    find: Callable[[View], Iterator[Found]]

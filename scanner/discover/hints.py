@@ -1,0 +1,60 @@
+"""Names, numbers and protocols that suggest TLS, or a protocol that upgrades to it."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from scanner.model.endpoint import Certainty, Transport
+
+APP_PROTOCOLS = frozenset({"https", "tls", "ssl", "wss", "grpcs", "kubernetes.io/wss", "ldaps", "amqps", "mqtts"})
+"""``appProtocol`` of Service ports (Kubernetes, core/v1 ServicePort; IANA service names) that mean TLS."""
+
+WELL_KNOWN = frozenset(
+    {443, 465, 636, 853, 989, 990, 993, 995, 2376, 4443, 5061, 5671, 5986, 6443, 6514, 8443, 8883, 9443}
+    | {10250, 10257, 10259}
+)
+"""Numbers behind which there is TLS more often than not (IANA, and Kubernetes by custom)."""
+
+_NAME = re.compile(r"https|(^|-)(tls|ssl|wss|grpcs|ldaps|amqps|mqtts|webhook)(-|$)|^webhook")
+"""Port names: ``https``, ``https-metrics``, ``metrics-tls``, ``webhook-server``."""
+
+_STARTTLS_PORTS: dict[int, Transport] = {
+    21: "ftp",
+    25: "smtp",
+    110: "pop3",
+    143: "imap",
+    389: "ldap",
+    587: "smtp",
+    3306: "mysql",
+    5222: "xmpp",
+    5269: "xmpp",
+    5432: "postgres",
+}
+_STARTTLS_PROTOCOLS: dict[str, Transport] = {
+    "ftp": "ftp",
+    "imap": "imap",
+    "ldap": "ldap",
+    "mysql": "mysql",
+    "pop3": "pop3",
+    "postgres": "postgres",
+    "postgresql": "postgres",
+    "smtp": "smtp",
+    "submission": "smtp",
+    "xmpp": "xmpp",
+    "xmpp-client": "xmpp",
+    "xmpp-server": "xmpp",
+}
+
+
+@lru_cache(maxsize=4096)
+def certainty(number: int, name: str, app_protocol: str) -> Certainty:
+    """What a port's number, name and protocol suggest."""
+    if app_protocol.lower() in APP_PROTOCOLS or number in WELL_KNOWN or _NAME.search(name.lower()):
+        return "hinted"
+    return "candidate"
+
+
+def transport(number: int, app_protocol: str) -> Transport:
+    """How TLS begins there, where no object declares that it is TLS from the first byte."""
+    return _STARTTLS_PROTOCOLS.get(app_protocol.lower()) or _STARTTLS_PORTS.get(number, "tls")

@@ -1,0 +1,146 @@
+"""Drafts of all sources, merged by where they listen: one ``Listener`` for each port of a pod, a node or an address.
+
+A listener is met once, however many objects lead to it. What a server name makes of it is decided when all have spoken
+(``endpoints``): every connection to it costs, so it is asked without a name only where that shows something else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from scanner.discover.draft import Draft, Naming, Place
+from scanner.discover.workloads import Pod
+from scanner.model.endpoint import Certainty, Owner, Segment
+from scanner.model.objects import KubeObject
+from scanner.model.observation import ClientCertificate
+
+MAX_ORIGINS = 20
+MAX_ALIASES = 50
+
+_RANK: dict[Certainty, int] = {"declared": 0, "hinted": 1, "candidate": 2}
+
+
+@dataclass(slots=True, eq=False)
+class Said:
+    """What is said of a listener, or of one of its server names."""
+
+    certainty: Certainty = "candidate"
+    origins: dict[str, None] = field(default_factory=dict)
+    more: int = 0
+    """Origins that are not kept."""
+    segment: Segment | None = None
+    subject: KubeObject | None = None
+    expects: ClientCertificate | None = None
+    naming: Naming = "soft"
+    sampled: bool = False
+
+    def add(self, draft: Draft) -> None:
+        """One more draft: the strongest certainty counts, and the first word on everything else."""
+        self.certainty = stronger(self.certainty, draft.certainty)
+        self.origin(draft.origin)
+        self.segment = self.segment or draft.segment
+        self.subject = self.subject or draft.subject
+        self.expects = self.expects or draft.expects
+        self.sampled = self.sampled or draft.sampled
+        if draft.naming == "only":
+            self.naming = "only"
+        elif self.naming == "soft":
+            self.naming = draft.naming
+
+    def origin(self, text: str) -> None:
+        """Keep one more origin, or count it."""
+        if len(self.origins) < MAX_ORIGINS:
+            self.origins[text] = None
+        elif text not in self.origins:
+            self.more += 1
+
+    def all_origins(self) -> tuple[str, ...]:
+        """The origins, and how many are not among them."""
+        return (*self.origins, f"and {self.more} more") if self.more else tuple(self.origins)
+
+
+@dataclass(slots=True, eq=False)
+class Listener:
+    """One port of a pod, a node or an address."""
+
+    place: Place
+    """The first that was met."""
+    addresses: dict[str, None] = field(default_factory=dict)
+    pods: dict[Pod, None] = field(default_factory=dict)
+    """Who claims it: one pod of the pod network, or those of a node."""
+    owner: Owner | None = None
+    """Of the node's own processes: the one that the node's status names."""
+    guessed: Owner | None = None
+    """The one that only the catalogue suggests."""
+    unnamed: Said | None = None
+    """What is said of it without a name, and with soft ones."""
+    soft: tuple[int, bool, str] | None = None
+    """The best name that clients verify and that changes nothing else."""
+    named: dict[str, Said] = field(default_factory=dict)
+    aliases: dict[str, None] = field(default_factory=dict)
+    ready: bool = False
+    loopback: set[bool] = field(default_factory=set)
+    app_protocol: str = ""
+    guess: bool = True
+
+    def add(self, draft: Draft) -> None:
+        """One more draft."""
+        place = draft.place
+        self.addresses[place.address] = None
+        if place.pod:
+            self.pods[place.pod] = None
+        elif place.owner and draft.guess:
+            self.guessed = place.owner
+        elif place.owner and place.node:
+            self.owner = place.owner
+        self._say(draft)
+        for alias in draft.aliases:
+            if len(self.aliases) < MAX_ALIASES:
+                self.aliases[alias] = None
+        self.ready = self.ready or draft.ready
+        if draft.loopback is not None:
+            self.loopback.add(draft.loopback)
+        self.app_protocol = self.app_protocol or draft.app_protocol
+        self.guess = self.guess and draft.guess
+
+    def _say(self, draft: Draft) -> None:
+        if draft.name and draft.naming != "soft":
+            self.named.setdefault(draft.name, Said()).add(draft)
+            return
+        if self.unnamed is None:
+            self.unnamed = Said()
+        self.unnamed.add(draft)
+        if draft.name:
+            # Names of Services first: these are what a certificate inside of the cluster is made for.
+            soft = (_RANK[draft.certainty], not draft.name.endswith(".svc"), draft.name)
+            self.soft = min(self.soft, soft) if self.soft else soft
+
+
+class Merge:
+    """Listeners, as they are met."""
+
+    def __init__(self) -> None:
+        self._met: dict[tuple[Pod | str | None, str, int], Listener] = {}
+
+    def add(self, draft: Draft) -> None:
+        """Take one draft in."""
+        place = draft.place
+        if place.node:
+            key: tuple[Pod | str | None, str, int] = (place.node, "", place.port)
+        elif place.pod:
+            key = (place.pod, "", place.port)
+        else:
+            key = (None, place.address or f"host {place.host}", place.port)
+        listener = self._met.get(key)
+        if listener is None:
+            listener = self._met[key] = Listener(place)
+        listener.add(draft)
+
+    def listeners(self) -> list[Listener]:
+        """Everything that was met, in the order in which it was."""
+        return list(self._met.values())
+
+
+def stronger(one: Certainty, other: Certainty) -> Certainty:
+    """Of two certainties, the one that obliges more."""
+    return one if _RANK[one] <= _RANK[other] else other

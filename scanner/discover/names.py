@@ -1,0 +1,69 @@
+"""Names and numbers out of objects: what is no DNS name, address or port is not sent anywhere."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from urllib.parse import quote
+
+MAX_NAMES = 100
+"""Server names that one object may give one listener. A certificate has seldom more."""
+MAX_NAME = 253
+"""Characters of a DNS name, hence of the name of any object that can listen (RFC 1035, section 3.1)."""
+PROBE_LABEL = "adhere-probe"
+"""What stands for the asterisk where a wildcard is asked for: one label, which every reading of wildcards covers."""
+
+_HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*\Z")
+_ADDRESS = re.compile(r"[0-9.]{1,3}(\.[0-9]{1,3}){3}\Z|[0-9a-fA-F:.]{2,45}\Z")
+_PRINTABLE = re.compile(r"[^\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202f\u2060-\u206f\ud800-\udfff\ufeff]{1,253}\Z")
+
+
+def server_name(text: str) -> str | None:
+    """A concrete name for SNI: lower case, without the last dot, a wildcard's asterisk filled in; else None.
+
+    An IP address is none: RFC 6066, section 3.
+    """
+    name = text[: MAX_NAME + 2].lower().removesuffix(".")
+    if name.startswith("*."):
+        name = f"{PROBE_LABEL}{name[1:]}"
+    return name if _HOST.match(name) and not _ADDRESS.match(name) else None
+
+
+@lru_cache(maxsize=1 << 17)
+def parsed(text: str) -> IPv4Address | IPv6Address | None:
+    """The IP address, or None."""
+    if not _ADDRESS.match(text):
+        return None
+    try:
+        return ip_address(text)
+    except ValueError:
+        return None
+
+
+def address(text: str) -> str | None:
+    """An IP address in its canonical text, or None."""
+    found = parsed(text)
+    return str(found) if found else None
+
+
+def port(number: object) -> int | None:
+    """A port that can be dialled, or None; text of digits counts, as in an IntOrString that was quoted."""
+    if isinstance(number, str) and number.isascii() and number.isdigit() and len(number) < 6:
+        number = int(number)
+    return number if isinstance(number, int) and not isinstance(number, bool) and 0 < number < 65536 else None
+
+
+def sound(*texts: str) -> bool:
+    """Whether these are names that an API server would have let through."""
+    return all(map(_PRINTABLE.match, texts))
+
+
+def part(text: str) -> str:
+    """A name inside of an id: what separates the parts of an id cannot be in it."""
+    return text if text.replace("-", "").isalnum() and text.isascii() else quote(text, safe="-._~ ()")
+
+
+def located(host: str, number: int) -> str:
+    """``host:port``, an IPv6 address in brackets."""
+    return f"[{host}]:{number}" if ":" in host else f"{host}:{number}"

@@ -1,0 +1,105 @@
+"""The dial scope: which addresses are the cluster's own, and which it publishes (design, "Dial scope").
+
+What only a tenant says is not among them: addresses of EndpointSlices, external IPs, URLs, names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import ip_network
+
+from scanner.discover import view as views
+from scanner.discover.balanced import published
+from scanner.discover.names import parsed
+from scanner.discover.sources.api_server import NAME
+from scanner.discover.view import View
+from scanner.discover.workloads import all_addresses
+from scanner.errors import InputError
+from scanner.model.dial_scope import Address, DialScope, Network
+from scanner.model.kinds import CONFIG_MAP, GATEWAY, HTTP_PROXY, INGRESS, NETWORK
+from scanner.model.located import load
+from scanner.model.objects import Fields
+from scanner.model.snapshot import Snapshot
+
+READS = (NETWORK, CONFIG_MAP, INGRESS, GATEWAY, HTTP_PROXY, *views.READS)
+
+MIN_PREFIX = 8
+"""Bits. A wider network than 10.0.0.0/8 is no cluster's, whoever wrote it."""
+MAX_NETWORKS = 32
+"""Of one object."""
+
+
+def dial_scope(view: View, *, external: bool, loopback: bool) -> DialScope:
+    """Where listeners of this cluster may be dialled."""
+    networks = {found for text in _cidrs(view) if (found := _network(text))}
+    return DialScope(
+        networks=tuple(sorted(networks, key=str)),
+        addresses=frozenset(_addresses(view)),
+        external=external,
+        loopback=loopback,
+    )
+
+
+def _network(text: str) -> Network | None:
+    try:
+        found = ip_network(text.strip(), strict=False)
+    except ValueError:
+        return None
+    return found if found.prefixlen >= MIN_PREFIX else None
+
+
+def _cidrs(view: View) -> Iterator[str]:
+    network = view.snapshot.get(NETWORK, "cluster")
+    for where in ("spec", "status") if network else ():
+        yield from _of_network(network.fields(where)) if network else ()
+    for node in view.workloads.nodes.values():
+        yield from node.raw.texts("spec", "podCIDRs")[:MAX_NETWORKS] or (node.raw.text("spec", "podCIDR"),)
+    yield from _of_network(_document(view.snapshot, "cluster-config-v1", "install-config").fields("networking"))
+    kubeadm = _document(view.snapshot, "kubeadm-config", "ClusterConfiguration").fields("networking")
+    for field in ("podSubnet", "serviceSubnet"):
+        yield from kubeadm.text(field).split(",")[:MAX_NETWORKS]
+
+
+def _of_network(fields: Fields) -> Iterator[str]:
+    """OpenShift's Network and its install-config say it alike."""
+    for count, each in enumerate(fields.each("clusterNetwork")):
+        if count < MAX_NETWORKS:
+            yield each.text("cidr")
+    yield from fields.texts("serviceNetwork")[:MAX_NETWORKS]
+
+
+def _document(snapshot: Snapshot, name: str, key: str) -> Fields:
+    """YAML inside of a ConfigMap of kube-system; empty where it is none."""
+    found = snapshot.get(CONFIG_MAP, name, "kube-system")
+    text = found.text("data", key) if found else ""
+    try:
+        value = load(text.encode(errors="replace"), f"ConfigMap/kube-system/{name}").value if text else None
+    except InputError:
+        value = None
+    return Fields(value if isinstance(value, dict) else {})
+
+
+def _addresses(view: View) -> Iterator[Address]:
+    for text in _texts(view):
+        found = parsed(text)
+        if found:
+            yield found
+
+
+def _texts(view: View) -> Iterator[str]:
+    for pod in view.workloads.pods:
+        yield from pod.addresses
+    for node in view.workloads.nodes.values():
+        yield from all_addresses(node.raw)
+    for service in view.balanced.services.values():
+        yield from service.addresses
+        yield from service.published()
+    for kind in (INGRESS, HTTP_PROXY):
+        for each in view.snapshot.every(kind):
+            yield from published(each)
+    for gateway in view.snapshot.every(GATEWAY):
+        yield from (each.text("value") for each in gateway.each("status", "addresses"))
+    api = view.balanced.get(*NAME)
+    for one in api.slices if api else ():
+        for endpoint in one.each("endpoints"):
+            yield from endpoint.texts("addresses")

@@ -1,0 +1,77 @@
+"""The API server itself: what the Service ``default/kubernetes`` leads to, by each of its server names.
+
+OpenShift's API server has a certificate for each way in (openshift/cluster-kube-apiserver-operator): localhost, the
+service network, the outer and the inner load balancer, and names of its user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from scanner.discover.balanced import READS
+from scanner.discover.claims import NOWHERE
+from scanner.discover.draft import Draft, Found, Place, Source
+from scanner.discover.names import MAX_NAMES, server_name
+from scanner.discover.view import View
+from scanner.model.endpoint import Owner
+from scanner.model.kinds import API_SERVER, INFRASTRUCTURE
+from scanner.model.snapshot import Snapshot
+
+NAME = ("default", "kubernetes")
+INSIDE = ("localhost", "kubernetes", "kubernetes.default.svc")
+"""Each shows another certificate on OpenShift; on Kubernetes all show the same, and the last is asked alone."""
+
+
+def _find(view: View) -> Iterator[Found]:
+    service = view.balanced.get(*NAME)
+    wanted = service.port(443) or next(iter(service.ports), None) if service else None
+    if not service or not wanted:
+        return
+    patterns = list(_patterns(view.snapshot))
+    backends = view.balanced.backends(service, wanted)
+    for pattern in patterns:
+        if backends:
+            yield from view.through(service, wanted, pattern)
+        elif service.addresses:
+            owner = Owner(kind="Service", name=service.name, namespace=service.namespace)
+            pattern.place = Place(service.addresses[0], wanted.number, owner=owner, sampled=True)
+            yield pattern
+
+
+def _patterns(snapshot: Snapshot) -> Iterator[Draft]:
+    origin = "the API server, by Service/default/kubernetes"
+    yield Draft(place=NOWHERE, certainty="declared", origin=origin)
+    for name, source in names(snapshot).items():
+        yield Draft(
+            place=NOWHERE, certainty="declared", origin=f"the API server, name of {source}", name=name, naming="also"
+        )
+
+
+def names(snapshot: Snapshot) -> dict[str, str]:
+    """Every server name for which it has a certificate, and who says so."""
+    cluster = snapshot.get(INFRASTRUCTURE, "cluster")
+    config = snapshot.get(API_SERVER, "cluster")
+    found: dict[str, str] = {}
+    for name in INSIDE if cluster or config else INSIDE[-1:]:
+        found.setdefault(name, "the service network" if "." in name or name == "kubernetes" else "loopback")
+    for field in ("apiServerURL", "apiServerInternalURI") if cluster else ():
+        name_of = server_name(_host(cluster.text("status", field))) if cluster else None
+        if name_of:
+            found.setdefault(name_of, f"Infrastructure/cluster {field}")
+    given = config.each("spec", "servingCerts", "namedCertificates") if config else ()
+    own = [name for each in given for name in each.texts("names")][:MAX_NAMES]
+    for name_of in map(server_name, own):
+        if name_of:
+            found.setdefault(name_of, "APIServer/cluster namedCertificates")
+    return found
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url[:2048]).hostname or ""
+    except ValueError:
+        return ""
+
+
+SOURCE = Source(name="the API server", reads=(API_SERVER, INFRASTRUCTURE, *READS), find=_find)

@@ -1,0 +1,20 @@
+"""APIServices: what the API server passes requests on to (apiregistration.k8s.io/v1). Without a service it is local."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scanner.discover.balanced import READS
+from scanner.discover.calls import of_service
+from scanner.discover.draft import Found, Source
+from scanner.discover.view import View
+from scanner.model.kinds import API_SERVICE
+
+
+def _find(view: View) -> Iterator[Found]:
+    for each in view.snapshot.every(API_SERVICE):
+        if each.has("spec", "service"):
+            yield from of_service(view, each.fields("spec", "service"), str(each.reference), each)
+
+
+SOURCE = Source(name="APIServices", reads=(API_SERVICE, *READS), find=_find)

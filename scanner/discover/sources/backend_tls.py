@@ -1,0 +1,40 @@
+"""BackendTLSPolicies: the gateway connects to a Service by TLS and verifies a name (gateway.networking.k8s.io)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from scanner.discover.balanced import READS, Service, ServicePort
+from scanner.discover.claims import backend
+from scanner.discover.draft import Found, Source
+from scanner.discover.names import server_name
+from scanner.discover.view import View
+from scanner.model.kinds import BACKEND_TLS_POLICY
+from scanner.model.objects import Fields
+
+MAX_TARGETS = 32
+
+
+def _find(view: View) -> Iterator[Found]:
+    for policy in view.snapshot.every(BACKEND_TLS_POLICY):
+        # v1alpha2 had one spec.targetRef, and the name in spec.tls.
+        targets = [*islice(policy.each("spec", "targetRefs"), MAX_TARGETS), policy.fields("spec", "targetRef")]
+        name = policy.text("spec", "validation", "hostname") or policy.text("spec", "tls", "hostname")
+        for target in targets:
+            service = view.balanced.get(policy.namespace or "", target.text("name"))
+            if service and target.text("kind") == "Service":
+                pattern = backend(str(policy.reference), server_name(name))
+                pattern.naming = "only" if pattern.name else "soft"
+                pattern.subject = policy
+                for wanted in _ports(service, target):
+                    yield from view.through(service, wanted, pattern)
+
+
+def _ports(service: Service, target: Fields) -> list[ServicePort]:
+    """The one that ``sectionName`` names; without it all of them."""
+    section = target.text("sectionName")
+    return [each for each in service.ports if each.protocol == "TCP" and section in ("", each.name)]
+
+
+SOURCE = Source(name="BackendTLSPolicies", reads=(BACKEND_TLS_POLICY, *READS), find=_find)

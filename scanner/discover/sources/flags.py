@@ -1,0 +1,124 @@
+"""Arguments of processes that say where they listen: static pods (kubeadm's, OpenShift's) and proxies beside others.
+
+Arguments are text that may be a shell script; only ``--name=value`` and ``--name value`` of known names are read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from scanner.discover.claims import NOWHERE
+from scanner.discover.draft import Draft, Found, Source
+from scanner.discover.names import parsed, port
+from scanner.discover.view import View
+from scanner.discover.workloads import READS, Pod
+from scanner.model.endpoint import Certainty
+
+MAX_TEXT = 1 << 16
+"""Characters of one container's arguments that are read."""
+MAX_URLS = 16
+
+
+class Bound(NamedTuple):
+    """One listener that a flag names."""
+
+    port: int
+    certainty: Certainty
+    host: str
+    """The address to which it is bound; empty where the flag leaves that open."""
+
+
+def _number(value: str, bind: str) -> Iterator[Bound]:
+    number = port(value)
+    if number:
+        yield Bound(number, "declared", bind)
+
+
+def _listen(certainty: Certainty) -> Callable[[str, str], Iterator[Bound]]:
+    def read(value: str, bind: str) -> Iterator[Bound]:  # noqa: ARG001
+        host, _, number = value.rpartition(":")
+        found = port(number)
+        if found:
+            yield Bound(found, certainty, host.strip("[]"))
+
+    return read
+
+
+def _urls(value: str, bind: str) -> Iterator[Bound]:  # noqa: ARG001
+    for each in value.split(",")[:MAX_URLS]:
+        scheme, _, rest = each.partition("://")
+        host, _, number = rest.rstrip("/").rpartition(":")
+        found = port(number)
+        if found and scheme == "https":
+            yield Bound(found, "declared", host.strip("[]"))
+
+
+_FLAGS: dict[str, Callable[[str, str], Iterator[Bound]]] = {
+    "secure-port": _number,  # k8s.io/apiserver SecureServingOptions; 0 switches it off
+    "https-port": _number,
+    "secure-listen-address": _listen("declared"),  # kube-rbac-proxy
+    "metrics-bind-address": _listen("candidate"),  # controller-runtime: TLS or not is another flag's matter
+    "listen-client-urls": _urls,  # etcd
+    "listen-peer-urls": _urls,
+    "listen-metrics-urls": _urls,
+    "listen-client-http-urls": _urls,
+}
+"""Flags that name a listener, and how their value is read with ``--bind-address``."""
+
+_WORD = re.compile(rf"(?:^|[\s'\"])--?({'|'.join((*_FLAGS, 'bind-address'))})(?:=|\s+)[\"']?([^\s\"'\\]{{1,2048}})")
+
+
+def _find(view: View) -> Iterator[Found]:
+    for pod in view.workloads.pods:
+        for container in pod.containers():
+            text = "\n".join((*container.texts("command"), *container.texts("args")))[:MAX_TEXT]
+            if "--" in text:
+                for bound, flag in bounds(text):
+                    yield from view.of_pod(pod, bound.port, _pattern(pod, container.text("name"), bound, flag))
+                yield from _probed(view, pod, container.text("name"), text)
+
+
+def bounds(text: str) -> Iterator[tuple[Bound, str]]:
+    """Every listener that arguments name, with the flag."""
+    words = _WORD.findall(text)
+    bind = next((value for name, value in words if name == "bind-address"), "")
+    for name, value in words:
+        read = _FLAGS.get(name)
+        for bound in read(value, bind) if read else ():
+            yield bound, name
+
+
+def _probed(view: View, pod: Pod, container: str, text: str) -> Iterator[Draft]:
+    """``--bind-address=127.0.0.1`` without a port (kubeadm's controller manager and scheduler): the port is the one
+    that the probe of that container asks on loopback."""
+    bind = next((value for name, value in _WORD.findall(text) if name == "bind-address"), "")
+    if not bind:
+        return
+    for each in pod.containers():
+        request = each.fields("livenessProbe", "httpGet")
+        number = pod.number(request.at("port"))
+        if each.text("name") == container and number and request.text("scheme").upper() == "HTTPS":
+            bound = Bound(number, "declared", bind)
+            yield from view.of_pod(pod, number, _pattern(pod, container, bound, "bind-address"))
+
+
+def _pattern(pod: Pod, container: str, bound: Bound, flag: str) -> Draft:
+    return Draft(
+        place=NOWHERE,
+        certainty=bound.certainty,
+        origin=f"Pod/{pod.namespace}/{pod.name} container {container} --{flag}",
+        loopback=_loopback(pod, bound.host),
+    )
+
+
+def _loopback(pod: Pod, host: str) -> bool | None:
+    """Whether a listener bound to ``host`` can be reached from its own node or pod only; None: nobody says."""
+    found = parsed(host)
+    if str(found) in pod.addresses:
+        return False  # a cluster on loopback addresses, as the demo is
+    return (host == "localhost" or (found is not None and found.is_loopback)) if host else None
+
+
+SOURCE = Source(name="flags", reads=READS, find=_find)

@@ -1,0 +1,152 @@
+"""Gateways and ListenerSets: listeners with protocol HTTPS or TLS, by hostname (gateway.networking.k8s.io/v1).
+
+Segments are called as GEP-2907 has them: the listener is Frontend; what a TLSRoute on a passthrough listener leads to
+is Backend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from scanner.discover.balanced import READS as BALANCED
+from scanner.discover.claims import NOWHERE, backend
+from scanner.discover.draft import Draft, Found, Omission, Place, Source
+from scanner.discover.names import MAX_NAMES, address, port, server_name, sound
+from scanner.discover.tls_routes import TlsRoutes
+from scanner.discover.view import View
+from scanner.model.endpoint import Owner
+from scanner.model.kinds import GATEWAY, LISTENER_SET, TLS_ROUTE, X_LISTENER_SET
+from scanner.model.objects import Fields, KubeObject
+from scanner.model.observation import ClientCertificate
+
+GATEWAY_NAME = "gateway.networking.k8s.io/gateway-name"
+"""The label on what an implementation makes for a Gateway (GEP-1762)."""
+MAX_LISTENERS = 128
+"""Of one Gateway or ListenerSet; the API allows 64."""
+MAX_ADDRESSES = 32
+
+
+def _find(view: View) -> Iterator[Found]:
+    routes = TlsRoutes(view.snapshot)
+    for gateway in view.snapshot.every(GATEWAY):
+        if sound(gateway.name, gateway.namespace or ""):
+            yield from _of(view, gateway, gateway, routes)
+    for kind in (LISTENER_SET, X_LISTENER_SET):
+        for listeners in view.snapshot.every(kind):
+            parent = _parent(view, listeners)
+            if parent is None or _refused(listeners, "status", "conditions"):
+                yield Omission("ListenerSets that belong to no Gateway")
+            else:
+                yield from _of(view, listeners, parent, routes)
+
+
+def _parent(view: View, listeners: KubeObject) -> KubeObject | None:
+    parent = listeners.fields("spec", "parentRef")
+    namespace = parent.text("namespace") or listeners.namespace
+    return view.snapshot.get(GATEWAY, parent.text("name"), namespace)
+
+
+def _of(view: View, holder: KubeObject, gateway: KubeObject, routes: TlsRoutes) -> Iterator[Found]:
+    """``holder``: the Gateway itself or a ListenerSet of it."""
+    status = {each.text("name"): each for each in islice(holder.each("status", "listeners"), MAX_LISTENERS)}
+    for listener in islice(holder.each("spec", "listeners"), MAX_LISTENERS):
+        number, passes = port(listener.at("port")), listener.text("tls", "mode") == "Passthrough"
+        if listener.text("protocol") not in ("HTTPS", "TLS") and not listener.fields("tls").raw:
+            yield Omission("Gateway listeners without TLS")
+        elif number is None or _refused(status.get(listener.text("name"), Fields({})), "conditions"):
+            yield Omission("Gateway listeners that are not accepted")
+        else:
+            attached = routes.attached(holder, listener)
+            behind = list(_backends(view, attached)) if passes else []
+            reached = not passes or any(isinstance(each, Draft) for each in behind)
+            for pattern in _names(holder, gateway, listener, attached):
+                pattern.sampled = not reached
+                yield from _at(view, gateway, number, pattern)
+            yield from behind
+
+
+def _refused(status: Fields, *conditions: str) -> bool:
+    """Whether its controller says no. One that has not said anything yet may well listen."""
+    said = {each.text("type"): each.text("status") for each in status.each(*conditions)}
+    return said.get("Accepted") == "False" or said.get("Conflicted") == "True"
+
+
+def _names(holder: KubeObject, gateway: KubeObject, listener: Fields, attached: list[KubeObject]) -> Iterator[Draft]:
+    """The names that lead to this listener: its TLSRoutes' where it has any, else its own, else none."""
+    origin = f"{holder.reference} listener {listener.text('name')}"
+    own = server_name(listener.text("hostname"))
+    expects = _client_certificate(gateway, port(listener.at("port")))
+    named = 0
+    for route in attached:
+        for host in islice(TlsRoutes.hostnames(route, listener.text("hostname")), MAX_NAMES):
+            yield _pattern(f"{origin} {route.reference}", host, route, expects)
+            named += 1
+    if not named:
+        yield _pattern(origin, own, holder, expects)
+
+
+def _pattern(origin: str, name: str | None, subject: KubeObject, expects: ClientCertificate | None) -> Draft:
+    # A proxy has no other listener for whoever gives no name: it would close the connection.
+    return Draft(
+        place=NOWHERE,
+        certainty="declared",
+        origin=origin,
+        name=name,
+        naming="only" if name else "soft",
+        segment="Frontend",
+        subject=subject,
+        expects=expects,
+    )
+
+
+def _client_certificate(gateway: KubeObject, number: int | None) -> ClientCertificate | None:
+    """``spec.tls.frontend``: the port's own validation replaces the default's; for HTTPS only."""
+    frontend = gateway.fields("spec", "tls", "frontend")
+    chosen = frontend.fields("default")
+    for each in islice(frontend.each("perPort"), MAX_LISTENERS):
+        if port(each.at("port")) == number:
+            chosen = each.fields("tls")
+    if not chosen.has("validation"):
+        return None
+    return "requested" if chosen.text("validation", "mode") == "AllowInsecureFallback" else "required"
+
+
+def _at(view: View, gateway: KubeObject, number: int, pattern: Draft) -> Iterator[Found]:
+    """Behind the Services that were made for the Gateway; else behind its addresses; else at its addresses."""
+    chosen = view.balanced.select(gateway.namespace or "", Fields({"matchLabels": {GATEWAY_NAME: gateway.name}}))
+    for service in chosen[:MAX_ADDRESSES]:
+        wanted = service.port(number)
+        if wanted:
+            yield from view.through(service, wanted, pattern)
+            return
+    found = [each for each in _hosts(gateway) if each]
+    if not found:
+        yield Omission("Gateways without an address")
+    for host in found:
+        behind = list(view.behind(host, number, pattern))
+        where = address(host)
+        owner = Owner(kind="Gateway", name=gateway.name, namespace=gateway.namespace)
+        place = Place(where or "", number, host="" if where else host, owner=owner, sampled=True)
+        pattern.place = place
+        yield from behind or [pattern]
+
+
+def _hosts(gateway: KubeObject) -> Iterator[str | None]:
+    for each in islice(gateway.each("status", "addresses"), MAX_ADDRESSES):
+        value = each.text("value")
+        yield address(value) or server_name(value)
+
+
+def _backends(view: View, attached: list[KubeObject]) -> Iterator[Found]:
+    for route in attached:
+        for namespace, name, number in TlsRoutes.backends(route):
+            service = view.balanced.get(namespace, name)
+            wanted = service.port(number) if service else None
+            if service and wanted:
+                hosts = route.texts("spec", "hostnames")
+                name_of = server_name(hosts[0]) if hosts else None
+                yield from view.through(service, wanted, backend(f"{route.reference} backend", name_of))
+
+
+SOURCE = Source(name="Gateways", reads=(GATEWAY, LISTENER_SET, X_LISTENER_SET, TLS_ROUTE, *BALANCED), find=_find)

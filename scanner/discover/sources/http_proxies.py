@@ -1,0 +1,99 @@
+"""Contour's HTTPProxies: a name on its Envoys' TLS listener, and backends reached by TLS (projectcontour.io/v1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from scanner.discover.balanced import READS, Service, published
+from scanner.discover.claims import backend, frontend
+from scanner.discover.draft import Draft, Found, Omission, Place, Source
+from scanner.discover.names import address, port, server_name, sound
+from scanner.discover.view import View
+from scanner.model.endpoint import Owner
+from scanner.model.kinds import CONTOUR_CONFIGURATION, HTTP_PROXY
+from scanner.model.objects import Fields, KubeObject
+
+MAX_SERVICES = 200
+"""Services behind one HTTPProxy."""
+_DEFAULT_ENVOY = ("projectcontour", "envoy")
+"""Where Contour's Envoys are where no ContourConfiguration says otherwise."""
+_INERT = ("invalid", "orphaned")
+
+
+def _find(view: View) -> Iterator[Found]:
+    envoys = list(_envoys(view))
+    for proxy in view.snapshot.every(HTTP_PROXY):
+        if proxy.text("status", "currentStatus").lower() in _INERT:
+            yield Omission("HTTPProxies that Contour does not serve")
+            continue
+        behind = list(_backends(view, proxy))
+        yield from behind
+        if proxy.has("spec", "virtualhost", "tls") and sound(proxy.name, proxy.namespace or ""):
+            yield from _front(view, proxy, envoys, reached=any(isinstance(each, Draft) for each in behind))
+
+
+def _front(view: View, proxy: KubeObject, envoys: list[Service], *, reached: bool) -> Iterator[Found]:
+    name = server_name(proxy.text("spec", "virtualhost", "fqdn"))
+    if name is None:
+        yield Omission("server names that are no DNS names")
+        return
+    tls = proxy.fields("spec", "virtualhost", "tls")
+    pattern = frontend(f"{proxy.reference}", name, proxy)
+    # One filter chain a name: without a name Envoy closes, unless some virtual host wants the fallback certificate.
+    pattern.naming = "also" if tls.flag("enableFallbackCertificate") else "only"
+    pattern.sampled = tls.flag("passthrough") and not reached
+    if tls.has("clientValidation"):
+        pattern.expects = "requested" if tls.flag("clientValidation", "optionalClientCertificate") else "required"
+    yield from _at(view, proxy, envoys, pattern)
+
+
+def _at(view: View, proxy: KubeObject, envoys: list[Service], pattern: Draft) -> Iterator[Found]:
+    hosts = list(published(proxy))
+    for host in hosts:
+        behind = list(view.behind(host, 443, pattern))
+        if behind:
+            yield from behind
+            return
+    for service in envoys:
+        wanted = service.port(443)
+        if wanted:
+            yield from view.through(service, wanted, pattern)
+            return
+    owner = Owner(kind="HTTPProxy", name=proxy.name, namespace=proxy.namespace)
+    for host in hosts:
+        where = address(host)
+        pattern.place = Place(where or "", 443, host="" if where else host, owner=owner, sampled=True)
+        yield pattern
+    if not hosts:
+        yield Omission("HTTPProxies without an address")
+
+
+def _envoys(view: View) -> Iterator[Service]:
+    named = [each.fields("spec", "envoy", "service") for each in view.snapshot.every(CONTOUR_CONFIGURATION)]
+    keys = [(each.text("namespace"), each.text("name")) for each in named if each.has("name")]
+    for namespace, name in (*keys, _DEFAULT_ENVOY):
+        service = view.balanced.get(namespace, name)
+        if service:
+            yield service
+
+
+def _backends(view: View, proxy: KubeObject) -> Iterator[Found]:
+    """Services with ``protocol`` tls or h2, and those behind a passed-through connection."""
+    chosen = [each for route in islice(proxy.each("spec", "routes"), MAX_SERVICES) for each in _secure(route)]
+    passed = proxy.flag("spec", "virtualhost", "tls", "passthrough")
+    chosen += proxy.each("spec", "tcpproxy", "services") if passed else ()
+    fqdn = server_name(proxy.text("spec", "virtualhost", "fqdn")) if passed else None
+    for each in chosen[:MAX_SERVICES]:
+        service = view.balanced.get(proxy.namespace or "", each.text("name"))
+        wanted = service.port(port(each.at("port"))) if service else None
+        if service and wanted:
+            name = server_name(each.text("validation", "subjectName")) or fqdn
+            yield from view.through(service, wanted, backend(f"{proxy.reference} backend", name))
+
+
+def _secure(route: Fields) -> list[Fields]:
+    return [each for each in islice(route.each("services"), MAX_SERVICES) if each.text("protocol") in ("tls", "h2")]
+
+
+SOURCE = Source(name="HTTPProxies", reads=(HTTP_PROXY, CONTOUR_CONFIGURATION, *READS), find=_find)

@@ -1,0 +1,51 @@
+"""Ingresses with ``spec.tls``: names on port 443 of the controller that published an address (networking.k8s.io/v1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from scanner.discover.balanced import READS, published
+from scanner.discover.claims import frontend
+from scanner.discover.draft import Draft, Found, Omission, Place, Source
+from scanner.discover.names import MAX_NAMES, address, server_name, sound
+from scanner.discover.view import View
+from scanner.model.endpoint import Owner
+from scanner.model.kinds import INGRESS
+from scanner.model.objects import KubeObject
+
+
+def _find(view: View) -> Iterator[Found]:
+    for ingress in view.snapshot.every(INGRESS):
+        if not ingress.has("spec", "tls") or not sound(ingress.name, ingress.namespace or ""):
+            yield Omission("Ingresses without TLS")
+            continue
+        hosts = list(published(ingress))
+        if not hosts:
+            yield Omission("Ingresses that no controller has published")
+            continue
+        for name in _names(ingress):
+            if name is None:
+                yield Omission("server names that are no DNS names")
+                continue
+            for host in hosts:
+                yield from _at(view, ingress, host, frontend(str(ingress.reference), name, ingress))
+
+
+def _names(ingress: KubeObject) -> list[str | None]:
+    given = [host for each in islice(ingress.each("spec", "tls"), MAX_NAMES) for host in each.texts("hosts")]
+    return list(dict.fromkeys(server_name(each) for each in given[:MAX_NAMES]))
+
+
+def _at(view: View, ingress: KubeObject, host: str, pattern: Draft) -> Iterator[Found]:
+    found = list(view.behind(host, 443, pattern))
+    if found:
+        yield from found
+        return
+    where = address(host)
+    owner = Owner(kind="Ingress", name=ingress.name, namespace=ingress.namespace)
+    pattern.place = Place(where or "", 443, host="" if where else host, owner=owner, sampled=True)
+    yield pattern
+
+
+SOURCE = Source(name="Ingresses", reads=(INGRESS, *READS), find=_find)

@@ -1,0 +1,121 @@
+"""OpenShift's routers and the Routes that each has admitted (route.openshift.io/v1, operator.openshift.io/v1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from scanner.discover import hints
+from scanner.discover.balanced import READS as BALANCED
+from scanner.discover.balanced import Service, ServicePort
+from scanner.discover.claims import NOWHERE, backend, frontend
+from scanner.discover.draft import Draft, Found, Omission, Place, Source
+from scanner.discover.names import server_name, sound
+from scanner.discover.routers import READS as ROUTERS_READ
+from scanner.discover.routers import Router
+from scanner.discover.view import View
+from scanner.model.endpoint import Owner
+from scanner.model.kinds import ROUTE
+from scanner.model.objects import Fields, KubeObject
+from scanner.model.observation import ClientCertificate
+
+MAX_ROUTERS = 16
+"""Routers that may have admitted one Route."""
+MAX_BACKENDS = 16
+"""Services that one Route may lead to; the API allows four."""
+
+
+def _routers(view: View) -> Iterator[Found]:
+    """Each router without a server name: it shows its default certificate."""
+    for router in view.routers.values():
+        pattern = Draft(place=NOWHERE, certainty="declared", origin=str(router.raw.reference), segment="Frontend")
+        pattern.expects = _client_certificate(router)
+        yield from view.at_router(router, pattern)
+
+
+_CLIENT_TLS: dict[str, ClientCertificate] = {"Required": "required", "Optional": "requested"}
+
+
+def _client_certificate(router: Router) -> ClientCertificate | None:
+    """IngressController ``spec.clientTLS.clientCertificatePolicy``; it does not hold for what is passed through."""
+    return _CLIENT_TLS.get(router.raw.text("spec", "clientTLS", "clientCertificatePolicy"))
+
+
+def _routes(view: View) -> Iterator[Found]:
+    for route in view.snapshot.every(ROUTE):
+        if not route.has("spec", "tls"):
+            yield Omission("Routes without TLS")
+        elif sound(route.name, route.namespace or ""):
+            yield from _of(view, route)
+
+
+def _of(view: View, route: KubeObject) -> Iterator[Found]:
+    # Capital letters and an empty termination are normalised on admission (openshift/library-go, route/defaulting).
+    termination = route.text("spec", "tls", "termination").lower() or "edge"
+    behind = list(_backends(view, route, termination)) if termination != "edge" else []
+    admitted = False
+    for ingress in islice(route.each("status", "ingress"), MAX_ROUTERS):
+        if any(
+            each.text("type") == "Admitted" and each.text("status") == "True" for each in ingress.each("conditions")
+        ):
+            admitted = True
+            yield from _front(
+                view, route, ingress, termination, reached=any(isinstance(each, Draft) for each in behind)
+            )
+    if not admitted:
+        yield Omission("Routes that no router has admitted")
+    yield from behind
+
+
+def _front(view: View, route: KubeObject, ingress: Fields, termination: str, *, reached: bool) -> Iterator[Found]:
+    name = server_name(ingress.text("host") or route.text("spec", "host"))
+    if name is None:
+        yield Omission("server names that are no DNS names")
+        return
+    pattern = frontend(f"{route.reference} {termination}", name, route)
+    pattern.sampled = termination == "passthrough" and not reached
+    router = view.routers.get(ingress.text("routerName"))
+    if router:
+        pattern.expects = _client_certificate(router) if termination != "passthrough" else None
+        found = list(view.at_router(router, pattern))
+        if found:
+            yield from found
+            return
+    # Not a router of this cluster's operator, or none of its pods is to be seen: where it says that it is.
+    host = server_name(ingress.text("routerCanonicalHostname")) or name
+    owner = Owner(kind="Router", name=ingress.text("routerName")[:253] or "unknown")
+    pattern.place = Place("", 443, host=host, owner=owner, sampled=True)
+    yield pattern
+
+
+def _backends(view: View, route: KubeObject, termination: str) -> Iterator[Found]:
+    references = (route.fields("spec", "to"), *islice(route.each("spec", "alternateBackends"), MAX_BACKENDS))
+    for each in references:
+        service = view.balanced.get(route.namespace or "", each.text("name"))
+        if service and each.text("kind") in ("", "Service"):
+            for wanted in _ports(service, route):
+                yield from view.through(service, wanted, _behind(route, service, termination))
+
+
+def _behind(route: KubeObject, service: Service, termination: str) -> Draft:
+    """What the router connects to. Re-encrypted, it verifies the Service's name unless the Route has a CA of its own
+    (haproxy-config.template); passed through, clients verify the Route's host."""
+    if termination == "passthrough":
+        name = server_name(route.text("spec", "host"))
+    else:
+        name = None if route.has("spec", "tls", "destinationCACertificate") else service.dns
+    return backend(f"{route.reference} {termination} backend", name)
+
+
+def _ports(service: Service, route: KubeObject) -> list[ServicePort]:
+    wanted = route.at("spec", "port", "targetPort")
+    if wanted is not None:
+        found = service.targeting(wanted)
+        return [found] if found else []
+    ports = [each for each in service.ports if each.protocol == "TCP"]
+    likely = [each for each in ports if hints.certainty(each.number, each.name, each.app_protocol) == "hinted"]
+    return ports if len(ports) == 1 else likely
+
+
+ROUTERS = Source(name="routers", reads=(*ROUTERS_READ, *BALANCED), find=_routers)
+SOURCE = Source(name="Routes", reads=(ROUTE, *ROUTERS_READ, *BALANCED), find=_routes)

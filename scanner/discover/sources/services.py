@@ -1,0 +1,37 @@
+"""Services: each TCP port leads to its backends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scanner.discover import hints
+from scanner.discover.balanced import READS, Service, ServicePort
+from scanner.discover.claims import NOWHERE
+from scanner.discover.draft import Draft, Found, Omission, Source
+from scanner.discover.view import View
+
+
+def _find(view: View) -> Iterator[Found]:
+    for service in view.balanced.services.values():
+        if service.raw.text("spec", "type") == "ExternalName":
+            yield Omission("Services that are only another name (ExternalName)")
+            continue
+        for wanted in service.ports:
+            if wanted.protocol == "TCP":
+                yield from view.through(service, wanted, _pattern(service, wanted))
+            else:
+                yield Omission(f"{wanted.protocol if wanted.protocol in ('UDP', 'SCTP') else 'other'} ports")
+
+
+def _pattern(service: Service, wanted: ServicePort) -> Draft:
+    # A target port's number says as much as the Service's own: 443 leads to 8080 where TLS ends before it.
+    number = wanted.target if isinstance(wanted.target, int) else wanted.number
+    return Draft(
+        place=NOWHERE,
+        certainty=hints.certainty(number, wanted.name, wanted.app_protocol),
+        origin=f"Service/{service.namespace}/{service.name} port {wanted.name or wanted.number}",
+        app_protocol=wanted.app_protocol,
+    )
+
+
+SOURCE = Source(name="Services", reads=READS, find=_find)

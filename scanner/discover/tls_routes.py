@@ -1,0 +1,78 @@
+"""TLSRoutes: which names lead through a Gateway's TLS listener, and where to (gateway.networking.k8s.io TLSRoute)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from scanner.discover.names import MAX_NAMES, port, server_name
+from scanner.model.kinds import TLS_ROUTE
+from scanner.model.objects import Fields, KubeObject
+from scanner.model.snapshot import Snapshot
+
+MAX_REFERENCES = 32
+"""Parents of one route, and backends of one rule."""
+
+
+class TlsRoutes:
+    """Every TLSRoute, by the Gateway or ListenerSet that it names."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._by_parent: dict[tuple[str, str, str], list[tuple[Fields, KubeObject]]] = {}
+        for route in snapshot.every(TLS_ROUTE):
+            for parent in islice(route.each("spec", "parentRefs"), MAX_REFERENCES):
+                kind = parent.text("kind") or "Gateway"
+                key = (kind, parent.text("namespace") or route.namespace or "", parent.text("name"))
+                self._by_parent.setdefault(key, []).append((parent, route))
+
+    def attached(self, holder: KubeObject, listener: Fields) -> list[KubeObject]:
+        """The routes on a listener of protocol TLS: those that its status does not say were refused."""
+        if listener.text("protocol") != "TLS":
+            return []
+        key = (holder.kind.name, holder.namespace or "", holder.name)
+        return [
+            route
+            for parent, route in self._by_parent.get(key, [])
+            if parent.text("sectionName") in ("", listener.text("name"))
+            and port(parent.at("port")) in (None, port(listener.at("port")))
+            and not _refused(route, holder)
+        ]
+
+    @staticmethod
+    def hostnames(route: KubeObject, listener: str) -> Iterator[str]:
+        """The concrete names of a route that a listener with this hostname takes."""
+        for each in route.texts("spec", "hostnames")[:MAX_NAMES]:
+            name = server_name(_narrower(each.lower(), listener.lower()))
+            if name:
+                yield name
+
+    @staticmethod
+    def backends(route: KubeObject) -> Iterator[tuple[str, str, int]]:
+        """Namespace, name and port of the Services that it leads to."""
+        for rule in islice(route.each("spec", "rules"), MAX_REFERENCES):
+            for each in islice(rule.each("backendRefs"), MAX_REFERENCES):
+                number = port(each.at("port"))
+                if number and (each.text("kind") or "Service") == "Service":
+                    yield each.text("namespace") or route.namespace or "", each.text("name"), number
+
+
+def _narrower(route: str, listener: str) -> str:
+    """What both match, or "". A wildcard of the Gateway API stands for one label or more."""
+    if not listener or _covers(listener, route):
+        return route
+    return listener if _covers(route, listener) else ""
+
+
+def _covers(pattern: str, name: str) -> bool:
+    if not pattern.startswith("*."):
+        return pattern == name
+    return name.removeprefix("*").endswith(pattern[1:]) and (name.startswith("*.") or len(name) > len(pattern) - 1)
+
+
+def _refused(route: KubeObject, holder: KubeObject) -> bool:
+    for each in islice(route.each("status", "parents"), MAX_REFERENCES):
+        if each.text("parentRef", "name") == holder.name:
+            return any(
+                one.text("type") == "Accepted" and one.text("status") == "False" for one in each.each("conditions")
+            )
+    return False

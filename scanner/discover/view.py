@@ -1,0 +1,99 @@
+"""The snapshot as sources look at it: indexes that are built once, and the ways from one object to others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from scanner.discover import balanced, routers, workloads
+from scanner.discover.balanced import Balanced, Service, ServicePort
+from scanner.discover.draft import Draft, Found, Omission, Place
+from scanner.discover.routers import Router
+from scanner.discover.workloads import Pod, Workloads
+from scanner.model.components import Catalogue, Listener
+from scanner.model.snapshot import Snapshot
+
+READS = (*workloads.READS, *balanced.READS, *routers.READS)
+
+
+class View:
+    """A snapshot, indexed."""
+
+    def __init__(self, snapshot: Snapshot, catalogue: Catalogue, *, via_port_forward: bool) -> None:
+        self.snapshot = snapshot
+        self.catalogue = catalogue
+        # A tunnel ends at the pod's own loopback: two addresses of a pod would be one listener asked twice.
+        self.workloads = Workloads(snapshot, primary_only=via_port_forward)
+        self.balanced = Balanced(snapshot, self.workloads)
+        self.routers = routers.find(snapshot, self.workloads)
+        self._entries: dict[tuple[str | None, tuple[str, ...], int, bool], Listener | None] = {}
+
+    def entry(self, namespace: str | None, names: tuple[str, ...], number: int, *, on_node: bool) -> Listener | None:
+        """What the catalogue knows of a port; asked once for all replicas."""
+        key = (namespace, names, number, on_node)
+        if key not in self._entries:
+            self._entries[key] = self.catalogue.find(namespace, names, number, on_node=on_node)
+        return self._entries[key]
+
+    def of_pod(self, pod: Pod, number: int, pattern: Draft) -> Iterator[Draft]:
+        """``pattern`` at each address of a pod."""
+        for place in self.workloads.places(pod, number):
+            yield replace(pattern, place=place, ready=pod.ready)
+
+    def through(self, service: Service, wanted: ServicePort, pattern: Draft) -> Iterator[Found]:
+        """``pattern`` at each backend of a Service's port; where there is none, at the Service itself."""
+        aliases = service.aliases(wanted)
+        backends = self.balanced.backends(service, wanted)
+        for place, ready in backends:
+            yield replace(pattern, place=place, ready=ready, aliases=aliases)
+        if not backends:
+            yield from self._balanced(service, wanted, pattern)
+
+    def _balanced(self, service: Service, wanted: ServicePort, pattern: Draft) -> Iterator[Found]:
+        """Without backends: nothing listens, or what does could not be read. Only a Service that selects pods is
+        dialled: another one may lead anywhere, and its address would hide where."""
+        unknown = self.balanced.slices_gap is not None
+        if unknown and not service.raw.words("spec", "selector"):
+            yield Omission("Services without a selector, whose backends could not be read")
+            return
+        for each in service.addresses[:1]:
+            place = Place(each, wanted.number, owner=service.owner, labels=service.labels, sampled=unknown)
+            yield replace(pattern, place=place, ready=unknown, aliases=service.aliases(wanted))
+        if not service.addresses and pattern.certainty == "declared":
+            place = Place("", wanted.number, host=service.dns, owner=service.owner, labels=service.labels)
+            yield replace(pattern, place=place, ready=False)
+        elif not service.addresses:
+            yield Omission("Services with neither an address nor endpoints")
+
+    def behind(self, host: str, number: int, pattern: Draft) -> Iterator[Found]:
+        """``pattern`` at what answers for a published address: the backends of its load balancer, a router's pods, or
+        a node. Nothing where the cluster does not say what answers."""
+        router = self.router_at(host)
+        if router:
+            yield from self.at_router(router, pattern)
+            return
+        for service in self.balanced.at(host):
+            wanted = service.port(number)
+            if wanted:
+                yield from self.through(service, wanted, pattern)
+                return
+        place = self.workloads.at(host, number)
+        if place:
+            yield replace(pattern, place=place)
+
+    def router_at(self, host: str) -> Router | None:
+        """The router that is published under a name."""
+        return next((each for each in self.routers.values() if host in each.hostnames), None)
+
+    def at_router(self, router: Router, pattern: Draft) -> Iterator[Found]:
+        """``pattern`` at each of a router's pods; where none is known, at its Service."""
+        for place in router.places:
+            yield replace(pattern, place=place, ready=place.pod is None or place.pod.ready)
+        if router.places:
+            return
+        for name in router.services:
+            service = self.balanced.get(router.namespace, name)
+            wanted = service.port(443) if service else None
+            if service and wanted:
+                yield from self.through(service, wanted, pattern)
+                return

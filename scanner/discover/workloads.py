@@ -1,0 +1,196 @@
+"""The cluster's pods and nodes, indexed once: by name, by address, by node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from scanner.discover.draft import Place
+from scanner.discover.labels import Labelled
+from scanner.discover.mesh import MODE, captured
+from scanner.discover.names import address, port, sound
+from scanner.discover.owners import owner_of
+from scanner.model.endpoint import Owner
+from scanner.model.kinds import NAMESPACE, NODE, POD
+from scanner.model.objects import Fields, KubeObject, Reference
+from scanner.model.snapshot import Snapshot
+
+READS = (POD, NODE, NAMESPACE)
+MAX_ADDRESSES = 8
+"""Addresses of one pod or node that are looked at. Dual stack has two."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Pod:
+    """A pod that has an address."""
+
+    raw: KubeObject
+    namespace: str
+    name: str
+    owner: Owner
+    addresses: tuple[str, ...]
+    """Canonical, the primary one first."""
+    node: str | None
+    host_network: bool
+    labels: tuple[tuple[str, str], ...]
+    mesh: bool
+    ready: bool
+    """False where the cluster says that it is not."""
+
+    @property
+    def reference(self) -> Reference:
+        """Its name."""
+        return Reference(kind="Pod", name=self.name, namespace=self.namespace)
+
+    @property
+    def vantage(self) -> str | None:
+        """The node in whose network it is, or None for the pod network."""
+        return self.node if self.host_network else None
+
+    def containers(self) -> Iterator[Fields]:
+        """Containers that stay: regular ones, sidecars (init containers that restart always) and ephemeral ones."""
+        yield from self.raw.each("spec", "containers")
+        yield from (each for each in self.raw.each("spec", "initContainers") if each.text("restartPolicy") == "Always")
+        yield from self.raw.each("spec", "ephemeralContainers")
+
+    def number(self, target: object) -> int | None:
+        """A port by number, or by the name that a container gave it."""
+        if isinstance(target, str) and not target.isdigit():
+            for container in self.containers():
+                for each in container.each("ports"):
+                    if each.text("name") == target:
+                        return port(each.at("containerPort"))
+            return None
+        return port(target)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Node:
+    """A node."""
+
+    raw: KubeObject
+    name: str
+    addresses: tuple[str, ...]
+    """Where it is reached inside the cluster."""
+    labels: tuple[tuple[str, str], ...]
+
+
+class Workloads:
+    """Pods and nodes, by what other objects call them."""
+
+    def __init__(self, snapshot: Snapshot, *, primary_only: bool) -> None:
+        self._primary_only = primary_only
+        self.unfinished: dict[str, int] = {}
+        """Pods that cannot listen, by reason."""
+        self.nodes = {node.name: node for node in map(_node, snapshot.every(NODE)) if sound(node.name)}
+        self._by_address: dict[str, Node] = {}
+        for node in self.nodes.values():
+            for each in all_addresses(node.raw):
+                self._by_address.setdefault(each, node)
+        self._ambient = frozenset(
+            each.name for each in snapshot.every(NAMESPACE) if each.text("metadata", "labels", MODE) == "ambient"
+        )
+        self.pods = [pod for pod in map(self._pod, snapshot.every(POD)) if pod]
+        self.named = {(pod.namespace, pod.name): pod for pod in self.pods}
+        self.on_pod_network: dict[str, Pod] = {}
+        self.on_node: dict[str, list[Pod]] = {}
+        for pod in self.pods:
+            if pod.vantage:
+                self.on_node.setdefault(pod.vantage, []).append(pod)
+            elif not pod.host_network:
+                for each in pod.addresses:
+                    self.on_pod_network.setdefault(each, pod)
+        self._labelled = Labelled(self.pods, _where)
+
+    def select(self, namespace: str | None, selector: Fields) -> list[Pod]:
+        """Pods that a LabelSelector selects."""
+        return self._labelled.select(namespace, selector)
+
+    def places(self, pod: Pod, number: int) -> Iterator[Place]:
+        """Where ``pod`` listens on a port: each of its addresses, or one where a tunnel makes them the same."""
+        for each in pod.addresses[:1] if self._primary_only else pod.addresses:
+            yield Place(each, number, pod, pod.vantage)
+
+    def at(self, where: str, number: int, pod: Pod | None = None) -> Place | None:
+        """The place of a canonical address that is a pod's or a node's. ``pod``: who is said to be there."""
+        found = pod if pod and where in pod.addresses else self.on_pod_network.get(where)
+        if found:
+            if self._primary_only and where != found.addresses[0]:
+                where = found.addresses[0]
+            return Place(where, number, found, found.vantage)
+        node = self._by_address.get(where)
+        return Place(where, number, None, node.name) if node else None
+
+    def _pod(self, raw: KubeObject) -> Pod | None:
+        namespace = raw.namespace or ""
+        if not sound(namespace, raw.name):
+            self._not("pods with a name that no API server takes")
+            return None
+        if raw.text("status", "phase") in ("Succeeded", "Failed"):
+            self._not("pods that have finished")
+            return None
+        on_host = raw.flag("spec", "hostNetwork")
+        node = raw.text("spec", "nodeName") or None
+        addresses = _addresses(raw, on_host=on_host) or (
+            self.nodes[node].addresses if on_host and node in self.nodes else ()
+        )
+        if not addresses:
+            self._not("pods without an address")
+            return None
+        if node is None and on_host and addresses[0] in self._by_address:
+            node = self._by_address[addresses[0]].name
+        return Pod(
+            raw=raw,
+            namespace=namespace,
+            name=raw.name,
+            owner=owner_of(raw, node),
+            addresses=addresses,
+            node=node,
+            host_network=on_host,
+            labels=tuple(sorted(raw.labels.items())),
+            mesh=not on_host and captured(raw, self._ambient),
+            ready=_is_ready(raw),
+        )
+
+    def _not(self, reason: str) -> None:
+        self.unfinished[reason] = self.unfinished.get(reason, 0) + 1
+
+
+def all_addresses(node: KubeObject) -> tuple[str, ...]:
+    """Every IP address that a node says it has."""
+    found = [address(each.text("address")) for each in node.each("status", "addresses")]
+    return tuple(dict.fromkeys(each for each in found[:MAX_ADDRESSES] if each))
+
+
+def _node(raw: KubeObject) -> Node:
+    kinds: dict[str, list[str]] = {}
+    for each in raw.each("status", "addresses"):
+        found = address(each.text("address"))
+        if found:
+            kinds.setdefault(each.text("type"), []).append(found)
+    addresses = kinds.get("InternalIP") or kinds.get("ExternalIP") or []
+    return Node(
+        raw=raw,
+        name=raw.name,
+        addresses=tuple(dict.fromkeys(addresses[:MAX_ADDRESSES])),
+        labels=tuple(sorted(raw.labels.items())),
+    )
+
+
+def _addresses(raw: KubeObject, *, on_host: bool) -> tuple[str, ...]:
+    found = [address(each.text("ip")) for each in raw.each("status", "podIPs")] or [
+        address(raw.text("status", "podIP"))
+    ]
+    if on_host and not any(found):
+        found = [address(raw.text("status", "hostIP"))]
+    return tuple(dict.fromkeys(each for each in found[:MAX_ADDRESSES] if each))
+
+
+def _is_ready(raw: KubeObject) -> bool:
+    return not any(
+        each.text("type") == "Ready" and each.text("status") == "False" for each in raw.each("status", "conditions")
+    )
+
+
+def _where(pod: Pod) -> tuple[str, Mapping[str, str]]:
+    return pod.namespace, pod.raw.labels
