@@ -175,7 +175,7 @@ def check_unused(rule: ScanRule, waiver: Waiver, use: _Use, doubt: str = "") -> 
     """
     if use.matched:
         return
-    seen = f"selects {use.endpoints} endpoints, on which {waiver.rule} finds nothing wrong"
+    seen = f"selects {_counted(use.endpoints)}, and {waiver.rule} finds nothing wrong there"
     text = f"the waiver of {waiver.rule} {seen if use.endpoints else 'selects no endpoint of this scan'}"
     yield Finding(
         rule=rule.id,
@@ -223,13 +223,17 @@ def check_expired(rule: ScanRule, waiver: Waiver, use: _Use) -> Iterator[Finding
         severity=rule.severity,
         verdict="fail",
         status="violation",
-        message=f"the waiver of {waiver.rule} has expired, and {use.overdue} endpoints still need it",
+        message=f"the waiver of {waiver.rule} has expired and is still needed on {_counted(use.overdue)}",
         expected=("mended, or renewed, in time",),
         observed=(f"expired after {waiver.expires.isoformat()}",),
         fix=f"mend what it waived, or change expires in {waiver.source}",
         evidence=(said_by(waiver),),
         about=waiver.source,
     )
+
+
+def _counted(endpoints: int) -> str:
+    return "1 endpoint" if endpoints == 1 else f"{endpoints} endpoints"
 
 
 UNUSED = ScanRule(

@@ -68,6 +68,7 @@ class ScanPolicy:
     profile: str | None = None
     """What endpoints owe that the cluster says nothing of, and targets."""
     overrides: tuple[Override, ...] = ()
+    """The first that selects an endpoint decides."""
     layered: tuple[Selector, ...] = ()
     """Layered products, beside those that OLM installed."""
     user_workloads_bound: bool = False

@@ -152,7 +152,7 @@ def test_a_waiver_of_what_has_been_mended_is_reported() -> None:
     run = ledger(WAIVER)
     run.waive([PASSED], ENDPOINT)
     (found,) = run.findings(rules=WAIVABLE)
-    assert found.message == "the waiver of tls-version selects 1 endpoints, on which tls-version finds nothing wrong"
+    assert found.message == "the waiver of tls-version selects 1 endpoint, and tls-version finds nothing wrong there"
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_an_expired_waiver_that_is_still_needed_is_reported() -> None:
     (found,) = run.findings(rules=WAIVABLE)
     assert (found.rule, found.severity, found.verdict) == ("waiver-expired", "medium", "fail")
     assert found.observed == ("expired after 2026-11-20",)
-    assert "1 endpoints still need it" in found.message
+    assert "still needed on 1 endpoint" in found.message
 
 
 def test_an_expired_waiver_that_nobody_needs_is_merely_unused() -> None:

@@ -1,0 +1,339 @@
+"""The policy file sets what it says, every mistake in it is found at its place, and the documents about it are true."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import fields
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from scanner.errors import InputError
+from scanner.judge.scan_rules import SCAN_RULES, WAIVABLE
+from scanner.model import component_files
+from scanner.model.located import Located, load
+from scanner.model.policy import Policy
+from scanner.model.scan_policy import Override, Require, ScanPolicy, Scope, Waiver
+from scanner.model.scan_policy_file import FIELDS, load_scan_policy, parse
+from scanner.model.section import SELECTOR
+from scanner.model.selector import Selector
+
+DOCS = Path(__file__).parents[2] / "docs"
+EXAMPLE = (DOCS / "adhere.example.yaml").read_text()
+SCHEMA: dict[str, Any] = json.loads((DOCS / "schema" / "scan-policy-v1.json").read_text())
+VALIDATOR = Draft202012Validator(SCHEMA)
+HEAD = "apiVersion: adhere/v1\nkind: ScanPolicy\n"
+BLOCKS = re.findall(r"^```yaml\n(.*?)^```$", (DOCS / "policy.md").read_text(), re.DOTALL | re.MULTILINE)
+
+
+def document(text: str) -> Located:
+    return load(text.encode(), "adhere.yaml")
+
+
+def parsed(text: str) -> ScanPolicy:
+    return parse(document(text), WAIVABLE)
+
+
+def test_the_example_sets_everything() -> None:
+    assert parsed(EXAMPLE) == ScanPolicy(
+        source="adhere.yaml",
+        profile="intermediate",
+        overrides=(
+            Override(
+                selector=Selector(namespaces=("warehouse",), names=("label-printer",)),
+                profile="old",
+                justification="printers of 2014 speak TLS 1.0 only; replaced in Q3, CHG-4711",
+                source="adhere.yaml:10:5",
+            ),
+        ),
+        layered=(Selector(namespaces=("openshift-logging", "openshift-operators*")),),
+        user_workloads_bound=False,
+        scope=Scope(
+            exclude=(
+                Selector(namespaces=("ci-*", "tmp-*")),
+                Selector(kinds=("Deployment",), labels=(("tier", "sandbox"),)),
+            ),
+            accept_unreadable=("secrets",),
+        ),
+        waivers=(
+            Waiver(
+                rule="cert-key-size",
+                selector=Selector(namespaces=("payments",), names=("hsm-*",), ports=(8443, *range(9000, 9011))),
+                reason="the vendor's firmware makes RSA keys of 1024 bits; new firmware is announced",
+                owner="payments-platform",
+                expires=date(2027, 3, 31),
+                source="adhere.yaml:32:5",
+            ),
+        ),
+        require=Require(min_endpoints=100, strict_adherence=True, max_inconclusive=5, severity="high"),
+        thresholds=Policy(expires_within_days=21),
+    )
+
+
+@pytest.mark.parametrize("part", FIELDS)
+def test_the_example_uses_every_field(part: str) -> None:
+    missing = {name for name in FIELDS[part] if not re.search(rf"\b{name}:", EXAMPLE)}
+    assert missing <= {"include", "enforcement"}, "these two are in docs/policy.md"
+
+
+def test_what_is_not_said_is_as_without_a_file() -> None:
+    assert parsed(HEAD) == ScanPolicy(source="adhere.yaml")
+    nothing = "".join(f"{name}:\n" for name in FIELDS["policy"][2:])
+    assert parsed(HEAD + nothing) == ScanPolicy(source="adhere.yaml")
+    assert {each.name for each in fields(Policy)} == {
+        "expires_within_days",
+        "min_rsa_bits",
+        "groups",
+        "plaintext_candidate",
+    }, "a new threshold needs a field in the file"
+
+
+@pytest.mark.parametrize(
+    ("text", "attribute", "value"),
+    [
+        ("userWorkloads: enforced", "user_workloads_bound", True),
+        ("plaintextPorts: fail", "thresholds", Policy(plaintext_candidate="fail")),
+        ("plaintextPorts: warn", "thresholds", Policy(plaintext_candidate="warn")),
+        ("thresholds: {expiresWithinDays: 0}", "thresholds", Policy(expires_within_days=0)),
+        (
+            "thresholds: {minRsaBits: 3072, groups: enforced}",
+            "thresholds",
+            Policy(min_rsa_bits=3072, groups="enforced"),
+        ),
+        ("require: {maxInconclusive: 0}", "require", Require(max_inconclusive=0)),
+        ("scope: {include: [{components: [etcd]}]}", "scope", Scope(include=(Selector(components=("etcd",)),))),
+        ("layered: [{endpoints: ['*']}]", "layered", (Selector(endpoints=("*",)),)),
+    ],
+)
+def test_each_field(text: str, attribute: str, value: object) -> None:
+    policy = parsed(HEAD + text)
+    assert getattr(policy, attribute) == value
+    VALIDATOR.validate(document(HEAD + text).value)
+
+
+def test_an_override_may_be_readiness_only() -> None:
+    line = "overrides: [{select: {names: [a]}, profile: modern, justification: x, enforcement: %s}]"
+    assert parsed(HEAD + line % "enforced").overrides[0].binding
+    assert not parsed(HEAD + line % "readiness").overrides[0].binding
+
+
+def test_a_file_is_read_from_disk(tmp_path: Path) -> None:
+    file = tmp_path / "adhere.yaml"
+    file.write_text(EXAMPLE)
+    assert load_scan_policy(str(file), WAIVABLE).source == str(file)
+    with pytest.raises(InputError, match="cannot be read"):
+        load_scan_policy(str(tmp_path / "nowhere.yaml"), WAIVABLE)
+
+
+# --- What is refused ------------------------------------------------------------------------------------------------
+
+WAIVER = "waivers: [{rule: tls-version, select: {names: [a]}, reason: r, owner: o, expires: 2027-03-31}]"
+
+REFUSED = {
+    "an empty file": ("", "adhere.yaml:1:1: no policy in this file", "kind: ScanPolicy"),
+    "a list": ("- a\n", "adhere.yaml:1:1: must be a mapping", ""),
+    "no kind": ("apiVersion: adhere/v1\n", "adhere.yaml:1:1: kind is missing", "write kind: ScanPolicy"),
+    "another version": (
+        HEAD.replace("v1", "v2"),
+        "adhere.yaml:1:13: apiVersion: must be adhere/v1, not 'adhere/v2'",
+        "",
+    ),
+    "an unknown field": (HEAD + "waiver: []", "adhere.yaml:3:1: waiver: unknown field 'waiver'", "'waivers'"),
+    "a spec": (HEAD + "spec: {}", "adhere.yaml:3:1: spec: unknown field 'spec'", "at the top of the file"),
+    "snake case": (
+        HEAD + "require: {min_endpoints: 3}",
+        "3:11: require.min_endpoints: unknown field",
+        "'minEndpoints'",
+    ),
+    "an unknown profile": (HEAD + "profile: intermdiate", "3:10: profile: there is no profile", "intermediate"),
+    "a file that is no profile": (
+        HEAD + "profile: ./nowhere.yaml",
+        "3:10: profile: ./nowhere.yaml: cannot be read",
+        "",
+    ),
+    "an unknown rule": (
+        HEAD + WAIVER.replace("tls-version", "tls-versions"),
+        "3:18: waivers[0].rule: no rule about endpoints is called 'tls-versions'",
+        "did you mean 'tls-version'?",
+    ),
+    "a pattern without a rule": (
+        HEAD + WAIVER.replace("tls-version", '"pki-*"'),
+        "no rule about endpoints is called 'pki-*'",
+        "",
+    ),
+    "a rule on the scan itself": (
+        HEAD + WAIVER.replace("tls-version", "require-endpoints"),
+        "no rule about endpoints is called 'require-endpoints'",
+        "",
+    ),
+    "no end": (
+        HEAD + WAIVER.replace(", expires: 2027-03-31", ""),
+        "3:11: waivers[0]: expires is missing",
+        "2027-03-31",
+    ),
+    "no owner": (HEAD + WAIVER.replace("owner: o, ", ""), "3:11: waivers[0]: owner is missing", "who answers for it"),
+    "no reason": (HEAD + WAIVER.replace("reason: r, ", ""), "3:11: waivers[0]: reason is missing", "accepted"),
+    "an empty reason": (HEAD + WAIVER.replace("reason: r", "reason: ' '"), "waivers[0].reason: must be some text", ""),
+    "no rule": (HEAD + WAIVER.replace("rule: tls-version, ", ""), "3:11: waivers[0]: rule is missing", "adhere rules"),
+    "no selector": (HEAD + WAIVER.replace("select: {names: [a]}, ", ""), "3:11: waivers[0]: select is missing", ""),
+    "a selector of nothing": (
+        HEAD + WAIVER.replace("{names: [a]}", "{}"),
+        "waivers[0].select: selects nothing in particular",
+        'endpoints: ["*"]',
+    ),
+    "a selector of empty lists": (HEAD + "layered: [{names: []}]", "layered[0]: selects nothing in particular", ""),
+    "a selector in the singular": (
+        HEAD + WAIVER.replace("names: [a]", "namespace: a"),
+        "waivers[0].select.namespace: unknown field 'namespace'",
+        "write namespaces: [NAME]",
+    ),
+    "a day that is none": (
+        HEAD + WAIVER.replace("2027-03-31", "2027-02-31"),
+        "waivers[0].expires: '2027-02-31'",
+        "2027",
+    ),
+    "a day in words": (HEAD + WAIVER.replace("2027-03-31", "never"), "waivers[0].expires: 'never' is no day", "2027"),
+    "a year alone": (
+        HEAD + WAIVER.replace("2027-03-31", "2027"),
+        "waivers[0].expires: must be text, not 2027",
+        "quotes",
+    ),
+    "a time of day": (HEAD + WAIVER.replace("2027-03-31", "20270331T10"), "'20270331T10' is no day", ""),
+    "no justification": (
+        HEAD + "overrides: [{select: {names: [a]}, profile: old}]",
+        "3:13: overrides[0]: justification is missing",
+        "why they may deviate",
+    ),
+    "an override without a profile": (
+        HEAD + "overrides: [{select: {names: [a]}, justification: x}]",
+        "3:13: overrides[0]: profile is missing",
+        "",
+    ),
+    "a kind that nobody reads": (
+        HEAD + "scope: {acceptUnreadable: [secret]}",
+        "3:28: scope.acceptUnreadable[0]: adhere reads no 'secret'",
+        "did you mean 'secrets'?",
+    ),
+    "legacy as a requirement": (
+        HEAD + "require: {adherence: Legacy}",
+        "3:22: require.adherence: 'Legacy' is not known here",
+        "Strict",
+    ),
+    "no endpoint required": (HEAD + "require: {minEndpoints: 0}", "must be from 1 to 10000000, not 0", ""),
+    "a number in words": (HEAD + "require: {maxInconclusive: few}", "must be a whole number, not 'few'", ""),
+    "true as a number": (HEAD + "require: {maxInconclusive: true}", "must be a whole number, not True", ""),
+    "a port that is none": (HEAD + "layered: [{ports: [0]}]", "layered[0].ports[0]: 0 is no port", "65535"),
+    "one port": (HEAD + "layered: [{ports: 443}]", "layered[0].ports: must be a list of ports", "ports: [443]"),
+    "a label that is a number": (HEAD + "layered: [{labels: {a: 1}}]", "layered[0].labels.a: must be text", "quotes"),
+    "text instead of a list": (HEAD + "layered: all", "3:10: layered: must be a list, not 'all'", ""),
+    "text in a list": (HEAD + "layered: [all]", "3:11: layered[0]: must be a mapping, not 'all'", ""),
+    "a null in a list": (HEAD + "waivers: [null]", "3:11: waivers[0]: must be a mapping, not None", ""),
+}
+ONLY_THE_PROGRAM_KNOWS = {
+    "an unknown profile",
+    "a file that is no profile",
+    "an unknown rule",
+    "a pattern without a rule",
+    "a rule on the scan itself",
+    "a day that is none",
+    "a kind that nobody reads",
+    "a selector of empty lists",
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_wrong_is_said_with_its_place(what: str) -> None:
+    text, message, hint = REFUSED[what]
+    with pytest.raises(InputError) as caught:
+        parsed(text)
+    assert message in caught.value.message
+    assert caught.value.message.startswith("adhere.yaml:")
+    assert hint in f"{caught.value.message} {caught.value.hint}"
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_the_schema_refuses_the_same(what: str) -> None:
+    valid = VALIDATOR.is_valid(document(REFUSED[what][0]).value)
+    assert valid == (what in ONLY_THE_PROGRAM_KNOWS)
+
+
+def test_everything_that_is_wrong_is_said_at_once() -> None:
+    wrong = "userWorkloads: some\nprofile: intermdiate\nwaivers: [{rule: no-such, expires: soon}]\nrequire: [1]\n"
+    with pytest.raises(InputError) as caught:
+        parsed(HEAD + wrong)
+    told = [line.split(": ")[0:2] for line in caught.value.message.splitlines()]
+    assert [path for _, path in told] == [
+        "userWorkloads",
+        "profile",
+        "waivers[0]",
+        "waivers[0]",
+        "waivers[0]",
+        "waivers[0].rule",
+        "waivers[0].expires",
+        "require",
+    ]
+    assert told == sorted(told, key=lambda each: [int(number) for number in each[0].split(":")[1:]])
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from([*FIELDS["waiver"], *SELECTOR, "x"]), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+FILES = st.dictionaries(st.sampled_from([*FIELDS["policy"][2:], "x"]), ANYTHING, max_size=3)
+
+
+@given(content=FILES)
+def test_anything_is_read_or_refused_and_what_is_read_the_schema_takes(content: dict[str, object]) -> None:
+    whole = {"apiVersion": "adhere/v1", "kind": "ScanPolicy", **content}
+    refused = None
+    try:
+        parsed(json.dumps(whole))
+    except InputError as error:
+        refused = error.message
+    else:
+        VALIDATOR.validate(document(json.dumps(whole)).value)
+    assert refused is None or refused.startswith("adhere.yaml:1:")
+
+
+# --- The documents --------------------------------------------------------------------------------------------------
+
+
+def test_the_schema_is_one_and_has_every_field() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+    VALIDATOR.validate(document(EXAMPLE).value)
+    for part, names in {**FIELDS, "selector": SELECTOR}.items():
+        described = SCHEMA["$defs"][part]
+        assert tuple(described["properties"]) == names
+        assert described["additionalProperties"] is False
+
+
+def test_the_page_has_examples() -> None:
+    assert len(BLOCKS) >= 7
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
+def test_every_example_of_the_page_is_valid(block: str) -> None:
+    text = block if "kind:" in block.split("\n\n", maxsplit=1)[0][:60] else HEAD + block
+    if "ComponentCatalogue" in text:
+        assert component_files.parse(document(text)).listeners
+        return
+    assert parsed(text) != ScanPolicy(source="adhere.yaml")
+    VALIDATOR.validate(document(text).value)
+
+
+def test_the_page_names_every_field_and_every_rule_on_the_scan() -> None:
+    page = (DOCS / "policy.md").read_text()
+    names = {name for part in FIELDS.values() for name in part} | set(SELECTOR)
+    assert [name for name in names if not re.search(rf"\b{name}\b", page)] == []
+    rules = {each.id for each in SCAN_RULES} - {"replicas-differ"}
+    assert [rule for rule in rules if f"`{rule}`" not in page and f": {rule}" not in page] == []
