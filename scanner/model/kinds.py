@@ -97,6 +97,24 @@ NETWORK = _config("networks", "Network")
 INGRESS_CONFIG = _config("ingresses", "Ingress")
 INGRESS_CONTROLLER = Kind(group="operator.openshift.io", plural="ingresscontrollers", name="IngressController")
 ROUTE = Kind(group="route.openshift.io", plural="routes", name="Route")
+
+
+def _operator(plural: str, name: str) -> Kind:
+    return Kind(group="operator.openshift.io", plural=plural, name=name, namespaced=False)
+
+
+# The configurations of operators: what each has observed of the APIServer object, for ``adhere doctor``.
+KUBE_API_SERVER_OPERATOR = _operator("kubeapiservers", "KubeAPIServer")
+KUBE_CONTROLLER_MANAGER_OPERATOR = _operator("kubecontrollermanagers", "KubeControllerManager")
+KUBE_SCHEDULER_OPERATOR = _operator("kubeschedulers", "KubeScheduler")
+ETCD_OPERATOR = _operator("etcds", "Etcd")
+OPENSHIFT_API_SERVER_OPERATOR = _operator("openshiftapiservers", "OpenShiftAPIServer")
+OPENSHIFT_CONTROLLER_MANAGER_OPERATOR = _operator("openshiftcontrollermanagers", "OpenShiftControllerManager")
+AUTHENTICATION_OPERATOR = _operator("authentications", "Authentication")
+IMAGE_REGISTRY_OPERATOR = Kind(
+    group="imageregistry.operator.openshift.io", plural="configs", name="Config", namespaced=False
+)
+
 KUBELET_CONFIG = Kind(
     group="machineconfiguration.openshift.io", plural="kubeletconfigs", name="KubeletConfig", namespaced=False
 )
