@@ -51,13 +51,16 @@ class Broken(Exception):
 class Line:
     """A connected socket: the least that a conversation needs. Every method raises ``Broken`` and nothing else."""
 
-    __slots__ = ("_socket",)
+    __slots__ = ("_asked", "_socket")
 
-    def __init__(self, connected: socket.socket) -> None:
+    def __init__(self, connected: socket.socket, *, asked: bool = False) -> None:
         self._socket = connected
+        self._asked = asked
+        """Something was sent since the last answer: the next one cannot be here yet, and to try would be in vain."""
 
     async def send(self, data: bytes) -> None:
         """Send all of ``data``."""
+        self._asked = True
         while data:
             try:
                 data = data[self._socket.send(data) :]  # nearly always all of it
@@ -68,6 +71,9 @@ class Line:
 
     async def receive(self) -> bytes:
         """At least one byte, or b"" once the peer has closed."""
+        if self._asked:
+            await trio.lowlevel.wait_readable(self._socket)
+            self._asked = False
         while True:
             try:
                 return self._socket.recv(RECEIVE)
@@ -90,7 +96,7 @@ async def connect(where: Where, first: bytes = b"") -> Line:
         connecting = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
     except OSError as error:
         raise _broken(error) from None
-    line = Line(connecting)
+    line = Line(connecting, asked=bool(first))
     try:
         sent = await _connect(connecting, where, first)
         if sent < len(first):

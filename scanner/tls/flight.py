@@ -124,8 +124,8 @@ class ServerFlight:
     def _read_alerts(self, fragment: bytes) -> None:
         pending = self._alert_bytes + fragment
         while len(pending) >= 2 and not self.finished:
-            self.alert = Alert.decode(pending[:2])
-            level, description = self.alert
+            level, description = pending[:2]
+            self.alert = Alert(level, description)
             self.finished = level == _FATAL or description == _CLOSE_NOTIFY or description in _ALWAYS_FATAL
             pending = pending[2:]
         self._alert_bytes = pending

@@ -91,7 +91,7 @@ async def asked(
     """What ``script`` is taken for."""
     async with scripted(script, reads_hello=reads_hello) as server:
         reply = await converse(peer(server.sockaddr, patience, transport), offer)
-    return replace(reply, seconds=0.0)
+    return reply._replace(seconds=0.0)
 
 
 PIECES = pytest.mark.parametrize("pieces", [say, drip], ids=["whole", "byte by byte"])
