@@ -173,11 +173,16 @@ class Client:
 
     async def _bounded(self, path: str, response: httpx2.Response) -> bytes:
         parts, size = [], 0
-        async for part in response.aiter_bytes():
-            size += len(part)
-            if size > self.manners.largest:
-                raise self._failed(path, f"the answer is larger than {self.manners.largest >> 20} MiB")
-            parts.append(part)
+        # Cancelled from within, the HTTP client's generators end; left in the middle, they would linger.
+        with trio.CancelScope() as scope:
+            async for part in response.aiter_bytes():
+                size += len(part)
+                if size > self.manners.largest:
+                    scope.cancel()
+                else:
+                    parts.append(part)
+        if size > self.manners.largest:
+            raise self._failed(path, f"the answer is larger than {self.manners.largest >> 20} MiB")
         return b"".join(parts)
 
     def _request(

@@ -75,8 +75,10 @@ class Lister:
             params = {"limit": str(self.client.manners.page)} if paged else {"resourceVersion": "0"}
             answer = await self.client.get(path, params | ({"continue": following} if following else {}))
             page = Fields(answer if isinstance(answer, dict) else {})
-            items = page.at("items")
-            for item in items if isinstance(items, list) else ():
+            items = page.at("items") or []  # Go's nil slices are null
+            if not page.raw or not isinstance(items, list):
+                raise ClusterError(f"{self.client.access.name}: GET {path}: the answer is no list")
+            for item in items:
                 yield item
                 count += 1
             before, following = following, page.text("metadata", "continue")

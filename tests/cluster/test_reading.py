@@ -1,0 +1,308 @@
+"""Reading a cluster over TLS: pages, refusals, restarts, and what is said of what could not be read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from scanner.cluster import read
+from scanner.cluster.client import ApiError
+from scanner.errors import ClusterError
+from scanner.model import kinds
+from scanner.model.kinds import CONFIG_MAP, GATEWAY, NODE, POD, ROUTE, SECRET, SERVICE
+from scanner.model.snapshot import Snapshot
+from tests.cluster.api import MANNERS, Answer, Api, Asked, in_turn, named, ok, refused, running
+
+PAGED = replace(MANNERS, page=2)
+
+
+def pods(count: int) -> list[dict[str, object]]:
+    return [named(f"pod-{number}", "shop") for number in range(count)]
+
+
+def names(snapshot: Snapshot, kind: kinds.Kind) -> list[str]:
+    return [each.name for each in snapshot.every(kind)]
+
+
+async def test_pages_are_put_together() -> None:
+    api = Api()
+    path = api.add(POD, *pods(5))
+    async with running(api):
+        found = await read(api.access, [POD], manners=PAGED)
+    assert names(found, POD) == [f"pod-{number}" for number in range(5)]
+    assert [each.query.get("continue") for each in api.asked if each.path == path] == [None, "2", "4"]
+    assert found.every(POD)[0].raw["apiVersion"] == "v1"
+    assert found.origin.git_version == "v1.34.2"
+    assert found.origin.name == "scripted"
+    assert not found.unreadable
+
+
+async def test_the_token_goes_along_and_no_redirect_is_followed() -> None:
+    elsewhere, api = Api(), Api()
+    api.add(POD)
+    async with running(elsewhere), running(api):
+        away = Answer(302, b"", (("Location", f"{elsewhere.access.server}/api/v1/pods"),))
+        api.script = in_turn("/api/v1/pods", away)
+        found = await read(api.access, [POD], manners=MANNERS)
+    assert {each.headers["authorization"] for each in api.asked} == {"Bearer sesame"}
+    assert elsewhere.asked == []
+    assert found.unreadable[POD].gap == "failed"
+    assert "302" in found.unreadable[POD].reason
+
+
+@pytest.mark.parametrize("expiries", [1, 2, 3])
+async def test_a_list_that_expires_is_begun_again_and_in_the_end_asked_for_in_one_piece(expiries: int) -> None:
+    api, left = Api(), [expiries]
+    path = api.add(POD, *pods(5))
+
+    def expire(asked: Asked) -> Answer | None:
+        if asked.path == path and "continue" in asked.query and left[0]:
+            left[0] -= 1
+            api.objects[path] = [named("newer", "shop"), *pods(5)]  # and it is another list by now
+            return refused(410, "Expired", "the continue parameter is too old")
+        return None
+
+    api.script = expire
+    async with running(api):
+        found = await read(api.access, [POD], manners=PAGED)
+    assert names(found, POD) == ["newer", *(f"pod-{number}" for number in range(5))]
+    assert not found.unreadable
+    last = api.asked[[each.path for each in api.asked].index(path) :]
+    assert ({"resourceVersion": "0"} in [each.query for each in last]) is (expiries == 3)
+
+
+async def test_a_list_that_never_ends_is_left() -> None:
+    api = Api()
+    path = api.add(POD)
+    api.script = lambda asked: (
+        ok({"items": [named("same")], "metadata": {"continue": "again"}}) if asked.path == path else None
+    )
+    async with running(api):
+        found = await read(api.access, [POD], manners=PAGED)
+    assert found.unreadable[POD].gap == "failed"
+    assert "does not end" in found.unreadable[POD].reason
+    assert names(found, POD) == ["same"]
+
+
+async def test_a_server_that_is_busy_is_asked_again() -> None:
+    api = Api()
+    path = api.add(POD, *pods(1))
+    api.script = in_turn(
+        path,
+        refused(429, "TooManyRequests", "slow down", ("Retry-After", "0")),
+        refused(500, "InternalError", "etcd has no leader"),
+        Answer(None),
+    )
+    async with running(api):
+        found = await read(api.access, [POD], manners=MANNERS)
+    assert names(found, POD) == ["pod-0"]
+    assert len(api.paths(path)) == 4
+    assert not found.unreadable
+
+
+async def test_a_server_that_stays_busy_is_left_and_the_rest_is_read() -> None:
+    api = Api()
+    path = api.add(POD)
+    api.add(SERVICE, named("front", "shop"))
+    api.script = lambda asked: refused(503, "ServiceUnavailable", "no") if asked.path == path else None
+    async with running(api):
+        found = await read(api.access, [POD, SERVICE], manners=MANNERS)
+    assert len(api.paths(path)) == MANNERS.tries
+    assert found.unreadable[POD].gap == "failed"
+    assert "503 ServiceUnavailable" in found.unreadable[POD].reason
+    assert names(found, SERVICE) == ["front"]
+    assert SERVICE not in found.unreadable
+
+
+async def test_what_was_read_before_a_failure_is_kept() -> None:
+    api = Api()
+    path = api.add(POD, *pods(5))
+    api.script = lambda asked: (
+        refused(500, "InternalError", "no") if asked.path == path and "continue" in asked.query else None
+    )
+    async with running(api):
+        found = await read(api.access, [POD], manners=PAGED)
+    assert names(found, POD) == ["pod-0", "pod-1"]
+    assert found.gap(POD) is not None
+
+
+async def test_what_is_forbidden_names_the_rule_that_is_missing() -> None:
+    api = Api()
+    path = api.add(ROUTE, named("checkout", "shop"))
+    api.add(POD, *pods(1))
+    message = 'routes is forbidden: User "system:serviceaccount:a:b" cannot list resource "routes"'
+    api.script = lambda asked: refused(403, "Forbidden", message) if asked.path == path else None
+    async with running(api):
+        found = await read(api.access, [ROUTE, POD], manners=MANNERS)
+    assert found.unreadable[ROUTE].gap == "forbidden"
+    assert 'cannot list resource "routes"' in found.unreadable[ROUTE].reason
+    assert 'apiGroups: ["route.openshift.io"], resources: ["routes"], verbs: ["list"]' in found.unreadable[ROUTE].reason
+    assert len(api.paths(path)) == 1
+    assert names(found, POD) == ["pod-0"]
+
+
+async def test_where_only_namespaces_are_allowed_those_are_read_and_the_rest_is_said() -> None:
+    api = Api()
+    path = api.add(POD)
+    api.objects["/api/v1/namespaces/shop/pods"] = pods(2)
+
+    def allow_shop(asked: Asked) -> Answer | None:
+        if asked.path in (path, "/api/v1/namespaces/bank/pods"):
+            return refused(403, "Forbidden", "pods is forbidden")
+        return None
+
+    api.script = allow_shop
+    async with running(api):
+        found = await read(api.access, [POD], manners=MANNERS, namespaces=["shop", "bank"])
+    assert names(found, POD) == ["pod-0", "pod-1"]
+    assert found.unreadable[POD].gap == "forbidden"
+    assert found.unreadable[POD].reason.endswith("read only in: shop")
+
+
+async def test_objects_of_interest_are_read_by_name_and_only_they() -> None:
+    api = Api()
+    path = api.add(
+        CONFIG_MAP,
+        named("kubeadm-config", "kube-system", data={"ClusterConfiguration": "networking: {}"}),
+        named("private", "shop", data={"password": "x"}),
+    )
+    api.script = lambda asked: (
+        refused(403, "Forbidden", "configmaps is forbidden") if asked.path.endswith("/signing-cabundle") else None
+    )
+    async with running(api):
+        found = await read(api.access, [CONFIG_MAP], manners=MANNERS)
+    assert names(found, CONFIG_MAP) == ["kubeadm-config"]
+    assert path not in api.paths()
+    assert found.unreadable[CONFIG_MAP].gap == "forbidden"
+    assert "openshift-service-ca/signing-cabundle" in found.unreadable[CONFIG_MAP].reason
+
+
+async def test_kinds_that_are_not_served_are_absent() -> None:
+    api = Api()
+    api.add(POD, *pods(1))
+    async with running(api):
+        found = await read(api.access, [POD, ROUTE], manners=MANNERS)
+    assert found.absent == {ROUTE}
+    assert found.every(ROUTE) == ()
+    assert found.gap(ROUTE) is None
+
+
+async def test_a_kind_whose_list_is_gone_by_now_is_absent() -> None:
+    api = Api()
+    path = api.add(ROUTE)
+    api.script = lambda asked: refused(404, "NotFound", "the server could not find it") if asked.path == path else None
+    async with running(api):
+        found = await read(api.access, [ROUTE], manners=MANNERS)
+    assert found.absent == {ROUTE}
+
+
+async def test_secrets_are_asked_for_by_what_was_read() -> None:
+    api = Api()
+    api.add(GATEWAY, named("edge", "shop"))
+    path = api.add(SECRET, named("edge-tls", "shop", type="kubernetes.io/tls"), named("other", "shop"))
+
+    async with running(api):
+        found = await read(
+            api.access,
+            [GATEWAY, SECRET],
+            manners=MANNERS,
+            secrets=lambda snapshot: (
+                [("shop", f"{each.name}-tls") for each in snapshot.every(GATEWAY)]
+                + [("shop", "../../../nodes"), ("shop", "gone")]
+            ),
+        )
+    assert names(found, SECRET) == ["edge-tls"]
+    assert path not in api.paths()
+    assert [each for each in api.paths() if "secrets" in each] == [
+        "/api/v1/namespaces/shop/secrets/edge-tls",
+        "/api/v1/namespaces/shop/secrets/gone",
+    ]
+    assert SECRET not in found.unreadable
+
+
+async def test_without_secrets_none_is_asked_for() -> None:
+    api = Api()
+    api.add(SECRET, named("edge-tls", "shop"))
+    async with running(api):
+        found = await read(api.access, [SECRET], manners=MANNERS, no_secrets=True, secrets=[("shop", "edge-tls")])
+    assert found.unreadable[SECRET].gap == "not-asked"
+    assert not [each for each in api.paths() if "secrets" in each]
+
+
+async def test_a_kind_that_needs_permission_is_not_asked_for_without() -> None:
+    kind = replace(NODE, plural="things", name="Thing", opt_in="things")
+    api = Api()
+    api.add(kind, named("one"))
+    async with running(api):
+        without = await read(api.access, [kind], manners=MANNERS)
+        given = await read(api.access, [kind], manners=MANNERS, permitted=["things"])
+    assert without.unreadable[kind].gap == "not-asked"
+    assert without.every(kind) == ()
+    assert names(given, kind) == ["one"]
+
+
+async def test_a_credential_that_is_refused_ends_it() -> None:
+    api = Api(script=lambda _: refused(401, "Unauthorized", "Unauthorized"))
+    async with running(api):
+        with pytest.raises(ApiError, match="401 Unauthorized") as caught:
+            await read(api.access, [POD], manners=MANNERS)
+    assert "expired" in caught.value.hint
+    assert len(api.asked) == 2  # once more with a renewed credential, never a third time
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"<html>login</html>", b"[" * 100_000, b"\xff\xfe", b'{"items": 3}x', b"null"],
+    ids=["empty", "html", "deep", "not UTF-8", "more after it", "null"],
+)
+async def test_lists_that_are_none_do_not_end_a_scan(body: bytes) -> None:
+    api = Api()
+    path = api.add(POD)
+    api.add(SERVICE, named("front", "shop"))
+    api.script = lambda asked: Answer(200, body) if asked.path == path else None
+    async with running(api):
+        found = await read(api.access, [POD, SERVICE], manners=MANNERS)
+    assert names(found, SERVICE) == ["front"]
+    assert found.every(POD) == ()
+    assert found.unreadable[POD].gap == "failed"
+
+
+async def test_an_answer_that_is_too_large_is_not_taken() -> None:
+    api = Api()
+    path = api.add(POD, *pods(500))
+    async with running(api):
+        found = await read(api.access, [POD], manners=replace(MANNERS, largest=10_000))
+    assert "larger than" in found.unreadable[POD].reason
+    assert len(api.paths(path)) == 1
+
+
+async def test_hostile_objects_are_kept_as_far_as_they_are_objects() -> None:
+    deep: object = "end"
+    for _ in range(200):
+        deep = {"a": deep}
+    items: list[object] = [
+        None, 7, "x", [], {}, {"metadata": None}, {"metadata": {"name": 7}},
+        {"metadata": {"name": "strange", "labels": [1], "annotations": "x"}, "spec": "text", "status": [[[]]]},
+        {"metadata": {"name": "lists"}, "spec": {"containers": [None, {"args": {"a": 1}, "env": 5, "ports": 1}]}},
+        {"metadata": {"name": "lone \ud800 surrogate"}},
+    ]  # fmt: skip
+    api = Api()
+    path = api.add(POD)
+    api.add(kinds.HTTP_PROXY, {"metadata": {"name": "deep"}, "spec": deep})
+    api.script = lambda asked: Answer(200, json.dumps({"items": items}).encode()) if asked.path == path else None
+    async with running(api):
+        found = await read(api.access, [POD, kinds.HTTP_PROXY], manners=MANNERS)
+    assert names(found, POD) == ["strange", "lists", "lone ? surrogate"]
+    assert found.every(POD)[1].raw["spec"] == {"containers": [{"args": [], "env": [], "ports": 1}]}
+    assert len(json.dumps(found.every(kinds.HTTP_PROXY)[0].raw)) < 700
+    assert not found.unreadable
+
+
+async def test_a_server_that_is_not_there_is_an_error_with_its_address() -> None:
+    async with running(Api()) as api:
+        pass
+    with pytest.raises(ClusterError, match=api.access.server) as caught:
+        await read(api.access, [POD], manners=MANNERS)
+    assert "reachable" in caught.value.hint

@@ -1,0 +1,102 @@
+"""API discovery: which version of a kind is preferred, what there is not, and what cannot be told."""
+
+from __future__ import annotations
+
+import pytest
+
+from scanner.cluster.client import Client
+from scanner.cluster.served import Served, served
+from scanner.errors import ClusterError
+from scanner.model import kinds
+from scanner.model.kinds import CLUSTER_VERSION, GATEWAY, POD, ROUTE, TLS_ROUTE
+from tests.cluster.api import MANNERS, Answer, Api, Asked, ok, refused, running
+
+
+async def ask(api: Api, *wanted: kinds.Kind) -> Served:
+    async with running(api), Client(api.access, MANNERS) as client:
+        return await served(client, wanted)
+
+
+def gateways(*, legacy: bool = False) -> Api:
+    return Api(
+        resources={
+            ("", "v1"): ["pods", "services"],
+            ("gateway.networking.k8s.io", "v1"): ["gateways", "gatewayclasses"],
+            ("gateway.networking.k8s.io", "v1alpha2"): ["tlsroutes", "gateways"],
+            ("apps", "v1"): ["deployments"],
+        },
+        legacy=legacy,
+    )
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+async def test_the_preferred_version_that_has_the_kind_is_taken(legacy: bool) -> None:
+    found = await ask(gateways(legacy=legacy), POD, GATEWAY, TLS_ROUTE, ROUTE)
+    assert found.versions == {POD: "v1", GATEWAY: "v1", TLS_ROUTE: "v1alpha2"}
+    assert found.absent == {ROUTE}
+    assert not found.failed
+    assert found.path(TLS_ROUTE) == "/apis/gateway.networking.k8s.io/v1alpha2/tlsroutes"
+    assert found.path(POD, "shop", "checkout") == "/api/v1/namespaces/shop/pods/checkout"
+    assert found.api_version(TLS_ROUTE) == "gateway.networking.k8s.io/v1alpha2"
+
+
+async def test_two_requests_are_enough() -> None:
+    api = gateways()
+    await ask(api, *kinds.KINDS)
+    assert api.paths() == ["/api", "/apis"]
+
+
+async def test_only_groups_of_interest_are_asked_one_by_one() -> None:
+    api = gateways(legacy=True)
+    await ask(api, POD, GATEWAY)
+    assert "/apis/apps/v1" not in api.paths()
+
+
+async def test_a_group_whose_server_is_down_is_not_absent() -> None:
+    api = gateways()
+    down = {
+        "metadata": {"name": "route.openshift.io"},
+        "versions": [{"version": "v1", "freshness": "Stale"}],
+    }
+    other = {
+        "metadata": {"name": "config.openshift.io"},
+        "versions": [{"version": "v1", "freshness": "Current", "resources": [{"resource": "clusterversions"}]}],
+    }
+    api.script = lambda asked: (
+        ok({"kind": "APIGroupDiscoveryList", "items": [down, other]}) if asked.path == "/apis" else None
+    )
+    found = await ask(api, POD, ROUTE, CLUSTER_VERSION)
+    assert found.versions == {POD: "v1", CLUSTER_VERSION: "v1"}
+    assert "does not answer" in found.failed[ROUTE]
+    assert not found.absent
+
+
+async def test_a_group_whose_server_is_down_hides_no_other_in_the_old_discovery() -> None:
+    api = gateways(legacy=True)
+    api.resources["route.openshift.io", "v1"] = ["routes"]
+
+    def down(asked: Asked) -> Answer | None:
+        return refused(503, "ServiceUnavailable", "no endpoints") if asked.path.startswith("/apis/route") else None
+
+    api.script = down
+    found = await ask(api, ROUTE, GATEWAY)
+    assert found.versions == {GATEWAY: "v1"}
+    assert "503" in found.failed[ROUTE]
+
+
+async def test_versions_that_would_lead_elsewhere_are_not_used() -> None:
+    api = Api()
+    hostile = {
+        "metadata": {"name": "route.openshift.io"},
+        "versions": [{"version": "../../api/v1", "resources": [{"resource": "routes"}]}],
+    }
+    api.script = lambda asked: ok({"kind": "APIGroupDiscoveryList", "items": [hostile, 7, {"versions": "x"}]})
+    found = await ask(api, ROUTE)
+    assert found.absent == {ROUTE}
+
+
+async def test_what_is_no_api_server_is_an_error() -> None:
+    api = Api(script=lambda _: Answer(200, b"<html>hello</html>"))
+    async with running(api), Client(api.access, MANNERS) as client:
+        with pytest.raises(ClusterError, match="no JSON"):
+            await served(client, [POD])
