@@ -50,19 +50,26 @@ async def background() -> AsyncIterator[trio.Nursery]:
         raise group.exceptions[0] from None
 
 
-async def open_listening(
-    nursery: trio.Nursery, part: Part, *, address: str = "127.0.0.1", port: int = 0, longest: float | None = None
-) -> Listening:
-    """Play ``part`` to everybody who connects to ``port`` (0: a free one) of ``address``, as a task of ``nursery``.
+async def open_listening(nursery: trio.Nursery, part: Part, *, address: str = "127.0.0.1") -> Listening:
+    """Play ``part`` to everybody who connects to a free port of ``address``, as a task of ``nursery``.
 
-    Raises ``OSError`` when not even 127.0.0.1 can be bound, or where that port is not free. An exception of ``part``
-    that is not the peer's doing (``OSError``, ``trio.BrokenResourceError``) is a bug in it and ends the nursery.
-    ``longest``: seconds that one connection may last, two minutes if not given.
+    Raises ``OSError`` when not even 127.0.0.1 can be bound. Else as ``play``.
     """
-    listener = await (bind_exactly(address, port) if port else bind(address))
+    return await play(nursery, part, await bind(address))
+
+
+async def play(
+    nursery: trio.Nursery, part: Part, listener: trio.SocketListener, *, longest: float | None = None
+) -> Listening:
+    """Play ``part`` to everybody who connects to ``listener``, as a task of ``nursery``.
+
+    ``longest``: seconds that one connection may last, two minutes if not given. An exception of ``part`` that is not
+    the peer's doing (``OSError``, ``trio.BrokenResourceError``) is a bug in it and ends the nursery.
+    """
     host, port = listener.socket.getsockname()[:2]
     open_now = Listening(host, port)
-    await nursery.start(partial(trio.serve_listeners, partial(_one, part, open_now, longest or _LONGEST), [listener]))
+    serve = partial(_one, part, open_now, _LONGEST if longest is None else longest)
+    await nursery.start(partial(trio.serve_listeners, serve, [listener]))
     return open_now
 
 

@@ -1,0 +1,177 @@
+"""The demo's cluster, alive: an API server on loopback, and a real listener wherever its objects say there is one."""
+
+from __future__ import annotations
+
+import base64
+import errno
+import os
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import trio
+
+from scanner.demo.api.port_forward import Connect
+from scanner.demo.api.routes import Api, Rules
+from scanner.demo.api.store import Store
+from scanner.demo.api_server import api_part, nothing_to_forward
+from scanner.demo.control_plane import API_SERVER_PAPER
+from scanner.demo.landscape import API_PORT, BLOCKS, MASTER
+from scanner.demo.listening import Part, background, bind_exactly, play
+from scanner.demo.objects.every import FORBIDDEN, store
+from scanner.demo.objects.platform import KUBERNETES
+from scanner.demo.speakers import Speaker, of_workloads, parts, speakers, tls_settings
+from scanner.demo.world import World, lay_out
+from scanner.errors import ResourceError
+from scanner.model.observation import Reach
+
+CONTEXT = "adhere-demo"
+_FOREVER = 3600.0
+"""Seconds that a connection to the API server may last."""
+
+_KUBECONFIG = """\
+apiVersion: v1
+kind: Config
+current-context: {context}
+clusters:
+  - name: demo
+    cluster:
+      server: {server}
+      certificate-authority-data: {ca}
+users:
+  - name: adhere
+    user:
+      token: {token}
+contexts:
+  - name: {context}
+    context: {{cluster: demo, user: adhere, namespace: default}}
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoCluster:
+    """A cluster that is alive now."""
+
+    server: str
+    """URL of the API server: ``https://127.10.192.10:6443``."""
+    ca: str
+    """PEM of the CA of the API server's certificate."""
+    token: str
+    """New each time; may read everything but Secrets and NetworkPolicies, and forward ports."""
+    speakers: tuple[Speaker, ...]
+    """Everything that a scan should meet."""
+    store: Store
+    """The objects; what is written there is what the API serves from then on."""
+
+    @property
+    def kubeconfig_text(self) -> str:
+        """For ``kubectl``, ``oc`` and ``adhere`` alike."""
+        ca = base64.b64encode(self.ca.encode()).decode()
+        return _KUBECONFIG.format(context=CONTEXT, server=self.server, ca=ca, token=self.token)
+
+    def kubeconfig(self, path: Path) -> Path:
+        """Write a kubeconfig that nobody else can read; ``path``. Raises ``OSError``, also where there is one."""
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(self.kubeconfig_text)
+        return path
+
+
+@asynccontextmanager
+async def demo_cluster(*, now: datetime | None = None) -> AsyncIterator[DemoCluster]:
+    """Bring the cluster up until the block is left. Keys and certificates are new each time and stay in memory.
+
+    Raises ``ResourceError`` where this machine has only 127.0.0.1, or another program has one of the ports.
+    """
+    async with background() as nursery:
+        yield await _start(nursery, now or datetime.now(UTC))
+
+
+async def _start(nursery: trio.Nursery, now: datetime) -> DemoCluster:
+    world, listeners = await _claim(now)
+    token = secrets.token_urlsafe(32)
+    server = f"{world.land.api}:{API_PORT}"
+    api = Api(store=store(world), rules=Rules(token=token, forbidden=FORBIDDEN), server=server, version=_version(now))
+    try:
+        for address, port, part in parts(world):
+            await play(nursery, part, listeners.pop((address, port)))
+        await play(nursery, _api_part(world, api), listeners.pop((world.land.api, API_PORT)), longest=_FOREVER)
+    finally:
+        for left in listeners.values():
+            left.socket.close()
+    ca = world.signers.pem("kube-apiserver")
+    return DemoCluster(server=f"https://{server}", ca=ca, token=token, speakers=speakers(world), store=api.store)
+
+
+def _api_part(world: World, api: Api) -> Part:
+    """Modern like everything else: the API server is a listener of the cluster that it describes."""
+    tls = tls_settings(world, "modern-asks", API_SERVER_PAPER, node=MASTER, address=world.land.api)
+    return api_part(api, replace(tls, alpn=(b"http/1.1",)), _connect(world))
+
+
+def _connect(world: World) -> Connect:
+    """Where a port-forward leads: the pod's own listeners, those on its loopback too."""
+    places = {
+        (each.workload.namespace, each.pod, speaker.port): speaker.address
+        for speaker, each, port in of_workloads(world)
+        if each.voice(port) is not None or port.number == API_PORT
+    }
+
+    async def connect(namespace: str, pod: str, port: int) -> trio.SocketStream:
+        address = places.get((namespace, pod, port))
+        if address is None:
+            return await nothing_to_forward(namespace, pod, port)
+        return await trio.open_tcp_stream(address, port)
+
+    return connect
+
+
+async def _claim(now: datetime) -> tuple[World, dict[tuple[str, int], trio.SocketListener]]:
+    """The first block of addresses in which every port is free, with all of them bound."""
+    trouble = ""
+    for block in BLOCKS:
+        world = lay_out(block, now)
+        bound: dict[tuple[str, int], trio.SocketListener] = {}
+        try:
+            for place in _places(world):
+                trouble = "{}:{}".format(*place)
+                bound[place] = await bind_exactly(*place)
+        except OSError as error:
+            for each in bound.values():
+                each.socket.close()
+            if error.errno == errno.EADDRINUSE:
+                continue
+            raise ResourceError(
+                f"cannot listen on {trouble}: {error.strerror}",
+                hint="the embedded cluster needs all of 127.0.0.0/8 on the loopback interface, as Linux has it",
+            ) from error
+        else:
+            return world, bound
+    raise ResourceError(
+        f"cannot listen on {trouble}: another program listens on that port of every address",
+        hint="stop it, or run the demo in a container or network namespace of its own",
+    )
+
+
+def _places(world: World) -> list[tuple[str, int]]:
+    """Where to listen; the API server's first, so that two demos collide there and nowhere else."""
+    every = [(speaker.address, speaker.port) for speaker in speakers(world) if speaker.told.reach is not Reach.CLOSED]
+    return list(dict.fromkeys([(world.land.api, API_PORT), *every]))
+
+
+def _version(now: datetime) -> dict[str, str]:
+    major, minor, _ = KUBERNETES.removeprefix("v").split(".")
+    return {
+        "major": major,
+        "minor": minor,
+        "gitVersion": KUBERNETES,
+        "gitCommit": "0" * 40,
+        "gitTreeState": "clean",
+        "buildDate": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "goVersion": "go1.25.4",
+        "compiler": "gc",
+        "platform": "linux/amd64",
+    }

@@ -1,0 +1,202 @@
+"""Pods, Services, EndpointSlices: made from the workloads (core/v1, discovery.k8s.io/v1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from scanner.demo.api.store import Object
+from scanner.demo.landscape import API_PORT, GATEWAY_PORT
+from scanner.demo.workloads import Front, Port, Workload
+from scanner.demo.world import WORKLOADS, Replica, World
+
+_NAMED = {"StaticPod": "Node", "DaemonSet": "DaemonSet", "Deployment": "ReplicaSet"}
+_SERVING_CERT = "service.beta.openshift.io/serving-cert-secret-name"
+_SIGNED_BY = "service.beta.openshift.io/serving-cert-signed-by"
+
+
+def pods(world: World) -> Iterator[Object]:
+    """Every replica of every workload."""
+    return (_pod(world, each) for each in world.replicas)
+
+
+def _pod(world: World, replica: Replica) -> Object:
+    workload = replica.workload
+    host = world.land.node(replica.node)
+    container: dict[str, Any] = {
+        "name": workload.name,
+        "image": f"quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:{replica.hash}",
+        "args": list(workload.args),
+        "ports": [_container_port(workload, each) for each in workload.ports if each.listed],
+        "resources": {},
+        "terminationMessagePath": "/dev/termination-log",
+        "imagePullPolicy": "IfNotPresent",
+    }
+    for probe, port in zip(("livenessProbe", "readinessProbe"), _probed(workload) * 2, strict=False):
+        request = {"path": "/healthz", "port": port.number, "scheme": "HTTPS"}
+        container[probe] = {"httpGet": request, "timeoutSeconds": 1, "periodSeconds": 10}
+    return {
+        "metadata": _pod_metadata(replica),
+        "spec": {
+            "containers": [container],
+            "nodeName": replica.node,
+            "restartPolicy": "Always",
+            "dnsPolicy": "ClusterFirst",
+            **({"hostNetwork": True} if workload.host_network else {}),
+        },
+        "status": {
+            "phase": "Running",
+            "conditions": [{"type": kind, "status": "True"} for kind in ("Initialized", "Ready", "ContainersReady")],
+            "hostIP": host,
+            "hostIPs": [{"ip": host}],
+            "podIP": replica.address,
+            "podIPs": [{"ip": replica.address}],
+            "containerStatuses": [{"name": workload.name, "ready": True, "restartCount": 0}],
+        },
+    }
+
+
+def _probed(workload: Workload) -> list[Port]:
+    return [each for each in workload.ports if each.probed]
+
+
+def _container_port(workload: Workload, port: Port) -> dict[str, Any]:
+    declared: dict[str, Any] = {"name": port.name, "containerPort": port.number, "protocol": "TCP"}
+    if workload.host_network:
+        declared["hostPort"] = port.number  # as the API server fills it in
+    return declared
+
+
+def _pod_metadata(replica: Replica) -> dict[str, Any]:
+    workload = replica.workload
+    owner = {
+        "StaticPod": replica.node,
+        "DaemonSet": workload.name,
+        "Deployment": f"{workload.name}-{replica.hash}",
+    }[workload.kind]
+    labels = dict(workload.labels)
+    annotations: dict[str, str] = {"openshift.io/scc": "restricted-v2"}
+    if workload.kind == "Deployment":
+        labels["pod-template-hash"] = replica.hash
+    if workload.kind == "StaticPod":
+        annotations = {"kubernetes.io/config.mirror": replica.hash, "kubernetes.io/config.source": "file"}
+    kind = _NAMED[workload.kind]
+    reference = {"apiVersion": "v1" if kind == "Node" else "apps/v1", "kind": kind, "name": owner, "controller": True}
+    return {
+        "name": replica.pod,
+        "namespace": workload.namespace,
+        "labels": labels | ({"olm.owner": workload.installed_by} if workload.installed_by else {}),
+        "annotations": annotations,
+        "ownerReferences": [reference],
+    }
+
+
+# --- Services ---------------------------------------------------------------------------------------------------------
+
+
+def services(world: World) -> Iterator[Object]:
+    """One for each workload that has one; the API server's; one without pods; one that is only another name."""
+    for workload in WORKLOADS:
+        if workload.front is not None:
+            yield _service(world, workload, workload.front)
+    yield _plain_service("kubernetes", "default", world.land.kubernetes_service, [_port("https", 443, API_PORT)])
+    reports = _plain_service("reports", "shop", world.cluster_ips["shop", "reports"], [_port("https", 443, 8443)])
+    reports["spec"]["selector"] = {"app": "reports"}
+    yield reports
+    yield {
+        "metadata": {"name": "bank", "namespace": "shop"},
+        "spec": {"type": "ExternalName", "externalName": "bank.example.net", "sessionAffinity": "None"},
+        "status": {"loadBalancer": {}},
+    }
+    gateway = _plain_service(
+        "shop-openshift-default",
+        "openshift-ingress",
+        world.land.service(),
+        [_port("https-shop", GATEWAY_PORT, GATEWAY_PORT)],
+    )
+    gateway["metadata"]["labels"] = {"gateway.networking.k8s.io/gateway-name": "shop"}
+    gateway["spec"] |= {"type": "LoadBalancer", "selector": {"gateway.networking.k8s.io/gateway-name": "shop"}}
+    gateway["status"]["loadBalancer"] = {"ingress": [{"ip": world.load_balancer, "ipMode": "VIP"}]}
+    yield gateway
+
+
+def _service(world: World, workload: Workload, front: Front) -> Object:
+    address = world.cluster_ips.get((workload.namespace, front.name), "None")
+    ports = [_port(name, number, name) for number, name in front.ports]
+    if workload.host_network and workload.kind == "StaticPod":  # their Services name the number
+        ports = [_port(name, number, _number(workload, name)) for number, name in front.ports]
+    service = _plain_service(front.name, workload.namespace, address, ports)
+    service["spec"]["selector"] = dict(workload.labels)
+    service["metadata"]["labels"] = dict(workload.labels)
+    if front.serving_cert:
+        signer = f"openshift-service-serving-signer@{int(world.now.timestamp())}"
+        service["metadata"]["annotations"] = {_SERVING_CERT: front.serving_cert, _SIGNED_BY: signer}
+    return service
+
+
+def _number(workload: Workload, name: str) -> int:
+    return next(each.number for each in workload.ports if each.name == name)
+
+
+def _port(name: str, number: int, target: int | str) -> dict[str, Any]:
+    return {"name": name, "protocol": "TCP", "port": number, "targetPort": target}
+
+
+def _plain_service(name: str, namespace: str, address: str, ports: list[dict[str, Any]]) -> Object:
+    return {
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {
+            "type": "ClusterIP",
+            "clusterIP": address,
+            "clusterIPs": [address],
+            "ipFamilies": ["IPv4"],
+            "ipFamilyPolicy": "SingleStack",
+            "internalTrafficPolicy": "Cluster",
+            "ports": ports,
+            "sessionAffinity": "None",
+        },
+        "status": {"loadBalancer": {}},
+    }
+
+
+# --- EndpointSlices ---------------------------------------------------------------------------------------------------
+
+
+def endpoint_slices(world: World) -> Iterator[Object]:
+    """One for each Service that selects pods or, the API server's, is kept by it."""
+    for workload in WORKLOADS:
+        if workload.front is not None:
+            ports = {name: _number(workload, name) for _, name in workload.front.ports}
+            yield _slice(workload.namespace, workload.front.name, ports, world.of(workload))
+    gateway = next(each for each in WORKLOADS if each.name == "shop-openshift-default")
+    yield _slice("openshift-ingress", gateway.name, {"https-shop": GATEWAY_PORT}, world.of(gateway))
+    yield _slice("shop", "reports", {"https": 8443}, [])
+    api = _slice("default", "kubernetes", {"https": API_PORT}, [])
+    api["metadata"]["name"] = "kubernetes"
+    api["endpoints"] = [{"addresses": [world.land.api], "conditions": {"ready": True}}]
+    yield api
+
+
+def _slice(namespace: str, service: str, ports: dict[str, int], replicas: list[Replica]) -> Object:
+    return {
+        "metadata": {
+            "name": f"{service}-{len(service):02}x{len(ports)}z",
+            "namespace": namespace,
+            "labels": {
+                "kubernetes.io/service-name": service,
+                "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io",
+            },
+            "ownerReferences": [{"apiVersion": "v1", "kind": "Service", "name": service, "controller": True}],
+        },
+        "addressType": "IPv4",
+        "ports": [{"name": name, "port": number, "protocol": "TCP"} for name, number in ports.items()],
+        "endpoints": [
+            {
+                "addresses": [each.address],
+                "conditions": {"ready": True, "serving": True, "terminating": False},
+                "nodeName": each.node,
+                "targetRef": {"kind": "Pod", "name": each.pod, "namespace": namespace},
+            }
+            for each in replicas
+        ],
+    }

@@ -1,0 +1,64 @@
+"""The demo cluster's certification authorities, and what each signs: those of a real cluster that a scan meets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from scanner.demo.certificates import Authority, Credential, Deviations, KeyKind
+
+Signer = Literal["kube-apiserver", "etcd", "service-ca", "kubelet", "router", "machine-config", "olm", "shop"]
+
+_SUBJECTS: dict[Signer, str] = {
+    "kube-apiserver": "kube-apiserver-lb-signer",
+    "etcd": "etcd-signer",
+    "service-ca": "openshift-service-serving-signer",
+    "kubelet": "kube-csr-signer",
+    "router": "ingress-operator",
+    "machine-config": "machine-config-server-ca",
+    "olm": "backup-operator webhook CA",
+    "shop": "shop internal CA",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paper:
+    """What certificate a listener has. Names may hold ``{node}`` and ``{address}``."""
+
+    signer: Signer
+    names: tuple[str, ...]
+    days: tuple[int, int] = (-20, 300)
+    """First and last day, counted from now."""
+    key: KeyKind = "p256"
+
+
+class Signers:
+    """New keys each time; they stay in memory."""
+
+    def __init__(self, now: datetime) -> None:
+        self.now = now
+        self._issued: dict[tuple[Paper, tuple[str, ...]], Credential] = {}
+        self.authorities: dict[Signer, Authority] = {
+            signer: Authority(f"{subject}@{int(now.timestamp())}", now=now) for signer, subject in _SUBJECTS.items()
+        }
+
+    def pem(self, *signers: Signer) -> str:
+        """A bundle of their certificates."""
+        return "".join(self.authorities[each].pem.decode() for each in signers)
+
+    def issue(self, paper: Paper, *, node: str, address: str) -> Credential:
+        """The certificate of a listener on ``node`` at ``address``; replicas with the same names share it."""
+        names = tuple(name.format(node=node, address=address) for name in paper.names)
+        if (paper, names) not in self._issued:
+            self._issued[paper, names] = self._new(paper, names)
+        return self._issued[paper, names]
+
+    def _new(self, paper: Paper, names: tuple[str, ...]) -> Credential:
+        first, last = paper.days
+        deviations: Deviations = {
+            "not_before": self.now + timedelta(days=first, minutes=-5),
+            "not_after": self.now + timedelta(days=last),
+            "key": paper.key,
+        }
+        return self.authorities[paper.signer].leaf(names=names, **deviations)
