@@ -72,13 +72,14 @@ def load_catalogue(distribution: str, files: Sequence[str] = (), *, hosted: Sequ
     """The catalogue of a distribution (``openshift``, ``kubernetes``, ``hypershift``, ``microshift``): the entries of
     ``files`` first, then the shipped ones.
 
-    ``hosted`` are the namespaces of HyperShift's hosted control planes; where none is given it is ``clusters-*``.
-    Raises ``UsageError`` for a distribution that is not known, ``InputError`` with everything that is wrong in a file,
-    each with file, line and column.
+    ``hosted`` are the namespaces of the control planes that HyperShift runs in this cluster, whatever its own
+    distribution is; without any, ``hypershift`` takes ``clusters-*``. Raises ``UsageError`` for a distribution that is
+    not known, ``InputError`` with everything that is wrong in a file, each with file, line and column.
     """
     if distribution not in DISTRIBUTIONS:
         raise UsageError(f"there is no catalogue {shown(distribution)}", hint=did_you_mean(distribution, DISTRIBUTIONS))
-    documents = [*map(located.read, files), *map(_shipped, DISTRIBUTIONS[distribution])]
+    names = dict.fromkeys((*(("hypershift",) if hosted else ()), *DISTRIBUTIONS[distribution]))
+    documents = [*map(located.read, files), *map(_shipped, names)]
     parsed = [parse(document, hosted or USUAL_HOSTED) for document in documents]
     return Catalogue(
         listeners=tuple(listener for each in parsed for listener in each.listeners),

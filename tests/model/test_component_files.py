@@ -166,8 +166,9 @@ HYPERSHIFT = [
     Row(None, "kubelet", (10250,), True, K, OPT),
 ]
 MICROSHIFT = [
-    Row(None, "microshift", (6443, 10250, 10257, 10259, 8445), True, A, OPT),
-    Row(None, "microshift", (2379, 2380), True, A, REQ),
+    Row(None, "microshift", (6443, 10250, 10259, 8445), True, A, OPT),
+    Row(None, "microshift", (10257,), True, A, OPT, loopback=True),
+    Row(None, "microshift", (2379, 2380, 2381), True, A, REQ, loopback=True),
     Row("openshift-ingress", "router-default", (443,), False, "ingress"),
 ]
 TABLES = {"openshift": OPENSHIFT, "kubernetes": KUBERNETES, "hypershift": HYPERSHIFT, "microshift": MICROSHIFT}
@@ -273,6 +274,16 @@ def test_hosted_control_planes_are_where_the_cluster_says() -> None:
     assert found.client_certificate == "required"
     assert catalogue.find(HCP, ("etcd",), 2379, on_node=False) is None
     assert "ocm-production-123-shop" in catalogue.platform_namespaces
+
+
+def test_a_cluster_that_hosts_control_planes_has_them_beside_its_own() -> None:
+    catalogue = load_catalogue("openshift", hosted=["clusters-a", "clusters-b"])
+    for namespace in ("clusters-a", "clusters-b"):
+        found = catalogue.find(namespace, ("kube-apiserver",), 6443, on_node=False)
+        assert found is not None
+        assert found.governor == "apiserver"
+    assert catalogue.find("openshift-etcd", ("etcd",), 2379, on_node=True) is not None
+    assert CATALOGUES["openshift"].find("clusters-a", ("kube-apiserver",), 6443, on_node=False) is None
 
 
 # --- Files of users -------------------------------------------------------------------------------------------------
