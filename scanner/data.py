@@ -6,8 +6,6 @@ checkout, so it reads the live files.
 
 from __future__ import annotations
 
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Literal
 
@@ -15,18 +13,19 @@ from scanner.errors import ResourceError
 
 Kind = Literal["profiles", "templates"]
 
+_PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT: dict[Kind, tuple[str, ...]] = {"profiles": ("profiles",), "templates": ("reports", "templates")}
 
 
-def data(kind: Kind) -> Traversable:
+def data(kind: Kind) -> Path:
     """Directory of the shipped data files of ``kind``.
 
     Raises ``ResourceError`` when neither the wheel's copy nor the checkout's is there (a broken installation).
     """
-    packaged = files("scanner") / "_data" / kind
+    packaged = _PACKAGE / "_data" / kind
     if packaged.is_dir():
         return packaged
-    checkout = Path(__file__).resolve().parent.parent.joinpath(*_CHECKOUT[kind])
+    checkout = _PACKAGE.parent.joinpath(*_CHECKOUT[kind])
     if checkout.is_dir():
         return checkout
     raise ResourceError(

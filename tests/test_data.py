@@ -21,12 +21,12 @@ def test_in_a_checkout_they_lie_at_the_top(kind: Kind, file: str) -> None:
 @pytest.mark.parametrize("kind", ["profiles", "templates"])
 def test_what_the_wheel_carries_comes_first(kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "_data" / kind).mkdir(parents=True)
-    monkeypatch.setattr(data, "files", lambda _: tmp_path)
+    monkeypatch.setattr(data, "_PACKAGE", tmp_path)
     assert data.data(kind) == tmp_path / "_data" / kind
 
 
 def test_a_broken_installation_says_where_it_looked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data, "files", lambda _: tmp_path)
+    monkeypatch.setattr(data, "_PACKAGE", tmp_path)
     monkeypatch.setattr(data, "_CHECKOUT", {"profiles": ("nowhere",)})
     with pytest.raises(ResourceError, match="the data files 'profiles' are missing") as raised:
         data.data("profiles")
