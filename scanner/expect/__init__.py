@@ -1,1 +1,166 @@
-"""Expectations: what each endpoint owes, and who says so. Pure; one file a resolver, in the order of the reasons."""
+"""Expectations: what each endpoint owes, and who says so. Pure; one file a resolver, in the order of the reasons.
+
+``Expectations(snapshot, catalogue, policy, ...).of(endpoint)``. A resolver takes a ``Draft`` and returns a better one;
+``RESOLVERS`` lists them. What an implementation cannot do is cut off last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from scanner.expect import (
+    binding,
+    certificates,
+    cluster_profile,
+    contour,
+    flags,
+    gateway,
+    implementations,
+    ingress_controller,
+    kubelet,
+    mesh,
+    microshift_router,
+    overrides,
+    passthrough,
+    rollout,
+    standing,
+)
+from scanner.expect.api_server import Wishes
+from scanner.expect.draft import Draft
+from scanner.expect.facts import Facts
+from scanner.model import kinds
+from scanner.model.catalogue import load_profile
+from scanner.model.components import Catalogue, Listener
+from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import Expectation
+from scanner.model.kinds import Kind
+from scanner.model.known import Unknown
+from scanner.model.observation import ClientCertificate
+from scanner.model.profile import Profile
+from scanner.model.scan_policy import ScanPolicy
+from scanner.model.snapshot import Snapshot
+
+__all__ = ["READS", "RESOLVERS", "Expectations"]
+
+READS: tuple[Kind, ...] = (
+    kinds.API_SERVER,
+    kinds.CLUSTER_VERSION,
+    kinds.CLUSTER_OPERATOR,
+    kinds.FEATURE_GATE,
+    kinds.CUSTOM_RESOURCE_DEFINITION,
+    kinds.CONFIG_MAP,
+    kinds.INGRESS_CONTROLLER,
+    kinds.ROUTE,
+    kinds.KUBELET_CONFIG,
+    kinds.MACHINE_CONFIG_POOL,
+    kinds.NODE,
+    kinds.CLUSTER_SERVICE_VERSION,
+    kinds.HOSTED_CLUSTER,
+    kinds.HOSTED_CONTROL_PLANE,
+    kinds.GATEWAY,
+    kinds.GATEWAY_CLASS,
+    kinds.TLS_ROUTE,
+    kinds.HTTP_PROXY,
+    kinds.CONTOUR_CONFIGURATION,
+    kinds.POD,
+    kinds.SERVICE,
+    kinds.ENDPOINT_SLICE,
+    kinds.VALIDATING_WEBHOOK,
+    kinds.MUTATING_WEBHOOK,
+    kinds.API_SERVICE,
+)
+"""Every kind that a resolver looks at."""
+
+Resolver = Callable[[Facts, Draft], Draft]
+
+RESOLVERS: tuple[Resolver, ...] = (
+    standing.resolve,  # whose it is
+    cluster_profile.resolve,  # what the cluster as a whole says
+    binding.resolve,  # whether that binds it
+    flags.resolve,  # what beats the cluster: configuration of its own ...
+    kubelet.resolve,
+    ingress_controller.resolve,
+    microshift_router.resolve,
+    gateway.resolve,
+    contour.resolve,
+    mesh.resolve,
+)
+"""Those that look at objects, in order. After them: what is passed through, the policy file, rollouts, and what the
+implementation can do."""
+
+_LAST: tuple[Resolver, ...] = (overrides.resolve, rollout.resolve, implementations.resolve)
+
+
+class Expectations:
+    """What the endpoints of one snapshot owe."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        catalogue: Catalogue,
+        policy: ScanPolicy,
+        *,
+        endpoints: Iterable[Endpoint] = (),
+        default_profile: Profile | None = None,
+        release: str | None = None,
+        profile: Profile | None = None,
+        adherence: str | None = None,
+    ) -> None:
+        """``endpoints`` are those that something may be passed through to. ``default_profile`` is owed where nothing
+        in the cluster says anything, and beats the policy file's. ``release``, ``profile`` and ``adherence`` stand in
+        for what ClusterVersion and APIServer say.
+
+        Raises ``UsageError`` and ``InputError`` for a profile of the policy that does not exist or is not valid.
+        """
+        default, source = default_profile, "--profile"
+        if default is None and policy.profile is not None:
+            default, source = load_profile(policy.profile, release=release), f"{policy.source} profile"
+        wishes = Wishes(default=default, default_source=source, profile=profile, adherence=adherence, release=release)
+        self._facts = Facts(snapshot, catalogue, policy, tuple(endpoints), wishes)
+
+    def of(self, endpoint: Endpoint) -> Expectation:
+        """What ``endpoint`` owes."""
+        draft = self._draft(endpoint, frozenset())
+        return Expectation(
+            profile=draft.profile,
+            certificate=certificates.expected(self._facts, draft),
+            client_certificate=_client_certificate(draft),
+            tls13_suites_configurable=draft.tls13_suites_configurable,
+            groups_configurable=draft.groups_configurable,
+            binding=draft.binding,
+            because=tuple(dict.fromkeys(draft.because)),
+            standing=draft.standing,
+            alternatives=draft.alternatives,
+            skewed=draft.skewed,
+            settles_by=draft.settles_by,
+            component=draft.entry.component if draft.entry else endpoint.component,
+            remarks=draft.remarks,
+            adherence=draft.adherence,
+        )
+
+    def _draft(self, endpoint: Endpoint, seen: frozenset[str]) -> Draft:
+        facts = self._facts
+        entry = facts.entry(endpoint)
+        draft = Draft(endpoint=endpoint, entry=entry, seen=seen)
+        for resolve in RESOLVERS:
+            draft = resolve(facts, draft)
+        draft = passthrough.resolve(facts, draft, self._draft)
+        for resolve in _LAST:
+            draft = resolve(facts, draft)
+        return draft if isinstance(draft.profile, Unknown) else _with_groups(draft, entry)
+
+
+def _with_groups(draft: Draft, entry: Listener | None) -> Draft:
+    """Groups are judged where the component is known to apply them, and where it is none of the platform's."""
+    applies = entry.groups_configurable if entry else draft.standing != "platform"
+    return replace(draft, groups_configurable=draft.groups_configurable or applies)
+
+
+def _client_certificate(draft: Draft) -> ClientCertificate | None:
+    """What an object or the catalogue requires. That one is merely requested is often a library's habit: not judged,
+    unless an object says so."""
+    if draft.client_certificate is not None:
+        return draft.client_certificate
+    known = draft.endpoint.expects or (draft.entry.client_certificate if draft.entry else None)
+    return "required" if known == "required" else None

@@ -1,0 +1,130 @@
+"""The authority of an OpenShift cluster, APIServer/cluster; and of a cluster without such a kind, the user's wish."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from scanner.expect import adherence, gates
+from scanner.expect.adherence import Adherence
+from scanner.expect.authority import Authority
+from scanner.expect.draft import NOTHING_SAID
+from scanner.expect.release import Releases, asked_for, of_cluster
+from scanner.model.declared_profile import Declared
+from scanner.model.kinds import API_SERVER
+from scanner.model.known import Known, Unknown
+from scanner.model.objects import KubeObject
+from scanner.model.profile import Profile
+from scanner.model.snapshot import Snapshot
+
+_STEPS = ("spec", "tlsSecurityProfile")
+_FIELD = ".".join(_STEPS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What the user wants to be assumed; None: what the cluster says."""
+
+    default: Profile | None = None
+    """For clusters that say nothing."""
+    default_source: str = "--profile"
+    profile: Profile | None = None
+    """Instead of the APIServer's."""
+    adherence: str | None = None
+    release: str | None = None
+
+
+def authority(snapshot: Snapshot, wishes: Wishes) -> Authority:
+    """What says what the components of this cluster owe."""
+    releases = asked_for(wishes.release) if wishes.release else of_cluster(snapshot)
+    if API_SERVER in snapshot.absent:
+        found = _without(wishes, releases)
+    elif gap := snapshot.gap(API_SERVER):
+        found = _unreadable(gap, releases)
+    else:
+        found = _read(snapshot, releases)
+    return with_wishes(found, wishes)
+
+
+def with_wishes(found: Authority, wishes: Wishes) -> Authority:
+    """``found``, with what the user wants instead."""
+    if wishes.adherence is not None and found.adherence is not None:
+        asked = adherence.read(wishes.adherence, "--adherence", "")
+        beat: str | None = f"{found.adherence.source} {found.adherence.field}: {found.adherence.said}"
+        # What the object says of adherence no longer matters, but that its gate is off does.
+        remarks = (*asked.remarks, *(each for each in found.adherence.remarks if "pruned" in each))
+        found = replace(found, adherence=replace(asked, beat=beat, remarks=remarks))
+    if wishes.profile is None:
+        return found
+    beat = f"{found.source} {found.field}: {found.declared().said}" if found.platform else None
+    return replace(
+        found,
+        source="--profile",
+        field="",
+        fixed=Declared(said=wishes.profile.name, profile=wishes.profile),
+        beat=beat,
+    )
+
+
+def _without(wishes: Wishes, releases: Releases) -> Authority:
+    """No such kind, hence no OpenShift."""
+    note = "this cluster has no APIServer of config.openshift.io: no object says what its components owe"
+    profile: Known[Profile] = wishes.default or NOTHING_SAID
+    said = profile.reason if isinstance(profile, Unknown) else profile.name
+    return Authority(
+        source=wishes.default_source,
+        field="",
+        fixed=Declared(said=said, profile=profile),
+        releases=releases,
+        platform=False,
+        remarks=(note,),
+    )
+
+
+def _unreadable(gap: str, releases: Releases) -> Authority:
+    reason = f"APIServer/cluster could not be read: {gap}"
+    unread = Adherence(
+        means=adherence.STRICT,
+        source="APIServer/cluster",
+        field="spec.tlsAdherence",
+        said=f"could not be read, so that nothing is excused: as under {adherence.STRICT}",
+    )
+    return Authority(
+        source="APIServer/cluster",
+        field=_FIELD,
+        fixed=Declared(said="could not be read", profile=Unknown(reason)),
+        releases=releases,
+        adherence=unread,
+    )
+
+
+def _read(snapshot: Snapshot, releases: Releases) -> Authority:
+    """An APIServer object that is missing, or called otherwise, is to the operators one without a profile."""
+    found = snapshot.get(API_SERVER, "cluster")
+    others = [each.name for each in snapshot.every(API_SERVER) if each.name != "cluster"]
+    release = "" if isinstance(releases.desired, Unknown) else releases.desired
+    known = gates.gates(snapshot, release)
+    said = adherence.read(
+        found.at("spec", "tlsAdherence") if found else None,
+        "APIServer/cluster",
+        "spec.tlsAdherence",
+        gate=known.state(gates.ADHERENCE),
+        pruned=gates.served(snapshot, "tlsAdherence") is False,
+    )
+    base = Authority(
+        source="APIServer/cluster",
+        field=_FIELD,
+        steps=_STEPS,
+        releases=releases,
+        adherence=said,
+        groups_gate=known.state(gates.GROUPS),
+        remarks=tuple(_remarks(found, others)),
+    )
+    return base if found is None else replace(base, holder=found)
+
+
+def _remarks(found: KubeObject | None, others: list[str]) -> Iterator[str]:
+    if found is None:
+        yield "there is no APIServer/cluster: its operators behave as without a profile"
+    if others:
+        yield "an APIServer that is not called 'cluster' is read by nothing"

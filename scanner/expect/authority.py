@@ -1,0 +1,64 @@
+"""An authority: the object that says what the components of one control plane owe, and how strictly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from scanner.expect.adherence import Adherence
+from scanner.expect.gates import State
+from scanner.expect.release import Releases, meaning
+from scanner.model.declared_profile import LIBRARY_GO, Declared, Reader, declared
+from scanner.model.known import Known, Unknown
+from scanner.model.objects import Fields
+
+_NOTHING = Fields({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Authority:
+    """Where a cluster's profile comes from."""
+
+    source: str
+    """``APIServer/cluster``."""
+    field: str
+    """``spec.tlsSecurityProfile``."""
+    holder: Fields = _NOTHING
+    """The object, as far as it is one."""
+    steps: tuple[str, ...] = ()
+    reader: Reader = LIBRARY_GO
+    fixed: Declared | None = None
+    """What it says whatever the release is: a profile that the user gave, or why nothing can be told."""
+    releases: Releases
+    adherence: Adherence | None = None
+    """None where nothing of the kind exists: then every component owes the profile."""
+    implementation: str = "go"
+    groups_gate: State = "unknown"
+    beat: str | None = None
+    """What the user's wish stands in for."""
+    platform: bool = True
+    """Whether it is a platform's own object, and not a wish of the user for what no object governs."""
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def is_set(self) -> bool:
+        """Whether somebody chose a profile: some readers look at nothing else."""
+        return self.fixed is not None or isinstance(self.holder.at(*self.steps), Mapping)
+
+    def declared(self, release: Known[str] | None = None, reader: Reader | None = None) -> Declared:
+        """What it says, as ``reader`` understands it in ``release``."""
+        if self.fixed is not None:
+            return self.fixed
+        asked = self.releases.desired if release is None else release
+        found = declared(self.holder, self.steps, reader or self.reader, self.source, meaning(asked))
+        return _without_groups(found) if self.groups_gate == "off" else found
+
+
+def _without_groups(found: Declared) -> Declared:
+    """The gate prunes ``custom.groups``. What a named profile says of groups stays: it is the release's meaning."""
+    profile = found.profile
+    note = "the feature gate TLSGroupPreferences is off: no component is given a list of groups"
+    if profile is None or isinstance(profile, Unknown) or profile.groups is None:
+        return found
+    kept = replace(profile, groups=None) if found.custom else profile
+    return replace(found, profile=kept, remarks=(*found.remarks, note))

@@ -1,0 +1,149 @@
+"""What a served certificate must be valid for, and whom the clients of this listener trust, as far as objects say."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from binascii import Error as NotBase64
+from collections.abc import Iterator
+from ipaddress import ip_address
+
+from scanner.expect.draft import Draft
+from scanner.expect.facts import Facts
+from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import CertificateExpectation
+from scanner.model.kinds import (
+    API_SERVICE,
+    CONFIG_MAP,
+    CUSTOM_RESOURCE_DEFINITION,
+    INGRESS_CONTROLLER,
+    MUTATING_WEBHOOK,
+    ROUTE,
+    VALIDATING_WEBHOOK,
+    Kind,
+)
+from scanner.model.objects import Fields, KubeObject
+
+_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]{1,20000})-----END CERTIFICATE-----")
+_MOST = 100
+"""Certificates of a bundle."""
+_LONGEST = 1_000_000
+"""Characters of a bundle."""
+
+_BUNDLES = {
+    "service-ca": (
+        ("openshift-service-ca", "signing-cabundle", "ca-bundle.crt"),
+        ("openshift-config", "openshift-service-ca.crt", "service-ca.crt"),
+    ),
+    "kube-apiserver": (
+        ("openshift-config-managed", "kube-apiserver-server-ca", "ca-bundle.crt"),
+        ("kube-system", "kube-root-ca.crt", "ca.crt"),
+    ),
+    "kubelet": (("openshift-config-managed", "kubelet-serving-ca", "ca-bundle.crt"),),
+    "router": (("openshift-config-managed", "default-ingress-cert", "ca-bundle.crt"),),
+}
+"""Who signs, to the ConfigMaps (namespace, name, key) that hold the signers; the first that is there counts."""
+
+_SUBJECTS: dict[str, Kind] = {
+    each.name: each for each in (VALIDATING_WEBHOOK, MUTATING_WEBHOOK, API_SERVICE, CUSTOM_RESOURCE_DEFINITION)
+}
+
+
+def expected(facts: Facts, draft: Draft) -> CertificateExpectation:
+    """Names and anchors of ``draft``'s endpoint; what no object says is not judged."""
+    names = tuple(_names(draft.endpoint))
+    bundle, source = _anchors(facts, draft)
+    anchors = tuple(certificates(bundle))
+    return CertificateExpectation(names=names, anchors=anchors, anchor_source=source if anchors else "")
+
+
+def certificates(bundle: str) -> Iterator[bytes]:
+    """The DER of each certificate in PEM text (RFC 7468); what is none is left out."""
+    for number, match in enumerate(_CERTIFICATE.finditer(bundle[:_LONGEST])):
+        if number == _MOST:
+            return
+        try:
+            yield b64decode("".join(match[1].split()), validate=True)
+        except (NotBase64, ValueError):
+            continue
+
+
+def _names(endpoint: Endpoint) -> Iterator[str]:
+    """The name that clients use: what they send as SNI, else what the object calls it, unless that is an address."""
+    name = endpoint.server_name or endpoint.host
+    try:
+        ip_address(name)
+    except ValueError:
+        # A name of one label that is no Service's is a node's or nobody's.
+        if "." in name or name == "localhost":
+            yield name
+
+
+def _anchors(facts: Facts, draft: Draft) -> tuple[str, str]:
+    """The bundle as PEM, and where it stands."""
+    found = _of_subject(facts, draft.endpoint)
+    if found is not None:
+        return found
+    signer = _signer(facts, draft)
+    for namespace, name, key in _BUNDLES.get(signer or "", ()):
+        held = facts.snapshot.get(CONFIG_MAP, name, namespace)
+        if held is not None and held.text("data", key):
+            return held.text("data", key), f"{held.reference} data[{key}]"
+    return "", ""
+
+
+def _signer(facts: Facts, draft: Draft) -> str | None:
+    entry, endpoint = draft.entry, draft.endpoint
+    if draft.implementation == "haproxy":
+        return "router" if _default_certificate(facts, draft) else None
+    if entry is None:
+        return "service-ca" if any("serving-cert-secret-name" in each for each in endpoint.origins) else None
+    if entry.certificate == "service-ca":
+        return "service-ca"
+    # namedCertificates are an administrator's own, from whoever signed them.
+    return {("kube-apiserver", 6443): "kube-apiserver", ("kubelet", 10250): "kubelet"}.get(
+        (entry.component, endpoint.port)
+    )
+
+
+def _default_certificate(facts: Facts, draft: Draft) -> bool:
+    """Whether the operator's own certificate is served: nobody set another for the router or the Route."""
+    routers = [each for each in facts.snapshot.every(INGRESS_CONTROLLER) if each.has("spec", "defaultCertificate")]
+    subject = draft.endpoint.subject
+    if routers or subject is None or subject.kind != "Route":
+        return False
+    route = facts.snapshot.get(ROUTE, subject.name, subject.namespace)
+    tls = route.fields("spec", "tls") if route else Fields({})
+    return not any(tls.has(each) for each in ("certificate", "externalCertificate"))
+
+
+def _of_subject(facts: Facts, endpoint: Endpoint) -> tuple[str, str] | None:
+    """The ``caBundle`` of whoever calls this listener; empty means the API server's own trust."""
+    subject = endpoint.subject
+    kind = _SUBJECTS.get(subject.kind) if subject else None
+    found = facts.snapshot.get(kind, subject.name) if subject and kind else None
+    if found is None:
+        return None
+    for client in _clients(found):
+        service = client.fields("service")
+        name = f"{service.text('name')}.{service.text('namespace')}.svc"
+        if endpoint.server_name in (None, name) and client.text("caBundle"):
+            return _text(client.text("caBundle")), f"{found.reference} caBundle"
+    return "", ""
+
+
+def _clients(found: KubeObject) -> Iterator[Fields]:
+    """Each place of the object that says how a listener is called."""
+    if found.kind is API_SERVICE:
+        yield found.fields("spec")
+    elif found.kind is CUSTOM_RESOURCE_DEFINITION:
+        yield found.fields("spec", "conversion", "webhook", "clientConfig")
+    else:
+        yield from (each.fields("clientConfig") for each in found.each("webhooks"))
+
+
+def _text(encoded: str) -> str:
+    try:
+        return b64decode(encoded[: 2 * _LONGEST], validate=False).decode("ascii", "replace")
+    except (NotBase64, ValueError):
+        return ""

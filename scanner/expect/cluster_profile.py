@@ -1,0 +1,58 @@
+"""What the cluster as a whole says: the profile of its authority, in the release that the component is of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scanner.expect.authority import Authority
+from scanner.expect.conditions import condition
+from scanner.expect.draft import Draft
+from scanner.expect.facts import Facts
+from scanner.model.expectation import Because
+from scanner.model.kinds import CLUSTER_OPERATOR
+from scanner.model.known import Unknown
+from scanner.model.objects import KubeObject
+
+
+def resolve(facts: Facts, draft: Draft) -> Draft:
+    """The profile that everybody owes who has none of their own."""
+    authority = facts.authority(draft.endpoint)
+    draft = _release(facts, draft, authority)
+    draft = draft.declares(authority.source, authority.field, authority.declared, beat=authority.beat)
+    return replace(draft, implementation=_implementation(draft, authority)).remark(*authority.remarks)
+
+
+def operator(facts: Facts, draft: Draft) -> KubeObject | None:
+    """The ClusterOperator that reports on the component."""
+    component = facts.catalogue.component(draft.entry.component) if draft.entry else None
+    if component is None or draft.endpoint.owner.namespace in facts.hosted:
+        return None
+    return facts.snapshot.get(CLUSTER_OPERATOR, component.operator)
+
+
+def _release(facts: Facts, draft: Draft, authority: Authority) -> Draft:
+    """The component's own release, where its operator says it; while a cluster is upgraded it may be either of two."""
+    releases = authority.releases
+    draft = replace(draft, release=releases.desired, other_release=releases.previous)
+    if releases.step is not None:
+        draft = replace(draft, because=(*draft.because, releases.step))
+    found = operator(facts, draft)
+    if releases.previous is None or found is None or isinstance(releases.desired, Unknown):
+        return draft
+    versions = {each.text("name"): each.text("version") for each in found.each("status", "versions")}
+    own, progressing = versions.get("operator"), condition(found, "Progressing")
+    # An operator must not report the new version before all that it operates has it (openshift/api ClusterOperator).
+    settled = own == releases.desired or (own == releases.previous and not (progressing and progressing.holds))
+    if own is None or not settled:
+        return draft
+    step = Because(source=str(found.reference), field="status.versions[operator]", said=own)
+    return replace(draft, release=own, other_release=None, because=(*draft.because, step))
+
+
+def _implementation(draft: Draft, authority: Authority) -> str:
+    """Who serves it, as far as that limits what can be asked of it. Of what nobody knows, nothing is assumed."""
+    if draft.entry is None or draft.entry.governor in ("own", "gateway", "ingress", "backend"):
+        return "other"
+    if draft.entry.component == "etcd":
+        return "etcd"
+    return authority.implementation

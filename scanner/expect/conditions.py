@@ -1,0 +1,51 @@
+"""Conditions of objects: what operators report of their own work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from scanner.model.objects import Fields
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """One condition of one object."""
+
+    type: str
+    holds: bool
+    """Whether its status is ``True``; ``Unknown`` does not hold."""
+    status: str
+    since: datetime | None
+    message: str
+
+
+def condition(holder: Fields, type_: str, *steps: str) -> Condition | None:
+    """The condition of that type in ``status.conditions`` (or at ``steps``), or None."""
+    for each in holder.each(*(steps or ("status", "conditions"))):
+        if each.text("type") == type_:
+            return Condition(
+                type=type_,
+                holds=each.text("status") == "True",
+                status=each.text("status"),
+                since=moment(each.text("lastTransitionTime")),
+                message=each.text("message")[:300],
+            )
+    return None
+
+
+def moment(text: str) -> datetime | None:
+    """An API object's time (RFC 3339), or None where it is none."""
+    try:
+        found = datetime.fromisoformat(text[:40])
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def latest(times: Iterable[datetime | None]) -> datetime | None:
+    """The latest time, or None where one of them is not known."""
+    every = list(times)
+    known = [each for each in every if each is not None]
+    return max(known) if known and len(known) == len(every) else None

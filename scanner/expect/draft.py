@@ -1,0 +1,107 @@
+"""A draft: what is owed as far as the resolvers have got. Each takes one and returns a better one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TypeAlias
+
+from scanner.model.components import Listener
+from scanner.model.declared_profile import Declared
+from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import Because, Binding, Standing
+from scanner.model.known import Known, Unknown
+from scanner.model.observation import ClientCertificate
+from scanner.model.profile import Profile
+
+NOTHING_SAID = Unknown("nothing says what it owes (--profile, or 'profile:' in the policy file)")
+_NO_RELEASE = Unknown("the release is not known")
+
+Reading: TypeAlias = Callable[[Known[str]], Declared]
+"""What an object declares, by the release whose meaning counts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What one endpoint owes, so far."""
+
+    endpoint: Endpoint
+    entry: Listener | None = None
+    """Of the component catalogue."""
+    standing: Standing = "user"
+    profile: Known[Profile] = NOTHING_SAID
+    whose: str = ""
+    """The object and field that ``profile`` comes from."""
+    spelt: frozenset[int] = frozenset()
+    """Suites of the profile that are listed by IANA's name only."""
+    implementation: str = "other"
+    """Of ``implementations.IMPLEMENTATIONS``."""
+    binding: Binding = "must-follow"
+    client_certificate: ClientCertificate | None = None
+    tls13_suites_configurable: bool = False
+    groups_configurable: bool = False
+    alternatives: tuple[Profile, ...] = ()
+    skewed: tuple[Profile, ...] = ()
+    settles_by: datetime | None = None
+    adherence: str | None = None
+    because: tuple[Because, ...] = ()
+    remarks: tuple[str, ...] = ()
+    release: Known[str] = _NO_RELEASE
+    """Of the component, as far as it can be told."""
+    other_release: str | None = None
+    """While the cluster is upgraded: the other one that the component may still, or already, be of."""
+    seen: frozenset[str] = frozenset()
+    """Ids of the endpoints that were passed through on the way here."""
+
+    def owes(
+        self,
+        profile: Known[Profile],
+        source: str,
+        field: str,
+        said: str,
+        *,
+        spelt: Iterable[int] = (),
+        beat: str | None = None,
+    ) -> Draft:
+        """Another profile, from ``field`` of ``source``; it beats the one before, or what ``beat`` says."""
+        step = Because(source=source, field=field, said=said, beat=beat or self._beaten(), decides=True)
+        earlier = tuple(replace(each, decides=False) for each in self.because)
+        return replace(
+            self,
+            profile=profile,
+            whose=f"{source} {field}".rstrip(),
+            spelt=frozenset(spelt),
+            because=(*earlier, step),
+            alternatives=(),
+            skewed=(),
+        )
+
+    def declares(self, source: str, field: str, reading: Reading, *, beat: str | None = None) -> Draft:
+        """What an object declares, in the release of this component, and in the other one that is in play."""
+        found = reading(self.release)
+        profile = found.profile or NOTHING_SAID
+        draft = self.owes(profile, source, field, found.said, spelt=found.spelt, beat=beat).remark(*found.remarks)
+        if self.other_release is None:
+            return draft
+        other = reading(self.other_release).profile
+        if other is None or isinstance(other, Unknown) or isinstance(profile, Unknown) or _same(profile, other):
+            return draft
+        return replace(draft, skewed=(other,))
+
+    def says(self, source: str, field: str, said: str, *, beat: str | None = None) -> Draft:
+        """One more reason, which leaves the profile as it is."""
+        return replace(self, because=(*self.because, Because(source=source, field=field, said=said, beat=beat)))
+
+    def remark(self, *texts: str) -> Draft:
+        """Things to know that decide nothing; each is kept once."""
+        return replace(self, remarks=tuple(dict.fromkeys((*self.remarks, *texts))))
+
+    def _beaten(self) -> str | None:
+        if not self.whose:
+            return None
+        return f"{self.whose}: {'unknown' if isinstance(self.profile, Unknown) else self.profile.name}"
+
+
+def _same(one: Profile, other: Profile) -> bool:
+    return (one.min_version, set(one.suites), one.groups) == (other.min_version, set(other.suites), other.groups)

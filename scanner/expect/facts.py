@@ -1,0 +1,143 @@
+"""Facts of a snapshot that more than one resolver looks at; each is found once, when it is first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from fnmatch import fnmatchcase
+from functools import cached_property
+
+from scanner.errors import InputError
+from scanner.expect import api_server, hypershift, microshift
+from scanner.expect.api_server import Wishes
+from scanner.expect.authority import Authority
+from scanner.expect.draft import Draft
+from scanner.expect.release import minor
+from scanner.model import located
+from scanner.model.catalogue import load_profile
+from scanner.model.components import Catalogue, Listener
+from scanner.model.endpoint import Endpoint
+from scanner.model.kinds import CLUSTER_SERVICE_VERSION, CONFIG_MAP, ENDPOINT_SLICE, POD
+from scanner.model.known import Known, Unknown
+from scanner.model.objects import KubeObject
+from scanner.model.profile import Profile
+from scanner.model.scan_policy import ScanPolicy
+from scanner.model.snapshot import Snapshot
+
+ROUTER_LABEL = "ingresscontroller.operator.openshift.io/deployment-ingresscontroller"
+ROUTER_NAMESPACE = "openshift-ingress"
+
+Follow = Callable[[Endpoint, frozenset[str]], Draft]
+"""What an endpoint owes, seen from another one; the ids are those that were passed through on the way."""
+
+
+class Facts:
+    """A snapshot, what is known of components, what the user wants, and what follows from them."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        catalogue: Catalogue,
+        policy: ScanPolicy,
+        endpoints: Iterable[Endpoint],
+        wishes: Wishes,
+    ) -> None:
+        self.snapshot = snapshot
+        self.catalogue = catalogue
+        self.policy = policy
+        self.endpoints = endpoints
+        self.wishes = wishes
+        release = self.cluster.releases.desired
+        self.overrides: Mapping[str, Profile] = overridden(policy, None if isinstance(release, Unknown) else release)
+        """The profiles of the policy's overrides, by what the policy calls them."""
+
+    @cached_property
+    def cluster(self) -> Authority:
+        """What says what this cluster's own components owe."""
+        return microshift.authority(self.snapshot, self.wishes) or api_server.authority(self.snapshot, self.wishes)
+
+    @cached_property
+    def hosted(self) -> dict[str, Authority]:
+        """The same for the control planes that this cluster hosts, by their namespaces."""
+        return hypershift.authorities(self.snapshot, self.wishes)
+
+    def authority(self, endpoint: Endpoint) -> Authority:
+        """What says what ``endpoint`` owes."""
+        return self.hosted.get(endpoint.owner.namespace or "") or self.cluster
+
+    @property
+    def is_openshift(self) -> bool:
+        """Whether there are objects of a platform that say what is owed."""
+        return self.cluster.platform
+
+    @property
+    def is_microshift(self) -> bool:
+        """Whether a file of the node takes the place of those objects."""
+        return microshift.is_here(self.snapshot)
+
+    @cached_property
+    def fips(self) -> Known[bool]:
+        """``fips`` of install-config, in ConfigMap kube-system/cluster-config-v1."""
+        found = self.snapshot.get(CONFIG_MAP, "cluster-config-v1", "kube-system")
+        if found is None:
+            gap = self.snapshot.gap(CONFIG_MAP)
+            return Unknown(f"whether the cluster is in FIPS mode is not known: {gap}") if gap else False
+        text = found.text("data", "install-config").encode("utf-8", "replace")
+        try:
+            return located.load(text, "install-config").get(("fips",)) is True
+        except InputError as error:
+            return Unknown(f"whether the cluster is in FIPS mode is not known: {error.message}")
+
+    def entry(self, endpoint: Endpoint) -> Listener | None:
+        """What the catalogue knows of this listener; discovery has named the component where it matched."""
+        workloads = {endpoint.owner.name, *(each.name for each in endpoint.candidates)}
+        on_node = endpoint.node is not None
+        namespace = endpoint.owner.namespace
+        found = self.catalogue.find(namespace, workloads, endpoint.port, on_node=on_node)
+        if found is not None and endpoint.component in (None, found.component):
+            return found
+        named = [each for each in self.catalogue.listeners if each.component == endpoint.component]
+        ours = [each for each in named if not each.namespaces or _named(namespace, each.namespaces)]
+        return next((each for each in (*ours, *named) if endpoint.port in each.ports), None)
+
+    @cached_property
+    def installed(self) -> dict[tuple[str, str], str]:
+        """Deployments that OLM installed, as (namespace, name), and the ClusterServiceVersion of each."""
+        found: dict[tuple[str, str], str] = {}
+        for each in self.snapshot.every(CLUSTER_SERVICE_VERSION):
+            if "olm.copiedFrom" in each.labels or each.text("status", "reason") == "Copied":
+                continue
+            for deployment in each.each("spec", "install", "spec", "deployments"):
+                found[each.namespace or "", deployment.text("name")] = str(each.reference)
+        return found
+
+    @cached_property
+    def static_pods(self) -> tuple[KubeObject, ...]:
+        """Pods that a kubelet runs from files, as the API shows them."""
+        return tuple(each for each in self.snapshot.every(POD) if "kubernetes.io/config.mirror" in each.annotations)
+
+    @cached_property
+    def listening(self) -> dict[tuple[str, int], list[Endpoint]]:
+        """Endpoints by the address and port at which they listen."""
+        found: dict[tuple[str, int], list[Endpoint]] = {}
+        for each in self.endpoints:
+            found.setdefault((each.address, each.port), []).append(each)
+        return found
+
+    @cached_property
+    def slices(self) -> dict[tuple[str, str], list[KubeObject]]:
+        """EndpointSlices by the namespace and name of their Service."""
+        found: dict[tuple[str, str], list[KubeObject]] = {}
+        for each in self.snapshot.every(ENDPOINT_SLICE):
+            service = each.labels.get("kubernetes.io/service-name", "")
+            found.setdefault((each.namespace or "", service), []).append(each)
+        return found
+
+
+def overridden(policy: ScanPolicy, release: str | None) -> dict[str, Profile]:
+    """Raises ``UsageError`` and ``InputError`` for a profile that does not exist or is not valid."""
+    usable = release if release is not None and minor(release) else None
+    return {each.profile: load_profile(each.profile, release=usable) for each in policy.overrides}
+
+
+def _named(namespace: str | None, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(namespace or "", pattern) for pattern in patterns)

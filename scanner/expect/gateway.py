@@ -1,0 +1,74 @@
+"""Gateways: OpenShift's own follow the APIServer under strict adherence; of others nothing in the cluster says.
+
+cluster-ingress-operator ``pkg/operator/controller/gatewayclass/istio_sail_installer.go``: Istio gets a profile only if
+adherence is strict and somebody set one. An IngressController's profile never reaches a Gateway, whose pods run in the
+same namespace.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scanner.expect.draft import Draft
+from scanner.expect.facts import Facts
+from scanner.model.expectation import Binding
+from scanner.model.kinds import GATEWAY, GATEWAY_CLASS
+from scanner.model.known import Unknown
+from scanner.model.located import shown
+from scanner.model.objects import KubeObject
+
+OPENSHIFT = "openshift.io/gateway-controller/v1"
+CONTOUR = "projectcontour.io/gateway-controller"
+_NAME = "gateway.networking.k8s.io/gateway-name"
+"""Label of what a Gateway's controller makes for it (GEP-1762)."""
+
+
+def resolve(facts: Facts, draft: Draft) -> Draft:
+    """What a Gateway's listener, or Istio's control plane beside it, owes."""
+    governed = draft.entry is not None and draft.entry.governor == "gateway"
+    gateway = gateway_of(facts, draft)
+    if gateway is None and not governed:
+        return draft
+    if gateway is None:
+        return _openshift(facts, draft, "component catalogue", draft.entry.component if draft.entry else "")
+    name = gateway.text("spec", "gatewayClassName")
+    found = facts.snapshot.get(GATEWAY_CLASS, name)
+    source, field = str(gateway.reference), "spec.gatewayClassName"
+    if found is None and (gap := facts.snapshot.gap(GATEWAY_CLASS)):
+        reason = f"who answers for {source} is not known: GatewayClass could not be read: {gap}"
+        return draft.owes(Unknown(reason), source, field, "unknown")
+    controller = found.text("spec", "controllerName") if found else ""
+    draft = draft.says(source, field, f"{shown(name)}, of {shown(controller)}")
+    if controller == OPENSHIFT:
+        return _openshift(facts, draft, source, field)
+    return _foreign(draft, source, controller)
+
+
+def gateway_of(facts: Facts, draft: Draft) -> KubeObject | None:
+    """The Gateway that the endpoint is a listener of."""
+    subject, labels = draft.endpoint.subject, dict(draft.endpoint.labels)
+    if subject is not None and subject.kind == "Gateway":
+        return facts.snapshot.get(GATEWAY, subject.name, subject.namespace)
+    if _NAME in labels:
+        return facts.snapshot.get(GATEWAY, labels[_NAME], draft.endpoint.owner.namespace)
+    return None
+
+
+def _openshift(facts: Facts, draft: Draft, source: str, field: str) -> Draft:
+    authority = facts.cluster
+    draft = replace(draft, standing="platform", implementation="istio")
+    strict = authority.adherence is not None and authority.adherence.strict
+    if strict and authority.is_set:
+        said = "strict adherence and a profile that is set: Istio is given it"
+        return replace(draft, binding="must-follow").says(source, field, said)
+    why = "no profile is set" if strict else "adherence is not strict"
+    said = f"{why}, so Istio keeps its own default, TLS 1.2 and later: not enforced"
+    return replace(draft, binding="not-enforced").says(source, field, said)
+
+
+def _foreign(draft: Draft, source: str, controller: str) -> Draft:
+    """What the policy file binds stays bound."""
+    bound: Binding = "must-follow" if draft.standing == "user" and draft.binding == "must-follow" else "not-enforced"
+    kind = "contour" if controller == CONTOUR else "other"
+    said = f"the controller {shown(controller)} has a configuration of its own: nothing holds it to the cluster's"
+    return replace(draft, binding=bound, implementation=kind).says(source, "spec.gatewayClassName", said)

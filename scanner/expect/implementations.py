@@ -1,0 +1,146 @@
+"""What each implementation can really do, whatever it is told: the last step of every expectation.
+
+Facts by reading the code: Go's crypto/tls and library-go ``pkg/crypto/crypto.go``, the router's HAProxy template and
+cluster-ingress-operator ``deployment.go``, hypershift ``support/config/cipher.go``, Istio and Contour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from scanner.expect.draft import Draft
+from scanner.expect.facts import Facts
+from scanner.model.custom_profile import GO_SUITES, TLS13_SUITES
+from scanner.model.known import Unknown
+from scanner.model.profile import Profile
+from scanner.tls.codepoints import TLS11, TLS12
+from scanner.tls.names import group_label, is_tls13, suite_name, version_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Implementation:
+    """One way in which profiles are limited on their way to a socket."""
+
+    called: str
+    floor: int | None = None
+    """No lower version can be had."""
+    suites: frozenset[int] | None = None
+    """What it knows, without TLS 1.3; None: anything."""
+    tls13: Literal["fixed", "listed", "absent"] = "fixed"
+    """``fixed``: the three of RFC 8446 are on, whatever is listed. ``listed``: those that are listed, if any is.
+    ``absent``: TLS 1.3 is switched off."""
+    maps_openssl: bool = False
+    """It is given OpenSSL's names only; others are lost on the way."""
+
+
+_AEAD = (0xC02B, 0xC02F, 0xC02C, 0xC030, 0xCCA9, 0xCCA8)
+_GO = Implementation(called="Go", suites=GO_SUITES, maps_openssl=True)
+
+IMPLEMENTATIONS: Mapping[str, Implementation] = {
+    "go": _GO,
+    "etcd": replace(_GO, called="etcd", floor=TLS12),
+    "hypershift": replace(_GO, called="HyperShift", suites=frozenset((*_AEAD, 0xC009, 0xC013, 0xC00A, 0xC014))),
+    "haproxy": Implementation(called="the router", floor=TLS11, tls13="listed"),
+    "istio": Implementation(called="Istio", floor=TLS12),
+    "contour": Implementation(called="Contour", floor=TLS12),
+    "contour-1.2": Implementation(called="Contour", floor=TLS12, tls13="absent"),
+    "other": Implementation(called="the listener"),
+}
+"""By the name that a resolver gives; of ``other`` nothing is known."""
+
+CHACHA20 = frozenset({0x1303, *(0xCCA8 + offset for offset in range(7))})
+"""RFC 8446 and RFC 7905: not approved by FIPS 140."""
+NOT_FIPS_GROUPS = frozenset({0x001D, 0x001E, 0x11EB, 0x11EC, 0x11ED, 0x6399})
+"""X25519, X448, and the hybrids with ML-KEM, which the modules of these releases are not validated for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clamped:
+    """A profile as it arrives, and what was lost or added on the way, one clause each."""
+
+    profile: Profile
+    tls13_configurable: bool
+    changes: tuple[str, ...]
+
+
+def resolve(facts: Facts, draft: Draft) -> Draft:
+    """The profile as the implementation can have it, with each change as a reason; alternatives too."""
+    kind, fips = draft.implementation, facts.fips
+    if isinstance(fips, Unknown):
+        draft = draft.remark(fips.reason)
+    draft = replace(
+        draft,
+        alternatives=tuple(clamped(each, kind, fips=fips is True).profile for each in draft.alternatives),
+        skewed=tuple(clamped(each, kind, fips=fips is True).profile for each in draft.skewed),
+    )
+    if isinstance(draft.profile, Unknown):
+        return draft
+    listed = draft.profile
+    found = clamped(listed, kind, spelt=draft.spelt, fips=fips is True)
+    limits = IMPLEMENTATIONS[kind]
+    for change in found.changes:
+        draft = draft.says(limits.called, "what it can do", change)
+    if limits.suites and found.profile.min_version <= TLS12 and all(map(is_tls13, found.profile.suites)):
+        reason = f"of {listed.name} nothing is left for TLS 1.2 in {limits.called}: what it speaks is not defined"
+        return replace(draft, profile=Unknown(reason))
+    return replace(draft, profile=found.profile, tls13_suites_configurable=found.tls13_configurable)
+
+
+def clamped(profile: Profile, kind: str, *, spelt: Iterable[int] = (), fips: bool = False) -> Clamped:
+    """``profile`` as implementation ``kind`` can have it. ``spelt``: suites listed by IANA's name only."""
+    limits, changes = IMPLEMENTATIONS[kind], list[str]()
+    minimum = _minimum(profile, limits, changes)
+    suites = _suites(profile, limits, frozenset(spelt), changes)
+    listed = limits.tls13 == "absent" or (limits.tls13 == "listed" and any(map(is_tls13, suites)))
+    if not listed and limits.tls13 == "listed":
+        changes.append("lists no TLS 1.3 suite, so that OpenSSL's own stay on")
+    if not listed and kind != "other":
+        suites = (*suites, *(code for code in TLS13_SUITES if code not in suites))
+    groups = profile.groups
+    if fips:
+        suites, groups = _fips(suites, groups, changes)
+    kept = replace(profile, min_version=minimum, suites=suites, groups=groups)
+    return Clamped(profile=kept, tls13_configurable=listed, changes=tuple(changes))
+
+
+def _minimum(profile: Profile, limits: Implementation, changes: list[str]) -> int:
+    if limits.floor is None or profile.min_version >= limits.floor:
+        return profile.min_version
+    changes.append(
+        f"never goes below {version_name(limits.floor)}, so {version_name(profile.min_version)} becomes that"
+    )
+    return limits.floor
+
+
+def _suites(profile: Profile, limits: Implementation, spelt: frozenset[int], changes: list[str]) -> tuple[int, ...]:
+    old = [code for code in profile.suites if not is_tls13(code)]
+    lost = [code for code in old if limits.suites is not None and code not in limits.suites]
+    unread = [code for code in old if limits.maps_openssl and code in spelt and code not in lost]
+    if lost:
+        changes.append(f"does not have {_names(lost)}")
+    if unread:
+        changes.append(f"is not given {_names(unread)}: a cluster drops what is not OpenSSL's name")
+    gone = {*lost, *unread}
+    return tuple(code for code in profile.suites if code not in gone)
+
+
+def _fips(
+    suites: tuple[int, ...], groups: tuple[int, ...] | None, changes: list[str]
+) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+    """In FIPS mode these are gone from the libraries; where no group is left, the NIST curves are."""
+    if not CHACHA20.isdisjoint(suites):
+        changes.append(f"is in FIPS mode, without {_names(code for code in suites if code in CHACHA20)}")
+        suites = tuple(code for code in suites if code not in CHACHA20)
+    if groups is not None and not NOT_FIPS_GROUPS.isdisjoint(groups):
+        lost = ", ".join(group_label(code) for code in groups if code in NOT_FIPS_GROUPS)
+        changes.append(f"is in FIPS mode, without {lost}")
+        groups = tuple(code for code in groups if code not in NOT_FIPS_GROUPS) or (0x0017, 0x0018, 0x0019)
+    return suites, groups
+
+
+def _names(codes: Iterable[int]) -> str:
+    every = list(codes)
+    more = f" and {len(every) - 6} more" if len(every) > 6 else ""
+    return ", ".join(suite_name(code) for code in every[:6]) + more

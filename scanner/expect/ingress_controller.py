@@ -1,0 +1,197 @@
+"""IngressControllers: what their routers owe on the port where HAProxy answers; each one by its name.
+
+cluster-ingress-operator ``pkg/operator/controller/ingress`` (``tlsProfileSpecForIngressController``). It never asks
+for ``tlsAdherence``. ``status.tlsProfile`` is what the router that is rolled out really uses, hence the best witness.
+The router's other TLS port, for its metrics, is Go's and follows the APIServer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+
+from scanner.expect.conditions import condition
+from scanner.expect.draft import Draft
+from scanner.expect.facts import ROUTER_LABEL, ROUTER_NAMESPACE, Facts
+from scanner.expect.implementations import clamped
+from scanner.expect.release import meaning
+from scanner.expect.rollout import settling
+from scanner.model.declared_profile import INGRESS, INHERITED_BY_INGRESS, Declared, declared
+from scanner.model.kinds import INGRESS_CONTROLLER, ROUTE
+from scanner.model.known import Known, Unknown
+from scanner.model.objects import KubeObject
+from scanner.model.observation import ClientCertificate
+from scanner.model.profile import Profile
+from scanner.tls.codepoints import TLS13
+
+NAMESPACE = "openshift-ingress-operator"
+STATS_PORT = 1936
+_STEPS = ("spec", "tlsSecurityProfile")
+_FIELD = ".".join(_STEPS)
+_ROLLOUT_TAKES = timedelta(hours=2)
+_CLIENTS: Mapping[str, ClientCertificate] = {"Required": "required", "Optional": "requested"}
+"""``spec.clientTLS.clientCertificatePolicy``."""
+
+
+def resolve(facts: Facts, draft: Draft) -> Draft:
+    """What a router owes to its clients."""
+    if not facts.is_openshift or facts.is_microshift or not _is_frontend(facts, draft):
+        return draft
+    draft = replace(draft, standing="platform", binding="must-follow", implementation="haproxy")
+    draft = _route(facts, replace(draft, groups_configurable=True))
+    name = router_name(facts, draft)
+    if isinstance(name, Unknown):
+        return draft.owes(name, "IngressController", _FIELD, "unknown")
+    if gap := facts.snapshot.gap(INGRESS_CONTROLLER):
+        reason = f"IngressController/{NAMESPACE}/{name} could not be read: {gap}"
+        return draft.owes(Unknown(reason), f"IngressController/{NAMESPACE}/{name}", _FIELD, "could not be read")
+    found = facts.snapshot.get(INGRESS_CONTROLLER, name, NAMESPACE)
+    if found is None:
+        reason = f"there is no IngressController/{NAMESPACE}/{name}"
+        return draft.owes(Unknown(reason), f"IngressController/{NAMESPACE}/{name}", _FIELD, "not there")
+    policy = _CLIENTS.get(found.text("spec", "clientTLS", "clientCertificatePolicy"))
+    return _witnessed(facts, _declares(facts, replace(draft, client_certificate=policy), found), found)
+
+
+def _is_frontend(facts: Facts, draft: Draft) -> bool:
+    """Whether HAProxy answers: a Route's frontend, or a router's port that is not the one for metrics."""
+    endpoint, governor, name = draft.endpoint, draft.entry.governor if draft.entry else None, _owner_says(draft)
+    if endpoint.subject is not None and endpoint.subject.kind == "Route":
+        # A Route that is passed through is its backend's.
+        return endpoint.segment != "Backend" and _termination(facts, draft) != "passthrough"
+    if governor is not None:
+        return governor == "ingress"
+    return name is not None and endpoint.port not in _stats_ports(facts, name)
+
+
+def _termination(facts: Facts, draft: Draft) -> str:
+    subject = draft.endpoint.subject
+    route = facts.snapshot.get(ROUTE, subject.name, subject.namespace) if subject else None
+    return route.text("spec", "tls", "termination") if route else ""
+
+
+def _stats_ports(facts: Facts, name: str) -> set[int]:
+    found = facts.snapshot.get(INGRESS_CONTROLLER, name, NAMESPACE)
+    own = found.number("status", "endpointPublishingStrategy", "hostNetwork", "statsPort") if found else None
+    return {STATS_PORT} | ({own} if own is not None else set())
+
+
+def router_name(facts: Facts, draft: Draft) -> Known[str]:
+    """Which IngressController's router this is: by its pods, else by the Route's status."""
+    name = _owner_says(draft)
+    if name is not None:
+        return name
+    subject = draft.endpoint.subject
+    route = facts.snapshot.get(ROUTE, subject.name, subject.namespace) if subject else None
+    admitted = {
+        each.text("routerName")
+        for each in (route.each("status", "ingress") if route else ())
+        if (found := condition(each, "Admitted", "conditions")) is not None and found.holds
+    }
+    names = sorted(admitted) or [each.name for each in facts.snapshot.every(INGRESS_CONTROLLER)]
+    if len(names) == 1:
+        return names[0]
+    return Unknown(f"which IngressController answers here is not known: {', '.join(names[:5]) or 'there is none'}")
+
+
+def _owner_says(draft: Draft) -> str | None:
+    owner, label = draft.endpoint.owner, dict(draft.endpoint.labels).get(ROUTER_LABEL)
+    if label:
+        return label
+    if owner.namespace == ROUTER_NAMESPACE and owner.name.startswith("router-"):
+        name = owner.name.removeprefix("router-")
+        # Its Services are router-internal-NAME and router-nodeport-NAME.
+        return next((name.removeprefix(each) for each in ("internal-", "nodeport-") if name.startswith(each)), name)
+    return owner.name if owner.kind == "IngressController" else None
+
+
+def _route(facts: Facts, draft: Draft) -> Draft:
+    """A Route carries no versions and suites; its termination decides only who answers."""
+    subject = draft.endpoint.subject
+    route = facts.snapshot.get(ROUTE, subject.name, subject.namespace) if subject else None
+    if route is None:
+        return draft
+    termination = route.text("spec", "tls", "termination")
+    said = f"{termination}: the router answers, and owes what its IngressController says"
+    draft = draft.says(str(route.reference), "spec.tls.termination", said)
+    if termination != "reencrypt":
+        return draft
+    return draft.remark(
+        f"{route.reference} re-encrypts: the backend owes what its own owner owes; the router's side as a client is"
+        " limited by no profile, and cannot be seen from outside"
+    )
+
+
+def _declares(facts: Facts, draft: Draft, found: KubeObject) -> Draft:
+    """The controller's own profile, else the APIServer's, read as the ingress operator reads it."""
+    source = str(found.reference)
+
+    def own(release: Known[str]) -> Declared:
+        return declared(found, _STEPS, INGRESS, source, meaning(release))
+
+    if own(draft.release).profile is not None:
+        return draft.declares(source, _FIELD, own)
+    draft = draft.says(source, _FIELD, own(draft.release).said).remark(*own(draft.release).remarks)
+    cluster = facts.cluster
+    draft = draft.declares(
+        cluster.source,
+        cluster.field,
+        lambda release: cluster.declared(release, INHERITED_BY_INGRESS),
+        beat=cluster.beat,
+    )
+    inherited = cluster.declared(draft.release, INHERITED_BY_INGRESS)
+    stands = cluster.declared(draft.release).profile
+    if inherited.refused and not isinstance(stands, Unknown) and stands is not None and stands.min_version == TLS13:
+        draft = draft.remark(
+            f"conflict: {cluster.source} is Custom with VersionTLS13, where ciphers are refused, and {source} inherits"
+            " it, where they are required: give the IngressController a profile of its own"
+        )
+    return draft
+
+
+def _witnessed(facts: Facts, draft: Draft, found: KubeObject) -> Draft:
+    """What the router uses according to the operator, where that is not what is configured."""
+    source = str(found.reference)
+    witness = _witness(found, source)
+    admitted, progressing = condition(found, "Admitted"), condition(found, "Progressing")
+    refused = isinstance(draft.profile, Unknown) or (admitted is not None and not admitted.holds)
+    if witness is None:
+        return _refused(draft, source, admitted.message if admitted else "") if refused else draft
+    if isinstance(witness, Unknown):
+        return draft.remark(witness.reason)
+    if refused:
+        said = f"what the router keeps, because its profile is not admitted: {witness.name}"
+        return draft.owes(witness, source, "status.tlsProfile", said)
+    wanted = draft.profile
+    if isinstance(wanted, Unknown) or _alike(facts, wanted, witness):
+        return draft.says(source, "status.tlsProfile", "the router uses it")
+    since = progressing.since if progressing and progressing.holds else None
+    said = "the router still uses another profile"
+    return settling(draft, source, "status.tlsProfile", said, since, _ROLLOUT_TAKES, (witness,))
+
+
+def _witness(found: KubeObject, source: str) -> Known[Profile] | None:
+    """``status.tlsProfile``, a TLSProfileSpec; empty before the first rollout."""
+    if not found.fields("status", "tlsProfile").raw:
+        return None
+    # It has the shape of ``custom``; what is missing in it is no profile of the router's, so nothing is inherited.
+    spec = KubeObject({"spec": {"type": "Custom", "custom": found.at("status", "tlsProfile")}}, found.kind)
+    read = declared(spec, ("spec",), INGRESS, source, meaning("4.23"))
+    if read.profile is None or isinstance(read.profile, Unknown):
+        return Unknown(f"{source} status.tlsProfile cannot be read: {read.refused or read.said}")
+    return replace(read.profile, name=f"status.tlsProfile of {source}", source=f"{source} status.tlsProfile")
+
+
+def _alike(facts: Facts, wanted: Profile, witness: Profile) -> bool:
+    """Whether a router with ``wanted`` would report ``witness``; its order is another one, and 1.0 shows as 1.1."""
+    ours, theirs = (clamped(each, "haproxy", fips=facts.fips is True).profile for each in (wanted, witness))
+    return (ours.min_version, set(ours.suites)) == (theirs.min_version, set(theirs.suites))
+
+
+def _refused(draft: Draft, source: str, message: str) -> Draft:
+    if isinstance(draft.profile, Unknown):
+        return draft
+    said = f"not admitted: {message}" if message else "not admitted"
+    reason = f"the profile of {source} is not admitted, and what its router keeps is not known"
+    return draft.owes(Unknown(reason), source, "status.conditions[Admitted]", said)

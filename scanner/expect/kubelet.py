@@ -1,0 +1,128 @@
+"""The kubelet: KubeletConfig by way of MachineConfigPools, else the cluster's profile; configz on plain Kubernetes.
+
+machine-config-operator ``pkg/controller/kubelet-config`` and ``pkg/controller/common/helpers.go``. It never asks for
+``tlsAdherence`` and knows no groups.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from scanner.expect import pools, process
+from scanner.expect.draft import Draft
+from scanner.expect.facts import Facts
+from scanner.expect.release import meaning, minor, of_kubelet
+from scanner.expect.rollout import settling
+from scanner.model.declared_profile import KUBELET_CONFIG, Declared, declared
+from scanner.model.expectation import Because
+from scanner.model.kinds import KUBELET_CONFIG as KUBELET_CONFIGS
+from scanner.model.kinds import MACHINE_CONFIG_POOL, NODE
+from scanner.model.known import Known, Unknown
+from scanner.model.local_files import KUBELET_CONFIGZ
+from scanner.model.objects import KubeObject
+from scanner.model.profile import Profile
+
+_STEPS = ("spec", "tlsSecurityProfile")
+_FIELD = ".".join(_STEPS)
+_RAW = "spec.kubeletConfig"
+_POOL_TAKES = timedelta(hours=24)
+"""A pool of some hundred nodes that are drained one by one needs that long."""
+
+
+def resolve(facts: Facts, draft: Draft) -> Draft:
+    """What the kubelet of a node owes."""
+    if draft.entry is None or draft.entry.governor != "kubelet":
+        return draft
+    name = draft.endpoint.node or draft.endpoint.owner.name
+    node = facts.snapshot.get(NODE, name)
+    if not facts.is_openshift:
+        return _plain(facts, draft, name)
+    if MACHINE_CONFIG_POOL in facts.snapshot.absent and KUBELET_CONFIGS in facts.snapshot.absent:
+        return draft.says("KubeletConfig", _FIELD, "no such kind here, so the cluster's profile stands")
+    if node is None:
+        gap = facts.snapshot.gap(NODE) or "there is no such node"
+        return draft.owes(Unknown(f"the pool of Node/{name} is not known: {gap}"), f"Node/{name}", "", "unknown")
+    return _of_node(facts, _of_release(draft, node), node)
+
+
+def _of_release(draft: Draft, node: KubeObject) -> Draft:
+    """An older kubelet means by a profile's name what its own release means."""
+    version = node.text("status", "nodeInfo", "kubeletVersion")
+    own = of_kubelet(version)
+    if own is None or isinstance(draft.release, Unknown):
+        return draft
+    kubelet, cluster = minor(own), minor(draft.release)
+    if kubelet is None or cluster is None or cluster[0] != 4 or kubelet >= cluster:
+        return draft
+    step = Because(source=str(node.reference), field="status.nodeInfo.kubeletVersion", said=f"{version}: {own}")
+    return replace(draft, release=own, other_release=None, because=(*draft.because, step))
+
+
+def _of_node(facts: Facts, draft: Draft, node: KubeObject) -> Draft:
+    pool = pools.pool_of(facts.snapshot, node)
+    if isinstance(pool, Unknown):
+        return draft.owes(pool, str(node.reference), "metadata.labels", pool.reason)
+    draft = draft.says(str(pool.reference), "spec.nodeSelector", f"selects {node.reference}")
+    if gap := facts.snapshot.gap(KUBELET_CONFIGS):
+        return draft.owes(Unknown(f"KubeletConfig could not be read: {gap}"), "KubeletConfig", _FIELD, "unknown")
+    configs = pools.kubelet_configs(facts.snapshot, pool)
+    if configs:
+        draft = _configured(draft, configs[-1])
+    else:
+        draft = draft.says("KubeletConfig", _FIELD, f"none for {pool.reference}, so the cluster's profile stands")
+    for config in configs[:-1]:
+        draft = draft.remark(f"{config.reference} is for {pool.reference} too, and the last of them counts")
+    return _rolling(draft, pool, node)
+
+
+def _configured(draft: Draft, config: KubeObject) -> Draft:
+    """``spec.kubeletConfig`` is merged over what the profile gives (``generateKubeletIgnFiles``)."""
+    source = str(config.reference)
+    told = process.by_configuration(config.fields(*_RAW.split(".")))
+    own = _declared(draft, config)
+    if own.profile is None:
+        draft = draft.says(source, _FIELD, own.said).remark(*own.remarks)
+    else:
+        draft = draft.declares(source, _FIELD, lambda release: _declared(replace(draft, release=release), config))
+    if not told.anything:
+        return draft
+    found = _merged(process.profile(told, source, ""), draft.profile, told)
+    return draft.owes(found, source, f"{_RAW}.tlsMinVersion, tlsCipherSuites", told.said)
+
+
+def _declared(draft: Draft, config: KubeObject) -> Declared:
+    return declared(config, _STEPS, KUBELET_CONFIG, str(config.reference), meaning(draft.release))
+
+
+def _merged(found: Known[Profile], under: Known[Profile], told: process.Told) -> Known[Profile]:
+    """What is not set in ``kubeletConfig`` stays what the profile gave."""
+    if isinstance(found, Unknown) or isinstance(under, Unknown):
+        return found if isinstance(found, Unknown) or (told.minimum and told.suites) else under
+    minimum = found.min_version if told.minimum else under.min_version
+    return replace(found, min_version=minimum, suites=found.suites if told.suites else under.suites)
+
+
+def _rolling(draft: Draft, pool: KubeObject, node: KubeObject) -> Draft:
+    change = pools.updating(pool, node)
+    if change is None:
+        return draft
+    why, since = change
+    return settling(draft, str(pool.reference), "status.conditions", why, since, _POOL_TAKES)
+
+
+def _plain(facts: Facts, draft: Draft, node: str) -> Draft:
+    """Without OpenShift the kubelet's own file decides, and only configz shows it."""
+    answers = facts.snapshot.objects.get(KUBELET_CONFIGZ, ())
+    found = next((each for each in answers if each.name == node), None)
+    if found is None:
+        reason = f"what the kubelet on {node} is told is not known: no configz was read (adhere rbac --with configz)"
+        if isinstance(draft.profile, Unknown):
+            return draft.owes(Unknown(reason), f"Node/{node}", "configz", "not read")
+        return draft.remark(reason)
+    told = process.by_configuration(found.fields("kubeletconfig"))
+    field = "configz tlsMinVersion, tlsCipherSuites"
+    if not told.anything and not isinstance(draft.profile, Unknown):
+        return draft.says(f"Node/{node}", field, "not set: what is owed otherwise stands")
+    profile = process.profile(told, f"Node/{node} configz", facts.snapshot.origin.git_version)
+    return draft.owes(profile, f"Node/{node}", field, told.said)

@@ -1,0 +1,217 @@
+"""Passthrough: nobody in between speaks TLS, so the listener owes what its backend owes.
+
+Route with ``termination: passthrough``, HTTPProxy with ``tls.passthrough``, and a Gateway's TLS listener in mode
+Passthrough by its TLSRoutes; and what the catalogue knows to pass connections on. A chain of them ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from scanner.expect.draft import Draft
+from scanner.expect.facts import Facts, Follow
+from scanner.model.endpoint import Endpoint
+from scanner.model.kinds import GATEWAY, HTTP_PROXY, ROUTE, SERVICE, TLS_ROUTE
+from scanner.model.known import Unknown
+from scanner.model.objects import Fields, KubeObject
+
+_LONGEST = 8
+"""Listeners in a chain."""
+_MOST = 500
+"""Backends that are compared."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backend:
+    """A port of a Service. ``port`` is its number or name, or that of the pods, or None for any."""
+
+    namespace: str
+    service: str
+    port: int | str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """An object that passes connections on, unread."""
+
+    source: str
+    field: str
+    backends: tuple[Backend, ...]
+
+
+def resolve(facts: Facts, draft: Draft, follow: Follow) -> Draft:
+    """What the backends owe, if they all owe the same."""
+    passage = passed_through(facts, draft)
+    if passage is None:
+        return _onwards(facts, draft, follow)
+    said = "passthrough: the backend answers, and owes what it owes"
+    draft = replace(draft.says(passage.source, passage.field, said), tls13_suites_configurable=False)
+    if draft.endpoint.id in draft.seen or len(draft.seen) >= _LONGEST:
+        reason = "passed through from listener to listener without an end"
+        return draft.owes(Unknown(reason), passage.source, passage.field, "a chain without an end")
+    found = _endpoints(facts, passage)
+    if not found:
+        names = ", ".join(f"Service/{each.namespace}/{each.service}" for each in passage.backends[:5]) or "none"
+        reason = f"none of the backends of {passage.source} is a known listener ({names})"
+        return draft.owes(Unknown(reason), passage.source, passage.field, "no known backend")
+    return _as_backends(draft, passage, [follow(each, draft.seen | {draft.endpoint.id}) for each in found[:_MOST]])
+
+
+def passed_through(facts: Facts, draft: Draft) -> Passage | None:
+    """The passage that the endpoint is the near end of, or None where somebody answers here."""
+    subject = draft.endpoint.subject
+    if subject is None or draft.endpoint.segment == "Backend" or subject.kind not in _PASSAGES:
+        return None
+    kind, read = _PASSAGES[subject.kind]
+    found = facts.snapshot.get(kind, subject.name, subject.namespace)
+    return read(facts, found, draft.endpoint) if found else None
+
+
+def _as_backends(draft: Draft, passage: Passage, owed: list[Draft]) -> Draft:
+    first, *others = owed
+    if any((each.profile, each.binding) != (first.profile, first.binding) for each in others):
+        reason = f"the backends of {passage.source} owe different things, and any of them may answer"
+        return draft.owes(Unknown(reason), passage.source, passage.field, "backends that differ")
+    said = "unknown" if isinstance(first.profile, Unknown) else first.profile.name
+    kept = draft.owes(first.profile, first.endpoint.id, "the backend", said, spelt=first.spelt)
+    return replace(
+        kept,
+        entry=first.entry,
+        standing=first.standing,
+        binding=first.binding,
+        implementation=first.implementation,
+        client_certificate=first.client_certificate,
+        groups_configurable=first.groups_configurable,
+        alternatives=first.alternatives,
+        skewed=first.skewed,
+        settles_by=first.settles_by,
+        adherence=first.adherence,
+        because=(*kept.because, *(replace(each, decides=False) for each in first.because)),
+        remarks=tuple(dict.fromkeys((*kept.remarks, *first.remarks))),
+    )
+
+
+def _onwards(facts: Facts, draft: Draft, follow: Follow) -> Draft:
+    """A known listener that passes connections on to the API server, such as the load balancers of on-prem clusters."""
+    if draft.entry is None or draft.entry.governor != "backend" or draft.endpoint.id in draft.seen:
+        return draft
+    behind = next((each for each in facts.endpoints if each.component == "kube-apiserver" and each.port == 6443), None)
+    if behind is None:
+        return replace(draft, implementation="go").says(
+            "component catalogue", draft.entry.component, "the API server's"
+        )
+    passage = Passage(source="component catalogue", field=draft.entry.component, backends=())
+    standing = draft.standing
+    return replace(_as_backends(draft, passage, [follow(behind, draft.seen | {draft.endpoint.id})]), standing=standing)
+
+
+def _endpoints(facts: Facts, passage: Passage) -> list[Endpoint]:
+    """Every known listener behind the Services, by their EndpointSlices."""
+    found: dict[str, Endpoint] = {}
+    for backend in passage.backends:
+        for address, port in _places(facts, backend):
+            for each in facts.listening.get((address, port), ()):
+                found.setdefault(each.instance, each)
+    return list(found.values())
+
+
+def _places(facts: Facts, backend: Backend) -> Iterator[tuple[str, int]]:
+    service = facts.snapshot.get(SERVICE, backend.service, backend.namespace)
+    names = _port_names(service, backend.port) if service else ()
+    for each in facts.slices.get((backend.namespace, backend.service), ()):
+        for port in each.each("ports"):
+            number = port.number("port")
+            wanted = (
+                backend.port is None or number == backend.port or (names is not None and port.text("name") in names)
+            )
+            if number is None or not wanted:
+                continue
+            for endpoint in each.each("endpoints"):
+                yield from ((address, number) for address in endpoint.texts("addresses"))
+
+
+def _port_names(service: KubeObject, port: int | str | None) -> set[str]:
+    """Names, in the slices, of the Service's ports that ``port`` means: its name or number, or that of the pods."""
+    return {
+        each.text("name")
+        for each in service.each("spec", "ports")
+        if port in (each.text("name") or None, each.number("port"), each.at("targetPort"))
+    }
+
+
+def _route(_: Facts, route: KubeObject, __: Endpoint) -> Passage | None:
+    if route.text("spec", "tls", "termination") != "passthrough":
+        return None
+    port = _port(route.at("spec", "port", "targetPort"))
+    services = [route.fields("spec", "to"), *route.each("spec", "alternateBackends")]
+    named = [each for each in services if each.text("name") and each.at("weight") != 0]
+    backends = [Backend(namespace=route.namespace or "", service=each.text("name"), port=port) for each in named]
+    return Passage(source=str(route.reference), field="spec.tls.termination", backends=tuple(backends))
+
+
+def _proxy(_: Facts, proxy: KubeObject, __: Endpoint) -> Passage | None:
+    if not proxy.flag("spec", "virtualhost", "tls", "passthrough"):
+        return None
+    backends = _services(proxy.fields("spec", "tcpproxy"), "services", proxy.namespace)
+    return Passage(source=str(proxy.reference), field="spec.virtualhost.tls.passthrough", backends=backends)
+
+
+def _gateway(facts: Facts, gateway: KubeObject, endpoint: Endpoint) -> Passage | None:
+    """By the listener's port; of its TLSRoutes those that name the Gateway and the server name."""
+    listeners = [each for each in gateway.each("spec", "listeners") if each.text("tls", "mode") == "Passthrough"]
+    mine = {each.text("name") for each in listeners if _listens(gateway, each, endpoint)}
+    if not mine:
+        return None
+    backends = [
+        backend
+        for route in facts.snapshot.every(TLS_ROUTE)
+        if _attached(route, gateway, mine) and _serves(route, endpoint.server_name)
+        for rule in route.each("spec", "rules")
+        for backend in _services(rule, "backendRefs", route.namespace)
+    ]
+    return Passage(source=str(gateway.reference), field="spec.listeners.tls.mode", backends=tuple(backends[:_MOST]))
+
+
+def _listens(_: KubeObject, listener: Fields, endpoint: Endpoint) -> bool:
+    aliases = {int(port) for each in endpoint.aliases if (port := each.rpartition(":")[2]).isdecimal()}
+    # Contour listens on the port plus 8000, so that it needs no privilege.
+    return listener.number("port") in {endpoint.port, endpoint.port - 8000, *aliases}
+
+
+def _attached(route: KubeObject, gateway: KubeObject, listeners: set[str]) -> bool:
+    return any(
+        each.text("name") == gateway.name
+        and (each.text("namespace") or route.namespace) == gateway.namespace
+        and (each.text("sectionName") or next(iter(listeners))) in listeners
+        for each in route.each("spec", "parentRefs")
+    )
+
+
+def _serves(route: KubeObject, name: str | None) -> bool:
+    hostnames = route.texts("spec", "hostnames")
+    return name is None or not hostnames or any(_covers(each, name) for each in hostnames)
+
+
+def _covers(hostname: str, name: str) -> bool:
+    if hostname.startswith("*."):
+        return name.endswith(hostname[1:])
+    return hostname == name
+
+
+def _services(holder: Fields, field: str, namespace: str | None) -> tuple[Backend, ...]:
+    return tuple(
+        Backend(
+            namespace=each.text("namespace") or namespace or "", service=each.text("name"), port=each.number("port")
+        )
+        for each in holder.each(field)
+        if each.text("name") and each.at("weight") != 0
+    )
+
+
+def _port(value: object) -> int | str | None:
+    return value if isinstance(value, int | str) and not isinstance(value, bool) else None
+
+
+_PASSAGES = {"Route": (ROUTE, _route), "HTTPProxy": (HTTP_PROXY, _proxy), "Gateway": (GATEWAY, _gateway)}
+"""By kind of the object that names the endpoint."""

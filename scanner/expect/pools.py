@@ -1,0 +1,81 @@
+"""From a node to its MachineConfigPool, and to the KubeletConfig that counts there.
+
+As machine-config-operator does it: ``pkg/helpers`` (pools of a node) and ``pkg/controller/kubelet-config``.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from scanner.expect.conditions import Condition, condition
+from scanner.model.kinds import KUBELET_CONFIG, MACHINE_CONFIG_POOL
+from scanner.model.known import Known, Unknown
+from scanner.model.label_selector import is_empty, selects
+from scanner.model.objects import Fields, KubeObject
+from scanner.model.snapshot import Snapshot
+
+CURRENT = "machineconfiguration.openshift.io/currentConfig"
+DESIRED = "machineconfiguration.openshift.io/desiredConfig"
+_SUFFIX = "machineconfiguration.openshift.io/mc-name-suffix"
+"""On a KubeletConfig: the N of the ``99-POOL-generated-kubelet-N`` that it becomes, empty for the first."""
+
+
+def pool_of(snapshot: Snapshot, node: KubeObject) -> Known[KubeObject]:
+    """The pool of a node: control plane before all others, a custom pool before ``worker``."""
+    if gap := snapshot.gap(MACHINE_CONFIG_POOL):
+        return Unknown(f"the pool of {node.reference} is not known: {gap}")
+    found = {
+        pool.name: pool
+        for pool in snapshot.every(MACHINE_CONFIG_POOL)
+        if _selects(pool.fields("spec", "nodeSelector"), node)
+    }
+    for name in ("master", "arbiter"):
+        if name in found:
+            return found[name]
+    custom = sorted(set(found) - {"worker"})
+    if len(custom) > 1:
+        return Unknown(f"{node.reference} belongs to several custom pools: {', '.join(custom[:5])}")
+    name = custom[0] if custom else "worker"
+    if name not in found:
+        return Unknown(f"no MachineConfigPool selects {node.reference}")
+    return found[name]
+
+
+def kubelet_configs(snapshot: Snapshot, pool: KubeObject) -> tuple[KubeObject, ...]:
+    """Every KubeletConfig of a pool, the one that counts last: generated files are merged in the order of their names,
+    in which ``-10`` stands before ``-2``."""
+    found = [
+        each
+        for each in snapshot.every(KUBELET_CONFIG)
+        if _selects(each.fields("spec", "machineConfigPoolSelector"), pool)
+    ]
+    return tuple(sorted(found, key=_order))
+
+
+def _selects(selector: Fields, each: KubeObject) -> bool:
+    """Of either kind: an empty selector selects nothing."""
+    return not is_empty(selector) and selects(selector, each.labels)
+
+
+def _order(config: KubeObject) -> tuple[str, str, str]:
+    return config.annotations.get(_SUFFIX, ""), config.text("metadata", "creationTimestamp"), config.name
+
+
+def updating(pool: KubeObject, node: KubeObject) -> tuple[str, datetime | None] | None:
+    """Why the node may still run what was before, and since when; None where it has what the pool wants."""
+    wanted, current = pool.text("spec", "configuration", "name"), node.annotations.get(CURRENT, "")
+    desired = node.annotations.get(DESIRED, "")
+    since = _since(condition(pool, "Updating"), condition(pool, "Updated"))
+    if current and desired and current != desired:
+        return f"{node.reference} runs {current}, and is to run {desired}", since
+    if current and wanted:
+        return (f"{node.reference} runs {current}, and the pool wants {wanted}", since) if current != wanted else None
+    updated, rolling = condition(pool, "Updated"), condition(pool, "Updating")
+    if (rolling and rolling.holds) or (updated and not updated.holds):
+        return f"{pool.reference} is being updated", since
+    return None
+
+
+def _since(*conditions: Condition | None) -> datetime | None:
+    known = [each.since for each in conditions if each is not None and each.since is not None]
+    return max(known, default=None)

@@ -1,0 +1,118 @@
+"""What a process is told about TLS in Kubernetes' own words: flags of static pods, and the kubelet's configuration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from scanner.model.custom_profile import GO_SUITES, TLS13_SUITES, suite_named
+from scanner.model.known import Known, Unknown
+from scanner.model.located import shown
+from scanner.model.objects import Fields
+from scanner.model.profile import Profile
+from scanner.tls.codepoints import TLS12
+from scanner.tls.names import is_tls13, version_code, version_name
+
+_ECDHE = (0xC02B, 0xC02F, 0xC02C, 0xC030, 0xCCA9, 0xCCA8, 0xC009, 0xC013, 0xC00A, 0xC014)
+"""What Go enables by default since 1.22 (crypto/tls ``cipher_suites.go``)."""
+_STATIC_RSA = (0x009C, 0x009D, 0x002F, 0x0035, 0x000A, 0xC012)
+"""What it enabled before, beside those."""
+_GO_1_22 = 30
+"""Kubernetes 1.30 is the first that is built with Go 1.22."""
+
+_MOST = 200
+"""Flags and suites that are looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What a process was told; empty where it was not."""
+
+    minimum: str = ""
+    suites: tuple[str, ...] = ()
+
+    @property
+    def anything(self) -> bool:
+        """Whether somebody chose something."""
+        return bool(self.minimum or self.suites)
+
+    @property
+    def said(self) -> str:
+        """For people."""
+        suites = f"{len(self.suites)} cipher suites" if self.suites else "Go's default cipher suites"
+        return f"{shown(self.minimum).strip(chr(39)) if self.minimum else 'no minimum version'}, {suites}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flags:
+    """How a program spells it."""
+
+    minimum: str
+    suites: str
+
+
+COMPONENT_BASE = Flags(minimum="tls-min-version", suites="tls-cipher-suites")
+"""k8s.io/component-base ``cli/flag``: ``VersionTLS12``, and IANA's names."""
+ETCD = Flags(minimum="tls-min-version", suites="cipher-suites")
+"""etcd ``server/etcdmain``: ``TLS1.2``, and IANA's names."""
+
+
+def by_flags(pod: Fields, flags: Flags) -> Told:
+    """What the containers' commands and arguments say; of a flag that is given twice the last counts."""
+    found: dict[str, str] = {}
+    for container in pod.each("spec", "containers"):
+        found.update(_flags((*container.texts("command"), *container.texts("args"))[:_MOST]))
+    names = tuple(name.strip() for name in found.get(flags.suites, "").split(",") if name.strip())
+    return Told(minimum=found.get(flags.minimum, "").strip(), suites=names[:_MOST])
+
+
+def by_configuration(kubelet: Fields) -> Told:
+    """What a KubeletConfiguration says (kubelet.config.k8s.io/v1beta1)."""
+    return Told(minimum=kubelet.text("tlsMinVersion"), suites=kubelet.texts("tlsCipherSuites")[:_MOST])
+
+
+def _flags(words: Iterable[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    waiting = ""
+    for word in words:
+        match = re.match(r"--?([a-z][a-z0-9-]*)(?:=(.*))?\Z", word, re.DOTALL)
+        if match and match[2] is not None:
+            found[match[1]], waiting = match[2], ""
+        elif match:
+            waiting = match[1]
+        elif waiting:
+            found[waiting], waiting = word, ""
+    return found
+
+
+def profile(told: Told, source: str, git_version: str) -> Known[Profile]:
+    """What a program of Kubernetes speaks that was told this; ``git_version`` (``v1.34.2``) decides Go's defaults."""
+    minimum = TLS12
+    if told.minimum:
+        try:
+            minimum = version_code(told.minimum[:40])
+        except KeyError:
+            return Unknown(f"{source} has the minimum version {shown(told.minimum)}, with which no server starts")
+    codes = [code for name in told.suites if (code := suite_named(name)) is not None]
+    suites = [code for code in codes if code in GO_SUITES and not is_tls13(code)]
+    notes = tuple(f"{source} lists {shown(name)}, which Go does not have" for name in told.suites if not _go(name))
+    if told.suites and not suites and minimum <= TLS12:
+        return Unknown(f"{source} lists no cipher suite of TLS 1.2 that Go has")
+    return Profile(
+        name=f"{version_name(minimum)} or later ({source})",
+        min_version=minimum,
+        suites=(*TLS13_SUITES, *(dict.fromkeys(suites) or _defaults(git_version))),
+        groups=None,
+        source=source,
+        notes=notes[:5],
+    )
+
+
+def _go(name: str) -> bool:
+    return suite_named(name) in GO_SUITES
+
+
+def _defaults(git_version: str) -> tuple[int, ...]:
+    match = re.match(r"v?1\.([0-9]{1,3})", git_version, re.ASCII)
+    return (*_ECDHE, *_STATIC_RSA) if match and int(match[1]) < _GO_1_22 else _ECDHE

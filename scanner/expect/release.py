@@ -1,0 +1,111 @@
+"""Which release a cluster is of, which other one is in play while it is upgraded, and what profiles mean in each."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import cache
+
+from scanner.errors import UsageError
+from scanner.expect.conditions import condition
+from scanner.model.catalogue import TYPES, load_profile, profile_names
+from scanner.model.declared_profile import Meaning
+from scanner.model.expectation import Because
+from scanner.model.kinds import CLUSTER_VERSION
+from scanner.model.known import Known, Unknown
+from scanner.model.located import shown
+from scanner.model.objects import Fields
+from scanner.model.profile import Profile
+from scanner.model.snapshot import Snapshot
+
+_KUBERNETES = re.compile(r"v1\.([0-9]{1,3})\b", re.ASCII)
+_MINORS_APART = 13
+"""OpenShift 4.N is built on Kubernetes 1.(N+13): 4.21 on 1.34."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Releases:
+    """The release of a control plane."""
+
+    desired: Known[str]
+    """``4.22.3``."""
+    previous: str | None = None
+    """What it is upgraded from, while it is."""
+    upgrading: bool = False
+    step: Because | None = None
+    """Where it was read."""
+
+
+def asked_for(release: str) -> Releases:
+    """The release that the user asks about."""
+    return Releases(desired=release, step=Because(source="--release", field="", said=release))
+
+
+def of_cluster(snapshot: Snapshot) -> Releases:
+    """What ClusterVersion says (``status.desired.version``; ``status.history``, newest first)."""
+    if gap := snapshot.gap(CLUSTER_VERSION):
+        return Releases(desired=Unknown(f"ClusterVersion could not be read, so the release is not known: {gap}"))
+    objects = snapshot.every(CLUSTER_VERSION)
+    if not objects:
+        return Releases(desired=Unknown("there is no ClusterVersion, so the release is not known"))
+    version = snapshot.get(CLUSTER_VERSION, "version") or objects[0]
+    progressing = condition(version, "Progressing")
+    history = version.fields("status")
+    return of_history(
+        str(version.reference),
+        version.text("status", "desired", "version"),
+        history,
+        upgrading=progressing is not None and progressing.holds,
+    )
+
+
+def of_history(source: str, desired: str, holder: Fields, *, upgrading: bool = False) -> Releases:
+    """From a ``history`` of updates, newest first; ``desired`` may be empty, then the newest counts."""
+    history = list(holder.each("history"))[:50]
+    newest = desired or (history[0].text("version") if history else "")
+    done = [each.text("version") for each in history if each.text("state") == "Completed"]
+    partial = bool(history) and history[0].text("state") == "Partial"
+    if not newest:
+        return Releases(desired=Unknown(f"{source} does not say which release it is"))
+    before = next((each for each in done if each != newest), None) if partial or upgrading else None
+    step = Because(source=source, field="status.desired.version", said=shown(newest).strip("'"))
+    return Releases(desired=newest, previous=before, upgrading=partial or upgrading, step=step)
+
+
+def of_kubelet(version: str) -> str | None:
+    """The OpenShift release whose kubelet reports this version of Kubernetes."""
+    match = _KUBERNETES.match(version)
+    minor = int(match[1]) - _MINORS_APART if match else 0
+    return f"4.{minor}" if minor > 0 else None
+
+
+def minor(release: str) -> tuple[int, int] | None:
+    """``(4, 22)``, or None for what is no release."""
+    match = re.match(r"v?([0-9]{1,3})\.([0-9]{1,3})", release, re.ASCII)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def meaning(release: Known[str]) -> Meaning:
+    """What the named profiles are in ``release``; unknown where that depends on a release that is not known."""
+
+    def of(type_: str) -> Known[Profile]:
+        if isinstance(release, Unknown):
+            return _everywhere(type_) or release
+        try:
+            return load_profile(type_, release=release)
+        except UsageError:
+            return Unknown(f"{shown(release)} is not a release that adhere knows")
+
+    return of
+
+
+@cache
+def _everywhere(type_: str) -> Profile | None:
+    """The profile, without its groups, where every release means the same by it."""
+    assert type_ in TYPES  # noqa: S101 - our own callers
+    names = [name for name in profile_names() if name.startswith("openshift/") and name.endswith(f"/{type_}")]
+    newest, *others = (load_profile(name) for name in names)
+    if any((each.min_version, set(each.suites)) != (newest.min_version, set(newest.suites)) for each in others):
+        return None
+    note = "the release is not known: versions and suites are the same in all, and groups are not judged"
+    return replace(newest, name=f"openshift/{type_}", groups=None, notes=(*newest.notes, note))

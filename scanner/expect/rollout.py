@@ -1,0 +1,70 @@
+"""Rollouts: while a change is on its way, what was before is as good as what is to be. But not for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from scanner.expect.cluster_profile import operator
+from scanner.expect.conditions import condition
+from scanner.expect.draft import Draft
+from scanner.expect.facts import Facts
+from scanner.model.profile import Profile
+
+OPERATOR_TAKES = timedelta(hours=2)
+"""Three nodes of a control plane, one after the other, need half an hour; a bigger operand more."""
+
+_UNKNOWN_BEFORE = "what it owed before the change is not known, so nothing that it does counts until then"
+
+
+def resolve(facts: Facts, draft: Draft) -> Draft:
+    """Settling, where the operator of the component says that it is at work."""
+    found = operator(facts, draft)
+    progressing = condition(found, "Progressing") if found else None
+    if found is None or progressing is None or not progressing.holds:
+        return overdue(facts, draft)
+    # That is how an operator says that it rolls out a release; then the other release's meaning is known.
+    known = draft.skewed
+    said = f"True: {progressing.message}" if progressing.message else "True"
+    field = "status.conditions[Progressing]"
+    draft = settling(draft, str(found.reference), field, said, progressing.since, OPERATOR_TAKES, known)
+    return overdue(facts, draft)
+
+
+def settling(
+    draft: Draft,
+    source: str,
+    field: str,
+    said: str,
+    since: datetime | None,
+    takes: timedelta,
+    before: Iterable[Profile] = (),
+) -> Draft:
+    """What binds is on its way. ``before`` is empty where nobody knows what was there."""
+    if draft.binding == "not-enforced":
+        return draft.says(source, field, said)
+    ends = since + takes if since else None
+    known = tuple(dict.fromkeys((*draft.alternatives, *before)))
+    draft = replace(draft, binding="settling", alternatives=known, settles_by=_later(draft, ends)).says(
+        source, field, said
+    )
+    return draft if known else draft.remark(_UNKNOWN_BEFORE)
+
+
+def _later(draft: Draft, ends: datetime | None) -> datetime | None:
+    if draft.settles_by is None or ends is None:
+        return ends if draft.binding != "settling" else None
+    return max(draft.settles_by, ends)
+
+
+def overdue(facts: Facts, draft: Draft) -> Draft:
+    """A rollout that should have ended excuses nothing any more."""
+    ends = draft.settles_by
+    if draft.binding != "settling" or ends is None or facts.snapshot.taken_at <= ends:
+        return draft
+    said = f"should have settled by {ends:%Y-%m-%d %H:%M} UTC: binding again"
+    settled = replace(draft, binding="must-follow", alternatives=(), settles_by=None)
+    return replace(settled, remarks=tuple(each for each in draft.remarks if each != _UNKNOWN_BEFORE)).says(
+        "the time of the snapshot", "", said
+    )

@@ -1,0 +1,71 @@
+"""Whose a listener is: the platform's, a layered product's or a user's. That decides who is bound by the cluster."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import TypeAlias
+
+from scanner.expect.draft import Draft
+from scanner.expect.facts import Facts
+from scanner.model.expectation import Standing
+from scanner.model.kinds import CLUSTER_SERVICE_VERSION
+
+_OLM_OWNER = "olm.owner"
+"""Label that OLM puts on what it installs for a ClusterServiceVersion."""
+
+_Verdict: TypeAlias = tuple[Standing, str, str, str]
+"""The standing; and source, field and words of the reason."""
+
+
+def resolve(facts: Facts, draft: Draft) -> Draft:
+    """The standing, with the reason for it."""
+    endpoint = draft.endpoint
+    standing, source, field, said = _standing(facts, draft)
+    draft = replace(draft, standing=standing).says(source, field, said)
+    gap = facts.snapshot.gap(CLUSTER_SERVICE_VERSION)
+    if gap and standing != "layered" and draft.entry is None and endpoint.owner.namespace:
+        return draft.remark(f"whether OLM installed it, as a layered product, is not known: {gap}")
+    return draft
+
+
+def _standing(facts: Facts, draft: Draft) -> _Verdict:
+    """The first that knows it."""
+    endpoint = draft.endpoint
+    for selector in facts.policy.layered:
+        if selector.matches(endpoint):
+            return "layered", facts.policy.source, "layered", "a layered product"
+    return _by_catalogue(facts, draft) or _by_olm(facts, draft) or _by_place(facts, draft)
+
+
+def _by_catalogue(facts: Facts, draft: Draft) -> _Verdict | None:
+    entry = draft.entry
+    if entry is None:
+        return None
+    component = facts.catalogue.component(entry.component)
+    if component is not None and not component.platform:
+        return "layered", "component catalogue", entry.component, "a layered product"
+    return "platform", "component catalogue", f"{entry.component}/{entry.listener}", "part of the platform"
+
+
+def _by_olm(facts: Facts, draft: Draft) -> _Verdict | None:
+    owner = draft.endpoint.owner
+    version = facts.installed.get((owner.namespace or "", owner.name)) if owner.kind == "Deployment" else None
+    if version is not None:
+        return "layered", version, "spec.install.spec.deployments", f"installs {owner.name}: a layered product"
+    if _OLM_OWNER in dict(draft.endpoint.labels):
+        return "layered", f"{owner.kind}/{owner.name}", f"metadata.labels[{_OLM_OWNER}]", "a layered product"
+    return None
+
+
+def _by_place(facts: Facts, draft: Draft) -> _Verdict:
+    owner, namespace = draft.endpoint.owner, draft.endpoint.owner.namespace
+    if namespace in facts.hosted:
+        return "platform", facts.hosted[namespace].source, "", "part of the control plane that it describes"
+    if namespace is None and owner.kind == "Node":
+        return "platform", f"Node/{owner.name}", "", "a process of the node"
+    for pattern in facts.catalogue.platform_namespaces:
+        if namespace is not None and fnmatchcase(namespace, pattern):
+            return "platform", f"Namespace/{namespace}", "metadata.name", f"a platform's namespace ({pattern})"
+    where = f"Namespace/{namespace}" if namespace else f"{owner.kind}/{owner.name}"
+    return "user", where, "metadata.name", "a user's workload: neither the platform's nor installed by OLM"
