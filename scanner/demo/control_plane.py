@@ -9,7 +9,7 @@ from functools import partial
 
 from scanner.demo.landscape import BASE_DOMAIN, MASTER
 from scanner.demo.signers import Paper
-from scanner.demo.workloads import Front, Port, Told, Workload, asking_port
+from scanner.demo.workloads import IN_CLEAR, Front, Port, Told, Workload, asking_port
 from scanner.model.observation import Reach
 
 _LISTENS = "--listen=0.0.0.0:{}".format
@@ -62,7 +62,13 @@ CONTROL_PLANE = (
                 voice="modern-asks",
                 paper=API_SERVER_PAPER,
             ),
-            Port(number=6080, name="readyz", story="Readiness in plaintext, as designed.", voice="plaintext"),
+            Port(
+                number=6080,
+                name="readyz",
+                story="Readiness in plaintext, as designed.",
+                voice="plaintext",
+                told=IN_CLEAR,
+            ),
         ),
     ),
     Workload(
@@ -84,7 +90,14 @@ CONTROL_PLANE = (
             _ETCD(number=2380, name="etcd-peer", story="etcd's peers, each with a certificate.", listed=True),
             _ETCD(number=9978, story="etcd's own metrics, for certificates of its clients only."),
             _ETCD(number=9979, name="etcd-metrics", story="etcd's metrics proxy.", listed=True),
-            Port(number=9980, story="etcd's readiness, for anybody.", voice="modern", paper=_NODE_PAPER, listed=False),
+            Port(
+                number=9980,
+                story="etcd's readiness, for anybody.",
+                voice="modern",
+                paper=_NODE_PAPER,
+                listed=False,
+                probed=True,
+            ),
         ),
         front=Front(name="etcd", ports=((2379, "etcd"), (9979, "etcd-metrics"))),
     ),
@@ -137,7 +150,13 @@ CONTROL_PLANE = (
                 voice="modern",
                 paper=Paper(signer="machine-config", names=(f"api-int.{BASE_DOMAIN}", "{address}"), days=(-90, 3560)),
             ),
-            Port(number=22624, name="http", story="The same in plaintext, for old installers.", voice="plaintext"),
+            Port(
+                number=22624,
+                name="http",
+                story="The same in plaintext, for old installers.",
+                voice="plaintext",
+                told=IN_CLEAR,
+            ),
         ),
     ),
     Workload(

@@ -62,7 +62,7 @@ ROUTERS = (
         voice="old-router",
         http=9080,
         https=9443,
-        stats=1937,
+        stats=1936,
         paper=Paper(signer="router", names=(f"*.{LEGACY}",), days=(-60, 670), key="rsa2048"),
     ),
 )

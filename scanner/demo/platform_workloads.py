@@ -9,7 +9,7 @@ from scanner.demo.control_plane import CONTROL_PLANE
 from scanner.demo.frontends import ROUTERS, Router
 from scanner.demo.landscape import APPS, GATEWAY, GATEWAY_PORT, MASTER, NODES, WORKER_0, WORKER_1
 from scanner.demo.signers import Paper
-from scanner.demo.workloads import Front, Port, Told, Workload, asking_port, service_paper
+from scanner.demo.workloads import IN_CLEAR, Front, Port, Told, Workload, asking_port, service_paper
 
 _SERVICES = (
     Workload(
@@ -104,7 +104,7 @@ def _router(router: Router, node: str) -> Workload:
         host_network=True,
         labels={controller("deployment"): router.name, controller("owning"): router.name},
         ports=(
-            Port(number=router.http, name="http", story="Redirects to https.", voice="plaintext"),
+            Port(number=router.http, name="http", story="Redirects to https.", voice="plaintext", told=IN_CLEAR),
             Port(
                 number=router.https,
                 story=f"Everything under {router.domain} that does not bring a certificate of its own.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scanner.demo.landscape import APPS, WORKER_0, WORKER_1
 from scanner.demo.signers import Paper
-from scanner.demo.workloads import Front, Port, Told, Workload, service_paper
+from scanner.demo.workloads import IN_CLEAR, Front, Port, Told, Workload, service_paper
 from scanner.model.observation import Reach
 
 _READINESS = ("tls-version", "tls-cipher-suite")
@@ -28,7 +28,7 @@ USERS = (
                 name="metrics",
                 story="Metrics in plaintext; nothing says that it should be TLS.",
                 voice="plaintext",
-                told=Told(verdict="not_applicable", reach=Reach.PLAINTEXT, status="not-tls"),
+                told=IN_CLEAR,
             ),
             Port(
                 number=9444,
@@ -87,7 +87,7 @@ USERS = (
                 name="http",
                 story="Behind an edge Route: TLS ends at the router, as its termination says.",
                 voice="plaintext",
-                told=Told(verdict="not_applicable", reach=Reach.PLAINTEXT, status="not-tls"),
+                told=IN_CLEAR,
             ),
         ),
         front=Front(name="bridge", ports=((8080, "http"),)),

@@ -29,6 +29,8 @@ class Told:
 
 
 COMPLIES = Told()
+IN_CLEAR = Told(verdict="not_applicable", reach=Reach.PLAINTEXT, status="not-tls")
+"""Plaintext where nothing says that it should be TLS."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,6 +47,7 @@ RESOURCES: tuple[Resource, ...] = (
     _crd(kind=kinds.GATEWAY_CLASS, versions=("v1", "v1beta1"), short_names=("gc",)),
     _crd(kind=kinds.SERVICE_MONITOR),
     _crd(kind=kinds.POD_MONITOR),
+    *(_crd(kind=each) for each in platform.operators()),
 )
 """As OpenShift 4.22 has them. HyperShift, Contour and the newer Gateway API kinds are not there: absent, not empty."""
 
@@ -79,6 +80,7 @@ def objects(world: World) -> dict[Kind, Iterable[Object]]:
         kinds.GATEWAY: published.gateways(world),
         kinds.GATEWAY_CLASS: published.gateway_classes(),
         kinds.SERVICE_MONITOR: registered.service_monitors(),
+        **{kind: [found] for kind, found in platform.operators().items()},
     }
 
 

@@ -9,6 +9,8 @@ from typing import Any
 from scanner.demo.api.store import Object
 from scanner.demo.landscape import API_PORT, APPS, BASE_DOMAIN, MASTER, NODES
 from scanner.demo.world import WORKLOADS, World
+from scanner.model import kinds
+from scanner.model.kinds import Kind
 
 RELEASE = "4.22.3"
 KUBERNETES = "v1.35.2"
@@ -121,6 +123,33 @@ def namespaces() -> Iterator[Object]:
     for name in dict.fromkeys(("default", "kube-system", "openshift-config", *(each.namespace for each in WORKLOADS))):
         labels = {"kubernetes.io/metadata.name": name}
         yield {"metadata": {"name": name, "labels": labels}, "spec": {}, "status": {"phase": "Active"}}
+
+
+def operators() -> dict[Kind, Object]:
+    """Configurations of operators: each has seen the APIServer object and passes it on."""
+    return {kind: _operator(*path) for kind, path in _OBSERVERS.items()}
+
+
+def _operator(*path: str) -> Object:
+    """``path``: where in ``observedConfig`` the profile stands. Go restricts no suites of TLS 1.3: there are none."""
+    observed: dict[str, Any] = {"servingInfo": {"minTLSVersion": "VersionTLS13"}}
+    for step in reversed(path):
+        observed = {step: observed}
+    return {
+        "metadata": {"name": "cluster", "generation": 3},
+        "spec": {"managementState": "Managed", "observedConfig": observed},
+        "status": {"observedGeneration": 3, "conditions": _WELL},
+    }
+
+
+_OBSERVERS: dict[Kind, tuple[str, ...]] = {
+    kinds.KUBE_API_SERVER_OPERATOR: (),
+    kinds.KUBE_CONTROLLER_MANAGER_OPERATOR: (),
+    kinds.KUBE_SCHEDULER_OPERATOR: (),
+    kinds.ETCD_OPERATOR: (),
+    kinds.OPENSHIFT_API_SERVER_OPERATOR: (),
+    kinds.AUTHENTICATION_OPERATOR: ("oauthServer",),
+}
 
 
 # --- nodes and their pools --------------------------------------------------------------------------------------------
