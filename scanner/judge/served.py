@@ -25,7 +25,8 @@ SHOWN = 200
 
 def finding(rule: Rule, case: Case, tally: Tally[str], words: Words, *, expected: str, fix: str) -> Finding:
     """What the tally earns, with what all rules on certificates have in common."""
-    return conclude(rule, case, tally, words, expected=[expected], fix=fix, reproduce=remedy.scan(case.endpoint))
+    reproduce = remedy.scan(case.endpoint) if tally.seen else None
+    return conclude(rule, case, tally, words, expected=[expected], fix=fix, reproduce=reproduce)
 
 
 def everything(case: Case) -> Served:

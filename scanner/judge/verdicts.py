@@ -55,8 +55,9 @@ def forbidden(answers: Answers, allowed: Iterable[int], known: Iterable[int]) ->
     """
     permitted = frozenset(allowed)
     accepted = tuple(code for code in dict.fromkeys(answers.accepted) if code not in permitted)
-    unknown = _outside(frozenset(known), permitted).difference(answers.refused, answers.accepted)
-    return Split(accepted=accepted, unknown=tuple(sorted(unknown)))
+    must = _outside(frozenset(known), permitted)
+    unknown = () if must <= answers.refused else tuple(sorted(must.difference(answers.refused, answers.accepted)))
+    return Split(accepted=accepted, unknown=unknown)
 
 
 @lru_cache(maxsize=256)

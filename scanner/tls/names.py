@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 from scanner.tls.codepoints import (
     ALERTS,
@@ -109,6 +109,7 @@ def openssl_name(code: int) -> str | None:
     return suite.openssl if suite else None
 
 
+@lru_cache(maxsize=4096)
 def suite_label(code: int) -> str:
     """All names and the code point: ``TLS_RSA_WITH_AES_128_CBC_SHA (AES128-SHA, 0x002F)``."""
     return _label(code, suite_name(code), openssl_name(code))
@@ -140,6 +141,7 @@ def group_name(code: int) -> str:
     return group.iana if group else _hexadecimal(code)
 
 
+@lru_cache(maxsize=4096)
 def group_label(code: int) -> str:
     """The names and the code point: ``secp256r1 (P-256, 0x0017)``, ``X25519MLKEM768 (0x11EC)``."""
     group = _GROUPS.get(code)
