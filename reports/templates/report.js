@@ -6,7 +6,8 @@
   const entries = [...table.tBodies];
   const cards = [...document.querySelectorAll(".card")];
   const rules = [...document.querySelectorAll(".rule")];
-  const state = { verdict: "", rule: "", words: [] };
+  const components = [...document.querySelectorAll(".component")];
+  const state = { verdict: "", rule: "", component: "", namespace: "", words: [] };
   root.classList.add("js");
 
   // Theme: the system's until the reader chooses. Storage may be forbidden for files; then it lasts for this visit.
@@ -28,6 +29,47 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", nameTheme);
   nameTheme();
 
+  // Groups: a heading before the entries that share a component, owner or namespace; it counts what is shown of them.
+  let headings = [];
+  const describe = (heading) => {
+    const members = heading.members.filter((entry) => !entry.hidden);
+    const failing = members.filter((entry) => entry.dataset.verdict === "fail").length;
+    const unknown = members.filter((entry) => entry.dataset.verdict === "inconclusive").length;
+    heading.body.hidden = members.length === 0;
+    heading.sum.textContent = [
+      `${members.length} endpoint${members.length === 1 ? "" : "s"}`,
+      failing ? `${failing} fail${failing === 1 ? "s" : ""}` : "",
+      unknown ? `${unknown} inconclusive` : "",
+    ].filter(Boolean).join(", ");
+    heading.body.className = `group ${failing ? "fail" : unknown ? "inconclusive" : ""}`;
+  };
+  const headingOf = (name) => {
+    const body = document.createElement("tbody");
+    const row = body.insertRow();
+    const cell = document.createElement("th");
+    const sum = document.createElement("span");
+    body.setAttribute("role", "rowgroup");
+    row.setAttribute("role", "row");
+    cell.setAttribute("role", "rowheader");
+    cell.colSpan = 5;
+    cell.append(name, " ", sum);
+    row.append(cell);
+    return { body, sum, members: [] };
+  };
+  const arrange = (ordered) => { // the first entry of a group, in the present order, decides where the group stands
+    for (const { body } of headings) body.remove();
+    const key = find("group")?.value ?? "";
+    const groups = new Map();
+    for (const entry of ordered) {
+      const name = (key && entry.dataset[key]) || "";
+      if (!groups.has(name)) groups.set(name, headingOf(name));
+      groups.get(name).members.push(entry);
+    }
+    headings = [...groups.entries()].filter(([name]) => name).map(([, heading]) => heading);
+    for (const [name, { body, members }] of groups) table.append(...(name ? [body] : []), ...members);
+    for (const heading of headings) describe(heading);
+  };
+
   // Filter. The text of an entry is gathered when the first search needs it; what merely passed is not searched,
   // or the name of a rule would find every endpoint that it looked at.
   const texts = new Map();
@@ -41,6 +83,8 @@
   const matches = (entry) =>
     (!state.verdict || entry.dataset.verdict === state.verdict) &&
     (!state.rule || entry.dataset.rules.split(" ").includes(state.rule)) &&
+    (!state.component || entry.dataset.component === state.component) &&
+    (!state.namespace || entry.dataset.namespace === state.namespace) &&
     (!state.words.length || state.words.every((word) => textOf(entry).includes(word)));
   const apply = () => {
     let shown = 0;
@@ -50,12 +94,15 @@
     }
     find("count").textContent = shown === entries.length ? `${shown} shown` : `${shown} of ${entries.length} shown`;
     find("none").hidden = shown > 0 || entries.length === 0;
-    find("clear").hidden = shown === entries.length && !state.verdict && !state.rule && !state.words.length;
+    find("clear").hidden = shown === entries.length && !Object.values(state).some((value) => value.length);
+    for (const heading of headings) describe(heading);
+    for (const name of picked) find(name).value = state[name];
+    for (const one of components) one.setAttribute("aria-pressed", String(one.dataset.component === state.component));
     for (const card of cards) card.setAttribute("aria-pressed", String(card.dataset.verdict === state.verdict));
     for (const rule of rules) rule.setAttribute("aria-pressed", String(rule.dataset.rule === state.rule));
   };
   const clear = () => {
-    Object.assign(state, { verdict: "", rule: "", words: [] });
+    Object.assign(state, { verdict: "", rule: "", component: "", namespace: "", words: [] });
     find("search").value = "";
     apply();
   };
@@ -75,6 +122,22 @@
     state.rule = state.rule === rule.dataset.rule ? "" : rule.dataset.rule;
     apply();
     if (state.rule) find("endpoints").scrollIntoView();
+  });
+  const picked = ["component", "namespace"].filter((name) => find(name));
+  for (const name of picked) {
+    const values = new Set(entries.map((entry) => entry.dataset[name]).filter(Boolean));
+    for (const value of [...values].sort(new Intl.Collator("en", { numeric: true }).compare)) {
+      find(name).append(new Option(value.length > 60 ? `${value.slice(0, 59)}…` : value, value));
+    }
+    find(name).addEventListener("change", (event) => {
+      state[name] = event.target.value;
+      apply();
+    });
+  }
+  for (const one of components) one.addEventListener("click", () => {
+    state.component = state.component === one.dataset.component ? "" : one.dataset.component;
+    apply();
+    if (state.component) find("endpoints").scrollIntoView();
   });
   find("clear").addEventListener("click", clear);
   find("clear2").addEventListener("click", clear);
@@ -108,12 +171,16 @@
       if (!left !== !right) return left ? -1 : 1; // nothing known: last, whichever way
       return sign * compare(left, right) || place.get(a) - place.get(b);
     };
-    table.append(...[...entries].sort(order));
+    arrange([...entries].sort(order));
   };
   for (const header of headers) header.firstElementChild.addEventListener("click", () => {
     sort(header, header.getAttribute("aria-sort") === "ascending" ? -1 : 1);
   });
   sort(headers[0], 1);
+  find("group")?.addEventListener("change", () => {
+    const header = headers.find((one) => one.hasAttribute("aria-sort"));
+    sort(header, header.getAttribute("aria-sort") === "ascending" ? 1 : -1);
+  });
 
   // Copy a command.
   document.addEventListener("click", async (event) => {

@@ -117,3 +117,8 @@ def excused(counts: Summary) -> str:
     """Which endpoints are counted as failing and break nothing: ``1 readiness, 2 waived``; empty for none."""
     kept = sorted(NEVER_FAILS - {"informational"})
     return ", ".join(f"{counts.statuses[status]} {status}" for status in kept if counts.statuses.get(status))
+
+
+def excused_count(counts: Summary) -> int:
+    """How many endpoints are counted as failing and break nothing."""
+    return sum(counts.statuses.get(status, 0) for status in NEVER_FAILS - {"informational"})

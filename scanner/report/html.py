@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterator
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, TextIO
 
 from scanner.data import data
+from scanner.model.component_tally import ComponentRow, name_of
 from scanner.model.finding import SEVERITIES
 from scanner.model.report import VERDICTS, EndpointRow, Report
 from scanner.report import headline
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 5000
 """More rows than a browser's table is good for; the worst are kept, and the page says what was left out."""
+MOST_COMPONENTS = 500
+"""Lines of the component table; users may have more namespaces than that."""
 DETAIL_FOR_ALL = 500
 """In larger reports only what failed or could not be judged carries its evidence."""
 
@@ -32,10 +36,18 @@ def write(report: Report, out: TextIO) -> None:
     from markupsafe import Markup  # noqa: PLC0415 - jinja2's import time is only for those who want HTML
 
     environment = _environment()
+    common = _common(report.summary.components.rows())
+    components = [_component(row, common) for row in report.summary.components.rows()]
     style, script = _source("report.css"), _source("report.js")
     page = environment.get_template("report.html.j2").generate(
         report=report,
         views=_views(report),
+        clusters=list(_clusters(report.cluster)),
+        components=components[:MOST_COMPONENTS],
+        components_left_out=max(len(components) - MOST_COMPONENTS, 0),
+        common=common,
+        binding=report.summary.verdicts["fail"] - headline.excused_count(report.summary),
+        discovery=report.coverage.get("discovery"),
         shown=min(report.summary.endpoints, MOST_ROWS),
         detail_for_all=DETAIL_FOR_ALL,
         verdicts=VERDICTS,
@@ -91,6 +103,51 @@ def _views(report: Report) -> Iterator[RowView]:
                 return
             number += 1
             yield view(row, number, detailed=detail_for_all or verdict in {"fail", "inconclusive"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComponentView:
+    """One line of the component table."""
+
+    row: ComponentRow
+    key: str
+    """As the rows of the endpoints have it, to show only those."""
+    name: str
+    answer: str
+    under: str
+    """Under which adherence, profile and binding, as far as it is not the same for all."""
+    worst: str
+
+
+_ANSWERS = {"no": "does not honour it", "not-determined": "not determined", "yes": "honours it", None: "no TLS"}
+
+
+def _common(rows: list[ComponentRow]) -> list[str]:
+    """Adherence and profile, where they are the same for every component that speaks TLS: said once."""
+    told = [(tuple(row["adherence"]), tuple(row["profiles"])) for row in rows if row["honours"] and row["profiles"]]
+    kinds = ({each[0] for each in told}, {each[1] for each in told})
+    return [word for kind in kinds if len(kind) == 1 for words in kind for word in words]
+
+
+def _component(row: ComponentRow, common: list[str]) -> ComponentView:
+    bindings = [each for each in row["bindings"] if each != "must-follow"]
+    words = [each for each in (*row["adherence"], *row["profiles"][:3]) if each not in common] + bindings
+    return ComponentView(
+        row=row,
+        key=row["component"] or (f"namespace {row['namespace']}" if row["namespace"] else "none"),
+        name=name_of(row),
+        answer=_ANSWERS[row["honours"]],
+        under=" · ".join(words),
+        worst=max(row["failures"], key=headline.severity_rank, default=""),
+    )
+
+
+def _clusters(cluster: dict[str, object] | None) -> Iterator[dict[str, str]]:
+    """What is known of each cluster of the report, as texts."""
+    several = (cluster or {}).get("clusters")
+    for each in several if isinstance(several, list) else [cluster]:
+        if isinstance(each, dict):
+            yield {str(key).replace("_", " ").capitalize(): str(value) for key, value in each.items() if value}
 
 
 def _having(report: Report, verdict: str) -> Iterator[EndpointRow]:

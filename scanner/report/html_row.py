@@ -8,6 +8,7 @@ from typing import Literal
 from scanner.model.finding import SEVERITIES
 from scanner.model.report import VERDICTS, CertificateRow, EndpointRow, FindingRow
 from scanner.report import headline
+from scanner.report.grouping import owner_name
 
 _MOST_SUITES = 150
 
@@ -43,6 +44,15 @@ class FactView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GroupKeys:
+    """By what the page can group and filter; empty for a target of a list."""
+
+    component: str = ""
+    namespace: str = ""
+    owner: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RowView:
     """Everything that the templates need of one row."""
 
@@ -52,6 +62,7 @@ class RowView:
     """Whether the evidence is embedded."""
     place: str
     owner: str
+    group: GroupKeys
     speaks: str
     reason: str
     severity: str
@@ -91,6 +102,7 @@ def view(row: EndpointRow, number: int, *, detailed: bool) -> RowView:
         detailed=detailed,
         place=headline.place(row),
         owner=_owner(row),
+        group=_group(row),
         speaks=headline.speaks(row),
         reason=headline.reason(row),
         severity=severity,
@@ -109,11 +121,22 @@ def view(row: EndpointRow, number: int, *, detailed: bool) -> RowView:
 
 
 def _owner(row: EndpointRow) -> str:
-    """The owning object; empty for a target of a list, which is its own owner."""
+    """The owning object, where the id does not name it: a target of a list is its own owner."""
     owner = row["owner"]
-    if owner["name"] in row["id"] and owner["namespace"] is None:
+    if owner["name"] in row["id"] and (owner["namespace"] is None or owner["namespace"] in row["id"]):
         return ""
     return "/".join(filter(None, (owner["namespace"], owner["kind"], owner["name"])))
+
+
+def _group(row: EndpointRow) -> GroupKeys:
+    if row["standing"] == "listed" and row["component"] is None:
+        return GroupKeys()
+    namespace = row["owner"]["namespace"] or ""
+    return GroupKeys(
+        component=row["component"] or (f"namespace {namespace}" if namespace else "none"),
+        namespace=namespace or "none",
+        owner=owner_name(row["owner"]),
+    )
 
 
 def _order(verdict: str, severity: str) -> int:
@@ -176,7 +199,7 @@ def _facts(row: EndpointRow) -> list[FactView]:
         FactView(name="Server name sent", value=row["server_name"] or "none"),
         *told,
         FactView(name="Binding", value=row["binding"]),
-        *(FactView(name=key.title(), value=value) for key, value in _optional(row)),
+        *(FactView(name=key.capitalize(), value=value) for key, value in _optional(row)),
         FactView(name="Found by", value=", ".join(row["origins"]))
         if row["origins"]
         else FactView(name="Found by", value="–"),
@@ -185,5 +208,20 @@ def _facts(row: EndpointRow) -> list[FactView]:
 
 
 def _optional(row: EndpointRow) -> list[tuple[str, str]]:
-    pairs = (("component", row["component"]), ("segment", row["segment"]))
+    """What only some endpoints have: those of a cluster, of a node, behind a gateway."""
+    listed = row["standing"] == "listed"
+    named = {name: owner_name(one) if one else "" for name, one in (("subject", row["subject"]), ("pod", row["pod"]))}
+    pairs = (
+        ("component", row["component"]),
+        ("standing", "" if listed else row["standing"]),
+        ("certainty", "" if row["certainty"] == "declared" else row["certainty"]),
+        ("segment", row["segment"]),
+        ("subject", named["subject"]),
+        ("node", row["node"]),
+        ("pod", named["pod"]),
+        ("may belong to", ", ".join(map(owner_name, row["candidates"]))),
+        ("also reached by", ", ".join(row["aliases"])),
+        ("sampled", "one of several listeners behind this address answered" if row["sampled"] else ""),
+        ("closed by", ", ".join(f"NetworkPolicy {name}" for name in row["blocked_by"])),
+    )
     return [(key, value) for key, value in pairs if value]

@@ -137,6 +137,7 @@ def test_a_huge_report_shows_the_worst_and_says_what_is_left_out() -> None:
         ),
         (samples.report([endpoint_row(*list(samples.parts())[5])]), "Nothing here has to speak TLS"),
         (samples.report([endpoint_row(*list(samples.parts())[2])]), "1 of 1 endpoint fails"),
+        (samples.report([endpoint_row(*list(samples.parts())[7])]), "Nothing fails that counts; 1 of 1 deviates"),
     ],
 )
 def test_the_title_says_the_result(report: Report, title: str) -> None:

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from scanner.report import html
 from scanner.report.atomic import atomic_write
-from tests.report import samples
+from tests.report import cluster_samples, samples
 
 _CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 _ARGUMENTS = [
@@ -43,8 +43,24 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def cluster_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("html") / "cluster.html"
+    atomic_write(path, lambda out: html.write(cluster_samples.report(), out))
+    return path
+
+
+@pytest.fixture
+def cluster(browser: Browser, cluster_file: Path) -> Iterator[Page]:
+    yield from _opened(browser, cluster_file)
+
+
 @pytest.fixture
 def page(browser: Browser, file: Path) -> Iterator[Page]:
+    yield from _opened(browser, file)
+
+
+def _opened(browser: Browser, file: Path) -> Iterator[Page]:
     """The report, opened; afterwards: no console message, no error, no request but the file itself."""
     context = browser.new_context(color_scheme="light", viewport={"width": 1280, "height": 900})
     page = context.new_page()
@@ -185,6 +201,56 @@ def test_print_opens_what_needs_a_reader_on_white(page: Page) -> None:
     expect(page.locator(".fail .evidence li").first).to_be_visible()
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     expect(page.locator("details.evidence[open]")).to_have_count(0)
+
+
+def _headings(page: Page) -> list[str]:
+    return [text.split(" ")[0] for text in page.locator(".group:visible th").all_inner_texts()]
+
+
+def test_a_cluster_is_grouped_by_component_the_worst_first(cluster: Page) -> None:
+    assert _headings(cluster)[:5] == ["dns", "oauth-server", "router", "namespace", "crio"]
+    expect(cluster.locator(".group", has_text="dns").first).to_contain_text("3 endpoints, 3 fail")
+    names = cluster.locator("#table > tbody").evaluate_all("all => all.map(one => one.className.split(' ')[0])")
+    assert names[0] == "group"
+    assert len(names) == 23 + 9
+
+
+def test_a_cluster_can_be_grouped_otherwise(cluster: Page) -> None:
+    cluster.locator("#group").select_option("owner")
+    assert "DaemonSet" in _headings(cluster)
+    cluster.locator("#group").select_option("")
+    assert _headings(cluster) == []
+    expect(cluster.locator(".endpoint:visible")).to_have_count(23)
+
+
+def test_a_component_shows_its_endpoints(cluster: Page) -> None:
+    button = cluster.locator(".component", has_text="router")
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "true")
+    expect(cluster.locator("#count")).to_have_text("2 of 23 shown")
+    expect(cluster.locator("#component")).to_have_value("router")
+    assert _headings(cluster) == ["router"]
+    cluster.locator("#clear").click()
+    expect(cluster.locator("#component")).to_have_value("")
+    cluster.locator("#namespace").select_option("shop")
+    expect(cluster.locator("#count")).to_have_text("9 of 23 shown")
+
+
+def test_the_evidence_of_a_component_opens(cluster: Page) -> None:
+    answer = cluster.locator(".components tr", has_text="dns").locator("details")
+    answer.locator("summary").click()
+    expect(answer.locator(".evidence")).to_contain_text("it accepts versions below TLSv1.2")
+
+
+def test_a_list_of_targets_has_neither_groups_nor_components(page: Page) -> None:
+    expect(page.locator(".group, .components, .pick, .funnel")).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [390, 600, 800, 1100, 1280])
+def test_no_width_of_a_cluster_scrolls_sideways(cluster: Page, width: int) -> None:
+    cluster.set_viewport_size({"width": width, "height": 800})
+    cluster.locator("#expand").click()
+    assert cluster.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_without_javascript_everything_is_readable(browser: Browser, file: Path) -> None:
