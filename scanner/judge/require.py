@@ -72,15 +72,15 @@ def check_endpoints(rule: ScanRule, policy: Require, outcome: Outcome) -> Iterat
     if least is None:
         return
     doubt = outcome.interrupted if count < least else None
-    few = f"only {count} endpoints were found, and the policy requires {least}"
+    few = f"endpoints found: {count}, fewer than the policy requires ({least})"
     yield _finding(
         rule,
         policy,
         fails=count < least,
         doubt=doubt,
-        message=few if count < least else f"{count} endpoints were found",
-        expected=f"at least {least} endpoints",
-        observed=f"{count} endpoints",
+        message=few if count < least else f"endpoints found: {count}",
+        expected=f"endpoints: {least} or more",
+        observed=f"endpoints: {count}",
         fix="look into the coverage of the report: what could not be read, and what was left out",
     )
 
@@ -114,15 +114,15 @@ def check_inconclusive(rule: ScanRule, policy: Require, outcome: Outcome) -> Ite
     most, count = policy.max_inconclusive, outcome.inconclusive
     if most is None:
         return
-    many = f"{count} endpoints could not be judged, and the policy allows {most}"
+    many = f"endpoints that could not be judged: {count}, more than the policy allows ({most})"
     yield _finding(
         rule,
         policy,
         fails=count > most,
         doubt=outcome.interrupted if count <= most else None,
-        message=many if count > most else f"{count} endpoints could not be judged",
-        expected=f"at most {most} inconclusive endpoints",
-        observed=f"{count} inconclusive endpoints",
+        message=many if count > most else f"endpoints that could not be judged: {count}",
+        expected=f"inconclusive endpoints: {most} or fewer",
+        observed=f"inconclusive endpoints: {count}",
         fix="read what each of them says: a NetworkPolicy, a listener that is down, a deadline",
     )
 
