@@ -36,6 +36,8 @@ def main() -> int:
         cost = connection_cost(server, 2000 if options.quick else 8000)
         print(f"\nclient CPU a connection: bare trio {cost.floor:.0f} us, adhere {cost.adhere:.0f} us "
               f"({cost.adhere / cost.floor:.2f} times) over {cost.connections} connections")  # fmt: skip
+        print(f"a conversation alone: refused {cost.refused:.0f} us ({cost.refused / cost.floor:.2f} times), "
+              f"accepted {cost.accepted:.0f} us ({cost.accepted / cost.floor:.2f} times)")  # fmt: skip
         memories = _memory(server, [100, 1000] if options.quick else [100, 1000, 10_000])
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{time.strftime('%Y%m%dT%H%M%S')}.json"

@@ -46,6 +46,10 @@ class ConnectionCost:
 
     floor: float
     """Bare connect, send, receive, close under trio."""
+    refused: float
+    """A conversation that ends in an alert, by itself."""
+    accepted: float
+    """A conversation that ends in ServerHelloDone, by itself."""
     adhere: float
     """The whole program, without its start: the difference between many targets and few."""
     connections: int
@@ -111,18 +115,24 @@ def _adhere(served: Farm, targets: int, directory: Path) -> tuple[Cost, int]:
     return cost, served.counts().connections - before.connections
 
 
+def _alone(program: str, served: Farm, count: int) -> tuple[float, ...]:
+    """The microseconds that one of our small programs prints."""
+    argv = [sys.executable, "-m", f"benchmarks.{program}", served.addresses[0], str(served.port), str(count)]
+    return tuple(map(float, subprocess.run(argv, check=True, capture_output=True, text=True).stdout.split()))
+
+
 def connection_cost(core: int, count: int) -> ConnectionCost:
     """Adhere against the floor, on the stub. ``count``: connections of the floor; adhere makes about as many."""
     with tempfile.TemporaryDirectory(prefix="bench-") as name, farm(stubs(50), Path(name), core) as served:
-        floors = []
-        for _ in range(3):
-            argv = [sys.executable, "-m", "benchmarks.floor", served.addresses[0], str(served.port), str(count)]
-            floors.append(float(subprocess.run(argv, check=True, capture_output=True, text=True).stdout))
+        alone = [(*_alone("floor", served, count), *_alone("conversation", served, count)) for _ in range(3)]
         _adhere(served, 1, Path(name))  # fills the caches
         few, made_few = _adhere(served, 50, Path(name))
         many, made_many = _adhere(served, 50 + count // 8, Path(name))
+    floor, refused, accepted = map(statistics.median, zip(*alone, strict=True))
     return ConnectionCost(
-        floor=statistics.median(floors),
+        floor=floor,
+        refused=refused,
+        accepted=accepted,
         adhere=(many.cpu - few.cpu) / (made_many - made_few) * 1e6,
         connections=made_many - made_few,
     )
