@@ -26,6 +26,7 @@ from scanner.expect import (
     rollout,
     standing,
 )
+from scanner.expect.adherence import Adherence
 from scanner.expect.api_server import Wishes
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
@@ -118,6 +119,11 @@ class Expectations:
             default, source = load_profile(policy.profile, release=release), f"{policy.source} profile"
         wishes = Wishes(default=default, default_source=source, profile=profile, adherence=adherence, release=release)
         self._facts = Facts(snapshot, catalogue, policy, tuple(endpoints), wishes)
+
+    @property
+    def adherence(self) -> Adherence | None:
+        """What ``tlsAdherence`` amounts to for the cluster's own components; None where there is no such object."""
+        return self._facts.cluster.adherence
 
     def of(self, endpoint: Endpoint) -> Expectation:
         """What ``endpoint`` owes."""

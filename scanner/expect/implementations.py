@@ -84,7 +84,7 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
         draft = draft.says(limits.called, "what it can do", change)
     if limits.suites and found.profile.min_version <= TLS12 and all(map(is_tls13, found.profile.suites)):
         reason = f"of {listed.name} nothing is left for TLS 1.2 in {limits.called}: what it speaks is not defined"
-        return replace(draft, profile=Unknown(reason))
+        return replace(draft, profile=Unknown(reason)).remark(*listed.notes)
     return replace(draft, profile=found.profile, tls13_suites_configurable=found.tls13_configurable)
 
 

@@ -43,10 +43,10 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
     if node is None:
         gap = facts.snapshot.gap(NODE) or "there is no such node"
         return draft.owes(Unknown(f"the pool of Node/{name} is not known: {gap}"), f"Node/{name}", "", "unknown")
-    return _of_node(facts, _of_release(draft, node), node)
+    return _of_node(facts, _of_release(facts, draft, node), node)
 
 
-def _of_release(draft: Draft, node: KubeObject) -> Draft:
+def _of_release(facts: Facts, draft: Draft, node: KubeObject) -> Draft:
     """An older kubelet means by a profile's name what its own release means."""
     version = node.text("status", "nodeInfo", "kubeletVersion")
     own = of_kubelet(version)
@@ -56,7 +56,9 @@ def _of_release(draft: Draft, node: KubeObject) -> Draft:
     if kubelet is None or cluster is None or cluster[0] != 4 or kubelet >= cluster:
         return draft
     step = Because(source=str(node.reference), field="status.nodeInfo.kubeletVersion", said=f"{version}: {own}")
-    return replace(draft, release=own, other_release=None, because=(*draft.because, step))
+    draft = replace(draft, release=own, other_release=None, because=(*draft.because, step))
+    authority = facts.cluster
+    return draft.declares(authority.source, authority.field, authority.declared, beat=authority.beat)
 
 
 def _of_node(facts: Facts, draft: Draft, node: KubeObject) -> Draft:

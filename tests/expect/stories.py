@@ -1,0 +1,167 @@
+"""Stories: small clusters as YAML, and what each of their endpoints owes. ``tests/clusters/README.md`` has the fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from scanner.expect import Expectations
+from scanner.model.catalogue import load_profile
+from scanner.model.component_files import load_catalogue
+from scanner.model.endpoint import Endpoint, Owner
+from scanner.model.expectation import Expectation
+from scanner.model.kinds import KINDS, Kind
+from scanner.model.local_files import LOCAL_KINDS
+from scanner.model.objects import KubeObject, Reference
+from scanner.model.scan_policy import Override, ScanPolicy
+from scanner.model.selector import Selector
+from scanner.model.snapshot import Origin, Snapshot, Unreadable
+
+CLUSTERS = Path(__file__).parent.parent / "clusters"
+TAKEN_AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+_OPENSHIFT = ("config.openshift.io", "operator.openshift.io", "machineconfiguration.openshift.io", "route.openshift.io")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Story:
+    """One directory."""
+
+    name: str
+    snapshot: Snapshot
+    expectations: Expectations
+    endpoints: Mapping[str, Endpoint]
+    expected: Mapping[str, Mapping[str, Any]]
+    """By endpoint."""
+
+    def owed(self, name: str) -> Expectation:
+        """What one of its endpoints owes."""
+        return self.expectations.of(self.endpoints[name])
+
+
+def names() -> list[str]:
+    """Every story that this stage can tell."""
+    return sorted(path.parent.name for path in CLUSTERS.glob("*/expected.yaml"))
+
+
+def load(name: str, **wishes: Any) -> Story:
+    """A story; ``wishes`` are passed on to ``Expectations``."""
+    said = yaml.safe_load((CLUSTERS / name / "expected.yaml").read_text())
+    with (CLUSTERS / name / "cluster.yaml").open() as file:
+        objects = [each for each in yaml.safe_load_all(file) if each]
+    distribution = said.get("distribution", "openshift")
+    snapshot = snapshot_of(
+        objects, absent=_absent(distribution, said), unreadable=said.get("unreadable"), version=said.get("version", "")
+    )
+    endpoints = {key: endpoint(key, fields or {}) for key, fields in said["endpoints"].items()}
+    given = {key: _wish(key, value) for key, value in said.get("wishes", {}).items()}
+    return Story(
+        name=name,
+        snapshot=snapshot,
+        expectations=Expectations(
+            snapshot,
+            load_catalogue(distribution),
+            policy(said.get("policy", {})),
+            endpoints=endpoints.values(),
+            **{**given, **wishes},
+        ),
+        endpoints=endpoints,
+        expected=said["endpoints"],
+    )
+
+
+def snapshot_of(
+    objects: list[Any],
+    *,
+    absent: frozenset[Kind] = frozenset(),
+    unreadable: Mapping[str, str] | None = None,
+    version: str = "",
+) -> Snapshot:
+    """A snapshot of these objects; ``unreadable`` is by resource."""
+    by_name = {(each.group, each.name): each for each in (*KINDS, *LOCAL_KINDS)}
+    held: dict[Kind, list[KubeObject]] = {each: [] for each in by_name.values()}
+    for raw in objects:
+        group = raw["apiVersion"].rpartition("/")[0]
+        kind = by_name[group, raw["kind"]]
+        held[kind].append(KubeObject(raw, kind))
+    gaps = {
+        kind: Unreadable(kind=kind, gap="forbidden", reason=reason)
+        for kind in held
+        for resource, reason in (unreadable or {}).items()
+        if kind.resource == resource
+    }
+    return Snapshot(
+        taken_at=TAKEN_AT,
+        origin=Origin(name="story", git_version=version),
+        objects={kind: tuple(items) for kind, items in held.items()},
+        absent=absent,
+        unreadable=gaps,
+    )
+
+
+def _absent(distribution: str, said: Mapping[str, Any]) -> frozenset[Kind]:
+    if distribution == "kubernetes":
+        return frozenset(each for each in KINDS if each.group in _OPENSHIFT)
+    if distribution == "microshift":
+        return frozenset(each for each in KINDS if each.group in _OPENSHIFT and each.name != "Route")
+    return frozenset(each for each in KINDS if each.resource in said.get("absent", ()))
+
+
+def _wish(key: str, value: str) -> Any:
+    return load_profile(value) if key in ("profile", "default_profile") else value
+
+
+def policy(said: Mapping[str, Any]) -> ScanPolicy:
+    """The few fields of a policy that matter here, without the file's reader."""
+    return ScanPolicy(
+        source="adhere.yaml" if said else "",
+        profile=said.get("profile"),
+        overrides=tuple(_overrides(said)),
+        layered=tuple(_selector(each) for each in said.get("layered", ())),
+        user_workloads_bound=said.get("userWorkloads") == "enforced",
+    )
+
+
+def _overrides(said: Mapping[str, Any]) -> Iterator[Override]:
+    for number, each in enumerate(said.get("overrides", ())):
+        yield Override(
+            selector=_selector(each["selector"]),
+            profile=each["profile"],
+            justification=each["justification"],
+            source=f"adhere.yaml:{number + 1}:1",
+            binding=each.get("binding", True),
+        )
+
+
+def _selector(said: Mapping[str, Any]) -> Selector:
+    return Selector(**{key: tuple(value) for key, value in said.items()})
+
+
+def endpoint(name: str, said: Mapping[str, Any]) -> Endpoint:
+    """``Kind/namespace/name:port`` (``Node/name:port``), perhaps with ``#server.name``, is whose it is and where."""
+    where, _, server_name = name.partition("#")
+    owner, _, port = where.rpartition(":")
+    kind, *rest = owner.split("/")
+    address = said.get("address", "")
+    subject = said.get("subject")
+    found = Endpoint(
+        id=name,
+        instance=f"{name} @ {address}",
+        address=address,
+        port=int(port),
+        server_name=server_name or None,
+        owner=Owner(kind=kind, name=rest[-1], namespace=rest[0] if len(rest) == 2 else None),
+        component=said.get("component"),
+        segment=said.get("segment"),
+        node=said.get("node", rest[-1] if kind == "Node" else None),
+        labels=tuple(said.get("labels", {}).items()),
+        origins=tuple(said.get("origins", ())),
+    )
+    if not subject:
+        return found
+    kind, *rest = subject.split("/")
+    return replace(found, subject=Reference(kind=kind, name=rest[-1], namespace=rest[0] if len(rest) == 2 else None))

@@ -1,0 +1,91 @@
+"""What the endpoints of each story in ``tests/clusters`` owe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from scanner.model.catalogue import load_profile
+from scanner.model.expectation import Expectation
+from scanner.model.known import Unknown
+from scanner.model.profile import Profile
+from scanner.tls.names import suite_code, version_name
+from tests.expect import stories
+
+CASES = [(story, name) for story in stories.names() for name in stories.load(story).endpoints]
+
+
+@pytest.mark.parametrize(("story", "name"), CASES, ids=[f"{story}-{name}" for story, name in CASES])
+def test_what_an_endpoint_owes(story: str, name: str) -> None:
+    told = stories.load(story)
+    wanted, owed = told.expected[name], told.owed(name)
+    reasons = [f"{each.source} {each.field}: {each.said}; {each.beat}" for each in owed.because]
+    assert owed.binding == wanted["binding"], reasons
+    _profile(owed, wanted.get("owes"), wanted.get("unknown"))
+    for field in ("standing", "adherence", "client_certificate", "tls13_suites_configurable"):
+        if field in wanted:
+            assert getattr(owed, field) == wanted[field], (field, reasons)
+    if "min" in wanted:
+        assert version_name(_known(owed).min_version) == wanted["min"]
+    if "suites" in wanted:
+        assert set(_known(owed).suites) == {suite_code(each) for each in wanted["suites"]}
+    if "without" in wanted:
+        assert not {suite_code(each) for each in wanted["without"]} & set(_known(owed).suites)
+    if "alternatives" in wanted:
+        assert [each.name for each in owed.alternatives] == wanted["alternatives"]
+    if "skewed" in wanted:
+        assert [each.name for each in owed.skewed] == wanted["skewed"]
+    _said(wanted.get("because", ()), reasons)
+    _said(wanted.get("remarks", ()), (*_notes(owed), *owed.remarks))
+
+
+def _profile(owed: Expectation, name: str | None, unknown: str | None) -> None:
+    if unknown is not None:
+        assert isinstance(owed.profile, Unknown), owed
+        assert unknown in owed.profile.reason
+    else:
+        assert _known(owed).name == name
+
+
+def _notes(owed: Expectation) -> tuple[str, ...]:
+    return () if isinstance(owed.profile, Unknown) else owed.profile.notes
+
+
+def _known(owed: Expectation) -> Profile:
+    assert not isinstance(owed.profile, Unknown), owed
+    return owed.profile
+
+
+def _said(wanted: Iterable[str], said: Iterable[str]) -> None:
+    """Each is part of some text, in this order."""
+    texts = iter(said)
+    for each in wanted:
+        assert any(each in text for text in texts), (each, list(said))
+
+
+def test_every_predefined_profile_is_told() -> None:
+    told = {"/".join(str(each.get("owes")).split("/")[-1:]) for _, each in _all()}
+    assert {"old", "intermediate", "modern"} <= told
+
+
+@pytest.mark.parametrize("story", stories.names())
+def test_every_step_has_a_source_and_words_and_one_decides(story: str) -> None:
+    told = stories.load(story)
+    for name in told.endpoints:
+        owed = told.owed(name)
+        assert all(each.source and each.said for each in owed.because), name
+        assert sum(each.decides for each in owed.because) == 1, name
+
+
+@pytest.mark.parametrize("story", stories.names())
+def test_whatif_asks_for_another_profile(story: str) -> None:
+    told = stories.load(story, profile=load_profile("modern"), adherence="StrictAllComponents", release="4.23")
+    for name in told.endpoints:
+        sources = {each.source for each in told.owed(name).because}
+        hosted = any(each.startswith("Hosted") for each in sources)
+        assert "--profile" in sources or hosted, (name, sources)
+
+
+def _all() -> list[tuple[str, dict[str, object]]]:
+    return [(name, dict(fields)) for story in stories.names() for name, fields in stories.load(story).expected.items()]
