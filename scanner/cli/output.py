@@ -14,9 +14,16 @@ from scanner.cli.progress import colors
 from scanner.cli.streams import mute, say
 from scanner.errors import InputError, UsageError
 from scanner.model.report import Report
-from scanner.report import FORMATS
+from scanner.report import FORMATS as REPORTS
+from scanner.report import Format
 from scanner.report.atomic import atomic_write
 from scanner.report.stream import read_rows
+
+METRICS = Format(name="metrics", file_name="adhere.prom", module="scanner.metrics", mode=0o644)
+"""For node_exporter's textfile collector, which runs as another user: whatever the umask, it must be able to read."""
+
+FORMATS: dict[str, Format] = {**REPORTS, METRICS.name: METRICS}
+"""Every format: the reports, and the metrics."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +102,8 @@ def write_reports(report: Report, outputs: Iterable[Output], *, quiet: bool) -> 
         if output.path is None:
             _print(report, output.format)
         else:
-            atomic_write(output.path, partial(FORMATS[output.format].write, report))
+            wanted = FORMATS[output.format]
+            atomic_write(output.path, partial(wanted.write, report), mode=wanted.mode)
             if not quiet:
                 say(f"adhere: wrote {output.path}")
 

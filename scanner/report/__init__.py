@@ -22,6 +22,8 @@ class Format:
     """Where it goes when a directory is given and no file."""
     module: str
     """Imported when it is used; a run seldom wants more than one."""
+    mode: int | None = None
+    """Permissions of a new file; None: what the umask leaves."""
 
     def write(self, report: Report, out: TextIO) -> None:
         """Write the whole report, row by row. ``text.write`` also takes ``color`` and ``width``."""

@@ -11,8 +11,8 @@ from typing import TextIO
 from scanner.errors import ResourceError
 
 
-def atomic_write(path: Path, write: Callable[[TextIO], None]) -> None:
-    """Let ``write`` fill a new file beside ``path``, then put it in ``path``'s place.
+def atomic_write(path: Path, write: Callable[[TextIO], None], *, mode: int | None = None) -> None:
+    """Let ``write`` fill a new file beside ``path``, then put it in ``path``'s place, with ``mode`` if that is given.
 
     Whatever ``write`` raises passes through and leaves the old file as it was. A pipe or device (``/dev/stdout``) is
     written directly, there is nothing to replace. Raises ``ResourceError`` when the directory is missing, the disk is
@@ -23,7 +23,7 @@ def atomic_write(path: Path, write: Callable[[TextIO], None]) -> None:
             with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as out:
                 write(out)
             return
-        _replace(path.resolve(), write)
+        _replace(path.resolve(), write, mode)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -33,7 +33,7 @@ def atomic_write(path: Path, write: Callable[[TextIO], None]) -> None:
         ) from error
 
 
-def _replace(path: Path, write: Callable[[TextIO], None]) -> None:
+def _replace(path: Path, write: Callable[[TextIO], None], mode: int | None) -> None:
     if path.is_dir():
         raise IsADirectoryError(21, "it is a directory", str(path))
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".tmp", dir=path.parent)
@@ -43,7 +43,7 @@ def _replace(path: Path, write: Callable[[TextIO], None]) -> None:
             write(out)
             out.flush()
             os.fsync(out.fileno())
-        temporary.chmod(_mode(path))
+        temporary.chmod(_mode(path) if mode is None else mode)
         temporary.replace(path)
     except BaseException:  # also Ctrl-C: no half file stays behind
         temporary.unlink(missing_ok=True)
