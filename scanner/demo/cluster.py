@@ -23,10 +23,9 @@ from scanner.demo.landscape import API_PORT, BLOCKS, MASTER
 from scanner.demo.listening import Part, background, bind_exactly, play
 from scanner.demo.objects.every import FORBIDDEN, store
 from scanner.demo.objects.platform import KUBERNETES
-from scanner.demo.speakers import Speaker, of_workloads, parts, speakers, tls_settings
+from scanner.demo.speakers import Speaker, listeners, of_workloads, parts, speakers, tls_settings
 from scanner.demo.world import World, lay_out
 from scanner.errors import ResourceError
-from scanner.model.observation import Reach
 
 CONTEXT = "adhere-demo"
 _FOREVER = 3600.0
@@ -91,16 +90,16 @@ async def demo_cluster(*, now: datetime | None = None) -> AsyncIterator[DemoClus
 
 
 async def _start(nursery: trio.Nursery, now: datetime) -> DemoCluster:
-    world, listeners = await _claim(now)
+    world, free = await _claim(now)
     token = secrets.token_urlsafe(32)
     server = f"{world.land.api}:{API_PORT}"
     api = Api(store=store(world), rules=Rules(token=token, forbidden=FORBIDDEN), server=server, version=_version(now))
     try:
         for address, port, part in parts(world):
-            await play(nursery, part, listeners.pop((address, port)))
-        await play(nursery, _api_part(world, api), listeners.pop((world.land.api, API_PORT)), longest=_FOREVER)
+            await play(nursery, part, free.pop((address, port)))
+        await play(nursery, _api_part(world, api), free.pop((world.land.api, API_PORT)), longest=_FOREVER)
     finally:
-        for left in listeners.values():
+        for left in free.values():
             left.socket.close()
     ca = world.signers.pem("kube-apiserver")
     return DemoCluster(server=f"https://{server}", ca=ca, token=token, speakers=speakers(world), store=api.store)
@@ -158,8 +157,7 @@ async def _claim(now: datetime) -> tuple[World, dict[tuple[str, int], trio.Socke
 
 def _places(world: World) -> list[tuple[str, int]]:
     """Where to listen; the API server's first, so that two demos collide there and nowhere else."""
-    every = [(speaker.address, speaker.port) for speaker in speakers(world) if speaker.told.reach is not Reach.CLOSED]
-    return list(dict.fromkeys([(world.land.api, API_PORT), *every]))
+    return list(dict.fromkeys([(world.land.api, API_PORT), *listeners(world)]))
 
 
 def _version(now: datetime) -> dict[str, str]:

@@ -9,7 +9,7 @@ from functools import partial
 
 from scanner.demo.landscape import BASE_DOMAIN, MASTER
 from scanner.demo.signers import Paper
-from scanner.demo.workloads import IN_CLEAR, Front, Port, Told, Workload, asking_port
+from scanner.demo.workloads import NOT_ASKED, Front, Port, Told, Workload, asking_port
 from scanner.model.observation import Reach
 
 _LISTENS = "--listen=0.0.0.0:{}".format
@@ -67,7 +67,7 @@ CONTROL_PLANE = (
                 name="readyz",
                 story="Readiness in plaintext, as designed.",
                 voice="plaintext",
-                told=IN_CLEAR,
+                told=NOT_ASKED,
             ),
         ),
     ),
@@ -117,6 +117,7 @@ CONTROL_PLANE = (
                 number=10357,
                 name="policy",
                 story="Listens on loopback only: --via port-forward reaches it.",
+                told=Told(left_out=True),
                 loopback=True,
             ),
         ),
@@ -155,7 +156,7 @@ CONTROL_PLANE = (
                 name="http",
                 story="The same in plaintext, for old installers.",
                 voice="plaintext",
-                told=IN_CLEAR,
+                told=NOT_ASKED,
             ),
         ),
     ),

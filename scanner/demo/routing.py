@@ -34,11 +34,12 @@ def by_server_name(parts: Mapping[str, Part], otherwise: Part) -> Part:
 
 
 def tls_or_plaintext(tls: Part, plaintext: Part) -> Part:
-    """Tell them apart by the first byte."""
+    """HTTP by the capital letter that a method begins with, and TLS whatever else comes, as the router's cmux has it
+    (openshift/router ``pkg/router/metrics``)."""
 
     async def part(stream: trio.SocketStream) -> None:
         first = await stream.socket.recv(1, socket.MSG_PEEK)
-        await (tls if first == bytes((_HANDSHAKE,)) else plaintext)(stream)
+        await (plaintext if first.isupper() else tls)(stream)
 
     return part
 

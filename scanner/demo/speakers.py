@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
 
 from scanner.demo.frontends import ROUTERS, ROUTES, Router
 from scanner.demo.landscape import GATEWAY, GATEWAY_PORT, MASTER, NODES
 from scanner.demo.listening import Part
+from scanner.demo.objects.registered import OUTSIDE
 from scanner.demo.routing import by_server_name, passing_to, tls_or_plaintext
 from scanner.demo.signers import Paper
 from scanner.demo.tls_server import TlsSettings, tls_part
 from scanner.demo.voices import PARTS, TLS, Voice
 from scanner.demo.workloads import COMPLIES, Port, Told
 from scanner.demo.world import Replica, World
+from scanner.model.observation import Reach
 
 KUBELET_PORT = 10250
 _KUBELET_PAPER = Paper(signer="kubelet", names=("{node}", "{address}"), days=(-5, 25))
@@ -83,7 +86,27 @@ def of_frontends(world: World) -> Iterator[Speaker]:
         port=GATEWAY_PORT,
         server_name=f"shop.{GATEWAY}",
         whose="openshift-ingress/shop",
-        story="The Gateway's address, which leads to its one pod.",
+        story="The Gateway's address, which leads to its one pod: that is asked instead.",
+        told=Told(left_out=True),
+    )
+
+
+def of_nobody(world: World) -> Iterator[Speaker]:
+    """What objects name and nobody answers, or nobody may ask."""
+    yield Speaker(
+        address=world.cluster_ips["shop", "reports"],
+        port=443,
+        whose="shop/reports",
+        story="A Service without a ready pod.",
+        told=Told(verdict="not_applicable", reach=Reach.CLOSED, status="unreachable"),
+    )
+    outside = urlsplit(OUTSIDE)
+    yield Speaker(
+        address=outside.hostname or "",
+        port=outside.port or 443,
+        whose="corporate-policy",
+        story="A webhook that points out of the cluster: nothing is sent there.",
+        told=Told(verdict="inconclusive", reach=Reach.UNREACHABLE, status="unreachable"),
     )
 
 
@@ -93,7 +116,14 @@ def speakers(world: World) -> tuple[Speaker, ...]:
         *(speaker for speaker, _, _ in of_workloads(world)),
         *(speaker for speaker, _ in kubelets(world)),
         *of_frontends(world),
+        *of_nobody(world),
     )
+
+
+def listeners(world: World) -> tuple[tuple[str, int], ...]:
+    """Address and port of everything that is opened, each once."""
+    silent = (Reach.CLOSED, Reach.UNREACHABLE)
+    return tuple(dict.fromkeys((each.address, each.port) for each in speakers(world) if each.told.reach not in silent))
 
 
 # --- what they play ---------------------------------------------------------------------------------------------------

@@ -26,11 +26,15 @@ class Told:
     status: Status = "ok"
     breaks: tuple[str, ...] = ()
     """Ids of rules that must fail, at least."""
+    left_out: bool = False
+    """It is not asked at all: known to be plaintext, or another name for what is asked."""
 
 
 COMPLIES = Told()
 IN_CLEAR = Told(verdict="not_applicable", reach=Reach.PLAINTEXT, status="not-tls")
 """Plaintext where nothing says that it should be TLS."""
+NOT_ASKED = Told(verdict="not_applicable", reach=Reach.PLAINTEXT, status="not-tls", left_out=True)
+"""Plaintext, and the component catalogue knows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

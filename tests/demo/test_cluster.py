@@ -1,0 +1,310 @@
+"""The embedded cluster: its objects are of one piece, and every address in them leads to what its story says."""
+
+from __future__ import annotations
+
+import base64
+import errno
+import json
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+
+import pytest
+import trio
+from cryptography import x509
+from OpenSSL import SSL
+
+from scanner.cluster import Access, access, read
+from scanner.demo import cluster as module
+from scanner.demo.cluster import DemoCluster, demo_cluster
+from scanner.demo.objects.every import objects
+from scanner.demo.speakers import Speaker, listeners
+from scanner.demo.world import lay_out
+from scanner.discover import discover
+from scanner.errors import ResourceError
+from scanner.model import kinds
+from scanner.model.component_files import load_catalogue
+from scanner.model.kinds import KINDS
+from scanner.model.objects import KubeObject
+from scanner.model.observation import Reach
+from scanner.model.snapshot import Snapshot
+from tests.demo.api.small import NOW
+from tests.demo.client import Seen, shake_hands
+
+TLS10, TLS11, TLS12, TLS13 = 0x0301, 0x0302, 0x0303, 0x0304
+
+
+async def snapshot(cluster: DemoCluster, directory: Path) -> Snapshot:
+    return await read(_access(cluster, directory), KINDS)
+
+
+def _access(cluster: DemoCluster, directory: Path) -> Access:
+    return access(str(cluster.kubeconfig(directory / "kubeconfig")), None)
+
+
+# --- objects ----------------------------------------------------------------------------------------------------------
+
+WORLD = lay_out(10, NOW)
+OBJECTS = {kind: [KubeObject(each, kind) for each in several] for kind, several in objects(WORLD).items()}
+
+
+def test_no_object_holds_a_private_key() -> None:
+    text = json.dumps([each.raw for several in OBJECTS.values() for each in several])
+    assert "PRIVATE" not in text
+    assert '"key"' not in text
+    assert text.count("BEGIN CERTIFICATE") >= 7
+
+
+def test_objects_are_where_their_kind_says() -> None:
+    for kind, several in OBJECTS.items():
+        assert several, kind
+        assert len({(each.namespace, each.name) for each in several}) == len(several), kind
+        for each in several:
+            assert each.name, kind
+            assert bool(each.namespace) is kind.namespaced, each.reference
+    names = {each.name for each in OBJECTS[kinds.NAMESPACE]}
+    used = {each.namespace for several in OBJECTS.values() for each in several if each.namespace}
+    assert used - names <= {
+        "kube-system",
+        "openshift-config-managed",
+        "openshift-service-ca",
+        "openshift-ingress-operator",
+    }
+
+
+def test_pods_are_on_their_network_or_on_their_node() -> None:
+    nodes = {each.name: next(each.each("status", "addresses")).text("address") for each in OBJECTS[kinds.NODE]}
+    (network,) = OBJECTS[kinds.NETWORK]
+    pods = ip_network(next(network.each("status", "clusterNetwork")).text("cidr"))
+    for pod in OBJECTS[kinds.POD]:
+        address, node = pod.text("status", "podIP"), pod.text("spec", "nodeName")
+        if pod.flag("spec", "hostNetwork"):
+            assert address == nodes[node], pod.reference
+        else:
+            assert ip_address(address) in pods, pod.reference
+        assert pod.text("status", "hostIP") == nodes[node]
+
+
+def test_what_is_published_leads_somewhere() -> None:
+    services = {(each.namespace, each.name): each for each in OBJECTS[kinds.SERVICE]}
+    for route in OBJECTS[kinds.ROUTE]:
+        service = services[route.namespace, route.text("spec", "to", "name")]
+        ports = {each.text("name") for each in service.each("spec", "ports")}
+        assert route.text("spec", "port", "targetPort") in ports, route.reference
+    for kind in (kinds.VALIDATING_WEBHOOK, kinds.MUTATING_WEBHOOK):
+        for configuration in OBJECTS[kind]:
+            for hook in configuration.each("webhooks"):
+                inside = hook.fields("clientConfig", "service")
+                assert not inside.raw or (inside.text("namespace"), inside.text("name")) in services
+    sliced = {(each.namespace, each.labels["kubernetes.io/service-name"]) for each in OBJECTS[kinds.ENDPOINT_SLICE]}
+    assert sliced == {key for key, each in services.items() if each.text("spec", "type") != "ExternalName"}
+
+
+def test_every_ready_endpoint_is_listened_on_or_plainly_closed() -> None:
+    open_places = set(listeners(WORLD))
+    closed = [
+        (address, port.number("port"))
+        for each in OBJECTS[kinds.ENDPOINT_SLICE]
+        for endpoint in each.each("endpoints")
+        for address in endpoint.texts("addresses")
+        for port in each.each("ports")
+        if (address, port.number("port")) not in open_places
+    ]
+    assert [port for _, port in closed] == [9444]
+
+
+def test_the_same_cluster_each_time() -> None:
+    again = objects(lay_out(10, NOW))
+    bundles = {kinds.CONFIG_MAP, kinds.VALIDATING_WEBHOOK, kinds.MUTATING_WEBHOOK, kinds.API_SERVICE}
+    for kind in OBJECTS.keys() - bundles - {kinds.CUSTOM_RESOURCE_DEFINITION}:  # those hold new certificates
+        assert [each.raw for each in OBJECTS[kind]] == list(again[kind]), kind
+
+
+# --- listeners --------------------------------------------------------------------------------------------------------
+
+LOWEST = {
+    "openshift-monitoring/metrics-server": TLS12,
+    "openshift-operators/backup-operator-controller-manager:8443": TLS12,
+    "openshift-ingress/router-default:8443": TLS12,
+    "openshift-ingress/router-legacy:9443": TLS11,
+    "openshift-console/console#": TLS12,
+    "shop/web#": TLS12,
+    "shop/catalog#": TLS12,
+    "mainframe/bridge#": TLS11,
+    "kubelet/worker-0": TLS12,
+    "kubelet/worker-1": TLS12,
+    "shop/web:8443": TLS12,
+}
+"""The lowest version that a listener accepts, where that is not TLS 1.3; ``#`` stands for its Route's frontend."""
+
+
+def lowest(speaker: Speaker) -> int:
+    if speaker.told.breaks and speaker.whose == "shop/checkout":
+        return TLS10
+    if speaker.server_name:
+        return LOWEST.get(f"{speaker.whose}#", TLS13)
+    return LOWEST.get(f"{speaker.whose}:{speaker.port}", LOWEST.get(speaker.whose, TLS13))
+
+
+async def ask(speaker: Speaker, version: int) -> Seen:
+    sockaddr = speaker.address, speaker.port
+    return await shake_hands(sockaddr, server_name=speaker.server_name, versions=(version, version))
+
+
+async def test_every_listener_speaks_as_its_story_says() -> None:
+    spoke, silent = 0, []
+    async with demo_cluster() as cluster:
+        for speaker in cluster.speakers:
+            if speaker.told.reach in {Reach.PLAINTEXT, Reach.CLOSED, Reach.UNREACHABLE}:
+                silent.append(speaker)
+                continue
+            for version in (TLS10, TLS11, TLS12, TLS13):
+                accepted = (await ask(speaker, version)).completed
+                assert accepted is (version >= lowest(speaker)), (speaker, hex(version))
+            spoke += 1
+        for speaker in silent:
+            await _says_no_tls(speaker)
+    assert (spoke, len(silent)) == (40, 10)
+
+
+async def _says_no_tls(speaker: Speaker) -> None:
+    if speaker.told.reach is Reach.UNREACHABLE:
+        assert not speaker.address.startswith("127.")  # whoever asks there leaves this machine
+    elif speaker.told.reach is Reach.CLOSED:
+        with pytest.raises(OSError, match="connect"):
+            await trio.open_tcp_stream(speaker.address, speaker.port)
+    else:
+        async with await trio.open_tcp_stream(speaker.address, speaker.port) as stream:
+            await stream.send_all(b"GET / HTTP/1.0\r\n\r\n")
+            assert (await stream.receive_some()).startswith(b"HTTP/1.1 400"), speaker
+
+
+async def test_etcd_wants_a_certificate_and_the_api_server_does_without() -> None:
+    async with demo_cluster() as cluster:
+        for speaker in cluster.speakers:
+            if speaker.whose == "openshift-etcd/etcd" and speaker.port != 9980:
+                seen = await ask(speaker, TLS13)
+                assert (seen.certificate_requested, seen.said, seen.alerts) == (True, b"", [116]), speaker.port
+            if speaker.port == 6443 and speaker.whose.startswith("openshift-kube"):
+                seen = await ask(speaker, TLS13)
+                assert (seen.certificate_requested, seen.alerts) == (True, [0])  # close_notify: that is no HTTP/1.1
+
+
+async def test_certificates_are_their_signers_and_end_when_they_should() -> None:
+    async with demo_cluster() as cluster:
+        leaves = {}
+        for each in cluster.speakers:
+            if each.told.reach in {Reach.TLS, Reach.CLIENT_CERTIFICATE_REQUIRED}:
+                leaf = x509.load_der_x509_certificate((await ask(each, TLS13)).chain[0])
+                leaves[each.whose, each.port, each.server_name] = leaf
+        bundle = cluster.store.get(kinds.CONFIG_MAP, "signing-cabundle", "openshift-service-ca")
+        hooks = cluster.store.get(kinds.VALIDATING_WEBHOOK, "backup-operator")
+    assert bundle is not None
+    assert hooks is not None
+    service_ca = x509.load_pem_x509_certificate(bundle["data"]["ca-bundle.crt"].encode())
+    leaves["openshift-monitoring/node-exporter", 9100, None].verify_directly_issued_by(service_ca)
+    webhook = leaves["openshift-operators/backup-operator-controller-manager", 9443, None]
+    webhook_ca = base64.b64decode(hooks["webhooks"][0]["clientConfig"]["caBundle"])
+    webhook.verify_directly_issued_by(x509.load_pem_x509_certificate(webhook_ca))
+    assert webhook.not_valid_after_utc < min(
+        leaf.not_valid_after_utc for leaf in leaves.values() if leaf is not webhook
+    )
+    assert _names(leaves["shop/web", 8443, "shop.apps.demo.example"]) == ["shop.apps.demo.example"]
+    assert _names(leaves["shop/catalog", 8443, "catalog.apps.demo.example"]) == ["*.apps.demo.example"]
+    assert "oauth-openshift.openshift-authentication.svc" in _names(
+        leaves["openshift-authentication/oauth-openshift", 8443, "oauth-openshift.apps.demo.example"]
+    )
+
+
+def _names(leaf: x509.Certificate) -> list[str]:
+    names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    return names.get_values_for_type(x509.DNSName)
+
+
+# --- the API ----------------------------------------------------------------------------------------------------------
+
+
+async def test_adhere_reads_it_and_finds_every_story(tmp_path: Path) -> None:
+    async with demo_cluster() as cluster:
+        read_now = await snapshot(cluster, tmp_path)
+        told = {(each.address, each.port) for each in cluster.speakers if not each.told.left_out}
+    assert {kind.name for kind, gap in read_now.unreadable.items() if gap.gap == "forbidden"} >= {"NetworkPolicy"}
+    assert {kinds.HOSTED_CLUSTER, kinds.HTTP_PROXY, kinds.LISTENER_SET} <= read_now.absent
+    assert read_now.origin.git_version.startswith("v1.35.")
+    found = discover(read_now, load_catalogue("openshift"), loopback=True)
+    places = {(each.address, each.port) for each in found.endpoints}
+    assert told <= places
+    more = {each.certainty for each in found.endpoints if (each.address, each.port) not in told}
+    assert more <= {"candidate"}
+    outside = next(each for each in found.endpoints if each.address.startswith("198."))
+    assert found.scope.refusal(outside.address) is not None
+    assert all(found.scope.refusal(each.address) is None for each in found.endpoints if each is not outside)
+
+
+async def test_secrets_are_forbidden(tmp_path: Path) -> None:
+    async with demo_cluster() as cluster:
+        wanted = [("openshift-ingress", "shop")]
+        found = await read(_access(cluster, tmp_path), [kinds.SECRET, kinds.POD], secrets=wanted, permitted=["secrets"])
+    assert found.unreadable[kinds.SECRET].gap == "forbidden"
+    assert len(found.every(kinds.POD)) == 23
+
+
+async def test_a_listener_on_loopback_is_reached_by_port_forward(tmp_path: Path) -> None:
+    from scanner.cluster.client import Client
+    from scanner.cluster.portforward import NotForwarded, forward
+
+    async with demo_cluster() as cluster:
+        hidden = next(each for each in cluster.speakers if each.forwarded)
+        namespace, pod = hidden.forwarded or ("", "")
+        async with Client(_access(cluster, tmp_path)) as client:
+            async with forward(client, namespace, pod, hidden.port) as stream:
+                await stream.send(_hello())
+                assert (await stream.receive()).startswith(b"\x16\x03\x03")
+            with pytest.raises(NotForwarded, match="refused"):
+                async with forward(client, namespace, pod, 1) as stream:
+                    await stream.receive()
+
+
+def _hello() -> bytes:
+    connection = SSL.Connection(SSL.Context(SSL.TLS_CLIENT_METHOD), None)
+    connection.set_connect_state()
+    with pytest.raises(SSL.WantReadError):
+        connection.do_handshake()
+    return connection.bio_read(65536)
+
+
+# --- coming up --------------------------------------------------------------------------------------------------------
+
+
+async def test_two_at_once_do_not_meet() -> None:
+    async with demo_cluster() as one, demo_cluster() as other:
+        assert one.server != other.server
+        assert one.token != other.token
+        places = [{each.address for each in cluster.speakers} for cluster in (one, other)]
+        assert {each for each in places[0] & places[1] if each.startswith("127.")} == set()
+
+
+async def test_the_kubeconfig_is_for_its_owner_alone_and_replaces_nothing(tmp_path: Path) -> None:
+    async with demo_cluster() as cluster:
+        path = cluster.kubeconfig(tmp_path / "kubeconfig")
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert cluster.token in path.read_text()
+        with pytest.raises(FileExistsError):
+            cluster.kubeconfig(path)
+
+
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [
+        (errno.EADDRNOTAVAIL, r"cannot listen on 127\.10\.192\.10:6443: .*assign"),
+        (errno.EADDRINUSE, r"cannot listen on 127\.\d+\.192\.10:6443: another program"),
+    ],
+)
+async def test_what_this_machine_cannot_do(monkeypatch: pytest.MonkeyPatch, number: int, message: str) -> None:
+    async def refused(address: str, port: int) -> trio.SocketListener:
+        raise OSError(number, {errno.EADDRNOTAVAIL: "Cannot assign requested address"}.get(number, "In use"))
+
+    monkeypatch.setattr(module, "bind_exactly", refused)
+    with pytest.raises(ResourceError, match=message) as caught:
+        async with demo_cluster():
+            pass
+    assert caught.value.hint
