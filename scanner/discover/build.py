@@ -154,7 +154,7 @@ class Built:
         transport: Transport = (
             "tls" if certainty == "declared" or name else hints.transport(place.port, listener.app_protocol)
         )
-        identity = called(self.owner, place.port, name, transport)
+        identity = called(self.owner, place.port, name, transport, apart=place.apart)
         vantage = f" on {place.node}" if place.node else f" in {self.pod.name}" if self.pod and self.loopback else ""
         return Endpoint(
             id=identity,
@@ -171,6 +171,7 @@ class Built:
             origins=said.all_origins(),
             subject=said.subject.reference if said.subject else None,
             node=place.node,
+            runs_on=self.pod.node if self.pod else place.node,
             pod=self.pod.reference if self.pod else None,
             candidates=self._candidates(),
             labels=self._labels(said),
@@ -182,9 +183,9 @@ class Built:
         )
 
 
-def called(owner: Owner, port: int, name: str | None, transport: Transport) -> str:
+def called(owner: Owner, port: int, name: str | None, transport: Transport, *, apart: str = "") -> str:
     """An endpoint's id."""
-    above = "/".join(part(each) for each in (owner.kind, owner.namespace, owner.name) if each)
+    above = "/".join(part(each) for each in (owner.kind, owner.namespace, owner.name, apart) if each)
     return f"{above}:{port}{f'#{name}' if name else ''}{f'/{transport}' if transport != 'tls' else ''}"
 
 

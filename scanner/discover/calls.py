@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from scanner.discover.claims import NOWHERE, verified
 from scanner.discover.draft import Draft, Found, Omission, Place
-from scanner.discover.names import address, located, port, server_name, sound
+from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.view import View
 from scanner.model.endpoint import Owner
 from scanner.model.objects import Fields, KubeObject
@@ -66,9 +66,9 @@ def _elsewhere(
     if known:
         yield from known
         return
-    # The id carries what is called: one object may call many that are no replicas of each other.
-    owner = Owner(kind=subject.kind.name, name=f"{subject.name}/{located(where, number) if where else name}")
-    pattern.place = Place(where, number, host="" if where else name or "", owner=owner)
+    # One object may call many that are no replicas of each other.
+    owner = Owner(kind=subject.kind.name, name=subject.name)
+    pattern.place = Place(where, number, host="" if where else name or "", owner=owner, apart=where or name or "")
     yield pattern
 
 

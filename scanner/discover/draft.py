@@ -38,6 +38,8 @@ class Place(NamedTuple):
     """Of the object that ``owner`` names."""
     sampled: bool = False
     """A balanced address of which no backend is known."""
+    apart: str = ""
+    """What tells it from others of its owner that are no replicas of it: the host of a URL."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -15,7 +15,7 @@ PROBE_LABEL = "adhere-probe"
 """What stands for the asterisk where a wildcard is asked for: one label, which every reading of wildcards covers."""
 
 _HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*\Z")
-_ADDRESS = re.compile(r"[0-9.]{1,3}(\.[0-9]{1,3}){3}\Z|[0-9a-fA-F:.]{2,45}\Z")
+_ADDRESS = re.compile(r"[0-9a-fA-F:.]{2,45}\Z")
 _PRINTABLE = re.compile(r"[^\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202f\u2060-\u206f\ud800-\udfff\ufeff]{1,253}\Z")
 
 
@@ -27,7 +27,7 @@ def server_name(text: str) -> str | None:
     name = text[: MAX_NAME + 2].lower().removesuffix(".")
     if name.startswith("*."):
         name = f"{PROBE_LABEL}{name[1:]}"
-    return name if _HOST.match(name) and not _ADDRESS.match(name) else None
+    return name if _HOST.match(name) and parsed(name) is None else None
 
 
 @lru_cache(maxsize=1 << 17)

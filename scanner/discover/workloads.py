@@ -83,10 +83,9 @@ class Workloads:
         self.unfinished: dict[str, int] = {}
         """Pods that cannot listen, by reason."""
         self.nodes = {node.name: node for node in map(_node, snapshot.every(NODE)) if sound(node.name)}
-        self._by_address: dict[str, Node] = {}
+        self._node_at: dict[str, str] = {}
         for node in self.nodes.values():
-            for each in all_addresses(node.raw):
-                self._by_address.setdefault(each, node)
+            self._node_at |= {each: node.name for each in all_addresses(node.raw) if each not in self._node_at}
         self._ambient = frozenset(
             each.name for each in snapshot.every(NAMESPACE) if each.text("metadata", "labels", MODE) == "ambient"
         )
@@ -97,6 +96,8 @@ class Workloads:
         for pod in self.pods:
             if pod.vantage:
                 self.on_node.setdefault(pod.vantage, []).append(pod)
+                for each in pod.addresses:
+                    self._node_at.setdefault(each, pod.vantage)
             elif not pod.host_network:
                 for each in pod.addresses:
                     self.on_pod_network.setdefault(each, pod)
@@ -118,8 +119,8 @@ class Workloads:
             if self._primary_only and where != found.addresses[0]:
                 where = found.addresses[0]
             return Place(where, number, found, found.vantage)
-        node = self._by_address.get(where)
-        return Place(where, number, None, node.name) if node else None
+        node = self._node_at.get(where)
+        return Place(where, number, None, node) if node else None
 
     def _pod(self, raw: KubeObject) -> Pod | None:
         namespace = raw.namespace or ""
@@ -137,8 +138,8 @@ class Workloads:
         if not addresses:
             self._not("pods without an address")
             return None
-        if node is None and on_host and addresses[0] in self._by_address:
-            node = self._by_address[addresses[0]].name
+        if node is None and on_host:
+            node = self._node_at.get(addresses[0])
         return Pod(
             raw=raw,
             namespace=namespace,

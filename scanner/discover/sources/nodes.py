@@ -17,8 +17,11 @@ KUBELET = Owner(kind="Node", name="kubelet")
 """Whose the kubelets' listeners are: they are replicas of each other, and nodes come and go."""
 
 
+_MAY = ("tls", "both", "unknown")
+
+
 def _find(view: View) -> Iterator[Found]:
-    known = [each for each in view.catalogue.listeners if not each.namespaces and each.speaks in ("tls", "both")]
+    known = [each for each in view.catalogue.listeners if not each.namespaces and each.speaks in _MAY]
     for node in view.workloads.nodes.values():
         # The field really has a capital letter (core/v1 DaemonEndpoint).
         number = port(node.raw.at("status", "daemonEndpoints", "kubeletEndpoint", "Port"))

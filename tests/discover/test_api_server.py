@@ -1,0 +1,64 @@
+"""The API server and its names."""
+
+from __future__ import annotations
+
+from tests.discover.objects import by_id, found, instances
+from tests.discover.test_flags import static
+
+SERVICE = """
+---
+{kind: Service, metadata: {name: kubernetes, namespace: default},
+ spec: {clusterIP: 172.30.0.1, ports: [{name: https, port: 443, targetPort: 6443}]}}
+"""
+SLICE = """
+---
+{kind: EndpointSlice, metadata: {name: kubernetes, namespace: default,
+ labels: {kubernetes.io/service-name: kubernetes}},
+ ports: [{name: https, port: 6443}], endpoints: [{addresses: [192.0.2.10]}]}
+"""
+OPENSHIFT = """
+---
+{kind: Infrastructure, metadata: {name: cluster},
+ status: {apiServerURL: "https://api.c.ex.com:6443", apiServerInternalURI: "https://api-int.c.ex.com:6443"}}
+---
+{kind: APIServer, metadata: {name: cluster},
+ spec: {servingCerts: {namedCertificates: [{names: [k8s.corp.ex.com, "*.corp.ex.com", 10.0.0.1]}]}}}
+"""
+MASTER = static("kube-apiserver", "kube-apiserver, --secure-port=6443")
+ID = "StaticPod/kube-system/kube-apiserver:6443"
+
+
+def test_openshift_s_api_server_is_asked_by_each_of_its_names_and_without() -> None:
+    endpoints = by_id(found(SERVICE + SLICE + OPENSHIFT + MASTER))
+    assert sorted(endpoints) == [
+        ID,
+        f"{ID}#adhere-probe.corp.ex.com",
+        f"{ID}#api-int.c.ex.com",
+        f"{ID}#api.c.ex.com",
+        f"{ID}#k8s.corp.ex.com",
+        f"{ID}#kubernetes",
+        f"{ID}#kubernetes.default.svc",
+        f"{ID}#localhost",
+    ]
+    assert {(each.certainty, each.address, each.node) for each in endpoints.values()} == {
+        ("declared", "192.0.2.10", "master-0")
+    }
+    assert endpoints[f"{ID}#api.c.ex.com"].origins == ("the API server, name of Infrastructure/cluster apiServerURL",)
+
+
+def test_kubernetes_has_one_certificate_and_is_asked_by_one_name() -> None:
+    assert sorted(by_id(found(SERVICE + SLICE + MASTER))) == [ID, f"{ID}#kubernetes.default.svc"]
+
+
+def test_a_managed_api_server_is_in_scope_where_the_cluster_says_that_it_is() -> None:
+    discovery = found(SERVICE + SLICE)
+    assert instances(discovery) == [
+        "Service/default/kubernetes:6443 @ 192.0.2.10:6443",
+        "Service/default/kubernetes:6443#kubernetes.default.svc @ 192.0.2.10:6443",
+    ]
+    assert discovery.scope.refusal("192.0.2.10") is None
+
+
+def test_without_slices_its_service_is_a_sample() -> None:
+    one = by_id(found(SERVICE))["Service/default/kubernetes:443"]
+    assert (one.address, one.sampled, one.ready) == ("172.30.0.1", True, True)

@@ -1,0 +1,162 @@
+"""Gateways, ListenerSets, TLSRoutes and BackendTLSPolicies."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.discover.objects import by_id, found, left_out, only
+
+SERVICE = """
+---
+{kind: Service, metadata: {name: edge-istio, namespace: infra, labels: {gateway.networking.k8s.io/gateway-name: edge}},
+ spec: {clusterIP: 172.30.0.5, ports: [{name: https, port: 443, targetPort: 8443}]},
+ status: {loadBalancer: {ingress: [{ip: 198.51.100.9}]}}}
+---
+{kind: EndpointSlice, metadata: {name: e, namespace: infra, labels: {kubernetes.io/service-name: edge-istio}},
+ ports: [{name: https, port: 8443}], endpoints: [{addresses: [10.128.0.40]}]}
+---
+{kind: Pod, metadata: {name: edge-1-a, namespace: infra, labels: {pod-template-hash: "1"},
+       ownerReferences: [{kind: ReplicaSet, name: edge-1}]},
+ spec: {containers: [{name: istio-proxy, ports: [{containerPort: 8443}]}]}, status: {podIP: 10.128.0.40}}
+"""
+
+
+def gateway(*listeners: str, rest: str = "", status: str = "") -> str:
+    return f"""
+---
+{{kind: Gateway, metadata: {{name: edge, namespace: infra}}, spec: {{listeners: [{", ".join(listeners)}] {rest}}},
+  status: {{{status}}}}}
+"""
+
+
+HTTPS = "{name: a, port: 443, protocol: HTTPS, hostname: shop.ex.com}"
+PASS = "{name: p, port: 443, protocol: TLS, hostname: '*.ex.com', tls: {mode: Passthrough}}"
+
+
+@pytest.mark.parametrize(
+    ("listener", "name"),
+    [
+        (HTTPS, "shop.ex.com"),
+        ("{name: a, port: 443, protocol: HTTPS, hostname: '*.Ex.Com'}", "adhere-probe.ex.com"),
+        ("{name: a, port: 443, protocol: TLS, hostname: db.ex.com, tls: {mode: Terminate}}", "db.ex.com"),
+        ("{name: a, port: 443, protocol: ex.com/https, hostname: db.ex.com, tls: {options: {}}}", "db.ex.com"),
+        ("{name: a, port: 443, protocol: HTTPS}", None),
+    ],
+)
+def test_a_listener_is_asked_by_its_name_at_the_gateway_s_pods(listener: str, name: str | None) -> None:
+    one = only(found(SERVICE + gateway(listener)))
+    assert one.server_name == name
+    assert one.address == "10.128.0.40"
+    assert (one.certainty, one.segment, str(one.subject)) == ("declared", "Frontend", "Gateway/infra/edge")
+    assert one.origins[0] == "Gateway/infra/edge listener a"
+
+
+def test_all_names_of_a_port_are_asked_and_nobody_without_a_name() -> None:
+    second = "{name: b, port: 443, protocol: HTTPS, hostname: blog.ex.com}"
+    assert sorted(by_id(found(SERVICE + gateway(HTTPS, second)))) == [
+        "Deployment/infra/edge:8443#blog.ex.com",
+        "Deployment/infra/edge:8443#shop.ex.com",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("frontend", "expected"),
+    [
+        ("default: {validation: {caCertificateRefs: []}}", "required"),
+        ("default: {validation: {mode: AllowInsecureFallback}}", "requested"),
+        ("default: {validation: {mode: AllowValidOnly}}, perPort: [{port: 443, tls: {}}]", None),
+        ("default: {}, perPort: [{port: 443, tls: {validation: {mode: AllowValidOnly}}}]", "required"),
+        ("default: {}", None),
+    ],
+)
+def test_validation_of_clients_is_expected(frontend: str, expected: str | None) -> None:
+    text = gateway(HTTPS, rest=f", tls: {{frontend: {{{frontend}}}}}")
+    assert only(found(SERVICE + text)).expects == expected
+
+
+@pytest.mark.parametrize("condition", ['{type: Accepted, status: "False"}', '{type: Conflicted, status: "True"}'])
+def test_listeners_that_the_controller_refuses_are_left_out(condition: str) -> None:
+    text = gateway(HTTPS, status=f"listeners: [{{name: a, conditions: [{condition}]}}]")
+    discovery = found(SERVICE + text)
+    assert only(discovery).server_name is None
+    assert left_out(discovery)["Gateway listeners that are not accepted"] == 1
+
+
+def test_http_listeners_are_counted() -> None:
+    assert left_out(found(gateway("{name: h, port: 80, protocol: HTTP}"))) == {"Gateway listeners without TLS": 1}
+
+
+def test_without_a_service_of_its_own_a_gateway_is_behind_its_addresses() -> None:
+    text = SERVICE.replace("gateway.networking.k8s.io/gateway-name", "other")
+    text += gateway(HTTPS, status="addresses: [{type: IPAddress, value: 198.51.100.9}]")
+    assert only(found(text)).instance == "Deployment/infra/edge:8443#shop.ex.com @ 10.128.0.40:8443"
+
+
+@pytest.mark.parametrize(
+    ("value", "address", "host"), [("198.51.100.1", "198.51.100.1", ""), ("lb.ex.com", "", "lb.ex.com")]
+)
+def test_an_address_of_which_nothing_is_known_is_a_sample(value: str, address: str, host: str) -> None:
+    discovery = found(gateway(HTTPS, status=f"addresses: [{{value: {value}}}]"))
+    one = only(discovery)
+    assert (one.id, one.address, one.sampled) == ("Gateway/infra/edge:443#shop.ex.com", address, True)
+    assert one.host == (host or "shop.ex.com")
+    assert discovery.scope.refusal("198.51.100.1") is None or not address
+
+
+def test_a_gateway_without_an_address_is_counted() -> None:
+    assert left_out(found(gateway(HTTPS))) == {"Gateways without an address": 1}
+
+
+ROUTE = """
+---
+{kind: TLSRoute, metadata: {name: db, namespace: infra}, spec: {hostnames: [db.ex.com, "*.sub.ex.com", x.other.com],
+ parentRefs: [{name: edge, sectionName: p}], rules: [{backendRefs: [{name: db, port: 5433}]}]}}
+---
+{kind: Service, metadata: {name: db, namespace: infra}, spec: {clusterIP: None, ports: [{port: 5433}]}}
+---
+{kind: EndpointSlice, metadata: {name: db-1, namespace: infra, labels: {kubernetes.io/service-name: db}},
+ ports: [{port: 5433}], endpoints: [{addresses: [10.128.0.41]}]}
+"""
+
+
+def test_a_tls_route_s_names_lead_through_and_its_backend_speaks_tls() -> None:
+    endpoints = by_id(found(SERVICE + gateway(PASS) + ROUTE))
+    assert sorted(endpoints) == [
+        "Deployment/infra/edge:8443#adhere-probe.sub.ex.com",
+        "Deployment/infra/edge:8443#db.ex.com",
+        "Service/infra/db:5433#db.ex.com",
+    ]
+    front = endpoints["Deployment/infra/edge:8443#db.ex.com"]
+    assert (str(front.subject), front.segment, front.sampled) == ("TLSRoute/infra/db", "Frontend", False)
+    back = endpoints["Service/infra/db:5433#db.ex.com"]
+    assert (back.segment, back.certainty) == ("Backend", "declared")
+
+
+def test_passthrough_to_nothing_known_is_a_sample() -> None:
+    assert only(found(SERVICE + gateway(PASS))).sampled
+
+
+@pytest.mark.parametrize("kind", ["ListenerSet", "XListenerSet"])
+def test_listener_sets_add_names_to_their_gateway(kind: str) -> None:
+    text = f"""
+---
+{{kind: {kind}, metadata: {{name: more, namespace: team}},
+  spec: {{parentRef: {{name: edge, namespace: infra}}, listeners: [{HTTPS}]}}}}
+"""
+    one = only(found(SERVICE + gateway() + text))
+    assert (one.server_name, str(one.subject)) == ("shop.ex.com", f"{kind}/team/more")
+    assert left_out(found(text)) == {"ListenerSets that belong to no Gateway": 1}
+
+
+def test_a_backend_tls_policy_declares_the_name_that_is_sent() -> None:
+    text = """
+---
+{kind: BackendTLSPolicy, metadata: {name: db, namespace: infra},
+ spec: {targetRefs: [{kind: Service, name: db}], validation: {hostname: db.internal}}}
+"""
+    one = only(found(ROUTE.split("---", 2)[2].join(("---", "")) + text))
+    assert (one.id, one.segment, str(one.subject)) == (
+        "Service/infra/db:5433#db.internal",
+        "Backend",
+        "BackendTLSPolicy/infra/db",
+    )

@@ -1,0 +1,96 @@
+"""Contour's HTTPProxies."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.discover.objects import by_id, found, left_out
+
+ENVOY = """
+---
+{kind: Service, metadata: {name: envoy, namespace: projectcontour}, spec: {clusterIP: 172.30.0.6,
+ ports: [{name: https, port: 443, targetPort: 8443}]}, status: {loadBalancer: {ingress: [{ip: 198.51.100.8}]}}}
+---
+{kind: EndpointSlice, metadata: {name: e, namespace: projectcontour, labels: {kubernetes.io/service-name: envoy}},
+ ports: [{name: https, port: 8443}], endpoints: [{addresses: [10.128.0.50]}]}
+---
+{kind: Pod, metadata: {name: envoy-a, namespace: projectcontour, ownerReferences: [{kind: DaemonSet, name: envoy}]},
+ spec: {containers: [{name: envoy, ports: [{containerPort: 8443}]}]}, status: {podIP: 10.128.0.50}}
+---
+{kind: Service, metadata: {name: app, namespace: shop}, spec: {clusterIP: 172.30.0.7, ports: [{port: 8080}]}}
+"""
+
+
+def proxy(tls: str, rest: str = "", status: str = "currentStatus: valid") -> str:
+    return f"""
+---
+{{kind: HTTPProxy, metadata: {{name: shop, namespace: shop}},
+  spec: {{virtualhost: {{fqdn: Shop.ex.com, tls: {{{tls}}}}} {rest}}}, status: {{{status}}}}}
+"""
+
+
+ID = "DaemonSet/projectcontour/envoy:8443#shop.ex.com"
+
+
+@pytest.mark.parametrize("status", ["", "loadBalancer: {ingress: [{ip: 198.51.100.8}]}"])
+def test_a_proxy_is_asked_by_its_name_only(status: str) -> None:
+    endpoints = by_id(found(ENVOY + proxy("secretName: a", status=status)))
+    assert "DaemonSet/projectcontour/envoy:8443" not in endpoints
+    assert (str(endpoints[ID].subject), endpoints[ID].segment) == ("HTTPProxy/shop/shop", "Frontend")
+
+
+def test_with_the_fallback_certificate_it_answers_without_a_name_too() -> None:
+    endpoints = by_id(found(ENVOY + proxy("secretName: a, enableFallbackCertificate: true")))
+    assert {ID, "DaemonSet/projectcontour/envoy:8443"} <= set(endpoints)
+
+
+@pytest.mark.parametrize(
+    ("validation", "expected"),
+    [("caSecret: a", "required"), ("optionalClientCertificate: true", "requested")],
+)
+def test_client_validation(validation: str, expected: str) -> None:
+    text = proxy(f"secretName: a, clientValidation: {{{validation}}}")
+    assert by_id(found(ENVOY + text))[ID].expects == expected
+
+
+@pytest.mark.parametrize("status", ["currentStatus: invalid", "currentStatus: orphaned"])
+def test_what_contour_does_not_serve_is_counted(status: str) -> None:
+    discovery = found(ENVOY + proxy("secretName: a", status=status))
+    assert ID not in by_id(discovery)
+    assert left_out(discovery) == {"HTTPProxies that Contour does not serve": 1}
+
+
+def test_a_backend_with_protocol_tls_is_declared() -> None:
+    routes = ", routes: [{services: [{name: app, port: 8080, protocol: tls, validation: {subjectName: app.int}}]}]"
+    one = by_id(found(ENVOY + proxy("secretName: a", routes)))["Service/shop/app:8080#app.int"]
+    assert (one.certainty, one.segment) == ("declared", "Backend")
+    plain = by_id(found(ENVOY + proxy("secretName: a", routes.replace("tls", "h2c"))))
+    assert plain["Service/shop/app:8080"].certainty == "candidate"
+
+
+def test_passthrough_leads_to_its_backend() -> None:
+    services = ", tcpproxy: {services: [{name: app, port: 8080}]}"
+    endpoints = by_id(found(ENVOY + proxy("passthrough: true", services)))
+    assert not endpoints[ID].sampled
+    assert endpoints["Service/shop/app:8080#shop.ex.com"].segment == "Backend"
+    assert by_id(found(ENVOY + proxy("passthrough: true")))[ID].sampled
+
+
+def test_without_any_envoy_the_published_address_is_a_sample() -> None:
+    text = proxy("secretName: a", status="loadBalancer: {ingress: [{ip: 198.51.100.8}]}")
+    one = by_id(found(text))["HTTPProxy/shop/shop:443#shop.ex.com"]
+    assert (one.address, one.sampled) == ("198.51.100.8", True)
+    assert left_out(found(proxy("secretName: a"))) == {"HTTPProxies without an address": 1}
+
+
+def test_a_contour_configuration_says_where_the_envoys_are() -> None:
+    text = (
+        ENVOY.replace("projectcontour", "mesh")
+        + proxy("secretName: a")
+        + """
+---
+{kind: ContourConfiguration, metadata: {name: c, namespace: mesh}, spec: {envoy: {service: {namespace: mesh,
+ name: envoy}}}}
+"""
+    )
+    assert "DaemonSet/mesh/envoy:8443#shop.ex.com" in by_id(found(text))

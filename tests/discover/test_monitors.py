@@ -1,0 +1,74 @@
+"""ServiceMonitors and PodMonitors."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.discover.objects import found, only
+
+TARGET = """
+---
+{kind: Pod, metadata: {name: db-0, namespace: shop, labels: {app: db}, ownerReferences: [{kind: StatefulSet,
+ name: db}]},
+ spec: {containers: [{name: c, ports: [{name: metrics, containerPort: 9187}]}]}, status: {podIP: 10.128.0.60}}
+---
+{kind: Service, metadata: {name: db, namespace: shop, labels: {app: db}},
+ spec: {clusterIP: 172.30.0.6, ports: [{name: metrics, port: 9000, targetPort: 9187}]}}
+---
+{kind: EndpointSlice, metadata: {name: db-1, namespace: shop, labels: {kubernetes.io/service-name: db}},
+ ports: [{name: metrics, port: 9187}], endpoints: [{addresses: [10.128.0.60]}]}
+"""
+
+
+def monitor(endpoint: str, selection: str = "selector: {matchLabels: {app: db}}", kind: str = "ServiceMonitor") -> str:
+    field = "endpoints" if kind == "ServiceMonitor" else "podMetricsEndpoints"
+    return f"""
+---
+{{kind: {kind}, metadata: {{name: db, namespace: shop}}, spec: {{{selection}, {field}: [{{{endpoint}}}]}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "certainty"),
+    [
+        ("port: metrics, scheme: https", "declared"),
+        ("port: metrics, scheme: HTTPS", "declared"),
+        ("targetPort: 9187, scheme: https", "declared"),
+        ("targetPort: metrics, scheme: https", "declared"),
+        ("port: metrics, scheme: http", "candidate"),
+        ("port: metrics", "candidate"),
+        ("port: other, scheme: https", "candidate"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["ServiceMonitor", "PodMonitor"])
+def test_scraping_by_https_declares_tls(kind: str, endpoint: str, certainty: str) -> None:
+    assert only(found(TARGET + monitor(endpoint, kind=kind))).certainty == certainty
+
+
+def test_the_server_name_of_a_monitor_is_sent() -> None:
+    one = only(found(TARGET + monitor("port: metrics, scheme: https, tlsConfig: {serverName: db.shop.svc}")))
+    assert (one.id, one.server_name) == ("StatefulSet/shop/db:9187#db.shop.svc", "db.shop.svc")
+    assert one.origins[0] == "ServiceMonitor/shop/db port metrics"
+
+
+@pytest.mark.parametrize(
+    ("selection", "certainty"),
+    [
+        ("selector: {}", "declared"),
+        ("selector: {matchExpressions: [{key: app, operator: In, values: [db, x]}]}", "declared"),
+        ("selector: {matchExpressions: [{key: app, operator: NotIn, values: [db]}]}", "candidate"),
+        ("selector: {matchExpressions: [{key: app, operator: Exists}]}", "declared"),
+        ("selector: {matchExpressions: [{key: app, operator: DoesNotExist}]}", "candidate"),
+        ("selector: {matchExpressions: [{key: app, operator: Odd}]}", "candidate"),
+        ("selector: {matchLabels: {app: db, tier: x}}", "candidate"),
+        ("selector: {matchLabels: {app: db}}, namespaceSelector: {any: true}", "declared"),
+        ("selector: {matchLabels: {app: db}}, namespaceSelector: {matchNames: [other]}", "candidate"),
+        ("selector: {matchLabels: {app: db}}, namespaceSelector: {matchNames: [other, shop]}", "declared"),
+    ],
+)
+def test_selection(selection: str, certainty: str) -> None:
+    assert only(found(TARGET + monitor("port: metrics, scheme: https", selection))).certainty == certainty
+
+
+def test_a_pod_monitor_may_name_the_number() -> None:
+    assert only(found(TARGET + monitor("portNumber: 9187, scheme: https", kind="PodMonitor"))).certainty == "declared"

@@ -1,0 +1,140 @@
+"""Nodes: a port of a node is one listener, however many pods share the node's network."""
+
+from __future__ import annotations
+
+from scanner.model.endpoint import Owner
+from tests.discover.objects import CATALOGUE, NOTHING, by_id, found, instances, left_out, only
+
+NODE = """
+---
+{kind: Node, metadata: {name: worker-0, labels: {node-role.kubernetes.io/worker: ""}},
+ spec: {podCIDRs: [10.244.0.0/24]},
+ status: {daemonEndpoints: {kubeletEndpoint: {Port: 10250}},
+          addresses: [{type: Hostname, address: worker-0}, {type: InternalIP, address: 192.0.2.5},
+                      {type: InternalIP, address: "2001:db8::5"}, {type: ExternalIP, address: 203.0.113.5}]}}
+"""
+
+
+def host_pod(name: str, port: int, *, owner: str = "agent", namespace: str = "infra") -> str:
+    return f"""
+---
+{{kind: Pod, metadata: {{name: {name}, namespace: {namespace}, ownerReferences: [{{kind: DaemonSet, name: {owner}}}]}},
+  spec: {{nodeName: worker-0, hostNetwork: true, containers: [{{name: c, ports: [{{containerPort: {port}}}]}}]}},
+  status: {{podIPs: [{{ip: 192.0.2.5}}]}}}}
+"""
+
+
+def test_the_kubelet_is_found_by_the_node_s_status() -> None:
+    discovery = found(NODE)
+    kubelets = [each for each in discovery.endpoints if each.port == 10250]
+    assert [each.instance for each in kubelets] == [
+        "Node/kubelet:10250 @ 192.0.2.5:10250 on worker-0",
+        "Node/kubelet:10250 @ [2001:db8::5]:10250 on worker-0",
+    ]
+    assert {(each.component, each.certainty, each.expects, each.node) for each in kubelets} == {
+        ("kubelet", "declared", "requested", "worker-0")
+    }
+    assert ("node-role.kubernetes.io/worker", "") in kubelets[0].labels
+
+
+def test_what_only_the_catalogue_suggests_is_a_candidate_and_plain_ports_are_none() -> None:
+    crio = by_id(found(NODE))["Node/crio:10010"]
+    assert (crio.component, crio.certainty) == ("crio", "candidate")
+    assert "Node/crio:9537" not in by_id(found(NODE))
+
+
+def test_a_host_network_port_belongs_to_whom_declares_it() -> None:
+    one = by_id(found(NODE + host_pod("agent-x", 9100)))["DaemonSet/infra/agent:9100"]
+    assert (one.node, one.runs_on, one.candidates) == ("worker-0", "worker-0", ())
+    assert one.instance == "DaemonSet/infra/agent:9100 @ 192.0.2.5:9100 on worker-0"
+
+
+def test_a_port_that_several_pods_declare_is_asked_once_with_all_candidates() -> None:
+    text = NODE + host_pod("b", 9100, owner="beta") + host_pod("a", 9100, owner="alpha")
+    one = [each for each in found(text).endpoints if each.port == 9100]
+    assert len(one) == 1
+    assert one[0].owner == Owner(kind="DaemonSet", name="alpha", namespace="infra")
+    assert [each.name for each in one[0].candidates] == ["alpha", "beta"]
+
+
+def test_the_catalogue_decides_between_several() -> None:
+    text = NODE + host_pod("a", 2379, owner="alpha") + host_pod("e", 2379, owner="etcd", namespace="openshift-etcd")
+    one = by_id(found(text))["DaemonSet/openshift-etcd/etcd:2379"]
+    assert (one.component, one.expects) == ("etcd", "required")
+    assert len(one.candidates) == 2
+
+
+def test_a_port_that_nobody_declares_has_every_host_network_workload_as_candidate() -> None:
+    text = f"""{NODE}{host_pod("a", 9100)}
+---
+{{kind: Service, metadata: {{name: s, namespace: infra}}, spec: {{clusterIP: None, ports: [{{port: 9999}}]}}}}
+---
+{{kind: EndpointSlice, metadata: {{name: s-1, namespace: infra, labels: {{kubernetes.io/service-name: s}}}},
+  ports: [{{port: 9999}}], endpoints: [{{addresses: [192.0.2.5]}}]}}
+"""
+    one = by_id(found(text, NOTHING))["Node/worker-0:9999"]
+    assert (one.node, [each.name for each in one.candidates]) == ("worker-0", ["agent"])
+
+
+def test_the_kubelet_s_port_is_the_kubelet_s_whatever_service_leads_there() -> None:
+    text = f"""{NODE}
+---
+{{kind: Service, metadata: {{name: kubelet, namespace: kube-system}}, spec: {{clusterIP: None,
+ ports: [{{name: https-metrics, port: 10250}}]}}}}
+---
+{{kind: EndpointSlice, metadata: {{name: k, namespace: kube-system, labels: {{kubernetes.io/service-name: kubelet}}}},
+  ports: [{{name: https-metrics, port: 10250}}], endpoints: [{{addresses: [192.0.2.5], targetRef: {{kind: Node,
+    name: worker-0}}}}]}}
+"""
+    kubelets = [each for each in found(text).endpoints if each.port == 10250]
+    assert {each.id for each in kubelets} == {"Node/kubelet:10250"}
+    assert "Service/kube-system/kubelet port https-metrics" in kubelets[0].origins
+
+
+def test_metrics_server_on_10250_is_no_kubelet() -> None:
+    text = """
+{kind: Pod, metadata: {name: metrics-server-7c-a, namespace: openshift-monitoring, labels: {pod-template-hash: 7c},
+                       ownerReferences: [{kind: ReplicaSet, name: metrics-server-7c}]},
+ spec: {nodeName: worker-0, containers: [{name: c, ports: [{containerPort: 10250}]}]}, status: {podIP: 10.128.0.8}}
+"""
+    one = only(found(text))
+    assert (one.component, one.certainty) == ("metrics-server", "declared")
+
+
+def test_plain_ports_of_the_catalogue_are_left_out() -> None:
+    discovery = found(NODE + host_pod("mcs", 22624, namespace="openshift-mco"), CATALOGUE)
+    assert not [each for each in discovery.endpoints if each.port == 22624]
+    assert left_out(discovery)["ports that the component catalogue knows not to speak TLS"] == 1
+
+
+LOOPBACK = host_pod("policy", 10357, namespace="openshift-policy")
+
+
+def test_a_listener_on_loopback_needs_a_port_forward() -> None:
+    direct = found(NODE + LOOPBACK)
+    assert not [each for each in direct.endpoints if each.port == 10357]
+    assert any("--via port-forward" in reason for reason in left_out(direct))
+    one = by_id(found(NODE + LOOPBACK, via_port_forward=True))["DaemonSet/openshift-policy/agent:10357"]
+    assert (one.address, one.node) == ("127.0.0.1", "worker-0")
+    assert one.instance == "DaemonSet/openshift-policy/agent:10357 @ 127.0.0.1:10357 on worker-0"
+    assert one.tunnel is not None
+    assert (one.tunnel.namespace, one.tunnel.pod, one.tunnel.port) == ("openshift-policy", "policy", 10357)
+
+
+def test_host_network_listeners_are_dialled_directly_and_pods_by_tunnel() -> None:
+    pod = """
+---
+{kind: Pod, metadata: {name: a, namespace: s}, spec: {containers: [{name: c, ports: [{containerPort: 8443}]}]},
+ status: {podIPs: [{ip: 10.128.0.8}, {ip: "fd01::8"}]}}
+"""
+    discovery = found(NODE + host_pod("agent-x", 9100) + pod, via_port_forward=True)
+    tunnels = {each.instance: each.tunnel is not None for each in discovery.endpoints if each.pod}
+    assert tunnels == {
+        "DaemonSet/infra/agent:9100 @ 192.0.2.5:9100 on worker-0": False,
+        "Pod/s/a:8443 @ 10.128.0.8:8443": True,
+    }
+
+
+def test_a_host_network_pod_without_a_node_name_is_on_the_node_of_its_address() -> None:
+    text = NODE + host_pod("agent-x", 9100).replace("nodeName: worker-0, ", "")
+    assert "DaemonSet/infra/agent:9100 @ 192.0.2.5:9100 on worker-0" in instances(found(text))

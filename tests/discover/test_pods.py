@@ -1,0 +1,192 @@
+"""Pods: which ports, at which addresses, how certain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from scanner.discover import discover
+from tests.discover.objects import CATALOGUE, NOTHING, by_id, found, instances, left_out, of_objects, only
+
+
+def pod(**container: object) -> str:
+    """A Deployment's pod with one container that says this."""
+    return str(
+        yaml.safe_dump(
+            {
+                "kind": "Pod",
+                "metadata": {
+                    "name": "web-5d8f-x2x4z",
+                    "namespace": "shop",
+                    "labels": {"app": "web", "pod-template-hash": "5d8f"},
+                    "ownerReferences": [{"kind": "ReplicaSet", "name": "web-5d8f", "controller": True}],
+                },
+                "spec": {"nodeName": "worker-0", "containers": [{"name": "app", **container}]},
+                "status": {"podIPs": [{"ip": "10.128.0.7"}]},
+            }
+        )
+    )
+
+
+def test_a_container_port_is_a_candidate_of_the_deployment() -> None:
+    one = only(found(pod(ports=[{"containerPort": 8080}])))
+    assert (one.id, one.certainty, one.address) == ("Deployment/shop/web:8080", "candidate", "10.128.0.7")
+    assert one.instance == "Deployment/shop/web:8080 @ 10.128.0.7:8080"
+    assert one.origins == ("Pod/shop/web-5d8f-x2x4z container app port 8080",)
+    assert ("app", "web") in one.labels
+    assert (one.node, one.runs_on) == (None, "worker-0")
+    assert str(one.pod) == "Pod/shop/web-5d8f-x2x4z"
+
+
+@pytest.mark.parametrize(
+    ("port", "certainty"),
+    [
+        ({"containerPort": 8080, "name": "https"}, "hinted"),
+        ({"containerPort": 8080, "name": "metrics-tls"}, "hinted"),
+        ({"containerPort": 8443}, "hinted"),
+        ({"containerPort": 8080, "name": "http"}, "candidate"),
+    ],
+)
+def test_names_and_numbers_are_hints(port: dict[str, Any], certainty: str) -> None:
+    assert only(found(pod(ports=[port]))).certainty == certainty
+
+
+HTTPS = {"httpGet": {"scheme": "HTTPS", "port": "admin"}}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"livenessProbe": HTTPS},
+        {"readinessProbe": HTTPS},
+        {"startupProbe": HTTPS},
+        {"lifecycle": {"postStart": HTTPS}},
+        {"lifecycle": {"preStop": HTTPS}},
+        {"livenessProbe": {"httpGet": {"scheme": "HTTPS", "port": 9000, "host": "10.128.0.7"}}},
+        {"readinessProbe": {"grpc": {"port": 9000, "mode": "TLS"}}},
+    ],
+)
+def test_what_the_kubelet_asks_by_tls_is_declared(said: dict[str, Any]) -> None:
+    one = only(found(pod(ports=[{"containerPort": 9000, "name": "admin"}], **said)))
+    assert (one.certainty, len(one.origins)) == ("declared", 2)
+
+
+def test_a_grpc_probe_without_tls_leads_to_a_candidate() -> None:
+    assert only(found(pod(readinessProbe={"grpc": {"port": 9000}}))).certainty == "candidate"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "10.99.0.1", "other.example"])
+def test_a_probe_of_another_host_is_no_word_on_this_pod(host: str) -> None:
+    said = {"httpGet": {"scheme": "HTTPS", "port": 9000, "host": host}}
+    assert not found(pod(livenessProbe=said)).endpoints
+
+
+def test_sidecars_and_ephemeral_containers_listen_and_other_init_containers_are_gone() -> None:
+    raw = yaml.safe_load(pod(ports=[]))
+    raw["spec"]["initContainers"] = [
+        {"name": "proxy", "restartPolicy": "Always", "ports": [{"containerPort": 8001}]},
+        {"name": "setup", "ports": [{"containerPort": 8002}]},
+    ]
+    raw["spec"]["ephemeralContainers"] = [{"name": "debug", "ports": [{"containerPort": 8003}]}]
+    assert [each.port for each in found(yaml.safe_dump(raw)).endpoints] == [8001, 8003]
+
+
+def test_both_families_of_a_dual_stack_pod_are_asked() -> None:
+    raw = yaml.safe_load(pod(ports=[{"containerPort": 8443}]))
+    raw["status"]["podIPs"] = [{"ip": "10.128.0.7"}, {"ip": "FD01:0::7"}]
+    assert instances(discover(of_objects([raw]), CATALOGUE)) == [
+        "Deployment/shop/web:8443 @ 10.128.0.7:8443",
+        "Deployment/shop/web:8443 @ [fd01::7]:8443",
+    ]
+
+
+def test_a_host_port_is_another_way_to_the_same_listener() -> None:
+    node = "{kind: Node, metadata: {name: worker-0}, status: {addresses: [{type: InternalIP, address: 192.0.2.5}]}}"
+    one = only(found(f"{pod(ports=[{'containerPort': 8443, 'hostPort': 443}])}\n---\n{node}\n", catalogue=NOTHING))
+    assert one.aliases == ("192.0.2.5:443",)
+
+
+def test_udp_and_sctp_are_left_out_and_counted() -> None:
+    discovery = found(pod(ports=[{"containerPort": 53, "protocol": "UDP"}, {"containerPort": 99, "protocol": "SCTP"}]))
+    assert not discovery.endpoints
+    assert left_out(discovery) == {"UDP ports": 1, "SCTP ports": 1}
+
+
+@pytest.mark.parametrize("number", [0, -1, 65536, 10**30, True, "http", None, 80.5])
+def test_absurd_ports_are_no_listeners(number: object) -> None:
+    discovery = found(pod(ports=[{"containerPort": number}]))
+    assert not discovery.endpoints
+    assert left_out(discovery) == {"absurd ports": 1}
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        ({"phase": "Succeeded", "podIP": "10.128.0.7"}, "pods that have finished"),
+        ({"phase": "Pending"}, "pods without an address"),
+        ({"podIP": "not an address"}, "pods without an address"),
+    ],
+)
+def test_pods_that_cannot_listen_are_counted(status: dict[str, str], reason: str) -> None:
+    raw = yaml.safe_load(pod(ports=[{"containerPort": 8443}]))
+    raw["status"] = status
+    discovery = discover(of_objects([raw]), CATALOGUE)
+    assert not discovery.endpoints
+    assert left_out(discovery) == {reason: 1}
+
+
+def test_a_pod_that_is_not_ready_is_asked_and_its_silence_is_expected() -> None:
+    raw = yaml.safe_load(pod(ports=[{"containerPort": 8443}]))
+    raw["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+    assert not discover(of_objects([raw, yaml.safe_load(NETWORK)]), CATALOGUE).endpoints[0].ready
+
+
+NETWORK = "{kind: Network, metadata: {name: cluster}, status: {clusterNetwork: [{cidr: 10.128.0.0/14}]}}"
+
+
+@pytest.mark.parametrize(
+    ("port", "transport"),
+    [(5432, "postgres"), (3306, "mysql"), (587, "smtp"), (389, "ldap"), (5433, "tls")],
+)
+def test_protocols_that_upgrade_are_asked_in_their_own_way(port: int, transport: str) -> None:
+    one = only(found(pod(ports=[{"containerPort": port}])))
+    assert one.transport == transport
+    assert one.id == f"Deployment/shop/web:{port}" + (f"/{transport}" if transport != "tls" else "")
+
+
+def test_what_a_mesh_takes_is_the_mesh_s() -> None:
+    raw = yaml.safe_load(pod(ports=[{"containerPort": 8443}]))
+    raw["spec"]["containers"].append({"name": "istio-proxy"})
+    assert only(discover(of_objects([raw]), CATALOGUE)).component == "mesh"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "namespace", "mesh"),
+    [
+        ({"annotations": {"ambient.istio.io/redirection": "enabled"}}, {}, True),
+        ({"labels": {"istio.io/dataplane-mode": "ambient"}}, {}, True),
+        ({}, {"istio.io/dataplane-mode": "ambient"}, True),
+        ({"labels": {"istio.io/dataplane-mode": "none"}}, {"istio.io/dataplane-mode": "ambient"}, False),
+        ({}, {}, False),
+    ],
+)
+def test_ambient_capture(metadata: dict[str, Any], namespace: dict[str, str], *, mesh: bool) -> None:
+    raw = yaml.safe_load(pod(ports=[{"containerPort": 8443}]))
+    raw["metadata"] |= metadata
+    within = {"kind": "Namespace", "metadata": {"name": "shop", "labels": namespace}}
+    assert (only(discover(of_objects([raw, within]), CATALOGUE)).component == "mesh") is mesh
+
+
+def test_a_gateway_is_a_proxy_alone_and_in_no_mesh() -> None:
+    raw = yaml.safe_load(pod(ports=[{"containerPort": 8443}]))
+    raw["spec"]["containers"][0]["name"] = "istio-proxy"
+    assert only(discover(of_objects([raw]), CATALOGUE)).component is None
+
+
+def test_replicas_share_the_id_and_a_new_roll_out_keeps_it() -> None:
+    first = found(pod(ports=[{"containerPort": 8443}]))
+    later = found(pod(ports=[{"containerPort": 8443}]).replace("5d8f", "77aa").replace("10.128.0.7", "10.128.3.9"))
+    assert list(by_id(first)) == list(by_id(later))
+    assert instances(first) != instances(later)

@@ -1,0 +1,139 @@
+"""Routers and Routes."""
+
+from __future__ import annotations
+
+import pytest
+
+from scanner.model.kinds import POD
+from tests.discover.objects import by_id, found, instances, left_out
+
+ROUTER = """
+---
+{kind: IngressController, metadata: {name: default, namespace: openshift-ingress-operator},
+ spec: {clientTLS: {clientCertificatePolicy: Optional}}, status: {domain: apps.ex.com}}
+---
+{kind: Pod, metadata: {name: router-default-5c-a, namespace: openshift-ingress, labels: {pod-template-hash: 5c,
+       ingresscontroller.operator.openshift.io/deployment-ingresscontroller: default},
+       ownerReferences: [{kind: ReplicaSet, name: router-default-5c}]},
+ spec: {containers: [{name: router, ports: [{name: http, containerPort: 80}, {name: https, containerPort: 443},
+                                            {name: metrics, containerPort: 1936}]}]},
+ status: {podIPs: [{ip: 10.128.0.20}, {ip: "fd01::20"}]}}
+"""
+SHOP = """
+---
+{kind: Pod, metadata: {name: shop-0, namespace: shop, ownerReferences: [{kind: StatefulSet, name: shop}]},
+ spec: {containers: [{name: c, ports: [{containerPort: 8443}]}]}, status: {podIP: 10.128.0.30}}
+---
+{kind: Service, metadata: {name: shop, namespace: shop}, spec: {clusterIP: 172.30.0.3,
+ ports: [{name: https, port: 443, targetPort: 8443}]}}
+---
+{kind: EndpointSlice, metadata: {name: shop-1, namespace: shop, labels: {kubernetes.io/service-name: shop}},
+ ports: [{name: https, port: 8443}], endpoints: [{addresses: [10.128.0.30]}]}
+"""
+
+
+def route(termination: str, rest: str = "", *, router: str = "default", admitted: str = "True") -> str:
+    return f"""
+---
+{{kind: Route, metadata: {{name: shop, namespace: shop, labels: {{team: a}}}},
+  spec: {{host: shop.apps.ex.com, to: {{kind: Service, name: shop}}, tls: {{termination: {termination}}} {rest}}},
+  status: {{ingress: [{{host: shop.apps.ex.com, routerName: {router}, routerCanonicalHostname: r.ex.com,
+                       conditions: [{{type: Admitted, status: "{admitted}"}}]}}]}}}}
+"""
+
+
+FRONT = "Deployment/openshift-ingress/router-default:443"
+NAMED = f"{FRONT}#shop.apps.ex.com"
+
+
+def test_a_router_shows_its_default_certificate_to_whoever_gives_no_name() -> None:
+    default = by_id(found(ROUTER))[FRONT]
+    assert (default.component, default.certainty, default.segment) == ("router", "declared", "Frontend")
+    assert (default.server_name, default.expects) == (None, "requested")
+    assert by_id(found(ROUTER))["Deployment/openshift-ingress/router-default:1936"].component == "router"
+
+
+@pytest.mark.parametrize("termination", ["edge", "Reencrypt", "passthrough", '""'])
+def test_each_route_is_asked_by_its_name_at_one_address_of_each_router_pod(termination: str) -> None:
+    discovery = found(ROUTER + SHOP + route(termination))
+    assert [each for each in instances(discovery) if "#shop.apps" in each and "router" in each] == [
+        f"{NAMED} @ 10.128.0.20:443"
+    ]
+    one = by_id(discovery)[NAMED]
+    assert (str(one.subject), one.segment, one.sampled) == ("Route/shop/shop", "Frontend", False)
+    assert ("team", "a") in one.labels
+    assert one.expects == (None if termination == "passthrough" else "requested")
+
+
+@pytest.mark.parametrize(
+    ("termination", "backend"),
+    [
+        ("reencrypt", "StatefulSet/shop/shop:8443#shop.shop.svc"),
+        ("passthrough", "StatefulSet/shop/shop:8443#shop.apps.ex.com"),
+    ],
+)
+def test_the_backend_behind_tls_is_declared(termination: str, backend: str) -> None:
+    one = by_id(found(ROUTER + SHOP + route(termination)))[backend]
+    assert (one.certainty, one.segment, one.subject) == ("declared", "Backend", None)
+    assert f"Route/shop/shop {termination} backend" in one.origins
+
+
+def test_with_a_ca_of_its_own_the_router_verifies_no_name() -> None:
+    text = route("reencrypt").replace("termination: reencrypt", "termination: reencrypt, destinationCACertificate: x")
+    assert by_id(found(ROUTER + SHOP + text))["StatefulSet/shop/shop:8443"].certainty == "declared"
+
+
+def test_the_backend_behind_edge_is_not_declared() -> None:
+    one = by_id(found(ROUTER + SHOP + route("edge")))["StatefulSet/shop/shop:8443"]
+    assert (one.certainty, one.segment) == ("hinted", None)
+
+
+def test_passthrough_without_known_backends_is_a_sample() -> None:
+    assert by_id(found(ROUTER + route("passthrough")))[NAMED].sampled
+
+
+@pytest.mark.parametrize("target", ["https", "8443"])
+def test_the_target_port_of_a_route_chooses_the_service_port(target: str) -> None:
+    shop = SHOP.replace("ports: [{name: https, port: 443", "ports: [{name: a, port: 1}, {name: https, port: 443")
+    text = route("passthrough", f", port: {{targetPort: {target}}}")
+    assert "StatefulSet/shop/shop:8443#shop.apps.ex.com" in by_id(found(ROUTER + shop + text))
+
+
+def test_routes_that_are_not_admitted_or_have_no_tls_are_counted() -> None:
+    plain = "---\n{kind: Route, metadata: {name: p, namespace: s}}"
+    discovery = found(ROUTER + route("edge", admitted="False") + plain)
+    assert NAMED not in by_id(discovery)
+    assert left_out(discovery) == {"Routes that no router has admitted": 1, "Routes without TLS": 1}
+
+
+def test_a_route_of_another_router_is_looked_up_where_that_says() -> None:
+    one = by_id(found(ROUTER + route("edge", router="f5")))["Router/f5:443#shop.apps.ex.com"]
+    assert (one.address, one.host, one.sampled) == ("", "r.ex.com", True)
+
+
+def test_without_pods_the_router_s_service_is_a_sample_or_leads_to_nothing_ready() -> None:
+    service = """
+---
+{kind: Service, metadata: {name: router-internal-default, namespace: openshift-ingress},
+ spec: {clusterIP: 172.30.0.77, selector: {a: b}, ports: [{name: https, port: 443}]}}
+"""
+    one = by_id(found(ROUTER + service + route("edge"), gaps={POD: "forbidden"}))
+    assert NAMED in one
+    without = ROUTER.split("---", 2)[1]
+    one = by_id(found(f"---{without}{service}{route('edge')}"))
+    assert one["Service/openshift-ingress/router-internal-default:443#shop.apps.ex.com"].address == "172.30.0.77"
+
+
+def test_a_router_on_the_host_network_listens_where_its_strategy_says() -> None:
+    text = ROUTER.replace("spec: {containers", "spec: {nodeName: w, hostNetwork: true, containers").replace(
+        "status: {domain", "status: {endpointPublishingStrategy: {hostNetwork: {httpsPort: 10443}}, domain"
+    )
+    one = by_id(found(text + route("edge")))["Deployment/openshift-ingress/router-default:10443#shop.apps.ex.com"]
+    assert one.node == "w"
+
+
+def test_many_routes_of_one_host_are_one_endpoint() -> None:
+    text = ROUTER + "".join(route("edge").replace("name: shop, namespace", f"name: p{n}, namespace") for n in range(30))
+    one = by_id(found(text))[NAMED]
+    assert len(one.origins) == 21
+    assert one.origins[-1] == "and 10 more"
