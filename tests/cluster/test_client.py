@@ -274,7 +274,7 @@ async def test_a_server_that_says_nothing_is_left() -> None:
         nursery.start_soon(trio.serve_listeners, silent, listeners)
         async with running(Api()) as api:
             access = replace(api.access, server=f"https://127.0.0.1:{listeners[0].socket.getsockname()[1]}")
-        manners = replace(MANNERS, timeout=0.05, connect=0.05, tries=2)
+        manners = replace(MANNERS, connect=0.05, tries=2)
         async with Client(access, manners) as client:
             with pytest.raises(ClusterError, match="no answer in time"):
                 await client.get("/version")
