@@ -26,6 +26,8 @@ class Job:
     endpoint: Endpoint
     """Without an address where its ``host`` has to be looked up first: then it is one endpoint for each address."""
     owes: Owes
+    cluster: str = ""
+    """Name of the cluster that it is of; empty for a target."""
     scope: DialScope | None = None
     """Where it may be dialled; None: wherever the user said."""
     policies: NetworkPolicies = field(default_factory=lambda: NetworkPolicies(()))

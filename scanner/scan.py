@@ -30,6 +30,7 @@ from scanner.model.report import EndpointRow, Report, ScannerRow, Summary
 from scanner.model.rule import Case, Rule, ScanRule
 from scanner.model.scan_policy import ScanPolicy
 from scanner.probe import resolve
+from scanner.probe.dial import Way
 from scanner.probe.limits import Gate, Limits
 from scanner.probe.observe import observe
 from scanner.probe.plans import Mode, Question
@@ -75,6 +76,7 @@ class Run:
     surroundings: Surroundings
     ledger: WaiverLedger
     record: Record
+    way: Callable[[Job], Way | None]
     summary: Summary = field(default_factory=Summary)
     replicas: Replicas = field(default_factory=Replicas)
     not_judged: int = 0
@@ -99,6 +101,7 @@ async def scan(
     gate: Gate,
     surroundings: Surroundings = Surroundings(),
     record: Record = lambda _, __: None,
+    way: Callable[[Job], Way | None] = lambda _: None,
 ) -> Report:
     """Do ``jobs`` and report. Rows go to ``rows`` as they are finished; memory does not grow with the jobs.
 
@@ -109,7 +112,7 @@ async def scan(
     source = enumerate(jobs)
     async with Bench(timeout=settings.limits.deadline, network_timeout=settings.limits.timeout) as witness:
         ledger = WaiverLedger(settings.policy.waivers, started.date(), across=[rule.id for rule in ACROSS])
-        run = Run(settings, gate, rows, progress, witness, surroundings, ledger, record)
+        run = Run(settings, gate, rows, progress, witness, surroundings, ledger, record, way)
         async with trio.open_nursery() as nursery:
             for _ in range(settings.limits.concurrency):
                 nursery.start_soon(_work, run, source)
@@ -133,16 +136,24 @@ async def _examine(job: Job, place: int, run: Run) -> None:
     found, missing = await _addresses(job.endpoint, run)
     job = replace(job, replicated=job.replicated or len(found) > 1)
     for endpoint in found:
-        refusal = job.scope.refusal(endpoint.address) if job.scope and endpoint.tunnel is None else None
+        refusal = _refusal(job, endpoint, run)
         expectation = job.owes(endpoint)
         if refusal:
             observation = unasked(endpoint, Reach.UNREACHABLE, f"not dialled: {refusal}")
         else:
-            observation = await observe(endpoint, question(expectation, run.settings), run.gate, datetime.now(UTC))
+            asked = question(expectation, run.settings)
+            observation = await observe(endpoint, asked, run.gate, datetime.now(UTC), run.way(job))
         await _judge(_case(endpoint, expectation, observation, run), job, place, run)
     if missing is not None:
         endpoint = replace(job.endpoint, address=job.endpoint.address or job.endpoint.host)
         await _judge(_case(endpoint, job.owes(endpoint), missing, run), job, place, run)
+
+
+def _refusal(job: Job, endpoint: Endpoint, run: Run) -> str | None:
+    """Why an endpoint is not dialled."""
+    if endpoint.tunnel is not None:
+        return None if run.way(job) else "only a port-forward leads there (--via port-forward)"
+    return job.scope.refusal(endpoint.address) if job.scope else None
 
 
 async def _addresses(endpoint: Endpoint, run: Run) -> tuple[tuple[Endpoint, ...], Observation | None]:

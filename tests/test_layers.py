@@ -14,7 +14,7 @@ ROWS: tuple[frozenset[str], ...] = (
     frozenset({"tls", "errors"}),
     frozenset({"model", "data"}),
     frozenset({"cluster", "discover", "expect", "probe", "judge", "report", "metrics"}),
-    frozenset({"scan", "jobs", "survey", "coverage", "archive", "again", "demo"}),
+    frozenset({"scan", "jobs", "survey", "coverage", "archive", "again", "tunnel", "demo"}),
     frozenset({"cli", "serve", "__main__"}),
 )
 """From the bottom to the top (design, "Layout")."""
@@ -41,10 +41,10 @@ HOMES: dict[str, frozenset[str]] = {
     "jinja2": frozenset({"report"}),
     "OpenSSL": frozenset({"probe/handshake", "demo"}),
     "prometheus_client": frozenset({"metrics", "serve"}),
-    "pydantic": frozenset({"model/policy_file", "model/scan_policy_file"}),
+    "pydantic": frozenset({"model/policy_file"}),
     "rich": frozenset({"cli/progress"}),
     "sslyze": frozenset({"probe/second_opinion_worker"}),
-    "trio": frozenset({"cluster", "probe", "scan", "serve", "demo", "cli"}),
+    "trio": frozenset({"cluster", "probe", "scan", "tunnel", "serve", "demo", "cli"}),
     "yaml": frozenset({"model/located"}),
 }
 """Where each third-party library may be imported: a package, or one module of it."""

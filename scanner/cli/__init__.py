@@ -18,6 +18,7 @@ from scanner.model.report import EXIT_INCOMPLETE, EXIT_INTERNAL, EXIT_OK, EXIT_U
 
 COMMANDS: dict[str, str] = {
     "scan": "scanner.cli.scan",
+    "explain": "scanner.cli.explain",
     "demo": "scanner.cli.demo",
     "ask": "scanner.cli.ask",
     "profiles": "scanner.cli.profiles",

@@ -18,6 +18,7 @@ from scanner.model.scan_policy import ScanPolicy
 from scanner.model.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from scanner.cluster import Access
     from scanner.survey import Viewpoint
 
 Command = TypeVar("Command", bound=Callable[..., object])
@@ -118,14 +119,20 @@ def viewpoint(asked: ClusterAsked, policy: ScanPolicy, default_profile: Profile 
 
 def snapshots(asked: ClusterAsked, reads: tuple[Kind, ...]) -> list[Snapshot]:
     """Every cluster that is meant, as it is now or was saved. Raises ``ScannerError``."""
-    from scanner.cluster import access, load, read  # noqa: PLC0415 - the HTTP client takes longer than most commands
+    from scanner.cluster import load, read  # noqa: PLC0415 - the HTTP client takes longer than most commands
 
     if asked.snapshot is not None:
         if asked.contexts or asked.cluster:
             raise UsageError("--snapshot and a cluster contradict each other", hint="leave one out")
         return [load(asked.snapshot, reads)]
     found = []
-    for context in asked.contexts or (None,):
-        reading = partial(read, access(asked.kubeconfig, context), reads, no_secrets=asked.no_secrets)
-        found.append(run_trio(reading))
+    for way_in in accesses(asked):
+        found.append(run_trio(partial(read, way_in, reads, no_secrets=asked.no_secrets)))
     return found
+
+
+def accesses(asked: ClusterAsked) -> list[Access]:
+    """The APIs of the clusters that are meant. Raises ``ScannerError``."""
+    from scanner.cluster import access  # noqa: PLC0415 - see above
+
+    return [access(asked.kubeconfig, context) for context in asked.contexts or (None,)]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import signal
 import tempfile
-from collections.abc import Awaitable, Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
@@ -23,9 +23,13 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.observation import Observation
 from scanner.model.report import FailOn, Report, exit_code
 from scanner.model.snapshot import Snapshot
+from scanner.probe.dial import Way
 from scanner.probe.limits import Gate
 from scanner.report.stream import RowFile
 from scanner.scan import Progress, Record, Settings, scan
+
+if TYPE_CHECKING:
+    from scanner.cluster import Access
 
 T = TypeVar("T")
 
@@ -41,6 +45,8 @@ class Work:
     """The clusters that are scanned, for ``--save``."""
     save: str | None = None
     """The directory in which what is seen is kept, or None."""
+    accesses: Mapping[str, Access] = field(default_factory=dict)
+    """Of the clusters by name, where pods are reached through the API server."""
     head: Head = Head()
     """What is said there of the scan."""
 
@@ -113,9 +119,18 @@ async def scan_until_signal(work: Work, rows: RowFile, tell: Progress, record: R
     gate = Gate(work.settings.limits)
     async with trio.open_nursery() as nursery:
         await nursery.start(_watch, gate)
-        report = await scan(work.jobs, work.settings, rows, tell, gate, work.surroundings, record)
+        async with _ways(work) as way:
+            report = await scan(work.jobs, work.settings, rows, tell, gate, work.surroundings, record, way)
         nursery.cancel_scope.cancel()
     return report
+
+
+def _ways(work: Work) -> AbstractAsyncContextManager[Callable[[Job], Way | None]]:
+    if not work.accesses:
+        return nullcontext(lambda _: None)
+    from scanner.tunnel import tunnels  # noqa: PLC0415 - few scans need it, and the HTTP client behind it
+
+    return tunnels(work.accesses)
 
 
 async def _watch(gate: Gate, *, task_status: trio.TaskStatus[None]) -> None:

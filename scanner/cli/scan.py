@@ -153,6 +153,7 @@ def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sc
         settings=settings,
         surroundings=scan_cluster.surroundings(clusters),
         snapshots=tuple(each.snapshot for each in clusters),
+        accesses=scan_cluster.ways_in(cluster, clusters),
         head=Head(mode=settings.mode, clusters=tuple(each.facts.name for each in clusters)),
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from scanner.judge import transition
 from scanner.judge.certificates import CA_AS_LEAF, KEY_SIZE, NAME, SIGNATURE
 from scanner.judge.chain import CHAIN
 from scanner.judge.client_certificate import CLIENT_CERTIFICATE
@@ -72,7 +73,7 @@ def _findings(case: Case) -> Iterator[Finding]:
     """Without a conversation only ``REACH`` has something to say, except for a violation seen before it broke off."""
     judgeable = case.observation.reach in JUDGEABLE
     for each in RULES:
-        for finding in check(each, case):
+        for finding in transition.findings(each, case, check):
             if judgeable or each is REACH or finding.verdict == "fail":
                 yield finding
 

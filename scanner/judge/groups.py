@@ -45,7 +45,7 @@ def check_groups(rule: Rule, case: Case) -> Iterator[Finding]:
 
     Nothing by default: a group outside the list is informational, because most components do not apply the list yet,
     and Go enables P-521, which no named profile lists. With `groups: enforced` in the policy it is a violation,
-    severity medium.
+    severity medium; on a component of a cluster only if it is known to apply a list of groups.
 
     ## What is inconclusive
 
@@ -58,7 +58,7 @@ def check_groups(rule: Rule, case: Case) -> Iterator[Finding]:
     Set the groups that `expected` lists: `ssl_ecdh_curve` in nginx, `curves` in HAProxy, `CurvePreferences` in Go,
     `tlsSecurityProfile.custom.groups` on OpenShift releases that have it.
     """
-    enforced = case.policy.groups == "enforced"
+    enforced = case.policy.groups == "enforced" and case.expectation.groups_configurable
     shown = rule if enforced else replace(rule, severity="info")
     profile = case.expectation.profile
     if isinstance(profile, Unknown):

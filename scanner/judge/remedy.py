@@ -46,9 +46,20 @@ def scan(endpoint: Endpoint) -> str:
 
 
 def in_the_listener(expectation: Expectation, what: str) -> str:
-    """``what`` is to be set where the listener is configured; names the object that asks for it, if one does."""
+    """``what`` is to be set where the listener is configured; names the object that asks for it, if one does.
+
+    Where every component has to follow the cluster's profile, one of the platform's that does not has a bug: nobody
+    can set anything in its configuration (enhancement "Cluster-wide TLS Security Profile", TLS Adherence Modes).
+    """
+    asked = _asks(expectation)
+    if expectation.standing == "platform" and expectation.adherence == "StrictAllComponents" and asked:
+        return f"{asked} asks for it, and a component that does not follow has a bug: report it (adhere explain --bug)"
     text = f"{what} in the listener's own configuration"
-    for step in expectation.because:
-        if _OBJECT.fullmatch(step.source):
-            return f"{text}: {step.source} {step.field} asks for it"
-    return text
+    return f"{text}: {asked} asks for it" if asked else text
+
+
+def _asks(expectation: Expectation) -> str:
+    """The object and field of the step that decided; of the first one that names an object where none is marked."""
+    objects = [step for step in expectation.because if _OBJECT.fullmatch(step.source)]
+    decisive = [step for step in objects if step.decides][-1:] or objects[:1]
+    return "".join(f"{step.source} {step.field}" for step in decisive)

@@ -5,7 +5,7 @@ Each observation leaves a digest; equal ones are kept once, so that 20,000 repli
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from scanner.judge.verdicts import listed
@@ -48,10 +48,11 @@ class _Workload:
 
 
 class Replicas:
-    """Digests of a scan's observations, by endpoint id."""
+    """Digests of a scan's observations, by endpoint id and what is owed: kubelets of two pools, of which one has a
+    KubeletConfig of its own, are meant to differ."""
 
     def __init__(self) -> None:
-        self._workloads: dict[str, _Workload] = {}
+        self._workloads: dict[tuple[str, str], _Workload] = {}
         self._behaviours: dict[Behaviour, Behaviour] = {}
 
     def add(self, endpoint: Endpoint, expectation: Expectation, observation: Observation) -> None:
@@ -60,20 +61,20 @@ class Replicas:
             return
         seen = behaviour(observation)
         same = self._behaviours.setdefault(seen, seen)
-        workload = self._workloads.setdefault(endpoint.id, _Workload())
+        profile = expectation.profile
+        owed = "" if isinstance(profile, Unknown) else profile.name
+        workload = self._workloads.setdefault((endpoint.id, owed), _Workload())
         workload.bindings.add(expectation.binding)
         workload.replicas.setdefault(same, []).append(endpoint.instance)
 
     def findings(self) -> tuple[Finding, ...]:
         """One finding for each id whose replicas differ, in the order of the ids."""
-        ids = sorted(name for name, each in self._workloads.items() if len(each.replicas) > 1)
-        return tuple(
-            finding
-            for name in ids
-            for finding in REPLICAS.check(
-                REPLICAS, name, self._workloads[name].replicas, self._workloads[name].bindings
-            )
-        )
+        differing = sorted(key for key, each in self._workloads.items() if len(each.replicas) > 1)
+        return tuple(finding for key in differing for finding in self._of(key))
+
+    def _of(self, key: tuple[str, str]) -> Iterable[Finding]:
+        workload = self._workloads[key]
+        return REPLICAS.check(REPLICAS, key[0], workload.replicas, workload.bindings)
 
 
 def behaviour(observation: Observation) -> Behaviour:
@@ -93,7 +94,7 @@ def behaviour(observation: Observation) -> Behaviour:
 
 
 _VERSIONS, _SUITES, _GROUPS = "versions", "suites", "groups"
-_LABELS = {_VERSIONS: version_label, _SUITES: suite_label, _GROUPS: group_label}
+_LABELS: Mapping[str, Callable[[int], str]] = {_VERSIONS: version_label, _SUITES: suite_label, _GROUPS: group_label}
 
 
 def _answer(topic: str, answers: Answers) -> tuple[str, frozenset[int], frozenset[int]]:
@@ -112,9 +113,9 @@ def check_replicas(
 
     ## What it requires
 
-    Listeners with the same id (pods of one Deployment, members of one DaemonSet, the addresses of one name) agree on
-    every version, cipher suite and group: none of them accepts what another one refuses. Replicas whose certificates
-    carry the same names serve the same certificate.
+    Listeners with the same id (pods of one Deployment, members of one DaemonSet, the addresses of one name) that owe
+    the same profile agree on every version, cipher suite and group: none of them accepts what another one refuses.
+    Replicas whose certificates carry the same names serve the same certificate.
 
     ## Why
 

@@ -13,7 +13,7 @@ import trio
 
 from scanner.model.endpoint import Transport
 from scanner.probe import starttls
-from scanner.probe.dial import Broken, Line, Where, abort, connect, hang_up
+from scanner.probe.dial import Broken, Connection, Where, connect
 from scanner.probe.hello import client_hello
 from scanner.probe.offers import Ending, Offer, Reply
 from scanner.tls.codepoints import SSL2
@@ -129,8 +129,8 @@ async def converse(peer: Peer, offer: Offer, patience: Patience | None = None) -
 
 
 async def _talk(peer: Peer, hello: bytes, answer: Answer) -> None:
-    line: Line | None = None
-    close = abort
+    line: Connection | None = None
+    done = False
     try:
         direct = peer.transport == "tls"
         line = await connect(peer.where, hello if direct else b"")
@@ -139,7 +139,7 @@ async def _talk(peer: Peer, hello: bytes, answer: Answer) -> None:
             await upgrade(line, peer)
             await line.send(hello)
         await _listen(line, answer)
-        close = hang_up
+        done = True
     except Broken as broken:
         answer.end(broken.ending, broken.text)
     except starttls.Refused as refused:
@@ -147,11 +147,13 @@ async def _talk(peer: Peer, hello: bytes, answer: Answer) -> None:
     except Malformed as malformed:
         answer.end("malformed", str(malformed))
     finally:
-        if line is not None:
-            close(line)
+        if line is not None and done:
+            line.close()
+        elif line is not None:
+            line.abort()
 
 
-async def upgrade(line: Line, peer: Peer) -> None:
+async def upgrade(line: Connection, peer: Peer) -> None:
     """Speak the STARTTLS dialog of the peer's transport.
 
     Raises ``starttls.Refused``, ``Malformed`` or ``Broken``.
@@ -171,7 +173,7 @@ async def upgrade(line: Line, peer: Peer) -> None:
             return
 
 
-async def _listen(line: Line, answer: Answer) -> None:
+async def _listen(line: Connection, answer: Answer) -> None:
     """Read until the answer is whole, the peer stops, or the bytes are not TLS."""
     data = await line.receive()
     if not looks_like_tls(data):
@@ -184,7 +186,7 @@ async def _listen(line: Line, answer: Answer) -> None:
     answer.end("fin")
 
 
-async def _overhear(line: Line, said: bytes, answer: Answer) -> None:
+async def _overhear(line: Connection, said: bytes, answer: Answer) -> None:
     """Something other than TLS was said: listen until it is clear what, or no more comes."""
     try:
         while not _tells(said) and (more := await line.receive()):

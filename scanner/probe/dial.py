@@ -11,8 +11,10 @@ import errno
 import os
 import socket
 import struct
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Protocol
 
 import trio
 
@@ -30,6 +32,26 @@ _RESET = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED})
 _OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
+class Connection(Protocol):
+    """What a conversation needs of a line. ``send`` and ``receive`` raise ``Broken`` and nothing else."""
+
+    async def send(self, data: bytes) -> None:
+        """Send all of ``data``."""
+
+    async def receive(self) -> bytes:
+        """At least one byte, or b"" once the peer has closed."""
+
+    def close(self) -> None:
+        """Close, without waiting for anybody."""
+
+    def abort(self) -> None:
+        """Close in such a way that a peer that sends without end stops."""
+
+
+Way = Callable[[], Awaitable[Connection]]
+"""Makes a connection; raises ``Broken``."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
     """Where to dial. ``address`` is an IP address; ``timeout`` in seconds is for the whole connection."""
@@ -37,6 +59,8 @@ class Where:
     address: str
     port: int
     timeout: float = 5.0
+    way: Way | None = None
+    """How to get there where a socket of this machine does not lead there."""
 
 
 class Broken(Exception):
@@ -82,8 +106,21 @@ class Line:
             except OSError as error:
                 raise _broken(error) from None
 
+    def close(self) -> None:
+        """Close, without waiting for anybody."""
+        try:
+            self._socket.close()
+        except OSError:  # a reset that was still on its way; nobody is interested any more
+            return
 
-async def connect(where: Where, first: bytes = b"") -> Line:
+    def abort(self) -> None:
+        """Close with RST, so that a peer that sends without end stops."""
+        with suppress(OSError):
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close()
+
+
+async def connect(where: Where, first: bytes = b"") -> Connection:
     """Connect, and send ``first`` as soon as that works.
 
     Raises ``Broken`` (closed, unreachable, rst); waits for ever on a filtered port: the caller has the timeout.
@@ -91,6 +128,11 @@ async def connect(where: Where, first: bytes = b"") -> Line:
     Raises ``ResourceError`` when this machine has no descriptors or memory left. Having no free port left looks like
     an address that this machine cannot use (EADDRNOTAVAIL), so it is unreachable.
     """
+    if where.way is not None:
+        connected = await where.way()
+        if first:
+            await connected.send(first)
+        return connected
     family = socket.AF_INET6 if ":" in where.address else socket.AF_INET
     try:
         connecting = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
@@ -135,21 +177,6 @@ def _sockaddr(where: Where) -> tuple[str, int] | tuple[str, int, int, int]:
     address, _, zone = where.address.partition("%")
     index = int(zone) if zone.isdigit() else socket.if_nametoindex(zone)
     return address, where.port, 0, index
-
-
-def hang_up(line: Line) -> None:
-    """Close, without waiting for anybody."""
-    try:
-        line._socket.close()
-    except OSError:  # a reset that was still on its way; nobody is interested any more
-        return
-
-
-def abort(line: Line) -> None:
-    """Close with RST, so that a peer that sends without end stops."""
-    with suppress(OSError):
-        line._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    hang_up(line)
 
 
 def _broken(error: OSError, *, connecting: bool = False) -> Exception:

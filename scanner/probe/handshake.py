@@ -21,7 +21,7 @@ from scanner.model.known import Known, Unknown
 from scanner.model.observation import ClientCertificate, Negotiated
 from scanner.probe import starttls
 from scanner.probe.converse import Peer, upgrade
-from scanner.probe.dial import Broken, Line, abort, connect, hang_up
+from scanner.probe.dial import Broken, Connection, connect
 from scanner.tls.names import alert_name, group_code, suite_code
 from scanner.tls.wire import Malformed
 
@@ -107,8 +107,8 @@ async def _attempt(peer: Peer, alpn: tuple[bytes, ...]) -> Full:
 
 async def _converse(peer: Peer, engine: SSL.Connection, witness: _Witness, full: Full) -> str | None:
     """Connect and shake hands; returns why it failed, None when it did not."""
-    line: Line | None = None
-    close = abort
+    line: Connection | None = None
+    done = False
     try:
         line = await connect(peer.where)
         if peer.transport != "tls":
@@ -117,7 +117,7 @@ async def _converse(peer: Peer, engine: SSL.Connection, witness: _Witness, full:
         full.completed = True
         if witness.requested:
             await _part(line, engine, witness)
-        close = hang_up
+        done = True
     except Broken as broken:
         return None if full.completed else f"the connection ended: {broken.ending} {broken.text}".rstrip()
     except (starttls.Refused, Malformed) as refused:
@@ -125,12 +125,14 @@ async def _converse(peer: Peer, engine: SSL.Connection, witness: _Witness, full:
     except SSL.Error as error:
         return None if full.completed else _reason(error, witness)
     finally:
-        if line is not None:
-            close(line)
+        if line is not None and done:
+            line.close()
+        elif line is not None:
+            line.abort()
     return None
 
 
-async def _part(line: Line, engine: SSL.Connection, witness: _Witness) -> None:
+async def _part(line: Connection, engine: SSL.Connection, witness: _Witness) -> None:
     """Say goodbye and read the server's last words: its alert for a missing certificate, if there is one."""
     engine.shutdown()
     try:
@@ -144,7 +146,7 @@ RECEIVE = 16384
 FLUSH = 65536
 
 
-async def _pump(line: Line, engine: SSL.Connection, witness: _Witness, step: Callable[[], object]) -> None:
+async def _pump(line: Connection, engine: SSL.Connection, witness: _Witness, step: Callable[[], object]) -> None:
     """Run ``step`` of the engine, carrying bytes between it and the line until it is through."""
     while True:
         try:
@@ -167,7 +169,7 @@ async def _pump(line: Line, engine: SSL.Connection, witness: _Witness, step: Cal
         engine.bio_write(data)
 
 
-async def _flush(line: Line, engine: SSL.Connection) -> None:
+async def _flush(line: Connection, engine: SSL.Connection) -> None:
     with suppress(SSL.WantReadError):  # there is nothing
         while True:
             data = engine.bio_read(FLUSH)

@@ -13,7 +13,7 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.known import Unknown
 from scanner.model.observation import Attempt, Observation, Reach
 from scanner.probe.converse import Patience, Peer, converse
-from scanner.probe.dial import Where
+from scanner.probe.dial import Way, Where
 from scanner.probe.evidence import Evidence
 from scanner.probe.handshake import Full, handshake
 from scanner.probe.limits import Gate
@@ -24,9 +24,13 @@ from scanner.tls.names import alert_name, group_name, suite_name, version_name
 DEADLINE = "the deadline of {:g} s came first"
 
 
-async def observe(endpoint: Endpoint, question: Question, gate: Gate, at: datetime) -> Observation:
-    """Ask ``endpoint`` what ``question`` needs. Takes ``gate.limits.deadline`` seconds at most, beside the time in
-    which our own limits (per host, rate) make it wait.
+async def observe(
+    endpoint: Endpoint, question: Question, gate: Gate, at: datetime, way: Way | None = None
+) -> Observation:
+    """Ask ``endpoint`` what ``question`` needs; ``way`` is how to get there, where a socket does not lead there.
+
+    Takes ``gate.limits.deadline`` seconds at most, beside the time in which our own limits (per host, rate) make it
+    wait.
 
     Never raises for anything that the endpoint does; what was seen before the deadline is in the observation.
     Raises ``ResourceError`` when this machine cannot open connections.
@@ -34,7 +38,7 @@ async def observe(endpoint: Endpoint, question: Question, gate: Gate, at: dateti
     limits = gate.limits
     evidence = Evidence()
     peer = Peer(
-        where=Where(address=endpoint.address, port=endpoint.port, timeout=limits.timeout),
+        where=Where(address=endpoint.address, port=endpoint.port, timeout=limits.timeout, way=way),
         server_name=endpoint.server_name,
         transport=endpoint.transport,
         host=endpoint.host,

@@ -129,10 +129,11 @@ def _ssl2(talk: Talk) -> Plan[None]:
     """SSLv2 has a hello of its own, and nobody who does not speak it has a proper way to say so.
 
     To such a server the hello is not even a record: it sends a TLS alert, which an SSLv2 server would not have, or
-    closes. One ending of these is enough (docs/decisions/0002-sslv2-refusals.md), unless it is doubtful here.
+    closes; one that takes plaintext on the same port answers as to a bad request. One ending of these is enough
+    (docs/decisions/0002-sslv2-refusals.md), unless it is doubtful here.
     """
     reply = yield Offer("SSLv2", SSL2, (), ())
-    if talk.control is not None and reply.ending in ("alert", "fin", "rst"):
+    if talk.control is not None and reply.ending in ("alert", "fin", "rst", "plaintext"):
         talk.evidence.versions.refuse([SSL2], reply)
     elif not reply.accepted:
         talk.undecided("SSLv2", reply)

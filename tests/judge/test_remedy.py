@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.judge import remedy
-from scanner.model.expectation import Expectation
+from scanner.model.expectation import Because, Expectation
 from scanner.tls.codepoints import VERSIONS
 from scanner.tls.names import version_code
 from tests.judge.cases import BECAUSE_ARGUMENT, BECAUSE_OBJECT, ENDPOINT, PROFILE
@@ -57,6 +57,24 @@ def test_the_fix_names_the_object_that_asks_for_it_and_its_field() -> None:
     assert remedy.in_the_listener(expectation, "set X") == (
         "set X in the listener's own configuration: APIServer/cluster spec.tlsSecurityProfile asks for it"
     )
+
+
+def test_the_step_that_decided_is_named() -> None:
+    release = Because(source="ClusterVersion/version", field="status.desired.version", said="4.22.3")
+    decided = Because(source="KubeletConfig/workers", field="spec.tlsSecurityProfile", said="Old", decides=True)
+    expectation = Expectation(profile=PROFILE, because=(release, BECAUSE_OBJECT, decided, replace(release, field="x")))
+    assert remedy.in_the_listener(expectation, "set X").endswith(
+        "KubeletConfig/workers spec.tlsSecurityProfile asks for it"
+    )
+
+
+def test_under_strict_adherence_a_component_of_the_platform_has_a_bug() -> None:
+    strict = Expectation(
+        profile=PROFILE, because=(BECAUSE_OBJECT,), standing="platform", adherence="StrictAllComponents"
+    )
+    assert "has a bug: report it (adhere explain --bug)" in remedy.in_the_listener(strict, "set X")
+    layered = replace(strict, standing="layered")
+    assert "bug" not in remedy.in_the_listener(layered, "set X")
 
 
 @pytest.mark.parametrize("source", ["--profile", "targets.txt:3", "./Profile/x.yaml", "/etc/profile.yaml"])

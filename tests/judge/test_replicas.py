@@ -99,6 +99,18 @@ def test_other_ids_are_other_workloads() -> None:
     assert replicas.findings() == ()
 
 
+def test_replicas_that_owe_something_else_may_differ() -> None:
+    """Kubelets of two pools, of which one has a KubeletConfig."""
+    replicas = Replicas()
+    old = replace(PROFILE, name="openshift/4.22/old")
+    replicas.add(ENDPOINT, Expectation(profile=PROFILE), CONFORMING)
+    replicas.add(replace(ENDPOINT, instance="other"), Expectation(profile=old), OPEN)
+    assert replicas.findings() == ()
+    replicas.add(replace(ENDPOINT, instance="third"), Expectation(profile=old), CONFORMING)
+    (only,) = replicas.findings()
+    assert "the 2 replicas" in only.message
+
+
 def test_many_replicas_cost_their_names() -> None:
     replicas = Replicas()
     for number in range(1000):

@@ -89,8 +89,25 @@ def test_a_start_in_the_future_fails() -> None:
     ],
 )
 def test_expiring_is_what_the_policy_says_and_not_what_has_ended(ends_in: timedelta, days: int, verdict: str) -> None:
-    found = judged("cert-expiring", replace(LEAF, not_after=NOW + ends_in), days=days)
+    found = judged("cert-expiring", replace(LEAF, not_before=None, not_after=NOW + ends_in), days=days)
     assert (found.verdict, found.severity) == (verdict, "low")
+
+
+@pytest.mark.parametrize(
+    ("lasts", "left", "verdict"),
+    [
+        (90, 29, "fail"),  # renewed a month before its end
+        (30, 15, "pass"),  # renewed half-way: nobody has missed anything yet
+        (30, 7, "pass"),
+        (30, 5, "fail"),
+        (1, 0.5, "pass"),
+        (1, 0.1, "fail"),
+    ],
+)
+def test_what_is_made_for_a_short_time_is_renewed_late(lasts: float, left: float, verdict: str) -> None:
+    end = NOW + timedelta(days=left)
+    short = replace(LEAF, not_before=end - timedelta(days=lasts), not_after=end)
+    assert judged("cert-expiring", short, days=30).verdict == verdict
 
 
 def test_times_at_the_edge_of_the_calendar_are_printed() -> None:

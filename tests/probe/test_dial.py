@@ -15,7 +15,7 @@ import pytest
 import trio
 
 from scanner.errors import ResourceError
-from scanner.probe.dial import Broken, Line, Where, abort, connect, hang_up
+from scanner.probe.dial import Broken, Connection, Line, Where, connect
 from tests.servers import closed_port, filtered_port, listening, say, scripted, stall_after
 
 HELLO = b"\x16\x03\x01\x00\x01\x01"
@@ -37,11 +37,18 @@ def at(sockaddr: tuple[str, int]) -> Where:
     return Where(address=sockaddr[0], port=sockaddr[1])
 
 
-async def read_to_end(line: Line) -> bytes:
+async def read_to_end(line: Connection) -> bytes:
     received = b""
     while more := await line.receive():
         received += more
     return received
+
+
+async def connected(where: Where, first: bytes = b"") -> Line:
+    """With a socket of this machine."""
+    line = await connect(where, first)
+    assert isinstance(line, Line)
+    return line
 
 
 # --- connect, send, receive -----------------------------------------------------------------------------------------
@@ -52,7 +59,7 @@ async def test_a_question_and_its_answer() -> None:
         line = await connect(at(server.sockaddr))
         await line.send(HELLO)
         assert await read_to_end(line) == b"well"
-        hang_up(line)
+        line.close()
     assert server.hellos == [HELLO]
 
 
@@ -75,11 +82,11 @@ async def test_what_is_sent_arrives_whole(size: int) -> None:
     async with listening(measure) as server:
         for first, later in ((data, b""), (b"", data)):
             with trio.fail_after(PATIENCE):
-                line = await connect(at(server.sockaddr), first)
+                line = await connected(at(server.sockaddr), first)
                 await line.send(later)
                 line._socket.shutdown(socket.SHUT_WR)
                 assert await read_to_end(line) == b"thanks"
-            hang_up(line)
+            line.close()
     assert received == [size, size]
 
 
@@ -102,7 +109,7 @@ async def test_ipv6() -> None:
         accepted, _ = listener.accept()
         accepted.close()
         assert await line.receive() == b""
-        hang_up(line)
+        line.close()
 
 
 async def test_a_zone_is_part_of_the_address() -> None:
@@ -156,20 +163,20 @@ async def test_rst_in_the_middle() -> None:
     with accepting() as listener:
         line = await connect(at(listener.getsockname()))
         accepted, _ = listener.accept()
-        abort(Line(accepted))
+        Line(accepted).abort()
         with pytest.raises(Broken) as broken:
             await line.receive()
         assert broken.value.ending == "rst"
         with pytest.raises(Broken) as broken:
             await line.send(b"anybody there?")
         assert broken.value.ending == "rst"
-        hang_up(line)
+        line.close()
 
 
-async def test_abort_sends_rst_and_hang_up_sends_fin() -> None:
+async def test_abort_sends_rst_and_close_sends_fin() -> None:
     with accepting() as listener:
-        for close, outcome in ((abort, ConnectionResetError), (hang_up, None)):
-            line = await connect(at(listener.getsockname()))
+        for close, outcome in ((Line.abort, ConnectionResetError), (Line.close, None)):
+            line = await connected(at(listener.getsockname()))
             accepted, _ = listener.accept()
             with accepted:
                 close(line)
@@ -184,7 +191,7 @@ async def test_abort_sends_rst_and_hang_up_sends_fin() -> None:
 def test_closing_twice_harms_nobody() -> None:
     mine, other = socket.socketpair()
     line = Line(mine)
-    for close in (abort, hang_up, abort):
+    for close in (Line.abort, Line.close, Line.abort):
         close(line)
     other.close()
 
@@ -284,17 +291,31 @@ async def in_every_way(listens: Where, closed: Where, filtered: Where) -> None:
     with trio.CancelScope() as scope:
         scope.cancel()
         await connect(filtered)
-    for close in (abort, hang_up):
-        line = await connect(listens)
+    for close in (Line.abort, Line.close):
+        line = await connected(listens)
         assert await line.receive() == b"x"
         close(line)
-    line = await connect(listens)
+    line = await connected(listens)
     assert await line.receive() == b"x"
     with trio.CancelScope() as scope:
         scope.cancel()
         await line.receive()
     assert scope.cancelled_caught
-    hang_up(line)
+    line.close()
+
+
+async def test_another_way_is_taken_instead_of_a_socket() -> None:
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+
+    async def way() -> Connection:
+        return Line(ours)
+
+    line = await connect(Where(address="192.0.2.1", port=443, way=way), HELLO)
+    assert theirs.recv(100) == HELLO
+    line.close()
+    assert theirs.recv(100) == b""
+    theirs.close()
 
 
 OUT_OF_DESCRIPTORS = """

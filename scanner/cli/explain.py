@@ -1,0 +1,83 @@
+"""``adhere explain``: what a listener owes, and who says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import click
+
+from scanner.cli.cluster_options import ClusterAsked, snapshots, viewpoint, which_cluster
+from scanner.cli.policies import load_policy
+from scanner.errors import UsageError
+from scanner.model.catalogue import load_profile
+from scanner.model.endpoint import Endpoint
+from scanner.model.report import EXIT_OK
+from scanner.report.escape import plain
+from scanner.report.explanation import explain as explanation
+from scanner.survey import READS, Survey, survey
+
+_MOST = 20
+"""Listeners that are explained at once; whoever means more says which."""
+
+
+@click.command()
+@click.argument("listener", metavar="TARGET|NAMESPACE/NAME")
+@which_cluster
+@click.option("--profile", metavar="NAME|FILE", help="What is owed where nothing in the cluster says anything.")
+@click.option("--policy", "policy_file", metavar="FILE", help="The scan's policy (kind: ScanPolicy).")
+def explain(listener: str, profile: str | None, policy_file: str | None, **options: object) -> int:
+    """Print what a listener of the cluster owes: the objects and fields that say so, and what each one beat.
+
+    \b
+    The listener is an address with its port as one would dial it (10.0.0.7:8443, shop.example:443), an owner or
+    object (shop/web, Route/shop/checkout, kubelet), or an endpoint's id from a report. Nothing is dialled.
+    """
+    asked = ClusterAsked(**options)  # type: ignore[arg-type] # click has checked the types
+    view = viewpoint(asked, load_policy(policy_file), load_profile(profile) if profile else None)
+    shown = False
+    for snapshot in snapshots(asked, READS):
+        looked_at = survey(snapshot, view)
+        for lines in pages(looked_at, listener):
+            if shown:
+                click.echo()
+            for line in lines:
+                click.echo(line)
+            shown = True
+    if not shown:
+        raise UsageError(
+            f"no listener of the cluster is '{plain(listener, 100)}'",
+            hint="an address with its port, namespace/name, Kind/namespace/name or an endpoint's id from a report",
+        )
+    return EXIT_OK
+
+
+def pages(looked_at: Survey, listener: str) -> Iterator[Iterator[str]]:
+    """The explanation of each listener that is meant. Raises ``UsageError`` for too many."""
+    groups: dict[str, list[Endpoint]] = {}
+    for endpoint in looked_at.discovery.endpoints:
+        if listener in names(endpoint):
+            groups.setdefault(endpoint.id, []).append(endpoint)
+    if len(groups) > _MOST:
+        raise UsageError(
+            f"{len(groups)} listeners are '{plain(listener, 100)}'",
+            hint=f"say which: {', '.join(plain(name, 80) for name in list(groups)[:3])} ...",
+        )
+    for replicas in groups.values():
+        yield explanation(replicas, looked_at.expectations.of(replicas[0]))
+
+
+def names(endpoint: Endpoint) -> set[str]:
+    """Everything that a user may call this endpoint."""
+    found = {endpoint.id, endpoint.component or "", *endpoint.aliases}
+    for each in (endpoint.owner, endpoint.subject):
+        if each is not None:
+            short = "/".join(filter(None, (each.namespace, each.name)))
+            found |= {short, f"{each.kind}/{short}", f"{short}:{endpoint.port}"}
+    for host in filter(None, (endpoint.address, endpoint.host, endpoint.server_name)):
+        shown = f"[{host}]" if ":" in host else host
+        found |= {f"{shown}:{endpoint.port}", f"{endpoint.transport}://{shown}:{endpoint.port}", host}
+    return _without_empty(found)
+
+
+def _without_empty(names: Iterable[str]) -> set[str]:
+    return {name for name in names if name}

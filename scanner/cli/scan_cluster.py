@@ -1,0 +1,64 @@
+"""``adhere scan --cluster``: one or several clusters, found, judged and reported together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+
+from scanner.cli.cluster_options import ClusterAsked, accesses, snapshots, viewpoint
+from scanner.cluster import Access
+from scanner.errors import UsageError
+from scanner.jobs import Job
+from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import Expectation
+from scanner.model.profile import Profile
+from scanner.model.scan_policy import ScanPolicy
+from scanner.probe.limits import Limits
+from scanner.survey import READS, Survey, surroundings, survey
+
+__all__ = ["gentle", "jobs", "surroundings", "surveys"]
+
+RATE = 200.0
+"""New connections per second over all, where the command line says nothing else (design, "Per-host limits")."""
+GENTLY = frozenset({"etcd", "kube-apiserver", "openshift-apiserver", "oauth-apiserver"})
+
+
+def surveys(asked: ClusterAsked, policy: ScanPolicy, default_profile: Profile | None) -> list[Survey]:
+    """Every cluster that is meant, looked at. Raises ``ScannerError``."""
+    view = viewpoint(asked, policy, default_profile)
+    return [survey(snapshot, view) for snapshot in snapshots(asked, READS)]
+
+
+def jobs(clusters: list[Survey]) -> Iterator[Job]:
+    """All their listeners; with several clusters each one's ids begin with its name."""
+    if len(clusters) == 1:
+        return clusters[0].jobs()
+    return chain.from_iterable(_named(each) for each in clusters)
+
+
+def _named(cluster: Survey) -> Iterator[Job]:
+    name = cluster.facts.name
+    for job in cluster.jobs():
+        endpoint = replace(job.endpoint, id=f"{name}/{job.endpoint.id}", instance=f"{name}/{job.endpoint.instance}")
+        yield replace(job, endpoint=endpoint, owes=partial(_as_found, job))
+
+
+def _as_found(job: Job, endpoint: Endpoint) -> Expectation:
+    """What ``endpoint`` owes is found under the id that its own cluster knows."""
+    return job.owes(replace(endpoint, id=job.endpoint.id))
+
+
+def ways_in(asked: ClusterAsked, clusters: list[Survey]) -> dict[str, Access]:
+    """The APIs through which pods are reached, if they are. Raises ``UsageError`` where there is none."""
+    if asked.via is None:
+        return {}
+    if asked.snapshot is not None:
+        raise UsageError("--via port-forward needs the cluster, and --snapshot has none", hint="leave one of them out")
+    return {each.facts.name: access for each, access in zip(clusters, accesses(asked), strict=True)}
+
+
+def gentle(limits: Limits) -> Limits:
+    """``limits`` as a cluster in production deserves them."""
+    return replace(limits, rate=limits.rate or RATE, gently=GENTLY)

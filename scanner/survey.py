@@ -1,0 +1,137 @@
+"""A survey: what listens in a cluster, and what each listener owes. Pure; the snapshot was read before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+from scanner import discover, expect
+from scanner.discover import Discovery
+from scanner.expect import Expectations
+from scanner.jobs import Job, Surroundings
+from scanner.judge import network_policy
+from scanner.judge.network_policy import NetworkPolicies
+from scanner.model import cluster_facts, kinds
+from scanner.model.cluster_facts import ClusterFacts
+from scanner.model.component_files import load_catalogue
+from scanner.model.components import Catalogue
+from scanner.model.kinds import Kind
+from scanner.model.known import Known, Unknown
+from scanner.model.profile import Profile
+from scanner.model.scan_policy import ScanPolicy
+from scanner.model.selector import Selector
+from scanner.model.snapshot import Snapshot, union
+
+READS: tuple[Kind, ...] = union((cluster_facts.READS, discover.READS, expect.READS, network_policy.READS))
+"""Every kind of object that a scan of a cluster looks at; ``adhere rbac`` allows exactly these."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Viewpoint:
+    """How a cluster is looked at: everything beside the snapshot that decides what is found and owed."""
+
+    policy: ScanPolicy = ScanPolicy()
+    component_files: Sequence[str] = ()
+    """Of ``--components``; they win over what ships."""
+    include: tuple[Selector, ...] = ()
+    exclude: tuple[Selector, ...] = ()
+    allow_external: bool = False
+    loopback: bool = False
+    """Whether the cluster's own addresses may be loopback ones: the demo's are."""
+    port_forward: bool = False
+    default_profile: Profile | None = None
+    """What is owed where nothing in the cluster says anything."""
+    profile: Profile | None = None
+    """``whatif``: instead of what the APIServer object says."""
+    adherence: str | None = None
+    """``whatif``: instead of ``spec.tlsAdherence``."""
+    release: str | None = None
+    """``whatif``: judge with this release's meaning of the profiles."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """One cluster, looked at from one viewpoint."""
+
+    snapshot: Snapshot
+    facts: ClusterFacts
+    catalogue: Catalogue
+    discovery: Discovery
+    expectations: Expectations
+
+    def jobs(self) -> Iterator[Job]:
+        """A job for each endpoint."""
+        policies = NetworkPolicies(self.snapshot.every(kinds.NETWORK_POLICY))
+        for endpoint in self.discovery.endpoints:
+            yield Job(
+                endpoint=endpoint,
+                owes=self.expectations.of,
+                cluster=self.facts.name,
+                scope=self.discovery.scope,
+                policies=policies,
+                replicated=True,
+            )
+
+
+def survey(snapshot: Snapshot, view: Viewpoint) -> Survey:
+    """Look at ``snapshot``. Raises ``InputError`` for a file of the viewpoint that is not as it should be."""
+    facts = cluster_facts.cluster_facts(snapshot)
+    hosted = [each.namespace or "" for each in snapshot.every(kinds.HOSTED_CONTROL_PLANE)]
+    catalogue = load_catalogue(facts.distribution, view.component_files, hosted=hosted)
+    scope = view.policy.scope
+    discovery = discover.discover(
+        snapshot,
+        catalogue,
+        include=(*view.include, *scope.include),
+        exclude=(*view.exclude, *scope.exclude),
+        allow_external=view.allow_external,
+        loopback=view.loopback,
+        via_port_forward=view.port_forward,
+    )
+    expectations = Expectations(
+        snapshot,
+        catalogue,
+        view.policy,
+        endpoints=discovery.endpoints,
+        default_profile=view.default_profile,
+        release=view.release,
+        profile=view.profile,
+        adherence=view.adherence,
+    )
+    return Survey(snapshot=snapshot, facts=facts, catalogue=catalogue, discovery=discovery, expectations=expectations)
+
+
+def surroundings(clusters: Sequence[Survey]) -> Surroundings:
+    """What a report of these clusters says beside their endpoints."""
+    rows = [cluster_row(each) for each in clusters]
+    left_out = Counter[str]()
+    for each in clusters:
+        left_out.update(dict(each.discovery.left_out))
+    return Surroundings(
+        cluster=rows[0] if len(rows) == 1 else {"clusters": rows},
+        discovered=sum(len(each.discovery.endpoints) for each in clusters) + left_out.total(),
+        left_out=tuple(left_out.items()),
+        unreadable=tuple(gap for each in clusters for gap in each.snapshot.unreadable.values()),
+        strict=_strict(clusters),
+        adherence="; ".join(_adherence(each) for each in clusters),
+    )
+
+
+def _strict(clusters: Sequence[Survey]) -> Known[bool]:
+    """Whether all of them are strict; one that is not decides, else one of which it is not known."""
+    gaps = [gap for each in clusters if (gap := each.snapshot.gap(kinds.API_SERVER))]
+    found = [each.expectations.adherence for each in clusters if not each.snapshot.gap(kinds.API_SERVER)]
+    if not all(each is not None and each.strict for each in found):
+        return False
+    return Unknown(f"the APIServer object could not be read: {gaps[0]}") if gaps else True
+
+
+def _adherence(cluster: Survey) -> str:
+    said = cluster.expectations.adherence
+    return f"{said.source} {said.field}: {said.said}" if said else f"{cluster.facts.name} has no APIServer object"
+
+
+def cluster_row(cluster: Survey) -> dict[str, object]:
+    """The cluster as the report names it."""
+    return {**asdict(cluster.facts), "taken_at": cluster.snapshot.taken_at.isoformat()}
