@@ -1,4 +1,7 @@
-"""Stories: small clusters as YAML, and what each of their endpoints owes. ``tests/clusters/README.md`` has the fields."""
+"""Stories: small clusters as YAML, and what each of their endpoints owes.
+
+``tests/clusters/README.md`` says what the fields mean.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ def names() -> list[str]:
     return sorted(path.parent.name for path in CLUSTERS.glob("*/expected.yaml"))
 
 
-def load(name: str, **wishes: Any) -> Story:
+def load(name: str, **wishes: Any) -> Story:  # noqa: ANN401 - arguments of another function
     """A story; ``wishes`` are passed on to ``Expectations``."""
     said = yaml.safe_load((CLUSTERS / name / "expected.yaml").read_text())
     with (CLUSTERS / name / "cluster.yaml").open() as file:
@@ -111,7 +114,7 @@ def _absent(distribution: str, said: Mapping[str, Any]) -> frozenset[Kind]:
     return frozenset(each for each in KINDS if each.resource in said.get("absent", ()))
 
 
-def _wish(key: str, value: str) -> Any:
+def _wish(key: str, value: str) -> Any:  # noqa: ANN401 - arguments of another function
     return load_profile(value) if key in ("profile", "default_profile") else value
 
 

@@ -1,0 +1,60 @@
+"""Transitions: a listener on its way from one profile to another, or from one release to the next.
+
+What it owed before is as good as what it is to owe, until the rollout has settled. Nothing else about it is excused: no
+change of a profile makes a certificate end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from scanner.judge.groups import GROUP
+from scanner.judge.suites import SUITE
+from scanner.judge.versions import VERSION
+from scanner.model.finding import Finding
+from scanner.model.profile import Profile
+from scanner.model.rule import Case, Rule
+
+PROFILE_RULES: tuple[Rule, ...] = (VERSION, SUITE, GROUP)
+"""The rules whose answer depends on the profile, hence all that a rollout of one can explain."""
+
+Check = Callable[[Rule, Case], Iterable[Finding]]
+
+
+def findings(rule: Rule, case: Case, check: Check) -> Iterable[Finding]:
+    """What ``rule`` says, with what a rollout or an upgrade explains."""
+    if rule not in PROFILE_RULES:
+        return check(rule, _binding(case))
+    return [_explained(case, each) if each.verdict == "fail" else each for each in check(rule, case)]
+
+
+def _binding(case: Case) -> Case:
+    if case.expectation.binding != "settling":
+        return case
+    return replace(case, expectation=replace(case.expectation, binding="must-follow"))
+
+
+def _explained(case: Case, failure: Finding) -> Finding:
+    """A failure under the profile that stands; another profile explains it if it allows all that was seen."""
+    owed = case.expectation
+    if other := _allows(case, owed.skewed):
+        why = f"{other.name} allows it: what the same configuration means in the other release that is in play"
+        return replace(failure, verdict="inconclusive", status="version-skew", evidence=(*failure.evidence, why))
+    if owed.binding != "settling" or not owed.alternatives:
+        return failure
+    if other := _allows(case, owed.alternatives):
+        return replace(
+            failure, evidence=(*failure.evidence, f"{other.name} allows it, which it owed before the change")
+        )
+    why = "neither what it owed before the change allows it, nor what it is to owe"
+    return replace(failure, status="violation", evidence=(*failure.evidence, why))
+
+
+def _allows(case: Case, profiles: Iterable[Profile]) -> Profile | None:
+    """The first profile under which no rule on profiles fails."""
+    for profile in profiles:
+        other = replace(case, expectation=replace(case.expectation, profile=profile, binding="must-follow"))
+        if not any(each.verdict == "fail" for rule in PROFILE_RULES for each in rule.check(rule, other)):
+            return profile
+    return None
