@@ -1,0 +1,249 @@
+"""What would change if something else were owed: two judgements of the same observations, compared.
+
+Endpoints are compared by instance, and replicas that change alike are told once. "Fails" is a failure that counts;
+what is waived, settling or readiness only is "excused", so that an adherence that begins to bind shows as failures.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal, TextIO
+
+from scanner.model.report import NEVER_FAILS, EndpointRow, FindingRow, OwnerRow
+from scanner.report import headline
+from scanner.report.escape import plain
+from scanner.report.grouping import PLACES, owner_name
+from scanner.report.page import Page
+from scanner.report.stream import dumps
+from scanner.report.text_findings import findings
+
+SCHEMA = "adhere.whatif/v1"
+
+Outcome = Literal["fails", "inconclusive", "excused", "passes", "not_applicable"]
+
+OUTCOMES: tuple[Outcome, ...] = ("fails", "inconclusive", "excused", "passes", "not_applicable")
+"""What matters most to a reader first."""
+
+_TITLES: dict[Outcome, str] = {
+    "fails": "WOULD NEWLY FAIL",
+    "inconclusive": "COULD NO LONGER BE TOLD",
+    "excused": "WOULD DEVIATE WITHOUT BREAKING ANYTHING",
+    "passes": "WOULD NEWLY PASS",
+    "not_applicable": "WOULD NO LONGER HAVE TO SPEAK TLS",
+}
+_WORDS: dict[Outcome, str] = {
+    "fails": "fail",
+    "inconclusive": "inconclusive",
+    "excused": "deviating, breaks nothing",
+    "passes": "pass",
+    "not_applicable": "not applicable",
+}
+_STYLES: dict[Outcome, tuple[str, str]] = {
+    "fails": ("✗", "fail"),
+    "inconclusive": ("?", "inconclusive"),
+    "excused": ("~", "inconclusive"),
+    "passes": ("✓", "pass"),
+    "not_applicable": ("–", "not_applicable"),
+}
+
+
+@dataclass(slots=True)
+class Change:
+    """One listener whose outcome is another one, with the replicas that change in the same way."""
+
+    id: str
+    owner: OwnerRow
+    component: str | None
+    standing: str
+    before: Outcome
+    after: Outcome
+    profile: str | None
+    """What it would owe."""
+    because: list[str]
+    """Who would say so."""
+    findings: list[FindingRow]
+    """What would need a reader."""
+    count: int = 0
+    instances: list[str] = field(default_factory=list)
+    """The first few."""
+
+    def add(self, row: EndpointRow) -> None:
+        """Another replica."""
+        self.count += 1
+        if len(self.instances) < PLACES:
+            self.instances.append(row["instance"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Everything that would change, and how many endpoints would not."""
+
+    before: Counter[Outcome]
+    after: Counter[Outcome]
+    changes: tuple[Change, ...]
+    """The failures first; within an outcome by component, then owner."""
+    unchanged: int
+    only_before: int
+    """Endpoints of the first judgement that the second does not have."""
+    only_after: int
+
+    def changed(self, after: Outcome) -> list[Change]:
+        """Those that would come to this outcome."""
+        return [change for change in self.changes if change.after == after]
+
+
+def outcome(row: EndpointRow) -> Outcome:
+    """What became of one endpoint."""
+    match row["verdict"]:
+        case "fail":
+            return "excused" if row["status"] in NEVER_FAILS else "fails"
+        case "pass":
+            return "passes"
+        case "not_applicable":
+            return "not_applicable"
+        case _:
+            return "inconclusive"
+
+
+def compare(before: Iterable[EndpointRow], after: Iterable[EndpointRow]) -> Comparison:
+    """Compare two judgements by instance. Of ``before`` only the outcomes are kept, of ``after`` what changed."""
+    was = {row["instance"]: outcome(row) for row in before}
+    now, changes = Counter[Outcome](), dict[object, Change]()
+    seen = unchanged = 0
+    for row in after:
+        is_now, earlier = outcome(row), was.get(row["instance"])
+        now[is_now] += 1
+        seen += earlier is not None
+        if earlier == is_now:
+            unchanged += 1
+        elif earlier is not None:
+            _note(changes, row, earlier, is_now)
+    return Comparison(
+        before=Counter(was.values()),
+        after=now,
+        changes=tuple(sorted(changes.values(), key=_place)),
+        unchanged=unchanged,
+        only_before=len(was) - seen,
+        only_after=now.total() - seen,
+    )
+
+
+def _note(changes: dict[object, Change], row: EndpointRow, before: Outcome, after: Outcome) -> None:
+    found = [one for one in row["findings"] if headline.open_question(one)]
+    alike = tuple((one["rule"], one["status"], one["message"], tuple(one["observed"])) for one in found)
+    key = (row["id"], before, after, alike)
+    if key not in changes:
+        changes[key] = Change(
+            id=row["id"],
+            owner=row["owner"],
+            component=row["component"],
+            standing=row["standing"],
+            before=before,
+            after=after,
+            profile=row["expected"]["profile"],
+            because=row["expected"]["because"],
+            findings=found,
+        )
+    changes[key].add(row)
+
+
+def _place(change: Change) -> tuple[int, bool, str, str, str, str]:
+    component = change.component or ""
+    namespace = change.owner["namespace"] or ""
+    return (OUTCOMES.index(change.after), not component, component, namespace, owner_name(change.owner), change.id)
+
+
+# --- text -----------------------------------------------------------------------------------------------------------
+
+
+def write_text(
+    comparison: Comparison, out: TextIO, *, title: str = "", color: bool = False, width: int | None = None
+) -> None:
+    """For people. ``title`` says what was assumed: ``profile modern, adherence StrictAllComponents``."""
+    page = Page(out, color, None if width is None else max(width, 40))
+    page.line(page.paint("title", "what if"), f"  {plain(title, 300)}" if title else "")
+    page.line()
+    for after in OUTCOMES:
+        _section(page, after, comparison.changed(after))
+    page.title("SUMMARY")
+    for name, counts in (("now", comparison.before), ("then", comparison.after)):
+        told = [f"{counts[each]} {_WORDS[each]}" for each in OUTCOMES if counts[each]]
+        page.line(f"  {name:<10} ", "; ".join(told) or "nothing")
+    page.line(f"  {'changed':<10} {sum(change.count for change in comparison.changes)} endpoints, ",
+              f"{comparison.unchanged} are as before")  # fmt: skip
+    for count, what in ((comparison.only_before, "only in the first"), (comparison.only_after, "only in the second")):
+        if count:
+            page.line(f"  {'':<10} {count} {what} judgement")
+
+
+def _section(page: Page, after: Outcome, changes: list[Change]) -> None:
+    if not changes:
+        return
+    owners = {(change.component, owner_name(change.owner)) for change in changes}
+    count = sum(change.count for change in changes)
+    page.title(
+        f"{_TITLES[after]}  ({count} endpoint{'s' if count != 1 else ''} of {len(owners)} "
+        f"owner{'s' if len(owners) != 1 else ''})"
+    )
+    page.line()
+    under: tuple[str | None, str] | None = None
+    for change in changes:
+        group = (change.component, owner_name(change.owner))
+        if group != under:
+            if under:
+                page.line()
+            standing = "" if change.standing in ("platform", "listed") else f"  ({plain(change.standing)})"
+            page.title(f"{plain(group[0]) + ': ' if group[0] else ''}{plain(group[1], 120)}{standing}")
+            under = group
+        _change(page, change)
+    page.line()
+
+
+def _change(page: Page, change: Change) -> None:
+    symbol, style = _STYLES[change.after]
+    replicas = f"  {change.count} replicas" if change.count > 1 else ""
+    owed = f", then owes {plain(change.profile, 80)}" if change.profile else ""
+    page.line(page.paint(style, f"{symbol} {plain(change.id, 120)}"), replicas,
+              page.paint("quiet", f"  now: {_WORDS[change.before]}{owed}"))  # fmt: skip
+    if change.because:
+        page.folded(4, "    ", plain(change.because[-1], 300))
+    findings(page, change.findings)
+
+
+# --- JSON -----------------------------------------------------------------------------------------------------------
+
+
+def write_json(comparison: Comparison, out: TextIO, *, assumed: dict[str, str] | None = None) -> None:
+    """For scripts (``docs/schema/whatif-v1.json``): the counts, then a line for each change."""
+    head: dict[str, object] = {
+        "schema": SCHEMA,
+        "assumed": assumed or {},
+        "before": {each: comparison.before[each] for each in OUTCOMES},
+        "after": {each: comparison.after[each] for each in OUTCOMES},
+        "unchanged": comparison.unchanged,
+        "only_before": comparison.only_before,
+        "only_after": comparison.only_after,
+    }
+    out.write("{\n")
+    for key, value in head.items():
+        out.write(f"{dumps(key)}: {dumps(value)},\n")
+    out.write('"changes": [' + ",".join("\n" + dumps(_change_row(change)) for change in comparison.changes))
+    out.write("\n]\n}\n")
+
+
+def _change_row(change: Change) -> dict[str, object]:
+    return {
+        "id": change.id,
+        "owner": change.owner,
+        "component": change.component,
+        "standing": change.standing,
+        "before": change.before,
+        "after": change.after,
+        "profile": change.profile,
+        "because": change.because,
+        "endpoints": change.count,
+        "instances": change.instances,
+        "findings": change.findings,
+    }

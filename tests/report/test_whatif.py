@@ -1,0 +1,128 @@
+"""Two judgements compared: what would fail, what would pass, and what nobody could tell any more."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from copy import deepcopy
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from scanner.model.report import EndpointRow
+from scanner.report import whatif
+from scanner.report.rows import finding_row
+from scanner.report.whatif import Comparison, compare, outcome
+from tests.report import cluster_samples
+from tests.report.golden import assert_golden
+from tests.report.samples import HOSTILE, finding
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = json.loads((ROOT / "docs/schema/whatif-v1.json").read_text())
+BEFORE = list(cluster_samples.rows())
+
+
+def _judged(row: EndpointRow, verdict: str, status: str) -> EndpointRow:
+    changed = deepcopy(row)
+    changed["verdict"], changed["status"] = verdict, status
+    said = finding("tls-version", "high", verdict, f"would be {verdict}", status=status)  # type: ignore[arg-type]
+    changed["findings"] = [finding_row(said)]
+    return changed
+
+
+def _modern(rows: Iterable[EndpointRow]) -> list[EndpointRow]:
+    """As if Modern were owed by everybody: etcd fails, users are bound, the router is known to be fine."""
+    outcomes = {"etcd": ("fail", "violation"), "web": ("fail", "violation"), "router-default": ("pass", "ok"),
+                "db": ("pass", "ok"), "lokistack-gateway": ("inconclusive", "not-tested")}  # fmt: skip
+    return [_judged(row, *outcomes[row["owner"]["name"]]) if row["owner"]["name"] in outcomes else row for row in rows]
+
+
+AFTER = _modern(BEFORE)
+
+
+def _text(comparison: Comparison) -> str:
+    out = StringIO()
+    whatif.write_text(comparison, out, title="profile modern, adherence StrictAllComponents", width=110)
+    return out.getvalue()
+
+
+def test_nothing_changes_where_nothing_is_different() -> None:
+    told = compare(BEFORE, BEFORE)
+    assert (told.changes, told.unchanged, told.before) == ((), len(BEFORE), told.after)
+
+
+def test_what_begins_to_bind_newly_fails() -> None:
+    """Readiness is no failure; the same deviation under an adherence that binds is one."""
+    (web,) = [one for one in compare(BEFORE, AFTER).changed("fails") if one.before == "excused"]
+    assert (web.id, web.count) == ("Deployment/shop/web:8443", 7)
+    assert len(web.instances) == 5
+
+
+@pytest.mark.parametrize(
+    ("verdict", "status", "expected"),
+    [
+        ("fail", "violation", "fails"),
+        ("fail", "not-tls", "fails"),
+        ("fail", "readiness", "excused"),
+        ("fail", "waived", "excused"),
+        ("fail", "converging", "excused"),
+        ("pass", "ok", "passes"),
+        ("inconclusive", "readiness", "inconclusive"),
+        ("not_applicable", "not-tls", "not_applicable"),
+    ],
+)
+def test_outcomes(verdict: str, status: str, expected: str) -> None:
+    assert outcome(_judged(BEFORE[0], verdict, status)) == expected
+
+
+def test_every_direction_is_grouped_by_component_and_owner() -> None:
+    told = compare(BEFORE, AFTER)
+    assert [(one.after, one.component, one.owner["name"], one.before, one.count) for one in told.changes] == [
+        ("fails", "etcd", "etcd", "passes", 3),
+        ("fails", None, "web", "excused", 7),
+        ("fails", None, "web", "not_applicable", 1),
+        ("inconclusive", None, "lokistack-gateway", "passes", 1),
+        ("passes", "router", "router-default", "fails", 1),
+        ("passes", None, "db", "inconclusive", 1),
+    ]
+    assert sum(one.count for one in told.changes) + told.unchanged == len(BEFORE)
+
+
+def test_replicas_that_would_differ_are_told_apart() -> None:
+    after = deepcopy(AFTER)
+    after[0]["findings"][0]["observed"] = ["SSLv3"]
+    assert [one.count for one in compare(BEFORE, after).changed("fails")][:2] == [1, 2]
+
+
+def test_endpoints_that_only_one_side_has_are_counted() -> None:
+    told = compare(BEFORE[1:], AFTER[:-2])
+    assert (told.only_before, told.only_after) == (2, 1)
+    assert not [one for one in told.changes if one.count == 0]
+    assert "1 only in the second judgement" in _text(told)
+
+
+def test_golden() -> None:
+    assert_golden("whatif.txt", _text(compare(BEFORE, AFTER)))
+
+
+def test_the_json_is_what_its_schema_says() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+    out = StringIO()
+    whatif.write_json(compare(BEFORE, AFTER), out, assumed={"profile": "modern"})
+    document = json.loads(out.getvalue())
+    assert [error.message for error in Draft202012Validator(SCHEMA).iter_errors(document)] == []
+    assert list(document) == list(SCHEMA["properties"])
+    assert document["after"]["fails"] == compare(BEFORE, AFTER).after["fails"]
+    assert len(out.getvalue().splitlines()) == 8 + len(document["changes"]) + 3
+
+
+def test_hostile_text_stays_text() -> None:
+    after = deepcopy(BEFORE)
+    after[-1] = _judged(after[-1], "fail", "violation")
+    after[-1]["expected"]["because"] = [HOSTILE]
+    told = _text(compare(BEFORE, after))
+    assert "\x1b" not in told
+    assert "::error" not in told
+    assert "<script>" in told
