@@ -12,6 +12,13 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
+METADATA = frozenset(
+    map(ip_address, ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"))
+)
+"""Metadata services that are not link-local: Alibaba, Azure, Oracle, and IPv6 at AWS and Google."""
+_NAT64 = IPv6Network("64:ff9b::/96")
+"""IPv4 addresses for hosts that have IPv6 only (RFC 6052)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DialScope:
@@ -32,11 +39,11 @@ class DialScope:
             meant = ip_address(address.partition("%")[0])
         except ValueError:
             return "not an IP address"
-        if isinstance(meant, IPv6Address) and meant.ipv4_mapped is not None:
-            meant = meant.ipv4_mapped
+        if isinstance(meant, IPv6Address):
+            meant = IPv4Address(int(meant) & 0xFFFFFFFF) if meant in _NAT64 else meant.ipv4_mapped or meant
         if meant.is_loopback and not self.loopback:
             return "a loopback address would be the scanner's own"
-        if meant.is_link_local or meant.is_multicast or meant.is_unspecified:
+        if meant.is_link_local or meant.is_multicast or meant.is_unspecified or meant in METADATA:
             return "link-local and multicast addresses are never dialled: cloud metadata services are there"
         if self.external or meant in self.addresses or any(meant in network for network in self.networks):
             return None

@@ -1,0 +1,152 @@
+"""The dial scope: the cluster's own addresses, and those that it publishes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.discover.objects import by_id, found, instances, left_out
+from tests.discover.test_nodes import NODE
+
+CLUSTER = f"""{NODE}
+---
+{{kind: Pod, metadata: {{name: a, namespace: s}}, spec: {{containers: [{{name: c, ports: [{{containerPort: 8443}}]}}]}},
+  status: {{podIP: 198.18.0.7}}}}
+---
+{{kind: Service, metadata: {{name: a, namespace: s}}, spec: {{clusterIP: 198.18.1.1, externalIPs: [203.0.113.99],
+  ports: [{{port: 443}}]}}, status: {{loadBalancer: {{ingress: [{{ip: 198.51.100.3}}]}}}}}}
+---
+{{kind: Ingress, metadata: {{name: a, namespace: s}}, spec: {{}},
+  status: {{loadBalancer: {{ingress: [{{ip: 198.51.100.4}}]}}}}}}
+---
+{{kind: Gateway, metadata: {{name: a, namespace: s}}, status: {{addresses: [{{value: 198.51.100.5}}]}}}}
+---
+{{kind: EndpointSlice, metadata: {{name: k, namespace: default, labels: {{kubernetes.io/service-name: kubernetes}}}},
+  ports: [{{name: https, port: 6443}}], endpoints: [{{addresses: [198.51.100.6]}}]}}
+---
+{{kind: Service, metadata: {{name: kubernetes, namespace: default}}, spec: {{ports: [{{name: https, port: 443}}]}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "10.129.0.1",  # Network clusterNetwork
+        "172.30.5.5",  # Network serviceNetwork
+        "10.244.0.9",  # Node podCIDRs
+        "192.0.2.5",  # Node, inside
+        "203.0.113.5",  # Node, outside
+        "198.18.0.7",  # a pod
+        "198.18.1.1",  # a Service
+        "198.51.100.3",  # its load balancer
+        "198.51.100.4",  # an Ingress
+        "198.51.100.5",  # a Gateway
+        "198.51.100.6",  # the API server
+        "::ffff:10.129.0.1",
+    ],
+)
+def test_the_cluster_s_own_and_published_addresses_may_be_dialled(address: str) -> None:
+    assert found(CLUSTER).scope.refusal(address) is None
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "8.8.8.8",
+        "203.0.113.99",  # an external IP: any tenant may write one
+        "169.254.169.254",
+        "fe80::1",
+        "127.0.0.1",
+        "::1",
+        "0.0.0.0",
+        "224.0.0.1",
+        "not an address",
+    ],
+)
+def test_nothing_else_may(address: str) -> None:
+    assert found(CLUSTER).scope.refusal(address)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "169.254.169.254",
+        "fd00:ec2::254",
+        "100.100.100.200",
+        "127.0.0.1",
+        "64:ff9b::a9fe:a9fe",
+        "::ffff:169.254.169.254",
+    ],
+)
+def test_metadata_and_loopback_are_never_dialled(address: str) -> None:
+    assert found(CLUSTER, allow_external=True).scope.refusal(address)
+    assert found(CLUSTER, allow_external=True).scope.refusal("8.8.8.8") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "document"),
+    [
+        ("kubeadm-config", "ClusterConfiguration", "networking: {podSubnet: '100.66.0.0/16,fd01::/48'}"),
+        ("kubeadm-config", "ClusterConfiguration", "networking: {serviceSubnet: 100.66.0.0/16}"),
+        ("cluster-config-v1", "install-config", "networking: {clusterNetwork: [{cidr: 100.66.0.0/16}]}"),
+        ("cluster-config-v1", "install-config", "networking: {serviceNetwork: [100.66.0.0/16]}"),
+    ],
+)
+def test_networks_of_the_installation(name: str, key: str, document: str) -> None:
+    text = f'{{kind: ConfigMap, metadata: {{name: {name}, namespace: kube-system}}, data: {{{key}: "{document}"}}}}'
+    assert found(text).scope.refusal("100.66.1.1") is None
+
+
+@pytest.mark.parametrize("document", ["[", "networking: 3", "networking: {podSubnet: x}", "a: &b 1", "\\u0000"])
+def test_documents_that_are_none_add_nothing(document: str) -> None:
+    text = (
+        "{kind: ConfigMap, metadata: {name: kubeadm-config, namespace: kube-system}, "
+        f'data: {{ClusterConfiguration: "{document}"}}}}'
+    )
+    assert len(found(text).scope.networks) == 2
+
+
+@pytest.mark.parametrize("cidr", ["0.0.0.0/0", "::/0", "128.0.0.0/1", "2000::/3", "nonsense"])
+def test_a_network_that_is_no_cluster_s_is_not_believed(cidr: str) -> None:
+    text = f'{{kind: Network, metadata: {{name: cluster}}, spec: {{clusterNetwork: [{{cidr: "{cidr}"}}]}}}}'
+    assert found(text).scope.refusal("203.0.113.1")
+    assert found(text).scope.refusal("2001:db8::1")
+
+
+OUTSIDE = """
+---
+{kind: Service, metadata: {name: db, namespace: s}, spec: {clusterIP: 172.30.0.9, ports: [{port: 6432}]}}
+---
+{kind: EndpointSlice, metadata: {name: db-1, namespace: s, labels: {kubernetes.io/service-name: db}},
+ ports: [{port: 6432}], endpoints: [{addresses: [203.0.113.50]}]}
+"""
+
+
+def test_a_slice_that_points_outside_is_left_out_and_its_service_is_no_way_around() -> None:
+    discovery = found(OUTSIDE)
+    assert not discovery.endpoints
+    (reason,) = left_out(discovery)
+    assert reason.startswith("outside of the dial scope")
+    assert instances(found(OUTSIDE, allow_external=True)) == ["Service/s/db:6432 @ 203.0.113.50:6432"]
+
+
+def test_what_is_declared_outside_is_kept_so_that_it_is_reported() -> None:
+    text = f"""{OUTSIDE}
+---
+{{kind: APIService, metadata: {{name: v1.a}}, spec: {{service: {{namespace: s, name: db, port: 6432}}}}}}
+"""
+    one = by_id(found(text))["Service/s/db:6432#db.s.svc"]
+    assert (one.address, one.certainty) == ("203.0.113.50", "declared")
+
+
+LOOPBACK = """
+---
+{kind: Pod, metadata: {name: a, namespace: s}, spec: {containers: [{name: c, ports: [{containerPort: 8443}]}]},
+ status: {podIP: 127.10.0.7}}
+"""
+
+
+def test_a_cluster_on_loopback_is_dialled_only_when_asked_to() -> None:
+    assert not found(LOOPBACK).endpoints
+    discovery = found(LOOPBACK, loopback=True)
+    assert instances(discovery) == ["Pod/s/a:8443 @ 127.10.0.7:8443"]
+    assert discovery.scope.refusal("127.0.0.1")
