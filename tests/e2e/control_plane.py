@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import csv
 import json
+import random
 import secrets
+import socket
 import ssl
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
@@ -23,10 +25,12 @@ import yaml
 
 from scanner.demo.certificates import Authority, Credential
 from tests.e2e.programs import running
-from tests.zoo.processes import free_address
 
 SERVICE_NETWORK = "127.96.0.0/16"
 """Service addresses: on loopback, so that nothing here ever leads off this machine."""
+
+ETCD_PORT, API_PORT, KUBELET_PORT = 2379, 6443, 10250
+"""Where they are in every cluster, which is how they are known."""
 
 SNI_NAME = "api.e2e.example"
 """The API server shows another certificate to who asks for this name."""
@@ -103,7 +107,7 @@ class ControlPlane:
             httpx2.Client(base_url=self.etcd.url, verify=context, trust_env=False, timeout=30)
         )
 
-    def kubeconfig(self, path: Path, user: dict[str, object], *, namespace: str = "default") -> Path:
+    def kubeconfig(self, path: Path, user: Mapping[str, object], *, namespace: str = "default") -> Path:
         """Write one whose only context, ``e2e``, is ``user`` (the value of ``users[].user``) at this API server."""
         cluster = {"server": self.api.url, "certificate-authority": str(self.ca_file)}
         context = {"cluster": "e2e", "user": "someone", "namespace": namespace}
@@ -111,7 +115,7 @@ class ControlPlane:
             "apiVersion": "v1",
             "kind": "Config",
             "clusters": [{"name": "e2e", "cluster": cluster}],
-            "users": [{"name": "someone", "user": user}],
+            "users": [{"name": "someone", "user": dict(user)}],
             "contexts": [{"name": "e2e", "context": context}],
             "current-context": "e2e",
         }
@@ -128,13 +132,24 @@ class ControlPlane:
         self._clients.close()
 
 
+def free_address(*ports: int) -> str:
+    """A loopback address of our own, drawn from all of 127.0.0.0/8, where these ports were free a moment ago."""
+    draw = random.SystemRandom()
+    while True:
+        address = f"127.{draw.randrange(1, 80)}.{draw.randrange(256)}.{draw.randrange(1, 255)}"
+        with ExitStack() as stack, suppress(OSError):
+            for port in ports:
+                stack.enter_context(socket.socket()).bind((address, port))
+            return address
+
+
 @contextmanager
 def control_plane(programs: Path, directory: Path) -> Iterator[ControlPlane]:
     """Start both servers in ``directory``, and end them with the block. Raises ``DidNotStartError``."""
     plane = ControlPlane(
         directory=directory,
-        etcd=Listener(*free_address()),
-        api=Listener(*free_address()),
+        etcd=Listener(free_address(ETCD_PORT, ETCD_PORT + 1), ETCD_PORT),
+        api=Listener(free_address(API_PORT), API_PORT),
         etcd_authority=Authority("etcd CA"),
         api_authority=Authority("API CA", key="rsa2048"),
         client_authority=Authority("Client CA"),
