@@ -42,6 +42,16 @@ AUDIT_POLICY = {
     "rules": [{"level": "Metadata"}],
 }
 
+INTERMEDIATE = (
+    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+    "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+    "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+    "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+    "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+)
+"""TLS 1.2 suites that the API server is told, as OpenShift's operator would. etcd is told none and takes Go's."""
+
 USERS = {"admin": ("system:masters",), "nobody": ()}
 """Static tokens (``--token-auth-file``): name and groups. What others may do, each test grants itself."""
 
@@ -182,7 +192,7 @@ def _write_files(plane: ControlPlane) -> None:
     later = datetime.now(UTC) + timedelta(days=365)
     plane.etcd_authority.leaf(names=(plane.etcd.address, "localhost"), eku=both).write(files, "etcd-server")
     plane.etcd_authority.leaf(names=("kube-apiserver",), eku=("clientAuth",)).write(files, "etcd-client")
-    api_names = (plane.api.address, "kubernetes.default.svc")
+    api_names = (plane.api.address, "kubernetes", "kubernetes.default", "kubernetes.default.svc", "localhost")
     plane.api_authority.leaf(names=api_names, key="rsa2048", not_after=later).write(files, "api-server")
     plane.api_authority.leaf(names=(SNI_NAME,)).write(files, "api-sni")
     plane.kubelet_authority.leaf(names=("kube-apiserver-kubelet-client",), eku=("clientAuth",)).write(
@@ -252,6 +262,8 @@ def _kube_apiserver(programs: Path, plane: ControlPlane) -> list[str]:
                 "tls-cert-file": files / "api-server.pem",
                 "tls-private-key-file": files / "api-server.key",
                 "tls-sni-cert-key": f"{files / 'api-sni.pem'},{files / 'api-sni.key'}",
+                "tls-min-version": "VersionTLS12",
+                "tls-cipher-suites": ",".join(INTERMEDIATE),
                 "client-ca-file": files / "client-ca.pem",
                 "token-auth-file": files / "tokens.csv",
                 "authorization-mode": "RBAC",
