@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NoReturn, get_args
 
 from scanner.cluster.keeping import kept
-from scanner.cluster.manifests import Found, contents, manifests
+from scanner.cluster.manifests import SUFFIXES, Found, contents, manifests
 from scanner.cluster.prune import Pruner
 from scanner.cluster.saving import FORMAT, HEAD, OBJECTS
 from scanner.errors import InputError
@@ -31,9 +31,10 @@ def load(directory: str | Path, kinds: Iterable[Kind]) -> Snapshot:
         raise InputError(f"{directory}: there is no such directory", hint="is the path right?")
     if (path / HEAD).is_file():
         return _own(path, wanted)
-    found = manifests(path, wanted)
+    packed = path.is_file() and path.suffix not in SUFFIXES
+    found = Found() if packed else manifests(path, wanted)
     if not found.files:
-        hint = "extract it first" if path.suffix in (".tar", ".gz", ".tgz") else "is this the right directory?"
+        hint = "an archive must be extracted first" if packed else "is this the right directory?"
         raise InputError(f"{directory}: neither a snapshot nor a must-gather, and no manifests", hint=hint)
     if found.bad and not found.gathered:
         _refuse([text for _, text in found.bad])

@@ -1,0 +1,183 @@
+"""Directories that others made: must-gathers and manifests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from scanner.cluster import load
+from scanner.errors import InputError
+from scanner.model.kinds import (
+    API_SERVER,
+    CONFIG_MAP,
+    INGRESS_CONFIG,
+    INGRESS_CONTROLLER,
+    NAMESPACE,
+    POD,
+    ROUTE,
+    SECRET,
+    SERVICE,
+)
+from scanner.model.snapshot import Snapshot
+
+WANTED = (POD, SERVICE, ROUTE, API_SERVER, INGRESS_CONTROLLER, NAMESPACE, CONFIG_MAP)
+
+
+def write(root: Path, path: str, content: str) -> None:
+    file = root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(content)
+
+
+def yaml(api_version: str, kind: str, name: str, namespace: str = "") -> str:
+    where = f", namespace: {namespace}" if namespace else ""
+    return f"apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: {name}{where}}}\n"
+
+
+def names(found: Snapshot) -> dict[str, list[str]]:
+    return {
+        kind.name: [f"{each.namespace or ''}/{each.name}" for each in objects]
+        for kind, objects in found.objects.items()
+        if objects
+    }
+
+
+@pytest.mark.parametrize("image", ["", "quay-io-openshift-release-dev-sha256-0123/"])
+def test_a_must_gather(tmp_path: Path, image: str) -> None:
+    def gathered(path: str, content: str) -> None:
+        write(tmp_path, image + path, content)
+
+    gathered(
+        "cluster-scoped-resources/config.openshift.io/apiservers.yaml",
+        "apiVersion: config.openshift.io/v1\nkind: APIServerList\nitems:\n- metadata: {name: cluster}\n",
+    )
+    gathered("cluster-scoped-resources/core/nodes/worker.yaml", yaml("v1", "Node", "worker"))
+    gathered("namespaces/shop/shop.yaml", yaml("v1", "Namespace", "shop"))
+    gathered(
+        "namespaces/shop/core/services.yaml",
+        "apiVersion: v1\nkind: ServiceList\nitems:\n- metadata: {name: front, namespace: shop}\n",
+    )
+    gathered(
+        "namespaces/shop/core/pods.yaml",
+        "apiVersion: v1\nkind: PodList\nitems:\n- metadata: {name: a, namespace: shop}\n",
+    )
+    gathered("namespaces/shop/pods/a/a.yaml", yaml("v1", "Pod", "a", "shop"))
+    gathered("namespaces/shop/pods/b/b.yaml", yaml("v1", "Pod", "b", "shop"))
+    gathered("namespaces/shop/pods/b/web/web/logs/current.log", "not YAML: [")
+    gathered("namespaces/shop/core/events.yaml", "not YAML: [")
+    gathered(
+        "namespaces/shop/route.openshift.io/routes/checkout.yaml",
+        yaml("route.openshift.io/v1", "Route", "checkout", "shop"),
+    )
+    gathered(
+        "namespaces/openshift-ingress-operator/operator.openshift.io/ingresscontrollers/default.yaml",
+        yaml("operator.openshift.io/v1", "IngressController", "default", "openshift-ingress-operator"),
+    )
+    gathered("etcd_info/endpoint.json", "not JSON")
+    found = load(tmp_path, WANTED)
+    assert names(found) == {
+        "Pod": ["shop/a", "shop/b"],
+        "Service": ["shop/front"],
+        "Route": ["shop/checkout"],
+        "APIServer": ["/cluster"],
+        "IngressController": ["openshift-ingress-operator/default"],
+        "Namespace": ["/shop"],
+    }
+    assert {kind: each.gap for kind, each in found.unreadable.items()} == {CONFIG_MAP: "not-saved"}
+    assert not found.absent
+    assert found.origin.replayed
+    assert found.origin.name == tmp_path.name
+
+
+def test_a_bad_file_of_a_must_gather_makes_its_kind_unreadable(tmp_path: Path) -> None:
+    write(tmp_path, "namespaces/shop/pods/a/a.yaml", yaml("v1", "Pod", "a", "shop"))
+    write(tmp_path, "namespaces/shop/pods/b/b.yaml", "metadata: [\n")
+    found = load(tmp_path, [POD])
+    assert names(found) == {"Pod": ["shop/a"]}
+    assert found.unreadable[POD].gap == "failed"
+    assert f"{tmp_path}/namespaces/shop/pods/b/b.yaml:2:1: " in found.unreadable[POD].reason
+    assert found.warnings == (found.unreadable[POD].reason,)
+
+
+def test_manifests_as_people_keep_them(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "app/all.yaml",
+        "# comment\n---\n"
+        + yaml("v1", "Service", "front", "shop")
+        + "---\n---\n"
+        + yaml("route.openshift.io/v1", "Route", "checkout", "shop")
+        + "---\n"
+        + yaml("apps/v1", "Deployment", "front", "shop"),
+    )
+    items = [
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "shop"}},
+        {"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "b"}}]},
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "other", "namespace": "shop"}},
+    ]
+    write(tmp_path, "list.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    write(tmp_path, "ingress.yml", yaml("config.openshift.io/v1", "Ingress", "cluster"))
+    write(tmp_path, "ingress2.yml", yaml("networking.k8s.io/v1", "Ingress", "web", "shop"))
+    write(tmp_path, "notes.txt", "not YAML: [")
+    write(tmp_path, "values.yaml", "replicas: 3\n")
+    found = load(tmp_path, (*WANTED, INGRESS_CONFIG))
+    assert names(found) == {
+        "Pod": ["shop/a", "/b"],
+        "Service": ["shop/front"],
+        "Route": ["shop/checkout"],
+        "Ingress": ["/cluster"],
+    }
+    assert found.every(SERVICE)[0].raw["apiVersion"] == "v1"
+    assert set(found.unreadable) == {API_SERVER, INGRESS_CONTROLLER, NAMESPACE, CONFIG_MAP}
+
+
+def test_one_file_is_enough(tmp_path: Path) -> None:
+    write(tmp_path, "x.yaml", yaml("v1", "Service", "front", "shop"))
+    assert names(load(tmp_path / "x.yaml", [SERVICE])) == {"Service": ["shop/front"]}
+
+
+def test_bad_manifests_are_all_named_with_their_places(tmp_path: Path) -> None:
+    write(tmp_path, "a.yaml", "apiVersion: v1\nkind: [\n")
+    write(tmp_path, "b.json", '{"a": 1,\n}')
+    write(tmp_path, "c.yaml", "a: &x 1\n")
+    write(tmp_path, "d.json", "[" * 100_000)
+    (tmp_path / "e.yaml").write_bytes(b"a: \xff\n")
+    write(tmp_path, "good.yaml", yaml("v1", "Service", "front", "shop"))
+    with pytest.raises(InputError) as caught:
+        load(tmp_path, [SERVICE])
+    lines = caught.value.message.split("\n")
+    places = ("a.yaml:3:1: ", "b.json:2:1: ", "c.yaml:1:4: anchors", "d.json:1:1: ", "e.yaml:1:4: not UTF-8")
+    assert len(lines) == len(places)
+    for line, place in zip(lines, places, strict=True):
+        assert line.startswith(f"{tmp_path}/{place}")
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scanner.cluster.manifests.MAX_YAML", 1 << 20)
+    write(tmp_path, "a.yaml", "a: 1\n" * (1 << 18))
+    with pytest.raises(InputError, match=r"a.yaml: larger than 1 MiB"):
+        load(tmp_path, [SERVICE])
+
+
+def test_a_secret_in_a_manifest_cannot_vouch_for_itself(tmp_path: Path) -> None:
+    write(tmp_path, "a.yaml", yaml("v1", "Secret", "a", "shop") + "adhere: {keyMatches: true}\n")
+    (found,) = load(tmp_path, [SECRET]).every(SECRET)
+    assert found.raw["adhere"] == {"keyMatches": "there is no tls.key"}
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint", "hint"),
+    [
+        ("gone", "there is no such directory", "path"),
+        ("empty", "neither a snapshot nor a must-gather", "directory"),
+        ("must-gather.tar.gz", "neither a snapshot nor a must-gather", "extracted"),
+    ],
+)
+def test_what_holds_nothing(tmp_path: Path, name: str, complaint: str, hint: str) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "must-gather.tar.gz").write_bytes(b"\x1f\x8b\x08")
+    with pytest.raises(InputError, match=complaint) as caught:
+        load(tmp_path / name, [POD])
+    assert hint in caught.value.hint

@@ -1,0 +1,243 @@
+"""Port-forwards over WebSockets, against a scripted API server that speaks RFC 6455 by hand."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Awaitable, Callable
+
+import pytest
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scanner.cluster.client import Client
+from scanner.cluster.portforward import SUBPROTOCOL, NotForwarded, forward
+from scanner.cluster.websocket import BINARY, CLOSE, PING, PONG, Frames, accept_of, frame, masked
+from scanner.errors import ClusterError
+from tests.cluster.api import MANNERS, Api, Asked, Upgrade, refused, running
+
+PORT = (8443).to_bytes(2, "little")
+
+
+def unmasked(opcode: int, payload: bytes, *, final: bool = True) -> bytes:
+    """A server's frame."""
+    size = len(payload)
+    length = bytes([size]) if size < 126 else b"\x7e" + size.to_bytes(2) if size < 65536 else b"\x7f" + size.to_bytes(8)
+    return bytes([(0x80 if final else 0) | opcode]) + length + payload
+
+
+class Peer:
+    """The server's side of one WebSocket."""
+
+    def __init__(self, stream: trio.abc.Stream) -> None:
+        self.stream = stream
+        self.buffer = b""
+
+    async def exactly(self, count: int) -> bytes:
+        while len(self.buffer) < count:
+            data = bytes(await self.stream.receive_some())
+            if not data:
+                raise trio.EndOfChannel
+            self.buffer += data
+        taken, self.buffer = self.buffer[:count], self.buffer[count:]
+        return taken
+
+    async def receive(self) -> tuple[int, bytes]:
+        head = await self.exactly(2)
+        assert head[1] & 0x80, "clients mask"
+        size = head[1] & 0x7F
+        if size > 125:
+            size = int.from_bytes(await self.exactly(2 if size == 126 else 8))
+        mask = await self.exactly(4)
+        return head[0] & 0x0F, masked(await self.exactly(size), mask)
+
+    async def greet(self) -> None:
+        """Both channels begin with the port."""
+        await self.stream.send_all(unmasked(BINARY, b"\x00" + PORT) + unmasked(BINARY, b"\x01" + PORT))
+
+
+def upgrading(
+    then: Callable[[Peer], Awaitable[None]], *, accept: str | None = None, subprotocol: str = SUBPROTOCOL
+) -> Upgrade:
+    async def upgrade(stream: trio.abc.Stream, asked: Asked) -> None:
+        key = asked.headers["sec-websocket-key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+        right = base64.b64encode(hashlib.sha1(key.encode()).digest()).decode()
+        await stream.send_all(
+            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            f"Sec-WebSocket-Accept: {accept or right}\r\nSec-WebSocket-Protocol: {subprotocol}\r\n\r\n".encode()
+        )
+        await then(Peer(stream))
+
+    return upgrade
+
+
+async def echo(peer: Peer) -> None:
+    await peer.greet()
+    while True:
+        opcode, payload = await peer.receive()
+        if opcode != BINARY or payload == b"\x00bye":
+            await peer.stream.send_all(unmasked(CLOSE, b"\x03\xe8"))
+            return
+        assert payload[0] == 0
+        await peer.stream.send_all(unmasked(BINARY, payload))
+
+
+async def test_bytes_go_there_and_back_until_the_port_closes() -> None:
+    api = Api(upgrade=upgrading(echo))
+    async with running(api), Client(api.access, MANNERS) as client, forward(client, "shop", "web-1", 8443) as tunnel:
+        await tunnel.send(b"hello")
+        assert await tunnel.receive() == b"hello"
+        large = bytes(range(256)) * 300
+        await tunnel.send(large)
+        back = b""
+        while len(back) < len(large):
+            back += await tunnel.receive()
+        assert back == large
+        await tunnel.send(b"bye")
+        assert await tunnel.receive() == b""
+        assert await tunnel.receive() == b""
+    (asked,) = api.asked
+    assert asked.path == "/api/v1/namespaces/shop/pods/web-1/portforward"
+    assert asked.query == {"ports": "8443"}
+    assert asked.headers["authorization"] == "Bearer sesame"
+    assert asked.headers["sec-websocket-protocol"] == SUBPROTOCOL
+
+
+async def test_pings_are_answered_and_fragments_put_together() -> None:
+    async def odd(peer: Peer) -> None:
+        await peer.greet()
+        await peer.stream.send_all(
+            unmasked(BINARY, b"\x00he", final=False) + unmasked(PING, b"there?") + unmasked(0, b"llo")
+        )
+        assert await peer.receive() == (PONG, b"there?")
+        await peer.stream.send_all(unmasked(BINARY, b"\x00!") + unmasked(CLOSE, b""))
+
+    api = Api(upgrade=upgrading(odd))
+    async with running(api), Client(api.access, MANNERS) as client, forward(client, "shop", "web-1", 8443) as tunnel:
+        assert await tunnel.receive() == b"hello"
+        assert await tunnel.receive() == b"!"
+        assert await tunnel.receive() == b""
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            "error forwarding port 8443 to pod abc, uid : failed to execute portforward in network namespace "
+            '"/var/run/netns/x": failed to connect to localhost:8443 inside namespace "abc", IPv4: dial tcp4 '
+            "127.0.0.1:8443: connect: connection refused",
+            "refused",
+        ),
+        ("error forwarding port 8443 to pod abc, uid : container not running (abc)", "no-pod"),
+        ("error forwarding port 8443 to pod abc, uid : sandbox \x1b[31m is broken", "kubelet"),
+    ],
+)
+async def test_what_the_kubelet_says_becomes_a_reason(text: str, reason: str) -> None:
+    async def fail(peer: Peer) -> None:
+        await peer.greet()
+        await peer.stream.send_all(unmasked(BINARY, b"\x01" + text.encode()) + unmasked(CLOSE, b""))
+
+    api = Api(upgrade=upgrading(fail))
+    async with running(api), Client(api.access, MANNERS) as client, forward(client, "shop", "web-1", 8443) as tunnel:
+        with pytest.raises(NotForwarded) as caught:
+            await tunnel.receive()
+    assert caught.value.reason == reason
+    assert caught.value.detail.isprintable()
+
+
+async def refusal_of(api: Api, pod: str = "web-1") -> NotForwarded:
+    async with running(api), Client(api.access, MANNERS) as client:
+        with pytest.raises(NotForwarded) as caught:
+            async with forward(client, "shop", pod, 8443):
+                pytest.fail("there is a connection")
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "reason"),
+    [
+        (401, "Unauthorized", "forbidden"),
+        (403, 'pods "web-1" is forbidden: cannot create resource "pods/portforward"', "forbidden"),
+        (404, 'pods "web-1" not found', "no-pod"),
+        (400, "unable to upgrade: unsupported subprotocol", "unsupported"),
+        (200, "hello", "unsupported"),
+        (500, "error dialing backend: dial tcp 10.0.0.5:10250: i/o timeout", "kubelet"),
+        (500, "pod does not exist", "no-pod"),
+    ],
+)
+async def test_what_the_api_server_says_becomes_a_reason(status: int, message: str, reason: str) -> None:
+    refusal = await refusal_of(Api(script=lambda _: refused(status, "", message)))
+    assert refusal.reason == reason
+    assert message in refusal.detail
+
+
+async def test_a_name_that_leads_elsewhere_is_not_asked_for() -> None:
+    api = Api()
+    assert (await refusal_of(api, "../../secrets/x")).reason == "no-pod"
+    assert api.asked == []
+
+
+async def nothing(_: Peer) -> None:
+    await trio.lowlevel.checkpoint()
+
+
+@pytest.mark.parametrize("wrong", [{"accept": "bm9wZQ=="}, {"subprotocol": "v1.other"}])
+async def test_an_upgrade_to_something_else_is_none(wrong: dict[str, str]) -> None:
+    assert (await refusal_of(Api(upgrade=upgrading(nothing, **wrong)))).reason == "unsupported"  # type: ignore[arg-type]
+
+
+async def test_a_connection_that_breaks_is_no_ending_of_the_port() -> None:
+    async def cut(peer: Peer) -> None:
+        await peer.greet()
+        assert isinstance(peer.stream, trio.SSLStream)
+        await trio.aclose_forcefully(peer.stream)
+
+    api = Api(upgrade=upgrading(cut))
+    async with running(api), Client(api.access, MANNERS) as client, forward(client, "shop", "web-1", 8443) as tunnel:
+        with pytest.raises(NotForwarded, match="broke") as caught:
+            await tunnel.receive()
+    assert caught.value.reason == "kubelet"
+
+
+def test_the_example_of_the_rfc() -> None:
+    """RFC 6455, sections 1.3 and 5.7."""
+    assert accept_of("dGhlIHNhbXBsZSBub25jZQ==") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
+    assert frame(1, b"Hello", bytes.fromhex("37fa213d")) == bytes.fromhex("818537fa213d7f9f4d5158")
+    assert list(Frames().feed(bytes.fromhex("810548656c6c6f"))) == [(BINARY, b"Hello")]
+    assert list(Frames().feed(bytes.fromhex("010348656c 80026c6f".replace(" ", "")))) == [(BINARY, b"Hello")]
+
+
+@given(st.lists(st.binary(max_size=70_000), max_size=4), st.integers(1, 5000))
+def test_frames_come_in_pieces_of_any_size(messages: list[bytes], piece: int) -> None:
+    sent = b"".join(unmasked(BINARY, each) for each in messages)
+    frames = Frames()
+    got = [each for start in range(0, len(sent), piece) for each in frames.feed(sent[start : start + piece])]
+    assert got == [(BINARY, each) for each in messages]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        bytes.fromhex("c200"),  # a reserved bit
+        bytes.fromhex("8280"),  # masked by a server
+        bytes.fromhex("897e0000"),  # a ping of more than 125 bytes
+        bytes.fromhex("0900"),  # a ping in fragments
+        bytes.fromhex("8000"),  # a continuation of nothing
+        bytes.fromhex("02000200"),  # a new message inside of one
+        bytes.fromhex("827f00000000ffffffff"),  # 4 GiB
+    ],
+)
+def test_frames_that_break_the_protocol_are_refused(data: bytes) -> None:
+    with pytest.raises(ClusterError, match="breaks the WebSocket protocol"):
+        list(Frames().feed(data))
+
+
+@given(st.binary(max_size=200))
+def test_nothing_else_ever_comes_out_of_frames(data: bytes) -> None:
+    try:
+        for opcode, payload in Frames().feed(data):
+            assert opcode == BINARY or opcode >= CLOSE
+            assert len(payload) <= 1 << 20
+    except ClusterError as error:
+        assert error.message
