@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
+from email.utils import formatdate
 from functools import partial
 from typing import Any
 
@@ -16,8 +17,9 @@ import trio
 from OpenSSL import SSL
 
 from scanner.demo.api import watches, websocket
+from scanner.demo.api.messages import Forward, Request, Response, Watch, encoded
 from scanner.demo.api.port_forward import Connect, forward, protocol_for
-from scanner.demo.api.routes import Api, Forward, Request, Response, Watch, encoded
+from scanner.demo.api.routes import Api
 from scanner.demo.api.store import Event
 from scanner.demo.listening import Part
 from scanner.demo.tls_server import TlsSettings, tls_context
@@ -58,6 +60,8 @@ class _Conversation:
     stream: TlsStream
     connect: Connect
     http: h11.Connection
+    head_only: bool = False
+    """Whether the request is a HEAD: its answer has no body."""
 
     async def run(self) -> None:
         """Until the client has enough, or says something that is not HTTP."""
@@ -93,6 +97,7 @@ class _Conversation:
         head = await self._event()
         if not isinstance(head, h11.Request):
             return None
+        self.head_only = head.method == b"HEAD"
         size = 0
         while isinstance(part := await self._event(), h11.Data):
             size += len(part.data)
@@ -107,7 +112,8 @@ class _Conversation:
     async def _respond(self, answer: Response) -> None:
         length = ("Content-Length", str(len(answer.body)))
         head = h11.Response(status_code=answer.code, headers=[*_headers(answer.content_type), length])
-        await self._send(head, h11.Data(data=answer.body), h11.EndOfMessage())
+        body = () if self.head_only else (h11.Data(data=answer.body),)
+        await self._send(head, *body, h11.EndOfMessage())
 
     async def _watch(self, watch: Watch) -> None:
         await self._send(h11.Response(status_code=200, headers=_headers("application/json")))
@@ -174,5 +180,5 @@ def _headers(content_type: str) -> list[tuple[str, str]]:
         ("Audit-Id", str(uuid.uuid4())),
         ("Cache-Control", "no-cache, private"),
         ("Content-Type", content_type),
-        ("Vary", "Accept"),
+        ("Date", formatdate(usegmt=True)),
     ]

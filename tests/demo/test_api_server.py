@@ -69,14 +69,30 @@ async def test_forbidden_says_what_to_whom() -> None:
             assert (written.status_code, f"cannot {verb} resource" in written.json()["message"]) == (403, True)
 
 
-async def test_not_found_is_a_status_for_objects_and_text_for_paths() -> None:
+async def test_not_found_is_a_status_for_objects_and_served_groups_and_text_for_other_paths() -> None:
     async with served() as server:
         gone = await server.http.get("/apis/route.openshift.io/v1/namespaces/shop/routes/x")
         assert (gone.status_code, gone.json()["message"]) == (404, 'routes.route.openshift.io "x" not found')
         assert gone.json()["details"] == {"name": "x", "group": "route.openshift.io", "kind": "routes"}
-        for path in ("/apis/nobody.example", "/api/v1/things", "/api/v1/pods/web-01", "/api/v2/pods", "/", "/apis/a/b"):
+        for path in ("/api/v1/things", "/api/v1/pods/web-01", "/api/v2/pods", "/apis/route.openshift.io/v9"):
+            answer = await server.http.get(path)
+            assert answer.json()["message"] == "the server could not find the requested resource", path
+            assert (answer.status_code, answer.json()["details"]) == (404, {})
+        for path in ("/apis/nobody.example", "/", "/apis/a/b", "/apis/gateway.networking.k8s.io/v1/things"):
             answer = await server.http.get(path)
             assert (answer.status_code, answer.text) == (404, "404 page not found\n"), path
+
+
+async def test_methods_and_media_types_that_the_api_has_not() -> None:
+    async with served() as server:
+        for method, path, code in (
+            ("OPTIONS", "/api/v1/pods", 405),
+            ("HEAD", "/api/v1/pods", 405),
+            ("POST", "/version", 403),
+        ):
+            assert (await server.http.request(method, path)).status_code == code, method
+        answer = await server.http.get("/api/v1/pods", headers={"Accept": "text/html"})
+        assert (answer.status_code, answer.json()["reason"]) == (406, "NotAcceptable")
 
 
 async def test_items_of_custom_resources_say_what_they_are() -> None:
@@ -110,21 +126,22 @@ async def test_selectors(params: dict[str, str], count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "params",
+    ("params", "code", "reason"),
     [
-        {"limit": "many"},
-        {"continue": "%%%"},
-        {"continue": "e30"},
-        {"labelSelector": "a==b=c=("},
-        {"fieldSelector": "spec.color=red"},
-        {"watch": "true", "resourceVersion": "x"},
-        {"watch": "true", "sendInitialEvents": "true"},
+        ({"limit": "many"}, 400, "BadRequest"),
+        ({"continue": "%%%"}, 400, "BadRequest"),
+        ({"continue": "e30"}, 400, "BadRequest"),
+        ({"labelSelector": "a==b=c=("}, 400, "BadRequest"),
+        ({"fieldSelector": "spec.color=red"}, 400, "BadRequest"),
+        ({"watch": "true", "timeoutSeconds": "x"}, 400, "BadRequest"),
+        ({"watch": "true", "resourceVersion": "x"}, 500, None),
+        ({"watch": "true", "sendInitialEvents": "true"}, 422, "Invalid"),
     ],
 )
-async def test_what_cannot_be_understood_is_a_bad_request(params: dict[str, str]) -> None:
+async def test_what_cannot_be_understood(params: dict[str, str], code: int, reason: str | None) -> None:
     async with served() as server:
         answer = await server.http.get("/api/v1/pods", params=params)
-        assert (answer.status_code, answer.json()["reason"], answer.json()["kind"]) == (400, "BadRequest", "Status")
+        assert (answer.status_code, answer.json().get("reason"), answer.json()["kind"]) == (code, reason, "Status")
 
 
 # --- discovery --------------------------------------------------------------------------------------------------------
@@ -226,6 +243,7 @@ async def test_one_connection_serves_many_requests_and_outlives_nonsense() -> No
 
 # --- port-forward -----------------------------------------------------------------------------------------------------
 
+PODS = "/api/v1/pods"
 FORWARD = "/api/v1/namespaces/shop/pods/web-00/portforward"
 
 

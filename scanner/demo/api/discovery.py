@@ -12,7 +12,9 @@ from typing import Any
 from scanner.demo.api.store import Resource
 
 Document = dict[str, Any]
-VERBS = ("get", "list", "watch")
+VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+"""What there is; what the user may do is another matter."""
+READS = ("get", "list", "watch")
 AGGREGATED = {
     f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList": version
     for version in ("v2", "v2beta1")
@@ -62,7 +64,8 @@ def resource_list(resources: Resources, version: str) -> Document:
     name = resources[0].kind.group
     group_version = f"{name}/{version}" if name else version
     found = [row for each in resources if version in each.versions for row in _rows(each)]
-    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": found}
+    head = {"kind": "APIResourceList", **({"apiVersion": "v1"} if name else {})}  # the core's has never had one
+    return {**head, "groupVersion": group_version, "resources": found}
 
 
 def _rows(resource: Resource) -> Iterable[Document]:
@@ -86,7 +89,7 @@ def aggregated(resources: Iterable[Resource], version: str, *, core: bool, stale
 
 
 def _item(name: str, resources: Resources, *, stale: bool) -> Document:
-    metadata: Document = {**({"name": name} if name else {}), "creationTimestamp": None}
+    metadata: Document = {"name": name} if name else {}
     served = []
     for version in versions(resources):
         rows = [_resource(each, version) for each in resources if version in each.versions]
@@ -97,7 +100,9 @@ def _item(name: str, resources: Resources, *, stale: bool) -> Document:
 
 def _resource(resource: Resource, version: str) -> Document:
     kind = resource.kind
-    answers = {"group": kind.group, "version": version, "kind": kind.name}
+    answers = {"group": "", "version": "", "kind": kind.name}  # of the group and version that it stands under
+    if resource.server == "crd":
+        answers |= {"group": kind.group, "version": version}
     row: Document = {
         "resource": kind.plural,
         "responseKind": answers,

@@ -89,14 +89,14 @@ def _start(query: Query) -> _Start | None:
         raise bad_request("specifying resource version is not allowed when using continue")
     try:
         said = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
-        namespace, _, name = said["start"].rstrip("\0").rpartition("/")
+        namespace, _, name = said["start"].rstrip("\0").removeprefix("/").rpartition("/")
         if said["v"] != _VERSION:
             raise ValueError
         return _Start(revision=int(said["rv"]), after=(namespace, name))
     except (binascii.Error, ValueError, KeyError, TypeError, AttributeError):
-        raise bad_request("continue key is not valid: encoded continue token could not be read") from None
+        raise bad_request("invalid continue token: continue key is not valid: it could not be read") from None
 
 
 def _token(revision: int, after: Key) -> str:
-    said = {"v": _VERSION, "rv": revision, "start": "/".join(filter(None, after)) + "\0"}
+    said = {"v": _VERSION, "rv": revision, "start": "".join(f"/{each}" for each in after if each) + "\0"}
     return base64.urlsafe_b64encode(json.dumps(said, separators=(",", ":")).encode()).decode().rstrip("=")

@@ -15,7 +15,7 @@ from functools import partial
 import trio
 
 from scanner.demo.api import websocket
-from scanner.demo.api.routes import Forward
+from scanner.demo.api.messages import Forward
 
 PROTOCOLS = ("v4.channel.k8s.io", "")
 """Subprotocols, the empty one for a client that asks for none."""

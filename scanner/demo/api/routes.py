@@ -2,97 +2,28 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, field
-from urllib.parse import parse_qsl, unquote, urlsplit
+from dataclasses import dataclass
 
 from scanner.demo.api import discovery
 from scanner.demo.api.lists import object_list, selected, whole
-from scanner.demo.api.selectors import Test
+from scanner.demo.api.messages import JSON, TEXT, Answer, Forward, Request, Response, json_response
+from scanner.demo.api.options import is_true, ports, watch
 from scanner.demo.api.status import (
     Failure,
     NoSuchPath,
     bad_request,
     forbidden,
     forbidden_path,
+    no_such_resource,
+    not_acceptable,
+    not_allowed,
     not_found,
     unauthorized,
 )
 from scanner.demo.api.store import Resource, Store
 
-JSON = "application/json"
-TEXT = "text/plain; charset=utf-8"
-
+_READS = {"GET", "HEAD"}
 _WRITES = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-_LONGEST_WATCH = 1800.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What a client asks."""
-
-    method: str = "GET"
-    target: str
-    """Path and query, as sent."""
-    headers: dict[str, str] = field(default_factory=dict)
-    """Names in small letters."""
-
-    @property
-    def path(self) -> str:
-        """Decoded."""
-        return unquote(urlsplit(self.target).path)
-
-    @property
-    def query(self) -> dict[str, str]:
-        """The last value of each parameter."""
-        return dict(parse_qsl(urlsplit(self.target).query, keep_blank_values=True))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Response:
-    """A whole answer."""
-
-    code: int = 200
-    body: bytes
-    content_type: str = JSON
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Watch:
-    """Answer with what happens from now on."""
-
-    resource: Resource
-    version: str
-    test: Test
-    since: int | None
-    """Revision after which events are wanted; None: everything that there is, first."""
-    bookmarks: bool
-    initial_end: bool
-    """Whether a bookmark marks the end of what there was at first (``sendInitialEvents``)."""
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forward:
-    """Upgrade to a WebSocket, and connect it to ports of a pod."""
-
-    namespace: str
-    pod: str
-    uid: str
-    ports: tuple[int, ...]
-
-
-Answer = Response | Watch | Forward
-
-
-def json_response(document: object, *, code: int = 200, content_type: str = JSON) -> Response:
-    """``document`` as the API server writes it: compact, one line."""
-    return Response(code=code, body=encoded(document), content_type=content_type)
-
-
-def encoded(document: object) -> bytes:
-    """One line of JSON."""
-    return json.dumps(document, separators=(",", ":")).encode() + b"\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +65,12 @@ class Api:
 
     def _route(self, request: Request) -> Answer:
         steps = [step for step in request.path.split("/") if step]
+        if request.method not in _READS | _WRITES.keys():
+            raise not_allowed()
+        if request.method not in _READS and len(steps) < 3:
+            raise forbidden_path(request.method.lower(), request.path)
+        if not _takes_json(request.headers.get("accept", "*/*")):
+            raise not_acceptable()
         match steps:
             case ["version"]:
                 return json_response(self.version)
@@ -167,10 +104,10 @@ class Api:
 
     def _group(self, request: Request, group: str, version: str, steps: list[str]) -> Answer:
         resources = self._resources(group)
-        if version not in discovery.versions(resources):
-            raise NoSuchPath
         if group in self.rules.stale:
             return Response(code=503, body=b"service unavailable\n", content_type=TEXT)
+        if version not in discovery.versions(resources):
+            raise _nothing_there(resources)
         if not steps:
             return json_response(discovery.resource_list(resources, version))
         return self._resource(request, resources, version, steps)
@@ -182,10 +119,10 @@ class Api:
         plural, name, subresource = [*steps, "", ""][:3]
         served = [each for each in resources if each.kind.plural == plural and version in each.versions]
         if not served or len(steps) > 3 or (subresource and subresource not in served[0].subresources):
-            raise NoSuchPath
+            raise _nothing_there(resources)
         resource = served[0]
         if bool(namespace) > resource.kind.namespaced or (name and bool(namespace) != resource.kind.namespaced):
-            raise NoSuchPath
+            raise _nothing_there(resources)
         self._authorize(request, resource, namespace, name, subresource)
         if subresource == "portforward":
             return self._forward(request, namespace, name)
@@ -196,8 +133,11 @@ class Api:
     def _authorize(self, request: Request, resource: Resource, namespace: str, name: str, subresource: str) -> None:
         verb = _verb(request, name)
         asked = "/".join(filter(None, (resource.kind.resource, subresource)))
-        if (verb not in discovery.VERBS and subresource != "portforward") or asked in self.rules.forbidden:
-            raise forbidden(verb, resource.kind, namespace, name, subresource)
+        if (verb not in discovery.READS and subresource != "portforward") or asked in self.rules.forbidden:
+            inside = name if resource.kind.plural == "namespaces" else namespace
+            raise forbidden(verb, resource.kind, inside, name, subresource)
+        if request.method == "HEAD":
+            raise not_allowed()
 
     def _get(self, resource: Resource, version: str, namespace: str, name: str) -> Response:
         found = self.store.get(resource.kind, name, namespace)
@@ -207,8 +147,8 @@ class Api:
 
     def _collection(self, request: Request, resource: Resource, version: str, namespace: str) -> Answer:
         query = request.query
-        if _true(query.get("watch")):
-            return _watch(resource, version, selected(resource, namespace, query), query)
+        if is_true(query.get("watch")):
+            return watch(resource, version, selected(resource, namespace, query), query)
         return json_response(object_list(self.store, resource, version, namespace, query))
 
     def _forward(self, request: Request, namespace: str, name: str) -> Forward:
@@ -218,57 +158,23 @@ class Api:
             raise not_found(pods.kind, name)
         if request.headers.get("upgrade", "").lower() != "websocket":
             raise bad_request("Upgrade request required")
-        return Forward(namespace=namespace, pod=name, uid=pod["metadata"]["uid"], ports=_ports(request))
+        return Forward(namespace=namespace, pod=name, uid=pod["metadata"]["uid"], ports=ports(request))
+
+
+def _nothing_there(resources: tuple[Resource, ...]) -> Exception:
+    """Groups of definitions answer with text, as if they were not there; the others with a Status."""
+    return NoSuchPath() if all(each.server == "crd" for each in resources) else no_such_resource()
+
+
+def _takes_json(accept: str) -> bool:
+    kinds = {each.partition(";")[0].strip() for each in accept.split(",")}
+    return not kinds.isdisjoint({JSON, "application/*", "*/*", ""})
 
 
 def _verb(request: Request, name: str) -> str:
     if request.method in _WRITES:
         verb = _WRITES[request.method]
         return "deletecollection" if verb == "delete" and not name else verb
-    if request.method not in {"GET", "HEAD"}:
-        raise forbidden_path(request.method.lower(), request.path)
     if name:
         return "get"
-    return "watch" if _true(request.query.get("watch")) else "list"
-
-
-def _watch(resource: Resource, version: str, test: Test, query: dict[str, str]) -> Watch:
-    since = query.get("resourceVersion", "")
-    seconds = query.get("timeoutSeconds", "")
-    initial = _true(query.get("sendInitialEvents"))
-    if initial and query.get("resourceVersionMatch") != "NotOlderThan":
-        message = 'sendInitialEvents requires setting resourceVersionMatch to "NotOlderThan"'
-        raise bad_request(f'ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: {message}')
-    try:
-        revision = int(since or "0")
-        wanted = float(int(seconds or "0")) or _LONGEST_WATCH
-    except ValueError:
-        raise bad_request(f"invalid resource version or timeout: {since!r}, {seconds!r}") from None
-    return Watch(
-        resource=resource,
-        version=version,
-        test=test,
-        since=None if initial or revision == 0 else revision,
-        bookmarks=_true(query.get("allowWatchBookmarks")),
-        initial_end=initial,
-        seconds=min(wanted, _LONGEST_WATCH),
-    )
-
-
-def _ports(request: Request) -> tuple[int, ...]:
-    """Kubelet's own words, ``pkg/cri/streaming/portforward/websocket.go``; it sees ``ports`` under the name port."""
-    text = ",".join(value for name, value in parse_qsl(urlsplit(request.target).query) if name == "ports")
-    if not text:
-        raise bad_request('query parameter "port" is required')
-    ports = []
-    for each in text.split(","):
-        if not (each.isascii() and each.isdigit() and int(each) < 65536):
-            raise bad_request(f'unable to parse "{text}" as a port: strconv.ParseUint: parsing "{each}"')
-        if int(each) == 0:
-            raise bad_request(f'port "{text}" must be > 0')
-        ports.append(int(each))
-    return tuple(ports)
-
-
-def _true(text: str | None) -> bool:
-    return text in {"true", "1", "True", "t", "T", "TRUE"}
+    return "watch" if is_true(request.query.get("watch")) else "list"

@@ -17,6 +17,7 @@ class Failure(Exception):
 
     code: int
     reason: str
+    """Empty where the real one gives none."""
     message: str
     details: dict[str, object] | None = None
     metadata: dict[str, object] | None = None
@@ -30,12 +31,43 @@ class Failure(Exception):
             "status": "Failure",
             "message": self.message,
             "reason": self.reason,
+            "details": self.details,
+            "code": self.code,
         }
-        return {**found, **({"details": self.details} if self.details else {}), "code": self.code}
+        return {key: value for key, value in found.items() if value not in ("", None)}
 
 
 class NoSuchPath(Exception):
     """Nobody serves that path: 404, as text."""
+
+
+def no_such_resource() -> Failure:
+    """The group is served, and has nothing of that name or version."""
+    message = "the server could not find the requested resource"
+    return Failure(code=404, reason="NotFound", message=message, details={})
+
+
+def not_allowed() -> Failure:
+    """Another method than those of the API."""
+    message = "the server does not allow this method on the requested resource"
+    return Failure(code=405, reason="MethodNotAllowed", message=message, details={})
+
+
+def not_acceptable() -> Failure:
+    """The client takes no JSON."""
+    message = "only the following media types are accepted: application/json"
+    return Failure(code=406, reason="NotAcceptable", message=message)
+
+
+def invalid_option(field: str, message: str) -> Failure:
+    """Query parameters that contradict each other."""
+    cause = {"reason": "FieldValueForbidden", "message": f"Forbidden: {message}", "field": field}
+    return Failure(
+        code=422,
+        reason="Invalid",
+        message=f'ListOptions.meta.k8s.io "" is invalid: {field}: Forbidden: {message}',
+        details={"group": "meta.k8s.io", "kind": "ListOptions", "causes": [cause]},
+    )
 
 
 def unauthorized() -> Failure:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scanner.demo.api.lists import whole
-from scanner.demo.api.routes import Watch
+from scanner.demo.api.messages import Watch
 from scanner.demo.api.status import expired_watch
 from scanner.demo.api.store import Compacted, Event, Store
 
