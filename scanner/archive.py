@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -22,7 +23,7 @@ from scanner.model.record import NotARecord, codec
 from scanner.model.snapshot import Snapshot
 
 SCHEMA = "adhere.saved/v1"
-HEAD, ROWS, OBSERVATIONS = "scan.json", "rows.jsonl", FILE_NAME
+HEAD, ROWS, OBSERVATIONS, POLICY, COMPONENTS = "scan.json", "rows.jsonl", FILE_NAME, "policy.yaml", "components"
 _MOST_BYTES = 16 * 2**20
 
 
@@ -34,24 +35,38 @@ class Head:
     mode: str = "inventory"
     clusters: tuple[str, ...] = ()
     """Names of the clusters, in the order of the snapshots; none for a list of targets."""
+    release: str = ""
+    """Of the first cluster, ``4.22``: profiles that are asked for later mean what they mean there."""
     profile: Profile | None = None
-    """What every target owed; None for clusters."""
+    """What every target owed; of clusters, what is owed where nothing says anything, if somebody said so."""
     anchors: tuple[bytes, ...] = ()
     anchor_source: str = ""
+    policy: bool = False
+    """Whether there was a policy file; a copy of it is kept."""
+    components: int = 0
+    """Files of the component catalogue that the user gave, kept in ``components/``."""
 
 
 class Archive:
     """A directory that is being filled while a scan runs."""
 
-    def __init__(self, directory: str, head: Head, snapshots: tuple[Snapshot, ...]) -> None:
-        """Raises ``UsageError`` for a directory with something else in it, and ``ResourceError`` where nothing can be
-        written."""
+    def __init__(
+        self, directory: str, head: Head, snapshots: tuple[Snapshot, ...], inputs: Mapping[str, str] | None = None
+    ) -> None:
+        """``inputs``: files that decided, by the names under which they are kept.
+
+        Raises ``UsageError`` for a directory with something else in it, and ``ResourceError`` where nothing can be
+        written.
+        """
         self._directory = Path(directory)
         self._head = head
         try:
             self._prepare()
             for place, snapshot in zip(snapshot_places(self._directory, len(snapshots)), snapshots, strict=True):
                 _save(snapshot, place)
+            for name, path in (inputs or {}).items():
+                (self._directory / name).parent.mkdir(exist_ok=True)
+                shutil.copyfile(path, self._directory / name)
             self._out = (self._directory / OBSERVATIONS).open("w", encoding="ascii", newline="\n")
         except OSError as error:
             raise self._cannot(error) from None
@@ -63,9 +78,9 @@ class Archive:
             raise UsageError(
                 f"{self._directory}: there is something else in it", hint="--save takes an empty directory, or a scan's"
             )
-        for name in (HEAD, ROWS, OBSERVATIONS):
+        for name in (HEAD, ROWS, OBSERVATIONS, POLICY):
             (self._directory / name).unlink(missing_ok=True)
-        for name in ("snapshot", "snapshots"):
+        for name in ("snapshot", "snapshots", COMPONENTS):
             shutil.rmtree(self._directory / name, ignore_errors=True)
 
     def record(self, endpoint: Endpoint, observation: Observation) -> None:
@@ -104,6 +119,11 @@ def snapshot_places(directory: Path, count: int) -> list[Path]:
     if count == 1:
         return [directory / "snapshot"]
     return [directory / "snapshots" / str(number) for number in range(1, count + 1)]
+
+
+def component_files(directory: Path, count: int) -> list[str]:
+    """Where the user's ``count`` files of the component catalogue are kept."""
+    return [str(directory / COMPONENTS / f"{number}.yaml") for number in range(1, count + 1)]
 
 
 def _save(snapshot: Snapshot, place: Path) -> None:

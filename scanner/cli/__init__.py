@@ -19,6 +19,7 @@ from scanner.model.report import EXIT_INCOMPLETE, EXIT_INTERNAL, EXIT_OK, EXIT_U
 COMMANDS: dict[str, str] = {
     "scan": "scanner.cli.scan",
     "explain": "scanner.cli.explain",
+    "whatif": "scanner.cli.whatif",
     "demo": "scanner.cli.demo",
     "ask": "scanner.cli.ask",
     "profiles": "scanner.cli.profiles",

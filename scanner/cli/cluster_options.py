@@ -37,6 +37,7 @@ class ClusterAsked:
     exclude: tuple[str, ...] = ()
     via: str | None = None
     allow_external: bool = False
+    allow_loopback: bool = False
     no_secrets: bool = False
 
     @property
@@ -74,6 +75,7 @@ _HOW = (
     click.option("--include", metavar="SELECTOR", multiple=True, help="Only what matches: 'namespace=shop,port=8443'."),
     click.option("--exclude", metavar="SELECTOR", multiple=True, help="Not what matches, written in the same way."),
     click.option("--allow-external", is_flag=True, help="Dial also what objects name outside of the cluster."),
+    click.option("--allow-loopback", is_flag=True, help="Dial loopback addresses too: the cluster is on this machine."),
     click.option("--no-secrets", is_flag=True, help="Ask the API for no Secret at all."),
 )
 _DIAL = (
@@ -112,6 +114,7 @@ def viewpoint(asked: ClusterAsked, policy: ScanPolicy, default_profile: Profile 
         include=tuple(parse_selector(text, "--include") for text in asked.include),
         exclude=tuple(parse_selector(text, "--exclude") for text in asked.exclude),
         allow_external=asked.allow_external,
+        loopback=asked.allow_loopback,
         port_forward=asked.via == "port-forward",
         default_profile=default_profile,
     )

@@ -1,9 +1,10 @@
-"""``adhere demo``: listeners on loopback that commit the usual sins, scanned before your eyes."""
+"""``adhere demo``: a cluster on loopback that commits the usual sins, scanned before your eyes."""
 
 from __future__ import annotations
 
 import shutil
 import sys
+import tempfile
 from functools import partial
 from pathlib import Path
 
@@ -12,8 +13,11 @@ import click
 from scanner.cli.output import Output
 from scanner.cli.progress import Loudness, progress
 from scanner.cli.running import Work, finish, run_trio, scan_until_signal
+from scanner.cli.scan_cluster import gentle
 from scanner.cli.streams import say
+from scanner.demo.cluster import demo_cluster
 from scanner.demo.listeners import Listener, demo_listeners
+from scanner.demo.speakers import Speaker
 from scanner.errors import ResourceError
 from scanner.jobs import Owed, of_targets
 from scanner.model.catalogue import load_profile
@@ -23,6 +27,7 @@ from scanner.probe.limits import Limits
 from scanner.report import FORMATS
 from scanner.report.stream import RowFile
 from scanner.scan import Progress, Settings
+from scanner.survey import READS, Viewpoint, surroundings, survey
 
 FILES = ("html", "json", "junit")
 
@@ -38,12 +43,13 @@ PROFILE = "intermediate"
     show_default=True,
     help="Where the reports go.",
 )
+@click.option("--outcomes", is_flag=True, help="Instead of a cluster, one listener for each outcome, as a target list.")
 @click.option("-q", "--quiet", is_flag=True, help="Only the table.")
-def demo(output: Path, *, quiet: bool) -> int:
-    """Start listeners on 127.0.0.0/8, one for every outcome that adhere tells apart, and scan them.
+def demo(output: Path, *, outcomes: bool, quiet: bool) -> int:
+    """Bring up an OpenShift cluster on 127.0.0.0/8, its API server and its listeners, and scan it.
 
-    Prints the table and writes report.html, report.json and report.xml into DIR. Nothing leaves this machine. Exits
-    with 0 when every listener was judged as it should be, whatever the verdicts.
+    Prints what was found and writes report.html, report.json and report.xml into DIR. Nothing leaves this machine.
+    Exits with 0 when every listener was judged as it should be, whatever the verdicts.
     """
     try:
         output.mkdir(parents=True, exist_ok=True)
@@ -51,23 +57,40 @@ def demo(output: Path, *, quiet: bool) -> int:
         raise ResourceError(f"{output}: cannot make this directory: {error.strerror}") from error
     outputs = (Output(format="text"), *(Output(format=name, path=output / FORMATS[name].file_name) for name in FILES))
     loudness: Loudness = "quiet" if quiet else "normal"
+    scanned = _scan_outcomes if outcomes else _scan_cluster
     with RowFile(output / "report.jsonl") as rows:
         if not quiet:
-            say("adhere: starting listeners on 127.0.0.0/8 and scanning them")
+            say(f"adhere: starting {'listeners' if outcomes else 'a cluster'} on 127.0.0.0/8 and scanning it all")
         with progress(loudness) as tell:
-            report, wrong = run_trio(partial(_scan_demo, rows, tell))
+            report, wrong = run_trio(partial(scanned, rows, tell))
         finish(report, outputs, loudness)
     (output / "report.jsonl").unlink(missing_ok=True)
     for line in wrong:
         say(f"adhere: {line}")
     if not (quiet or wrong or report.coverage["interrupted"]):
         program = "adhere" if shutil.which("adhere") else sys.argv[0]
-        say(f"adhere: open {output / 'report.html'} in a browser; its listeners are gone now")
-        say(f"adhere: next, your own: {program} scan HOST:PORT")
+        say(f"adhere: open {output / 'report.html'} in a browser; the listeners are gone now")
+        say(f"adhere: next, your own: {program} scan {'HOST:PORT' if outcomes else '--cluster'}")
     return EXIT_INCOMPLETE if wrong or report.coverage["interrupted"] else EXIT_OK
 
 
-async def _scan_demo(rows: RowFile, tell: Progress) -> tuple[Report, list[str]]:
+async def _scan_cluster(rows: RowFile, tell: Progress) -> tuple[Report, list[str]]:
+    """Read the demo's cluster through its API, and scan what is found; also returns what was judged otherwise than it
+    should be."""
+    from scanner.cluster import access, read  # noqa: PLC0415 - the other demo needs no HTTP client
+
+    async with demo_cluster() as cluster:
+        with tempfile.TemporaryDirectory(prefix="adhere-") as scratch:
+            way_in = access(str(cluster.kubeconfig(Path(scratch) / "kubeconfig")), None)
+            found = survey(await read(way_in, READS), Viewpoint(loopback=True, port_forward=False))
+        limits = gentle(Limits(timeout=1.5))
+        settings = Settings(profile="as each listener owes", limits=limits, arguments=("demo",))
+        work = Work(jobs=found.jobs(), settings=settings, surroundings=surroundings([found]))
+        report = await scan_until_signal(work, rows, tell)
+        return report, cluster_surprises(report, cluster.speakers)
+
+
+async def _scan_outcomes(rows: RowFile, tell: Progress) -> tuple[Report, list[str]]:
     """Scan the demo's listeners as a target list; also returns what was judged otherwise than it should be."""
     async with demo_listeners() as listeners:
         owed = Owed(
@@ -76,11 +99,7 @@ async def _scan_demo(rows: RowFile, tell: Progress) -> tuple[Report, list[str]]:
             anchors=(listeners[0].anchor,),
             anchor_source="the demo's CA",
         )
-        settings = Settings(
-            profile=owed.profile.name,
-            limits=Limits(timeout=1.5),
-            arguments=("demo",),
-        )
+        settings = Settings(profile=owed.profile.name, limits=Limits(timeout=1.5), arguments=("demo", "--outcomes"))
         jobs = of_targets((target_of(each) for each in listeners), owed)
         report = await scan_until_signal(Work(jobs=jobs, settings=settings), rows, tell)
         return report, surprises(report, listeners)
@@ -113,4 +132,25 @@ def surprises(report: Report, listeners: tuple[Listener, ...]) -> list[str]:
                 f"{listener.name} should be {listener.expected.verdict} ({listener.expected.reach}) "
                 f"and is {row['verdict']} ({row['reach']}); this is a bug"
             )
+    return wrong
+
+
+def cluster_surprises(report: Report, speakers: tuple[Speaker, ...]) -> list[str]:
+    """The listeners of the demo's cluster that got another verdict than their story asks for, or were not found."""
+    if report.coverage["interrupted"]:
+        return []
+    wrong = []
+    rows = list(report.rows())
+    for speaker in speakers:
+        at = [row for row in rows if (row["address"], row["port"]) == (speaker.address, speaker.port)]
+        named = [row for row in at if row["server_name"] == speaker.server_name] or at
+        told = speaker.told
+        if not named and speaker.forwarded is None:
+            wrong.append(f"{speaker.whose} at {speaker.address}:{speaker.port} was not found; this is a bug")
+        for row in named:
+            if (row["verdict"], row["reach"]) != (told.verdict, told.reach):
+                wrong.append(
+                    f"{row['instance']} should be {told.verdict} ({told.reach}) and is {row['verdict']} "
+                    f"({row['reach']}); this is a bug"
+                )
     return wrong

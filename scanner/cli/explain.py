@@ -11,6 +11,7 @@ from scanner.cli.policies import load_policy
 from scanner.errors import UsageError
 from scanner.model.catalogue import load_profile
 from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import Expectation
 from scanner.model.report import EXIT_OK
 from scanner.report.escape import plain
 from scanner.report.explanation import explain as explanation
@@ -52,18 +53,23 @@ def explain(listener: str, profile: str | None, policy_file: str | None, **optio
 
 
 def pages(looked_at: Survey, listener: str) -> Iterator[Iterator[str]]:
-    """The explanation of each listener that is meant. Raises ``UsageError`` for too many."""
-    groups: dict[str, list[Endpoint]] = {}
+    """The explanation of each listener that is meant, replicas that owe the same together.
+
+    Raises ``UsageError`` for too many.
+    """
+    groups: dict[tuple[str, ...], tuple[Expectation, list[Endpoint]]] = {}
     for endpoint in looked_at.discovery.endpoints:
         if listener in names(endpoint):
-            groups.setdefault(endpoint.id, []).append(endpoint)
+            owed = looked_at.expectations.of(endpoint)
+            key = (endpoint.id, owed.binding, str(owed.profile))
+            groups.setdefault(key, (owed, []))[1].append(endpoint)
     if len(groups) > _MOST:
         raise UsageError(
             f"{len(groups)} listeners are '{plain(listener, 100)}'",
-            hint=f"say which: {', '.join(plain(name, 80) for name in list(groups)[:3])} ...",
+            hint=f"say which: {', '.join(plain(name, 80) for name, *_ in list(groups)[:3])} ...",
         )
-    for replicas in groups.values():
-        yield explanation(replicas, looked_at.expectations.of(replicas[0]))
+    for owed, replicas in groups.values():
+        yield explanation(replicas, owed)
 
 
 def names(endpoint: Endpoint) -> set[str]:

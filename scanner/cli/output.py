@@ -115,7 +115,7 @@ def _print(report: Report, name: str) -> None:
         if name == "text":
             from scanner.report import text  # noqa: PLC0415 - like every format, imported when it is used
 
-            text.write(report, sys.stdout, color=colors(sys.stdout), width=_width())
+            text.write(report, sys.stdout, color=colors(sys.stdout), width=width())
         else:
             FORMATS[name].write(report, sys.stdout)
         sys.stdout.flush()
@@ -123,6 +123,6 @@ def _print(report: Report, name: str) -> None:
         mute(sys.stdout)  # the reader has seen enough (| head); the exit code still says what the report says
 
 
-def _width() -> int | None:
+def width() -> int | None:
     """Columns to fold at: the terminal's; None for a file or pipe, where the reader has a tool for that."""
     return shutil.get_terminal_size((120, 24)).columns if sys.stdout.isatty() else None

@@ -49,6 +49,8 @@ class Work:
     """Of the clusters by name, where pods are reached through the API server."""
     head: Head = Head()
     """What is said there of the scan."""
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    """Files that are kept there too, by the names that they have there."""
 
 
 def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, loudness: Loudness) -> int:
@@ -69,7 +71,7 @@ def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, lou
 
 
 def _archive(work: Work) -> AbstractContextManager[Archive | None]:
-    return nullcontext() if work.save is None else Archive(work.save, work.head, work.snapshots)
+    return nullcontext() if work.save is None else Archive(work.save, work.head, work.snapshots, work.inputs)
 
 
 def _forget(_: Endpoint, __: Observation) -> None:

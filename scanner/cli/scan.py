@@ -12,7 +12,7 @@ from typing import TypeVar, get_args
 
 import click
 
-from scanner.archive import Head
+from scanner.archive import COMPONENTS, POLICY, Head
 from scanner.cli.anchors import load_anchors, public_anchors
 from scanner.cli.cluster_options import ClusterAsked, dialled_cluster
 from scanner.cli.numbers import COUNT, RATE, SECONDS
@@ -126,7 +126,14 @@ def scan(save: str | None, **options: object) -> int:
     outputs = parse_outputs(asked.formats or config.formats or ())
     fail_on = asked.fail_on or config.fail_on or "medium"
     loudness: Loudness = "quiet" if asked.quiet else "verbose" if asked.verbose else "normal"
-    return run_and_report(replace(work, save=save), outputs, fail_on, loudness)
+    work = replace(work, save=save, inputs=_inputs(asked, cluster))
+    return run_and_report(work, outputs, fail_on, loudness)
+
+
+def _inputs(asked: Asked, cluster: ClusterAsked) -> dict[str, str]:
+    """The files that decide what is owed and waived, by the names under which ``--save`` keeps them."""
+    files = {f"{COMPONENTS}/{number}.yaml": path for number, path in enumerate(cluster.components, start=1)}
+    return {**files, POLICY: asked.policy_file} if asked.policy_file else files
 
 
 def target_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: ScanPolicy) -> Work:
@@ -134,7 +141,13 @@ def target_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sca
     cluster.none_given()
     owed = owed_of(asked, config, policy)
     settings = settings_of(asked, config, owed.profile.name, policy)
-    head = Head(mode=settings.mode, profile=owed.profile, anchors=owed.anchors, anchor_source=owed.anchor_source)
+    head = Head(
+        mode=settings.mode,
+        profile=owed.profile,
+        anchors=owed.anchors,
+        anchor_source=owed.anchor_source,
+        policy=asked.policy_file is not None,
+    )
     return Work(jobs=of_targets(targets_of(asked, config), owed), settings=settings, head=head)
 
 
@@ -144,17 +157,25 @@ def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sc
 
     if asked.targets or asked.target_file:
         raise UsageError("targets and a cluster contradict each other", hint="make two scans of it")
-    name = asked.profile or config.profile or policy.profile
+    name = asked.profile or config.profile
     settings = settings_of(asked, config, "as each listener owes", policy)
     settings = replace(settings, limits=scan_cluster.gentle(settings.limits))
-    clusters = scan_cluster.surveys(cluster, policy, load_profile(name) if name else None)
+    default = load_profile(name) if name else None
+    clusters = scan_cluster.surveys(cluster, policy, default)
     return Work(
         jobs=scan_cluster.jobs(clusters),
         settings=settings,
         surroundings=scan_cluster.surroundings(clusters),
         snapshots=tuple(each.snapshot for each in clusters),
         accesses=scan_cluster.ways_in(cluster, clusters),
-        head=Head(mode=settings.mode, clusters=tuple(each.facts.name for each in clusters)),
+        head=Head(
+            mode=settings.mode,
+            clusters=tuple(each.facts.name for each in clusters),
+            release=scan_cluster.release(clusters[0]),
+            profile=default,
+            policy=asked.policy_file is not None,
+            components=len(cluster.components),
+        ),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -19,6 +20,8 @@ from scanner.probe.limits import Limits
 from scanner.survey import READS, Survey, surroundings, survey
 
 __all__ = ["gentle", "jobs", "surroundings", "surveys"]
+
+_RELEASE = re.compile(r"[0-9]+\.[0-9]+")
 
 RATE = 200.0
 """New connections per second over all, where the command line says nothing else (design, "Per-host limits")."""
@@ -57,6 +60,12 @@ def ways_in(asked: ClusterAsked, clusters: list[Survey]) -> dict[str, Access]:
     if asked.snapshot is not None:
         raise UsageError("--via port-forward needs the cluster, and --snapshot has none", hint="leave one of them out")
     return {each.facts.name: access for each, access in zip(clusters, accesses(asked), strict=True)}
+
+
+def release(cluster: Survey) -> str:
+    """OpenShift's, as profiles have it: ``4.22``; empty where there is none."""
+    found = _RELEASE.match(cluster.facts.version) if cluster.facts.distribution != "kubernetes" else None
+    return found[0] if found else ""
 
 
 def gentle(limits: Limits) -> Limits:

@@ -31,7 +31,7 @@ class DialScope:
     external: bool = False
     """``--allow-external``: others too, but never link-local and the like."""
     loopback: bool = False
-    """Whether loopback addresses of the above are dialled: only for the demo and for tests."""
+    """``--allow-loopback``: loopback addresses of the above are dialled, because the cluster is on this machine."""
 
     def refusal(self, address: str) -> str | None:
         """Why ``address`` (of an object, or what its name resolved to) is not dialled, or None if it may be."""
@@ -42,7 +42,7 @@ class DialScope:
         if isinstance(meant, IPv6Address):
             meant = IPv4Address(int(meant) & 0xFFFFFFFF) if meant in _NAT64 else meant.ipv4_mapped or meant
         if meant.is_loopback and not self.loopback:
-            return "a loopback address would be the scanner's own"
+            return "a loopback address would be the scanner's own (--allow-loopback if the cluster is on this machine)"
         if meant.is_link_local or meant.is_multicast or meant.is_unspecified or meant in METADATA:
             return "link-local and multicast addresses are never dialled: cloud metadata services are there"
         if self.external or meant in self.addresses or any(meant in network for network in self.networks):
