@@ -1,0 +1,178 @@
+"""The image and the manifests: what they promise is in them, and they ask for nothing that adhere does not have."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from scanner import __version__
+from scanner.cli.output import parse_outputs
+from scanner.cli.rbac import rbac
+from scanner.cli.scan import scan
+from scanner.errors import UsageError
+
+ROOT = Path(__file__).parents[1]
+DEPLOY = ROOT / "deploy" / "kustomize"
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+KUBECTL = shutil.which("kubectl")
+
+
+def manifests(name: str) -> list[Any]:
+    return [each for each in yaml.safe_load_all((DEPLOY / name).read_text()) if each]
+
+
+(KUSTOMIZATION,) = manifests("kustomization.yaml")
+(CRONJOB,) = manifests("cronjob.yaml")
+JOB = CRONJOB["spec"]["jobTemplate"]["spec"]
+POD = JOB["template"]["spec"]
+(CONTAINER,) = POD["containers"]
+
+
+# --- image ----------------------------------------------------------------------------------------------------------
+
+
+def stages() -> dict[str, str]:
+    """The stages of the Dockerfile by name, in order."""
+    parts = re.split(r"^FROM (\S+) AS (\w[\w-]*)$", DOCKERFILE, flags=re.MULTILINE)
+    return dict(zip(parts[2::3], parts[3::3], strict=True))
+
+
+def test_the_default_image_has_sslyze_and_slim_has_not() -> None:
+    assert list(stages())[-1] == "full"
+    assert "--extra sslyze" in stages()["build-sslyze"]
+    assert "--from=build-sslyze" in stages()["full"]
+    assert "sslyze" not in stages()["slim"]
+    assert "sslyze" not in stages()["build"]
+
+
+def test_nothing_runs_as_root_and_nothing_is_built_in_what_runs() -> None:
+    runtime = stages()["runtime"]
+    user = re.search(r"^USER (\d+):0$", runtime, re.MULTILINE)
+    assert user is not None
+    assert int(user[1]) >= 10000
+    assert 'ENTRYPOINT ["adhere"]' in runtime
+    assert not any("RUN" in stages()[name] for name in ("runtime", "slim", "full"))
+
+
+def test_dependencies_and_the_build_backend_come_from_the_lock() -> None:
+    assert DOCKERFILE.count("uv sync") == DOCKERFILE.count("uv sync --quiet --locked")
+    assert "uv export --quiet --locked" in DOCKERFILE
+    assert "--require-hashes" in DOCKERFILE
+    (made,) = re.findall(r"^UV_VERSION := (\S+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert f"ARG UV_VERSION={made}\n" in DOCKERFILE
+
+
+def test_what_is_copied_is_there_and_not_ignored() -> None:
+    allowed = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
+    lines = re.findall(r"^COPY (?!--from)(.*)$", DOCKERFILE, re.MULTILINE)
+    copied = [word for line in lines for word in line.split()[:-1]]
+    assert {"pyproject.toml", "uv.lock", "scanner", "profiles", "reports"} <= set(copied)
+    assert [name for name in copied if not (ROOT / name).exists()] == []
+    assert [name for name in copied if not any(fnmatch(name, one) for one in allowed)] == []
+    assert sorted(copied) == sorted(allowed), "nothing else is sent to the builder"
+
+
+# --- manifests ------------------------------------------------------------------------------------------------------
+
+
+def test_the_kustomization_names_what_is_there() -> None:
+    there = {path.name for path in DEPLOY.iterdir()} - {"kustomization.yaml"}
+    assert set(KUSTOMIZATION["resources"]) == there
+    assert KUSTOMIZATION["images"] == [{"name": CONTAINER["image"], "newTag": __version__}]
+
+
+def test_the_role_is_what_the_program_prints() -> None:
+    done = CliRunner().invoke(rbac, ["--service-account", "adhere/adhere"])
+    assert (DEPLOY / "rbac.yaml").read_text() == done.output, (
+        "renew it: adhere rbac --service-account adhere/adhere >deploy/kustomize/rbac.yaml"
+    )
+
+
+def test_the_role_only_reads() -> None:
+    kinds = [each["kind"] for each in manifests("rbac.yaml")]
+    assert kinds == ["ServiceAccount", "ClusterRole", "ClusterRoleBinding"]
+    rules = manifests("rbac.yaml")[1]["rules"]
+    assert {verb for rule in rules for verb in rule["verbs"]} <= {"get", "list", "watch"}
+    assert not [rule for rule in rules if "*" in rule["resources"] + rule["apiGroups"]]
+    assert not [rule for rule in rules if "secrets" in rule["resources"]]
+
+
+def test_the_account_of_the_job_is_the_one_that_is_bound() -> None:
+    account, _, binding = manifests("rbac.yaml")
+    assert POD["serviceAccountName"] == account["metadata"]["name"]
+    assert binding["subjects"] == [{"kind": "ServiceAccount", **account["metadata"]}]
+    assert account["metadata"]["namespace"] == KUSTOMIZATION["namespace"]
+
+
+def test_the_job_ends_with_the_verdict() -> None:
+    assert JOB["backoffLimit"] == 0
+    assert POD["restartPolicy"] == "Never"
+    assert CRONJOB["spec"]["concurrencyPolicy"] == "Forbid"
+
+
+def test_the_command_line_is_one_that_the_program_takes(tmp_path: Path) -> None:
+    command, *arguments = CONTAINER["args"]
+    assert command == "scan"
+    known = {option for each in scan.params for option in each.opts}
+    used = [word.partition("=")[0] for word in arguments]
+    assert [option for option in used if option not in known] == []
+    assert {"--cluster", "--no-secrets"} <= set(used)
+    with scan.make_context("scan", list(arguments)) as context:
+        formats: tuple[str, ...] = next(
+            value for value in context.params.values() if isinstance(value, tuple) and "text" in value
+        )
+    mounted = [value.replace("=/report/", f"={tmp_path}/") for value in formats]
+    assert [output.format for output in parse_outputs(mounted)] == ["text", "json", "html", "metrics"]
+
+
+def test_what_the_command_line_must_not_say_is_refused() -> None:
+    with pytest.raises(click.UsageError):
+        scan.make_context("scan", ["--no-such-option"])
+    with pytest.raises(UsageError):
+        parse_outputs(["metrics=/nonexistent/adhere.prom"])
+
+
+def test_the_pod_is_restricted() -> None:
+    """Pod Security Standards, "Restricted"; and what else a scanner can do without."""
+    pod, container = POD["securityContext"], CONTAINER["securityContext"]
+    assert pod == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+    assert container == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert "runAsUser" not in str(POD), "OpenShift chooses one for each namespace"
+    assert not {"hostNetwork", "hostPID", "hostIPC"} & POD.keys()
+    assert CONTAINER["resources"]["limits"]["memory"]
+
+
+def test_it_writes_where_something_is_mounted() -> None:
+    paths = {mount["name"]: mount["mountPath"] for mount in CONTAINER["volumeMounts"]}
+    assert all("emptyDir" in volume for volume in POD["volumes"])
+    assert {volume["name"] for volume in POD["volumes"]} == set(paths)
+    assert {"name": "TMPDIR", "value": paths["tmp"]} in CONTAINER["env"]
+    written = [word.split("=")[-1] for word in CONTAINER["args"] if word.count("=") == 2]
+    assert len(written) == 3
+    assert all(path.startswith(f"{paths['report']}/") for path in written)
+
+
+@pytest.mark.skipif(KUBECTL is None, reason="kubectl, which has kustomize in it, is not installed")
+def test_kustomize_renders_it() -> None:
+    done = subprocess.run(
+        [str(KUBECTL), "kustomize", str(DEPLOY)], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    rendered = {each["kind"]: each for each in yaml.safe_load_all(done.stdout)}
+    assert set(rendered) == {"Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "CronJob"}
+    pod = rendered["CronJob"]["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    assert pod["containers"][0]["image"] == f"adhere:{__version__}"
+    assert rendered["ClusterRole"]["rules"] == manifests("rbac.yaml")[1]["rules"]
