@@ -80,8 +80,8 @@ class Forward:
             data = await self.wire.read(64 * 1024)
         except httpcore2.NetworkError as error:
             raise _lost(error) from None
-        if not data:
-            self._ended = True
+        if not data:  # the kubelet says goodbye (CLOSE) when the port closes: this is another ending
+            raise _lost(EOFError("it ended without a word"))
         for opcode, payload in self._frames.feed(data):
             if opcode == PING:
                 await self._write(PONG, payload)

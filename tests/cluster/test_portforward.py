@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import pytest
 import trio
@@ -124,9 +125,8 @@ async def test_pings_are_answered_and_fragments_put_together() -> None:
     ("text", "reason"),
     [
         (
-            "error forwarding port 8443 to pod abc, uid : failed to execute portforward in network namespace "
-            '"/var/run/netns/x": failed to connect to localhost:8443 inside namespace "abc", IPv4: dial tcp4 '
-            "127.0.0.1:8443: connect: connection refused",
+            'error forwarding port 8443 to pod abc, uid : failed to connect to localhost:8443 inside namespace "abc", '
+            + "IPv4: dial tcp4 127.0.0.1:8443: connect: connection refused",
             "refused",
         ),
         ("error forwarding port 8443 to pod abc, uid : container not running (abc)", "no-pod"),
@@ -184,7 +184,7 @@ async def nothing(_: Peer) -> None:
 
 @pytest.mark.parametrize("wrong", [{"accept": "bm9wZQ=="}, {"subprotocol": "v1.other"}])
 async def test_an_upgrade_to_something_else_is_none(wrong: dict[str, str]) -> None:
-    assert (await refusal_of(Api(upgrade=upgrading(nothing, **wrong)))).reason == "unsupported"  # type: ignore[arg-type]
+    assert (await refusal_of(Api(upgrade=upgrading(nothing, **wrong)))).reason == "unsupported"
 
 
 async def test_a_connection_that_breaks_is_no_ending_of_the_port() -> None:
@@ -235,9 +235,7 @@ def test_frames_that_break_the_protocol_are_refused(data: bytes) -> None:
 
 @given(st.binary(max_size=200))
 def test_nothing_else_ever_comes_out_of_frames(data: bytes) -> None:
-    try:
-        for opcode, payload in Frames().feed(data):
-            assert opcode == BINARY or opcode >= CLOSE
-            assert len(payload) <= 1 << 20
-    except ClusterError as error:
-        assert error.message
+    found = []
+    with suppress(ClusterError):
+        found.extend(Frames().feed(data))
+    assert all((opcode == BINARY or opcode >= CLOSE) and len(payload) <= len(data) for opcode, payload in found)

@@ -29,12 +29,12 @@ def coded(data: bytes) -> str:
     return b64encode(data).decode()
 
 
-def secret(name: str = "edge-tls", **data: bytes) -> dict[str, object]:
+def secret(**data: bytes) -> dict[str, object]:
     """A kubernetes.io/tls Secret; fields of ``data`` have an underscore for the dot."""
     fields = {key.replace("_", "."): coded(value) for key, value in data.items()}
     applied = json.dumps({"data": fields})
-    item = named(name, "shop", type="kubernetes.io/tls", data=fields)
-    item["metadata"] = {"name": name, "namespace": "shop", "annotations": {LAST: applied, "note": "kept"}}
+    item = named("edge-tls", "shop", type="kubernetes.io/tls", data=fields)
+    item["metadata"] = {"name": "edge-tls", "namespace": "shop", "annotations": {LAST: applied, "note": "kept"}}
     return item
 
 
@@ -71,7 +71,7 @@ def test_of_a_secret_the_certificates_stay_and_whether_the_key_is_theirs() -> No
 )
 def test_keys_that_do_not_match(certificate: int | bytes | None, key: int | bytes | None, matches: bool | str) -> None:
     pairs = [pair(), pair()]
-    data = {}
+    data: dict[str, bytes] = {}
     if certificate is not None:
         data["tls_crt"] = pairs[certificate][0] if isinstance(certificate, int) else certificate
     if key is not None:
