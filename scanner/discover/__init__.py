@@ -60,10 +60,11 @@ def discover(
             else:
                 merge.add(found)
     allowed = scope.dial_scope(indexed, external=allow_external, loopback=loopback)
+    refusals = Refusals(allowed)
     endpoints: dict[tuple[object, ...], Endpoint] = {}
     for listener in merge.listeners():
         for each in built(indexed, listener, via_port_forward=via_port_forward):
-            reason = each.reason if isinstance(each, Omission) else _unwanted(each, allowed, include, exclude)
+            reason = each.reason if isinstance(each, Omission) else _unwanted(each, refusals, include, exclude)
             if isinstance(each, Omission) or reason:
                 left_out[reason or ""] += 1
             elif endpoints.setdefault(_where(each), each) is not each:
@@ -75,8 +76,19 @@ def discover(
     )
 
 
+class Refusals(dict[str, str | None]):
+    """What the dial scope says of each address, asked once: most have several listeners."""
+
+    def __init__(self, allowed: DialScope) -> None:
+        self._allowed = allowed
+
+    def __missing__(self, address: str) -> str | None:
+        self[address] = self._allowed.refusal(address)
+        return self[address]
+
+
 def _unwanted(
-    endpoint: Endpoint, allowed: DialScope, include: Sequence[Selector], exclude: Sequence[Selector]
+    endpoint: Endpoint, refusals: Refusals, include: Sequence[Selector], exclude: Sequence[Selector]
 ) -> str | None:
     """Why an endpoint is not asked. What is declared to be TLS stays, even out of scope: the scan says that it could
     not be judged, and why."""
@@ -86,7 +98,7 @@ def _unwanted(
         return "excluded"
     if endpoint.certainty == "declared" or endpoint.tunnel or not endpoint.address:
         return None
-    refusal = allowed.refusal(endpoint.address)
+    refusal = refusals[endpoint.address]
     return f"outside of the dial scope: {refusal}" if refusal else None
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from scanner.discover.claims import NOWHERE, verified
-from scanner.discover.draft import Draft, Found, Omission, Place
+from scanner.discover.claims import verified
+from scanner.discover.draft import Claim, Draft, Found, Omission, Place
 from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.view import View
 from scanner.model.endpoint import Owner
@@ -54,34 +54,17 @@ def of_url(view: View, url: str, origin: str, subject: KubeObject) -> Iterator[F
 def _elsewhere(
     view: View, where: str, name: str | None, number: int, origin: str, subject: KubeObject
 ) -> Iterator[Found]:
-    pattern = Draft(
-        place=NOWHERE,
-        certainty="declared",
-        origin=origin,
-        name=name,
-        naming="only" if name else "soft",
-        subject=subject,
-    )
-    known = list(view.behind(where or name or "", number, pattern))
-    if known:
-        yield from known
-        return
+    claim = Claim(certainty="declared", origin=origin, name=name, naming="only" if name else "soft", subject=subject)
+    known = list(view.behind(where or name or "", number, claim))
     # One object may call many that are no replicas of each other.
     owner = Owner(kind=subject.kind.name, name=subject.name)
-    pattern.place = Place(where, number, host="" if where else name or "", owner=owner, apart=where or name or "")
-    yield pattern
+    place = Place(where, number, host="" if where else name or "", owner=owner, apart=where or name or "")
+    yield from known or [Draft(claim, place)]
 
 
 def _missing(namespace: str, name: str, number: int, origin: str, subject: KubeObject) -> Draft:
     """A Service that does not exist, or not with that port: every call fails, and the report has to say so."""
     dns = server_name(f"{name}.{namespace}.svc")
     owner = Owner(kind="Service", name=name, namespace=namespace)
-    return Draft(
-        place=Place("", number, host=dns or "", owner=owner),
-        certainty="declared",
-        origin=origin,
-        name=dns,
-        naming="only" if dns else "soft",
-        subject=subject,
-        ready=False,
-    )
+    claim = Claim(certainty="declared", origin=origin, name=dns, naming="only" if dns else "soft", subject=subject)
+    return Draft(claim, Place("", number, host=dns or name, owner=owner), ready=False)

@@ -1,24 +1,20 @@
-"""Patterns of drafts: the same words for the same thing in every source."""
+"""Claims: the same words for the same thing in every source."""
 
 from __future__ import annotations
 
 from scanner.discover.balanced import Service
-from scanner.discover.draft import Draft, Place
+from scanner.discover.draft import Claim
 from scanner.model.objects import KubeObject
 
-NOWHERE = Place("", 0)
-"""The place of a draft that is a pattern for others."""
 
-
-def verified(origin: str, service: Service, subject: KubeObject | None = None) -> Draft:
+def verified(origin: str, service: Service, subject: KubeObject | None = None) -> Claim:
     """TLS that a client of a Service verifies under the Service's name: ``only`` that name is asked."""
-    return Draft(place=NOWHERE, certainty="declared", origin=origin, name=service.dns, naming="only", subject=subject)
+    return Claim(certainty="declared", origin=origin, name=service.dns, naming="only", subject=subject)
 
 
-def frontend(origin: str, name: str, subject: KubeObject) -> Draft:
+def frontend(origin: str, name: str, subject: KubeObject) -> Claim:
     """A name that a router or gateway serves for ``subject``, beside what it serves otherwise."""
-    return Draft(
-        place=NOWHERE,
+    return Claim(
         certainty="declared",
         origin=origin,
         name=name,
@@ -28,6 +24,6 @@ def frontend(origin: str, name: str, subject: KubeObject) -> Draft:
     )
 
 
-def backend(origin: str, name: str | None = None) -> Draft:
+def backend(origin: str, name: str | None = None) -> Claim:
     """What a router or gateway connects to by TLS, or passes TLS on to."""
-    return Draft(place=NOWHERE, certainty="declared", origin=origin, name=name, segment="Backend")
+    return Claim(certainty="declared", origin=origin, name=name, segment="Backend")

@@ -43,10 +43,9 @@ class Place(NamedTuple):
 
 
 @dataclass(slots=True, kw_only=True)
-class Draft:
-    """One source's word on one place."""
+class Claim:
+    """What a source says of one or several places."""
 
-    place: Place
     certainty: Certainty
     origin: str
     """The object, and which part of it."""
@@ -56,8 +55,6 @@ class Draft:
     segment: Segment | None = None
     subject: KubeObject | None = None
     """The object whose configuration decides what is served under ``name``."""
-    aliases: tuple[str, ...] = ()
-    ready: bool = True
     loopback: bool | None = None
     """Whether it is bound to loopback only, where the source knows."""
     expects: ClientCertificate | None = None
@@ -67,6 +64,16 @@ class Draft:
     """What the object says is spoken there."""
     guess: bool = False
     """Only the catalogue says so: nothing in the cluster tells whether it is there."""
+
+
+class Draft(NamedTuple):
+    """A claim on one place."""
+
+    claim: Claim
+    place: Place
+    ready: bool = True
+    aliases: tuple[str, ...] = ()
+    """Balanced addresses that lead to the place."""
 
 
 class Omission(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from scanner.discover.draft import Draft, Naming, Place
+from scanner.discover.draft import Claim, Draft, Naming, Place
 from scanner.discover.workloads import Pod
 from scanner.model.endpoint import Certainty, Owner, Segment
 from scanner.model.objects import KubeObject
@@ -34,18 +34,18 @@ class Said:
     naming: Naming = "soft"
     sampled: bool = False
 
-    def add(self, draft: Draft) -> None:
-        """One more draft: the strongest certainty counts, and the first word on everything else."""
-        self.certainty = stronger(self.certainty, draft.certainty)
-        self.origin(draft.origin)
-        self.segment = self.segment or draft.segment
-        self.subject = self.subject or draft.subject
-        self.expects = self.expects or draft.expects
-        self.sampled = self.sampled or draft.sampled
-        if draft.naming == "only":
+    def add(self, claim: Claim) -> None:
+        """One more claim: the strongest certainty counts, and the first word on everything else."""
+        self.certainty = stronger(self.certainty, claim.certainty)
+        self.origin(claim.origin)
+        self.segment = self.segment or claim.segment
+        self.subject = self.subject or claim.subject
+        self.expects = self.expects or claim.expects
+        self.sampled = self.sampled or claim.sampled
+        if claim.naming == "only":
             self.naming = "only"
         elif self.naming == "soft":
-            self.naming = draft.naming
+            self.naming = claim.naming
 
     def origin(self, text: str) -> None:
         """Keep one more origin, or count it."""
@@ -85,34 +85,34 @@ class Listener:
 
     def add(self, draft: Draft) -> None:
         """One more draft."""
-        place = draft.place
+        claim, place, ready, aliases = draft
         self.addresses[place.address] = None
         if place.pod:
             self.pods[place.pod] = None
-        elif place.owner and draft.guess:
+        elif place.owner and claim.guess:
             self.guessed = place.owner
         elif place.owner and place.node:
             self.owner = place.owner
-        self._say(draft)
-        for alias in draft.aliases:
+        self._say(claim)
+        for alias in aliases:
             if len(self.aliases) < MAX_ALIASES:
                 self.aliases[alias] = None
-        self.ready = self.ready or draft.ready
-        if draft.loopback is not None:
-            self.loopback.add(draft.loopback)
-        self.app_protocol = self.app_protocol or draft.app_protocol
-        self.guess = self.guess and draft.guess
+        self.ready = self.ready or ready
+        if claim.loopback is not None:
+            self.loopback.add(claim.loopback)
+        self.app_protocol = self.app_protocol or claim.app_protocol
+        self.guess = self.guess and claim.guess
 
-    def _say(self, draft: Draft) -> None:
-        if draft.name and draft.naming != "soft":
-            self.named.setdefault(draft.name, Said()).add(draft)
+    def _say(self, claim: Claim) -> None:
+        if claim.name and claim.naming != "soft":
+            self.named.setdefault(claim.name, Said()).add(claim)
             return
         if self.unnamed is None:
             self.unnamed = Said()
-        self.unnamed.add(draft)
-        if draft.name:
+        self.unnamed.add(claim)
+        if claim.name:
             # Names of Services first: these are what a certificate inside of the cluster is made for.
-            soft = (_RANK[draft.certainty], not draft.name.endswith(".svc"), draft.name)
+            soft = (_RANK[claim.certainty], not claim.name.endswith(".svc"), claim.name)
             self.soft = min(self.soft, soft) if self.soft else soft
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from scanner.discover import balanced, routers, workloads
 from scanner.discover.balanced import Balanced, Service, ServicePort
-from scanner.discover.draft import Draft, Found, Omission, Place
+from scanner.discover.draft import Claim, Draft, Found, Omission, Place
 from scanner.discover.routers import Router
 from scanner.discover.workloads import Pod, Workloads
 from scanner.model.components import Catalogue, Listener
@@ -35,21 +34,23 @@ class View:
             self._entries[key] = self.catalogue.find(namespace, names, number, on_node=on_node)
         return self._entries[key]
 
-    def of_pod(self, pod: Pod, number: int, pattern: Draft) -> Iterator[Draft]:
-        """``pattern`` at each address of a pod."""
+    def of_pod(self, pod: Pod, number: int, claim: Claim, aliases: tuple[str, ...] = ()) -> Iterator[Draft]:
+        """``claim`` at each address of a pod."""
         for place in self.workloads.places(pod, number):
-            yield replace(pattern, place=place, ready=pod.ready)
+            yield Draft(claim, place, pod.ready, aliases)
 
-    def through(self, service: Service, wanted: ServicePort, pattern: Draft) -> Iterator[Found]:
-        """``pattern`` at each backend of a Service's port; where there is none, at the Service itself."""
+    def through(self, service: Service, wanted: ServicePort, claim: Claim) -> Iterator[Found]:
+        """``claim`` at each backend of a Service's port; where there is none, at the Service itself."""
         aliases = service.aliases(wanted)
         backends = self.balanced.backends(service, wanted)
         for place, ready in backends:
-            yield replace(pattern, place=place, ready=ready, aliases=aliases)
+            yield Draft(claim, place, ready, aliases)
         if not backends:
-            yield from self._balanced(service, wanted, pattern)
+            yield from self._balanced(service, wanted, claim, aliases)
 
-    def _balanced(self, service: Service, wanted: ServicePort, pattern: Draft) -> Iterator[Found]:
+    def _balanced(
+        self, service: Service, wanted: ServicePort, claim: Claim, aliases: tuple[str, ...]
+    ) -> Iterator[Found]:
         """Without backends: nothing listens, or what does could not be read. Only a Service that selects pods is
         dialled: another one may lead anywhere, and its address would hide where."""
         unknown = self.balanced.slices_gap is not None
@@ -58,42 +59,42 @@ class View:
             return
         for each in service.addresses[:1]:
             place = Place(each, wanted.number, owner=service.owner, labels=service.labels, sampled=unknown)
-            yield replace(pattern, place=place, ready=unknown, aliases=service.aliases(wanted))
-        if not service.addresses and pattern.certainty == "declared":
+            yield Draft(claim, place, unknown, aliases)
+        if not service.addresses and claim.certainty == "declared":
             place = Place("", wanted.number, host=service.dns, owner=service.owner, labels=service.labels)
-            yield replace(pattern, place=place, ready=False)
+            yield Draft(claim, place, ready=False)
         elif not service.addresses:
             yield Omission("Services with neither an address nor endpoints")
 
-    def behind(self, host: str, number: int, pattern: Draft) -> Iterator[Found]:
-        """``pattern`` at what answers for a published address: the backends of its load balancer, a router's pods, or
+    def behind(self, host: str, number: int, claim: Claim) -> Iterator[Found]:
+        """``claim`` at what answers for a published address: the backends of its load balancer, a router's pods, or
         a node. Nothing where the cluster does not say what answers."""
         router = self.router_at(host)
         if router:
-            yield from self.at_router(router, pattern)
+            yield from self.at_router(router, claim)
             return
         for service in self.balanced.at(host):
             wanted = service.port(number)
             if wanted:
-                yield from self.through(service, wanted, pattern)
+                yield from self.through(service, wanted, claim)
                 return
         place = self.workloads.at(host, number)
         if place:
-            yield replace(pattern, place=place)
+            yield Draft(claim, place)
 
     def router_at(self, host: str) -> Router | None:
         """The router that is published under a name."""
         return next((each for each in self.routers.values() if host in each.hostnames), None)
 
-    def at_router(self, router: Router, pattern: Draft) -> Iterator[Found]:
-        """``pattern`` at each of a router's pods; where none is known, at its Service."""
+    def at_router(self, router: Router, claim: Claim) -> Iterator[Found]:
+        """``claim`` at each of a router's pods; where none is known, at its Service."""
         for place in router.places:
-            yield replace(pattern, place=place, ready=place.pod is None or place.pod.ready)
+            yield Draft(claim, place, place.pod is None or place.pod.ready)
         if router.places:
             return
         for name in router.services:
             service = self.balanced.get(router.namespace, name)
             wanted = service.port(443) if service else None
             if service and wanted:
-                yield from self.through(service, wanted, pattern)
+                yield from self.through(service, wanted, claim)
                 return

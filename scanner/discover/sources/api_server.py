@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from scanner.discover.balanced import READS
-from scanner.discover.claims import NOWHERE
-from scanner.discover.draft import Draft, Found, Place, Source
+from scanner.discover.draft import Claim, Draft, Found, Place, Source
 from scanner.discover.names import MAX_NAMES, server_name
 from scanner.discover.view import View
 from scanner.model.endpoint import Owner
@@ -28,24 +27,21 @@ def _find(view: View) -> Iterator[Found]:
     wanted = service.port(443) or next(iter(service.ports), None) if service else None
     if not service or not wanted:
         return
-    patterns = list(_patterns(view.snapshot))
+    claims = list(_claims(view.snapshot))
     backends = view.balanced.backends(service, wanted)
-    for pattern in patterns:
+    for claim in claims:
         if backends:
-            yield from view.through(service, wanted, pattern)
+            yield from view.through(service, wanted, claim)
         elif service.addresses:
             owner = Owner(kind="Service", name=service.name, namespace=service.namespace)
-            pattern.place = Place(service.addresses[0], wanted.number, owner=owner, sampled=True)
-            yield pattern
+            yield Draft(claim, Place(service.addresses[0], wanted.number, owner=owner, sampled=True))
 
 
-def _patterns(snapshot: Snapshot) -> Iterator[Draft]:
+def _claims(snapshot: Snapshot) -> Iterator[Claim]:
     origin = "the API server, by Service/default/kubernetes"
-    yield Draft(place=NOWHERE, certainty="declared", origin=origin)
+    yield Claim(certainty="declared", origin=origin)
     for name, source in names(snapshot).items():
-        yield Draft(
-            place=NOWHERE, certainty="declared", origin=f"the API server, name of {source}", name=name, naming="also"
-        )
+        yield Claim(certainty="declared", origin=f"the API server, name of {source}", name=name, naming="also")
 
 
 def names(snapshot: Snapshot) -> dict[str, str]:

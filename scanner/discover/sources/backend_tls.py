@@ -24,11 +24,11 @@ def _find(view: View) -> Iterator[Found]:
         for target in targets:
             service = view.balanced.get(policy.namespace or "", target.text("name"))
             if service and target.text("kind") == "Service":
-                pattern = backend(str(policy.reference), server_name(name))
-                pattern.naming = "only" if pattern.name else "soft"
-                pattern.subject = policy
+                claim = backend(str(policy.reference), server_name(name))
+                claim.naming = "only" if claim.name else "soft"
+                claim.subject = policy
                 for wanted in _ports(service, target):
-                    yield from view.through(service, wanted, pattern)
+                    yield from view.through(service, wanted, claim)
 
 
 def _ports(service: Service, target: Fields) -> list[ServicePort]:

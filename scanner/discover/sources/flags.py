@@ -9,8 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from scanner.discover.claims import NOWHERE
-from scanner.discover.draft import Draft, Found, Source
+from scanner.discover.draft import Claim, Draft, Found, Source
 from scanner.discover.names import parsed, port
 from scanner.discover.view import View
 from scanner.discover.workloads import READS, Pod
@@ -76,7 +75,7 @@ def _find(view: View) -> Iterator[Found]:
             text = "\n".join((*container.texts("command"), *container.texts("args")))[:MAX_TEXT]
             if "--" in text:
                 for bound, flag in bounds(text):
-                    yield from view.of_pod(pod, bound.port, _pattern(pod, container.text("name"), bound, flag))
+                    yield from view.of_pod(pod, bound.port, _claim(pod, container.text("name"), bound, flag))
                 yield from _probed(view, pod, container.text("name"), text)
 
 
@@ -101,12 +100,11 @@ def _probed(view: View, pod: Pod, container: str, text: str) -> Iterator[Draft]:
         number = pod.number(request.at("port"))
         if each.text("name") == container and number and request.text("scheme").upper() == "HTTPS":
             bound = Bound(number, "declared", bind)
-            yield from view.of_pod(pod, number, _pattern(pod, container, bound, "bind-address"))
+            yield from view.of_pod(pod, number, _claim(pod, container, bound, "bind-address"))
 
 
-def _pattern(pod: Pod, container: str, bound: Bound, flag: str) -> Draft:
-    return Draft(
-        place=NOWHERE,
+def _claim(pod: Pod, container: str, bound: Bound, flag: str) -> Claim:
+    return Claim(
         certainty=bound.certainty,
         origin=f"Pod/{pod.namespace}/{pod.name} container {container} --{flag}",
         loopback=_loopback(pod, bound.host),

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from itertools import islice
 
 from scanner.discover.balanced import READS as BALANCED
-from scanner.discover.claims import NOWHERE, backend
-from scanner.discover.draft import Draft, Found, Omission, Place, Source
+from scanner.discover.claims import backend
+from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source
 from scanner.discover.names import MAX_NAMES, address, port, server_name, sound
 from scanner.discover.tls_routes import TlsRoutes
 from scanner.discover.view import View
@@ -60,9 +60,9 @@ def _of(view: View, holder: KubeObject, gateway: KubeObject, routes: TlsRoutes) 
             attached = routes.attached(holder, listener)
             behind = list(_backends(view, attached)) if passes else []
             reached = not passes or any(isinstance(each, Draft) for each in behind)
-            for pattern in _names(holder, gateway, listener, attached):
-                pattern.sampled = not reached
-                yield from _at(view, gateway, number, pattern)
+            for claim in _names(holder, gateway, listener, attached):
+                claim.sampled = not reached
+                yield from _at(view, gateway, number, claim)
             yield from behind
 
 
@@ -72,7 +72,7 @@ def _refused(status: Fields, *conditions: str) -> bool:
     return said.get("Accepted") == "False" or said.get("Conflicted") == "True"
 
 
-def _names(holder: KubeObject, gateway: KubeObject, listener: Fields, attached: list[KubeObject]) -> Iterator[Draft]:
+def _names(holder: KubeObject, gateway: KubeObject, listener: Fields, attached: list[KubeObject]) -> Iterator[Claim]:
     """The names that lead to this listener: its TLSRoutes' where it has any, else its own, else none."""
     origin = f"{holder.reference} listener {listener.text('name')}"
     own = server_name(listener.text("hostname"))
@@ -80,16 +80,15 @@ def _names(holder: KubeObject, gateway: KubeObject, listener: Fields, attached: 
     named = 0
     for route in attached:
         for host in islice(TlsRoutes.hostnames(route, listener.text("hostname")), MAX_NAMES):
-            yield _pattern(f"{origin} {route.reference}", host, route, expects)
+            yield _claim(f"{origin} {route.reference}", host, route, expects)
             named += 1
     if not named:
-        yield _pattern(origin, own, holder, expects)
+        yield _claim(origin, own, holder, expects)
 
 
-def _pattern(origin: str, name: str | None, subject: KubeObject, expects: ClientCertificate | None) -> Draft:
+def _claim(origin: str, name: str | None, subject: KubeObject, expects: ClientCertificate | None) -> Claim:
     # A proxy has no other listener for whoever gives no name: it would close the connection.
-    return Draft(
-        place=NOWHERE,
+    return Claim(
         certainty="declared",
         origin=origin,
         name=name,
@@ -112,24 +111,23 @@ def _client_certificate(gateway: KubeObject, number: int | None) -> ClientCertif
     return "requested" if chosen.text("validation", "mode") == "AllowInsecureFallback" else "required"
 
 
-def _at(view: View, gateway: KubeObject, number: int, pattern: Draft) -> Iterator[Found]:
+def _at(view: View, gateway: KubeObject, number: int, claim: Claim) -> Iterator[Found]:
     """Behind the Services that were made for the Gateway; else behind its addresses; else at its addresses."""
     chosen = view.balanced.select(gateway.namespace or "", Fields({"matchLabels": {GATEWAY_NAME: gateway.name}}))
     for service in chosen[:MAX_ADDRESSES]:
         wanted = service.port(number)
         if wanted:
-            yield from view.through(service, wanted, pattern)
+            yield from view.through(service, wanted, claim)
             return
     found = [each for each in _hosts(gateway) if each]
     if not found:
         yield Omission("Gateways without an address")
     for host in found:
-        behind = list(view.behind(host, number, pattern))
+        behind = list(view.behind(host, number, claim))
         where = address(host)
         owner = Owner(kind="Gateway", name=gateway.name, namespace=gateway.namespace)
         place = Place(where or "", number, host="" if where else host, owner=owner, sampled=True)
-        pattern.place = place
-        yield from behind or [pattern]
+        yield from behind or [Draft(claim, place)]
 
 
 def _hosts(gateway: KubeObject) -> Iterator[str | None]:

@@ -7,7 +7,7 @@ from itertools import islice
 
 from scanner.discover.balanced import READS, Service, published
 from scanner.discover.claims import backend, frontend
-from scanner.discover.draft import Draft, Found, Omission, Place, Source
+from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source
 from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.view import View
 from scanner.model.endpoint import Owner
@@ -39,32 +39,31 @@ def _front(view: View, proxy: KubeObject, envoys: list[Service], *, reached: boo
         yield Omission("server names that are no DNS names")
         return
     tls = proxy.fields("spec", "virtualhost", "tls")
-    pattern = frontend(f"{proxy.reference}", name, proxy)
+    claim = frontend(f"{proxy.reference}", name, proxy)
     # One filter chain a name: without a name Envoy closes, unless some virtual host wants the fallback certificate.
-    pattern.naming = "also" if tls.flag("enableFallbackCertificate") else "only"
-    pattern.sampled = tls.flag("passthrough") and not reached
+    claim.naming = "also" if tls.flag("enableFallbackCertificate") else "only"
+    claim.sampled = tls.flag("passthrough") and not reached
     if tls.has("clientValidation"):
-        pattern.expects = "requested" if tls.flag("clientValidation", "optionalClientCertificate") else "required"
-    yield from _at(view, proxy, envoys, pattern)
+        claim.expects = "requested" if tls.flag("clientValidation", "optionalClientCertificate") else "required"
+    yield from _at(view, proxy, envoys, claim)
 
 
-def _at(view: View, proxy: KubeObject, envoys: list[Service], pattern: Draft) -> Iterator[Found]:
+def _at(view: View, proxy: KubeObject, envoys: list[Service], claim: Claim) -> Iterator[Found]:
     hosts = list(published(proxy))
     for host in hosts:
-        behind = list(view.behind(host, 443, pattern))
+        behind = list(view.behind(host, 443, claim))
         if behind:
             yield from behind
             return
     for service in envoys:
         wanted = service.port(443)
         if wanted:
-            yield from view.through(service, wanted, pattern)
+            yield from view.through(service, wanted, claim)
             return
     owner = Owner(kind="HTTPProxy", name=proxy.name, namespace=proxy.namespace)
     for host in hosts:
         where = address(host)
-        pattern.place = Place(where or "", 443, host="" if where else host, owner=owner, sampled=True)
-        yield pattern
+        yield Draft(claim, Place(where or "", 443, host="" if where else host, owner=owner, sampled=True))
     if not hosts:
         yield Omission("HTTPProxies without an address")
 

@@ -7,7 +7,7 @@ from itertools import islice
 
 from scanner.discover.balanced import READS, published
 from scanner.discover.claims import frontend
-from scanner.discover.draft import Draft, Found, Omission, Place, Source
+from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source
 from scanner.discover.names import MAX_NAMES, address, server_name, sound
 from scanner.discover.view import View
 from scanner.model.endpoint import Owner
@@ -37,15 +37,14 @@ def _names(ingress: KubeObject) -> list[str | None]:
     return list(dict.fromkeys(server_name(each) for each in given[:MAX_NAMES]))
 
 
-def _at(view: View, ingress: KubeObject, host: str, pattern: Draft) -> Iterator[Found]:
-    found = list(view.behind(host, 443, pattern))
+def _at(view: View, ingress: KubeObject, host: str, claim: Claim) -> Iterator[Found]:
+    found = list(view.behind(host, 443, claim))
     if found:
         yield from found
         return
     where = address(host)
     owner = Owner(kind="Ingress", name=ingress.name, namespace=ingress.namespace)
-    pattern.place = Place(where or "", 443, host="" if where else host, owner=owner, sampled=True)
-    yield pattern
+    yield Draft(claim, Place(where or "", 443, host="" if where else host, owner=owner, sampled=True))
 
 
 SOURCE = Source(name="Ingresses", reads=(INGRESS, *READS), find=_find)

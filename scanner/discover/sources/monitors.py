@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from scanner.discover import balanced, workloads
-from scanner.discover.claims import NOWHERE
-from scanner.discover.draft import Draft, Found, Omission, Source
+from scanner.discover.draft import Claim, Found, Omission, Source
 from scanner.discover.labels import Item
 from scanner.discover.names import port, server_name
 from scanner.discover.view import View
@@ -29,7 +28,7 @@ def _services(view: View) -> Iterator[Found]:
                 by_name = service.port(endpoint.text("port")) if endpoint.text("port") else None
                 wanted = by_name or service.targeting(endpoint.at("targetPort"))
                 if wanted:
-                    yield from view.through(service, wanted, _pattern(monitor, endpoint))
+                    yield from view.through(service, wanted, _claim(monitor, endpoint))
 
 
 def _pods(view: View) -> Iterator[Found]:
@@ -42,7 +41,7 @@ def _pods(view: View) -> Iterator[Found]:
                 wanted = endpoint.text("port") or endpoint.at("portNumber") or endpoint.at("targetPort")
                 number = pod.number(wanted)
                 if number:
-                    yield from view.of_pod(pod, number, _pattern(monitor, endpoint))
+                    yield from view.of_pod(pod, number, _claim(monitor, endpoint))
 
 
 def _secure(monitor: KubeObject, field: str) -> Iterator[Fields]:
@@ -58,10 +57,10 @@ def _selected(monitor: KubeObject, select: Callable[[str | None, Fields], list[I
     return [found for each in dict.fromkeys(named) for found in select(each, selector)]
 
 
-def _pattern(monitor: KubeObject, endpoint: Fields) -> Draft:
+def _claim(monitor: KubeObject, endpoint: Fields) -> Claim:
     name = server_name(endpoint.text("tlsConfig", "serverName"))
     wanted = endpoint.at("port") or port(endpoint.at("portNumber")) or endpoint.at("targetPort")
-    return Draft(place=NOWHERE, certainty="declared", origin=f"{monitor.reference} port {wanted}"[:300], name=name)
+    return Claim(certainty="declared", origin=f"{monitor.reference} port {wanted}"[:300], name=name)
 
 
 SERVICES = Source(name="ServiceMonitors", reads=(SERVICE_MONITOR, *balanced.READS), find=_services)

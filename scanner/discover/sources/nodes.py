@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scanner.discover.claims import NOWHERE
-from scanner.discover.draft import Draft, Found, Place, Source
+from scanner.discover.draft import Claim, Draft, Found, Place, Source
 from scanner.discover.names import port
 from scanner.discover.view import View
 from scanner.discover.workloads import Node
@@ -26,7 +25,8 @@ def _find(view: View) -> Iterator[Found]:
         # The field really has a capital letter (core/v1 DaemonEndpoint).
         number = port(node.raw.at("status", "daemonEndpoints", "kubeletEndpoint", "Port"))
         if number:
-            yield from _at(node, number, KUBELET, f"Node/{node.name} kubeletEndpoint", declared=True)
+            claim = Claim(certainty="declared", origin=f"Node/{node.name} kubeletEndpoint")
+            yield from _at(node, number, KUBELET, claim)
         for entry in known:
             for each in entry.ports:
                 if each != number:
@@ -35,17 +35,18 @@ def _find(view: View) -> Iterator[Found]:
 
 def _known(node: Node, number: int, entry: Listener) -> Iterator[Draft]:
     """What only the catalogue says: nothing in the cluster tells whether this node has it."""
-    owner = Owner(kind="Node", name=entry.component)
-    for draft in _at(node, number, owner, f"Node/{node.name} well-known {entry.component}", declared=False):
-        draft.loopback, draft.guess = entry.loopback or None, True
-        yield draft
+    claim = Claim(
+        certainty="candidate",
+        origin=f"Node/{node.name} well-known {entry.component}",
+        loopback=entry.loopback or None,
+        guess=True,
+    )
+    yield from _at(node, number, Owner(kind="Node", name=entry.component), claim)
 
 
-def _at(node: Node, number: int, owner: Owner, origin: str, *, declared: bool) -> Iterator[Draft]:
-    pattern = NOWHERE._replace(port=number, node=node.name, owner=owner, labels=node.labels)
+def _at(node: Node, number: int, owner: Owner, claim: Claim) -> Iterator[Draft]:
     for each in node.addresses:
-        place: Place = pattern._replace(address=each)
-        yield Draft(place=place, certainty="declared" if declared else "candidate", origin=origin)
+        yield Draft(claim, Place(each, number, node=node.name, owner=owner, labels=node.labels))
 
 
 SOURCE = Source(name="Nodes", reads=(NODE,), find=_find)

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scanner.discover import hints
-from scanner.discover.claims import NOWHERE
-from scanner.discover.draft import Draft, Found, Omission, Source
+from scanner.discover.draft import Claim, Found, Omission, Source
 from scanner.discover.names import located, parsed, port
 from scanner.discover.view import View
 from scanner.discover.workloads import READS, Pod
@@ -18,8 +17,13 @@ from scanner.model.objects import Fields
 MAX_PORTS = 200
 """Ports of one container that are looked at."""
 
-_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
-_HOOKS = ("postStart", "preStop")
+_ASKED = (
+    ("livenessProbe",),
+    ("readinessProbe",),
+    ("startupProbe",),
+    ("lifecycle", "postStart"),
+    ("lifecycle", "preStop"),
+)
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -43,13 +47,11 @@ def _ports(view: View, pod: Pod, container: Fields) -> Iterator[Found]:
         elif protocol != "TCP":
             yield Omission(f"{protocol if protocol in ('UDP', 'SCTP') else 'other'} ports")
         else:
-            pattern = Draft(
-                place=NOWHERE,
+            claim = Claim(
                 certainty=hints.certainty(number, name, ""),
                 origin=f"Pod/{pod.namespace}/{pod.name} container {container.text('name')} port {number}",
-                aliases=_host_port(view, pod, each),
             )
-            yield from view.of_pod(pod, number, pattern)
+            yield from view.of_pod(pod, number, claim, _host_port(view, pod, each))
 
 
 def _host_port(view: View, pod: Pod, each: Fields) -> tuple[str, ...]:
@@ -65,22 +67,21 @@ def _host_port(view: View, pod: Pod, each: Fields) -> tuple[str, ...]:
 
 def _asked(view: View, pod: Pod, container: Fields) -> Iterator[Found]:
     """What the kubelet asks (core/v1 Probe, LifecycleHandler): by HTTPS it would fail without TLS."""
-    steps = [(each,) for each in _PROBES] + [("lifecycle", each) for each in _HOOKS]
-    for step in steps:
-        asked = container.fields(*step)
-        if not asked.raw:
+    for step in _ASKED:
+        if not container.has(*step):
             continue
+        asked = container.fields(*step)
         where = f"Pod/{pod.namespace}/{pod.name} container {container.text('name')} {step[-1]}"
         request, grpc = asked.fields("httpGet"), asked.fields("grpc")
         number = pod.number(request.at("port"))
         if number and request.text("scheme").upper() == "HTTPS" and _own(pod, request.text("host")):
-            yield from view.of_pod(pod, number, Draft(place=NOWHERE, certainty="declared", origin=f"{where} HTTPS"))
+            yield from view.of_pod(pod, number, Claim(certainty="declared", origin=f"{where} HTTPS"))
         number = port(grpc.at("port"))
         if number:
             # Behind the gate GRPCContainerProbeTLS; without it the kubelet speaks plaintext.
             certain = grpc.text("mode").upper() == "TLS"
-            pattern = Draft(place=NOWHERE, certainty="declared" if certain else "candidate", origin=f"{where} gRPC")
-            yield from view.of_pod(pod, number, pattern)
+            claim = Claim(certainty="declared" if certain else "candidate", origin=f"{where} gRPC")
+            yield from view.of_pod(pod, number, claim)
 
 
 def _own(pod: Pod, host: str) -> bool:

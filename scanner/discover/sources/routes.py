@@ -8,8 +8,8 @@ from itertools import islice
 from scanner.discover import hints
 from scanner.discover.balanced import READS as BALANCED
 from scanner.discover.balanced import Service, ServicePort
-from scanner.discover.claims import NOWHERE, backend, frontend
-from scanner.discover.draft import Draft, Found, Omission, Place, Source
+from scanner.discover.claims import backend, frontend
+from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source
 from scanner.discover.names import server_name, sound
 from scanner.discover.routers import READS as ROUTERS_READ
 from scanner.discover.routers import Router
@@ -28,9 +28,9 @@ MAX_BACKENDS = 16
 def _routers(view: View) -> Iterator[Found]:
     """Each router without a server name: it shows its default certificate."""
     for router in view.routers.values():
-        pattern = Draft(place=NOWHERE, certainty="declared", origin=str(router.raw.reference), segment="Frontend")
-        pattern.expects = _client_certificate(router)
-        yield from view.at_router(router, pattern)
+        claim = Claim(certainty="declared", origin=str(router.raw.reference), segment="Frontend")
+        claim.expects = _client_certificate(router)
+        yield from view.at_router(router, claim)
 
 
 _CLIENT_TLS: dict[str, ClientCertificate] = {"Required": "required", "Optional": "requested"}
@@ -72,20 +72,19 @@ def _front(view: View, route: KubeObject, ingress: Fields, termination: str, *, 
     if name is None:
         yield Omission("server names that are no DNS names")
         return
-    pattern = frontend(f"{route.reference} {termination}", name, route)
-    pattern.sampled = termination == "passthrough" and not reached
+    claim = frontend(f"{route.reference} {termination}", name, route)
+    claim.sampled = termination == "passthrough" and not reached
     router = view.routers.get(ingress.text("routerName"))
     if router:
-        pattern.expects = _client_certificate(router) if termination != "passthrough" else None
-        found = list(view.at_router(router, pattern))
+        claim.expects = _client_certificate(router) if termination != "passthrough" else None
+        found = list(view.at_router(router, claim))
         if found:
             yield from found
             return
     # Not a router of this cluster's operator, or none of its pods is to be seen: where it says that it is.
     host = server_name(ingress.text("routerCanonicalHostname")) or name
     owner = Owner(kind="Router", name=ingress.text("routerName")[:253] or "unknown")
-    pattern.place = Place("", 443, host=host, owner=owner, sampled=True)
-    yield pattern
+    yield Draft(claim, Place("", 443, host=host, owner=owner, sampled=True))
 
 
 def _backends(view: View, route: KubeObject, termination: str) -> Iterator[Found]:
@@ -97,7 +96,7 @@ def _backends(view: View, route: KubeObject, termination: str) -> Iterator[Found
                 yield from view.through(service, wanted, _behind(route, service, termination))
 
 
-def _behind(route: KubeObject, service: Service, termination: str) -> Draft:
+def _behind(route: KubeObject, service: Service, termination: str) -> Claim:
     """What the router connects to. Re-encrypted, it verifies the Service's name unless the Route has a CA of its own
     (haproxy-config.template); passed through, clients verify the Route's host."""
     if termination == "passthrough":

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 from scanner.discover import hints
 from scanner.discover.balanced import READS, Service, ServicePort
-from scanner.discover.claims import NOWHERE
-from scanner.discover.draft import Draft, Found, Source
+from scanner.discover.draft import Claim, Found, Source
 from scanner.discover.view import View
 
 ANNOTATIONS = (
@@ -23,7 +22,7 @@ def _find(view: View) -> Iterator[Found]:
     for service in view.balanced.services.values():
         if any(service.raw.text("metadata", "annotations", each) for each in ANNOTATIONS):
             for wanted in _meant(service):
-                yield from view.through(service, wanted, _pattern(service))
+                yield from view.through(service, wanted, _claim(service))
 
 
 def _meant(service: Service) -> list[ServicePort]:
@@ -34,9 +33,9 @@ def _meant(service: Service) -> list[ServicePort]:
     return [each for each in ports if hints.certainty(each.number, each.name, each.app_protocol) == "hinted"]
 
 
-def _pattern(service: Service) -> Draft:
+def _claim(service: Service) -> Claim:
     origin = f"Service/{service.namespace}/{service.name} service-ca annotation"
-    return Draft(place=NOWHERE, certainty="declared", origin=origin, name=service.dns)
+    return Claim(certainty="declared", origin=origin, name=service.dns)
 
 
 SOURCE = Source(name="service-ca annotations", reads=READS, find=_find)

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from scanner.discover import hints
 from scanner.discover.balanced import READS, Service, ServicePort
-from scanner.discover.claims import NOWHERE
-from scanner.discover.draft import Draft, Found, Omission, Source
+from scanner.discover.draft import Claim, Found, Omission, Source
 from scanner.discover.view import View
 
 
@@ -18,16 +17,15 @@ def _find(view: View) -> Iterator[Found]:
             continue
         for wanted in service.ports:
             if wanted.protocol == "TCP":
-                yield from view.through(service, wanted, _pattern(service, wanted))
+                yield from view.through(service, wanted, _claim(service, wanted))
             else:
                 yield Omission(f"{wanted.protocol if wanted.protocol in ('UDP', 'SCTP') else 'other'} ports")
 
 
-def _pattern(service: Service, wanted: ServicePort) -> Draft:
+def _claim(service: Service, wanted: ServicePort) -> Claim:
     # A target port's number says as much as the Service's own: 443 leads to 8080 where TLS ends before it.
     number = wanted.target if isinstance(wanted.target, int) else wanted.number
-    return Draft(
-        place=NOWHERE,
+    return Claim(
         certainty=hints.certainty(number, wanted.name, wanted.app_protocol),
         origin=f"Service/{service.namespace}/{service.name} port {wanted.name or wanted.number}",
         app_protocol=wanted.app_protocol,
