@@ -270,6 +270,8 @@ def _kube_apiserver(programs: Path, plane: ControlPlane) -> list[str]:
                 "kubelet-client-certificate": files / "kubelet-client.pem",
                 "kubelet-client-key": files / "kubelet-client.key",
                 "kubelet-certificate-authority": files / "kubelet-ca.pem",
+                # Not by name first: that would ask a DNS server, off this machine.
+                "kubelet-preferred-address-types": "InternalIP",
                 "service-account-issuer": "https://kubernetes.default.svc",
                 "service-account-key-file": files / "service-accounts.pem",
                 "service-account-signing-key-file": files / "service-accounts.key",
