@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from ipaddress import ip_address
 
 from scanner.judge.network_policy import NetworkPolicies
@@ -107,6 +108,7 @@ def at(endpoint: Endpoint, address: str) -> Endpoint:
     return replace(endpoint, address=address, instance=f"{endpoint.id} @ {shown}:{endpoint.port}")
 
 
+@lru_cache(maxsize=1024)  # a target's name and address are asked about several times each
 def is_address(name: str) -> bool:
     """Whether ``name`` is an IP address: then nobody asked for a name, and none is judged."""
     try:
