@@ -13,6 +13,7 @@ from scanner.expect.facts import Facts
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import CertificateExpectation
 from scanner.model.kinds import (
+    API_SERVER,
     API_SERVICE,
     CONFIG_MAP,
     CUSTOM_RESOURCE_DEFINITION,
@@ -30,8 +31,9 @@ _MOST = 100
 _LONGEST = 1_000_000
 """Characters of a bundle."""
 
+_SERVICE_CA = "service-ca"
 _BUNDLES = {
-    "service-ca": (
+    _SERVICE_CA: (
         ("openshift-service-ca", "signing-cabundle", "ca-bundle.crt"),
         ("openshift-config", "openshift-service-ca.crt", "service-ca.crt"),
     ),
@@ -51,7 +53,7 @@ _SUBJECTS: dict[str, Kind] = {
 
 def expected(facts: Facts, draft: Draft) -> CertificateExpectation:
     """Names and anchors of ``draft``'s endpoint; what no object says is not judged."""
-    names = tuple(_names(draft.endpoint))
+    names = tuple(_names(draft))
     bundle, source = _anchors(facts, draft)
     anchors = tuple(certificates(bundle))
     return CertificateExpectation(names=names, anchors=anchors, anchor_source=source if anchors else "")
@@ -68,15 +70,32 @@ def certificates(bundle: str) -> Iterator[bytes]:
             continue
 
 
-def _names(endpoint: Endpoint) -> Iterator[str]:
-    """The name that clients use: what they send as SNI, else what the object calls it, unless that is an address."""
+def _names(draft: Draft) -> Iterator[str]:
+    """The name that clients use: what they send as SNI, else what an object calls it, unless that is an address."""
+    endpoint, entry = draft.endpoint, draft.entry
     name = endpoint.server_name or endpoint.host
+    if not name or not _named(draft):
+        return
     try:
         ip_address(name)
     except ValueError:
-        # A name of one label that is no Service's is a node's or nobody's.
-        if "." in name or name == "localhost":
+        # A name of one label that no entry knows is a node's or nobody's.
+        if "." in name or (entry is not None and name in entry.server_names):
             yield name
+
+
+def _named(draft: Draft) -> bool:
+    """Whether the name is one that the certificate is made for, and not merely the Service's that leads there."""
+    entry, subject = draft.entry, draft.endpoint.subject
+    if draft.implementation == "haproxy":
+        return subject is not None and subject.kind == "Route"
+    if entry is None or subject is not None:
+        return True
+    return entry.certificate == _SERVICE_CA or draft.endpoint.server_name in entry.server_names or _is_api(draft)
+
+
+def _is_api(draft: Draft) -> bool:
+    return draft.entry is not None and (draft.entry.component, draft.endpoint.port) == ("kube-apiserver", 6443)
 
 
 def _anchors(facts: Facts, draft: Draft) -> tuple[str, str]:
@@ -97,12 +116,25 @@ def _signer(facts: Facts, draft: Draft) -> str | None:
     if draft.implementation == "haproxy":
         return "router" if _default_certificate(facts, draft) else None
     if entry is None:
-        return "service-ca" if any("serving-cert-secret-name" in each for each in endpoint.origins) else None
-    if entry.certificate == "service-ca":
-        return "service-ca"
-    # namedCertificates are an administrator's own, from whoever signed them.
-    return {("kube-apiserver", 6443): "kube-apiserver", ("kubelet", 10250): "kubelet"}.get(
-        (entry.component, endpoint.port)
+        return _SERVICE_CA if any("serving-cert-secret-name" in each for each in endpoint.origins) else None
+    if entry.certificate == _SERVICE_CA:
+        return _SERVICE_CA
+    if _is_api(draft):
+        return None if _by_administrator(facts, draft) else "kube-apiserver"
+    return "kubelet" if (entry.component, endpoint.port) == ("kubelet", 10250) else None
+
+
+def _by_administrator(facts: Facts, draft: Draft) -> bool:
+    """Whether ``namedCertificates`` may be served for this name: from whoever signed them. Without names in the object
+    they are those of the certificate, which is not at hand."""
+    found = facts.snapshot.get(API_SERVER, "cluster")
+    name = draft.endpoint.server_name
+    given = found.each("spec", "servingCerts", "namedCertificates") if found else ()
+    internal = draft.entry.server_names if draft.entry else ()
+    return (
+        name is not None
+        and name not in internal
+        and any(not each.texts("names") or name in each.texts("names") for each in given)
     )
 
 

@@ -100,6 +100,12 @@ class Facts:
         return next((each for each in (*ours, *named) if endpoint.port in each.ports), None)
 
     @cached_property
+    def router(self) -> Listener | None:
+        """The catalogue's entry for what routers show to clients, whatever port an IngressController chooses."""
+        found = (each for each in self.catalogue.listeners if each.governor == "ingress" and each.speaks == "tls")
+        return next(found, None)
+
+    @cached_property
     def installed(self) -> dict[tuple[str, str], str]:
         """Deployments that OLM installed, as (namespace, name), and the ClusterServiceVersion of each."""
         found: dict[tuple[str, str], str] = {}

@@ -39,7 +39,7 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
     if not facts.is_openshift or facts.is_microshift or not _is_frontend(facts, draft):
         return draft
     draft = replace(draft, standing="platform", binding="must-follow", implementation="haproxy")
-    draft = _route(facts, replace(draft, groups_configurable=True))
+    draft = _route(facts, replace(draft, groups_configurable=True, entry=draft.entry or facts.router))
     name = router_name(facts, draft)
     if isinstance(name, Unknown):
         return draft.owes(name, "IngressController", _FIELD, "unknown")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache, partial
 
 from scanner.errors import UsageError
 from scanner.expect.conditions import condition
@@ -87,16 +87,17 @@ def minor(release: str) -> tuple[int, int] | None:
 
 def meaning(release: Known[str]) -> Meaning:
     """What the named profiles are in ``release``; unknown where that depends on a release that is not known."""
+    return partial(_meaning, release)
 
-    def of(type_: str) -> Known[Profile]:
-        if isinstance(release, Unknown):
-            return _everywhere(type_) or release
-        try:
-            return load_profile(type_, release=release)
-        except UsageError:
-            return Unknown(f"{shown(release)} is not a release that adhere knows")
 
-    return of
+@lru_cache(maxsize=256)
+def _meaning(release: Known[str], type_: str) -> Known[Profile]:
+    if isinstance(release, Unknown):
+        return _everywhere(type_) or release
+    try:
+        return load_profile(type_, release=release)
+    except UsageError:
+        return Unknown(f"{shown(release)} is not a release that adhere knows")
 
 
 @cache

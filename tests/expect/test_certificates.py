@@ -1,0 +1,149 @@
+"""Names that a certificate must be valid for, and whom clients trust."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import Any
+
+import pytest
+
+from scanner.expect import Expectations
+from scanner.expect.certificates import certificates
+from scanner.model.component_files import load_catalogue
+from scanner.model.expectation import CertificateExpectation
+from scanner.model.scan_policy import ScanPolicy
+from tests.expect.stories import endpoint, snapshot_of
+
+CATALOGUE = load_catalogue("openshift")
+
+
+def pem(*ders: bytes) -> str:
+    return "".join(
+        f"-----BEGIN CERTIFICATE-----\n{b64encode(der).decode()}\n-----END CERTIFICATE-----\n" for der in ders
+    )
+
+
+def config_map(namespace: str, name: str, key: str, der: bytes) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": namespace}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {key: pem(der)}}
+
+
+def webhook(bundle: str) -> dict[str, Any]:
+    client = {"caBundle": b64encode(bundle.encode()).decode(), "service": {"name": "hook", "namespace": "shop"}}
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "hook"},
+        "webhooks": [{"clientConfig": {"caBundle": "AAAA", "service": {"name": "other"}}}, {"clientConfig": client}],
+    }
+
+
+def route(**tls: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    return {
+        "apiVersion": "route.openshift.io/v1",
+        "kind": "Route",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"tls": {"termination": "edge", **tls}},
+    }
+
+
+def api_server(*names: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "config.openshift.io/v1",
+        "kind": "APIServer",
+        "metadata": {"name": "cluster"},
+        "spec": {"servingCerts": {"namedCertificates": [{"names": list(names)}]}},
+    }
+
+
+OBJECTS = [
+    config_map("openshift-service-ca", "signing-cabundle", "ca-bundle.crt", b"service-ca"),
+    config_map("openshift-config-managed", "kube-apiserver-server-ca", "ca-bundle.crt", b"api"),
+    config_map("openshift-config-managed", "kubelet-serving-ca", "ca-bundle.crt", b"kubelet"),
+    config_map("openshift-config-managed", "default-ingress-cert", "ca-bundle.crt", b"router"),
+    webhook(pem(b"hook", b"hook 2")),
+    {
+        "apiVersion": "apiregistration.k8s.io/v1",
+        "kind": "APIService",
+        "metadata": {"name": "v1.metrics"},
+        "spec": {
+            "caBundle": b64encode(pem(b"aggregated").encode()).decode(),
+            "service": {"name": "m", "namespace": "n"},
+        },
+    },
+    {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "things.example"},
+        "spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": "not base64"}}}},
+    },
+]
+
+CONSOLE = "console.openshift-console.svc"
+HOOK = "Deployment/shop/hook:8443#hook.shop.svc"
+KAS = "StaticPod/openshift-kube-apiserver/kube-apiserver:6443"
+ROUTER = "Deployment/openshift-ingress/router-default:443"
+ROUTED = {"subject": "Route/shop/web", "segment": "Frontend"}
+HOOKED = {"subject": "ValidatingWebhookConfiguration/hook"}
+
+CASES: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[bytes, ...]]] = [
+    ("Deployment/shop/web:8443#web.shop.svc", {}, ("web.shop.svc",), ()),
+    (
+        "Deployment/shop/web:8443#web.shop.svc",
+        {"origins": ("Service/shop/web service.beta.openshift.io/serving-cert-secret-name",)},
+        ("web.shop.svc",),
+        (b"service-ca",),
+    ),
+    (HOOK, HOOKED, ("hook.shop.svc",), (b"hook", b"hook 2")),
+    ("Deployment/shop/other:8443#other.shop.svc", HOOKED, ("other.shop.svc",), ()),
+    ("Deployment/n/m:8443#m.n.svc", {"subject": "APIService/v1.metrics"}, ("m.n.svc",), (b"aggregated",)),
+    ("Deployment/n/m:9443#m.n.svc", {"subject": "CustomResourceDefinition/things.example"}, ("m.n.svc",), ()),
+    (f"Deployment/openshift-console/console:8443#{CONSOLE}", {}, (CONSOLE,), (b"service-ca",)),
+    (f"{KAS}#localhost", {"node": "m"}, ("localhost",), (b"api",)),
+    (f"{KAS}#api.c.example", {"node": "m"}, ("api.c.example",), (b"api",)),
+    (f"{KAS}", {"node": "m"}, (), (b"api",)),
+    # etcd's clients go by address; its Service's name is not what they ask for.
+    ("StaticPod/openshift-etcd/etcd:2379#etcd.openshift-etcd.svc", {"node": "m"}, (), ()),
+    ("Node/m:10250", {}, (), (b"kubelet",)),
+    (f"{ROUTER}#web.apps.example", ROUTED, ("web.apps.example",), (b"router",)),
+    # The Service in front of a router is no name of its certificate.
+    (f"{ROUTER}#router-internal-default.openshift-ingress.svc", {}, (), ()),
+    ("Deployment/shop/web:8443#192.0.2.1", {}, (), ()),
+]  # fmt: skip
+
+
+def expected(name: str, said: dict[str, Any], *more: dict[str, Any]) -> CertificateExpectation:
+    where = endpoint(name, said)
+    objects = [*OBJECTS, *(more or (route(), api_server("other.example")))]
+    return Expectations(snapshot_of(objects), CATALOGUE, ScanPolicy()).of(where).certificate
+
+
+@pytest.mark.parametrize(("name", "said", "names", "anchors"), CASES, ids=[each[0] for each in CASES])
+def test_names_and_anchors(name: str, said: dict[str, Any], names: tuple[str, ...], anchors: tuple[bytes, ...]) -> None:
+    found = expected(name, said)
+    assert (found.names, found.anchors) == (names, anchors)
+    assert bool(found.anchor_source) is bool(anchors)
+
+
+def test_the_source_of_anchors_is_an_object_and_field() -> None:
+    assert expected(f"{KAS}#localhost", {"node": "m"}).anchor_source == (
+        "ConfigMap/openshift-config-managed/kube-apiserver-server-ca data[ca-bundle.crt]"
+    )
+    assert expected(HOOK, HOOKED).anchor_source == "ValidatingWebhookConfiguration/hook caBundle"
+
+
+@pytest.mark.parametrize(("names", "judged"), [(["api.c.example"], False), ([], False), (["other.example"], True)])
+def test_named_certificates_are_from_whoever_signed_them(*, names: list[str], judged: bool) -> None:
+    found = expected(f"{KAS}#api.c.example", {"node": "m"}, api_server(*names))
+    assert bool(found.anchors) is judged
+
+
+@pytest.mark.parametrize("own", ["certificate", "externalCertificate"])
+def test_a_certificate_of_the_route_is_from_whoever_signed_it(own: str) -> None:
+    assert not expected(f"{ROUTER}#web.apps.example", ROUTED, route(**{own: "x"})).anchors
+
+
+def test_pem() -> None:
+    assert list(certificates(f"text\n{pem(b'a')}rubbish{pem(b'b')}")) == [b"a", b"b"]
+    assert list(certificates("-----BEGIN CERTIFICATE-----\nA\n-----END CERTIFICATE-----")) == []
+    assert len(list(certificates(pem(b"a") * 300))) == 100

@@ -1,0 +1,69 @@
+"""Flags of static pods and the kubelet's configuration."""
+
+from __future__ import annotations
+
+import pytest
+
+from scanner.expect.process import COMPONENT_BASE, ETCD, Flags, Told, by_configuration, by_flags, profile
+from scanner.model.known import Unknown
+from scanner.model.objects import Fields
+from scanner.model.profile import Profile
+from scanner.tls.codepoints import TLS10, TLS12, TLS13
+
+
+def pod(*words: str) -> Fields:
+    return Fields({"spec": {"containers": [{"command": list(words[:1]), "args": list(words[1:])}]}})
+
+
+CASES: list[tuple[Flags, tuple[str, ...], Told]] = [
+    (COMPONENT_BASE, ("kube-apiserver",), Told()),
+    (COMPONENT_BASE, ("x", "--tls-min-version=VersionTLS13"), Told(minimum="VersionTLS13")),
+    (COMPONENT_BASE, ("x", "--tls-min-version", "VersionTLS13", "--v=2"), Told(minimum="VersionTLS13")),
+    (COMPONENT_BASE, ("x", "-tls-min-version=VersionTLS13"), Told(minimum="VersionTLS13")),
+    (COMPONENT_BASE, ("x", "--tls-min-version=a", "--tls-min-version=b"), Told(minimum="b")),
+    (COMPONENT_BASE, ("x", "--tls-cipher-suites=A, B,"), Told(suites=("A", "B"))),
+    (ETCD, ("etcd", "--cipher-suites=A", "--tls-cipher-suites=B"), Told(suites=("A",))),
+    (COMPONENT_BASE, ("sh", "-c", "exec x --tls-min-version=VersionTLS10"), Told()),
+]
+
+
+@pytest.mark.parametrize(("flags", "words", "told"), CASES)
+def test_flags(flags: Flags, words: tuple[str, ...], told: Told) -> None:
+    assert by_flags(pod(*words), flags) == told
+    assert told.anything is bool(told.minimum or told.suites)
+
+
+def test_configuration() -> None:
+    kubelet = Fields({"tlsMinVersion": "VersionTLS12", "tlsCipherSuites": ["A", 7]})
+    assert by_configuration(kubelet) == Told(minimum="VersionTLS12", suites=("A",))
+
+
+def known(told: Told, version: str = "v1.34.0") -> Profile:
+    found = profile(told, "Pod/x", version)
+    assert isinstance(found, Profile)
+    return found
+
+
+def test_defaults_of_go() -> None:
+    assert known(Told()).min_version == TLS12
+    assert 0x009C not in known(Told()).suites
+    # Before Go 1.22 suites without forward secrecy were on.
+    assert 0x009C in known(Told(), "v1.29.4").suites
+
+
+@pytest.mark.parametrize(
+    ("text", "version"), [("VersionTLS10", TLS10), ("VersionTLS13", TLS13), ("TLS1.3", TLS13), ("TLS1.2", TLS12)]
+)
+def test_versions(text: str, version: int) -> None:
+    assert known(Told(minimum=text)).min_version == version
+
+
+def test_what_starts_no_server_is_unknown() -> None:
+    assert isinstance(profile(Told(minimum="SSL"), "Pod/x", ""), Unknown)
+    assert isinstance(profile(Told(suites=("TLS_NO_SUCH",)), "Pod/x", ""), Unknown)
+
+
+def test_suites_that_go_lacks_are_left_out_and_named() -> None:
+    told = known(Told(suites=("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256")))
+    assert set(told.suites) == {0xC02F, 0x1301, 0x1302, 0x1303}
+    assert told.notes == ("Pod/x lists 'TLS_DHE_RSA_WITH_AES_128_GCM_SHA256', which Go does not have",)
