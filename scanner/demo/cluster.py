@@ -62,6 +62,8 @@ class DemoCluster:
     """New each time; may read everything but Secrets and NetworkPolicies, and forward ports."""
     speakers: tuple[Speaker, ...]
     """Everything that a scan should meet."""
+    unasked: tuple[Speaker, ...]
+    """What is there and is not asked: plaintext that the component catalogue knows, loopback, another name."""
     store: Store
     """The objects; what is written there is what the API serves from then on."""
 
@@ -102,7 +104,15 @@ async def _start(nursery: trio.Nursery, now: datetime) -> DemoCluster:
         for left in free.values():
             left.socket.close()
     ca = world.signers.pem("kube-apiserver")
-    return DemoCluster(server=f"https://{server}", ca=ca, token=token, speakers=speakers(world), store=api.store)
+    every = speakers(world)
+    return DemoCluster(
+        server=f"https://{server}",
+        ca=ca,
+        token=token,
+        speakers=tuple(each for each in every if not each.told.left_out),
+        unasked=tuple(each for each in every if each.told.left_out),
+        store=api.store,
+    )
 
 
 def _api_part(world: World, api: Api) -> Part:

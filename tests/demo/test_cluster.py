@@ -153,7 +153,7 @@ async def ask(speaker: Speaker, version: int) -> Seen:
 async def test_every_listener_speaks_as_its_story_says() -> None:
     spoke, silent = 0, []
     async with demo_cluster() as cluster:
-        for speaker in cluster.speakers:
+        for speaker in (*cluster.speakers, *cluster.unasked):
             if speaker.told.reach in {Reach.PLAINTEXT, Reach.CLOSED, Reach.UNREACHABLE}:
                 silent.append(speaker)
                 continue
@@ -226,13 +226,15 @@ def _names(leaf: x509.Certificate) -> list[str]:
 async def test_adhere_reads_it_and_finds_every_story(tmp_path: Path) -> None:
     async with demo_cluster() as cluster:
         read_now = await snapshot(cluster, tmp_path)
-        told = {(each.address, each.port) for each in cluster.speakers if not each.told.left_out}
+        told = {(each.address, each.port) for each in cluster.speakers}
+        unasked = {(each.address, each.port) for each in cluster.unasked}
     assert {kind.name for kind, gap in read_now.unreadable.items() if gap.gap == "forbidden"} >= {"NetworkPolicy"}
     assert {kinds.HOSTED_CLUSTER, kinds.HTTP_PROXY, kinds.LISTENER_SET} <= read_now.absent
     assert read_now.origin.git_version.startswith("v1.35.")
     found = discover(read_now, load_catalogue("openshift"), loopback=True)
     places = {(each.address, each.port) for each in found.endpoints}
     assert told <= places
+    assert unasked.isdisjoint(places)
     more = {each.certainty for each in found.endpoints if (each.address, each.port) not in told}
     assert more <= {"candidate"}
     outside = next(each for each in found.endpoints if each.address.startswith("198."))
@@ -253,7 +255,7 @@ async def test_a_listener_on_loopback_is_reached_by_port_forward(tmp_path: Path)
     from scanner.cluster.portforward import NotForwarded, forward
 
     async with demo_cluster() as cluster:
-        hidden = next(each for each in cluster.speakers if each.forwarded)
+        hidden = next(each for each in cluster.unasked if each.forwarded)
         namespace, pod = hidden.forwarded or ("", "")
         async with Client(_access(cluster, tmp_path)) as client:
             async with forward(client, namespace, pod, hidden.port) as stream:

@@ -40,9 +40,8 @@ def test_a_name_has_its_own_story() -> None:
     assert "should break tls-version" in line
 
 
-def test_who_is_not_found_is_missed_unless_nobody_should_ask() -> None:
+def test_who_is_not_found_is_missed() -> None:
     assert surprises([], [SPEAKER]) == ["ns/web at 127.10.0.4:8443 was not found; this is a bug"]
-    assert surprises([], [replace(SPEAKER, told=Told(left_out=True))]) == []
 
 
 def test_who_has_no_story_may_only_be_not_applicable() -> None:
