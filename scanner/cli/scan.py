@@ -157,6 +157,8 @@ def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sc
 
     if asked.targets or asked.target_file:
         raise UsageError("targets and a cluster contradict each other", hint="make two scans of it")
+    if cluster.via and cluster.snapshot:
+        raise UsageError("--via port-forward needs the cluster, and --snapshot has none", hint="leave one of them out")
     name = asked.profile or config.profile
     settings = settings_of(asked, config, "as each listener owes", policy)
     settings = replace(settings, limits=scan_cluster.gentle(settings.limits))

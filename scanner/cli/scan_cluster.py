@@ -10,7 +10,6 @@ from itertools import chain
 
 from scanner.cli.cluster_options import ClusterAsked, accesses, snapshots, viewpoint
 from scanner.cluster import Access
-from scanner.errors import UsageError
 from scanner.jobs import Job
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
@@ -54,11 +53,9 @@ def _as_found(job: Job, endpoint: Endpoint) -> Expectation:
 
 
 def ways_in(asked: ClusterAsked, clusters: list[Survey]) -> dict[str, Access]:
-    """The APIs through which pods are reached, if they are. Raises ``UsageError`` where there is none."""
+    """The APIs through which pods are reached, if they are."""
     if asked.via is None:
         return {}
-    if asked.snapshot is not None:
-        raise UsageError("--via port-forward needs the cluster, and --snapshot has none", hint="leave one of them out")
     return {each.facts.name: access for each, access in zip(clusters, accesses(asked), strict=True)}
 
 

@@ -21,7 +21,7 @@ ENDPOINT = Endpoint(
         ("namespace=shop", Selector(namespaces=("shop",))),
         ("namespace=a,namespace=b-*,port=443", Selector(namespaces=("a", "b-*"), ports=(443,))),
         ("label=app=web, label=tier=front", Selector(labels=(("app", "web"), ("tier", "front")))),
-        ("kind=Route,name=checkout,component=router", Selector(kinds=("Route",), names=("checkout",), components=("router",))),
+        ("kind=Route,name=a,component=b", Selector(kinds=("Route",), names=("a",), components=("b",))),
         ("endpoint=Deployment/shop/*", Selector(endpoints=("Deployment/shop/*",))),
     ],
 )  # fmt: skip
