@@ -18,6 +18,7 @@ from scanner.demo import cluster as module
 from scanner.demo.cluster import DemoCluster, demo_cluster
 from scanner.demo.objects.every import objects
 from scanner.demo.speakers import Speaker, listeners
+from scanner.demo.surprises import surprises
 from scanner.demo.world import lay_out
 from scanner.discover import discover
 from scanner.errors import ResourceError
@@ -27,6 +28,10 @@ from scanner.model.kinds import KINDS
 from scanner.model.objects import KubeObject
 from scanner.model.observation import Reach
 from scanner.model.snapshot import Snapshot
+from scanner.probe.limits import Gate, Limits
+from scanner.report.stream import RowFile
+from scanner.scan import Settings, scan
+from scanner.survey import READS, Viewpoint, survey
 from tests.demo.api.small import NOW
 from tests.demo.client import Seen, shake_hands
 
@@ -272,6 +277,17 @@ def _hello() -> bytes:
     with pytest.raises(SSL.WantReadError):
         connection.do_handshake()
     return connection.bio_read(65536)
+
+
+async def test_a_scan_tells_every_story(tmp_path: Path) -> None:
+    limits = Limits(timeout=5)
+    async with demo_cluster() as cluster:
+        found = survey(await read(_access(cluster, tmp_path), READS), Viewpoint(loopback=True))
+        with RowFile(tmp_path / "rows.jsonl") as rows:
+            report = await scan(found.jobs(), Settings(limits=limits), rows, lambda _: None, Gate(limits))
+            assert surprises(report.rows(), cluster.speakers) == []
+        across = [(each["rule"], each["status"], each["about"]) for each in report.findings]
+    assert across == [("replicas-differ", "readiness", "Deployment/shop/checkout:8443#checkout.apps.demo.example")]
 
 
 # --- coming up --------------------------------------------------------------------------------------------------------
