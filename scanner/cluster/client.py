@@ -18,6 +18,7 @@ import trio
 
 from scanner import __version__
 from scanner.cluster.api_server import Access, Credential, Pair, ssl_context
+from scanner.cluster.decoding import decoded
 from scanner.errors import ClusterError
 from scanner.model.objects import Fields
 
@@ -97,7 +98,7 @@ class Client:
         """
         answer = await self._patiently(path, params or {}, accept)
         try:
-            return json.loads(answer.body)
+            return decoded(answer.body)
         except (ValueError, RecursionError) as error:
             raise self._failed(path, f"the answer is no JSON: {clean(str(error))}") from None
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
 from scanner.cluster.client import ApiError, Client
+from scanner.cluster.decoding import collector_paused
 from scanner.cluster.keeping import kept
 from scanner.cluster.prune import Pruner
 from scanner.cluster.served import Served
@@ -45,10 +46,8 @@ class Lister:
             paged = attempt <= RESTARTS
             objects.clear()  # a list that is begun again is another list
             try:
-                async for item in self._items(path, paged=paged):
-                    found = kept(kind, item, self.pruner, self.served.api_version(kind))
-                    if found is not None:
-                        objects[found.namespace, found.name] = found
+                async for page in self._pages(path, paged=paged):
+                    objects.update(self._kept(kind, page))
             except ApiError as error:
                 if error.status == 410 and paged:
                     continue
@@ -68,7 +67,13 @@ class Lister:
             raise
         return kept(kind, answer, self.pruner, self.served.api_version(kind))
 
-    async def _items(self, path: str, *, paged: bool) -> AsyncGenerator[object]:
+    def _kept(self, kind: Kind, page: list[object]) -> dict[tuple[str | None, str], KubeObject]:
+        version = self.served.api_version(kind)
+        with collector_paused():
+            found = [kept(kind, item, self.pruner, version) for item in page]
+            return {(each.namespace, each.name): each for each in found if each is not None}
+
+    async def _pages(self, path: str, *, paged: bool) -> AsyncGenerator[list[object]]:
         """The items of every page. Without pages they come from the API server's cache, which never expires."""
         following, count = "", 0
         while True:
@@ -78,9 +83,8 @@ class Lister:
             items = page.at("items") or []  # Go's nil slices are null
             if not page.raw or not isinstance(items, list):
                 raise ClusterError(f"{self.client.access.name}: GET {path}: the answer is no list")
-            for item in items:
-                yield item
-                count += 1
+            yield items
+            count += len(items)
             before, following = following, page.text("metadata", "continue")
             if not following:
                 return

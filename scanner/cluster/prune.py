@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import TypeAlias
 
 from scanner.cluster.scrub import REMOVED, scrubbed
 from scanner.cluster.scrub import arguments as without_passwords
 
-Shape: TypeAlias = "Only | But | Callable[[Pruner, object], object]"
+Shape: TypeAlias = "Only | But | Shared | Callable[[Pruner, object], object]"
 
 MAX_DEPTH = 64
 """Deeper nesting is left out. An API object needs 15, and a stage that walks one must not run out of stack."""
@@ -34,11 +35,23 @@ class But:
     fields: Mapping[str, Shape]
 
 
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What many objects have alike, as replicas have their containers: made and kept once for all of them."""
+
+    shape: Shape
+    pruned: bool = False
+    """Whether they are alike only when they are pruned: what differs are times and identifiers."""
+
+
 @dataclass(slots=True)
 class Pruner:
-    """Keeps the texts of one snapshot."""
+    """Keeps the texts of one snapshot, and what its objects share."""
 
     texts: dict[str, str] = field(default_factory=dict)
+    shared: dict[bytes, object] = field(default_factory=dict)
+    """By the digest of what they look like. Whoever writes the objects must not be able to have two that differ taken
+    for one, so it is a cryptographic one."""
     depth: int = 0
 
     def keep(self, value: object, shape: Shape) -> object:
@@ -47,7 +60,19 @@ class Pruner:
             return self._only(value, shape.fields)
         if isinstance(shape, But):
             return self._but(value, shape.fields)
+        if isinstance(shape, Shared):
+            return self._shared(value, shape)
         return shape(self, value)
+
+    def _shared(self, value: object, shape: Shared) -> object:
+        if not value:
+            return self.keep(value, shape.shape)
+        kept = self.keep(value, shape.shape) if shape.pruned else value
+        digest = blake2b(repr((kept, id(shape))).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        found = self.shared.get(digest)
+        if found is None:
+            found = self.shared[digest] = kept if shape.pruned else self.keep(value, shape.shape)
+        return found
 
     def copy(self, value: object) -> object:
         """Everything, deep."""

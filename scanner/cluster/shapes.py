@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from scanner.cluster.prune import But, Only, Pruner, Shape, arguments, left_out, removed, whole
+from scanner.cluster.prune import But, Only, Pruner, Shape, Shared, arguments, left_out, removed, whole
 from scanner.model import kinds
 from scanner.model.kinds import Kind
 
@@ -56,13 +56,16 @@ def _whole(*names: str) -> dict[str, Shape]:
     return dict.fromkeys(names, whole)
 
 
-_OWNERS = Only(_whole("apiVersion", "kind", "name", "controller"))
+_OWNERS = Shared(Only(_whole("apiVersion", "kind", "name", "controller")))
+_LABELS = Shared(whole)
 METADATA = But({"managedFields": left_out, "annotations": every_annotation})
 _SHORT_METADATA = Only(
-    _whole("name", "namespace", "uid", "labels", "creationTimestamp", "deletionTimestamp", "generation")
-    | {"annotations": short_annotations, "ownerReferences": _OWNERS}
+    _whole("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "generation")
+    | {"labels": _LABELS, "annotations": Shared(short_annotations, pruned=True), "ownerReferences": _OWNERS}
 )
-_NAMED_METADATA = Only(_whole("name", "namespace", "labels") | {"ownerReferences": _OWNERS})
+_NAMED_METADATA = Only(_whole("name", "namespace") | {"labels": _LABELS, "ownerReferences": _OWNERS})
+
+_READY = Shared(ready_condition, pruned=True)
 
 _HTTP_GET = Only({"httpGet": Only(_whole("port", "scheme", "host", "path"))})
 _CONTAINER = Only(
@@ -88,7 +91,9 @@ _VOLUME = Only(
         "projected": Only({"sources": Only({"secret": Only(_whole("name")), "configMap": Only(_whole("name"))})}),
     }
 )
-_CONTAINERS: dict[str, Shape] = dict.fromkeys(("containers", "initContainers", "ephemeralContainers"), _CONTAINER)
+_CONTAINERS: dict[str, Shape] = dict.fromkeys(
+    ("containers", "initContainers", "ephemeralContainers"), Shared(_CONTAINER)
+)
 _POD = Only(
     _whole("apiVersion", "kind")
     | {
@@ -96,22 +101,23 @@ _POD = Only(
         "spec": Only(
             _whole("nodeName", "hostNetwork", "serviceAccountName", "hostname", "subdomain")
             | _CONTAINERS
-            | {"volumes": _VOLUME}
+            | {"volumes": Shared(_VOLUME, pruned=True)}
         ),
         "status": Only(
             _whole("phase", "podIP", "podIPs", "hostIP", "hostIPs", "startTime")
-            | {"conditions": ready_condition, "containerStatuses": Only(_whole("name", "ready", "started"))}
+            | {"conditions": _READY, "containerStatuses": Shared(Only(_whole("name", "ready", "started")), pruned=True)}
         ),
     }
 )
 _SERVICE = But({"metadata": _SHORT_METADATA, "status": Only(_whole("loadBalancer"))})
 _ENDPOINT_SLICE = Only(
-    _whole("apiVersion", "kind", "addressType", "ports")
+    _whole("apiVersion", "kind", "addressType")
     | {
         "metadata": _NAMED_METADATA,
+        "ports": Shared(whole),
         "endpoints": Only(
-            _whole("addresses", "conditions", "nodeName", "hostname")
-            | {"targetRef": Only(_whole("kind", "name", "namespace"))}
+            _whole("addresses", "nodeName", "hostname")
+            | {"conditions": Shared(whole), "targetRef": Only(_whole("kind", "name", "namespace"))}
         ),
     }
 )
@@ -120,7 +126,7 @@ _NODE = Only(
     | {
         "metadata": _SHORT_METADATA,
         "spec": Only(_whole("podCIDR", "podCIDRs", "providerID", "unschedulable")),
-        "status": Only(_whole("addresses", "daemonEndpoints", "nodeInfo") | {"conditions": ready_condition}),
+        "status": Only(_whole("addresses", "daemonEndpoints", "nodeInfo") | {"conditions": _READY}),
     }
 )
 _NAMESPACE = Only(_whole("apiVersion", "kind") | {"metadata": _SHORT_METADATA})

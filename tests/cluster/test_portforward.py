@@ -125,8 +125,7 @@ async def test_pings_are_answered_and_fragments_put_together() -> None:
     ("text", "reason"),
     [
         (
-            'error forwarding port 8443 to pod abc, uid : failed to connect to localhost:8443 inside namespace "abc", '
-            + "IPv4: dial tcp4 127.0.0.1:8443: connect: connection refused",
+            "error forwarding port 8443 to pod abc, uid : IPv4: dial tcp4 127.0.0.1:8443: connect: connection refused",
             "refused",
         ),
         ("error forwarding port 8443 to pod abc, uid : container not running (abc)", "no-pod"),
@@ -235,7 +234,7 @@ def test_frames_that_break_the_protocol_are_refused(data: bytes) -> None:
 
 @given(st.binary(max_size=200))
 def test_nothing_else_ever_comes_out_of_frames(data: bytes) -> None:
-    found = []
+    found: list[tuple[int, bytes]] = []
     with suppress(ClusterError):
         found.extend(Frames().feed(data))
     assert all((opcode == BINARY or opcode >= CLOSE) and len(payload) <= len(data) for opcode, payload in found)
