@@ -65,7 +65,7 @@ class Replicas:
         owed = "" if isinstance(profile, Unknown) else profile.name
         workload = self._workloads.setdefault((endpoint.id, owed), _Workload())
         workload.bindings.add(expectation.binding)
-        workload.replicas.setdefault(same, []).append(endpoint.instance)
+        workload.replicas.setdefault(same, []).append(endpoint.instance.removeprefix(f"{endpoint.id} @ "))
 
     def findings(self) -> tuple[Finding, ...]:
         """One finding for each id whose replicas differ, in the order of the ids."""

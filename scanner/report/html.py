@@ -7,6 +7,7 @@ even text that slipped through escaping could neither run nor call home.
 from __future__ import annotations
 
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
@@ -123,15 +124,19 @@ _ANSWERS = {"no": "does not honour it", "not-determined": "not determined", "yes
 
 
 def _common(rows: list[ComponentRow]) -> list[str]:
-    """Adherence and profile, where they are the same for every component that speaks TLS: said once."""
-    told = [(tuple(row["adherence"]), tuple(row["profiles"])) for row in rows if row["honours"] and row["profiles"]]
-    kinds = ({each[0] for each in told}, {each[1] for each in told})
-    return [word for kind in kinds if len(kind) == 1 for words in kind for word in words]
+    """Profile and adherence of most components: said once, so that the lines can say what differs."""
+    kinds = (
+        Counter(tuple(row["profiles"]) for row in rows if row["profiles"]),
+        Counter(tuple(row["adherence"]) for row in rows if row["adherence"]),
+    )
+    return [word for kind in kinds for words, _ in kind.most_common(1) for word in words]
 
 
 def _component(row: ComponentRow, common: list[str]) -> ComponentView:
     bindings = [each for each in row["bindings"] if each != "must-follow"]
-    words = [each for each in (*row["adherence"], *row["profiles"][:3]) if each not in common] + bindings
+    told = [*row["adherence"], *(row["profiles"][:3] or ["profile not known"])]
+    unusual = told if any(each not in common for each in told) else []
+    words = [*unusual, *bindings]
     return ComponentView(
         row=row,
         key=row["component"] or (f"namespace {row['namespace']}" if row["namespace"] else "none"),

@@ -44,7 +44,9 @@ def names(cluster: dict[str, object]) -> Iterator[str]:
     several = cluster.get("clusters")
     for each in several if isinstance(several, list) else [cluster]:
         if isinstance(each, dict):
-            yield "cluster " + " ".join(plain(str(each[key]), 60) for key in _NAMES if each.get(key))
+            yield "cluster " + " ".join(
+                plain(str(each[key]), 60) for key in _NAMES if each.get(key) not in (None, "", "None")
+            )
 
 
 def write(page: Page, report: Report) -> None:
@@ -79,7 +81,7 @@ def _components(page: Page, rows: list[ComponentRow]) -> None:
     wide = page.width is None or page.width >= _WIDE
     most = min(44, 44 if page.width is None else max(page.width - (96 if wide else 64), 16))
     width = min(max([len("COMPONENT"), *(columns(plain(_called(row))) for row in shown)]), most)
-    spellings = {tuple(row["adherence"]) for row in rows if row["honours"]}
+    spellings = {tuple(row["adherence"]) for row in rows if row["adherence"]}
     common = list(spellings.pop()) if len(spellings) == 1 else []
     table = _Table(page, width, common, wide)
     titles = [title for _, title in _COUNTS]
@@ -90,7 +92,7 @@ def _components(page: Page, rows: list[ComponentRow]) -> None:
     if len(rows) > len(shown):
         page.line(f"  and {len(rows) - len(shown)} more namespaces of users in which nothing fails that counts")
     if common:
-        page.line(f"  all under {plain(', '.join(common), 60)}")
+        page.line(f"  the cluster's profile binds under {plain(', '.join(common), 60)}")
     page.line()
 
 
