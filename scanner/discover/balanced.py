@@ -51,6 +51,8 @@ class Service:
     ports: tuple[ServicePort, ...]
     addresses: tuple[str, ...]
     """Its cluster IPs; none where it is headless."""
+    published: tuple[str, ...]
+    """IP addresses and names of its load balancers."""
     slices: list[KubeObject] = field(default_factory=list)
     known: dict[ServicePort, tuple[Backend, ...]] = field(default_factory=dict)
     """Backends that were already looked up."""
@@ -92,13 +94,9 @@ class Service:
                 return each
         return None
 
-    def published(self) -> tuple[str, ...]:
-        """IP addresses and names of its load balancers."""
-        return tuple(_published(self.raw))
-
     def aliases(self, wanted: ServicePort) -> tuple[str, ...]:
         """Every balanced address that leads to the port, as ``host:port``."""
-        hosts = [self.dns, *self.addresses, *self.published(), *self._external()]
+        hosts = [self.dns, *self.addresses, *self.published, *self._external()]
         nodes = (f"any-node:{wanted.node_port}",) if wanted.node_port else ()
         return (*(located(host, wanted.number) for host in dict.fromkeys(hosts)), *nodes)
 
@@ -106,7 +104,7 @@ class Service:
         yield from filter(None, map(address, self.raw.texts("spec", "externalIPs")[:MAX_PUBLISHED]))
 
 
-def _published(raw: KubeObject) -> Iterator[str]:
+def published(raw: KubeObject) -> Iterator[str]:
     """The addresses of ``status.loadBalancer.ingress``, as Services, Ingresses and HTTPProxies have it."""
     for count, each in enumerate(raw.each("status", "loadBalancer", "ingress")):
         if count == MAX_PUBLISHED:
@@ -114,9 +112,6 @@ def _published(raw: KubeObject) -> Iterator[str]:
         found = address(each.text("ip")) or server_name(each.text("hostname"))
         if found:
             yield found
-
-
-published = _published
 
 
 class Balanced:
@@ -136,7 +131,7 @@ class Balanced:
                 service.slices.append(each)
         self._at: dict[str, list[Service]] = {}
         for one in self.services.values():
-            for where in {*one.addresses, *one.published()}:
+            for where in {*one.addresses, *one.published}:
                 self._at.setdefault(where, []).append(one)
         self._labelled = Labelled(self.services.values(), _where)
 
@@ -194,6 +189,7 @@ def _service(raw: KubeObject) -> Service:
         name=raw.name,
         ports=tuple(_ports(raw)),
         addresses=tuple(filter(None, map(address, cluster))),
+        published=tuple(published(raw)),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scanner.model.objects import KubeObject
+from scanner.model.objects import Fields
 
 SIDECARS = frozenset({"istio-proxy", "linkerd-proxy", "kuma-sidecar", "consul-dataplane", "envoy-sidecar"})
 """Names of the containers that meshes inject."""
@@ -12,14 +12,14 @@ MODE = "istio.io/dataplane-mode"
 """``ambient`` or ``none``, on pods and namespaces."""
 
 
-def captured(pod: KubeObject, ambient_namespaces: frozenset[str]) -> bool:
+def captured(metadata: Fields, spec: Fields, ambient_namespaces: frozenset[str]) -> bool:
     """A sidecar beside another container, or ambient capture. A gateway is a proxy alone, and no workload of a mesh."""
-    regular = {each.text("name") for each in pod.each("spec", "containers")}
-    if regular - SIDECARS and (regular & SIDECARS or any(
-        each.text("name") in SIDECARS for each in pod.each("spec", "initContainers")
-    )):  # fmt: skip
+    regular = {each.text("name") for each in spec.each("containers")}
+    if not regular <= SIDECARS:
+        started = {each.text("name") for each in spec.each("initContainers")}
+        if not SIDECARS.isdisjoint(regular) or not SIDECARS.isdisjoint(started):
+            return True
+    mode = metadata.text("labels", MODE)
+    if metadata.text("annotations", AMBIENT) == "enabled" or mode == "ambient":
         return True
-    mode = pod.text("metadata", "labels", MODE)
-    if pod.text("metadata", "annotations", AMBIENT) == "enabled" or mode == "ambient":
-        return True
-    return mode != "none" and pod.namespace in ambient_namespaces
+    return mode != "none" and metadata.text("namespace") in ambient_namespaces

@@ -6,7 +6,7 @@ import re
 
 from scanner.discover.names import sound
 from scanner.model.endpoint import Owner
-from scanner.model.objects import Fields, KubeObject
+from scanner.model.objects import Fields
 
 MIRROR = "kubernetes.io/config.mirror"
 """The kubelet's annotation on the API object of a static pod (Kubernetes, pkg/kubelet/types)."""
@@ -17,46 +17,46 @@ _SCHEDULED = re.compile(r"(.+)-[0-9]{8,10}\Z")
 """A CronJob's Job carries the minute for which it was made (pkg/controller/cronjob)."""
 _DEPLOYED = "openshift.io/deployment-config.name"
 _ATTEMPT = re.compile(r"(.+)-[0-9]{1,9}\Z")
+_NOBODY = Fields({})
 
 
-def owner_of(pod: KubeObject, node: str | None) -> Owner:
-    """Whose ``pod`` is; a static pod is ``StaticPod`` of its name without the node's."""
-    above = _controller(pod)
-    kind, name = above.text("kind"), above.text("name")
-    if MIRROR in pod.annotations:
-        kind, name = "StaticPod", pod.name.removesuffix(f"-{node}") if node else pod.name
+def owner_of(metadata: Fields, node: str | None) -> Owner:
+    """Whose the pod with this metadata is; a static pod is ``StaticPod`` of its name without the node's."""
+    above = _controller(metadata)
+    kind, name, own = above.text("kind"), above.text("name"), metadata.text("name")
+    if metadata.has("annotations", MIRROR):
+        kind, name = "StaticPod", own.removesuffix(f"-{node}") if node else own
     elif not sound(kind, name):
-        kind, name = "Pod", pod.name
+        kind, name = "Pod", own
     elif kind == "ReplicaSet":
-        kind, name = _above_replicas(pod, name)
+        kind, name = _above_replicas(metadata, name)
     elif kind == "ReplicationController":
-        kind, name = _above_controller(pod, name)
+        kind, name = _above_controller(metadata, name)
     elif kind == "Job":
         scheduled = _SCHEDULED.match(name)
         kind, name = ("CronJob", scheduled[1]) if scheduled else (kind, name)
-    return Owner(kind=kind, name=name, namespace=pod.namespace)
+    return Owner(kind=kind, name=name, namespace=metadata.text("namespace") or None)
 
 
-def _controller(pod: KubeObject) -> Fields:
-    first = Fields({})
-    for each in pod.each("metadata", "ownerReferences"):
+def _controller(metadata: Fields) -> Fields:
+    first = _NOBODY
+    for each in metadata.each("ownerReferences"):
         if each.flag("controller"):
             return each
         first = first if first.raw else each
     return first
 
 
-def _above_replicas(pod: KubeObject, name: str) -> tuple[str, str]:
-    labels = pod.labels
+def _above_replicas(metadata: Fields, name: str) -> tuple[str, str]:
     for label, kind in _HASHES:
-        ending = f"-{labels.get(label)}"
-        if label in labels and name.endswith(ending) and name != ending:
+        ending = f"-{metadata.text('labels', label)}"
+        if ending != "-" and name.endswith(ending) and name != ending:
             return kind, name.removesuffix(ending)
     return "ReplicaSet", name
 
 
-def _above_controller(pod: KubeObject, name: str) -> tuple[str, str]:
-    config = pod.annotations.get(_DEPLOYED, "")
+def _above_controller(metadata: Fields, name: str) -> tuple[str, str]:
+    config = metadata.text("annotations", _DEPLOYED)
     attempt = _ATTEMPT.match(name)
     if attempt and attempt[1] == config:
         return "DeploymentConfig", config

@@ -93,7 +93,7 @@ def _texts(view: View) -> Iterator[str]:
         yield from all_addresses(node.raw)
     for service in view.balanced.services.values():
         yield from service.addresses
-        yield from service.published()
+        yield from service.published
     for kind in (INGRESS, HTTP_PROXY):
         for each in view.snapshot.every(kind):
             yield from published(each)

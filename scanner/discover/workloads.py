@@ -36,6 +36,8 @@ class Pod:
     mesh: bool
     ready: bool
     """False where the cluster says that it is not."""
+    containers: tuple[Fields, ...]
+    """Those that stay: regular ones, sidecars (init containers that restart always) and ephemeral ones."""
 
     @property
     def reference(self) -> Reference:
@@ -47,16 +49,10 @@ class Pod:
         """The node in whose network it is, or None for the pod network."""
         return self.node if self.host_network else None
 
-    def containers(self) -> Iterator[Fields]:
-        """Containers that stay: regular ones, sidecars (init containers that restart always) and ephemeral ones."""
-        yield from self.raw.each("spec", "containers")
-        yield from (each for each in self.raw.each("spec", "initContainers") if each.text("restartPolicy") == "Always")
-        yield from self.raw.each("spec", "ephemeralContainers")
-
     def number(self, target: object) -> int | None:
         """A port by number, or by the name that a container gave it."""
         if isinstance(target, str) and not target.isdigit():
-            for container in self.containers():
+            for container in self.containers:
                 for each in container.each("ports"):
                     if each.text("name") == target:
                         return port(each.at("containerPort"))
@@ -123,15 +119,16 @@ class Workloads:
         return Place(where, number, None, node) if node else None
 
     def _pod(self, raw: KubeObject) -> Pod | None:
-        namespace = raw.namespace or ""
-        if not sound(namespace, raw.name):
+        metadata, spec = raw.fields("metadata"), raw.fields("spec")
+        namespace, name = metadata.text("namespace"), metadata.text("name")
+        if not sound(namespace, name):
             self._not("pods with a name that no API server takes")
             return None
         if raw.text("status", "phase") in ("Succeeded", "Failed"):
             self._not("pods that have finished")
             return None
-        on_host = raw.flag("spec", "hostNetwork")
-        node = raw.text("spec", "nodeName") or None
+        on_host = spec.flag("hostNetwork")
+        node = spec.text("nodeName") or None
         addresses = _addresses(raw, on_host=on_host) or (
             self.nodes[node].addresses if on_host and node in self.nodes else ()
         )
@@ -143,14 +140,15 @@ class Workloads:
         return Pod(
             raw=raw,
             namespace=namespace,
-            name=raw.name,
-            owner=owner_of(raw, node),
+            name=name,
+            owner=owner_of(metadata, node),
             addresses=addresses,
             node=node,
             host_network=on_host,
-            labels=tuple(sorted(raw.labels.items())),
-            mesh=not on_host and captured(raw, self._ambient),
+            labels=tuple(sorted(metadata.words("labels").items())),
+            mesh=not on_host and captured(metadata, spec, self._ambient),
             ready=_is_ready(raw),
+            containers=tuple(_containers(spec)),
         )
 
     def _not(self, reason: str) -> None:
@@ -193,5 +191,11 @@ def _is_ready(raw: KubeObject) -> bool:
     )
 
 
+def _containers(spec: Fields) -> Iterator[Fields]:
+    yield from spec.each("containers")
+    yield from (each for each in spec.each("initContainers") if each.text("restartPolicy") == "Always")
+    yield from spec.each("ephemeralContainers")
+
+
 def _where(pod: Pod) -> tuple[str, Mapping[str, str]]:
-    return pod.namespace, pod.raw.labels
+    return pod.namespace, dict(pod.labels)

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from scanner.discover.owners import owner_of
-from scanner.model.kinds import POD
-from scanner.model.objects import KubeObject
+from scanner.model.objects import Fields
 
 
 @pytest.mark.parametrize(
@@ -40,7 +39,6 @@ from scanner.model.objects import KubeObject
     ],
 )  # fmt: skip
 def test_owner(name: str, metadata: dict[str, Any], expected: str) -> None:
-    pod = KubeObject({"metadata": {"name": name, "namespace": "s"} | metadata}, POD)
-    owner = owner_of(pod, "n0")
+    owner = owner_of(Fields({"name": name, "namespace": "s"} | metadata), "n0")
     assert f"{owner.kind}/{owner.name}" == expected
     assert owner.namespace == "s"

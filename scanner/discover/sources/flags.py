@@ -14,6 +14,7 @@ from scanner.discover.names import parsed, port
 from scanner.discover.view import View
 from scanner.discover.workloads import READS, Pod
 from scanner.model.endpoint import Certainty
+from scanner.model.objects import Fields
 
 MAX_TEXT = 1 << 16
 """Characters of one container's arguments that are read."""
@@ -66,41 +67,43 @@ _FLAGS: dict[str, Callable[[str, str], Iterator[Bound]]] = {
 }
 """Flags that name a listener, and how their value is read with ``--bind-address``."""
 
-_WORD = re.compile(rf"(?:^|[\s'\"])--?({'|'.join((*_FLAGS, 'bind-address'))})(?:=|\s+)[\"']?([^\s\"'\\]{{1,2048}})")
+_BIND = "bind-address"
+_WORD = re.compile(rf"(?:^|[\s'\"])--?({'|'.join((*_FLAGS, _BIND))})(?:=|\s+)[\"']?([^\s\"'\\]{{1,2048}})")
 
 
 def _find(view: View) -> Iterator[Found]:
     for pod in view.workloads.pods:
-        for container in pod.containers():
+        for container in pod.containers:
             text = "\n".join((*container.texts("command"), *container.texts("args")))[:MAX_TEXT]
-            if "--" in text:
-                for bound, flag in bounds(text):
-                    yield from view.of_pod(pod, bound.port, _claim(pod, container.text("name"), bound, flag))
-                yield from _probed(view, pod, container.text("name"), text)
+            words = _WORD.findall(text) if "--" in text else []
+            for bound, flag in _bounds(words):
+                yield from view.of_pod(pod, bound.port, _claim(pod, container.text("name"), bound, flag))
+            if words:
+                yield from _probed(view, pod, container, words)
 
 
 def bounds(text: str) -> Iterator[tuple[Bound, str]]:
     """Every listener that arguments name, with the flag."""
-    words = _WORD.findall(text)
-    bind = next((value for name, value in words if name == "bind-address"), "")
+    return _bounds(_WORD.findall(text))
+
+
+def _bounds(words: list[tuple[str, str]]) -> Iterator[tuple[Bound, str]]:
+    bind = next((value for name, value in words if name == _BIND), "")
     for name, value in words:
         read = _FLAGS.get(name)
         for bound in read(value, bind) if read else ():
             yield bound, name
 
 
-def _probed(view: View, pod: Pod, container: str, text: str) -> Iterator[Draft]:
+def _probed(view: View, pod: Pod, container: Fields, words: list[tuple[str, str]]) -> Iterator[Draft]:
     """``--bind-address=127.0.0.1`` without a port (kubeadm's controller manager and scheduler): the port is the one
-    that the probe of that container asks on loopback."""
-    bind = next((value for name, value in _WORD.findall(text) if name == "bind-address"), "")
-    if not bind:
-        return
-    for each in pod.containers():
-        request = each.fields("livenessProbe", "httpGet")
-        number = pod.number(request.at("port"))
-        if each.text("name") == container and number and request.text("scheme").upper() == "HTTPS":
-            bound = Bound(number, "declared", bind)
-            yield from view.of_pod(pod, number, _claim(pod, container, bound, "bind-address"))
+    that the probe of that container asks."""
+    bind = next((value for name, value in words if name == _BIND), "")
+    request = container.fields("livenessProbe", "httpGet")
+    number = pod.number(request.at("port"))
+    if bind and number and request.text("scheme").upper() == "HTTPS":
+        bound = Bound(number, "declared", bind)
+        yield from view.of_pod(pod, number, _claim(pod, container.text("name"), bound, _BIND))
 
 
 def _claim(pod: Pod, container: str, bound: Bound, flag: str) -> Claim:

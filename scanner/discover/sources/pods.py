@@ -31,7 +31,7 @@ def _find(view: View) -> Iterator[Found]:
     for reason, count in view.workloads.unfinished.items():
         yield Omission(reason, count)
     for pod in view.workloads.pods:
-        for container in pod.containers():
+        for container in pod.containers:
             yield from _ports(view, pod, container)
             yield from _asked(view, pod, container)
 
