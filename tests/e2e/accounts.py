@@ -29,6 +29,7 @@ class Account:
 
     plane: ControlPlane
     name: str
+    namespace: str = NAMESPACE
 
     def token(self, *, bound_to: Object | None = None) -> Token:
         """A fresh token for ten minutes, the shortest that there is; void when the Secret ``bound_to`` is deleted."""
@@ -38,7 +39,7 @@ class Account:
             spec["boundObjectRef"] = {
                 "apiVersion": "v1", "kind": "Secret", "name": metadata["name"], "uid": metadata["uid"]
             }  # fmt: skip
-        path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{self.name}/token"
+        path = f"/api/v1/namespaces/{self.namespace}/serviceaccounts/{self.name}/token"
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
         answer = self.plane.admin.post(path, json=body)
         assert answer.status_code == 201, answer.text
@@ -48,7 +49,7 @@ class Account:
     def void_token(self, writer: Writer) -> str:
         """A token that was good and is refused: what it was bound to is gone."""
         secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": f"{self.name}-bound"}}
-        secret["metadata"]["namespace"] = NAMESPACE  # type: ignore[index] # the literal above
+        secret["metadata"]["namespace"] = self.namespace  # type: ignore[index] # the literal above
         made = writer.create(secret)
         token = self.token(bound_to=made).value
         writer.delete(made)
@@ -57,15 +58,17 @@ class Account:
     @property
     def user(self) -> str:
         """As the API server calls it."""
-        return f"system:serviceaccount:{NAMESPACE}:{self.name}"
+        return f"system:serviceaccount:{self.namespace}:{self.name}"
 
 
-def account(plane: ControlPlane, writer: Writer, rules: Iterable[Object] = ()) -> Account:
+def account(
+    plane: ControlPlane, writer: Writer, rules: Iterable[Object] = (), *, name: str = "", namespace: str = NAMESPACE
+) -> Account:
     """A new service account that may do what ``rules`` say, and no more than everybody otherwise."""
-    if not plane.admin.get(f"/api/v1/namespaces/{NAMESPACE}").is_success:
-        writer.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-    name = f"account-{next(_NUMBERS)}"
-    metadata = {"name": name, "namespace": NAMESPACE}
+    if not plane.admin.get(f"/api/v1/namespaces/{namespace}").is_success:
+        writer.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    name = name or f"account-{next(_NUMBERS)}"
+    metadata = {"name": name, "namespace": namespace}
     writer.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
     role = {"name": f"e2e-{name}"}
     writer.create({"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": role, "rules": list(rules)})
@@ -78,7 +81,7 @@ def account(plane: ControlPlane, writer: Writer, rules: Iterable[Object] = ()) -
             "subjects": [{"kind": "ServiceAccount", **metadata}],
         }
     )
-    return Account(plane, name)
+    return Account(plane, name, namespace)
 
 
 def reading(group: str, *plurals: str) -> Object:
