@@ -1,0 +1,164 @@
+"""Where did the configuration stop? The documents' own procedure, walked for a component from objects alone. Pure.
+
+The order is that of the enhancement "Cluster-wide TLS Security Profile", "Support Procedures", with the stations in
+between that its operators have. ``STEPS`` is the table; a step is a function of a ``Patient``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from scanner.doctor import authorities, listeners, operators, rollouts
+from scanner.doctor.patient import NOT_READ, Patient, Served, served
+from scanner.model import kinds
+from scanner.model.diagnosis import Answer, Diagnosis, Step
+from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import Expectation
+from scanner.model.kinds import Kind
+from scanner.model.known import Known, Unknown
+from scanner.model.objects import KubeObject
+from scanner.model.snapshot import union
+from scanner.survey import Survey
+
+__all__ = ["INJECTED_MAPS", "NOT_READ", "READS", "STEPS", "Served", "diagnose", "diagnosis_of", "injected", "served"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One line of the procedure."""
+
+    name: str
+    reads: tuple[Kind, ...] = ()
+    look: Callable[[Patient], Answer]
+    commands: Callable[[Patient], tuple[str, ...]]
+
+
+STEPS: tuple[Check, ...] = (
+    Check(
+        name="the profile of the cluster",
+        reads=(kinds.API_SERVER, kinds.CLUSTER_VERSION, kinds.HOSTED_CLUSTER, kinds.HOSTED_CONTROL_PLANE),
+        look=authorities.profile,
+        commands=authorities.profile_commands,
+    ),
+    Check(
+        name="adherence and its feature gate",
+        reads=(kinds.API_SERVER, kinds.FEATURE_GATE, kinds.CUSTOM_RESOURCE_DEFINITION),
+        look=authorities.adheres,
+        commands=authorities.adherence_commands,
+    ),
+    Check(
+        name="what the operator observed",
+        reads=operators.READS,
+        look=operators.observed,
+        commands=operators.observed_commands,
+    ),
+    Check(
+        name="ConfigMaps that the platform fills in",
+        look=operators.injected,
+        commands=operators.injected_commands,
+    ),
+    Check(
+        name="what the operator reports",
+        reads=(kinds.CLUSTER_OPERATOR,),
+        look=rollouts.conditions,
+        commands=rollouts.conditions_commands,
+    ),
+    Check(
+        name="the rollout",
+        reads=(kinds.MACHINE_CONFIG_POOL, kinds.NODE),
+        look=rollouts.rollout,
+        commands=rollouts.rollout_commands,
+    ),
+    Check(name="events and logs", look=rollouts.events, commands=rollouts.events_commands),
+    Check(name="what is served", look=listeners.serves, commands=listeners.serves_commands),
+)
+"""In the order in which a configuration travels."""
+
+READS: tuple[Kind, ...] = union(each.reads for each in STEPS)
+"""Every kind that a step looks at; ``adhere rbac --with doctor`` allows those that a scan does not read."""
+
+INJECTED_MAPS = Kind(group="", plural="configmaps", name="ConfigMap")
+"""All ConfigMaps, to be read from a must-gather or from manifests. From an API they would be too many, and too telling."""
+
+
+def injected(found: Iterable[KubeObject]) -> tuple[KubeObject, ...]:
+    """Those into which the platform writes a profile."""
+    return tuple(each for each in found if each.annotations.get(operators.INJECT) == "true")
+
+
+def diagnose(
+    survey: Survey,
+    component: str | None = None,
+    *,
+    maps: Known[tuple[KubeObject, ...]] = NOT_READ,
+    seen: Iterable[Served] | None = None,
+) -> Iterator[Diagnosis]:
+    """A diagnosis for each component that has a listener, or for the one of that name. ``survey`` is of a snapshot that
+    has read ``READS`` beside its own; ``maps`` are ``injected``; ``seen`` is what a saved scan saw."""
+    heard = None if seen is None else tuple(seen)
+    groups: dict[tuple[str, str], list[tuple[Endpoint, Expectation]]] = {}
+    for endpoint in survey.discovery.endpoints:
+        owed = survey.expectations.of(endpoint)
+        if owed.component is not None and component in (None, owed.component):
+            groups.setdefault((owed.component, _plane(survey, endpoint.owner.namespace)), []).append((endpoint, owed))
+    for (name, plane), listening in sorted(groups.items(), key=lambda item: item[0]):
+        mine = None if heard is None else tuple(each for each in heard if each.component == name)
+        if mine is not None:
+            mine = tuple(each for each in mine if _plane(survey, each.namespace) == plane)
+        yield _diagnosis(_patient(survey, name, listening, maps, mine))
+
+
+def diagnosis_of(
+    survey: Survey,
+    endpoint: Endpoint,
+    *,
+    maps: Known[tuple[KubeObject, ...]] = NOT_READ,
+    seen: Iterable[Served] | None = None,
+) -> Diagnosis:
+    """The diagnosis of what ``endpoint`` is part of, looking at that listener alone; ``seen`` is of its replicas."""
+    owed = survey.expectations.of(endpoint)
+    name = owed.component or endpoint.component or endpoint.owner.name
+    return _diagnosis(_patient(survey, name, [(endpoint, owed)], maps, None if seen is None else tuple(seen)))
+
+
+def _plane(survey: Survey, namespace: str | None) -> str:
+    """The namespace, where that is a hosted control plane's, or ""."""
+    return namespace if namespace in survey.expectations.facts.hosted and namespace else ""
+
+
+def _patient(
+    survey: Survey,
+    name: str,
+    listening: list[tuple[Endpoint, Expectation]],
+    maps: Known[tuple[KubeObject, ...]],
+    seen: tuple[Served, ...] | None,
+) -> Patient:
+    facts = survey.expectations.facts
+    known = facts.catalogue.component(name)
+    endpoints = tuple(endpoint for endpoint, _ in listening)
+    return Patient(
+        facts=facts,
+        cluster=survey.facts,
+        component=name,
+        operator=known.operator if known and not _plane(survey, endpoints[0].owner.namespace) else "",
+        endpoints=endpoints,
+        owed=tuple(owed for _, owed in listening),
+        injected=maps,
+        seen=seen,
+    )
+
+
+def _diagnosis(patient: Patient) -> Diagnosis:
+    profile = next(
+        (each.profile for each in patient.owed if not isinstance(each.profile, Unknown)), patient.owed[0].profile
+    )
+    return Diagnosis(
+        component=patient.component,
+        place=patient.authority.source if patient.hosted else "",
+        operator=patient.operator,
+        listeners=len({each.id for each in patient.endpoints}),
+        owes=profile.reason if isinstance(profile, Unknown) else profile.name,
+        bound=patient.bound,
+        steps=tuple(Step(name=each.name, answer=each.look(patient), commands=each.commands(patient)) for each in STEPS),
+    )

@@ -1,0 +1,106 @@
+"""The first two steps: the object that says what the cluster's components owe, and whether it binds this one."""
+
+from __future__ import annotations
+
+from shlex import quote
+
+from scanner.doctor.patient import Patient
+from scanner.expect import adherence, gates
+from scanner.expect.authority import Authority
+from scanner.expect.microshift import FILE
+from scanner.model.diagnosis import Answer
+from scanner.model.kinds import API_SERVER
+from scanner.model.known import Unknown
+from scanner.tls.names import version_name
+
+_REFUSED = "admission refuses: "
+"""How ``declared_profile`` begins to tell what the API server would not have let in."""
+
+
+def profile(patient: Patient) -> Answer:
+    """Whether the profile can be read, and would pass admission (the document's troubleshooting steps 1 and 3)."""
+    authority, world = patient.authority, patient.world
+    if world == "kubernetes":
+        return Answer(outcome="not-applicable", said=("no object of this cluster says what its components owe",))
+    if world in ("openshift", "hypershift") and (gap := patient.facts.snapshot.gap(API_SERVER)):
+        return Answer(outcome="unknown", said=(f"{authority.source} could not be read: {gap}",))
+    return _declared(authority)
+
+
+def _declared(authority: Authority) -> Answer:
+    found = authority.declared()
+    said = f"{authority.source} {authority.field}: {found.said}"
+    meant = found.profile
+    refused = [each for each in found.remarks if each.startswith(_REFUSED)]
+    if refused:
+        return Answer(outcome="stopped", said=(said, *refused))
+    if meant is None or isinstance(meant, Unknown):
+        reason = meant.reason if isinstance(meant, Unknown) else "nothing says what it means"
+        not_known = found.refused is None and (isinstance(authority.releases.desired, Unknown) or _unseen(authority))
+        return Answer(outcome="unknown" if not_known else "stopped", said=(said, reason))
+    what = f"{meant.name}: {version_name(meant.min_version)} or later, {len(meant.suites)} suites"
+    return Answer(outcome="ok", said=(said, what, *found.remarks, *authority.remarks))
+
+
+def _unseen(authority: Authority) -> bool:
+    """Whether the file or object itself was not at hand."""
+    return authority.fixed is not None and isinstance(authority.fixed.profile, Unknown) and not authority.holder.raw
+
+
+def profile_commands(patient: Patient) -> tuple[str, ...]:
+    """Where to look."""
+    source = patient.authority.source
+    if patient.world == "kubernetes":
+        return ()
+    if patient.world == "microshift":
+        return (f"microshift show-config | grep -A 8 'tls:'   # of {FILE}",)
+    if patient.world == "hosted":
+        return (f"oc get {_named(source)} -o jsonpath='{{.spec.configuration.apiServer}}'",)
+    return ("oc get apiserver cluster -o yaml", "oc get apiserver cluster -o jsonpath='{.spec.tlsSecurityProfile}'")
+
+
+def _named(source: str) -> str:
+    """``hostedcluster -n clusters prod`` for ``HostedCluster/clusters/prod``."""
+    kind, namespace, name = (*source.split("/"), "", "")[:3]
+    return f"{kind.lower()} -n {quote(namespace)} {quote(name)}"
+
+
+def adheres(patient: Patient) -> Answer:
+    """Whether ``tlsAdherence`` and its feature gate ask this component to follow (troubleshooting step 2)."""
+    said = patient.authority.adherence
+    if said is None:
+        why = "MicroShift's file" if patient.world == "microshift" else "a cluster like this one"
+        return Answer(outcome="not-applicable", said=(f"{why} has no tlsAdherence",))
+    words = (f"{said.source} {said.field}: {said.said}", *_gate(patient), *said.remarks)
+    if patient.facts.snapshot.gap(API_SERVER) and not patient.hosted:
+        return Answer(outcome="unknown", said=words)
+    if patient.bound:
+        return Answer(outcome="ok", said=(*words, "this component is held to its profile"))
+    asked = said.beat is not None and adherence.SPELLINGS.get(said.beat, adherence.STRICT) == adherence.STRICT
+    if asked:
+        return Answer(outcome="stopped", said=(*words, f"{said.beat} is written there, and nothing comes of it"))
+    return Answer(outcome="ok", said=(*words, "nothing holds this component to the cluster's profile: readiness"))
+
+
+def _gate(patient: Patient) -> tuple[str, ...]:
+    if patient.hosted:
+        return ()
+    snapshot, release = patient.facts.snapshot, patient.authority.releases.desired
+    state = gates.gates(snapshot, "" if isinstance(release, Unknown) else release).state(gates.ADHERENCE)
+    field = {True: "has the field", False: "does not have the field", None: "could not be seen"}
+    schema = field[gates.served(snapshot, "tlsAdherence")]
+    return (f"FeatureGate/cluster: TLSAdherence is {state}; the schema of APIServer {schema}",)
+
+
+def adherence_commands(patient: Patient) -> tuple[str, ...]:
+    """Where to look."""
+    if patient.world == "hosted":
+        source = _named(patient.authority.source)
+        return (f"oc get {source} -o jsonpath='{{.spec.configuration.apiServer.tlsAdherence}}'",)
+    if patient.world not in ("openshift", "hypershift"):
+        return ()
+    return (
+        "oc get apiserver cluster -o jsonpath='{.spec.tlsAdherence}'",
+        "oc get featuregate cluster -o yaml",
+        "oc explain apiserver.spec.tlsAdherence",
+    )

@@ -1,0 +1,190 @@
+"""Whether what was decided has been rolled out: ClusterOperators, revisions, pools; and what only commands show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from shlex import quote
+
+from scanner.doctor.operators import observer
+from scanner.doctor.patient import Patient
+from scanner.expect.conditions import Condition, condition
+from scanner.expect.pools import pool_of, updating
+from scanner.expect.rollout import OPERATOR_TAKES
+from scanner.model.diagnosis import Answer
+from scanner.model.kinds import CLUSTER_OPERATOR, MACHINE_CONFIG_POOL, NODE
+from scanner.model.known import Unknown
+from scanner.model.objects import Fields, KubeObject
+
+_CONDITIONS = ("Available", "Progressing", "Degraded")
+_NOT_THERE = {
+    "hosted": "the operators of a hosted control plane are in its namespace, and report in the guest cluster",
+    "microshift": "MicroShift has no ClusterOperators",
+    "kubernetes": "only OpenShift has ClusterOperators",
+}
+_MOST = 5
+"""Nodes named."""
+
+
+def conditions(patient: Patient) -> Answer:
+    """What the component's operator says of its own work."""
+    if patient.world in _NOT_THERE:
+        return Answer(outcome="not-applicable", said=(_NOT_THERE[patient.world],))
+    if not patient.operator:
+        return Answer(outcome="not-applicable", said=("no ClusterOperator is known to report on it",))
+    snapshot = patient.facts.snapshot
+    found = snapshot.get(CLUSTER_OPERATOR, patient.operator)
+    if found is None:
+        reason = snapshot.gap(CLUSTER_OPERATOR) or "there is none of that name"
+        return Answer(outcome="unknown", said=(f"ClusterOperator/{patient.operator}: {reason}",))
+    said = [each for name in _CONDITIONS if (each := condition(found, name)) is not None]
+    if not said:
+        return Answer(outcome="unknown", said=(f"{found.reference} has no conditions",))
+    return _judged(patient, found, said)
+
+
+def _judged(patient: Patient, found: KubeObject, said: list[Condition]) -> Answer:
+    words = tuple(f"{each.type}={each.status}{': ' + each.message if each.message else ''}" for each in said)
+    states = {each.type: each for each in said}
+    ill = any(
+        name in states and states[name].status == bad for name, bad in (("Available", "False"), ("Degraded", "True"))
+    )
+    if ill and patient.follows:
+        return Answer(outcome="ok", said=(*words, "not because of this: every listener serves what it owes"))
+    if ill:
+        return Answer(outcome="stopped", said=(str(found.reference), *words))
+    progressing = states.get("Progressing")
+    if progressing is not None and progressing.holds and not patient.follows:
+        since = progressing.since
+        late = since is not None and patient.facts.snapshot.taken_at > since + OPERATOR_TAKES
+        when = f" since {since:%Y-%m-%d %H:%M} UTC" if since else ""
+        why = f"at work{when}" + (", longer than any rollout takes" if late else ": a change is on its way")
+        return Answer(outcome="stopped" if late else "unknown", said=(*words, why))
+    return Answer(outcome="ok", said=words)
+
+
+def conditions_commands(patient: Patient) -> tuple[str, ...]:
+    """Where to look."""
+    if patient.world in _NOT_THERE or not patient.operator:
+        return ()
+    return (f"oc get clusteroperator {quote(patient.operator)} -o yaml",)
+
+
+# --- rollout -----------------------------------------------------------------------------------------------------------
+
+
+def rollout(patient: Patient) -> Answer:
+    """Whether the newest configuration is on every node, as far as an object says so."""
+    if patient.component == "kubelet" or patient.operator == "machine-config":
+        return _pools(patient)
+    found = observer(patient)
+    each = patient.facts.snapshot.get(found.kind, "cluster") if found and found.static else None
+    if each is not None and any(True for _ in each.each("status", "nodeStatuses")):
+        return _revisions(each)
+    if patient.world == "microshift":
+        return Answer(outcome="not-read", said=("it takes the file's profile when it is started again",))
+    return Answer(outcome="not-read", said=("the rollout of workloads is not read; the ClusterOperator reports on it",))
+
+
+def _revisions(each: KubeObject) -> Answer:
+    """``status.nodeStatuses`` of an operator of static pods (openshift/api ``operator/v1/types.go``)."""
+    newest = each.number("status", "latestAvailableRevision")
+    behind = [node for node in each.each("status", "nodeStatuses") if node.number("currentRevision") != newest]
+    if newest is None or not behind:
+        return Answer(outcome="ok", said=(f"{each.reference}: every node runs revision {newest}",))
+    failed = [node for node in behind if node.number("lastFailedRevision") == newest]
+    said = tuple(_node(node, newest) for node in behind[:_MOST])
+    return Answer(outcome="stopped" if failed else "unknown", said=(str(each.reference), *said))
+
+
+def _node(node: Fields, newest: int) -> str:
+    failed = node.number("lastFailedRevision") == newest
+    errors = "; ".join(node.texts("lastFailedRevisionErrors")[:2])[:300]
+    at = f"{node.text('nodeName')}: revision {node.number('currentRevision')}, and {newest} is the newest"
+    return at + (f": that failed{': ' + errors if errors else ''}" if failed else "")
+
+
+def _pools(patient: Patient) -> Answer:
+    snapshot = patient.facts.snapshot
+    if MACHINE_CONFIG_POOL in snapshot.absent:
+        return Answer(outcome="not-applicable", said=("this cluster has no MachineConfigPools",))
+    if patient.world == "hypershift":
+        return Answer(outcome="not-applicable", said=("the nodes of a guest cluster are rolled out by its NodePools",))
+    if gap := snapshot.gap(MACHINE_CONFIG_POOL) or snapshot.gap(NODE):
+        return Answer(outcome="unknown", said=(f"pools and nodes could not be read: {gap}",))
+    said, stopped = list(_ill_pools(patient)), True
+    if not said:
+        said, stopped = list(_behind(patient)), False
+    if not said:
+        return Answer(outcome="ok", said=("every node runs what its pool wants",))
+    return Answer(outcome="stopped" if stopped else "unknown", said=tuple(said[:_MOST]))
+
+
+def _nodes(patient: Patient) -> list[KubeObject]:
+    names = dict.fromkeys(each.runs_on or each.node for each in patient.endpoints)
+    return [found for name in names if name and (found := patient.facts.snapshot.get(NODE, name))]
+
+
+def _ill_pools(patient: Patient) -> Iterator[str]:
+    """Pools that will not get on by themselves."""
+    pools = [pool_of(patient.facts.snapshot, node) for node in _nodes(patient)]
+    for pool in {each.name: each for each in pools if isinstance(each, KubeObject)}.values():
+        degraded, updated = condition(pool, "Degraded"), condition(pool, "Updated")
+        if degraded is not None and degraded.holds:
+            yield f"{pool.reference} Degraded=True{': ' + degraded.message if degraded.message else ''}"
+        elif pool.flag("spec", "paused") and updated is not None and not updated.holds:
+            yield f"{pool.reference} spec.paused is true, and not every node has what it wants"
+
+
+def _behind(patient: Patient) -> Iterator[str]:
+    for node in _nodes(patient):
+        pool = pool_of(patient.facts.snapshot, node)
+        if isinstance(pool, Unknown):
+            yield pool.reason
+        elif found := updating(pool, node):
+            yield found[0]
+
+
+def rollout_commands(patient: Patient) -> tuple[str, ...]:
+    """Where to look."""
+    if patient.world == "microshift":
+        return ("systemctl status microshift",)
+    if (patient.component == "kubelet" or patient.operator == "machine-config") and patient.world == "openshift":
+        return ("oc get machineconfigpool -o wide",)
+    found = observer(patient)
+    if found is not None and found.static:
+        return (f"oc get {found.kind.resource} cluster -o jsonpath='{{.status.nodeStatuses}}'",)
+    rolled = ("Deployment", "DaemonSet", "StatefulSet")
+    return tuple(
+        f"{patient.oc} rollout status -n {quote(each.namespace or '')} {each.kind.lower()}/{quote(each.name)}"
+        for each in list(patient.workloads)[:_MOST]
+        if each.kind in rolled
+    )
+
+
+# --- what only commands show -------------------------------------------------------------------------------------------
+
+
+def events(patient: Patient) -> Answer:
+    """Events and logs are not read: they are many, short-lived, and written by anybody."""
+    where = "events and logs" if patient.world != "microshift" else "the journal, events and logs"
+    return Answer(outcome="not-read", said=(f"adhere reads no {where}",))
+
+
+def events_commands(patient: Patient) -> tuple[str, ...]:
+    """Of the component's namespaces, and of its operator's, as the ClusterOperator names them."""
+    names = list(dict.fromkeys((*patient.namespaces, *_related(patient))))[:_MOST]
+    shown = [f"{patient.oc} get events -n {quote(name)} --sort-by=.lastTimestamp" for name in names]
+    logs = [
+        f"{patient.oc} logs -n {quote(each.namespace or '')} {each.kind.lower()}/{quote(each.name)} | grep -i tls"
+        for each in list(patient.workloads)[:1]
+        if each.kind in ("Deployment", "DaemonSet", "StatefulSet")
+    ]
+    return (*shown, *logs)
+
+
+def _related(patient: Patient) -> Iterator[str]:
+    """``status.relatedObjects`` of the ClusterOperator: its namespaces, the operator's among them."""
+    found = patient.facts.snapshot.get(CLUSTER_OPERATOR, patient.operator) if patient.world == "openshift" else None
+    for each in found.each("status", "relatedObjects") if found else ():
+        if each.text("resource") == "namespaces" and each.text("name").endswith("-operator"):
+            yield each.text("name")

@@ -1,0 +1,64 @@
+"""A diagnosis: how far a cluster's configuration got on its way to the listeners of one component, step by step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Outcome = Literal["ok", "stopped", "unknown", "not-read", "not-applicable"]
+"""``unknown``: it was looked for and could not be told. ``not-read``: nobody looked, because adhere never reads it or
+the user did not give it. ``not-applicable``: clusters or components like this one have no such step."""
+
+Conclusion = Literal["ok", "stopped", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What one step says."""
+
+    outcome: Outcome
+    said: tuple[str, ...]
+    """Sentences for people, as received: a format escapes them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step of the procedure."""
+
+    name: str
+    answer: Answer
+    commands: tuple[str, ...] = ()
+    """For a shell: what shows it in the cluster itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """All steps for one component."""
+
+    component: str
+    place: str = ""
+    """The hosted control plane that it is of: ``HostedCluster/clusters/prod``. Empty for the cluster's own."""
+    operator: str = ""
+    """The ClusterOperator that reports on it, where one does."""
+    listeners: int = 0
+    owes: str = ""
+    """Name of what it owes, or why that is not known."""
+    bound: bool = True
+    """False where nothing holds any of its listeners to the cluster's profile."""
+    steps: tuple[Step, ...]
+    """In the order in which a configuration travels; the last is what is served."""
+
+    @property
+    def stopped_at(self) -> int | None:
+        """The number, from 1 on, of the step at which the configuration stopped."""
+        return next((n for n, step in enumerate(self.steps, start=1) if step.answer.outcome == "stopped"), None)
+
+    @property
+    def conclusion(self) -> Conclusion:
+        """What the steps amount to. What is served proves that all before it went well, whatever could be read."""
+        if self.stopped_at is not None:
+            return "stopped"
+        outcomes = [step.answer.outcome for step in self.steps]
+        if outcomes[-1] == "ok":
+            return "ok"
+        return "unknown" if "unknown" in outcomes or "ok" not in outcomes else "ok"
