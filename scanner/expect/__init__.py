@@ -125,6 +125,11 @@ class Expectations:
         """What ``tlsAdherence`` amounts to for the cluster's own components; None where there is no such object."""
         return self._facts.cluster.adherence
 
+    @property
+    def facts(self) -> Facts:
+        """What the resolvers look at."""
+        return self._facts
+
     def of(self, endpoint: Endpoint) -> Expectation:
         """What ``endpoint`` owes."""
         draft = self._draft(endpoint, frozenset())
@@ -142,6 +147,7 @@ class Expectations:
             settles_by=draft.settles_by,
             component=draft.entry.component if draft.entry else endpoint.component,
             remarks=draft.remarks,
+            overridden=draft.overridden,
             adherence=draft.adherence,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from scanner.model.components import Listener
 from scanner.model.declared_profile import Declared
@@ -44,6 +44,7 @@ class Draft:
     alternatives: tuple[Profile, ...] = ()
     skewed: tuple[Profile, ...] = ()
     settles_by: datetime | None = None
+    overridden: Literal["metrics", "webhook"] | None = None
     adherence: str | None = None
     because: tuple[Because, ...] = ()
     remarks: tuple[str, ...] = ()

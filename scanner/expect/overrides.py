@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.model.scan_policy import Override
 
-_WEBHOOKS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "CustomResourceDefinition")
+_WEBHOOKS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "CustomResourceDefinition", "APIService")
 _MONITORS = ("ServiceMonitor/", "PodMonitor/")
 _METRICS = ("metrics", "rbac-proxy")
 
@@ -30,16 +31,16 @@ def _overridden(facts: Facts, draft: Draft, override: Override) -> Draft:
         binding="must-follow" if override.binding else "not-enforced",
         groups_configurable=True,
         settles_by=None,
+        overridden=_role(draft),
         tls13_suites_configurable=False,
     )
-    what = _role(draft)
-    if what is None:
+    if found.overridden is None:
         return found
     rule = "such listeners should follow the cluster's, justified or not"
-    return found.remark(f"{override.source} overrides the profile of a {what} listener: {rule}")
+    return found.remark(f"{override.source} overrides the profile of a {found.overridden} listener: {rule}")
 
 
-def _role(draft: Draft) -> str | None:
+def _role(draft: Draft) -> Literal["metrics", "webhook"] | None:
     """Whether it serves metrics or webhooks, by what led to it."""
     endpoint, entry = draft.endpoint, draft.entry
     subject = endpoint.subject.kind if endpoint.subject else ""

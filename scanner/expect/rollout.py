@@ -10,6 +10,7 @@ from scanner.expect.cluster_profile import operator
 from scanner.expect.conditions import condition
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
+from scanner.model.kinds import CLUSTER_OPERATOR
 from scanner.model.profile import Profile
 
 OPERATOR_TAKES = timedelta(hours=2)
@@ -22,6 +23,9 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
     """Settling, where the operator of the component says that it is at work."""
     found = operator(facts, draft)
     progressing = condition(found, "Progressing") if found else None
+    gap = facts.snapshot.gap(CLUSTER_OPERATOR) if found is None and draft.entry else None
+    if gap:
+        draft = draft.remark(f"whether its operator is rolling out a change is not known: {gap}")
     if found is None or progressing is None or not progressing.holds:
         return overdue(facts, draft)
     # That is how an operator says that it rolls out a release; then the other release's meaning is known.

@@ -14,6 +14,7 @@ from scanner.judge.certificates import CA_AS_LEAF, KEY_SIZE, NAME, SIGNATURE
 from scanner.judge.chain import CHAIN
 from scanner.judge.client_certificate import CLIENT_CERTIFICATE
 from scanner.judge.groups import GROUP, PQ_READINESS
+from scanner.judge.overridden import OVERRIDE
 from scanner.judge.reach import REACH
 from scanner.judge.suites import SUITE
 from scanner.judge.validity import EXPIRED, EXPIRING, NOT_YET_VALID
@@ -40,6 +41,7 @@ RULES: tuple[Rule, ...] = (
     SIGNATURE,
     CA_AS_LEAF,
     CHAIN,
+    OVERRIDE,
 )
 
 

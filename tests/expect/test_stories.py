@@ -23,7 +23,7 @@ def test_what_an_endpoint_owes(story: str, name: str) -> None:
     reasons = [f"{each.source} {each.field}: {each.said}; {each.beat}" for each in owed.because]
     assert owed.binding == wanted["binding"], reasons
     _profile(owed, wanted.get("owes"), wanted.get("unknown"))
-    for field in ("standing", "adherence", "client_certificate", "tls13_suites_configurable"):
+    for field in ("standing", "adherence", "client_certificate", "tls13_suites_configurable", "overridden"):
         if field in wanted:
             assert getattr(owed, field) == wanted[field], (field, reasons)
     if "min" in wanted:
