@@ -161,7 +161,7 @@ async def _claim(now: datetime) -> tuple[World, dict[tuple[str, int], trio.Socke
             return world, bound
     raise ResourceError(
         f"cannot listen on {trouble}: another program listens on that port of every address",
-        hint="stop it, or run the demo in a container or network namespace of its own",
+        hint="stop it, run the demo in a container, or do without the cluster: adhere demo --outcomes",
     )
 
 

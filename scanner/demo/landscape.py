@@ -14,7 +14,7 @@ MASTER, WORKER_0, WORKER_1 = "master-0", "worker-0", "worker-1"
 NODES = (MASTER, WORKER_0, WORKER_1)
 API_PORT = 6443
 GATEWAY_PORT = 8443
-"""No port of the demo is below 1024: those are root's."""
+"""No port of the demo is below 1024: those are root's. Where there is a choice it is one that few programs take."""
 
 BASE_DOMAIN = "demo.example"
 APPS = f"apps.{BASE_DOMAIN}"

@@ -24,7 +24,7 @@ USERS = (
                 told=Told(verdict="fail", status="readiness", breaks=_READINESS),
             ),
             Port(
-                number=9090,
+                number=9402,
                 name="metrics",
                 story="Metrics in plaintext; nothing says that it should be TLS.",
                 voice="plaintext",
@@ -39,7 +39,7 @@ USERS = (
         ),
         front=Front(
             name="web",
-            ports=((443, "https"), (9090, "metrics"), (9444, "debug")),
+            ports=((443, "https"), (9402, "metrics"), (9444, "debug")),
             serving_cert="web-tls",
         ),
     ),
@@ -83,13 +83,13 @@ USERS = (
         labels={"app": "bridge"},
         ports=(
             Port(
-                number=8080,
+                number=8081,
                 name="http",
                 story="Behind an edge Route: TLS ends at the router, as its termination says.",
                 voice="plaintext",
                 told=IN_CLEAR,
             ),
         ),
-        front=Front(name="bridge", ports=((8080, "http"),)),
+        front=Front(name="bridge", ports=((8081, "http"),)),
     ),
 )

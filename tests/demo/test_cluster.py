@@ -129,8 +129,8 @@ def test_the_same_cluster_each_time() -> None:
 LOWEST = {
     "openshift-monitoring/metrics-server": TLS12,
     "openshift-operators/backup-operator-controller-manager:8443": TLS12,
-    "openshift-ingress/router-default:8443": TLS12,
-    "openshift-ingress/router-legacy:9443": TLS11,
+    "openshift-ingress/router-default:10443": TLS12,
+    "openshift-ingress/router-legacy:11443": TLS11,
     "openshift-console/console#": TLS12,
     "shop/web#": TLS12,
     "shop/catalog#": TLS12,
@@ -213,10 +213,10 @@ async def test_certificates_are_their_signers_and_end_when_they_should() -> None
     assert webhook.not_valid_after_utc < min(
         leaf.not_valid_after_utc for leaf in leaves.values() if leaf is not webhook
     )
-    assert _names(leaves["shop/web", 8443, "shop.apps.demo.example"]) == ["shop.apps.demo.example"]
-    assert _names(leaves["shop/catalog", 8443, "catalog.apps.demo.example"]) == ["*.apps.demo.example"]
+    assert _names(leaves["shop/web", 10443, "shop.apps.demo.example"]) == ["shop.apps.demo.example"]
+    assert _names(leaves["shop/catalog", 10443, "catalog.apps.demo.example"]) == ["*.apps.demo.example"]
     assert "oauth-openshift.openshift-authentication.svc" in _names(
-        leaves["openshift-authentication/oauth-openshift", 8443, "oauth-openshift.apps.demo.example"]
+        leaves["openshift-authentication/oauth-openshift", 10443, "oauth-openshift.apps.demo.example"]
     )
 
 
