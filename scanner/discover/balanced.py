@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from scanner.model.snapshot import Snapshot
 READS = (SERVICE, ENDPOINT_SLICE)
 SERVICE_NAME = "kubernetes.io/service-name"
 """The label of an EndpointSlice that says whose it is (discovery.k8s.io/v1)."""
+_DNS = re.compile(r"([a-z0-9-]{1,63})\.([a-z0-9-]{1,63})\.svc(\.cluster\.local)?\Z")
 MAX_PUBLISHED = 32
 """Addresses of one load balancer that are looked at."""
 
@@ -140,8 +142,10 @@ class Balanced:
         return self.services.get((namespace, name))
 
     def at(self, host: str) -> list[Service]:
-        """Services that have this cluster IP, or whose load balancer has this address or name."""
-        return self._at.get(host, [])
+        """Services with this cluster IP or name in the cluster, or whose load balancer has this address or name."""
+        named = _DNS.match(host)
+        service = self.services.get((named[2], named[1])) if named else None
+        return [service] if service else self._at.get(host, [])
 
     def select(self, namespace: str | None, selector: Fields) -> list[Service]:
         """Services that a LabelSelector selects."""

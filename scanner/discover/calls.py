@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -12,8 +11,6 @@ from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.view import View
 from scanner.model.endpoint import Owner
 from scanner.model.objects import Fields, KubeObject
-
-_SERVICE_NAME = re.compile(r"([a-z0-9-]{1,63})\.([a-z0-9-]{1,63})\.svc(\.cluster\.local)?\Z")
 
 
 def of_service(view: View, service: Fields, origin: str, subject: KubeObject) -> Iterator[Found]:
@@ -42,11 +39,6 @@ def of_url(view: View, url: str, origin: str, subject: KubeObject) -> Iterator[F
     where, name = address(host), server_name(host)
     if not (where or name) or parts.scheme.lower() != "https":
         yield Omission("URLs of webhooks that are no https://host")
-        return
-    service = _SERVICE_NAME.match(name or "")
-    if service and view.balanced.get(service[2], service[1]):
-        reference = Fields({"namespace": service[2], "name": service[1], "port": number})
-        yield from of_service(view, reference, origin, subject)
         return
     yield from _elsewhere(view, where or "", name, number, origin, subject)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scanner.model.components import Catalogue, Listener
 from tests.discover.objects import by_id, found, instances
 from tests.discover.test_flags import static
 
@@ -62,3 +63,18 @@ def test_a_managed_api_server_is_in_scope_where_the_cluster_says_that_it_is() ->
 def test_without_slices_its_service_is_a_sample() -> None:
     one = by_id(found(SERVICE))["Service/default/kubernetes:443"]
     assert (one.address, one.sampled, one.ready) == ("172.30.0.1", True, True)
+
+
+def test_names_that_the_catalogue_knows_are_asked_too() -> None:
+    known = Listener(
+        component="kube-apiserver",
+        listener="api",
+        namespaces=("kube-system",),
+        ports=(6443,),
+        governor="apiserver",
+        server_names=("localhost-recovery", "kubernetes.default.svc", "no name"),
+        client_certificate="requested",
+    )
+    endpoints = by_id(found(SERVICE + SLICE + MASTER, Catalogue(listeners=(known,))))
+    assert sorted(endpoints) == [ID, f"{ID}#kubernetes.default.svc", f"{ID}#localhost-recovery"]
+    assert {(each.component, each.expects) for each in endpoints.values()} == {("kube-apiserver", "requested")}

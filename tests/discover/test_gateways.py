@@ -86,9 +86,10 @@ def test_http_listeners_are_counted() -> None:
     assert left_out(found(gateway("{name: h, port: 80, protocol: HTTP}"))) == {"Gateway listeners without TLS": 1}
 
 
-def test_without_a_service_of_its_own_a_gateway_is_behind_its_addresses() -> None:
+@pytest.mark.parametrize("value", ["198.51.100.9", "172.30.0.5", "edge-istio.infra.svc.cluster.local"])
+def test_without_a_service_of_its_own_a_gateway_is_behind_its_addresses(value: str) -> None:
     text = SERVICE.replace("gateway.networking.k8s.io/gateway-name", "other")
-    text += gateway(HTTPS, status="addresses: [{type: IPAddress, value: 198.51.100.9}]")
+    text += gateway(HTTPS, status=f"addresses: [{{value: {value}}}]")
     assert only(found(text)).instance == "Deployment/infra/edge:8443#shop.ex.com @ 10.128.0.40:8443"
 
 
