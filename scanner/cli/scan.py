@@ -79,7 +79,7 @@ class Asked:
     "formats",
     metavar="FMT[=PATH]",
     multiple=True,
-    help="text, json, junit or html; repeatable.  [default: text]",
+    help="text, json, junit, html or metrics; repeatable.  [default: text]",
 )
 @click.option("--fail-on", type=click.Choice(get_args(FailOn)), help="Exit 1 from here on.  [default: medium]")
 @click.option("--timeout", type=SECONDS, metavar="S", help="For one connection.  [default: 5]")

@@ -78,9 +78,9 @@ def _suites(report: Report, replicas: Counter[str]) -> Iterator[tuple[str, list[
         about.setdefault(finding["about"] or "objects", []).append(finding)
     for name, findings in about.items():
         yield name, _cases(findings, ""), {}
-    waiting: dict[str, list[EndpointRow]] = {}
+    waiting: dict[str, list[_Seen]] = {}
     for row in report.rows():
-        waiting.setdefault(row["id"], []).append(row)
+        waiting.setdefault(row["id"], []).append(_seen(row))
         if len(waiting[row["id"]]) == replicas[row["id"]]:
             yield row["id"], _endpoint_cases(waiting.pop(row["id"])), _whose(row)
 
@@ -105,25 +105,40 @@ def _coverage(report: Report) -> _Case:
     return case
 
 
-def _endpoint_cases(rows: list[EndpointRow]) -> list[_Case]:
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What a suite needs of one replica: the others may come much later, and a row is large."""
+
+    instance: str
+    outcome: Outcome
+    status: str
+    reason: str
+    detail: str
+    findings: list[FindingRow]
+
+
+def _seen(row: EndpointRow) -> _Seen:
+    reason, outcome = headline.reason(row), _OUTCOMES[row["verdict"]]
+    return _Seen(row["instance"], outcome, row["status"], reason, row["detail"], row["findings"])
+
+
+def _endpoint_cases(replicas: list[_Seen]) -> list[_Case]:
     cases: dict[str, _Case] = {}
-    for row in rows:
-        where = row["instance"] if len(rows) > 1 else ""
-        found = _cases(row["findings"], where, cases)
-        if _unsaid(row, found):
-            outcome = _OUTCOMES[row["verdict"]]
-            cases.setdefault("verdict", _Case("verdict")).add(
-                outcome, headline.reason(row), _lines([where, row["detail"]])
-            )
+    for each in replicas:
+        where = each.instance if len(replicas) > 1 else ""
+        found = _cases(each.findings, where, cases)
+        if _unsaid(each, found):
+            case = cases.setdefault("verdict", _Case("verdict"))
+            case.add(each.outcome, each.reason, _lines([where, each.detail]))
     return list(cases.values())
 
 
-def _unsaid(row: EndpointRow, cases: list[_Case]) -> bool:
+def _unsaid(seen: _Seen, cases: list[_Case]) -> bool:
     """Whether no case carries the endpoint's verdict: then one of its own must, or a bad endpoint would be green."""
     if not cases:
         return True
-    outcome = _OUTCOMES[row["verdict"]]
-    if row["status"] in NEVER_FAILS or outcome in {"pass", "skipped"}:
+    outcome = seen.outcome
+    if seen.status in NEVER_FAILS or outcome in {"pass", "skipped"}:
         return False
     return all(_WORST.index(case.outcome) > _WORST.index(outcome) for case in cases)
 
