@@ -117,7 +117,7 @@ def test_what_is_included_and_excluded(call: Call, place: Place) -> None:
 
 
 def test_a_port_forward_reaches_what_listens_on_loopback(call: Call, place: Place) -> None:
-    (hidden,) = [speaker for speaker in place.cluster.speakers if speaker.forwarded]
+    (hidden,) = [speaker for speaker in place.cluster.unasked if speaker.forwarded]
     namespace, pod = hidden.forwarded or ("", "")
     only = ("--include", f"namespace={namespace},port={hidden.port}")
     direct = call("scan", "--kubeconfig", place.kubeconfig, "--format", "json", *PATIENT, *only)
