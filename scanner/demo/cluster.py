@@ -6,7 +6,8 @@ import base64
 import errno
 import os
 import secrets
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -19,7 +20,7 @@ from scanner.demo.api.routes import Api, Rules
 from scanner.demo.api.store import Store
 from scanner.demo.api_server import api_part, nothing_to_forward
 from scanner.demo.control_plane import API_SERVER_PAPER
-from scanner.demo.landscape import API_PORT, BLOCKS, MASTER
+from scanner.demo.landscape import API_PORT, BLOCKS, MASTER, Landscape
 from scanner.demo.listening import Part, background, bind_exactly, play
 from scanner.demo.objects.every import FORBIDDEN, store
 from scanner.demo.objects.platform import KUBERNETES
@@ -28,6 +29,8 @@ from scanner.demo.world import World, lay_out
 from scanner.errors import ResourceError
 
 CONTEXT = "adhere-demo"
+_SO_OFTEN = 3
+"""Blocks in which one port is taken before that is somebody who has it on all addresses."""
 _FOREVER = 3600.0
 """Seconds that a connection to the API server may last."""
 
@@ -101,8 +104,7 @@ async def _start(nursery: trio.Nursery, now: datetime) -> DemoCluster:
             await play(nursery, part, free.pop((address, port)))
         await play(nursery, _api_part(world, api), free.pop((world.land.api, API_PORT)), longest=_FOREVER)
     finally:
-        for left in free.values():
-            left.socket.close()
+        _close(free)
     ca = world.signers.pem("kube-apiserver")
     every = speakers(world)
     return DemoCluster(
@@ -138,36 +140,60 @@ def _connect(world: World) -> Connect:
     return connect
 
 
-async def _claim(now: datetime) -> tuple[World, dict[tuple[str, int], trio.SocketListener]]:
+Bound = dict[tuple[str, int], trio.SocketListener]
+
+
+async def _claim(now: datetime) -> tuple[World, Bound]:
     """The first block of addresses in which every port is free, with all of them bound."""
-    trouble = ""
+    taken: Counter[int] = Counter()
     for block in BLOCKS:
-        world = lay_out(block, now)
-        bound: dict[tuple[str, int], trio.SocketListener] = {}
+        bound: Bound = {}
         try:
-            for place in _places(world):
-                trouble = "{}:{}".format(*place)
-                bound[place] = await bind_exactly(*place)
-        except OSError as error:
-            for each in bound.values():
-                each.socket.close()
-            if error.errno == errno.EADDRINUSE:
-                continue
-            raise ResourceError(
-                f"cannot listen on {trouble}: {error.strerror}",
-                hint="the embedded cluster needs all of 127.0.0.0/8 on the loopback interface, as Linux has it",
-            ) from error
+            await _bind(bound, [(Landscape(block).api, API_PORT)])
+            world = lay_out(block, now)
+            await _bind(bound, listeners(world))
+        except _TakenError as error:
+            _close(bound)
+            taken[error.port] += 1
+            if taken[error.port] == _SO_OFTEN and error.port != API_PORT:  # that one other demos have
+                break
         else:
             return world, bound
+    (port, _), *_ = taken.most_common(1)
     raise ResourceError(
-        f"cannot listen on {trouble}: another program listens on that port of every address",
+        f"cannot listen on port {port}: another program does, on every address of this machine",
         hint="stop it, run the demo in a container, or do without the cluster: adhere demo --outcomes",
     )
 
 
-def _places(world: World) -> list[tuple[str, int]]:
-    """Where to listen; the API server's first, so that two demos collide there and nowhere else."""
-    return list(dict.fromkeys([(world.land.api, API_PORT), *listeners(world)]))
+class _TakenError(Exception):
+    """Somebody else listens there."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__(port)
+        self.port = port
+
+
+async def _bind(bound: Bound, places: Iterable[tuple[str, int]]) -> None:
+    """Bind what is not bound yet. Raises ``_TakenError``; ``ResourceError`` where the addresses do not exist."""
+    for address, port in places:
+        if (address, port) in bound:
+            continue
+        try:
+            bound[address, port] = await bind_exactly(address, port)
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise _TakenError(port) from None
+            _close(bound)
+            raise ResourceError(
+                f"cannot listen on {address}:{port}: {error.strerror}",
+                hint="the embedded cluster needs all of 127.0.0.0/8, as Linux has it; adhere demo --outcomes does not",
+            ) from error
+
+
+def _close(bound: Bound) -> None:
+    for each in bound.values():
+        each.socket.close()
 
 
 def _version(now: datetime) -> dict[str, str]:
