@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
 from io import StringIO
@@ -13,7 +14,7 @@ import pytest
 from scanner.model.report import EndpointRow, Report
 from scanner.report import html
 from scanner.report.rows import endpoint_row
-from tests.report import samples
+from tests.report import cluster_samples, samples
 from tests.report.samples import finding
 
 
@@ -44,8 +45,13 @@ def page() -> str:
     return _text(samples.report(findings=(finding("profile-custom", "low", "fail", "of an object"),)))
 
 
-def test_nothing_is_loaded_from_anywhere(page: str) -> None:
-    for tag, attributes in _Reader(page).tags:
+@pytest.fixture(scope="module", params=["list", "cluster"])
+def any_page(request: pytest.FixtureRequest) -> str:
+    return _text(samples.report() if request.param == "list" else cluster_samples.report())
+
+
+def test_nothing_is_loaded_from_anywhere(any_page: str) -> None:
+    for tag, attributes in _Reader(any_page).tags:
         assert tag not in {"img", "iframe", "object", "embed", "base", "form"}
         assert "src" not in attributes
         assert not [name for name in attributes if name.startswith("on") or name == "style"]
@@ -53,26 +59,28 @@ def test_nothing_is_loaded_from_anywhere(page: str) -> None:
             assert (attributes["href"] or "").startswith("data:")
 
 
-def test_the_policy_allows_our_script_and_style_by_hash_and_nothing_else(page: str) -> None:
-    policy = next(a["content"] or "" for _, a in _Reader(page).tags if a.get("http-equiv") == "Content-Security-Policy")
+def test_the_policy_allows_our_script_and_style_by_hash_and_nothing_else(any_page: str) -> None:
+    policy = next(
+        a["content"] or "" for _, a in _Reader(any_page).tags if a.get("http-equiv") == "Content-Security-Policy"
+    )
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     for tag in ("script", "style"):
-        (text,) = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        (text,) = re.findall(rf"<{tag}>(.*?)</{tag}>", any_page, re.DOTALL)
         digest = b64encode(sha256(text.encode()).digest()).decode()
         assert f"{tag}-src 'sha256-{digest}'" in policy
 
 
-def test_hostile_text_is_text(page: str) -> None:
-    reader = _Reader(page)
+def test_hostile_text_is_text(any_page: str) -> None:
+    reader = _Reader(any_page)
     assert [tag for tag, _ in reader.tags].count("script") == 1
     text = "".join(reader.texts)
     assert "<script>alert('x')</script>" in text
     assert "{{ 7 * 7 }}" in text
     assert "\\x1b[31mred" in text
     assert "\\u202egnp.exe" in text
-    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]", page)
-    page.encode()
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]", any_page)
+    any_page.encode()
 
 
 def test_the_evidence_is_there(page: str) -> None:
@@ -101,8 +109,8 @@ def test_only_what_failed_is_marked_as_offending(page: str) -> None:
     ]
 
 
-def test_every_id_is_used_once(page: str) -> None:
-    ids = [attributes["id"] for _, attributes in _Reader(page).tags if "id" in attributes]
+def test_every_id_is_used_once(any_page: str) -> None:
+    ids = [attributes["id"] for _, attributes in _Reader(any_page).tags if "id" in attributes]
     assert len(ids) == len(set(ids))
 
 
@@ -143,3 +151,40 @@ def test_a_huge_report_shows_the_worst_and_says_what_is_left_out() -> None:
 def test_the_title_says_the_result(report: Report, title: str) -> None:
     (heading,) = re.findall(r"<h1.*?>(.*?)</h1>", _text(report), re.DOTALL)
     assert " ".join(re.sub("<.*?>", "", heading).split()) == title
+
+
+def test_what_a_cluster_showed_and_who_honours_what_is_there() -> None:
+    text = " ".join("".join(_Reader(_text(cluster_samples.report())).texts).split())
+    for said in (
+        "45 listeners found",
+        "12 UDP, which TLS does not use",
+        "shop/deny-all explains why 1 did not answer",
+        "let the scan's account get, list and watch routes.route.openshift.io",
+        "What binds is openshift/4.23/intermediate, under StrictAllComponents",
+        "does not honour it 1 of 2 listeners",
+        "DaemonSet/openshift-dns/dns-default:9154: it accepts versions below TLSv1.2",
+        "4 of 23 endpoints fail",
+        "also openshift/4.23/old",
+    ):
+        assert said in text
+
+
+def test_a_line_says_what_it_owes_where_that_is_unusual() -> None:
+    rows = list(cluster_samples.rows())
+    for row in rows[:3]:
+        row["expected"]["profile"] = "openshift/4.23/old"
+    text = " ".join("".join(_Reader(_text(cluster_samples.report(rows))).texts).split())
+    assert "honours it 1 of 1 listener · StrictAllComponents · openshift/4.23/old" in text
+
+
+def test_more_components_than_a_page_is_good_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html, "MOST_COMPONENTS", 4)
+    page = _text(cluster_samples.report())
+    assert page.count('class="component"') == 4
+    assert "5 more lines are in the JSON report" in page
+
+
+def test_several_clusters_are_named() -> None:
+    page = _text(replace(cluster_samples.report(), cluster={"clusters": [{"name": "a"}, {"name": "b"}, "odd"]}))
+    assert "<dt>Cluster</dt><dd>a</dd>" in page
+    assert "<dt>Cluster</dt><dd>b</dd>" in page
