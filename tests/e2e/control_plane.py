@@ -154,7 +154,7 @@ def free_address(*ports: int) -> str:
 
 
 @contextmanager
-def control_plane(programs: Path, directory: Path) -> Iterator[ControlPlane]:
+def control_plane(programs: Path, directory: Path, *, service_network: str = SERVICE_NETWORK) -> Iterator[ControlPlane]:
     """Start both servers in ``directory``, and end them with the block. Raises ``DidNotStartError``."""
     plane = ControlPlane(
         directory=directory,
@@ -171,9 +171,15 @@ def control_plane(programs: Path, directory: Path) -> Iterator[ControlPlane]:
     _write_files(plane)
     with ExitStack() as stack:
         stack.callback(plane.close)
+        api_server = [*_kube_apiserver(programs, plane), f"--service-cluster-ip-range={service_network}"]
         for name, argv, client, path in (
             ("etcd", _etcd(programs, plane), plane.etcd_client(), "/health"),
-            ("kube-apiserver", _kube_apiserver(programs, plane), plane.admin, "/readyz"),
+            (
+                "kube-apiserver",
+                api_server,
+                plane.admin,
+                "/readyz",
+            ),
         ):
             stack.enter_context(running(argv, directory / f"{name}.log", partial(_answers, client, path)))
         yield plane
@@ -275,7 +281,6 @@ def _kube_apiserver(programs: Path, plane: ControlPlane) -> list[str]:
                 "service-account-issuer": "https://kubernetes.default.svc",
                 "service-account-key-file": files / "service-accounts.pem",
                 "service-account-signing-key-file": files / "service-accounts.key",
-                "service-cluster-ip-range": SERVICE_NETWORK,
                 # There is no controller that makes every namespace's default service account.
                 "disable-admission-plugins": "ServiceAccount",
                 "audit-policy-file": files / "audit-policy.yaml",
