@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from scanner.cli.demo import surprises, target_of
+from scanner.cli.demo import cluster_surprises, surprises, target_of
 from scanner.demo.listeners import Listener
 from scanner.demo.roles import ROLES, Role
+from scanner.demo.speakers import Speaker
 from scanner.model.report import EndpointRow, Report
 from tests.cli.calling import Call, Called, called, valid
 from tests.cli.conftest import Farm
@@ -28,8 +29,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def answer(place: Path) -> Called:
-    """The demo as a reader runs it, in an empty directory."""
-    return called("demo", cwd=place)
+    """The demo of outcomes as a reader runs it, in an empty directory."""
+    return called("demo", "--outcomes", cwd=place)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +92,10 @@ def test_every_connection_was_on_loopback(document: dict[str, Any]) -> None:
     assert document["summary"]["connections"] == sum(row["observed"]["connections"] for row in document["endpoints"])
 
 
-def test_a_signal_ends_it_with_what_it_has(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("which", [(), ("--outcomes",)], ids=["cluster", "outcomes"])
+def test_a_signal_ends_it_with_what_it_has(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, which: tuple[str, ...]
+) -> None:
     signals = iter([signal.SIGTERM])
 
     def tell(_: EndpointRow) -> None:
@@ -99,13 +103,12 @@ def test_a_signal_ends_it_with_what_it_has(call: Call, tmp_path: Path, monkeypat
             os.kill(os.getpid(), number)
 
     monkeypatch.setattr("scanner.cli.demo.progress", lambda _: nullcontext(tell))
-    answer = call("demo", "--output", tmp_path)
+    answer = call("demo", *which, "--output", tmp_path)
     assert answer.code == 3
     assert answer.err.splitlines()[-1] == "adhere: stopped by SIGTERM; the report has what was finished"
     assert "bug" not in answer.err
     document = valid((tmp_path / "report.json").read_text())
     assert document["coverage"]["interrupted"] == "SIGTERM"
-    assert "interrupted" in {row["reach"] for row in document["endpoints"]}
     assert not (tmp_path / "report.jsonl").exists()
 
 
@@ -114,6 +117,53 @@ def test_a_directory_that_cannot_be_made(call: Call, tmp_path: Path) -> None:
     answer = call("demo", "--output", tmp_path / "file" / "below")
     assert (answer.code, answer.out) == (2, "")
     assert answer.err.startswith(f"adhere: {tmp_path / 'file' / 'below'}: cannot make this directory")
+
+
+# --- the cluster ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> tuple[Called, Path]:
+    """The demo as a reader runs it, and where."""
+    place = tmp_path_factory.mktemp("cluster")
+    return called("demo", cwd=place), place / "adhere-demo"
+
+
+def test_the_cluster_is_found_scanned_and_judged_as_its_stories_say(cluster: tuple[Called, Path]) -> None:
+    answer, place = cluster
+    assert answer.code == 0, answer.err
+    assert "bug" not in answer.err
+    assert {path.name for path in place.iterdir()} == {"report.html", "report.json", "report.xml"}
+    document = valid((place / "report.json").read_text())
+    assert document["cluster"]["distribution"] == "openshift"
+    assert len(document["endpoints"]) >= 40
+    verdicts = {row["verdict"] for row in document["endpoints"]}
+    assert verdicts == {"pass", "fail", "inconclusive", "not_applicable"}
+
+
+def test_the_cluster_is_told_by_component_with_what_was_not_seen(cluster: tuple[Called, Path]) -> None:
+    answer, _ = cluster
+    for told in ("COMPONENT", "metrics-server", "StrictAllComponents", "WHAT WAS SEEN", "networkpolicies"):
+        assert told in answer.out
+    assert "scan --cluster" in answer.err
+
+
+def test_only_loopback_was_dialled(cluster: tuple[Called, Path]) -> None:
+    document = valid((cluster[1] / "report.json").read_text())
+    for row in document["endpoints"]:
+        assert row["address"].startswith("127.") or row["observed"]["connections"] == 0
+
+
+def test_a_verdict_against_the_story_is_a_surprise() -> None:
+    speaker = Speaker(address="127.0.0.9", port=8443, whose="shop/web", story="It complies.")
+    row = next(samples.report().rows())
+    row["address"], row["port"], row["verdict"], row["reach"] = "127.0.0.9", 8443, "pass", "tls"
+    assert cluster_surprises([row], [speaker]) == []
+    row["verdict"] = "fail"
+    (line,) = cluster_surprises([row], [speaker])
+    assert line.endswith("should be pass (tls) and is fail (tls); this is a bug")
+    (line,) = cluster_surprises([], [speaker])
+    assert line == "shop/web at 127.0.0.9:8443 was not found; this is a bug"
 
 
 # --- surprises --------------------------------------------------------------------------------------------------------
