@@ -20,6 +20,7 @@ COMMANDS: dict[str, str] = {
     "scan": "scanner.cli.scan",
     "explain": "scanner.cli.explain",
     "whatif": "scanner.cli.whatif",
+    "doctor": "scanner.cli.doctor",
     "demo": "scanner.cli.demo",
     "ask": "scanner.cli.ask",
     "profiles": "scanner.cli.profiles",

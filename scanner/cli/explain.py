@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import click
 
+from scanner.cli.bug import bugs
 from scanner.cli.cluster_options import ClusterAsked, snapshots, viewpoint, which_cluster
+from scanner.cli.naming import names
 from scanner.cli.policies import load_policy
 from scanner.errors import UsageError
 from scanner.model.catalogue import load_profile
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.report import EXIT_OK
+from scanner.report.bug import Bug, bug_report
 from scanner.report.escape import plain
 from scanner.report.explanation import explain as explanation
 from scanner.survey import READS, Survey, survey
@@ -26,14 +29,32 @@ _MOST = 20
 @which_cluster
 @click.option("--profile", metavar="NAME|FILE", help="What is owed where nothing in the cluster says anything.")
 @click.option("--policy", "policy_file", metavar="FILE", help="The scan's policy (kind: ScanPolicy).")
-def explain(listener: str, profile: str | None, policy_file: str | None, **options: object) -> int:
+@click.option("--bug", is_flag=True, help="Instead: a bug report in Markdown, where a platform component fails.")
+@click.option("--results", metavar="DIR", help="For --bug: what 'adhere scan --save DIR' has seen.")
+def explain(
+    listener: str,
+    profile: str | None,
+    policy_file: str | None,
+    results: str | None,
+    *,
+    bug: bool,
+    **options: object,
+) -> int:
     """Print what a listener of the cluster owes: the objects and fields that say so, and what each one beat.
 
     \b
     The listener is an address with its port as one would dial it (10.0.0.7:8443, shop.example:443), an owner or
     object (shop/web, Route/shop/checkout, kubelet), or an endpoint's id from a report. Nothing is dialled.
+
+    \b
+    With --bug --results DIR: what to file where a component of the platform was seen not to follow. It names objects,
+    addresses and pods of the cluster: read it before you publish it.
     """
     asked = ClusterAsked(**options)  # type: ignore[arg-type] # click has checked the types
+    if bug:
+        return _report(bugs(listener, asked, results=results, profile=profile, policy_file=policy_file))
+    if results is not None:
+        raise UsageError("--results is for --bug: an expectation needs no scan", hint="add --bug, or leave it out")
     view = viewpoint(asked, load_policy(policy_file), load_profile(profile) if profile else None)
     shown = False
     for snapshot in snapshots(asked, READS):
@@ -49,6 +70,15 @@ def explain(listener: str, profile: str | None, policy_file: str | None, **optio
             f"no listener of the cluster is '{plain(listener, 100)}'",
             hint="an address with its port, namespace/name, Kind/namespace/name or an endpoint's id from a report",
         )
+    return EXIT_OK
+
+
+def _report(found: list[Bug]) -> int:
+    for number, each in enumerate(found):
+        if number:
+            click.echo()
+        for line in bug_report(each):
+            click.echo(line)
     return EXIT_OK
 
 
@@ -70,20 +100,3 @@ def pages(looked_at: Survey, listener: str) -> Iterator[Iterator[str]]:
         )
     for owed, replicas in groups.values():
         yield explanation(replicas, owed)
-
-
-def names(endpoint: Endpoint) -> set[str]:
-    """Everything that a user may call this endpoint."""
-    found = {endpoint.id, endpoint.component or "", *endpoint.aliases}
-    for each in (endpoint.owner, endpoint.subject):
-        if each is not None:
-            short = "/".join(filter(None, (each.namespace, each.name)))
-            found |= {short, f"{each.kind}/{short}", f"{short}:{endpoint.port}"}
-    for host in filter(None, (endpoint.address, endpoint.host, endpoint.server_name)):
-        shown = f"[{host}]" if ":" in host else host
-        found |= {f"{shown}:{endpoint.port}", f"{endpoint.transport}://{shown}:{endpoint.port}", host}
-    return _without_empty(found)
-
-
-def _without_empty(names: Iterable[str]) -> set[str]:
-    return {name for name in names if name}

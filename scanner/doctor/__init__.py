@@ -79,7 +79,7 @@ READS: tuple[Kind, ...] = union(each.reads for each in STEPS)
 """Every kind that a step looks at; ``adhere rbac --with doctor`` allows those that a scan does not read."""
 
 INJECTED_MAPS = Kind(group="", plural="configmaps", name="ConfigMap")
-"""All ConfigMaps, to be read from a must-gather or from manifests. From an API they would be too many, and too telling."""
+"""All ConfigMaps, to be read from a must-gather or manifests. From an API they would be too many, and too telling."""
 
 
 def injected(found: Iterable[KubeObject]) -> tuple[KubeObject, ...]:

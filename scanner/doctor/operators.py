@@ -137,12 +137,11 @@ def compared(field: str, serving: Fields, authority: Authority) -> Answer:
         return Answer(outcome="stopped", said=(says, f"{authority.source} asks for {version_name(wanted.min_version)}"))
     if wanted.min_version >= TLS13:
         return Answer(outcome="ok", said=(says,))
-    return _suites(
-        says, serving.texts("cipherSuites"), {code for code in wanted.suites if not is_tls13(code)}, declared.custom
-    )
+    older = {code for code in wanted.suites if not is_tls13(code)}
+    return _suites(says, serving.texts("cipherSuites"), older, custom=declared.custom)
 
 
-def _suites(says: str, names: tuple[str, ...], wanted: set[int], custom: bool) -> Answer:
+def _suites(says: str, names: tuple[str, ...], wanted: set[int], *, custom: bool) -> Answer:
     codes = {code for name in names[:500] if (code := suite_named(name)) is not None and not is_tls13(code)}
     extra, missing = sorted(codes - wanted), sorted(wanted - codes)
     if extra:
@@ -175,7 +174,7 @@ def observed_commands(patient: Patient) -> tuple[str, ...]:
     return (f"oc get {found.kind.resource} cluster -o jsonpath='{{.{'.'.join(found.steps)}}}'",)
 
 
-# --- ConfigMaps that the platform fills in -----------------------------------------------------------------------------
+# --- ConfigMaps that the platform fills in ---------------------------------------------------------------------------
 
 
 def injected(patient: Patient) -> Answer:

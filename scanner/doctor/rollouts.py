@@ -69,7 +69,7 @@ def conditions_commands(patient: Patient) -> tuple[str, ...]:
     return (f"oc get clusteroperator {quote(patient.operator)} -o yaml",)
 
 
-# --- rollout -----------------------------------------------------------------------------------------------------------
+# --- rollout ---------------------------------------------------------------------------------------------------------
 
 
 def rollout(patient: Patient) -> Answer:
@@ -161,7 +161,7 @@ def rollout_commands(patient: Patient) -> tuple[str, ...]:
     )
 
 
-# --- what only commands show -------------------------------------------------------------------------------------------
+# --- what only commands show -----------------------------------------------------------------------------------------
 
 
 def events(patient: Patient) -> Answer:

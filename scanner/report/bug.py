@@ -1,0 +1,124 @@
+"""A bug report for whoever builds a component that does not follow: Markdown, ready to be filed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from scanner import __version__
+from scanner.model.cluster_facts import ClusterFacts
+from scanner.model.diagnosis import Diagnosis
+from scanner.model.row import EndpointRow, FindingRow
+from scanner.report.diagnosis import WORDS
+from scanner.report.markdown import block, code
+from scanner.report.rows import VERSIONS
+from scanner.tls.names import version_name
+
+_REPLICAS = 5
+_ITEMS = 12
+_ATTEMPTS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bug:
+    """What is known of one listener that does not follow."""
+
+    cluster: ClusterFacts
+    diagnosis: Diagnosis
+    rows: Sequence[EndpointRow]
+    """The addresses of the listener that fail, at least one."""
+    at: datetime
+    """When the first of them was asked."""
+
+
+def bug_report(bug: Bug) -> Iterator[str]:
+    """Lines of Markdown. Every text of the cluster's or a server's is in a code span or block."""
+    yield f"# {code(bug.diagnosis.component)} does not follow the cluster's TLS profile"
+    yield ""
+    yield from _head(bug)
+    yield from ("", "## What it must do, and which objects say so", "")
+    yield from _expected(bug.rows[0])
+    yield from ("", "## What it did", "")
+    for row in bug.rows[:_REPLICAS]:
+        yield from _observed(row)
+    if len(bug.rows) > _REPLICAS:
+        yield from (f"The same at {len(bug.rows) - _REPLICAS} more addresses.", "")
+    yield from ("## How to see it again", "")
+    yield from block(_commands(bug.rows), "sh")
+    yield from ("", "## Where the configuration stopped", "")
+    yield from _steps(bug.diagnosis)
+
+
+def _head(bug: Bug) -> Iterator[str]:
+    cluster, row, operator = bug.cluster, bug.rows[0], bug.diagnosis.operator
+    facts = filter(None, (cluster.platform and f"platform {cluster.platform}", cluster.topology))
+    yield f"* Release: {code(f'{cluster.distribution} {cluster.version}')} ({code(', '.join(facts))})"
+    yield f"* Component: {code(bug.diagnosis.component)}" + (f", ClusterOperator {code(operator)}" if operator else "")
+    yield f"* Listener: {code(row['id'])}"
+    yield f"* Adherence: {code(row['expected']['adherence'] or 'not said')}, binding {code(row['binding'])}"
+    yield f"* Asked at {bug.at:%Y-%m-%d %H:%M} UTC by adhere {__version__}, without credentials"
+
+
+def _expected(row: EndpointRow) -> Iterator[str]:
+    owed = row["expected"]
+    yield f"{code(owed['profile'] or 'not known')}: {code(owed['min_version'] or 'any version')} or later, and only"
+    yield ""
+    yield from block(owed["suites"])
+    yield ""
+    for number, step in enumerate(owed["because"], start=1):
+        yield f"{number}. {code(step, 500)}"
+    for remark in owed["remarks"]:
+        yield f"* note: {code(remark, 500)}"
+
+
+def _observed(row: EndpointRow) -> Iterator[str]:
+    yield f"At {code(_address(row))}" + (f", pod {code(row['pod']['name'])}" if row["pod"] else "") + ":"
+    yield ""
+    for finding in failing(row):
+        yield f"* **{finding['rule']}**: {code(finding['message'])}"
+        yield from _items("accepted", finding["observed"])
+        yield from _items("allowed", finding["expected"])
+    versions = row["observed"]["versions"] or {}
+    for name in map(version_name, VERSIONS):
+        known = versions.get(name)
+        if known is not None and known["suites"]:
+            more = "" if known["enumerated"] else " and perhaps others"
+            yield f"* {code(name)} with {', '.join(code(suite) for suite in known['suites'][:_ITEMS])}{more}"
+    if attempts := row["observed"]["attempts"]:
+        yield from ("", "The conversation, one line a connection:", "")
+        yield from block(attempts[:_ATTEMPTS])
+    yield ""
+
+
+def failing(row: EndpointRow) -> list[FindingRow]:
+    """The findings that a bug report is about."""
+    return [each for each in row["findings"] if each["verdict"] == "fail" and each["status"] != "informational"]
+
+
+def _items(what: str, items: Sequence[str]) -> Iterator[str]:
+    if items:
+        more = f" and {len(items) - _ITEMS} more" if len(items) > _ITEMS else ""
+        yield f"  * {what}: {', '.join(code(item) for item in items[:_ITEMS])}{more}"
+
+
+def _address(row: EndpointRow) -> str:
+    host = f"[{row['address']}]" if ":" in row["address"] else row["address"]
+    return f"{host}:{row['port']}" + (f" as {row['server_name']}" if row["server_name"] else "")
+
+
+def _commands(rows: Iterable[EndpointRow]) -> list[str]:
+    found = dict.fromkeys(each["reproduce"] for row in rows for each in failing(row) if each["reproduce"])
+    return [command for command in found if command][:_ITEMS]
+
+
+def _steps(diagnosis: Diagnosis) -> Iterator[str]:
+    for number, step in enumerate(diagnosis.steps, start=1):
+        yield f"{number}. {step.name}: **{WORDS[step.answer.outcome]}**"
+        for said in step.answer.said[:_ITEMS]:
+            yield f"   * {code(said, 400)}"
+        for command in step.commands:
+            yield f"   * shown by {code(command, 500)}"
+    yield ""
+    at = diagnosis.stopped_at
+    yield f"It stopped at step {at}, {diagnosis.steps[at - 1].name}." if at else "No step says where it stopped."

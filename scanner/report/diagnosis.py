@@ -1,0 +1,112 @@
+"""Diagnoses as text: the procedure with its numbers, and the step at which the configuration stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from scanner.model.cluster_facts import ClusterFacts
+from scanner.model.diagnosis import Conclusion, Diagnosis, Outcome, Step
+from scanner.report.escape import plain
+from scanner.report.escape import width as columns
+from scanner.report.page import Page, pad
+
+WORDS: dict[Outcome, str] = {
+    "ok": "ok",
+    "stopped": "stopped",
+    "unknown": "unknown",
+    "not-read": "not read",
+    "not-applicable": "none here",
+}
+"""Outcomes for people."""
+_STYLES: dict[Outcome, str] = {"ok": "pass", "stopped": "fail", "unknown": "inconclusive"}
+_INDENT = 16
+_LONGEST = 400
+"""Characters of one sentence."""
+_MOST = 40
+"""Sentences of one step."""
+
+
+def write(page: Page, cluster: ClusterFacts, found: Sequence[Diagnosis], *, whole: bool) -> None:
+    """The diagnoses of one cluster. ``whole``: the steps of all of them; else of those that stopped, after a list."""
+    about = " ".join(filter(None, (cluster.distribution, cluster.version)))
+    page.title(f"{plain(cluster.name)}  {plain(about)}")
+    stopped = [each for each in found if each.conclusion == "stopped"]
+    if not whole:
+        _overview(page, found, stopped)
+    for each in found if whole else stopped:
+        page.line()
+        _steps(page, each)
+
+
+def _overview(page: Page, found: Sequence[Diagnosis], stopped: list[Diagnosis]) -> None:
+    page.line(f"{len(found)} components with listeners; the configuration of {len(stopped)} of them stopped somewhere")
+    if stopped:
+        page.line()
+    wide = max((columns(title(each)) for each in stopped), default=0)
+    for each in stopped:
+        page.line("  ", page.paint("fail", pad(title(each), wide)), f"  {where(each)}")
+    for conclusion, what in (("unknown", "could not be told"), ("ok", "nothing stopped")):
+        names = [title(each) for each in found if each.conclusion == conclusion]
+        if names:
+            page.line()
+            page.folded(2, "  ", f"{what} ({len(names)}): {', '.join(names)}")
+
+
+def title(each: Diagnosis) -> str:
+    """The component, and the hosted control plane that it is of."""
+    return plain(f"{each.component} ({each.place})" if each.place else each.component)
+
+
+def where(each: Diagnosis) -> str:
+    """One line: how far it got."""
+    number = each.stopped_at
+    if number is None:
+        return _CONCLUSIONS[each.conclusion]
+    return f"stopped at step {number}, {plain(each.steps[number - 1].name)}"
+
+
+_CONCLUSIONS: dict[Conclusion, str] = {
+    "stopped": "stopped",
+    "unknown": "where it stopped, or whether, could not be told",
+    "ok": "nothing stopped in the steps that were looked at",
+}
+
+
+def _steps(page: Page, each: Diagnosis) -> None:
+    many = "1 listener" if each.listeners == 1 else f"{each.listeners} listeners"
+    by = f", ClusterOperator/{plain(each.operator)}" if each.operator else ""
+    page.line(page.paint("title", title(each)), f"  {many}{by}")
+    page.line(f"  owes {plain(each.owes)}" + ("" if each.bound else ", and nothing holds it to that"))
+    for number, step in enumerate(each.steps, start=1):
+        _step(page, number, step)
+    page.line(f"  {where(each)}" + (f": {_first(each)}" if each.stopped_at is not None else ""))
+    if each.conclusion == "ok" and (missing := not_looked_at(each)):
+        page.line(f"  not looked at: {', '.join(missing)}")
+
+
+def not_looked_at(each: Diagnosis) -> list[str]:
+    """Steps that nobody read, by number; none where what is served shows that all went well."""
+    if each.steps[-1].answer.outcome == "ok":
+        return []
+    return [
+        f"{n} {plain(step.name)}" for n, step in enumerate(each.steps, start=1) if step.answer.outcome == "not-read"
+    ]
+
+
+def _first(each: Diagnosis) -> str:
+    said = each.steps[(each.stopped_at or 1) - 1].answer.said
+    return plain(said[0], _LONGEST) if said else ""
+
+
+def _step(page: Page, number: int, step: Step) -> None:
+    outcome = step.answer.outcome
+    label = page.paint(_STYLES.get(outcome, "quiet"), f"{WORDS[outcome]:<10}")
+    page.line(f"  {number} {label}  {plain(step.name)}")
+    for said in _cut(step.answer.said):
+        page.folded(_INDENT, " " * _INDENT, plain(said, _LONGEST))
+    for command in step.commands:
+        page.line(" " * _INDENT, page.paint("quiet", f"$ {plain(command)}"))
+
+
+def _cut(said: Sequence[str]) -> Iterable[str]:
+    return said if len(said) <= _MOST else (*said[:_MOST], f"and {len(said) - _MOST} more")
