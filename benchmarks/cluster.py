@@ -38,7 +38,7 @@ def pod(number: int) -> dict[str, object]:
         "ports": [{"name": "https", "containerPort": 8443, "protocol": "TCP"}, {"name": "metrics", "containerPort": 9090}],
         "env": [{"name": f"VARIABLE_{each}", "value": f"value of {each}"} for each in range(12)],
         "resources": {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "512Mi"}},
-        "volumeMounts": [{"name": name, "mountPath": f"/{name}", "readOnly": True} for name in ("tls", "config", "token")],
+        "volumeMounts": [{"name": name, "mountPath": f"/{name}", "readOnly": True} for name in ("tls", "config", f"kube-api-access-{number:05x}")],
         "livenessProbe": probe, "readinessProbe": probe, "imagePullPolicy": "IfNotPresent",
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}, "runAsNonRoot": True},
     }  # fmt: skip
@@ -59,7 +59,7 @@ def pod(number: int) -> dict[str, object]:
             "nodeName": f"worker-{number % 250}", "containers": [container, sidecar], "serviceAccountName": "default",
             "volumes": [{"name": "tls", "secret": {"secretName": f"{app}-tls", "defaultMode": 420}},
                         {"name": "config", "configMap": {"name": app}},
-                        {"name": "token", "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}],
+                        {"name": f"kube-api-access-{number:05x}", "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}],
             "tolerations": [{"key": "node.kubernetes.io/not-ready", "operator": "Exists", "tolerationSeconds": 300}] * 2,
         },
         "status": {

@@ -91,9 +91,35 @@ _VOLUME = Only(
         "projected": Only({"sources": Only({"secret": Only(_whole("name")), "configMap": Only(_whole("name"))})}),
     }
 )
-_CONTAINERS: dict[str, Shape] = dict.fromkeys(
-    ("containers", "initContainers", "ephemeralContainers"), Shared(_CONTAINER)
-)
+_TOKENS = "kube-api-access-"
+"""The volume with the service account's token, which every pod has under a name of its own: but for it, replicas have
+equal containers and volumes."""
+_SHARED_CONTAINERS, _SHARED_VOLUMES = Shared(_CONTAINER), Shared(_VOLUME)
+
+
+def _without_tokens(value: object) -> list[dict[str, object]]:
+    items = value if isinstance(value, list) else []
+    named = (item for item in items if isinstance(item, dict))
+    return [item for item in named if not str(item.get("name")).startswith(_TOKENS)]
+
+
+def containers(pruner: Pruner, value: object) -> object:
+    """Containers, as all replicas have them."""
+    items = value if isinstance(value, list) else []
+    alike = [
+        {**item, "volumeMounts": _without_tokens(item["volumeMounts"])} if "volumeMounts" in item else item
+        for item in items
+        if isinstance(item, dict)
+    ]
+    return pruner.keep(alike, _SHARED_CONTAINERS)
+
+
+def volumes(pruner: Pruner, value: object) -> object:
+    """Volumes, as all replicas have them."""
+    return pruner.keep(_without_tokens(value), _SHARED_VOLUMES)
+
+
+_CONTAINERS: dict[str, Shape] = dict.fromkeys(("containers", "initContainers", "ephemeralContainers"), containers)
 _POD = Only(
     _whole("apiVersion", "kind")
     | {
@@ -101,7 +127,7 @@ _POD = Only(
         "spec": Only(
             _whole("nodeName", "hostNetwork", "serviceAccountName", "hostname", "subdomain")
             | _CONTAINERS
-            | {"volumes": Shared(_VOLUME, pruned=True)}
+            | {"volumes": volumes}
         ),
         "status": Only(
             _whole("phase", "podIP", "podIPs", "hostIP", "hostIPs", "startTime")

@@ -288,6 +288,32 @@ def test_a_schema_says_only_whether_the_fields_are_there() -> None:
     assert saved.raw["schema"] == {"openAPIV3Schema": {"properties": {"spec": {"properties": {"tlsAdherence": field}}}}}
 
 
+def test_replicas_share_what_they_have_alike() -> None:
+    def replica(name: str) -> KubeObject:
+        token = f"kube-api-access-{name}"
+        mounts = [{"name": "tls", "mountPath": "/tls"}, {"name": token, "mountPath": "/var/run"}]
+        volumes = [{"name": "tls", "secret": {"secretName": "web-tls"}}, {"name": token, "projected": {}}]
+        containers = [{"name": "web", "args": ["--tls"], "volumeMounts": mounts}]
+        conditions = [{"type": "Ready", "status": "True", "lastTransitionTime": name}]
+        spec = {"containers": containers, "volumes": volumes}
+        found = kept(POD, named(name, "shop", spec=spec, status={"conditions": conditions}), pruner)
+        assert found is not None
+        return found
+
+    pruner = Pruner()
+    one, two = replica("a"), replica("b")
+    assert one.at("spec", "containers") is two.at("spec", "containers")
+    assert one.at("spec", "volumes") is two.at("spec", "volumes")
+    assert one.at("status", "conditions") is two.at("status", "conditions")
+    assert one.at("spec", "containers") == [
+        {"name": "web", "args": ["--tls"], "volumeMounts": [{"name": "tls", "mountPath": "/tls"}]}
+    ]
+    assert one.at("spec", "volumes") == [{"name": "tls", "secret": {"secretName": "web-tls"}}]
+    other = kept(POD, named("c", "shop", spec={"containers": [{"name": "web", "args": ["--tlS"]}]}), pruner)
+    assert other is not None
+    assert other.at("spec", "containers") == [{"name": "web", "args": ["--tlS"]}]
+
+
 def test_equal_texts_are_kept_once() -> None:
     pruner = Pruner()
     one, two = (

@@ -1,0 +1,93 @@
+"""``adhere snapshot save`` and ``adhere rbac``, as their users call them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import pytest
+
+from scanner.cluster import load
+from scanner.model.kinds import POD, ROUTE, SECRET, SERVICE
+from scanner.model.located import documents
+from tests.cli.calling import Call
+from tests.cluster.api import Answer, Api, Asked, authority, named, refused, running
+from tests.serving import serving
+
+
+def forbidding(asked: Asked) -> Answer | None:
+    if asked.headers.get("authorization") != "Bearer sesame":
+        return refused(401, "Unauthorized", "Unauthorized")
+    if asked.path == "/api/v1/services":
+        return refused(403, "Forbidden", "services is \x1b[31mforbidden")
+    return None
+
+
+@pytest.fixture(scope="module")
+def api() -> Iterator[Api]:
+    made = Api(script=forbidding)
+    made.add(POD, named("checkout-1", "shop"))
+    made.add(SERVICE)
+    made.add(SECRET)
+
+    def start() -> AbstractAsyncContextManager[Api]:
+        return running(made)
+
+    with serving(start) as listening:
+        yield listening
+
+
+def kubeconfig(directory: Path, api: Api, token: str = "sesame") -> Path:
+    (directory / "ca.crt").write_bytes(authority().pem)
+    path = directory / "config"
+    path.write_text(
+        "current-context: main\n"
+        "contexts:\n- {name: main, context: {cluster: c, user: u}}\n"
+        f"clusters:\n- {{name: c, cluster: {{server: '{api.access.server}', certificate-authority: ca.crt}}}}\n"
+        f"users:\n- {{name: u, user: {{token: {token}}}}}\n"
+    )
+    return path
+
+
+def test_a_cluster_is_saved_and_what_could_not_be_read_is_said(api: Api, call: Call, tmp_path: Path) -> None:
+    config = kubeconfig(tmp_path, api)
+    called = call("snapshot", "save", tmp_path / "saved", "--kubeconfig", config, "--no-secrets")
+    assert called.code == 0
+    assert called.out == ""
+    assert "adhere: services: forbidden: " in called.err
+    assert "adhere: secrets: not-asked: " in called.err
+    assert f"adhere: {tmp_path}/saved: 1 objects of main" in called.err
+    assert "\x1b" not in called.err
+    found = load(tmp_path / "saved", [POD, SERVICE, ROUTE])
+    assert [each.name for each in found.every(POD)] == ["checkout-1"]
+    assert found.absent == {ROUTE}
+    assert set(found.unreadable) == {SERVICE}
+
+
+@pytest.mark.parametrize(
+    ("token", "context", "complaint"),
+    [("wrong", "main", "401 Unauthorized"), ("sesame", "other", "there is no context 'other'")],
+)
+def test_what_goes_wrong_is_one_message_and_exit_2(
+    api: Api, call: Call, tmp_path: Path, token: str, context: str, complaint: str
+) -> None:
+    config = kubeconfig(tmp_path, api, token)
+    called = call("snapshot", "save", tmp_path / "saved", "--kubeconfig", config, "--context", context)
+    assert called.code == 2
+    assert complaint in called.err
+    assert "Traceback" not in called.err
+    assert not (tmp_path / "saved").exists()
+
+
+def test_the_roles_are_yaml(call: Call) -> None:
+    called = call("rbac", "--with", "sar, secrets", "--service-account", "tools/adhere")
+    assert called.code == 0
+    kinds = [each["kind"] for each in documents(called.out.encode(), "rbac") if isinstance(each, dict)]
+    assert kinds == ["ServiceAccount", *["ClusterRole"] * 3, *["ClusterRoleBinding"] * 3]
+
+
+def test_a_permission_that_is_none(call: Call) -> None:
+    called = call("rbac", "--with", "everything")
+    assert called.code == 2
+    assert "known here: sar, port-forward" in called.err
