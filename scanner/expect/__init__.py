@@ -48,6 +48,7 @@ READS: tuple[Kind, ...] = (
     kinds.API_SERVER,
     kinds.CLUSTER_VERSION,
     kinds.CLUSTER_OPERATOR,
+    kinds.INFRASTRUCTURE,
     kinds.FEATURE_GATE,
     kinds.CUSTOM_RESOURCE_DEFINITION,
     kinds.CONFIG_MAP,

@@ -33,7 +33,7 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
         return replace(draft, binding="not-enforced").says("component catalogue", draft.entry.component, said)
     adherence = facts.authority(draft.endpoint).adherence
     if adherence is None:
-        return draft
+        return _of_microshift(draft) if facts.is_microshift else draft
     return _by_adherence(draft, adherence)
 
 
@@ -50,6 +50,15 @@ def _too_old(draft: Draft) -> bool:
         return False
     own, first = minor(draft.release), minor(since)
     return own is not None and first is not None and own < first
+
+
+def _of_microshift(draft: Draft) -> Draft:
+    """Its file is for a fixed set of components, and adherence does not exist."""
+    if draft.entry is not None and draft.entry.governor in _ALWAYS:
+        return draft
+    said = "none of the components that MicroShift's file is for: not enforced"
+    source = "component catalogue" if draft.entry else f"{draft.endpoint.owner.kind}/{draft.endpoint.owner.name}"
+    return replace(draft, binding="not-enforced").says(source, draft.entry.component if draft.entry else "", said)
 
 
 def _by_adherence(draft: Draft, adherence: Adherence) -> Draft:

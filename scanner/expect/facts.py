@@ -14,9 +14,9 @@ from scanner.expect.draft import Draft
 from scanner.expect.release import minor
 from scanner.model import located
 from scanner.model.catalogue import load_profile
-from scanner.model.components import Catalogue, Listener
+from scanner.model.components import Catalogue, Governor, Listener
 from scanner.model.endpoint import Endpoint
-from scanner.model.kinds import CLUSTER_SERVICE_VERSION, CONFIG_MAP, ENDPOINT_SLICE, POD
+from scanner.model.kinds import CLUSTER_SERVICE_VERSION, CONFIG_MAP, ENDPOINT_SLICE, INFRASTRUCTURE, POD
 from scanner.model.known import Known, Unknown
 from scanner.model.objects import KubeObject
 from scanner.model.profile import Profile
@@ -102,8 +102,22 @@ class Facts:
     @cached_property
     def router(self) -> Listener | None:
         """The catalogue's entry for what routers show to clients, whatever port an IngressController chooses."""
-        found = (each for each in self.catalogue.listeners if each.governor == "ingress" and each.speaks == "tls")
-        return next(found, None)
+        return self._governed("ingress", "router")
+
+    @cached_property
+    def gateway(self) -> Listener | None:
+        """The same for the Gateways of OpenShift's own controller."""
+        return self._governed("gateway", "gateway")
+
+    def _governed(self, governor: Governor, component: str) -> Listener | None:
+        found = (each for each in self.catalogue.listeners if each.governor == governor and each.speaks == "tls")
+        return next((each for each in found if each.component == component), None)
+
+    @cached_property
+    def is_guest(self) -> bool:
+        """Whether the control plane is hosted elsewhere: then no pool governs the nodes."""
+        found = self.snapshot.get(INFRASTRUCTURE, "cluster")
+        return found is not None and found.text("status", "controlPlaneTopology") == "External"
 
     @cached_property
     def installed(self) -> dict[tuple[str, str], str]:

@@ -56,7 +56,7 @@ def gateway_of(facts: Facts, draft: Draft) -> KubeObject | None:
 
 def _openshift(facts: Facts, draft: Draft, source: str, field: str) -> Draft:
     authority = facts.cluster
-    draft = replace(draft, standing="platform", implementation="istio")
+    draft = replace(draft, standing="platform", implementation="istio", entry=draft.entry or facts.gateway)
     strict = authority.adherence is not None and authority.adherence.strict
     if strict and authority.is_set:
         said = "strict adherence and a profile that is set: Istio is given it"

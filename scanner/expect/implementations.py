@@ -82,6 +82,9 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
     limits = IMPLEMENTATIONS[kind]
     for change in found.changes:
         draft = draft.says(limits.called, "what it can do", change)
+    if found.tls13_configurable and limits.tls13 == "listed" and not any(map(is_tls13, found.profile.suites)):
+        reason = f"{listed.name} has no TLS 1.3 suite that FIPS approves, and the ingress operator does not admit that"
+        return replace(draft, profile=Unknown(reason))
     if limits.suites and found.profile.min_version <= TLS12 and all(map(is_tls13, found.profile.suites)):
         reason = f"of {listed.name} nothing is left for TLS 1.2 in {limits.called}: what it speaks is not defined"
         return replace(draft, profile=Unknown(reason)).remark(*listed.notes)

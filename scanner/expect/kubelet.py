@@ -38,12 +38,20 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
     node = facts.snapshot.get(NODE, name)
     if not facts.is_openshift:
         return _plain(facts, draft, name)
-    if MACHINE_CONFIG_POOL in facts.snapshot.absent and KUBELET_CONFIGS in facts.snapshot.absent:
-        return draft.says("KubeletConfig", _FIELD, "no such kind here, so the cluster's profile stands")
+    if _without_pools(facts):
+        return draft.says("KubeletConfig", _FIELD, "no pools here, so the cluster's profile stands")
     if node is None:
         gap = facts.snapshot.gap(NODE) or "there is no such node"
         return draft.owes(Unknown(f"the pool of Node/{name} is not known: {gap}"), f"Node/{name}", "", "unknown")
     return _of_node(facts, _of_release(facts, draft, node), node)
+
+
+def _without_pools(facts: Facts) -> bool:
+    """A guest of HyperShift: its nodes are configured where its control plane is."""
+    snapshot = facts.snapshot
+    if MACHINE_CONFIG_POOL in snapshot.absent and KUBELET_CONFIGS in snapshot.absent:
+        return True
+    return facts.is_guest and not snapshot.gap(MACHINE_CONFIG_POOL) and not snapshot.every(MACHINE_CONFIG_POOL)
 
 
 def _of_release(facts: Facts, draft: Draft, node: KubeObject) -> Draft:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import yaml
 from scanner.expect import Expectations
 from scanner.model.catalogue import load_profile
 from scanner.model.component_files import load_catalogue
+from scanner.model.components import Catalogue
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Expectation
 from scanner.model.kinds import KINDS, Kind
@@ -53,9 +55,7 @@ def names() -> list[str]:
 
 def load(name: str, **wishes: Any) -> Story:  # noqa: ANN401 - arguments of another function
     """A story; ``wishes`` are passed on to ``Expectations``."""
-    said = yaml.safe_load((CLUSTERS / name / "expected.yaml").read_text())
-    with (CLUSTERS / name / "cluster.yaml").open() as file:
-        objects = [each for each in yaml.safe_load_all(file) if each]
+    said, objects = _files(name)
     distribution = said.get("distribution", "openshift")
     snapshot = snapshot_of(
         objects, absent=_absent(distribution, said), unreadable=said.get("unreadable"), version=said.get("version", "")
@@ -67,7 +67,7 @@ def load(name: str, **wishes: Any) -> Story:  # noqa: ANN401 - arguments of anot
         snapshot=snapshot,
         expectations=Expectations(
             snapshot,
-            load_catalogue(distribution),
+            _catalogue(distribution),
             policy(said.get("policy", {})),
             endpoints=endpoints.values(),
             **{**given, **wishes},
@@ -75,6 +75,18 @@ def load(name: str, **wishes: Any) -> Story:  # noqa: ANN401 - arguments of anot
         endpoints=endpoints,
         expected=said["endpoints"],
     )
+
+
+@cache
+def _files(name: str) -> tuple[dict[str, Any], list[Any]]:
+    with (CLUSTERS / name / "cluster.yaml").open() as file:
+        objects = [each for each in yaml.safe_load_all(file) if each]
+    return yaml.safe_load((CLUSTERS / name / "expected.yaml").read_text()), objects
+
+
+@cache
+def _catalogue(distribution: str) -> Catalogue:
+    return load_catalogue(distribution)
 
 
 def snapshot_of(
