@@ -61,12 +61,12 @@ class Built:
             name = server_name(extra)
             if name and name not in only:
                 also.setdefault(name, Said(certainty="declared", origins={f"catalogue: {self.entry_name}": None}))
+        soft = listener.soft[2] if listener.soft and not only and not listener.bare else None
         for address in addresses:
             if only:
                 yield from (self._endpoint(address, name, said) for name, said in only.items())
             elif listener.unnamed:
-                yield self._endpoint(address, listener.soft[2] if listener.soft else None, listener.unnamed)
-        soft = listener.soft[2] if listener.soft and not only else None
+                yield self._endpoint(address, soft, listener.unnamed)
         yield from (self._endpoint(self._primary(addresses), name, each) for name, each in also.items() if name != soft)
 
     @property
@@ -80,18 +80,19 @@ class Built:
     def _known(self) -> tuple[components.Listener | None, Pod | None]:
         """The catalogue's entry, and the pod that listens: the one that the catalogue knows, else the first."""
         place, view = self._listener.place, self._view
+        number = self._listener.known_port or place.port
         on_node = place.node is not None
         if on_node and self._listener.owner:
-            return view.entry(None, (self._listener.owner.name,), place.port, on_node=True), None
+            return view.entry(None, (self._listener.owner.name,), number, on_node=True), None
         for pod in self._claims:
             if pod.mesh:
                 return None, pod
-            entry = view.entry(pod.namespace, (pod.owner.name,), place.port, on_node=on_node)
+            entry = view.entry(pod.namespace, (pod.owner.name,), number, on_node=on_node)
             if entry:
                 return entry, pod
         if self._claims:
             return None, self._claims[0]
-        return (view.entry(None, (), place.port, on_node=True) if on_node else None), None
+        return (view.entry(None, (), number, on_node=True) if on_node else None), None
 
     def _owner(self) -> Owner:
         place = self._listener.place

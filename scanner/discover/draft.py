@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 Naming = Literal["soft", "also", "only"]
 """What a server name does to a listener. ``soft``: it is what clients verify, and is sent where nothing better is
 known; the listener stays one endpoint. ``also``: the listener has another certificate or route for it, beside the one
-without a name. ``only``: the listener is asked by this name, and without one only where somebody else says so."""
+without a name; in a claim without a name: what is shown without one matters, so no soft one is sent. ``only``: the
+listener is asked by this name, and without one only where somebody else says so."""
 
 
 class Place(NamedTuple):
@@ -62,6 +63,8 @@ class Claim:
     """Under this name, something else answers that cannot be dialled: a passthrough without known backends."""
     app_protocol: str = ""
     """What the object says is spoken there."""
+    known_port: int | None = None
+    """The port under which the catalogue knows such a listener, where this cluster has moved it."""
     guess: bool = False
     """Only the catalogue says so: nothing in the cluster tells whether it is there."""
 

@@ -82,6 +82,10 @@ class Listener:
     loopback: set[bool] = field(default_factory=set)
     app_protocol: str = ""
     guess: bool = True
+    bare: bool = False
+    """Whether what it shows without a name is of interest by itself: then no soft name is sent."""
+    known_port: int | None = None
+    """The port by which the catalogue knows it, if not its own."""
 
     def add(self, draft: Draft) -> None:
         """One more draft."""
@@ -102,6 +106,7 @@ class Listener:
             self.loopback.add(claim.loopback)
         self.app_protocol = self.app_protocol or claim.app_protocol
         self.guess = self.guess and claim.guess
+        self.known_port = self.known_port or claim.known_port
 
     def _say(self, claim: Claim) -> None:
         if claim.name and claim.naming != "soft":
@@ -110,6 +115,7 @@ class Listener:
         if self.unnamed is None:
             self.unnamed = Said()
         self.unnamed.add(claim)
+        self.bare = self.bare or claim.naming == "also"
         if claim.name:
             # Names of Services first: these are what a certificate inside of the cluster is made for.
             soft = (_RANK[claim.certainty], not claim.name.endswith(".svc"), claim.name)

@@ -53,6 +53,25 @@ def test_a_router_shows_its_default_certificate_to_whoever_gives_no_name() -> No
     assert by_id(found(ROUTER))["Deployment/openshift-ingress/router-default:1936"].component == "router"
 
 
+def test_the_service_ca_of_a_router_s_metrics_is_no_name_for_its_default_certificate() -> None:
+    service = """
+---
+{kind: Service, metadata: {name: router-internal-default, namespace: openshift-ingress,
+                           annotations: {service.beta.openshift.io/serving-cert-secret-name: metrics}},
+ spec: {clusterIP: 172.30.0.77, ports: [{name: https, port: 443}, {name: metrics, port: 1936}]}}
+---
+{kind: EndpointSlice, metadata: {name: r-1, namespace: openshift-ingress,
+                                 labels: {kubernetes.io/service-name: router-internal-default}},
+ ports: [{name: https, port: 443}, {name: metrics, port: 1936}], endpoints: [{addresses: [10.128.0.20]}]}
+"""
+    endpoints = by_id(found(ROUTER + service))
+    assert endpoints[FRONT].server_name is None
+    metrics = endpoints[
+        "Deployment/openshift-ingress/router-default:1936#router-internal-default.openshift-ingress.svc"
+    ]
+    assert (metrics.component, metrics.certainty) == ("router", "declared")
+
+
 @pytest.mark.parametrize("termination", ["edge", "Reencrypt", "passthrough", '""'])
 def test_each_route_is_asked_by_its_name_at_one_address_of_each_router_pod(termination: str) -> None:
     discovery = found(ROUTER + SHOP + route(termination))
@@ -129,7 +148,7 @@ def test_a_router_on_the_host_network_listens_where_its_strategy_says() -> None:
         "status: {domain", "status: {endpointPublishingStrategy: {hostNetwork: {httpsPort: 10443}}, domain"
     )
     one = by_id(found(text + route("edge")))["Deployment/openshift-ingress/router-default:10443#shop.apps.ex.com"]
-    assert one.node == "w"
+    assert (one.node, one.component) == ("w", "router")
 
 
 def test_many_routes_of_one_host_are_one_endpoint() -> None:

@@ -169,4 +169,8 @@ def test_of_several_ports_the_annotation_means_those_that_look_like_tls() -> Non
 {{kind: Service, metadata: {{name: a, namespace: s, {CA}}},
   spec: {{clusterIP: 172.30.0.1, ports: [{{name: https, port: 8443}}, {{name: http, port: 8080}}]}}}}
 """
-    assert {each.port: each.certainty for each in found(text).endpoints} == {8443: "declared", 8080: "candidate"}
+    assert {each.port: (each.certainty, each.server_name) for each in found(text).endpoints} == {
+        8443: ("declared", "a.s.svc"),
+        9000: ("candidate", "a.s.svc"),
+        8080: ("candidate", None),
+    }

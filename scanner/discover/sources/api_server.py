@@ -39,7 +39,7 @@ def _find(view: View) -> Iterator[Found]:
 
 def _claims(snapshot: Snapshot) -> Iterator[Claim]:
     origin = "the API server, by Service/default/kubernetes"
-    yield Claim(certainty="declared", origin=origin)
+    yield Claim(certainty="declared", origin=origin, naming="also")
     for name, source in names(snapshot).items():
         yield Claim(certainty="declared", origin=f"the API server, name of {source}", name=name, naming="also")
 

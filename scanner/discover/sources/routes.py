@@ -19,6 +19,8 @@ from scanner.model.kinds import ROUTE
 from scanner.model.objects import Fields, KubeObject
 from scanner.model.observation import ClientCertificate
 
+_KNOWN_PORT = 443
+"""On the host network, an IngressController may say another."""
 MAX_ROUTERS = 16
 """Routers that may have admitted one Route."""
 MAX_BACKENDS = 16
@@ -28,8 +30,8 @@ MAX_BACKENDS = 16
 def _routers(view: View) -> Iterator[Found]:
     """Each router without a server name: it shows its default certificate."""
     for router in view.routers.values():
-        claim = Claim(certainty="declared", origin=str(router.raw.reference), segment="Frontend")
-        claim.expects = _client_certificate(router)
+        claim = Claim(certainty="declared", origin=str(router.raw.reference), segment="Frontend", naming="also")
+        claim.expects, claim.known_port = _client_certificate(router), _KNOWN_PORT
         yield from view.at_router(router, claim)
 
 

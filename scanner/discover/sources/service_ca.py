@@ -21,21 +21,21 @@ ANNOTATIONS = (
 def _find(view: View) -> Iterator[Found]:
     for service in view.balanced.services.values():
         if any(service.raw.text("metadata", "annotations", each) for each in ANNOTATIONS):
-            for wanted in _meant(service):
-                yield from view.through(service, wanted, _claim(service))
+            ports = [each for each in service.ports if each.protocol == "TCP" and not _is_plain(each)]
+            for wanted in ports:
+                yield from view.through(service, wanted, _claim(service, wanted, alone=len(ports) == 1))
 
 
-def _meant(service: Service) -> list[ServicePort]:
-    """The ports for which the certificate is: the annotation does not say, and a plaintext port may be among them."""
-    ports = [each for each in service.ports if each.protocol == "TCP"]
-    if len(ports) == 1:
-        return ports
-    return [each for each in ports if hints.certainty(each.number, each.name, each.app_protocol) == "hinted"]
+def _is_plain(port: ServicePort) -> bool:
+    return port.number == 80 or (port.name.startswith("http") and not port.name.startswith("https"))
 
 
-def _claim(service: Service) -> Claim:
+def _claim(service: Service, wanted: ServicePort, *, alone: bool) -> Claim:
+    """The annotation does not say for which port the certificate is, and a plaintext port may be among them. If there
+    is TLS, this is the name for it."""
+    hinted = hints.certainty(wanted.number, wanted.name, wanted.app_protocol) == "hinted"
     origin = f"Service/{service.namespace}/{service.name} service-ca annotation"
-    return Claim(certainty="declared", origin=origin, name=service.dns)
+    return Claim(certainty="declared" if alone or hinted else "candidate", origin=origin, name=service.dns)
 
 
 SOURCE = Source(name="service-ca annotations", reads=READS, find=_find)
