@@ -167,7 +167,8 @@ def test_the_service_ca_annotation_declares_tls_under_the_service_s_name() -> No
 def test_of_several_ports_the_annotation_means_those_that_look_like_tls() -> None:
     text = f"""
 {{kind: Service, metadata: {{name: a, namespace: s, {CA}}},
-  spec: {{clusterIP: 172.30.0.1, ports: [{{name: https, port: 8443}}, {{name: http, port: 8080}}]}}}}
+  spec: {{clusterIP: 172.30.0.1, ports: [{{name: https, port: 8443}}, {{name: http, port: 8080}},
+                                         {{name: metrics, port: 9000}}]}}}}
 """
     assert {each.port: (each.certainty, each.server_name) for each in found(text).endpoints} == {
         8443: ("declared", "a.s.svc"),
