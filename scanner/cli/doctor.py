@@ -55,7 +55,7 @@ def doctor(component: str | None, results: str | None, policy_file: str | None, 
         found += diagnoses
         names |= _components(looked_at)
     if not found and component is not None:
-        hint = did_you_mean(component, names, otherwise="this cluster has no listener of any known component")
+        hint = did_you_mean(component, names, otherwise=f"known here: {', '.join(sorted(names)[:30]) or 'none'}")
         raise UsageError(f"no listener of the cluster is of a component '{plain(component, 60)}'", hint=hint)
     return exit_code(found)
 

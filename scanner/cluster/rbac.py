@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from scanner.errors import UsageError
-from scanner.model.kinds import Kind
+from scanner.model.kinds import OPERATORS, Kind
 from scanner.model.problems import did_you_mean
 
 NAME = "adhere-scan"
@@ -57,6 +57,13 @@ OPTIONS: Mapping[str, Option] = {
         (
             _rule("wgpolicyk8s.io", ["policyreports", "clusterpolicyreports"], _WRITING),
             _rule("openreports.io", ["reports", "clusterreports"], _WRITING),
+        ),
+    ),
+    "doctor": Option(
+        "None beyond reading the configurations of the platform's operators, for adhere doctor.",
+        tuple(
+            _rule(group, [kind.plural for kind in OPERATORS if kind.group == group], READING)
+            for group in dict.fromkeys(kind.group for kind in OPERATORS)
         ),
     ),
     "secrets": Option(

@@ -150,15 +150,13 @@ def _patient(
 
 
 def _diagnosis(patient: Patient) -> Diagnosis:
-    profile = next(
-        (each.profile for each in patient.owed if not isinstance(each.profile, Unknown)), patient.owed[0].profile
-    )
+    profiles = dict.fromkeys(each.profile for each in patient.owed)
     return Diagnosis(
         component=patient.component,
         place=patient.authority.source if patient.hosted else "",
         operator=patient.operator,
         listeners=len({each.id for each in patient.endpoints}),
-        owes=profile.reason if isinstance(profile, Unknown) else profile.name,
+        owes=", or ".join(each.reason if isinstance(each, Unknown) else each.name for each in profiles),
         bound=patient.bound,
         steps=tuple(Step(name=each.name, answer=each.look(patient), commands=each.commands(patient)) for each in STEPS),
     )

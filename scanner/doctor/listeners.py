@@ -12,8 +12,8 @@ from scanner.model.diagnosis import Answer, Outcome
 _MOST = 5
 """Listeners named."""
 _WORST_FIRST: tuple[tuple[Honours, Outcome, str], ...] = (
-    ("no", "stopped", "serve something else than they owe"),
-    ("not-determined", "unknown", "could not be judged"),
+    ("no", "stopped", "something else than is owed"),
+    ("not-determined", "unknown", "not judged"),
 )
 
 
@@ -29,7 +29,7 @@ def serves(patient: Patient) -> Answer:
     bound = [each for each in tls if each.binding != "not-enforced"]
     if not bound:
         count = sum(each.honours == "yes" for each in tls)
-        said = f"nothing holds it to the profile; {count} of {len(tls)} listeners follow it all the same"
+        said = f"nothing holds it to the profile; it is followed all the same at {count} of {_addresses(tls)}"
         return Answer(outcome="not-applicable", said=(said,))
     return _judged(bound)
 
@@ -38,9 +38,13 @@ def _judged(bound: list[Served]) -> Answer:
     for honours, outcome, what in _WORST_FIRST:
         ill = [each for each in bound if each.honours == honours]
         if ill:
-            said = f"{len(ill)} of {len(bound)} listeners {what}"
+            said = f"{what} at {len(ill)} of {_addresses(bound)}"
             return Answer(outcome=outcome, said=(said, *_evidence(ill)))
-    return Answer(outcome="ok", said=(f"{len(bound)} of {len(bound)} listeners serve what they owe",))
+    return Answer(outcome="ok", said=(f"what is owed, at {_addresses(bound)}",))
+
+
+def _addresses(every: list[Served]) -> str:
+    return "1 address" if len(every) == 1 else f"{len(every)} addresses"
 
 
 def _evidence(ill: Iterable[Served]) -> list[str]:

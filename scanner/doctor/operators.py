@@ -7,8 +7,9 @@ with the annotation ``config.openshift.io/inject-tls`` the cluster version opera
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from shlex import quote
 
 from scanner.doctor.patient import Patient
@@ -18,6 +19,7 @@ from scanner.expect.implementations import clamped
 from scanner.model import kinds, located
 from scanner.model.custom_profile import suite_named
 from scanner.model.diagnosis import Answer, Outcome
+from scanner.model.expectation import Because
 from scanner.model.kinds import Kind
 from scanner.model.known import Unknown
 from scanner.model.located import shown
@@ -27,6 +29,9 @@ from scanner.tls.names import is_tls13, suite_name, version_code, version_name
 
 INJECT = "config.openshift.io/inject-tls"
 _WORST_FIRST: tuple[Outcome, ...] = ("stopped", "unknown", "ok")
+_OBJECT = re.compile(r"[A-Z][A-Za-z0-9]*/[^\s]+")
+"""A source of a reason that is an object of the cluster."""
+_MOST = 5
 _SERVING = ("spec", "observedConfig", "servingInfo")
 
 
@@ -90,14 +95,24 @@ def observed(patient: Patient) -> Answer:
     """Whether the component's operator has seen the profile."""
     found = observer(patient)
     if found is None:
-        return Answer(outcome="not-applicable", said=(_no_observer(patient),))
+        own = _own(patient)
+        said = tuple(f"{each.source} {each.field}: {each.said}, which decides for some or all of it" for each in own)
+        return Answer(outcome="ok" if own else "not-applicable", said=said or (_no_observer(patient),))
     snapshot = patient.facts.snapshot
     if gap := snapshot.gap(found.kind):
-        return Answer(outcome="unknown", said=(f"{found.kind.name}/cluster could not be read: {gap}",))
+        may = "adhere rbac --with doctor prints the role that may"
+        return Answer(outcome="unknown", said=(f"{found.kind.name}/cluster could not be read: {gap}", may))
     each = snapshot.get(found.kind, "cluster")
     if each is None:
         return Answer(outcome="unknown", said=(f"there is no {found.kind.name}/cluster",))
     return _of(each, found, patient.authority)
+
+
+def _own(patient: Patient) -> list[Because]:
+    """Configuration of the component's own that decides instead of the cluster's: KubeletConfig, IngressController."""
+    decided = [step for owed in patient.owed for step in owed.because if step.decides]
+    found = [step for step in decided if step.source != patient.authority.source and _OBJECT.fullmatch(step.source)]
+    return list(dict.fromkeys(replace(step, beat=None) for step in found))[:_MOST]
 
 
 def _no_observer(patient: Patient) -> str:
@@ -170,8 +185,15 @@ def observed_commands(patient: Patient) -> tuple[str, ...]:
     """Where to look."""
     found = observer(patient)
     if found is None:
-        return ()
+        return tuple(dict.fromkeys(_object(step.source, patient.oc) for step in _own(patient)))
     return (f"oc get {found.kind.resource} cluster -o jsonpath='{{.{'.'.join(found.steps)}}}'",)
+
+
+def _object(source: str, oc: str) -> str:
+    """For ``Kind/name`` and ``Kind/namespace/name``."""
+    kind, *names = source.split("/")
+    where = f" -n {quote(names[0])}" if len(names) > 1 else ""
+    return f"{oc} get {quote(kind.lower())}{where} {quote(names[-1])} -o yaml"
 
 
 # --- ConfigMaps that the platform fills in ---------------------------------------------------------------------------

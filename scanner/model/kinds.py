@@ -115,6 +115,18 @@ IMAGE_REGISTRY_OPERATOR = Kind(
     group="imageregistry.operator.openshift.io", plural="configs", name="Config", namespaced=False
 )
 
+OPERATORS: tuple[Kind, ...] = (
+    KUBE_API_SERVER_OPERATOR,
+    KUBE_CONTROLLER_MANAGER_OPERATOR,
+    KUBE_SCHEDULER_OPERATOR,
+    ETCD_OPERATOR,
+    OPENSHIFT_API_SERVER_OPERATOR,
+    OPENSHIFT_CONTROLLER_MANAGER_OPERATOR,
+    AUTHENTICATION_OPERATOR,
+    IMAGE_REGISTRY_OPERATOR,
+)
+"""Those that no scan reads: ``adhere rbac --with doctor``."""
+
 KUBELET_CONFIG = Kind(
     group="machineconfiguration.openshift.io", plural="kubeletconfigs", name="KubeletConfig", namespaced=False
 )

@@ -57,6 +57,8 @@ def _head(bug: Bug) -> Iterator[str]:
     yield f"* Component: {code(bug.diagnosis.component)}" + (f", ClusterOperator {code(operator)}" if operator else "")
     yield f"* Listener: {code(row['id'])}"
     yield f"* Adherence: {code(row['expected']['adherence'] or 'not said')}, binding {code(row['binding'])}"
+    if row["expected"]["adherence"] == "StrictAllComponents":
+        yield "* Under strict adherence a component of the platform that does not follow has a bug, whatever the reason"
     yield f"* Asked at {bug.at:%Y-%m-%d %H:%M} UTC by adhere {__version__}, without credentials"
 
 
@@ -79,6 +81,7 @@ def _observed(row: EndpointRow) -> Iterator[str]:
         yield f"* **{finding['rule']}**: {code(finding['message'])}"
         yield from _items("accepted", finding["observed"])
         yield from _items("allowed", finding["expected"])
+        yield from _items("evidence", finding["evidence"])
     versions = row["observed"]["versions"] or {}
     for name in map(version_name, VERSIONS):
         known = versions.get(name)
@@ -116,7 +119,7 @@ def _steps(diagnosis: Diagnosis) -> Iterator[str]:
     for number, step in enumerate(diagnosis.steps, start=1):
         yield f"{number}. {step.name}: **{WORDS[step.answer.outcome]}**"
         for said in step.answer.said[:_ITEMS]:
-            yield f"   * {code(said, 400)}"
+            yield f"   * {code(said.strip(), 400)}"
         for command in step.commands:
             yield f"   * shown by {code(command, 500)}"
     yield ""

@@ -50,6 +50,9 @@ def _overview(page: Page, found: Sequence[Diagnosis], stopped: list[Diagnosis]) 
         if names:
             page.line()
             page.folded(2, "  ", f"{what} ({len(names)}): {', '.join(names)}")
+    unseen = dict.fromkeys(name for each in found if each.conclusion == "ok" for name in not_looked_at(each))
+    if unseen:
+        page.folded(2, "  ", f"not looked at, of some or all of these: {', '.join(sorted(unseen))}")
 
 
 def title(each: Diagnosis) -> str:

@@ -12,6 +12,7 @@ from scanner.cluster import access, read
 from scanner.model import kinds
 from scanner.model.kinds import KINDS
 from scanner.model.snapshot import Snapshot
+from scanner.survey import READS
 from tests.cli.calling import called
 from tests.e2e.accounts import NAMESPACE, Account, account
 from tests.e2e.control_plane import ControlPlane
@@ -51,7 +52,7 @@ def scanner_account(cluster: ControlPlane, writer: Writer) -> Account:
 
 async def snapshot_of(plane: ControlPlane, token: str, directory: Path, **options: object) -> Snapshot:
     kubeconfig = plane.kubeconfig(directory / "scanner.kubeconfig", {"token": token})
-    return await read(access(str(kubeconfig)), KINDS, **options)  # type: ignore[arg-type]
+    return await read(access(str(kubeconfig)), (*READS, kinds.SECRET), **options)  # type: ignore[arg-type]
 
 
 async def test_a_scan_with_exactly_this_role_reads_everything_that_an_administrator_reads(
@@ -81,7 +82,7 @@ def test_the_role_reads_what_is_listed_and_nothing_else(cluster: ControlPlane, s
     ours = [rule for rule in rules if not set(rule["resources"]) <= reviewing]
     assert {verb for rule in ours for verb in rule["verbs"]} == READING
     allowed = {pair for rule in ours for pair in product(rule["apiGroups"], rule["resources"])}
-    assert allowed == {(kind.group, kind.plural) for kind in KINDS if kind.opt_in is None}
+    assert allowed == {(kind.group, kind.plural) for kind in READS if kind.opt_in is None}
 
 
 def test_nothing_can_be_changed_and_no_secret_read(cluster: ControlPlane, scanner_account: Account) -> None:
