@@ -14,7 +14,7 @@ from scanner.cluster.api_server import Access, Credential, Pair, Source, Trust
 from scanner.cluster.credentials import Fixed, TokenFile, checked_token
 from scanner.cluster.exec_plugin import VERSIONS, Executed, Plugin, terminal
 from scanner.cluster.kubeconfig import Entry, Kubeconfig
-from scanner.cluster.proxies import checked, environment_proxy
+from scanner.cluster.proxies import checked, environment_proxy, understood
 from scanner.errors import InputError, UsageError
 from scanner.model.located import shown
 from scanner.model.objects import Fields
@@ -118,7 +118,7 @@ def _server(cluster: Entry) -> str:
     text = _needed(cluster, "server")
     try:
         url = urlsplit(text if "://" in text else f"https://{text}")
-        usable = url.scheme in ("https", "http") and bool(url.hostname) and (url.port or 1) > 0
+        usable = url.scheme in ("https", "http") and understood(url.geturl()) and (url.port or 1) > 0
     except ValueError:
         usable, url = False, urlsplit("")
     if not usable or url.query or url.fragment or not text.isprintable():

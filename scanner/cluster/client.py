@@ -133,6 +133,8 @@ class Client:
                 return await self._client(credential).send(request, stream=True)
         except httpx2.RequestError as error:
             raise self._unanswered(path, error) from None
+        except (httpx2.InvalidURL, ValueError) as error:
+            raise self._failed(path, f"cannot be asked: {clean(str(error))}", "is the server's URL right?") from None
         except trio.TooSlowError:
             raise self._failed(path, "no answer in time") from None
 
@@ -151,6 +153,10 @@ class Client:
                     raise self._unanswered(path, error) from None
                 await self._wait(attempt, None)
                 continue
+            except (httpx2.InvalidURL, ValueError) as error:  # ValueError: what Python's look-up of names says
+                raise self._failed(
+                    path, f"cannot be asked: {clean(str(error))}", "is the server's URL right?"
+                ) from None
             if answer.status == 200:
                 return answer
             if last or answer.status not in _AGAIN:
@@ -195,7 +201,11 @@ class Client:
         extensions = {"sni_hostname": self.access.trust.server_name} if self.access.trust.server_name else {}
         client = self._client(credential)
         return client.build_request(
-            "GET", self.access.server + path, params=params, headers=pairs, extensions=extensions
+            "GET",
+            self.access.server + path,
+            params=params,
+            headers=[(name.encode("ascii"), value.encode("utf-8", "replace")) for name, value in pairs],
+            extensions=extensions,
         )
 
     def _client(self, credential: Credential) -> httpx2.AsyncClient:

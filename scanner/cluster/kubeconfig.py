@@ -56,7 +56,7 @@ class Entry:
     def path(self, name: str) -> Path | None:
         """The file that the field names."""
         value = self.fields.text(name)
-        return Path(self.document.file).parent / Path(value).expanduser() if value else None
+        return Path(self.document.file).parent / value if value else None
 
     def data(self, name: str) -> bytes | None:
         """What ``name-data`` says in base64, else the content of the file ``name``. Raises ``InputError``."""

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
 
+import httpx2
+
 from scanner.errors import InputError
 
 _PORTS = {"http": 80, "https": 443}
@@ -33,14 +35,23 @@ def checked(proxy: str, origin: str) -> str:
     """``proxy`` if it is one that we can use. Raises ``InputError``, without the URL: it may hold a password."""
     try:
         url = urlsplit(proxy)
-        usable = url.scheme in _PORTS and bool(url.hostname) and (url.port or 0) >= 0
+        scheme, usable = url.scheme, understood(proxy) and (url.port or 0) >= 0
     except ValueError:
-        raise InputError(f"{origin}: the proxy is not a URL", hint="write http://host:port") from None
+        scheme, usable = "http", False
+    if scheme not in _PORTS:
+        raise InputError(f"{origin}: a proxy of the scheme {scheme[:20]!r} is not supported", hint="use an HTTP proxy")
     if not usable:
-        raise InputError(
-            f"{origin}: a proxy of the scheme {url.scheme[:20]!r} is not supported", hint="use an HTTP proxy"
-        )
+        raise InputError(f"{origin}: the proxy is not a URL that can be asked", hint="write http://host:port")
     return proxy
+
+
+def understood(url: str) -> bool:
+    """Whether the HTTP client can ask at this URL: it is stricter than most, about international names for one."""
+    try:
+        host = httpx2.URL(url).host
+        return bool(host and (":" in host or host.encode("idna")))
+    except (httpx2.InvalidURL, ValueError):
+        return False
 
 
 def _variable(environment: Mapping[str, str], name: str) -> str:

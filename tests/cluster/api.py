@@ -239,7 +239,7 @@ def _asked(request: h11.Request, stream: trio.SSLStream[trio.SocketStream]) -> A
     url = urlsplit(request.target.decode())
     certificate = stream.getpeercert()
     subject = dict(pair[0] for pair in certificate["subject"]) if certificate else {}
-    headers = {name.decode().lower(): value.decode() for name, value in request.headers}
+    headers = {name.decode().lower(): value.decode("latin-1") for name, value in request.headers}
     return Asked(url.path, dict(parse_qsl(url.query)), headers, subject.get("commonName"))
 
 

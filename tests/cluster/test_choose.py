@@ -236,6 +236,11 @@ def test_what_is_wrong_with_a_user_is_said_with_its_place(tmp_path: Path, user: 
     [
         ("{server: 'ftp://x'}", "server is no URL"),
         ("{server: 'https://x:port'}", "server is no URL"),
+        ("{server: 'https://'}", "server is no URL"),
+        ("{server: 'https://a..b'}", "server is no URL"),
+        ("{server: 'https://256.1.1.1'}", "server is no URL"),
+        ("{server: x, proxy-url: 'http://me:secret@a..b'}", "the proxy is not a URL"),
+        ("{server: 'https://xn--a-\u00fc'}", "server is no URL"),
         ("{server: 'https://me:secret@x'}", "server holds a user name or password"),
         ("{server: 'https://x/?a=b'}", "server is no URL"),
         ("{server: x, proxy-url: 'socks5://me:secret@x'}", "a proxy of the scheme 'socks5' is not supported"),

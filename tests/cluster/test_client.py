@@ -200,6 +200,15 @@ async def test_a_client_certificate_is_shown_and_its_key_stays_in_memory() -> No
     assert "PRIVATE KEY" not in repr(api.access) + repr(api.access.source)
 
 
+async def test_whom_to_impersonate_travels_in_headers() -> None:
+    headers = (("Impersonate-User", "jäne"), ("Impersonate-Group", "a"))
+    api = Api()
+    async with running(api, Fixed(Credential(token="t", headers=headers))), Client(api.access, MANNERS) as client:
+        await client.get("/version")
+    assert api.asked[0].headers["impersonate-user"].encode("latin-1").decode() == "jäne"
+    assert api.asked[0].headers["impersonate-group"] == "a"
+
+
 async def test_a_plugins_new_client_certificate_is_used() -> None:
     leaves = [authority().leaf(names=(name,), common_name=name, eku=("clientAuth",)) for name in ("first", "second")]
 
@@ -332,3 +341,11 @@ async def test_a_proxy_that_refuses_is_asked_once() -> None:
         with pytest.raises(ClusterError, match=r"407.*\(through a proxy\)"):
             await client.get("/version")
     assert len(seen) == 1
+
+
+@pytest.mark.parametrize("host", ["a b.invalid", "a" * 70 + ".invalid", "a..invalid", "." * 3, "256.1.1.1"])
+async def test_a_host_that_cannot_be_looked_up_is_an_error(host: str) -> None:
+    api = Api()
+    async with running(api), Client(replace(api.access, server=f"https://{host}"), MANNERS) as client:
+        with pytest.raises(ClusterError, match="GET https://"):
+            await client.get("/version")

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
 
 from scanner.cluster import load, read, save
 from scanner.cluster.keeping import kept
@@ -19,6 +20,7 @@ from scanner.model import kinds
 from scanner.model.kinds import CONFIG_MAP, GATEWAY, NODE, POD, ROUTE, SECRET, SERVICE, Kind
 from scanner.model.objects import KubeObject
 from scanner.model.snapshot import Origin, Snapshot, Unreadable
+from tests.certs import private_key
 from tests.cluster.api import MANNERS, Answer, Api, Asked, authority, named, refused, running
 
 LAST = "kubectl.kubernetes.io/last-applied-configuration"
@@ -77,6 +79,17 @@ def test_keys_that_do_not_match(certificate: int | bytes | None, key: int | byte
     if key is not None:
         data["tls_key"] = pairs[key][1] if isinstance(key, int) else key
     assert kept_secret(secret(**data)).raw["adhere"] == {"keyMatches": matches}
+
+
+def test_large_and_encrypted_keys() -> None:
+    certificate, _ = pair()
+    large = private_key("rsa4096")
+    coded_key = large.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret"))
+    found = kept_secret(secret(tls_crt=certificate, tls_key=coded_key))
+    assert found.raw["adhere"] == {"keyMatches": "tls.key is encrypted"}
+    padded = large.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + b"\n" * 2000
+    leaf = authority().leaf(names=("large.example",), key=large)
+    assert kept_secret(secret(tls_crt=leaf.pem, tls_key=padded)).raw["adhere"] == {"keyMatches": True}
 
 
 def test_text_data_of_a_manifest_reads_as_data() -> None:
