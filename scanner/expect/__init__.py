@@ -115,10 +115,17 @@ class Expectations:
 
         Raises ``UsageError`` and ``InputError`` for a profile of the policy that does not exist or is not valid.
         """
-        default, source = default_profile, "--profile"
+        default, source, field = default_profile, "--profile", ""
         if default is None and policy.profile is not None:
-            default, source = load_profile(policy.profile, release=release), f"{policy.source} profile"
-        wishes = Wishes(default=default, default_source=source, profile=profile, adherence=adherence, release=release)
+            default, source, field = load_profile(policy.profile, release=release), policy.source, "profile"
+        wishes = Wishes(
+            default=default,
+            default_source=source,
+            default_field=field,
+            profile=profile,
+            adherence=adherence,
+            release=release,
+        )
         self._facts = Facts(snapshot, catalogue, policy, tuple(endpoints), wishes)
 
     @property

@@ -28,6 +28,7 @@ class Wishes:
     default: Profile | None = None
     """For clusters that say nothing."""
     default_source: str = "--profile"
+    default_field: str = ""
     profile: Profile | None = None
     """Instead of the APIServer's."""
     adherence: str | None = None
@@ -73,7 +74,7 @@ def _without(wishes: Wishes, releases: Releases) -> Authority:
     said = profile.reason if isinstance(profile, Unknown) else profile.name
     return Authority(
         source=wishes.default_source,
-        field="",
+        field=wishes.default_field,
         fixed=Declared(said=said, profile=profile),
         releases=releases,
         platform=False,

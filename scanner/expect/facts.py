@@ -93,7 +93,7 @@ class Facts:
         on_node = endpoint.node is not None
         namespace = endpoint.owner.namespace
         found = self.catalogue.find(namespace, workloads, endpoint.port, on_node=on_node)
-        if found is not None and endpoint.component in (None, found.component):
+        if endpoint.component is None or (found is not None and endpoint.component == found.component):
             return found
         named = [each for each in self.catalogue.listeners if each.component == endpoint.component]
         ours = [each for each in named if not each.namespaces or _named(namespace, each.namespaces)]

@@ -123,8 +123,8 @@ def _rolling(draft: Draft, pool: KubeObject, node: KubeObject) -> Draft:
 
 def _plain(facts: Facts, draft: Draft, node: str) -> Draft:
     """Without OpenShift the kubelet's own file decides, and only configz shows it."""
-    answers = facts.snapshot.objects.get(KUBELET_CONFIGZ, ())
-    found = next((each for each in answers if each.name == node), None)
+    snapshot = facts.snapshot
+    found = snapshot.get(KUBELET_CONFIGZ, node) if KUBELET_CONFIGZ in snapshot.objects else None
     if found is None:
         reason = f"what the kubelet on {node} is told is not known: no configz was read (adhere rbac --with configz)"
         if isinstance(draft.profile, Unknown):

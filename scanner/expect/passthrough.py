@@ -107,12 +107,12 @@ def _onwards(facts: Facts, draft: Draft, follow: Follow) -> Draft:
 
 
 def _endpoints(facts: Facts, passage: Passage) -> list[Endpoint]:
-    """Every known listener behind the Services, by their EndpointSlices."""
+    """Every known listener behind the Services, by their EndpointSlices; replicas once, because they owe the same."""
     found: dict[str, Endpoint] = {}
     for backend in passage.backends:
         for address, port in _places(facts, backend):
             for each in facts.listening.get((address, port), ()):
-                found.setdefault(each.instance, each)
+                found.setdefault(each.id, each)
     return list(found.values())
 
 

@@ -1,0 +1,62 @@
+"""``docs/expectations.md`` says what the code does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scanner.expect.adherence import SPELLINGS
+from scanner.expect.ingress_controller import STATS_PORT
+from scanner.expect.process import COMPONENT_BASE, ETCD
+from scanner.expect.rollout import OPERATOR_TAKES
+from scanner.model.declared_profile import (
+    CONTROLLER_RUNTIME,
+    HYPERSHIFT,
+    INGRESS,
+    KUBELET_CONFIG,
+    LIBRARY_GO,
+    MICROSHIFT_INGRESS,
+    Reader,
+)
+from scanner.model.local_files import MICROSHIFT_CONFIG
+
+PAGE = (Path(__file__).parents[2] / "docs" / "expectations.md").read_text()
+
+WORDS = {
+    "intermediate": "Intermediate",
+    "inherit": "the APIServer's, else Intermediate",
+    "refused": "refused",
+    "undefined": "not defined: unknown",
+}
+ROWS: dict[str, Reader] = {
+    "library-go": LIBRARY_GO,
+    "controller-runtime-common": CONTROLLER_RUNTIME,
+    "the ingress operator": INGRESS,
+    "the machine config operator": KUBELET_CONFIG,
+    "HyperShift": HYPERSHIFT,
+    "MicroShift's router": MICROSHIFT_INGRESS,
+}
+
+
+@pytest.mark.parametrize("start", ROWS)
+def test_the_table_of_readers(start: str) -> None:
+    reader = ROWS[start]
+    (row,) = [line for line in PAGE.splitlines() if line.startswith(f"| {start}") and line.count("|") == 5]
+    cells = [cell.strip() for cell in row.strip("|").split("|")[1:]]
+    said = [cells[0] if cell == "the same" else cell for cell in cells]
+    assert said == [WORDS[each] for each in (reader.nil, reader.empty, reader.no_custom)]
+
+
+@pytest.mark.parametrize("spelling", filter(None, SPELLINGS))
+def test_every_spelling_is_there(spelling: str) -> None:
+    assert f"`{spelling}`" in PAGE
+
+
+def test_names_and_numbers() -> None:
+    assert f"`--{COMPONENT_BASE.minimum}`, `--{COMPONENT_BASE.suites}`; etcd: `--{ETCD.suites}`" in PAGE
+    assert f"port {STATS_PORT}" in PAGE
+    assert f"`kind: {MICROSHIFT_CONFIG.name}`" in PAGE
+    assert f"`apiVersion: {MICROSHIFT_CONFIG.group}/v1`" in PAGE
+    assert OPERATOR_TAKES.total_seconds() == 2 * 3600
+    assert "two hours at most" in PAGE
