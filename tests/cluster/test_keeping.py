@@ -1,0 +1,62 @@
+"""Whatever somebody writes into an object: reading it never fails, twice is once, and no key comes through."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scanner.cluster.decoding import decoded
+from scanner.cluster.keeping import kept
+from scanner.cluster.prune import Pruner
+from scanner.model.kinds import KINDS, Kind
+from scanner.model.objects import KubeObject
+
+BLOCK = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIKEYMATERIAL\n-----END EC PRIVATE KEY-----\n"
+WORDS = (
+    "metadata", "name", "namespace", "annotations", "labels", "spec", "status", "containers", "env", "value", "args",
+    "data", "stringData", "tls.key", "tls.crt", "tls", "key", "volumes", "secret", "conditions", "type", "Ready",
+    "endpoints", "versions", "schema", "openAPIV3Schema", "volumeMounts", "TLS_CERT", "--token", "adhere", "kind",
+)  # fmt: skip
+TEXT = (
+    st.sampled_from(WORDS)
+    | st.text(max_size=8)
+    | st.sampled_from((BLOCK, b64encode(BLOCK.encode()).decode(), "\ud800"))
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(WORDS) | TEXT, inner, max_size=5),
+    max_leaves=30,
+)
+OBJECTS = st.fixed_dictionaries(
+    {"metadata": st.fixed_dictionaries({"name": st.just("odd")}, optional={"annotations": JSON, "labels": JSON})},
+    optional={"spec": JSON, "status": JSON, "data": JSON, "endpoints": JSON, "stringData": JSON, "adhere": JSON},
+)
+
+
+@given(st.sampled_from(KINDS), OBJECTS)
+def test_any_object_is_kept_the_same_way_twice_and_without_keys(kind: Kind, raw: dict[str, object]) -> None:
+    pruner = Pruner()
+    once = kept(kind, raw, pruner, "v1")
+    assert isinstance(once, KubeObject)
+    written = json.dumps(once.raw)
+    written.encode("ascii")
+    assert "KEYMATERIAL" not in written
+    assert b64encode(b"-----BEGIN EC PRIVATE KEY")[:24].decode() not in written
+    twice = kept(kind, json.loads(written), pruner, "v1")
+    assert twice is not None
+    assert twice.raw == once.raw
+
+
+@given(st.sampled_from(KINDS), JSON)
+def test_whatever_is_no_object_is_left_out_or_kept(kind: Kind, raw: object) -> None:
+    found = kept(kind, raw, Pruner())
+    assert found is None or found.name
+
+
+@given(JSON)
+def test_json_is_read_as_the_standard_library_reads_it(value: object) -> None:
+    data = json.dumps(value).encode()
+    assert decoded(data) == json.loads(data)
