@@ -48,7 +48,7 @@ def test_the_table_of_readers(start: str) -> None:
     assert said == [WORDS[each] for each in (reader.nil, reader.empty, reader.no_custom)]
 
 
-@pytest.mark.parametrize("spelling", filter(None, SPELLINGS))
+@pytest.mark.parametrize("spelling", [each for each in SPELLINGS if each])
 def test_every_spelling_is_there(spelling: str) -> None:
     assert f"`{spelling}`" in PAGE
 
