@@ -36,6 +36,8 @@ HOMES: dict[str, frozenset[str]] = {
             "cluster",
         }
     ),
+    "h11": frozenset({"demo", "serve"}),
+    "httpcore2": frozenset({"cluster"}),
     "httpx2": frozenset({"cluster"}),
     "idna": frozenset({"cli/targets"}),
     "jinja2": frozenset({"report"}),

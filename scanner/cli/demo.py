@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -18,11 +17,11 @@ from scanner.cli.scan_cluster import gentle
 from scanner.cli.streams import say
 from scanner.demo.cluster import demo_cluster
 from scanner.demo.listeners import Listener, demo_listeners
-from scanner.demo.speakers import Speaker
+from scanner.demo.surprises import surprises as cluster_surprises
 from scanner.errors import ResourceError
 from scanner.jobs import Owed, of_targets
 from scanner.model.catalogue import load_profile
-from scanner.model.report import EXIT_INCOMPLETE, EXIT_OK, EndpointRow, Report
+from scanner.model.report import EXIT_INCOMPLETE, EXIT_OK, Report
 from scanner.model.target import Target
 from scanner.probe.limits import Limits
 from scanner.report import FORMATS
@@ -135,28 +134,3 @@ def surprises(report: Report, listeners: tuple[Listener, ...]) -> list[str]:
                 f"and is {row['verdict']} ({row['reach']}); this is a bug"
             )
     return wrong
-
-
-def cluster_surprises(rows: Iterable[EndpointRow], speakers: Iterable[Speaker]) -> list[str]:
-    """The listeners of the demo's cluster that got another verdict than their story asks for, or were not found.
-
-    One that has nothing to do with TLS may be left out: the component catalogue knows some of them.
-    """
-    found: dict[str, list[EndpointRow]] = {}
-    for row in rows:
-        for place in (f"{row['address']}:{row['port']}", *row["aliases"]):
-            found.setdefault(place, []).append(row)
-    return [line for speaker in speakers for line in _surprising(speaker, found)]
-
-
-def _surprising(speaker: Speaker, found: dict[str, list[EndpointRow]]) -> Iterator[str]:
-    at = found.get(f"{speaker.address}:{speaker.port}", [])
-    told = speaker.told
-    if not at and speaker.forwarded is None and told.verdict != "not_applicable":
-        yield f"{speaker.whose} at {speaker.address}:{speaker.port} was not found; this is a bug"
-    for row in [row for row in at if row["server_name"] == speaker.server_name] or at:
-        if (row["verdict"], row["reach"]) != (told.verdict, told.reach):
-            yield (
-                f"{row['instance']} should be {told.verdict} ({told.reach}) and is {row['verdict']} ({row['reach']}); "
-                "this is a bug"
-            )

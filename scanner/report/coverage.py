@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from scanner.model.report import CountRow, DiscoveryRow, PolicyRow, Summary, UnreadableRow
+from scanner.model.report import CountRow, Coverage, DiscoveryRow, PolicyRow, Summary, UnreadableRow
 from scanner.model.snapshot import Unreadable
 
 _POLICIES = 100
 """NetworkPolicies named; each tenant may write as many as he likes."""
+
+
+def unseen(coverage: Coverage) -> int:
+    """How many kinds of objects nobody could read, though somebody wanted to, and the policy does not do without."""
+    discovery = coverage.get("discovery")
+    gaps = discovery["unreadable"] if discovery else []
+    return sum(not each["accepted"] and each["gap"] != "not-asked" for each in gaps)
 
 
 def discovery_row(

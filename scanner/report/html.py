@@ -18,6 +18,7 @@ from scanner.model.component_tally import ComponentRow, name_of
 from scanner.model.finding import SEVERITIES
 from scanner.model.report import VERDICTS, EndpointRow, Report
 from scanner.report import headline
+from scanner.report.coverage import unseen
 from scanner.report.escape import visible
 from scanner.report.html_row import RowView, view
 
@@ -49,6 +50,7 @@ def write(report: Report, out: TextIO) -> None:
         common=common,
         binding=report.summary.verdicts["fail"] - headline.excused_count(report.summary),
         discovery=report.coverage.get("discovery"),
+        unseen=unseen(report.coverage),
         shown=min(report.summary.endpoints, MOST_ROWS),
         detail_for_all=DETAIL_FOR_ALL,
         verdicts=VERDICTS,

@@ -15,6 +15,7 @@ from typing import TextIO
 from scanner.model.finding import SEVERITIES
 from scanner.model.report import VERDICTS, EndpointRow, Report
 from scanner.report import headline, text_cluster, text_findings
+from scanner.report.coverage import unseen
 from scanner.report.escape import plain
 from scanner.report.escape import width as columns
 from scanner.report.page import Page, pad
@@ -175,6 +176,7 @@ def coverage(report: Report) -> str:
     missing = (
         (told["not_judged"], "could not be judged"),
         (report.summary.unsettled, "judged only in part, because some of it could not be told"),
+        (unseen(told), "kinds of objects could not be read"),
     )
     open_ends = ", ".join(f"{count} {what}" for count, what in missing if count)
     if told["complete"] and not open_ends:

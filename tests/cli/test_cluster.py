@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from scanner.cli.demo import cluster_surprises
 from scanner.demo.cluster import DemoCluster, demo_cluster
+from scanner.demo.surprises import surprises
 from tests.cli.calling import Call, Called, called
 from tests.serving import serving
 
@@ -68,7 +68,7 @@ def test_etcd_requires_a_client_certificate_and_is_judged(place: Place) -> None:
 
 
 def test_every_listener_is_judged_as_its_story_says(place: Place) -> None:
-    assert cluster_surprises(place.document["endpoints"], place.cluster.speakers) == []
+    assert surprises(place.document["endpoints"], place.cluster.speakers) == []
 
 
 def test_the_report_says_what_nobody_saw(place: Place) -> None:

@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
-from scanner.cli.demo import cluster_surprises, surprises, target_of
+from scanner.cli.demo import surprises, target_of
 from scanner.demo.listeners import Listener
 from scanner.demo.roles import ROLES, Role
-from scanner.demo.speakers import Speaker
 from scanner.model.report import EndpointRow, Report
 from tests.cli.calling import Call, Called, called, valid
 from tests.cli.conftest import Farm
@@ -152,18 +151,6 @@ def test_only_loopback_was_dialled(cluster: tuple[Called, Path]) -> None:
     document = valid((cluster[1] / "report.json").read_text())
     for row in document["endpoints"]:
         assert row["address"].startswith("127.") or row["observed"]["connections"] == 0
-
-
-def test_a_verdict_against_the_story_is_a_surprise() -> None:
-    speaker = Speaker(address="127.0.0.9", port=8443, whose="shop/web", story="It complies.")
-    row = next(samples.report().rows())
-    row["address"], row["port"], row["verdict"], row["reach"] = "127.0.0.9", 8443, "pass", "tls"
-    assert cluster_surprises([row], [speaker]) == []
-    row["verdict"] = "fail"
-    (line,) = cluster_surprises([row], [speaker])
-    assert line.endswith("should be pass (tls) and is fail (tls); this is a bug")
-    (line,) = cluster_surprises([], [speaker])
-    assert line == "shop/web at 127.0.0.9:8443 was not found; this is a bug"
 
 
 # --- surprises --------------------------------------------------------------------------------------------------------
