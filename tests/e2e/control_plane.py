@@ -12,6 +12,7 @@ import random
 import secrets
 import socket
 import ssl
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -133,9 +134,25 @@ class ControlPlane:
         return path
 
     def audited(self) -> list[dict[str, object]]:
-        """Every request so far, as the API server recorded it (audit.k8s.io/v1 Event)."""
-        lines = self.audit_log.read_text().splitlines(keepends=True)
-        return [json.loads(line) for line in lines if line.endswith("\n")]
+        """Every request so far, as the API server recorded it (audit.k8s.io/v1 Event), without those made here.
+
+        It writes its record when an answer is already on its way, so this asks for something and waits for that.
+        """
+        mark = f"/version?mark={secrets.token_hex(8)}"
+        self.admin.get(mark)
+        until = time.monotonic() + 20
+        while mark not in (text := self.audit_log.read_text()):
+            assert time.monotonic() < until, f"the API server never recorded {mark}"
+            time.sleep(0.02)
+        lines = [line for line in text.splitlines(keepends=True) if line.endswith("\n") and "?mark=" not in line]
+        return [json.loads(line) for line in lines]
+
+    def compact(self) -> None:
+        """Let etcd forget everything but what is there now (etcd API v3, KV.Compact)."""
+        etcd = self.etcd_client()
+        answer = etcd.post("/v3/kv/range", json={"key": "AA==", "range_end": "AA==", "count_only": True})
+        revision = answer.json()["header"]["revision"]
+        assert etcd.post("/v3/kv/compaction", json={"revision": revision, "physical": True}).is_success
 
     def close(self) -> None:
         """End the clients' connections."""

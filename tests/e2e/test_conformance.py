@@ -24,7 +24,6 @@ from tests.demo.api.small import NOW, TOKEN, named
 from tests.demo.api.small import served as demo_served
 from tests.e2e.accounts import account, reading
 from tests.e2e.control_plane import ControlPlane
-from tests.e2e.test_reading import compact
 from tests.e2e.writing import Object, Writer
 
 WHERE = "conformance"
@@ -194,7 +193,7 @@ async def test_the_same_410_and_a_token_that_goes_on_all_the_same(
         first = [real.get(PODS, params={"limit": "5"}), await fake.get(PODS, params={"limit": "5"})]
         params = [{"limit": "5", "continue": each.json()["metadata"]["continue"]} for each in first]
         writer.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "later", "namespace": WHERE}})
-        compact(cluster)
+        cluster.compact()
         store.compact()
         gone = [real.get(PODS, params=params[0]), await fake.get(PODS, params=params[1])]
         assert gone[0].status_code == 410

@@ -149,3 +149,16 @@ async def test_without_secrets_none_is_asked_for(cluster: ControlPlane, tmp_path
     assert [uri for uri in asked if "/secrets" in uri] == []
     events = cluster.audited()[before:]
     assert {str(each["verb"]) for each in events if "adhere" in str(each.get("userAgent"))} <= READING
+
+
+async def test_with_doctor_the_operators_configurations_are_read_and_without_they_are_not(
+    cluster: ControlPlane, writer: Writer, scanner_account: Account, tmp_path: Path
+) -> None:
+    """What ``adhere doctor`` follows a profile through, and a scan does without."""
+    doctor = role_of(cluster, writer, "--with", "doctor")
+    gaps = []
+    for each in (doctor, scanner_account):
+        kubeconfig = cluster.kubeconfig(tmp_path / each.name, {"token": each.token().value})
+        snapshot = await read(access(str(kubeconfig)), [kinds.ETCD_OPERATOR, kinds.KUBE_API_SERVER_OPERATOR])
+        gaps.append({kind.name: gap.gap for kind, gap in snapshot.unreadable.items()})
+    assert gaps == [{}, {"Etcd": "forbidden", "KubeAPIServer": "forbidden"}]

@@ -143,7 +143,7 @@ async def test_a_list_that_expires_is_begun_again(
         if path == "/api/v1/pods" and not forgotten:
             forgotten.append(path)
             writer.create(pod(crowd, "zz-late"))
-            compact(cluster)
+            cluster.compact()
         return answer
 
     monkeypatch.setattr(Client, "get", forgetful)
@@ -155,14 +155,6 @@ async def test_a_list_that_expires_is_begun_again(
     codes = [each["responseStatus"]["code"] for each in cluster.audited()[before:] if is_list_of_pods(each)]  # type: ignore[index]
     assert codes[:3] == [200, 410, 200]
     assert set(codes[2:]) == {200}
-
-
-def compact(plane: ControlPlane) -> None:
-    """Let etcd forget everything but what is there now (etcd API v3, KV.Compact)."""
-    etcd = plane.etcd_client()
-    answer = etcd.post("/v3/kv/range", json={"key": "AA==", "range_end": "AA==", "count_only": True})
-    revision = answer.json()["header"]["revision"]
-    assert etcd.post("/v3/kv/compaction", json={"revision": revision, "physical": True}).is_success
 
 
 def requests(plane: ControlPlane, since: int) -> list[str]:

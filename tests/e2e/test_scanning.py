@@ -15,6 +15,8 @@ from scanner.model.scan_policy import ScanPolicy
 from scanner.survey import Viewpoint
 from tests.cli.calling import Call, called
 from tests.e2e.control_plane import INTERMEDIATE, SNI_NAME, ControlPlane
+from tests.e2e.test_permissions import role_of
+from tests.e2e.writing import Writer
 
 GO_EXTRA = {"TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA", "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA"}
 """What Go's crypto/tls takes beside Intermediate when nobody tells it otherwise, with an ECDSA key."""
@@ -120,3 +122,20 @@ def test_a_saved_cluster_has_no_key_and_reads_as_the_cluster_did(cluster: Contro
     assert [each["id"] for each in replayed["endpoints"]] == [each["id"] for each in live["endpoints"]]
     expected = {each["id"]: each["expected"] for each in live["endpoints"]}
     assert {each["id"]: each["expected"] for each in replayed["endpoints"]} == expected
+
+
+def test_a_scan_with_the_roles_of_adhere_rbac_misses_nothing_and_touches_no_secret(
+    cluster: ControlPlane, writer: Writer, scan_cluster_here: Call, tmp_path: Path
+) -> None:
+    """What the API server recorded of the whole command under ``--no-secrets``."""
+    token = role_of(cluster, writer).token().value
+    kubeconfig = cluster.kubeconfig(tmp_path / "kubeconfig", {"token": token})
+    before = len(cluster.audited())
+    ended = scan_cluster_here("scan", "--cluster", "--no-secrets", "--kubeconfig", kubeconfig, "--format", "json")
+    assert ended.code == 1, ended.err
+    unreadable = ended.document["coverage"]["discovery"]["unreadable"]
+    assert [each for each in unreadable if "secrets" not in str(each)] == []
+    asked = [each for each in cluster.audited()[before:] if str(each.get("userAgent")).startswith("adhere/")]
+    assert {each["verb"] for each in asked} == {"get", "list"}
+    assert {each["responseStatus"]["code"] for each in asked} <= {200, 404}  # type: ignore[index]
+    assert [each["requestURI"] for each in asked if "secrets" in str(each["requestURI"])] == []
