@@ -16,6 +16,9 @@ from scanner.model.profile import Profile
 OPERATOR_TAKES = timedelta(hours=2)
 """Three nodes of a control plane, one after the other, need half an hour; a bigger operand more."""
 
+ASSUMED = "--profile"
+"""Where a profile comes from that the user asks about: no object has it yet, so no rollout can explain a deviation."""
+
 _UNKNOWN_BEFORE = "what it owed before the change is not known, so nothing that it does counts until then"
 
 
@@ -48,6 +51,8 @@ def settling(
     """What binds is on its way. ``before`` is empty where nobody knows what was there."""
     if draft.binding == "not-enforced":
         return draft.says(source, field, said)
+    if draft.whose.startswith(ASSUMED):
+        return draft.says(source, field, f"{said}; but nobody rolls out what is only assumed")
     ends = since + takes if since else None
     known = tuple(dict.fromkeys((*draft.alternatives, *before)))
     draft = replace(draft, binding="settling", alternatives=known, settles_by=_later(draft, ends)).says(

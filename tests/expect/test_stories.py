@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from scanner.model.catalogue import load_profile
-from scanner.model.expectation import Expectation
+from scanner.model.expectation import Because, Expectation
 from scanner.model.known import Unknown
 from scanner.model.profile import Profile
 from scanner.tls.names import suite_code, version_name
@@ -89,3 +89,37 @@ def test_whatif_asks_for_another_profile(story: str) -> None:
 
 def _all() -> list[tuple[str, dict[str, object]]]:
     return [(name, dict(fields)) for story in stories.names() for name, fields in stories.load(story).expected.items()]
+
+
+@pytest.mark.parametrize("story", ["ingress-rollout", "operator-progressing", "updating-pool"])
+def test_nobody_rolls_out_what_is_only_assumed(story: str) -> None:
+    """``whatif`` asks who would have to change: what a listener does today is no excuse."""
+    told = stories.load(story, profile=load_profile("modern"), adherence="StrictAllComponents")
+    owed = [told.owed(name) for name in told.endpoints]
+    asked = [each for each in owed if _deciding(each)[0].source == "--profile"]
+    assert all(each.binding == "must-follow" and not each.alternatives for each in asked)
+    assert asked
+
+
+def test_an_assumed_profile_reaches_a_router_that_inherits() -> None:
+    told = stories.load("custom-tls13-conflict", profile=load_profile("modern"))
+    owed = told.owed("Deployment/openshift-ingress/router-default:443")
+    assert _known(owed).name == "openshift/4.23/modern"
+
+
+def test_an_assumed_adherence_ignores_what_the_gate_does() -> None:
+    told = stories.load("gate-off", adherence="StrictAllComponents")
+    owed = told.owed("Deployment/openshift-cluster-version/cluster-version-operator:9099")
+    assert (owed.binding, owed.adherence) == ("must-follow", "StrictAllComponents")
+    assert any("the feature gate TLSAdherence is off" in each for each in owed.remarks)
+
+
+def test_an_assumed_release_changes_what_a_name_means() -> None:
+    told = stories.load("old-legacy", release="4.22")
+    owed = told.owed("StaticPod/openshift-kube-apiserver/kube-apiserver:6443")
+    assert _known(owed).name == "openshift/4.22/old"
+    assert any(each.source == "--release" for each in owed.because)
+
+
+def _deciding(owed: Expectation) -> list[Because]:
+    return [each for each in owed.because if each.decides]
