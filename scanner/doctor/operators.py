@@ -97,7 +97,7 @@ def observed(patient: Patient) -> Answer:
     if found is None:
         own = _own(patient)
         said = tuple(f"{each.source} {each.field}: {each.said}, which decides for some or all of it" for each in own)
-        return Answer(outcome="ok" if own else "not-applicable", said=said or (_no_observer(patient),))
+        return Answer(outcome="not-applicable", said=said or (_no_observer(patient),))
     snapshot = patient.facts.snapshot
     if gap := snapshot.gap(found.kind):
         may = "adhere rbac --with doctor prints the role that may"

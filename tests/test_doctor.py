@@ -1,0 +1,517 @@
+"""Where the configuration stopped: one small cluster, and one thing wrong with it at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from scanner.discover import Discovery
+from scanner.doctor import INJECTED_MAPS, READS, STEPS, Served, diagnose, diagnosis_of, injected
+from scanner.expect import Expectations
+from scanner.model import kinds
+from scanner.model.cluster_facts import cluster_facts
+from scanner.model.component_files import load_catalogue
+from scanner.model.component_tally import Honours
+from scanner.model.diagnosis import Answer, Diagnosis, Step
+from scanner.model.dial_scope import DialScope
+from scanner.model.known import Known, Unknown
+from scanner.model.objects import KubeObject
+from scanner.model.scan_policy import ScanPolicy
+from scanner.survey import READS as SURVEYED
+from scanner.survey import Survey
+from tests.expect.stories import endpoint, snapshot_of
+
+PROFILE, ADHERENCE, OBSERVED, INJECTED, REPORTED, ROLLOUT, EVENTS, SERVED = range(8)
+API = "StaticPod/openshift-kube-apiserver/kube-apiserver:6443"
+KUBELET = "Node/worker-0:10250"
+METRICS = "Deployment/openshift-monitoring/metrics-server:10250"
+NETWORK = "Deployment/openshift-multus/multus-admission-controller:8443"
+KUBEADM = "StaticPod/kube-system/kube-apiserver-a:6443"
+AN_OPERATOR = "Deployment/openshift-kube-apiserver-operator/kube-apiserver-operator:8443"
+INTERMEDIATE = (
+    "TLS_AES_128_GCM_SHA256",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+    "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+    "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+    "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+    "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+)
+"""As a Go operator writes down Intermediate of 4.22; DHE is not Go's."""
+
+CIPHER = "ECDHE-RSA-AES128-GCM-SHA256"
+FORCED = {"servingInfo": {"minTLSVersion": "VersionTLS10"}}
+ILL = {"type": "Degraded", "status": "True", "message": "no quorum"}
+
+CLUSTER: Mapping[str, Any] = {
+    "version": {
+        "apiVersion": "config.openshift.io/v1",
+        "kind": "ClusterVersion",
+        "metadata": {"name": "version"},
+        "status": {"desired": {"version": "4.22.3"}, "history": [{"state": "Completed", "version": "4.22.3"}]},
+    },
+    "apiserver": {
+        "apiVersion": "config.openshift.io/v1",
+        "kind": "APIServer",
+        "metadata": {"name": "cluster"},
+        "spec": {"tlsSecurityProfile": {"type": "Modern", "modern": {}}, "tlsAdherence": "StrictAllComponents"},
+    },
+    "gate": {
+        "apiVersion": "config.openshift.io/v1",
+        "kind": "FeatureGate",
+        "metadata": {"name": "cluster"},
+        "status": {"featureGates": [{"version": "4.22.3", "enabled": [{"name": "TLSAdherence"}]}]},
+    },
+    "observed": {
+        "apiVersion": "operator.openshift.io/v1",
+        "kind": "KubeAPIServer",
+        "metadata": {"name": "cluster"},
+        "spec": {"managementState": "Managed", "observedConfig": {"servingInfo": {"minTLSVersion": "VersionTLS13"}}},
+        "status": {"latestAvailableRevision": 7, "nodeStatuses": [{"nodeName": "master-0", "currentRevision": 7}]},
+    },
+    "operator": {
+        "apiVersion": "config.openshift.io/v1",
+        "kind": "ClusterOperator",
+        "metadata": {"name": "kube-apiserver"},
+        "status": {
+            "conditions": [
+                {"type": "Available", "status": "True"},
+                {"type": "Progressing", "status": "False"},
+                {"type": "Degraded", "status": "False"},
+            ],
+            "relatedObjects": [
+                {"resource": "namespaces", "name": "openshift-kube-apiserver"},
+                {"resource": "namespaces", "name": "openshift-kube-apiserver-operator"},
+            ],
+        },
+    },
+}
+
+
+def changed(which: str, *steps: str, to: object) -> list[Any]:
+    """The cluster, with another value at one place of one object."""
+    every = deepcopy(dict(CLUSTER))
+    holder = every[which]
+    for step in steps[:-1]:
+        holder = holder.setdefault(step, {})
+    holder[steps[-1]] = to
+    return list(every.values())
+
+
+def surveyed(objects: list[Any], *names: str, distribution: str = "openshift", **said: Any) -> Survey:  # noqa: ANN401
+    snapshot = snapshot_of(objects, **said)
+    catalogue = load_catalogue(distribution, hosted=("clusters-prod",))
+    nodes = {KUBELET: "worker-0", API: "master-0", KUBEADM: "a"}
+    endpoints = tuple(endpoint(name, {"node": nodes[name]} if name in nodes else {}) for name in names)
+    return Survey(
+        snapshot=snapshot,
+        facts=cluster_facts(snapshot),
+        catalogue=catalogue,
+        discovery=Discovery(endpoints=endpoints, scope=DialScope()),
+        expectations=Expectations(snapshot, catalogue, ScanPolicy(), endpoints=endpoints),
+    )
+
+
+def look(
+    objects: list[Any],
+    name: str = API,
+    *,
+    maps: Known[tuple[KubeObject, ...]] = Unknown("not read"),
+    seen: list[Served] | None = None,
+    **said: Any,  # noqa: ANN401
+) -> Diagnosis:
+    (found,) = diagnose(surveyed(objects, name, **said), maps=maps, seen=seen)
+    return found
+
+
+def outcomes(found: Diagnosis) -> list[str]:
+    return [step.answer.outcome for step in found.steps]
+
+
+def said(found: Diagnosis, number: int) -> str:
+    return "\n".join(found.steps[number].answer.said)
+
+
+def heard(honours: Honours | None, component: str = "kube-apiserver", **fields: Any) -> Served:  # noqa: ANN401
+    given = {"binding": "must-follow", "namespace": "", **fields}
+    return Served(id=API, component=component, honours=honours, **given)
+
+
+HEALTHY = list(CLUSTER.values())
+
+
+def test_a_healthy_component_passes_every_step_that_can_be_looked_at() -> None:
+    found = look(HEALTHY, seen=[heard("yes")])
+    assert outcomes(found) == ["ok", "ok", "ok", "not-applicable", "ok", "ok", "not-read", "ok"]
+    assert (found.conclusion, found.stopped_at, found.operator) == ("ok", None, "kube-apiserver")
+    assert "7" in said(found, ROLLOUT)
+    assert "oc get events -n openshift-kube-apiserver-operator --sort-by=.lastTimestamp" in found.steps[EVENTS].commands
+
+
+@pytest.mark.parametrize(
+    ("objects", "step", "words"),
+    [
+        (
+            changed(
+                "apiserver", "spec", "tlsSecurityProfile",
+                to={"type": "Custom", "custom": {"minTLSVersion": "VersionTLS13", "ciphers": [CIPHER]}},
+            ),
+            PROFILE, "admission refuses: ",
+        ),
+        (changed("apiserver", "spec", "tlsSecurityProfile", to={"type": "Newest"}), PROFILE, "none of the API's"),
+        (
+            changed("observed", "spec", "observedConfig", "servingInfo", "minTLSVersion", to="VersionTLS12"),
+            OBSERVED, "APIServer/cluster asks for TLSv1.3",
+        ),
+        (changed("observed", "spec", "observedConfig", to=None), OBSERVED, "observed nothing"),
+        (changed("observed", "spec", "observedConfig", to=["?"]), OBSERVED, "observed nothing"),
+        (changed("observed", "spec", "managementState", to="Unmanaged"), OBSERVED, "nobody applies it"),
+        (
+            changed("observed", "spec", "unsupportedConfigOverrides", to=FORCED),
+            OBSERVED, "beats the profile",
+        ),
+        (
+            changed("operator", "status", "conditions", to=[ILL]),
+            REPORTED, "Degraded=True: no quorum",
+        ),
+        (
+            changed("operator", "status", "conditions", to=[{"type": "Available", "status": "False"}]),
+            REPORTED, "Available=False",
+        ),
+        (
+            changed(
+                "operator", "status", "conditions",
+                to=[{"type": "Progressing", "status": "True", "lastTransitionTime": "2026-11-21T02:00:00Z"}],
+            ),
+            REPORTED, "longer than any rollout",
+        ),
+        (
+            changed(
+                "observed", "status", "nodeStatuses",
+                to=[
+                    {
+                        "nodeName": "master-0", "currentRevision": 6, "lastFailedRevision": 7,
+                        "lastFailedRevisionErrors": ["bad flag"],
+                    }
+                ],
+            ),
+            ROLLOUT, "bad flag",
+        ),
+    ],
+)  # fmt: skip
+def test_the_first_step_that_goes_wrong_is_named(objects: list[Any], step: int, words: str) -> None:
+    found = look(objects)
+    assert found.stopped_at == step + 1
+    assert words in said(found, step)
+    assert found.conclusion == "stopped"
+    assert found.steps[step].commands
+
+
+@pytest.mark.parametrize(
+    ("objects", "step"),
+    [
+        (
+            changed(
+                "operator", "status", "conditions",
+                to=[{"type": "Progressing", "status": "True", "lastTransitionTime": "2026-11-21T11:30:00Z"}],
+            ),
+            REPORTED,
+        ),
+        (changed("operator", "status", to="?"), REPORTED),
+        (changed("operator", "metadata", "name", to="other"), REPORTED),
+        (changed("observed", "status", "nodeStatuses", to=[{"nodeName": "master-0", "currentRevision": 6}]), ROLLOUT),
+        (changed("observed", "metadata", "name", to="other"), OBSERVED),
+    ],
+)  # fmt: skip
+def test_what_is_on_its_way_or_missing_is_unknown(objects: list[Any], step: int) -> None:
+    found = look(objects)
+    assert found.steps[step].answer.outcome == "unknown"
+    assert found.conclusion == "unknown"
+    assert look(objects, seen=[heard("yes")]).conclusion == "ok", "what is served proves that it arrived"
+
+
+def test_kinds_that_may_not_be_read_are_unknown_and_say_which_role_may() -> None:
+    found = look(HEALTHY, unreadable={"kubeapiservers.operator.openshift.io": "403"})
+    assert found.steps[OBSERVED].answer.outcome == "unknown"
+    assert "--with doctor" in said(found, OBSERVED)
+    blind = look(HEALTHY, unreadable={"apiservers.config.openshift.io": "403"})
+    assert outcomes(blind)[:3] == ["unknown", "unknown", "unknown"]
+
+
+@pytest.mark.parametrize(
+    ("suites", "outcome"),
+    [
+        (INTERMEDIATE, "ok"),
+        (INTERMEDIATE[1:3], "ok"),  # a named profile of another release's lists
+        ((*INTERMEDIATE, "TLS_RSA_WITH_AES_128_CBC_SHA"), "stopped"),
+        (("TLS_AES_128_GCM_SHA256",), "stopped"),
+        ((), "stopped"),
+    ],
+)
+def test_suites_are_compared_as_go_has_them(suites: tuple[str, ...], outcome: str) -> None:
+    objects = changed("apiserver", "spec", "tlsSecurityProfile", to={"type": "Intermediate", "intermediate": {}})
+    observed = {"minTLSVersion": "VersionTLS12", "cipherSuites": list(suites)}
+    next(each for each in objects if each["kind"] == "KubeAPIServer")["spec"]["observedConfig"]["servingInfo"] = (
+        observed
+    )
+    assert look(objects).steps[OBSERVED].answer.outcome == outcome
+
+
+def test_of_a_custom_profile_nothing_may_be_missing() -> None:
+    ciphers = ["ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES256-GCM-SHA384"]
+    profile = {"type": "Custom", "custom": {"minTLSVersion": "VersionTLS12", "ciphers": ciphers}}
+    objects = changed("apiserver", "spec", "tlsSecurityProfile", to=profile)
+    observed = {"minTLSVersion": "VersionTLS12", "cipherSuites": ["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"]}
+    next(each for each in objects if each["kind"] == "KubeAPIServer")["spec"]["observedConfig"]["servingInfo"] = (
+        observed
+    )
+    found = look(objects)
+    assert found.stopped_at == OBSERVED + 1
+    assert "without: TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384" in said(found, OBSERVED)
+
+
+def test_an_operator_that_is_degraded_for_another_reason_stops_nothing() -> None:
+    objects = changed("operator", "status", "conditions", to=[{"type": "Degraded", "status": "True"}])
+    found = look(objects, seen=[heard("yes")])
+    assert found.conclusion == "ok"
+    assert "not because of this" in said(found, REPORTED)
+
+
+# --- adherence -------------------------------------------------------------------------------------------------------
+
+
+def test_under_legacy_nothing_holds_those_that_wait_for_strict() -> None:
+    objects = changed("apiserver", "spec", "tlsAdherence", to="LegacyAdheringComponentsOnly")
+    found = look(objects, NETWORK, seen=[heard("no", "multus-admission", binding="not-enforced")])
+    assert (found.bound, found.conclusion) == (False, "ok")
+    assert "nothing holds this component" in said(found, ADHERENCE)
+    assert found.steps[SERVED].answer.outcome == "not-applicable"
+    assert look(objects).bound, "kube-apiserver follows under either spelling"
+
+
+def test_strict_behind_a_gate_that_is_off_stops_there() -> None:
+    gates = [{"version": "4.22.3", "disabled": [{"name": "TLSAdherence"}]}]
+    found = look(changed("gate", "status", "featureGates", to=gates), NETWORK)
+    assert found.stopped_at == ADHERENCE + 1
+    assert "TLSAdherence is off" in said(found, ADHERENCE)
+    assert look(changed("gate", "status", "featureGates", to=gates)).stopped_at is None
+
+
+# --- ConfigMaps ------------------------------------------------------------------------------------------------------
+
+
+def config_map(text: str, **annotations: str) -> KubeObject:
+    metadata = {"name": "config", "namespace": "openshift-kube-apiserver-operator", "annotations": annotations}
+    raw = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"config.yaml": text}}
+    return KubeObject(raw, INJECTED_MAPS)
+
+
+MARKED = {"config.openshift.io/inject-tls": "true"}
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("kind: GenericOperatorConfig\nservingInfo:\n  minTLSVersion: VersionTLS13\n", "ok"),
+        ("kind: GenericOperatorConfig\nservingInfo:\n  minTLSVersion: VersionTLS12\n", "stopped"),
+        ("kind: GenericOperatorConfig\n", "stopped"),
+        ("{", "unknown"),
+        ("[]", "unknown"),
+    ],
+)
+def test_what_the_platform_writes_into_config_maps(text: str, outcome: str) -> None:
+    maps = injected([config_map(text, **MARKED), config_map("servingInfo: {minTLSVersion: VersionTLS10}")])
+    assert len(maps) == 1
+    found = look(HEALTHY, AN_OPERATOR, maps=maps)
+    assert found.steps[INJECTED].answer.outcome == outcome
+    assert found.steps[INJECTED].commands
+
+
+def test_config_maps_that_nobody_read_are_not_read_and_missing_ones_unknown() -> None:
+    assert look(HEALTHY, AN_OPERATOR).steps[INJECTED].answer.outcome == "not-read"
+    assert look(HEALTHY, AN_OPERATOR, maps=()).steps[INJECTED].answer.outcome == "unknown"
+    assert look(HEALTHY, maps=()).steps[INJECTED].answer.outcome == "not-applicable"
+
+
+# --- nodes -----------------------------------------------------------------------------------------------------------
+
+NODES = (
+    {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": "worker-0",
+            "labels": {"node-role.kubernetes.io/worker": ""},
+            "annotations": {"machineconfiguration.openshift.io/currentConfig": "old"},
+        },
+    },
+)
+
+
+def pool(wanted: str = "new", **spec: object) -> dict[str, Any]:
+    return {
+        "apiVersion": "machineconfiguration.openshift.io/v1",
+        "kind": "MachineConfigPool",
+        "metadata": {"name": "worker", "labels": {"role": "worker"}},
+        "spec": {
+            "nodeSelector": {"matchLabels": {"node-role.kubernetes.io/worker": ""}},
+            "configuration": {"name": wanted},
+            **spec,
+        },
+        "status": {"conditions": [{"type": "Updated", "status": "False" if wanted == "new" else "True"}]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("of", "outcome", "words"),
+    [
+        (pool("old"), "ok", "every node runs"),
+        (pool(), "unknown", "the pool wants new"),
+        (pool(paused=True), "stopped", "spec.paused"),
+    ],
+)
+def test_kubelets_wait_for_their_pools(of: dict[str, Any], outcome: str, words: str) -> None:
+    found = look([*HEALTHY, *NODES, of], KUBELET)
+    assert found.steps[ROLLOUT].answer.outcome == outcome
+    assert words in said(found, ROLLOUT)
+
+
+def test_configuration_of_its_own_is_named() -> None:
+    config = {
+        "apiVersion": "machineconfiguration.openshift.io/v1",
+        "kind": "KubeletConfig",
+        "metadata": {"name": "old"},
+        "spec": {
+            "machineConfigPoolSelector": {"matchLabels": {"role": "worker"}},
+            "tlsSecurityProfile": {"type": "Old", "old": {}},
+        },
+    }
+    found = look([*HEALTHY, *NODES, pool("old"), config], KUBELET)
+    assert "KubeletConfig/old spec.tlsSecurityProfile: Old" in said(found, OBSERVED)
+    assert found.steps[OBSERVED].commands == ("oc get kubeletconfig old -o yaml",)
+    assert found.owes == "openshift/4.22/old"
+
+
+# --- what is served --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("seen", "outcome"),
+    [
+        (None, "not-read"),
+        ([], "unknown"),
+        ([heard("yes", "etcd")], "unknown"),
+        ([heard("yes"), heard("yes")], "ok"),
+        ([heard("yes"), heard("not-determined")], "unknown"),
+        ([heard("not-determined"), heard("no", why=("tls-version: it accepts TLS 1.0",))], "stopped"),
+        ([heard(None)], "not-applicable"),
+        ([heard("yes"), heard("no", binding="not-enforced")], "ok"),
+    ],
+)
+def test_what_a_saved_scan_saw(seen: list[Served] | None, outcome: str) -> None:
+    found = look(HEALTHY, seen=seen)
+    assert found.steps[SERVED].answer.outcome == outcome
+    if outcome == "stopped":
+        assert "it accepts TLS 1.0" in said(found, SERVED)
+
+
+def test_hostile_names_are_quoted_in_commands() -> None:
+    survey = surveyed(HEALTHY, "Deployment/openshift-monitoring/x;reboot $(id):10250")
+    found = diagnosis_of(survey, survey.discovery.endpoints[0])
+    told = [command for step in found.steps for command in step.commands if "reboot" in command]
+    assert told
+    assert all("'x;reboot $(id)'" in each or "'component=x;reboot $(id)'" in each for each in told)
+
+
+# --- other clusters --------------------------------------------------------------------------------------------------
+
+
+def test_plain_kubernetes_has_no_steps_but_what_is_served() -> None:
+    absent = frozenset(each for each in kinds.KINDS if each.group.endswith("openshift.io"))
+    found = look([], KUBEADM, distribution="kubernetes", absent=absent, version="v1.35.2")
+    assert outcomes(found)[:5] == ["not-applicable"] * 5
+    assert found.conclusion == "unknown"
+    assert all(not each.startswith("oc ") for step in found.steps for each in step.commands)
+
+
+def test_a_guest_cluster_has_no_operators_of_its_control_plane() -> None:
+    infrastructure = {
+        "apiVersion": "config.openshift.io/v1",
+        "kind": "Infrastructure",
+        "metadata": {"name": "cluster"},
+        "status": {"controlPlaneTopology": "External"},
+    }
+    found = look([*HEALTHY, infrastructure])
+    assert found.steps[OBSERVED].answer.outcome == "not-applicable"
+    assert "another cluster" in said(found, OBSERVED)
+    assert outcomes(found)[:2] == ["ok", "ok"]
+    nodes = look([*HEALTHY, infrastructure, *NODES], KUBELET)
+    assert "NodePools" in said(nodes, ROLLOUT)
+
+
+def test_a_hosted_control_plane_is_told_apart_and_owes_what_its_object_says() -> None:
+    hosted = {
+        "apiVersion": "hypershift.openshift.io/v1beta1",
+        "kind": "HostedCluster",
+        "metadata": {"name": "prod", "namespace": "clusters"},
+        "spec": {"configuration": {"apiServer": {"tlsSecurityProfile": {"type": "Old", "old": {}}}}},
+        "status": {"version": {"history": [{"state": "Completed", "version": "4.22.1"}]}},
+    }
+    cluster = surveyed([*HEALTHY, hosted], API, "Deployment/clusters-prod/kube-apiserver:6443")
+    seen = [heard("yes"), heard("no", namespace="clusters-prod")]
+    own, theirs = sorted(diagnose(cluster, seen=seen), key=lambda each: each.place)
+    assert (own.component, own.place, own.conclusion) == ("kube-apiserver", "", "ok")
+    assert (theirs.place, theirs.stopped_at) == ("HostedCluster/clusters/prod", SERVED + 1)
+    assert "oc get hostedcluster -n clusters prod" in theirs.steps[PROFILE].commands[0]
+
+
+def test_microshift_has_its_file() -> None:
+    version = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "microshift-version", "namespace": "kube-public"},
+        "data": {"version": "4.22.0"},
+    }
+    absent = frozenset(each for each in kinds.KINDS if each.group.endswith("openshift.io"))
+    file = {
+        "apiVersion": "microshift/v1",
+        "kind": "MicroShiftConfig",
+        "metadata": {"name": "config"},
+        "apiServer": {"tls": {"minVersion": "VersionTLS13"}},
+    }
+    found = look([version, file], "Node/edge:6443", distribution="microshift", absent=absent)
+    assert outcomes(found)[:5] == ["ok", "not-applicable", "not-applicable", "not-applicable", "not-applicable"]
+    without = look([version], "Node/edge:6443", distribution="microshift", absent=absent)
+    assert without.steps[PROFILE].answer.outcome == "unknown"
+
+
+# --- the table -------------------------------------------------------------------------------------------------------
+
+
+def test_one_listener_is_looked_at_alone() -> None:
+    survey = surveyed(HEALTHY, API, METRICS)
+    found = diagnosis_of(survey, survey.discovery.endpoints[1], seen=[heard("no", "metrics-server")])
+    assert (found.component, found.listeners, found.stopped_at) == ("metrics-server", 1, SERVED + 1)
+    assert [each.component for each in diagnose(survey)] == ["kube-apiserver", "metrics-server"]
+    assert [each.component for each in diagnose(survey, "metrics-server")] == ["metrics-server"]
+    assert list(diagnose(survey, "etcd")) == []
+
+
+def test_only_the_operators_configurations_are_read_beside_what_a_scan_reads() -> None:
+    assert set(READS) - set(SURVEYED) == set(kinds.OPERATORS)
+    assert len({each.name for each in STEPS}) == 8
+
+
+def test_an_unknown_step_is_no_pass_unless_a_later_one_shows_that_all_went_well() -> None:
+    def told(*several: Any) -> str:  # noqa: ANN401 - outcomes
+        steps = tuple(Step(name=str(n), answer=Answer(outcome=each, said=())) for n, each in enumerate(several))
+        return Diagnosis(component="x", steps=steps).conclusion
+
+    assert told("ok", "not-read") == "ok"
+    assert told("ok", "unknown", "not-read") == "unknown"
+    assert told("unknown", "ok") == "ok"
+    assert told("stopped", "ok") == "stopped"
+    assert told("not-applicable", "not-read") == "unknown"
