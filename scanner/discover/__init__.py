@@ -33,6 +33,8 @@ class Discovery:
     """Where these may be dialled."""
     left_out: tuple[tuple[str, int], ...] = ()
     """What was seen and is not asked, as (reason, how many): outside the scope, never TLS, UDP."""
+    unasked: tuple[Endpoint, ...] = ()
+    """Those of them that are listeners all the same: something that is asked may lead there."""
 
 
 def discover(
@@ -40,6 +42,7 @@ def discover(
     catalogue: Catalogue,
     *,
     include: Sequence[Selector] = (),
+    within: Sequence[Selector] = (),
     exclude: Sequence[Selector] = (),
     allow_external: bool = False,
     loopback: bool = False,
@@ -47,7 +50,7 @@ def discover(
 ) -> Discovery:
     """Every TLS listener that the cluster's objects lead to.
 
-    ``include``: one of them must match, if there are any. ``allow_external``: dial what is not the cluster's, too.
+    ``include``: one of them must match, if there are any, and one of ``within``. ``allow_external``: dial what is not the cluster's, too.
     ``loopback``: a cluster on loopback addresses may be dialled (the demo). ``via_port_forward``: pods are reached
     through the API server, and so are listeners that are bound to loopback.
     """
@@ -62,17 +65,22 @@ def discover(
     allowed = scope.dial_scope(indexed, external=allow_external, loopback=loopback)
     refusals = Refusals(allowed)
     endpoints: dict[tuple[object, ...], Endpoint] = {}
+    unasked: list[Endpoint] = []
     for listener in merge.listeners():
         for each in built(indexed, listener, via_port_forward=via_port_forward):
-            reason = each.reason if isinstance(each, Omission) else _unwanted(each, refusals, include, exclude)
+            reason = (
+                each.reason if isinstance(each, Omission) else _unwanted(each, refusals, (include, within), exclude)
+            )
             if isinstance(each, Omission) or reason:
                 left_out[reason or ""] += 1
+                unasked += [] if isinstance(each, Omission) else [each]
             elif endpoints.setdefault(_where(each), each) is not each:
                 left_out["listeners at an address that another one has"] += 1
     return Discovery(
         endpoints=tuple(sorted(endpoints.values(), key=lambda each: each.instance)),
         scope=allowed,
         left_out=tuple(sorted(left_out.items())),
+        unasked=tuple(unasked),
     )
 
 
@@ -88,11 +96,11 @@ class Refusals(dict[str, str | None]):
 
 
 def _unwanted(
-    endpoint: Endpoint, refusals: Refusals, include: Sequence[Selector], exclude: Sequence[Selector]
+    endpoint: Endpoint, refusals: Refusals, includes: Iterable[Sequence[Selector]], exclude: Sequence[Selector]
 ) -> str | None:
     """Why an endpoint is not asked. What is declared to be TLS stays, even out of scope: the scan says that it could
     not be judged, and why."""
-    if include and not _any(include, endpoint):
+    if not all(_any(include, endpoint) for include in includes if include):
         return "not included"
     if _any(exclude, endpoint):
         return "excluded"

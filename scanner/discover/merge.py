@@ -70,8 +70,6 @@ class Listener:
     """Who claims it: one pod of the pod network, or those of a node."""
     owner: Owner | None = None
     """Of the node's own processes: the one that the node's status names."""
-    guessed: Owner | None = None
-    """The one that only the catalogue suggests."""
     unnamed: Said | None = None
     """What is said of it without a name, and with soft ones."""
     soft: tuple[int, bool, str] | None = None
@@ -93,9 +91,7 @@ class Listener:
         self.addresses[place.address] = None
         if place.pod:
             self.pods[place.pod] = None
-        elif place.owner and claim.guess:
-            self.guessed = place.owner
-        elif place.owner and place.node:
+        elif place.owner and place.node and not claim.guess:
             self.owner = place.owner
         self._say(claim)
         for alias in aliases:
