@@ -169,7 +169,7 @@ def _build(directory: Path) -> None:
     major, minor, _ = version.removeprefix("v").split(".")
     said = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
     flags = " ".join(["-s -w", *(f"-X {_STAMP}.{name}={value}" for name, value in said.items())])
-    argv = [_go(), "build", "-trimpath", f"-ldflags={flags}", "-o", f"{directory}/", "./..."]
+    argv = [_go(), "build", "-trimpath", "-buildvcs=false", f"-ldflags={flags}", "-o", f"{directory}/", "./..."]
     try:
         subprocess.run(argv, cwd=SERVERS, env=_environment(), check=True, timeout=BUILD_WITHIN)
     except subprocess.TimeoutExpired:
