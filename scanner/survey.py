@@ -83,7 +83,8 @@ def survey(snapshot: Snapshot, view: Viewpoint) -> Survey:
     discovery = discover.discover(
         snapshot,
         catalogue,
-        include=(*view.include, *scope.include),
+        include=view.include,
+        within=scope.include,
         exclude=(*view.exclude, *scope.exclude),
         allow_external=view.allow_external,
         loopback=view.loopback,
@@ -93,7 +94,7 @@ def survey(snapshot: Snapshot, view: Viewpoint) -> Survey:
         snapshot,
         catalogue,
         view.policy,
-        endpoints=discovery.endpoints,
+        endpoints=(*discovery.endpoints, *discovery.unasked),
         default_profile=view.default_profile,
         release=view.release,
         profile=view.profile,

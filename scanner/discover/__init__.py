@@ -50,9 +50,9 @@ def discover(
 ) -> Discovery:
     """Every TLS listener that the cluster's objects lead to.
 
-    ``include``: one of them must match, if there are any, and one of ``within``. ``allow_external``: dial what is not the cluster's, too.
-    ``loopback``: a cluster on loopback addresses may be dialled (the demo). ``via_port_forward``: pods are reached
-    through the API server, and so are listeners that are bound to loopback.
+    ``include``: one of them must match, if there are any, and one of ``within``. ``allow_external``: dial what is not
+    the cluster's, too. ``loopback``: a cluster on loopback addresses may be dialled (the demo). ``via_port_forward``:
+    pods are reached through the API server, and so are listeners that are bound to loopback.
     """
     indexed = View(snapshot, catalogue, via_port_forward=via_port_forward)
     merge, left_out = Merge(), Counter[str]()

@@ -116,6 +116,14 @@ def test_what_is_included_and_excluded(call: Call, place: Place) -> None:
     }
 
 
+def test_what_a_route_passes_through_to_is_known_also_where_it_is_not_asked(call: Call, place: Place) -> None:
+    only = ("--include", "kind=Route,name=checkout")
+    answer = call("scan", "--kubeconfig", place.kubeconfig, "--format", "json", *PATIENT, *only)
+    frontends = [row for row in answer.document["endpoints"] if row["segment"] == "Frontend"]
+    assert frontends
+    assert {row["expected"]["profile"] for row in frontends} == {"openshift/4.22/modern"}
+
+
 def test_a_port_forward_reaches_what_listens_on_loopback(call: Call, place: Place) -> None:
     (hidden,) = [speaker for speaker in place.cluster.unasked if speaker.forwarded]
     namespace, pod = hidden.forwarded or ("", "")
