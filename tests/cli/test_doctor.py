@@ -1,0 +1,241 @@
+"""``adhere doctor`` and ``adhere explain --bug``: on the demo's cluster, what was saved of it, and a must-gather."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+from scanner.archive import HEAD
+from scanner.cli import COMMANDS, adhere
+from scanner.demo.cluster import demo_cluster
+from scanner.doctor import STEPS
+from tests.cli.calling import ROOT, Call, called
+from tests.serving import serving
+
+SUPPORT = (ROOT / "docs/support.md").read_text()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A cluster that is alive, and two of its components as a scan saw them."""
+
+    kubeconfig: Path
+    kept: Path
+    snapshot: Path
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    directory = tmp_path_factory.mktemp("doctor")
+    with serving(demo_cluster) as cluster:
+        found = Place(cluster.kubeconfig(directory / "kubeconfig"), directory / "kept", directory / "snapshot")
+        only = "component=metrics-server,component=kubelet,component=gateway,kind=Deployment,kind=Node"
+        scanned = called(
+            "scan", "--cluster", "--kubeconfig", found.kubeconfig, "--save", found.kept, "--include", only,
+            "--allow-loopback", "--quiet", "--timeout", "3", "--format", "json",
+        )  # fmt: skip
+        assert scanned.code == 1, scanned.err
+        saved = called("snapshot", "save", found.snapshot, "--kubeconfig", found.kubeconfig)
+        assert saved.code == 0, saved.err
+        yield found
+
+
+def test_the_component_that_is_stuck_is_found(call: Call, place: Place) -> None:
+    """The demo's story: metrics-server stayed at Intermediate although adherence is strict and the profile Modern."""
+    answer = call("doctor", "--kubeconfig", place.kubeconfig, "--results", place.kept)
+    assert answer.code == 1, answer.err
+    assert "the configuration of 1 of them stopped somewhere" in answer.out
+    assert re.search(r"^  metrics-server +stopped at step 8, what is served$", answer.out, re.MULTILINE)
+    assert "something else than is owed at 1 of 1 address" in answer.out
+    assert "oc rollout status -n openshift-monitoring deployment/metrics-server" in answer.out
+
+
+def test_its_operators_have_seen_the_profile(call: Call, place: Place) -> None:
+    answer = call("doctor", "kube-apiserver", "--kubeconfig", place.kubeconfig)
+    assert answer.code == 0, answer.err
+    assert "KubeAPIServer/cluster spec.observedConfig.servingInfo: VersionTLS13" in answer.out
+    assert "not looked at: " in answer.out
+    assert "8 what is served" in answer.out
+
+
+def test_a_saved_scan_is_enough(call: Call, place: Place) -> None:
+    """Without a cluster it is the one of the results. Operators' configurations are not in it; what is served is."""
+    kubelet = call("doctor", "kubelet", "--results", place.kept)
+    assert (kubelet.code, "what is owed, at 3 addresses" in kubelet.out) == (0, True)
+    assert call("doctor", "metrics-server", "--results", place.kept).code == 1
+    etcd = call("doctor", "etcd", "--results", place.kept)
+    assert etcd.code == 3
+    assert "was not read" in etcd.out
+
+
+def test_a_snapshot_has_all_objects(call: Call, place: Place) -> None:
+    answer = call("doctor", "--snapshot", place.snapshot)
+    assert answer.code == 0, answer.out
+    assert "the configuration of 0 of them stopped somewhere" in answer.out
+
+
+def test_an_operator_that_is_behind_is_named(call: Call, place: Place, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(place.snapshot, copy)
+    file = copy / "objects/kubeschedulers.operator.openshift.io.json"
+    file.write_text(file.read_text().replace("VersionTLS13", "VersionTLS12"))
+    answer = call("doctor", "--snapshot", copy)
+    assert answer.code == 1
+    assert re.search(r"^  kube-scheduler +stopped at step 3, what the operator observed$", answer.out, re.MULTILINE)
+    assert "APIServer/cluster asks for TLSv1.3" in answer.out
+
+
+def test_a_must_gather_has_the_config_maps(call: Call, tmp_path: Path) -> None:
+    namespace, name = "openshift-kube-apiserver-operator", "kube-apiserver-operator"
+    config = {
+        "cluster-scoped-resources/config.openshift.io/apiservers/cluster.yaml": {
+            "apiVersion": "config.openshift.io/v1",
+            "kind": "APIServer",
+            "metadata": {"name": "cluster"},
+            "spec": {"tlsSecurityProfile": {"type": "Modern", "modern": {}}},
+        },
+        "cluster-scoped-resources/config.openshift.io/clusterversions/version.yaml": {
+            "apiVersion": "config.openshift.io/v1",
+            "kind": "ClusterVersion",
+            "metadata": {"name": "version"},
+            "status": {"desired": {"version": "4.22.3"}},
+        },
+        f"namespaces/{namespace}/core/configmaps/config.yaml": {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {
+                "name": "config",
+                "namespace": namespace,
+                "annotations": {"config.openshift.io/inject-tls": "true"},
+            },
+            "data": {"config.yaml": "kind: GenericOperatorConfig\nservingInfo:\n  minTLSVersion: VersionTLS12\n"},
+        },
+        f"namespaces/{namespace}/pods/operator/operator.yaml": {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": f"{name}-7d9f-x2x",
+                "namespace": namespace,
+                "labels": {"pod-template-hash": "7d9f"},
+                "ownerReferences": [
+                    {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"{name}-7d9f", "controller": True}
+                ],
+            },
+            "spec": {"containers": [{"name": "operator", "ports": [{"containerPort": 8443}]}]},
+            "status": {"phase": "Running", "podIP": "10.128.0.7", "podIPs": [{"ip": "10.128.0.7"}]},
+        },
+    }  # fmt: skip
+    for file, each in config.items():
+        path = tmp_path / "must-gather" / file
+        path.parent.mkdir(parents=True)
+        path.write_text(yaml.safe_dump(each))
+    answer = call("doctor", "kube-apiserver-operator", "--snapshot", tmp_path / "must-gather")
+    assert answer.code == 1, answer.err
+    assert "stopped at step 4, ConfigMaps that the platform fills in" in answer.out
+    assert "data[config.yaml] servingInfo: VersionTLS12" in answer.out
+
+
+def test_an_unknown_component_is_said(call: Call, place: Place) -> None:
+    answer = call("doctor", "kube-apisever", "--snapshot", place.snapshot)
+    assert answer.code == 2
+    assert "kube-apiserver" in answer.err
+    assert "known here: " in call("doctor", "xyz", "--snapshot", place.snapshot).err
+
+
+def test_results_of_another_cluster_prove_nothing(call: Call, place: Place, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(place.snapshot, other)
+    file = other / "objects/clusterversions.config.openshift.io.json"
+    file.write_text(re.sub(r'"clusterID": "[^"]*"', '"clusterID": "another"', file.read_text()))
+    answer = call("doctor", "--snapshot", other, "--results", place.kept)
+    assert answer.code == 2
+    assert "the saved scan is of" in answer.err
+
+
+def test_results_of_targets_have_no_components(call: Call, tmp_path: Path) -> None:
+    (tmp_path / HEAD).write_text(json.dumps({"schema": "adhere.saved/v1"}))
+    answer = call("doctor", "--results", tmp_path)
+    assert answer.code == 2
+    assert "no components" in answer.err
+
+
+# --- explain --bug ---------------------------------------------------------------------------------------------------
+
+
+def test_the_bug_report_of_the_component_that_is_stuck(call: Call, place: Place) -> None:
+    answer = call(
+        "explain", "openshift-monitoring/metrics-server", "--bug",
+        "--kubeconfig", place.kubeconfig, "--results", place.kept,
+    )  # fmt: skip
+    assert answer.code == 0, answer.err
+    for part in (
+        "# `metrics-server` does not follow the cluster's TLS profile",
+        "`openshift 4.22.3`",
+        "`StrictAllComponents`",
+        "`APIServer/cluster spec.tlsSecurityProfile: Modern`",
+        "**tls-version**",
+        "adhere ask tls://",
+        "It stopped at step 8, what is served.",
+    ):
+        assert part in answer.out
+    offline = call("explain", "openshift-monitoring/metrics-server", "--bug", "--results", place.kept)
+    assert offline.code == 0
+    assert offline.out.partition("## Where")[0] == answer.out.partition("## Where")[0]
+
+
+@pytest.mark.parametrize(
+    ("listener", "reason"),
+    [
+        ("kubelet", "serve anything else than it owes"),
+        ("etcd", "has not seen it"),
+        ("shop/checkout", "no component of the platform"),
+        ("nobody/nothing", "no listener of the cluster is"),
+    ],
+)
+def test_where_there_is_no_bug_it_says_why(call: Call, place: Place, listener: str, reason: str) -> None:
+    answer = call("explain", listener, "--bug", "--results", place.kept)
+    assert (answer.code, answer.out) == (2, "")
+    assert reason in answer.err
+
+
+def test_what_is_missing_is_said(call: Call, place: Place) -> None:
+    answer = call("explain", "kubelet", "--bug", "--snapshot", place.snapshot)
+    assert answer.code == 2
+    assert "--results is missing" in answer.err
+    assert "--save DIR" in answer.err
+    assert call("explain", "kubelet", "--snapshot", place.snapshot, "--results", place.kept).code == 2
+
+
+# --- rbac, documents -------------------------------------------------------------------------------------------------
+
+
+def test_the_role_of_the_doctor_is_apart(call: Call) -> None:
+    base, both = call("rbac").out, call("rbac", "--with", "doctor").out
+    assert "kubeapiservers" not in base
+    assert both.startswith(base)
+    (role,) = yaml.safe_load_all(both.removeprefix(base))
+    assert "kubeapiservers" in role["rules"][0]["resources"]
+    assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list", "watch"}
+
+
+@pytest.mark.parametrize("line", re.findall(r"^\$ (adhere .*)$", SUPPORT, re.MULTILINE))
+def test_every_command_of_the_document_is_one(line: str) -> None:
+    _, name, *arguments = shlex.split(line, comments=True)
+    command = adhere.get_command(click.Context(adhere), name)
+    assert name in COMMANDS
+    assert command is not None
+    command.make_context(name, arguments)
+
+
+def test_the_document_has_every_step_and_code() -> None:
+    told = re.findall(r"^\| (\d) \| ([^|]+?) \|", SUPPORT, re.MULTILINE)
+    assert told == [(str(number), each.name) for number, each in enumerate(STEPS, start=1)]
