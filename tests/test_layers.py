@@ -43,6 +43,7 @@ HOMES: dict[str, frozenset[str]] = {
     "jinja2": frozenset({"report"}),
     "OpenSSL": frozenset({"probe/handshake", "demo"}),
     "prometheus_client": frozenset({"metrics", "serve"}),
+    "pydantic_core": frozenset({"cluster", "model/policy_file"}),
     "pydantic": frozenset({"model/policy_file"}),
     "rich": frozenset({"cli/progress"}),
     "sslyze": frozenset({"probe/second_opinion_worker"}),

@@ -147,7 +147,11 @@ _TEXTS: tuple[tuple[str, Reason], ...] = (
 def _reason_of(error: ApiError) -> Reason:
     if error.status in _STATUS:
         return _STATUS[error.status]
-    return _told(error.message).reason if error.status >= 500 else "unsupported"
+    if error.status < 500:
+        return "unsupported"
+    # Before the upgrade nobody has dialled the pod's port: who is refused is the API server, at the kubelet.
+    reason = _told(error.message).reason
+    return "kubelet" if reason == "refused" else reason
 
 
 def _told(text: str) -> NotForwarded:

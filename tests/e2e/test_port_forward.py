@@ -54,9 +54,6 @@ async def test_no_kubelet_there(cluster: ControlPlane, tmp_path: Path) -> None:
     assert "connection refused" in told.detail
 
 
-@pytest.mark.xfail(
-    reason="scanner.cluster.portforward takes a node that cannot be dialled for a closed port of the pod"
-)
 async def test_a_kubelet_that_is_not_there_says_nothing_about_the_pods_port(
     cluster: ControlPlane, tmp_path: Path
 ) -> None:
