@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
+from functools import cache
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from scanner.model import kinds
 from scanner.model.cluster_facts import cluster_facts
 from scanner.model.component_files import load_catalogue
 from scanner.model.component_tally import Honours
+from scanner.model.components import Catalogue
 from scanner.model.diagnosis import Answer, Diagnosis, Step
 from scanner.model.dial_scope import DialScope
 from scanner.model.known import Known, Unknown
@@ -101,9 +103,14 @@ def changed(which: str, *steps: str, to: object) -> list[Any]:
     return list(every.values())
 
 
+@cache
+def known(distribution: str) -> Catalogue:
+    return load_catalogue(distribution, hosted=("clusters-prod",))
+
+
 def surveyed(objects: list[Any], *names: str, distribution: str = "openshift", **said: Any) -> Survey:  # noqa: ANN401
     snapshot = snapshot_of(objects, **said)
-    catalogue = load_catalogue(distribution, hosted=("clusters-prod",))
+    catalogue = known(distribution)
     nodes = {KUBELET: "worker-0", API: "master-0", KUBEADM: "a"}
     endpoints = tuple(endpoint(name, {"node": nodes[name]} if name in nodes else {}) for name in names)
     return Survey(
@@ -223,6 +230,7 @@ def test_the_first_step_that_goes_wrong_is_named(objects: list[Any], step: int, 
         (changed("operator", "status", to="?"), REPORTED),
         (changed("operator", "metadata", "name", to="other"), REPORTED),
         (changed("observed", "status", "nodeStatuses", to=[{"nodeName": "master-0", "currentRevision": 6}]), ROLLOUT),
+        (changed("observed", "status", "latestAvailableRevision", to="?"), ROLLOUT),
         (changed("observed", "metadata", "name", to="other"), OBSERVED),
     ],
 )  # fmt: skip
@@ -424,6 +432,33 @@ def test_hostile_names_are_quoted_in_commands() -> None:
     told = [command for step in found.steps for command in step.commands if "reboot" in command]
     assert told
     assert all("'x;reboot $(id)'" in each or "'component=x;reboot $(id)'" in each for each in told)
+
+
+def places(value: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:  # noqa: ANN401 - JSON
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield (*at, key)
+        yield from places(item, (*at, key))
+
+
+@pytest.mark.parametrize("odd", [None, 7, "\x1b]0;x\x07`|<b>", [], {}, [None, 7, {"name": []}], {"type": {}}], ids=repr)
+def test_no_object_can_crash_it(odd: object) -> None:
+    """Everything but what an object is called and is may be anything."""
+    every = [*HEALTHY, *NODES, pool()]
+    tried = 0
+    for number, each in enumerate(every):
+        for *steps, last in places(each):
+            if [*steps, last][0] not in ("spec", "status") and last != "annotations":
+                continue
+            changed = deepcopy(every)
+            holder: Any = changed[number]
+            for step in steps:
+                holder = holder[step]
+            holder[last] = odd
+            for found in diagnose(surveyed(changed, API, KUBELET)):
+                assert len(outcomes(found)) == 8
+                tried += 1
+    assert tried > 50
 
 
 # --- other clusters --------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
@@ -13,7 +14,7 @@ from scanner.cli.saved import subjects
 from scanner.doctor import INJECTED_MAPS, NOT_READ, READS, diagnose, injected, served
 from scanner.errors import UsageError
 from scanner.model.diagnosis import Diagnosis
-from scanner.model.known import Known
+from scanner.model.known import Known, Unknown
 from scanner.model.objects import KubeObject
 from scanner.model.problems import did_you_mean
 from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_OK
@@ -63,13 +64,13 @@ def doctor(component: str | None, results: str | None, policy_file: str | None, 
 def maps(asked: ClusterAsked) -> Known[tuple[KubeObject, ...]]:
     """The ConfigMaps that the platform fills in, where a directory may hold them. Raises ``InputError``."""
     from scanner.cluster import load  # noqa: PLC0415 - the HTTP client takes longer than most commands
+    from scanner.cluster.saving import HEAD  # noqa: PLC0415 - see above
 
-    if asked.snapshot is None:
-        return NOT_READ
+    if asked.snapshot is None or (Path(asked.snapshot) / HEAD).is_file():
+        return NOT_READ  # one of adhere's own snapshots has certain ConfigMaps by name, and none of these
     found = load(asked.snapshot, (INJECTED_MAPS,))
-    every = injected(found.every(INJECTED_MAPS))
-    # One of adhere's own snapshots has certain ConfigMaps by name, and none of these.
-    return every or NOT_READ
+    gap = found.gap(INJECTED_MAPS)
+    return Unknown(gap) if gap else injected(found.every(INJECTED_MAPS))
 
 
 def _components(looked_at: Survey) -> set[str]:

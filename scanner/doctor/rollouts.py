@@ -89,7 +89,9 @@ def _revisions(each: KubeObject) -> Answer:
     """``status.nodeStatuses`` of an operator of static pods (openshift/api ``operator/v1/types.go``)."""
     newest = each.number("status", "latestAvailableRevision")
     behind = [node for node in each.each("status", "nodeStatuses") if node.number("currentRevision") != newest]
-    if newest is None or not behind:
+    if newest is None:
+        return Answer(outcome="unknown", said=(f"{each.reference} does not say which revision is the newest",))
+    if not behind:
         return Answer(outcome="ok", said=(f"{each.reference}: every node runs revision {newest}",))
     failed = [node for node in behind if node.number("lastFailedRevision") == newest]
     said = tuple(_node(node, newest) for node in behind[:_MOST])
