@@ -13,6 +13,7 @@ The whole program is plain functions between values, except for dialling::
 * ``probe``   asks a listener by real hellos; its plans are pure generators, ``dial`` is where sockets are.
 * ``judge``   expectation + observation -> findings. Pure; one short function a rule.
 * ``report``  report -> text. Pure; one file a format.
+* ``doctor``  where a configuration stopped on its way to a component's listeners. Pure; one function a step.
 * ``demo``    listeners on loopback that commit the usual sins.
 * ``data``    where ``profiles/`` and ``reports/templates/`` are. ``errors``: what we cannot do, and what to do next.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from scanner.again import owed_again, row, surveyed_again
+from scanner.again import owed_again, row
 from scanner.archive import OBSERVATIONS, Head, load_head, snapshot_places
 from scanner.cli.cluster_options import ClusterAsked, snapshots, viewpoint
 from scanner.cli.policies import load_policy
@@ -14,6 +14,7 @@ from scanner.cli.whatif import viewpoint as as_then
 from scanner.errors import UsageError
 from scanner.judge.waivers import WaiverLedger
 from scanner.model.catalogue import load_profile
+from scanner.model.cluster_facts import READS as IDENTITY
 from scanner.model.cluster_facts import ClusterFacts, cluster_facts
 from scanner.model.kinds import Kind
 from scanner.model.observation_record import Seen, read
@@ -50,7 +51,7 @@ class Results:
 
     def called(self, facts: ClusterFacts) -> str:
         """How the scan called this cluster. Raises ``UsageError`` where it was another one that it saw."""
-        known = {name: each.facts for name, each in surveyed_again(self.directory, self.head, self.view).items()}
+        known = {name: cluster_facts(each) for name, each in self.snapshots(IDENTITY)}
         found = [name for name, each in known.items() if each.id and each.id == facts.id]
         found += [name for name, each in known.items() if name == facts.name and not (each.id and facts.id)]
         if not found and len(known) == 1 and not facts.id:

@@ -34,7 +34,7 @@ class Bug:
 
 def bug_report(bug: Bug) -> Iterator[str]:
     """Lines of Markdown. Every text of the cluster's or a server's is in a code span or block."""
-    yield f"# {code(bug.diagnosis.component)} does not follow the cluster's TLS profile"
+    yield f"# {code(bug.diagnosis.component)} does not follow the TLS profile that it owes"
     yield ""
     yield from _head(bug)
     yield from ("", "## What it must do, and which objects say so", "")

@@ -178,7 +178,7 @@ def test_the_bug_report_of_the_component_that_is_stuck(call: Call, place: Place)
     )  # fmt: skip
     assert answer.code == 0, answer.err
     for part in (
-        "# `metrics-server` does not follow the cluster's TLS profile",
+        "# `metrics-server` does not follow the TLS profile that it owes",
         "`openshift 4.22.3`",
         "`StrictAllComponents`",
         "`APIServer/cluster spec.tlsSecurityProfile: Modern`",

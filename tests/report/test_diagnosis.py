@@ -79,7 +79,7 @@ def report(text: str = "it accepts TLS 1.0") -> str:
 def test_a_bug_report_has_what_its_reader_asks_for() -> None:
     text = report()
     for part in (
-        "does not follow the cluster's TLS profile",
+        "does not follow the TLS profile that it owes",
         "`openshift 4.22.3`",
         "StrictAllComponents",
         "APIServer/cluster spec.tlsAdherence: StrictAllComponents",
