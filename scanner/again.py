@@ -12,6 +12,7 @@ from scanner.judge import judge, judgement
 from scanner.judge.waivers import WaiverLedger
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
+from scanner.model.local_files import LOCAL_KINDS, with_local_files
 from scanner.model.observation_record import Seen, read
 from scanner.model.profile import Profile
 from scanner.model.report import EndpointRow
@@ -58,8 +59,9 @@ def surveyed_again(directory: str, head: Head, view: Viewpoint) -> dict[str, Sur
     """The clusters of the saved scan by name, looked at from ``view``."""
     from scanner.cluster import load  # noqa: PLC0415 - target lists have no snapshot
 
-    places = snapshot_places(Path(directory), len(head.clusters))
-    return {name: survey(load(place, READS), view) for name, place in zip(head.clusters, places, strict=True)}
+    places = zip(head.clusters, snapshot_places(Path(directory), len(head.clusters)), strict=True)
+    kept = {name: with_local_files(load(place, (*READS, *LOCAL_KINDS))) for name, place in places}
+    return {name: survey(snapshot, view) for name, snapshot in kept.items()}
 
 
 def _of_clusters(surveys: dict[str, Survey]) -> Owes:

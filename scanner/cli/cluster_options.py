@@ -11,11 +11,14 @@ import click
 
 from scanner.cli.running import run_trio
 from scanner.cli.selecting import parse_selector
+from scanner.cli.streams import say
 from scanner.errors import UsageError
 from scanner.model.kinds import Kind
+from scanner.model.local_files import LOCAL_KINDS, with_local_files
 from scanner.model.profile import Profile
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.snapshot import Snapshot
+from scanner.report.escape import plain
 
 if TYPE_CHECKING:
     from scanner.cluster import Access
@@ -39,6 +42,7 @@ class ClusterAsked:
     allow_external: bool = False
     allow_loopback: bool = False
     no_secrets: bool = False
+    configz: bool = False
 
     @property
     def meant(self) -> bool:
@@ -77,6 +81,7 @@ _HOW = (
     click.option("--allow-external", is_flag=True, help="Dial also what objects name outside of the cluster."),
     click.option("--allow-loopback", is_flag=True, help="Dial loopback addresses too: the cluster is on this machine."),
     click.option("--no-secrets", is_flag=True, help="Ask the API for no Secret at all."),
+    click.option("--configz", is_flag=True, help="Ask kubelets what they were told (needs nodes/proxy)."),
 )
 _DIAL = (
     click.option("--cluster", is_flag=True, help="Scan the cluster of the kubeconfig, or the one that this pod is in."),
@@ -127,10 +132,14 @@ def snapshots(asked: ClusterAsked, reads: tuple[Kind, ...]) -> list[Snapshot]:
     if asked.snapshot is not None:
         if asked.contexts or asked.cluster:
             raise UsageError("--snapshot and a cluster contradict each other", hint="leave one out")
-        return [load(asked.snapshot, reads)]
+        return [with_local_files(load(asked.snapshot, (*reads, *LOCAL_KINDS)))]
     found = []
     for way_in in accesses(asked):
-        found.append(run_trio(partial(read, way_in, reads, no_secrets=asked.no_secrets)))
+        permitted = ("configz",) if asked.configz else ()
+        found.append(run_trio(partial(read, way_in, reads, no_secrets=asked.no_secrets, permitted=permitted)))
+    for snapshot in found:
+        for warning in snapshot.warnings:
+            say(f"adhere: {plain(snapshot.origin.name)}: {plain(warning, 500)}")
     return found
 
 

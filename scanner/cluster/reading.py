@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeAlias
@@ -12,10 +12,12 @@ import trio
 
 from scanner.cluster.api_server import Access
 from scanner.cluster.client import ApiError, Client, Manners
+from scanner.cluster.configz import configz
 from scanner.cluster.listing import Lister, Short
 from scanner.cluster.served import served
 from scanner.errors import ClusterError, ScannerError
-from scanner.model.kinds import SECRET, Kind
+from scanner.model.kinds import NODE, SECRET, Kind
+from scanner.model.local_files import KUBELET_CONFIGZ
 from scanner.model.objects import Fields, KubeObject
 from scanner.model.snapshot import Gap, Origin, Snapshot, Unreadable
 
@@ -138,6 +140,11 @@ async def read(
             reading.miss(kind, "failed", reason)
         asked = [kind for kind in found.versions if kind != SECRET and _may(reading, kind, permitted)]
         await _concurrently(reading, asked)
+        if "configz" in permitted:
+            reading.objects[KUBELET_CONFIGZ], missed = await configz(client, _names(reading.objects.get(NODE, ())))
+            if missed:
+                reading.miss(KUBELET_CONFIGZ, "failed", "; ".join(missed[:5]))
+            wanted = (*wanted, KUBELET_CONFIGZ)
         origin = Origin(name=access.name, server=access.server, git_version=await _version(client))
         snapshot = _snapshot(reading, wanted, taken_at, origin)
         if SECRET not in wanted:
@@ -147,6 +154,10 @@ async def read(
         elif SECRET in found.versions:
             await reading.by_name(SECRET, secrets(snapshot) if callable(secrets) else secrets)
         return _snapshot(reading, wanted, taken_at, origin)
+
+
+def _names(objects: Iterable[KubeObject]) -> Iterator[str]:
+    return (each.name for each in objects)
 
 
 async def _concurrently(reading: _Reading, kinds: Iterable[Kind]) -> None:

@@ -5,7 +5,10 @@ A snapshot that has them is judged by them; where they are missing, what depends
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from scanner.model.kinds import Kind
+from scanner.model.snapshot import Snapshot
 
 MICROSHIFT_CONFIG = Kind(group="microshift", plural="config", name="MicroShiftConfig", namespaced=False)
 """What ``/etc/microshift/config.yaml`` says, with a ``metadata.name``: ``microshift show-config`` prints it."""
@@ -15,3 +18,13 @@ KUBELET_CONFIGZ = Kind(group="kubelet", plural="configz", name="KubeletConfigz",
 ``metadata.name``."""
 
 LOCAL_KINDS: tuple[Kind, ...] = (MICROSHIFT_CONFIG, KUBELET_CONFIGZ)
+
+
+def with_local_files(snapshot: Snapshot) -> Snapshot:
+    """A replayed snapshot with those that it has; where it has none, nothing is missing that the API could show."""
+    missing = {kind for kind in LOCAL_KINDS if not snapshot.objects.get(kind)}
+    return replace(
+        snapshot,
+        objects={kind: every for kind, every in snapshot.objects.items() if kind not in missing},
+        unreadable={kind: gap for kind, gap in snapshot.unreadable.items() if kind not in missing},
+    )

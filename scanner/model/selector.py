@@ -13,7 +13,7 @@ class Selector:
     """All that is given must hold; within one field, one of the alternatives. Patterns have ``*`` and ``?``."""
 
     namespaces: tuple[str, ...] = ()
-    """Patterns of the owner's namespace."""
+    """Patterns of the owner's or the subject's namespace."""
     kinds: tuple[str, ...] = ()
     """Kinds of the owner or of the subject: ``Deployment``, ``Route``."""
     names: tuple[str, ...] = ()
@@ -30,9 +30,10 @@ class Selector:
         """Whether ``endpoint`` is meant. An empty selector means every endpoint."""
         owner, subject = endpoint.owner, endpoint.subject
         kinds = {owner.kind} | ({subject.kind} if subject else set())
+        namespaces = {owner.namespace or ""} | ({subject.namespace or ""} if subject else set())
         names = {owner.name} | ({subject.name} if subject else set())
         return (
-            _any(self.namespaces, {owner.namespace or ""})
+            _any(self.namespaces, namespaces)
             and (not self.kinds or not kinds.isdisjoint(self.kinds))
             and _any(self.names, names)
             and _any(self.components, {endpoint.component or ""})
