@@ -1,24 +1,35 @@
-"""adhere: does every TLS listener do what its configuration says it must?
+"""adhere: does every TLS listener do what its configuration says it must, and if not, which object has to change?
 
-The whole program is plain functions between values, except for dialling::
+The whole program is plain functions between values; I/O is in two places, ``cluster`` and ``probe``::
 
-    targets ─► Endpoint ─► probe ─► Observation ─┐
-                  │       (I/O)                  ▼
-                  └─────► Expectation ───────► judge ─► Finding ─► Report ─► text, JSON, JUnit, HTML
+    cluster.read ─► Snapshot ─► discover ─► Endpoint ─────┐
+       (I/O)           │                      │           ▼
+                       ├──────► expect ◄──────┤         probe ─► Observation
+                       │          │           │         (I/O)        │
+    targets ───────────┼──────────┼───────────┘                      │
+                       │     Expectation ───────► judge ◄────────────┘
+                       └──── (NetworkPolicies) ─►   │
+                                                 Finding ─► Report ─► text, JSON, JUnit, HTML, metrics
 
-* ``cli``     argv -> ``Settings``; one file per command. Parses and stops.
-* ``scan``    the story, one function a step.
-* ``tls``     bytes <-> values: the codec, and every code point with its names. No I/O, imports nothing of ours.
-* ``model``   the nouns: endpoint, profile, expectation, observation, finding, report. Frozen values.
-* ``probe``   asks a listener by real hellos; its plans are pure generators, ``dial`` is where sockets are.
-* ``judge``   expectation + observation -> findings. Pure; one short function a rule.
-* ``report``  report -> text. Pure; one file a format.
-* ``doctor``  where a configuration stopped on its way to a component's listeners. Pure; one function a step.
-* ``demo``    listeners on loopback that commit the usual sins.
-* ``data``    where ``profiles/`` and ``reports/templates/`` are. ``errors``: what we cannot do, and what to do next.
+* ``cli``      argv -> ``Settings``; one file per command. Parses and stops.
+* ``scan``     THE STORY, one function a step: jobs -> observations -> judgements -> rows -> report. Around it:
+  ``jobs`` (what is to be examined), ``survey`` (a snapshot -> jobs), ``coverage`` (what nobody saw), ``tunnel`` (the
+  way through port-forwards), ``archive`` and ``again`` (a scan that is kept, and judged again), ``doctor`` (where the
+  configuration of a component stopped).
+* ``tls``      bytes <-> values: the codec, and every code point with its names. No I/O, imports nothing of ours.
+* ``model``    the nouns: kinds and objects, snapshot, endpoint, profile, expectation, observation, finding, policy.
+* ``cluster``  the cluster's API, or a directory that was saved from one, to a ``Snapshot``. Drops keys on the way.
+* ``discover`` a snapshot's listeners. Pure; one file a source; merged by where they listen.
+* ``expect``   what each of them owes, and who says so. Pure; one file a resolver.
+* ``probe``    asks a listener by real hellos; its plans are pure generators, ``dial`` is where sockets are.
+* ``judge``    expectation + observation -> findings. Pure; one short function a rule.
+* ``report``   report -> text. Pure; one file a format. ``metrics``: the same for Prometheus.
+* ``demo``     a cluster on loopback: its API server, and listeners that commit the usual sins.
+* ``data``     where ``profiles/`` and ``reports/templates/`` are. ``errors``: what we cannot do, and what to do next.
 
-Imports go downwards only: ``cli`` > ``scan``, ``demo`` > ``probe``, ``judge``, ``report`` > ``model``, ``data`` >
-``tls``, ``errors`` (``tests/test_layers.py``).
+Imports go downwards only: ``cli`` > ``scan`` and its companions, ``demo`` > ``cluster``, ``discover``, ``expect``,
+``probe``, ``judge``, ``report``, ``metrics`` (which never import each other) > ``model``, ``data`` > ``tls``,
+``errors`` (``tests/test_layers.py``).
 """
 
 __version__ = "0.1.0"
