@@ -8,9 +8,10 @@ import click
 
 from scanner.cli.running import run_trio
 from scanner.cli.streams import say
-from scanner.model.kinds import KINDS
+from scanner.model.kinds import KINDS, SECRET
 from scanner.model.snapshot import Snapshot
 from scanner.report.escape import plain
+from scanner.survey import READS
 
 
 @click.group()
@@ -25,9 +26,16 @@ def snapshot() -> None:
 @click.option(
     "--namespace", "namespaces", metavar="NS", multiple=True, help="Where to read what may not be read in all."
 )
+@click.option("--all", "everything", is_flag=True, help="Also what no scan reads (adhere rbac --with doctor).")
 @click.option("--no-secrets", is_flag=True, help="Ask the API for no Secret at all.")
 def save_(
-    directory: str, *, kubeconfig: str | None, context: str | None, namespaces: tuple[str, ...], no_secrets: bool
+    directory: str,
+    *,
+    kubeconfig: str | None,
+    context: str | None,
+    namespaces: tuple[str, ...],
+    everything: bool,
+    no_secrets: bool,
 ) -> None:
     """Read the cluster and write it into DIR, for `adhere scan --snapshot DIR`.
 
@@ -35,7 +43,8 @@ def save_(
     """
     from scanner.cluster import access, read, save  # noqa: PLC0415 - the HTTP client takes longer than the help
 
-    reading = partial(read, access(kubeconfig, context), KINDS, no_secrets=no_secrets, namespaces=namespaces)
+    kinds = KINDS if everything else (*READS, SECRET)
+    reading = partial(read, access(kubeconfig, context), kinds, no_secrets=no_secrets, namespaces=namespaces)
     found = run_trio(reading)
     for line in told(found):
         say(f"adhere: {plain(line, 1000)}")
