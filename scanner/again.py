@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from scanner.archive import OBSERVATIONS, Head, snapshot_places
+from scanner.archive import snapshot_places
 from scanner.jobs import Owed, Owes
 from scanner.judge import judge, judgement
 from scanner.judge.waivers import WaiverLedger
@@ -17,6 +17,7 @@ from scanner.model.observation_record import Seen, read
 from scanner.model.profile import Profile
 from scanner.model.report import EndpointRow
 from scanner.model.rule import Case
+from scanner.model.saved_scan import OBSERVATIONS, Head
 from scanner.model.scan_policy import ScanPolicy
 from scanner.report.rows import endpoint_row
 from scanner.survey import READS, Survey, Viewpoint, survey

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -17,34 +16,12 @@ from typing import Self
 from scanner.errors import InputError, ResourceError, UsageError
 from scanner.model.endpoint import Endpoint
 from scanner.model.observation import Observation
-from scanner.model.observation_record import FILE_NAME, Seen, encode
-from scanner.model.profile import Profile
+from scanner.model.observation_record import Seen, encode
 from scanner.model.record import NotARecord, codec
+from scanner.model.saved_scan import COMPONENTS, HEAD, OBSERVATIONS, POLICY, ROWS, SCHEMA, Head
 from scanner.model.snapshot import Snapshot
 
-SCHEMA = "adhere.saved/v1"
-HEAD, ROWS, OBSERVATIONS, POLICY, COMPONENTS = "scan.json", "rows.jsonl", FILE_NAME, "policy.yaml", "components"
 _MOST_BYTES = 16 * 2**20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
-    """What was scanned, as far as judging again needs it."""
-
-    schema: str = SCHEMA
-    mode: str = "inventory"
-    clusters: tuple[str, ...] = ()
-    """Names of the clusters, in the order of the snapshots; none for a list of targets."""
-    release: str = ""
-    """Of the first cluster, ``4.22``: profiles that are asked for later mean what they mean there."""
-    profile: Profile | None = None
-    """What every target owed; of clusters, what is owed where nothing says anything, if somebody said so."""
-    anchors: tuple[bytes, ...] = ()
-    anchor_source: str = ""
-    policy: bool = False
-    """Whether there was a policy file; a copy of it is kept."""
-    components: int = 0
-    """Files of the component catalogue that the user gave, kept in ``components/``."""
 
 
 class Archive:

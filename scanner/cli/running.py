@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
-from scanner.archive import Archive, Head
 from scanner.cli.output import Output, rows_path, write_reports
 from scanner.cli.progress import Loudness, progress
 from scanner.cli.streams import say
@@ -22,6 +21,7 @@ from scanner.jobs import Job, Surroundings
 from scanner.model.endpoint import Endpoint
 from scanner.model.observation import Observation
 from scanner.model.report import FailOn, Report, exit_code
+from scanner.model.saved_scan import Head
 from scanner.model.snapshot import Snapshot
 from scanner.probe.dial import Way
 from scanner.probe.limits import Gate
@@ -29,6 +29,7 @@ from scanner.report.stream import RowFile
 from scanner.scan import Progress, Record, Settings, scan
 
 if TYPE_CHECKING:
+    from scanner.archive import Archive
     from scanner.cluster import Access
 
 T = TypeVar("T")
@@ -71,7 +72,11 @@ def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, lou
 
 
 def _archive(work: Work) -> AbstractContextManager[Archive | None]:
-    return nullcontext() if work.save is None else Archive(work.save, work.head, work.snapshots, work.inputs)
+    if work.save is None:
+        return nullcontext()
+    from scanner.archive import Archive  # noqa: PLC0415 - most scans keep nothing
+
+    return Archive(work.save, work.head, work.snapshots, work.inputs)
 
 
 def _forget(_: Endpoint, __: Observation) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scanner.again import owed_again, row
-from scanner.archive import OBSERVATIONS, Head, load_head, snapshot_places
+from scanner.archive import load_head, snapshot_places
 from scanner.cli.cluster_options import ClusterAsked, snapshots, viewpoint
 from scanner.cli.policies import load_policy
 from scanner.cli.whatif import viewpoint as as_then
@@ -19,6 +19,7 @@ from scanner.model.cluster_facts import ClusterFacts, cluster_facts
 from scanner.model.kinds import Kind
 from scanner.model.observation_record import Seen, read
 from scanner.model.row import EndpointRow
+from scanner.model.saved_scan import OBSERVATIONS, Head
 from scanner.model.snapshot import Snapshot
 from scanner.report.escape import plain
 from scanner.survey import Viewpoint

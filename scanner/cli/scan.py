@@ -12,7 +12,6 @@ from typing import TypeVar, get_args
 
 import click
 
-from scanner.archive import COMPONENTS, POLICY, Head
 from scanner.cli.anchors import load_anchors, public_anchors
 from scanner.cli.cluster_options import ClusterAsked, dialled_cluster
 from scanner.cli.numbers import COUNT, RATE, SECONDS
@@ -26,6 +25,7 @@ from scanner.jobs import Owed, of_targets
 from scanner.model.catalogue import load_profile
 from scanner.model.config import Config
 from scanner.model.report import FailOn
+from scanner.model.saved_scan import COMPONENTS, POLICY, Head
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.target import Target
 from scanner.probe import second_opinion

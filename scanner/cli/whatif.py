@@ -9,13 +9,14 @@ from pathlib import Path
 import click
 
 from scanner.again import judged_again
-from scanner.archive import POLICY, ROWS, Head, component_files, load_head
+from scanner.archive import component_files, load_head
 from scanner.cli.output import width
 from scanner.cli.policies import load_policy
 from scanner.cli.progress import colors
 from scanner.errors import UsageError
 from scanner.model.catalogue import load_profile
 from scanner.model.report import EXIT_FINDINGS, EXIT_OK
+from scanner.model.saved_scan import POLICY, ROWS, Head
 from scanner.report.atomic import atomic_write
 from scanner.report.stream import read_rows
 from scanner.report.whatif import Comparison, compare, write_json, write_text

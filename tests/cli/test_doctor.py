@@ -14,10 +14,10 @@ import click
 import pytest
 import yaml
 
-from scanner.archive import HEAD
 from scanner.cli import COMMANDS, adhere
 from scanner.demo.cluster import demo_cluster
 from scanner.doctor import STEPS
+from scanner.model.saved_scan import HEAD
 from tests.cli.calling import ROOT, Call, called
 from tests.serving import serving
 
@@ -44,7 +44,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
             "--allow-loopback", "--quiet", "--timeout", "3", "--format", "json",
         )  # fmt: skip
         assert scanned.code == 1, scanned.err
-        saved = called("snapshot", "save", found.snapshot, "--kubeconfig", found.kubeconfig)
+        saved = called("snapshot", "save", found.snapshot, "--all", "--kubeconfig", found.kubeconfig)
         assert saved.code == 0, saved.err
         yield found
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from scanner.archive import HEAD, OBSERVATIONS, ROWS, Head, load_head
+from scanner.archive import load_head
 from scanner.errors import InputError
 from scanner.model.catalogue import load_profile
 from scanner.model.observation import Reach
 from scanner.model.observation_record import read
+from scanner.model.saved_scan import HEAD, OBSERVATIONS, ROWS, Head
 from tests.cli.calling import Call
 from tests.cli.conftest import Farm
 
