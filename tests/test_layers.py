@@ -13,7 +13,7 @@ SCANNER = Path(__file__).parent.parent / "scanner"
 ROWS: tuple[frozenset[str], ...] = (
     frozenset({"tls", "errors"}),
     frozenset({"model", "data"}),
-    frozenset({"cluster", "discover", "expect", "probe", "judge", "report", "metrics"}),
+    frozenset({"cluster", "discover", "expect", "pki", "probe", "judge", "report", "metrics"}),
     frozenset({"scan", "jobs", "survey", "coverage", "archive", "again", "tunnel", "doctor", "demo"}),
     frozenset({"cli", "serve", "__main__"}),
 )
@@ -34,6 +34,7 @@ HOMES: dict[str, frozenset[str]] = {
             "demo",
             "cli/anchors",
             "cluster",
+            "pki",
         }
     ),
     "h11": frozenset({"demo", "serve"}),
