@@ -11,6 +11,7 @@ from scanner.judge.network_policy import NetworkPolicies
 from scanner.model.dial_scope import DialScope
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Because, CertificateExpectation, Expectation
+from scanner.model.finding import Finding
 from scanner.model.known import Known, Unknown
 from scanner.model.profile import Profile
 from scanner.model.snapshot import Unreadable
@@ -50,6 +51,8 @@ class Surroundings:
     """Whether every component of every cluster has to follow its profile."""
     adherence: str = ""
     """The object and field that say so, and what they say."""
+    findings: tuple[Finding, ...] = ()
+    """What is to be said of the cluster's objects themselves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

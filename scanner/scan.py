@@ -220,7 +220,7 @@ def question(expectation: Expectation, settings: Settings) -> Question:
     Where it is not known what is owed, or more than one thing would do, only the whole inventory answers.
     """
     profile = expectation.profile
-    if isinstance(profile, Unknown) or expectation.alternatives:
+    if isinstance(profile, Unknown) or expectation.alternatives or expectation.skewed:
         return Question(mode="inventory")
     enforced = settings.policy.thresholds.groups == "enforced" and profile.groups is not None
     return Question(
@@ -269,7 +269,7 @@ def _required(run: Run) -> tuple[Finding, ...]:
 def _report(run: Run, started: datetime) -> Report:
     settings = run.settings
     rules = (*RULES, *(DEEP_RULES if settings.deep else ()))
-    whole = (*_across(run, [*rules, *ACROSS]), *_required(run))
+    whole = (*run.surroundings.findings, *_across(run, [*rules, *ACROSS]), *_required(run))
     findings = [finding_row(finding) for finding in whole]
     run.summary.add_findings(findings)
     shortfall = Shortfall(not_judged=run.not_judged, undecided=run.undecided, interrupted=run.gate.stopped)

@@ -11,6 +11,7 @@ from scanner.discover import Discovery
 from scanner.expect import Expectations
 from scanner.jobs import Job, Surroundings
 from scanner.judge import network_policy
+from scanner.judge.custom_profiles import custom_findings
 from scanner.judge.network_policy import NetworkPolicies
 from scanner.model import cluster_facts, kinds
 from scanner.model.cluster_facts import ClusterFacts
@@ -115,6 +116,7 @@ def surroundings(clusters: Sequence[Survey]) -> Surroundings:
         left_out=tuple(left_out.items()),
         unreadable=tuple(gap for each in clusters for gap in each.snapshot.unreadable.values()),
         strict=_strict(clusters),
+        findings=tuple(finding for each in clusters for finding in custom_findings(each.expectations.customs())),
         adherence="; ".join(_adherence(each) for each in clusters),
     )
 

@@ -14,6 +14,7 @@ from scanner.expect import (
     certificates,
     cluster_profile,
     contour,
+    customs,
     flags,
     gateway,
     implementations,
@@ -33,6 +34,7 @@ from scanner.expect.facts import Facts
 from scanner.model import kinds
 from scanner.model.catalogue import load_profile
 from scanner.model.components import Catalogue, Listener
+from scanner.model.custom_use import CustomUse
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.kinds import Kind
@@ -137,6 +139,10 @@ class Expectations:
     def facts(self) -> Facts:
         """What the resolvers look at."""
         return self._facts
+
+    def customs(self) -> tuple[CustomUse, ...]:
+        """Every profile of type Custom, as its readers see it."""
+        return tuple(customs.customs(self._facts))
 
     def of(self, endpoint: Endpoint) -> Expectation:
         """What ``endpoint`` owes."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from scanner.judge import RULES
+from scanner.judge.custom_profiles import OBJECT_RULES
 from scanner.judge.replicas import ACROSS
 from scanner.judge.require import REQUIRE_RULES
 from scanner.judge.vulnerabilities import DEEP_RULES
 from scanner.judge.waivers import WAIVER_RULES
 from scanner.model.rule import ScanRule
 
-SCAN_RULES: tuple[ScanRule, ...] = (*ACROSS, *REQUIRE_RULES, *WAIVER_RULES)
+SCAN_RULES: tuple[ScanRule, ...] = (*ACROSS, *OBJECT_RULES, *REQUIRE_RULES, *WAIVER_RULES)
 """In the order in which ``adhere rules`` lists them."""
 
 WAIVABLE: tuple[str, ...] = (

@@ -21,7 +21,7 @@ class Place:
     reference: Reference | None = None
     """The object that holds it, or None."""
     field: str = ""
-    """``data[tls.crt]``, ``webhooks[0].clientConfig.caBundle``; of several there with its number: ``data[ca.crt] 2``."""
+    """``data[tls.crt]``, ``webhooks[0].clientConfig.caBundle``; of several with its number: ``data[ca.crt] 2``."""
     endpoint: str = ""
     """Id of the listener that served it."""
     port: int | None = None

@@ -1,1 +1,1 @@
-"""Certificates by what the cluster's PKI configuration says: where they are, whose, and what their keys must be. Pure."""
+"""Certificates by what the cluster's PKI configuration says: where they are, and what their keys must be. Pure."""

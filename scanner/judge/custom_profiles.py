@@ -1,0 +1,99 @@
+"""Profiles of type Custom: worth knowing, because no two implementations take them in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from scanner.judge.verdicts import listed
+from scanner.model.custom_use import CustomUse
+from scanner.model.declared_profile import Declared
+from scanner.model.finding import Finding
+from scanner.model.known import Unknown
+from scanner.model.rule import ScanRule
+from scanner.tls.names import suite_name, version_name
+
+
+def custom_findings(uses: Iterable[CustomUse]) -> Iterator[Finding]:
+    """A finding for each such object."""
+    for use in uses:
+        yield from CUSTOM.check(CUSTOM, use)
+
+
+def check_custom(rule: ScanRule, use: CustomUse) -> Iterator[Finding]:
+    """Whoever uses a Custom profile knows what becomes of it.
+
+    ## What it requires
+
+    Nothing. An APIServer, IngressController or KubeletConfig with `type: Custom` is named, with what each of its
+    readers takes of it.
+
+    ## Why
+
+    The enhancement calls Custom profiles high-risk. Go's servers drop names that they do not map, speak the three TLS
+    1.3 suites whatever is listed, and need one of two suites for HTTP/2; HAProxy takes the list as it is, and restricts
+    TLS 1.3 by it. So one list means different things in one cluster.
+
+    ## What fails
+
+    A profile that one of its readers does not take: medium. Its operator keeps the old configuration, and says so only
+    in a condition. The known case is an APIServer with `VersionTLS13` and no ciphers, which an IngressController that
+    inherits it refuses because it needs a TLS 1.3 suite in the list. Everything else is informational.
+
+    ## What is inconclusive
+
+    Nothing.
+
+    ## How to fix
+
+    Prefer a named profile. Where a reader refuses the list, give that object a profile of its own.
+    """
+    refused = [(name, read.refused) for name, read in use.readings if read.refused]
+    notes = [line for name, read in use.readings for line in _notes(name, read)]
+    message = f"{use.reference} has a Custom profile: it means what its readers take of it"
+    if refused:
+        message = f"{use.reference} has a Custom profile that {refused[0][0]} does not take: {refused[0][1]}"
+    yield Finding(
+        rule=rule.id,
+        severity="medium" if refused else "info",
+        verdict="fail",
+        status="violation" if refused else "informational",
+        message=message,
+        observed=listed(f"{name}: {_taken(read)}" for name, read in use.readings),
+        fix=f"give what {refused[0][0]} configures a profile of its own" if refused else None,
+        evidence=listed(notes),
+        about=f"{use.reference} {use.field}",
+    )
+
+
+def _taken(read: Declared) -> str:
+    if read.refused:
+        return "not taken"
+    profile = read.profile
+    if profile is None or isinstance(profile, Unknown):
+        return profile.reason if isinstance(profile, Unknown) else "asks the next object"
+    suites = ", ".join(suite_name(code) for code in profile.suites[:12])
+    more = f" and {len(profile.suites) - 12} more" if len(profile.suites) > 12 else ""
+    return f"{version_name(profile.min_version)} or later with {suites or 'no suite'}{more}"
+
+
+def _notes(name: str, read: Declared) -> Iterator[str]:
+    profile = read.profile
+    remarks = () if profile is None or isinstance(profile, Unknown) else profile.notes
+    for remark in dict.fromkeys((*read.remarks, *remarks)):
+        yield f"{name}: {remark}"
+
+
+CUSTOM = ScanRule(
+    id="profile-custom",
+    title="A Custom profile means what its readers take of it",
+    severity="info",
+    check=check_custom,
+    references=(
+        "Enhancement 'Cluster-wide TLS Security Profile Configuration', API Design Principles",
+        "openshift/library-go pkg/crypto/crypto.go (OpenSSLToIANACipherSuites)",
+        "openshift/cluster-ingress-operator pkg/operator/controller/ingress/controller.go",
+    ),
+)
+
+OBJECT_RULES: tuple[ScanRule, ...] = (CUSTOM,)
+"""Every rule about an object of the cluster, whatever its listeners do."""
