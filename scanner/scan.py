@@ -158,8 +158,8 @@ def _refusal(job: Job, endpoint: Endpoint, run: Run) -> str | None:
 
 async def _addresses(endpoint: Endpoint, run: Run) -> tuple[tuple[Endpoint, ...], Observation | None]:
     """The endpoint at each of its addresses; where there is none, an observation that says why."""
-    if not endpoint.ready:
-        return (), unasked(endpoint, Reach.CLOSED, "the cluster says that nothing listens now: no ready endpoints")
+    if not endpoint.ready and endpoint.pod is None:
+        return (), unasked(endpoint, Reach.CLOSED, "the Service has no ready endpoints: nothing listens there now")
     if endpoint.address:
         return (endpoint,) if " @ " in endpoint.instance else (at(endpoint, endpoint.address),), None
     why, reach = "the resolver had not answered when the time was over", Reach.INTERRUPTED

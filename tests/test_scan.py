@@ -19,6 +19,7 @@ from scanner.model.dial_scope import DialScope
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Expectation
 from scanner.model.known import Unknown
+from scanner.model.objects import Reference
 from scanner.model.policy import Policy
 from scanner.model.profile import Profile
 from scanner.model.report import EndpointRow, Report, exit_code
@@ -305,6 +306,16 @@ async def test_a_name_that_leads_out_of_the_scope_is_not_dialled(tmp_path: Path)
 
 async def test_a_service_without_ready_endpoints_is_not_dialled(tmp_path: Path) -> None:
     async with tls_listener() as server:
-        row = await do(replace(listener(*server.sockaddr), ready=False, certainty="candidate"), tmp_path)
+        empty = replace(listener(*server.sockaddr), ready=False)
+        hinted = await do(replace(empty, certainty="hinted"), tmp_path)
+        declared = await do(empty, tmp_path)
         assert server.connections == 0
-    assert (row["verdict"], row["reach"]) == ("not_applicable", "closed")
+    assert (hinted["verdict"], hinted["reach"]) == ("not_applicable", "closed")
+    assert declared["verdict"] == "inconclusive"
+
+
+async def test_a_pod_that_is_not_ready_is_dialled_all_the_same(tmp_path: Path) -> None:
+    async with tls_listener() as server:
+        pod = Reference(kind="Pod", namespace="shop", name="web-1")
+        row = await do(replace(listener(*server.sockaddr), ready=False, pod=pod), tmp_path)
+    assert row["reach"] == "tls"

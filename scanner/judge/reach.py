@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from scanner.judge import remedy
 from scanner.judge.verdicts import status_of_failure
+from scanner.model.endpoint import Endpoint
 from scanner.model.finding import Finding, Severity, Status, Verdict
 from scanner.model.observation import JUDGEABLE, Reach
 from scanner.model.rule import Case, Rule
@@ -93,8 +94,11 @@ def check_reach(rule: Rule, case: Case) -> Iterator[Finding]:
     A listener that is closed, filtered, unreachable, silent, resets, hangs up, refuses every offer, wants another
     server name, answers garbage, or was interrupted. So is a balanced address whose backends cannot be dialled: the
     one that answered says nothing of the others. So is plaintext where no more than a name or port number hints at
-    TLS: nobody promised it, and nobody said that it may be missing. On a merely discovered port closed and plaintext
-    are not applicable. What was seen to be forbidden before a conversation broke off is still reported by its own rule.
+    TLS: nobody promised it, and nobody said that it may be missing.
+
+    On a merely discovered port closed and plaintext are not applicable, and so is closed where the cluster itself says
+    that nothing is ready behind a Service that only its name or number hints to be TLS. What was seen to be forbidden
+    before a conversation broke off is still reported by its own rule.
 
     ## How to fix
 
@@ -108,12 +112,18 @@ def check_reach(rule: Rule, case: Case) -> Iterator[Finding]:
         yield _finding(rule, case, "pass", "ok", "it speaks TLS")
     elif reach in (Reach.PLAINTEXT, Reach.STARTTLS_NEEDED):
         yield _plaintext(rule, case)
-    elif reach is Reach.CLOSED and (case.endpoint.certainty == "candidate" or not case.endpoint.ready):
+    elif reach is Reach.CLOSED and _may_be_closed(case.endpoint):
         yield _finding(rule, case, "not_applicable", "unreachable", "nothing listens there, and nobody says so")
     else:
         obstacle = _OBSTACLES[reach]
         message = f"{obstacle.happened}: {obstacle.next_step}"
         yield _finding(rule, case, "inconclusive", obstacle.status, message)
+
+
+def _may_be_closed(endpoint: Endpoint) -> bool:
+    """A port of which nobody says that somebody listens: a container's that is merely listed, a Service's without ready
+    endpoints. What an object declares as TLS should be there."""
+    return endpoint.certainty == "candidate" or (not endpoint.ready and endpoint.certainty == "hinted")
 
 
 _SAMPLED = (
