@@ -1,23 +1,28 @@
-"""What reading a large cluster costs: ``python -m benchmarks.cluster [PODS SERVICES]``.
+"""What reading a large cluster and finding its listeners costs: ``python -m benchmarks.cluster [PODS SERVICES]``.
 
 A process of its own generates an API on loopback (TLS, pages of 500, objects as a cluster sends them: managed fields,
-annotations, probes, volumes). This process reads it, pruned, and prints its own CPU time and peak memory.
+annotations, probes, volumes). This process reads it, pruned, discovers, and prints its own CPU time and peak memory.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import resource
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import trio
 
+from scanner.__main__ import SELDOM
 from scanner.cluster import Access, read
 from scanner.cluster.api_server import Credential, Trust
 from scanner.cluster.credentials import Fixed
+from scanner.discover import READS, discover
+from scanner.model.component_files import load_catalogue
 from scanner.model.kinds import ENDPOINT_SLICE, POD, SERVICE, Kind
 from tests.cluster.api import Answer, Api, Asked, authority, running
 
@@ -125,6 +130,7 @@ async def serve(counts: dict[Kind, int]) -> None:
 
 def main(pods: int, services: int) -> None:
     """Read the cluster and print what it cost."""
+    gc.set_threshold(SELDOM)  # as the program does
     command = [sys.executable, "-m", "benchmarks.cluster", "serve", str(pods), str(services)]
     root = Path(__file__).parents[1]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=root) as server:
@@ -136,8 +142,15 @@ def main(pods: int, services: int) -> None:
         before, begun, cpu = _peak(), time.perf_counter(), time.process_time()
         found = trio.run(read, access, KINDS)
         cpu, wall = time.process_time() - cpu, time.perf_counter() - begun
+        whole = replace(found, objects={**dict.fromkeys(READS, ()), **found.objects})
+        begun_discovery = time.process_time()
+        listeners = discover(whole, load_catalogue("openshift"))
+        discovery = time.process_time() - begun_discovery
         counts = ", ".join(f"{len(found.every(kind))} {kind.plural}" for kind in KINDS)
         print(f"{counts}: CPU {cpu:.2f} s, wall {wall:.2f} s, peak {_peak():.0f} MiB (before: {before:.0f})")
+        print(
+            f"{len(listeners.endpoints)} endpoints discovered: CPU {discovery:.2f} s; together {cpu + discovery:.2f} s"
+        )
         server.communicate()
 
 
