@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "doctor": "scanner.cli.doctor",
     "demo": "scanner.cli.demo",
     "ask": "scanner.cli.ask",
+    "certs": "scanner.cli.certs",
     "profiles": "scanner.cli.profiles",
     "rules": "scanner.cli.rules",
     "snapshot": "scanner.cli.snapshot",

@@ -80,6 +80,12 @@ CUSTOM_RESOURCE_DEFINITION = Kind(
     group="apiextensions.k8s.io", plural="customresourcedefinitions", name="CustomResourceDefinition", namespaced=False
 )
 API_SERVICE = Kind(group="apiregistration.k8s.io", plural="apiservices", name="APIService", namespaced=False)
+CERTIFICATE_SIGNING_REQUEST = Kind(
+    group="certificates.k8s.io",
+    plural="certificatesigningrequests",
+    name="CertificateSigningRequest",
+    namespaced=False,
+)
 
 # --- OpenShift -------------------------------------------------------------------------------------------------------
 
@@ -95,6 +101,10 @@ FEATURE_GATE = _config("featuregates", "FeatureGate")
 INFRASTRUCTURE = _config("infrastructures", "Infrastructure")
 NETWORK = _config("networks", "Network")
 INGRESS_CONFIG = _config("ingresses", "Ingress")
+PKI = _config("pkis", "PKI")
+PKI_CERTIFICATE_DEFINITION = Kind(
+    group="config.openshift.io", plural="pkicertificatedefinitions", name="PKICertificateDefinition"
+)
 INGRESS_CONTROLLER = Kind(group="operator.openshift.io", plural="ingresscontrollers", name="IngressController")
 ROUTE = Kind(group="route.openshift.io", plural="routes", name="Route")
 

@@ -1,0 +1,162 @@
+"""Files and directories that may hold certificates, looked through: what is in them, and what could not be read."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from scanner.errors import InputError
+from scanner.model.held_certificate import HeldCertificate, Place
+from scanner.model.known import Known, Unknown
+from scanner.pki.containers import MAX_BYTES, Contained, Named, contents, with_role
+
+MAX_FILES = 100_000
+"""Of one directory with all below it."""
+MAX_DEPTH = 16
+_TELLING = (
+    ".pem", ".crt", ".cer", ".cert", ".der", ".p12", ".pfx", ".jks", ".keystore", ".truststore", ".kubeconfig",
+)  # fmt: skip
+"""Ends of names by which a file says that certificates are in it, so that one without any is worth a word."""
+_MAX_PASSWORD = 4096
+
+Found = Iterator[Known[HeldCertificate]]
+
+
+@dataclass(slots=True)
+class Files:
+    """Looks through paths, one after another."""
+
+    passwords: Sequence[bytes] = ()
+    """To try on PKCS #12."""
+    links: list[str] = field(default_factory=list)
+    """Symbolic links that lead out of a directory, which are not followed."""
+    _left: int = MAX_FILES
+
+    def under(self, path: str) -> Found:
+        """The certificates of a file, or of every file below a directory; unknown for each that cannot be read.
+
+        Of a directory's files those without a telling name may be anything: they are looked into, and where nothing is
+        in them, or they are too large, nobody is told.
+        """
+        start = Path(path)
+        if not stat.S_ISDIR(_mode(start, follow=True)):
+            yield from self._file(start, told=True)
+            return
+        found, self._left = False, MAX_FILES
+        for each in self._walk(start, start, 0):
+            for one in (each,) if isinstance(each, Unknown) else self._file(each, told=_telling(each), root=start):
+                found = True
+                yield one
+        if not found:
+            yield Unknown(f"{path}: no certificate in any file of it")
+
+    def _walk(self, directory: Path, root: Path, depth: int) -> Iterator[Path | Unknown]:
+        try:
+            paths = sorted(directory.iterdir())
+        except OSError as error:
+            yield Unknown(f"{directory}: cannot be listed: {error.strerror}")
+            return
+        for path in paths:
+            mode = _mode(path)
+            if stat.S_ISLNK(mode):
+                self._link(path, root)
+            elif stat.S_ISDIR(mode):
+                yield from self._below(path, root, depth + 1)
+            elif stat.S_ISREG(mode) or not mode:
+                self._left -= 1
+                if self._left < 0:
+                    if self._left == -1:
+                        yield Unknown(f"{root}: more than {MAX_FILES} files, the others were not looked into")
+                    return
+                yield path
+
+    def _below(self, directory: Path, root: Path, depth: int) -> Iterator[Path | Unknown]:
+        if depth > MAX_DEPTH:
+            yield Unknown(f"{directory}: deeper than {MAX_DEPTH} directories, not looked into")
+        else:
+            yield from self._walk(directory, root, depth)
+
+    def _link(self, path: Path, root: Path) -> None:
+        """What a link inside of the directory leads to is found there; links that lead out are told and left."""
+        try:
+            inside = path.resolve().is_relative_to(root.resolve())
+        except (OSError, RuntimeError):
+            inside = False
+        if not inside:
+            self.links.append(str(path))
+
+    def _file(self, path: Path, *, told: bool, root: Path | None = None) -> Found:
+        data = _bytes(path)
+        if isinstance(data, Unknown):
+            yield Unknown(f"{path}: {data.reason}")
+            return
+        if len(data) > MAX_BYTES and not told:
+            return
+        found = contents(data, self.passwords)
+        yield from (_held(each, path) for each in found.certificates)
+        yield from (Unknown(f"{path}: {problem}") for problem in found.problems if told or found.certificates)
+        for named in found.files:
+            yield from self._named(named, path, root)
+        if told and not (found.certificates or found.problems or found.files):
+            yield Unknown(f"{path}: no certificate in it (PEM, DER, PKCS #12, JKS or kubeconfig)")
+
+    def _named(self, named: Named, kubeconfig: Path, root: Path | None) -> Found:
+        """The certificates of a file that a kubeconfig names. One that a walk came upon is not led out of its root."""
+        path = kubeconfig.parent / named.path
+        where = f"{kubeconfig}: {named.label} names {path}"
+        try:
+            outside = root is not None and not path.resolve().is_relative_to(root.resolve())
+        except (OSError, RuntimeError, ValueError):
+            outside = True
+        data = Unknown("which is outside of the directory") if outside else _bytes(path)
+        if isinstance(data, Unknown):
+            yield Unknown(f"{where}: {data.reason}")
+            return
+        found = contents(data)
+        yield from (_held(each, kubeconfig) for each in with_role(found.certificates, named.label, named.role))
+        yield from (Unknown(f"{where}: {problem}") for problem in found.problems)
+        if not (found.certificates or found.problems):
+            yield Unknown(f"{where}: no certificate in it")
+
+
+def _held(each: Contained, path: Path) -> HeldCertificate:
+    place = Place(role=each.role, file=f"{path} {each.label}".rstrip())
+    return HeldCertificate(facts=each.facts, place=place, chain=each.chain)
+
+
+def _telling(path: Path) -> bool:
+    return path.name.lower().endswith(_TELLING)
+
+
+def _mode(path: Path, *, follow: bool = False) -> int:
+    """What it is; 0 where that cannot be told."""
+    try:
+        return path.stat(follow_symlinks=follow).st_mode
+    except (OSError, ValueError):
+        return 0
+
+
+def _bytes(path: Path) -> Known[bytes]:
+    """At most one byte more than a file may have. Opened without waiting: a pipe would never begin."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return Unknown("no regular file")
+            return file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        return Unknown(f"cannot be read: {getattr(error, 'strerror', None) or error}")
+
+
+def password(path: str) -> bytes:
+    """The first line of a file. Raises ``InputError``."""
+    content = _bytes(Path(path))
+    if isinstance(content, Unknown):
+        raise InputError(f"{path}: the password {content.reason}")
+    line = content.split(b"\n", 1)[0].rstrip(b"\r")
+    if len(line) > _MAX_PASSWORD:
+        raise InputError(f"{path}: the first line is no password: longer than {_MAX_PASSWORD} bytes")
+    return line

@@ -1,0 +1,215 @@
+"""Certificates in the files that people keep them in: PEM, DER, PKCS #12, Java key stores, kubeconfig. Bytes in, values
+out; no key stays."""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from scanner.errors import InputError
+from scanner.model.held_certificate import Role
+from scanner.model.known import Unknown
+from scanner.model.located import load
+from scanner.model.objects import Fields
+from scanner.pki import jks, pkcs12
+from scanner.pki.pem import MOST, Parser, chain_of, pem_certificates, roles
+from scanner.tls.certificate import CertificateFacts
+from scanner.tls.wire import Malformed
+
+MAX_BYTES = 16 << 20
+"""Of one file."""
+_SEQUENCE, _INTEGER = 0x30, 0x02
+_KUBECONFIG = (b"certificate-authority", b"client-certificate")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contained:
+    """One certificate of a file."""
+
+    facts: CertificateFacts
+    role: Role
+    label: str = ""
+    """Which of the file's: ``2``, ``alias web``, ``user admin``."""
+    chain: tuple[CertificateFacts, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """Another file that a kubeconfig names, relative to itself."""
+
+    path: str
+    label: str
+    role: Role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What a file holds. Where it has problems, what could be read before them is there all the same."""
+
+    format: str
+    """``PEM``, ``DER``, ``PKCS #12``, ``JKS``, ``kubeconfig``; "" for what is none of them."""
+    certificates: tuple[Contained, ...] = ()
+    problems: tuple[str, ...] = ()
+    files: tuple[Named, ...] = ()
+
+
+def contents(data: bytes, passwords: Sequence[bytes] = ()) -> Contents:
+    """The certificates in a file's bytes; never raises, whatever they are."""
+    if len(data) > MAX_BYTES:
+        return Contents(format="", problems=(f"larger than {MAX_BYTES >> 20} MiB",))
+    if data[:4] in jks.MAGICS:
+        return _of_jks(data)
+    if b"clusters" in data and any(word in data for word in _KUBECONFIG):
+        found = _of_kubeconfig(data)
+        if found is not None:
+            return found
+    if b"-----BEGIN " in data:
+        return _of_pem(data.decode("utf-8", "replace"))
+    if data[:1] == bytes((_SEQUENCE,)):
+        return _of_der(data, passwords)
+    return Contents(format="")
+
+
+def _of_pem(text: str) -> Contents:
+    parser, facts, problems = Parser(), [], []
+    for each in pem_certificates(text):
+        if isinstance(each, Unknown):
+            problems.append(each.reason)
+        else:
+            facts.append(parser.facts(each))
+    keyed = "PRIVATE KEY-----" in text
+    if keyed and not facts and not problems:
+        problems.append("a private key, and no certificate")
+    return Contents(format="PEM", certificates=tuple(_arranged(facts, keyed=keyed)), problems=tuple(problems))
+
+
+def _arranged(facts: Sequence[CertificateFacts], *, keyed: bool) -> Iterator[Contained]:
+    """With their roles; each leaf with what follows it."""
+    for number, (each, role) in enumerate(zip(facts, roles(facts, keyed=keyed), strict=True)):
+        chain = chain_of(each, facts[number + 1 : number + 12]) if role in ("leaf", "client") else ()
+        yield Contained(facts=each, role=role, label=str(number + 1) if len(facts) > 1 else "", chain=chain)
+
+
+def _of_der(data: bytes, passwords: Sequence[bytes]) -> Contents:
+    """A certificate begins with a SEQUENCE in its SEQUENCE (RFC 5280 4.1), PKCS #12 with the number 3 (RFC 7292 4), and
+    private keys with 0 or 1 (RFC 5958, 8017, 5915)."""
+    inner = _inner(data)
+    if inner[:3] == b"\x02\x01\x03":
+        return _of_pkcs12(data, passwords)
+    if inner[:1] == bytes((_INTEGER,)):
+        return Contents(format="DER", problems=("a private key or something else in DER, and no certificate",))
+    facts = Parser().facts(data)
+    reasons = set(facts.unreadable.values())
+    if facts.key_algorithm is None and facts.subject is None and facts.serial is None:
+        return Contents(format="DER", problems=(f"no certificate that can be read: {min(reasons)}",))
+    return Contents(format="DER", certificates=tuple(_arranged([facts], keyed=False)))
+
+
+def _inner(data: bytes) -> bytes:
+    """The first bytes inside of the outer SEQUENCE."""
+    size = data[1] if len(data) > 1 else 0
+    start = 2 + (size & 0x7F if size & 0x80 else 0)
+    return data[start : start + 3]
+
+
+def _of_pkcs12(data: bytes, passwords: Sequence[bytes]) -> Contents:
+    try:
+        bags = pkcs12.bags(data, passwords)[:MOST]
+    except Malformed as error:
+        return Contents(format="PKCS #12", problems=(str(error),))
+    parser = Parser()
+    facts = [parser.facts(bag.der) for bag in bags]
+    keyed = bool(bags) and bags[0].keyed
+    labels = [f"alias {bag.alias}" if bag.alias else "" for bag in bags]
+    certificates = tuple(
+        replace(each, label=label or each.label)
+        for each, label in zip(_arranged(facts, keyed=keyed), labels, strict=True)
+    )
+    return Contents(format="PKCS #12", certificates=certificates)
+
+
+def _of_jks(data: bytes) -> Contents:
+    parser = Parser()
+    certificates: list[Contained] = []
+    problems = []
+    try:
+        for entry in jks.entries(data):
+            chain = [parser.facts(der) for der in entry.chain]
+            certificates += _labelled(_arranged(chain, keyed=entry.keyed), f"alias {entry.alias}", keyed=entry.keyed)
+            if len(certificates) > MOST:
+                problems.append(f"more than {MOST} certificates: the others were not read")
+                break
+    except Malformed as error:
+        problems.append(str(error))
+    return Contents(format="JKS", certificates=tuple(certificates), problems=tuple(problems))
+
+
+def _labelled(found: Iterable[Contained], label: str, *, keyed: bool = True) -> Iterator[Contained]:
+    """Named after where they are; what has no key of its own in a trust store is trusted."""
+    for each in found:
+        role = each.role if keyed else "trusted"
+        yield replace(each, label=f"{label} {each.label}".rstrip(), role=role)
+
+
+# --- kubeconfig (kubernetes.io, "Organizing Cluster Access Using kubeconfig Files") -----------------------------------
+
+
+@dataclass(slots=True)
+class _Kubeconfig:
+    certificates: list[Contained] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    files: list[Named] = field(default_factory=list)
+
+    def entry(self, body: Fields, name: str, label: str, role: Role) -> None:
+        """A field of a cluster or user: ``name-data`` in base64, which counts first, or the file ``name``."""
+        coded, path = body.text(f"{name}-data"), body.text(name)
+        if coded:
+            self._data(coded, f"{label} {name}-data", role)
+        elif path:
+            self.files.append(Named(path=path, label=f"{label} {name}", role=role))
+
+    def _data(self, coded: str, label: str, role: Role) -> None:
+        try:
+            found = _of_pem(b64decode("".join(coded.split()), validate=True).decode("utf-8", "replace"))
+        except (binascii.Error, ValueError):
+            self.problems.append(f"{label} is not base64")
+            return
+        if not found.certificates:
+            self.problems.append(f"{label}: {'; '.join(found.problems) or 'no certificate in PEM'}")
+            return
+        self.problems += [f"{label}: {problem}" for problem in found.problems]
+        self.certificates += with_role(found.certificates, label, role)
+
+
+def with_role(found: Sequence[Contained], label: str, role: Role) -> Iterator[Contained]:
+    """As what a kubeconfig has them: all trusted, or a client's chain."""
+    for number, each in enumerate(found):
+        yield replace(
+            each,
+            label=f"{label} {each.label}".rstrip(),
+            role="issuer" if role == "client" and number else role,
+        )
+
+
+def _of_kubeconfig(data: bytes) -> Contents | None:
+    """Its certificates, or None for what is no kubeconfig."""
+    try:
+        value = load(data, "kubeconfig", MAX_BYTES).value
+    except InputError as error:
+        return None if b"-----BEGIN " in data else Contents(format="kubeconfig", problems=(error.message,))
+    config = Fields(value if isinstance(value, dict) else {})
+    if not (config.has("clusters") or config.has("users")):
+        return None
+    found = _Kubeconfig()
+    for cluster in config.each("clusters"):
+        found.entry(cluster.fields("cluster"), "certificate-authority", f"cluster {cluster.text('name')}", "trusted")
+    for user in config.each("users"):
+        found.entry(user.fields("user"), "client-certificate", f"user {user.text('name')}", "client")
+    return Contents(
+        format="kubeconfig",
+        certificates=tuple(found.certificates),
+        problems=tuple(found.problems),
+        files=tuple(found.files),
+    )

@@ -1,0 +1,115 @@
+"""PKCS #12 (RFC 7292): what certificates are in it. A key in it is decrypted by the library, and dropped unseen."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12Certificate, PKCS12KeyAndCertificates
+from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12 as load
+
+from scanner.tls.wire import Malformed, Reader
+
+MOST_ROUNDS = 10_000_000
+"""Of deriving keys from a password, all together: some seconds. The file chooses their number, and 2^31 would take an
+hour. Those inside of an encrypted part cannot be counted before it is decrypted."""
+_MOST_ELEMENTS = 200_000
+_DEEPEST = 24
+_INTEGER, _OCTETS, _CONSTRUCTED = 0x02, 0x04, 0x20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bag:
+    """One certificate of the file."""
+
+    der: bytes
+    alias: str
+    keyed: bool
+    """Whether a key in the file is its own."""
+
+
+def bags(content: bytes, passwords: Sequence[bytes] = ()) -> tuple[Bag, ...]:
+    """The certificates, that of the key first. Tries no password, the empty one, and ``passwords``. Raises
+    ``Malformed`` with what to do."""
+    _check_rounds(content)
+    reason = ""
+    for password in (None, b"", *passwords):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return tuple(_of(load(content, password)))
+        except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+            reason = " ".join(str(error).split())[:160]
+    if "password" in reason.lower():
+        tried = f"none of {len(passwords)} passwords opens it" if passwords else "it needs its password"
+        raise Malformed(f"PKCS #12: {tried} (--password-file), or it is damaged")
+    raise Malformed(f"PKCS #12: {reason or 'it cannot be read'}")
+
+
+def _of(found: PKCS12KeyAndCertificates) -> Iterator[Bag]:
+    if found.cert is not None:
+        yield _bag(found.cert, keyed=found.key is not None)
+    yield from (_bag(each, keyed=False) for each in found.additional_certs)
+
+
+def _bag(each: PKCS12Certificate, *, keyed: bool) -> Bag:
+    alias = (each.friendly_name or b"").decode("utf-8", "replace")
+    return Bag(der=each.certificate.public_bytes(Encoding.DER), alias=alias, keyed=keyed)
+
+
+def _check_rounds(content: bytes) -> None:
+    if sum(_rounds(_Walk().elements(Reader(content), 0))) > MOST_ROUNDS:
+        raise Malformed(f"PKCS #12: more than {MOST_ROUNDS} rounds of key derivation: nobody's own file asks for that")
+
+
+def _rounds(elements: Iterable[tuple[int, bytes]]) -> Iterator[int]:
+    """Every number that follows octets, as the rounds follow the salt (RFC 7292 section 4, RFC 8018 A.2 and A.3)."""
+    before = 0
+    for tag, number in elements:
+        if tag == _INTEGER and before == _OCTETS:
+            yield abs(int.from_bytes(number[:64], "big", signed=True))
+        before = tag
+
+
+class _Walk:
+    """Walks DER depth first, and into octets that are DER themselves. Gives the tag of each element, with the content
+    of numbers."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def elements(self, reader: Reader, depth: int) -> Iterator[tuple[int, bytes]]:
+        """Raises ``Malformed``, also for lengths that are not given, which DER does not allow."""
+        while reader.left:
+            tag, content = _element(reader)
+            self._count += 1
+            if self._count > _MOST_ELEMENTS or depth > _DEEPEST:
+                raise Malformed("PKCS #12: it is nested too deep, or has too many parts")
+            if tag & _CONSTRUCTED:
+                yield from self.elements(Reader(content), depth + 1)
+            elif tag == _OCTETS:
+                yield from self._inside(content, depth + 1)
+                yield tag, b""
+            else:
+                yield tag, content if tag == _INTEGER else b""
+
+    def _inside(self, content: bytes, depth: int) -> Iterator[tuple[int, bytes]]:
+        """Most octets are no DER: then there is nothing in them to walk."""
+        if not content or not content[0] & _CONSTRUCTED:
+            return
+        try:
+            yield from self.elements(Reader(content), depth)
+        except Malformed:
+            return
+
+
+def _element(reader: Reader) -> tuple[int, bytes]:
+    tag, size = reader.u8(), reader.u8()
+    if size == 0x80:
+        raise Malformed("PKCS #12: it is BER, not DER; 'openssl pkcs12' writes it anew")
+    if size & 0x80:
+        size = int.from_bytes(reader.take(size & 0x7F), "big")
+    return tag, reader.take(size)

@@ -1,0 +1,173 @@
+"""Certificates that objects of the cluster hold. One function a source; what cannot be read is there as unreadable."""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from scanner.model.held_certificate import HeldCertificate, Place, Role
+from scanner.model.kinds import (
+    API_SERVICE,
+    CERTIFICATE_SIGNING_REQUEST,
+    CONFIG_MAP,
+    CUSTOM_RESOURCE_DEFINITION,
+    MUTATING_WEBHOOK,
+    ROUTE,
+    SECRET,
+    VALIDATING_WEBHOOK,
+    Kind,
+)
+from scanner.model.objects import KubeObject
+from scanner.model.snapshot import Snapshot, union
+from scanner.pki import given
+from scanner.pki.given import Given
+from scanner.pki.pem import Parser, chain_of, unreadable
+from scanner.tls.certificate import CertificateFacts
+
+_MOST = 1000
+"""Certificates of one field: whoever may write an object may write a thousand bundles."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """What every source needs."""
+
+    snapshot: Snapshot
+    given: Given
+    parser: Parser
+
+    def text(self, text: str) -> list[CertificateFacts]:
+        """The certificates of a field that should hold PEM; one that holds none is one that cannot be read."""
+        if not text.strip():
+            return []
+        return self.parser.of_text(text, _MOST) or [unreadable("there is no certificate in PEM")]
+
+    def coded(self, text: str) -> list[CertificateFacts]:
+        """The same of a field that should hold PEM in base64, as all of type ``[]byte`` do."""
+        try:
+            return self.text(b64decode("".join(text.split()), validate=True).decode("utf-8", "replace"))
+        except (binascii.Error, ValueError):
+            return [unreadable("the field is not base64")]
+
+
+Source = Callable[[_Search], Iterator[HeldCertificate]]
+
+
+def held(snapshot: Snapshot) -> Iterator[HeldCertificate]:
+    """Every certificate that the snapshot's objects hold, as often as it is held. Raises ``NotRead``."""
+    search = _Search(snapshot, Given(snapshot), Parser())
+    for source in SOURCES:
+        yield from source(search)
+
+
+def secrets(search: _Search) -> Iterator[HeldCertificate]:
+    """tls.crt and ca.crt of Secrets, which is all that is kept of one."""
+    for secret in search.snapshot.every(SECRET):
+        reason = search.given.secret(secret)
+        matches = secret.at("adhere", "keyMatches")
+        yield from _chain(search.coded(secret.text("data", "tls.crt")), secret, "data[tls.crt]", reason, matches)
+        yield from _bundle(search.coded(secret.text("data", "ca.crt")), secret, "data[ca.crt]", reason)
+
+
+def config_maps(search: _Search) -> Iterator[HeldCertificate]:
+    """Bundles in those ConfigMaps that are read."""
+    for each in search.snapshot.every(CONFIG_MAP):
+        reason = search.given.config_map(each)
+        for name, text in each.words("data").items():
+            if "-----BEGIN " in text:
+                yield from _bundle(search.parser.of_text(text, _MOST), each, f"data[{name}]", reason)
+
+
+def webhooks(search: _Search) -> Iterator[HeldCertificate]:
+    """The CAs by which the API server knows webhooks."""
+    for kind in (VALIDATING_WEBHOOK, MUTATING_WEBHOOK):
+        for each in search.snapshot.every(kind):
+            for number, webhook in enumerate(each.each("webhooks")):
+                found = search.coded(webhook.text("clientConfig", "caBundle"))
+                yield from _bundle(found, each, f"webhooks[{number}].clientConfig.caBundle", given.injected(each))
+
+
+def conversions(search: _Search) -> Iterator[HeldCertificate]:
+    """The CAs by which the API server knows conversion webhooks."""
+    for each in search.snapshot.every(CUSTOM_RESOURCE_DEFINITION):
+        found = search.coded(each.text("spec", "conversion", "webhook", "clientConfig", "caBundle"))
+        yield from _bundle(found, each, "spec.conversion.webhook.clientConfig.caBundle", given.injected(each))
+
+
+def aggregated(search: _Search) -> Iterator[HeldCertificate]:
+    """The CAs by which the API server knows aggregated APIs."""
+    for each in search.snapshot.every(API_SERVICE):
+        found = search.coded(each.text("spec", "caBundle"))
+        yield from _bundle(found, each, "spec.caBundle", given.injected(each))
+
+
+def requests(search: _Search) -> Iterator[HeldCertificate]:
+    """What CertificateSigningRequests were answered with: the kubelets' among them."""
+    for each in search.snapshot.every(CERTIFICATE_SIGNING_REQUEST):
+        found = search.coded(each.text("status", "certificate"))
+        yield from _each(found, each, "status.certificate", lambda number: "issuer" if number else "request")
+
+
+def routes(search: _Search) -> Iterator[HeldCertificate]:
+    """Certificates in Routes, which users wrote there."""
+    for route in search.snapshot.every(ROUTE):
+        tls = route.fields("spec", "tls")
+        where = f"{route.reference} spec.tls"
+        found = search.text(tls.text("certificate"))
+        yield from _chain(found, route, "spec.tls.certificate", f"{where}.certificate")
+        behind = search.text(tls.text("caCertificate"))
+        yield from _each(behind, route, "spec.tls.caCertificate", lambda _: "issuer", f"{where}.caCertificate")
+        trusted = search.text(tls.text("destinationCACertificate"))
+        yield from _bundle(trusted, route, "spec.tls.destinationCACertificate", f"{where}.destinationCACertificate")
+
+
+SOURCES: tuple[Source, ...] = (secrets, config_maps, webhooks, conversions, aggregated, requests, routes)
+"""Every source above."""
+
+READS: tuple[Kind, ...] = union(
+    (
+        (SECRET, CONFIG_MAP, VALIDATING_WEBHOOK, MUTATING_WEBHOOK, CUSTOM_RESOURCE_DEFINITION, API_SERVICE),
+        (CERTIFICATE_SIGNING_REQUEST, ROUTE),
+        given.READS,
+    )
+)
+
+
+def _chain(
+    found: list[CertificateFacts], holder: KubeObject, field: str, reason: str | None, key_matches: object = None
+) -> Iterator[HeldCertificate]:
+    """A leaf, and behind it its issuers. ``key_matches`` is true, false or, of any other type, not known."""
+    for number, facts in enumerate(found):
+        place = Place(
+            role="issuer" if number else "leaf",
+            reference=holder.reference,
+            field=_numbered(field, number),
+            user_provided=reason,
+            key_matches=key_matches if number == 0 and isinstance(key_matches, bool) else None,
+        )
+        yield HeldCertificate(facts=facts, place=place, chain=() if number else chain_of(facts, found[1:]))
+
+
+def _bundle(
+    found: list[CertificateFacts], holder: KubeObject, field: str, reason: str | None
+) -> Iterator[HeldCertificate]:
+    return _each(found, holder, field, lambda _: "trusted", reason)
+
+
+def _each(
+    found: list[CertificateFacts],
+    holder: KubeObject,
+    field: str,
+    role: Callable[[int], Role],
+    reason: str | None = None,
+) -> Iterator[HeldCertificate]:
+    for number, facts in enumerate(found):
+        field_ = _numbered(field, number)
+        place = Place(role=role(number), reference=holder.reference, field=field_, user_provided=reason)
+        yield HeldCertificate(facts=facts, place=place)
+
+
+def _numbered(field: str, number: int) -> str:
+    return f"{field} {number + 1}" if number else field
