@@ -1,0 +1,140 @@
+"""What a PKI configuration says of keys, whatever wrote it: the PKI object in each of its shapes, MicroShift's file, an
+install-config."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, Literal
+
+from scanner.model.expectation import Because
+from scanner.model.key import Key
+from scanner.model.known import Known
+from scanner.model.located import Steps, dotted
+
+Usage = Literal["signer", "serving", "client"]
+"""A category that a configuration knows."""
+USAGES: Final[tuple[Usage, ...]] = ("signer", "serving", "client")
+
+Shape = Literal["document", "shipped", "interim", "install-config", "none"]
+"""``document``: ``spec.{defaults,categories,overrides}``, as the enhancement has it, and MicroShift's ``pki``.
+``shipped``: ``spec.certificateManagement.custom.signerCertificates`` and so on. ``interim``: the document's lists
+inside of ``certificateManagement.custom``. ``none``: nothing that tells the shape is there."""
+
+Reason = Literal["gate-off", "crd-absent", "absent", "deleted", "empty", "unmanaged", "unreadable"]
+"""Why nobody has configured anything. ``deleted``: an earlier snapshot had the object. ``unreadable``: there may be a
+configuration that nobody saw."""
+
+Fit = Literal["unrequired", "met", "stronger", "unknown", "violated"]
+"""How a key stands to what is required. ``stronger``: exactly another key is configured, and this one is stronger,
+which is worth a remark only. From the best to the worst."""
+FITS: Final[tuple[Fit, ...]] = ("unrequired", "met", "stronger", "unknown", "violated")
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """What the API would not take."""
+
+    steps: Steps
+    """The way to the value, from the top of the object."""
+    message: str
+    """In the API's words."""
+
+    def __str__(self) -> str:
+        return f"{dotted(self.steps)}: {self.message}" if self.steps else self.message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One key that somebody configured."""
+
+    key: Known[Key]
+    """Unknown for what the API would have refused: nobody can tell what operators make of it."""
+    field: str
+    """``spec.categories[1].certificate.key``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PkiConfig:
+    """A configuration, and what holds where it says nothing."""
+
+    source: str
+    """``PKI/cluster``, a file, ``ConfigMap/kube-system/cluster-config-v1``."""
+    shape: Shape = "none"
+    mode: str = ""
+    """``Unmanaged``, ``Default``, ``Custom`` of ``spec.certificateManagement``; empty where the shape has none."""
+    defaults: Rule | None = None
+    categories: Mapping[Usage, Rule] = field(default_factory=dict)
+    overrides: Mapping[str, Rule] = field(default_factory=dict)
+    """By certificate name."""
+    registered: Mapping[str, Usage] = field(default_factory=dict)
+    """Certificate names beside the well-known ones, and their categories (PKICertificateDefinition)."""
+    platform: Mapping[Usage, Key] = field(default_factory=dict)
+    """What the platform takes where nothing is configured: a minimum. Empty: nothing is required."""
+    platform_said: str = ""
+    """For people: where ``platform`` comes from, or why there is none."""
+    reason: Reason | None = None
+    """Why nothing is configured, or None. But for ``absent`` and ``deleted`` with the feature gate on, and an empty
+    section of MicroShift's, nothing is required then: only the policy file's minimum is left to judge by."""
+    since: datetime | None = None
+    """The last change of the spec; None where nothing tells."""
+    problems: tuple[Complaint, ...] = ()
+    unknown_fields: tuple[str, ...] = ()
+    """Fields that no shape has: kept, and without effect."""
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def in_force(self) -> bool:
+        """Whether what it says counts for anybody."""
+        return self.reason is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Required:
+    """What the key of one certificate must be, and who says so.
+
+    At most one of ``key``, ``unknown``, ``all_of`` and ``one_of`` is set; none of them: nothing is required.
+    """
+
+    key: Key | None = None
+    exact: bool = False
+    """Configured: exactly ``key``. Else it is the platform's own, a minimum."""
+    because: tuple[Because, ...] = ()
+    unknown: str | None = None
+    """Why nobody can tell; then nothing passes."""
+    all_of: tuple[Required, ...] = ()
+    """Each must be met: a certificate with both usages, in a shape without a category for it."""
+    one_of: tuple[Required, ...] = ()
+    """One of these, and nobody knows which: a name or a category that is ambiguous. A verdict stands only if it is the
+    same for all."""
+
+    def fit(self, key: Key) -> Fit:
+        """How ``key`` stands to this."""
+        if self.all_of:
+            return _worst(each.fit(key) for each in self.all_of)
+        if self.one_of:
+            fits = {each.fit(key) for each in self.one_of}
+            return fits.pop() if len(fits) == 1 else "unknown"
+        if self.unknown is not None:
+            return "unknown"
+        if self.key is None:
+            return "unrequired"
+        if key == self.key:
+            return "met"
+        return _unequal(key, self.key, exact=self.exact)
+
+
+def _worst(fits: Iterable[Fit]) -> Fit:
+    return max(fits, key=FITS.index)
+
+
+def _unequal(key: Key, required: Key, *, exact: bool) -> Fit:
+    """Of a key that is another one. What no table gives a strength (Ed25519, ML-DSA) meets nothing."""
+    if key.strength is None or required.strength is None:
+        return "violated"
+    if exact:
+        # Larger and of the same strength, RSA 9216 beside 8192, is no weaker either.
+        bigger = key.algorithm == required.algorithm and (key.size or 0) > (required.size or 0)
+        return "stronger" if key.strength > required.strength or bigger else "violated"
+    return "met" if key.strength >= required.strength else "violated"

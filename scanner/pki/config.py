@@ -1,0 +1,151 @@
+"""The PKI object, and files that say the same, to what they configure. Pure.
+
+An object of a cluster is there, whatever is wrong with it: it is read leniently, and its problems are kept. A file that
+somebody gives is refused with all of its problems, each with file, line and column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from scanner.model.feature_gates import State, gates
+from scanner.model.kinds import CLUSTER_VERSION, FEATURE_GATE, PKI, PKI_CERTIFICATE_DEFINITION, Kind
+from scanner.model.located import Located, Steps, shown
+from scanner.model.objects import KubeObject
+from scanner.model.pki_config import Complaint, PkiConfig, Reason
+from scanner.model.problems import Problems
+from scanner.model.snapshot import Snapshot
+from scanner.pki.definitions import registered
+from scanner.pki.reading import RECOMMENDED, RECOMMENDED_SAID, of_spec
+from scanner.pki.shapes import NAME_RULE, WELL_KNOWN
+from scanner.pki.since import changed
+
+READS: tuple[Kind, ...] = (PKI, PKI_CERTIFICATE_DEFINITION, FEATURE_GATE, CLUSTER_VERSION)
+NAME: Final = "cluster"
+GATE: Final = ("ConfigurablePKI",)
+
+
+def pki_config(snapshot: Snapshot, previous: Snapshot | None = None) -> PkiConfig:
+    """What PKI/cluster of a cluster configures, or why nothing does. ``previous`` is an earlier snapshot of the same
+    cluster, for which a missing object is a deleted one."""
+    if PKI in snapshot.absent:
+        return _without("crd-absent", "the cluster's API has no kind PKI")
+    if gap := snapshot.gap(PKI):
+        return _without("unreadable", gap)
+    found = snapshot.get(PKI, NAME)
+    state = gate(snapshot)
+    if found is None:
+        return _missing(snapshot, previous, state)
+    names = registered(snapshot)
+    config = of_spec(
+        found.raw,
+        ("spec",),
+        source=str(found.reference),
+        registered=names.categories,
+    )
+    config = replace(config, since=changed(found), remarks=(*config.remarks, *names.remarks))
+    return _under(config, state, [*_strays(snapshot), *_going(found)])
+
+
+def pki_config_of_file(document: Located) -> PkiConfig:
+    """What a file with a PKI object configures (also one of ``oc get pki -o yaml``, a list), or with MicroShift's
+    ``pki``. Raises ``InputError`` with everything that the API would not take."""
+    problems = Problems(document)
+    top = _top(problems)
+    kind = document.get((*top, "kind"))
+    steps: Steps = (*top, "pki" if kind == "MicroShiftConfig" else "spec")
+    config = of_spec(document.get(top), steps[len(top) :], source=document.file)
+    if kind != "MicroShiftConfig":
+        _named(problems, top)
+    for each in config.problems:
+        problems.add((*top, *each.steps), each.message, _hint(each, document.get((*top, *each.steps))))
+    problems.raise_any()
+    holder = document.get(top)
+    since = changed(KubeObject(holder, PKI)) if isinstance(holder, dict) else None
+    return replace(config, since=since)
+
+
+def gate(snapshot: Snapshot) -> State:
+    """Of the feature gate, in the release that runs."""
+    version = snapshot.get(CLUSTER_VERSION, "version")
+    return gates(snapshot, version.text("status", "desired", "version") if version else "").state(GATE)
+
+
+# --- What a cluster has instead ---------------------------------------------------------------------------------------
+
+
+def _without(reason: Reason, said: str) -> PkiConfig:
+    return PkiConfig(source=f"PKI/{NAME}", reason=reason, platform_said=said)
+
+
+def _missing(snapshot: Snapshot, previous: Snapshot | None, state: State) -> PkiConfig:
+    """No object. With the gate on, operators on library-go take their own profile (certrotation, service-ca)."""
+    before = previous is not None and previous.objects.get(PKI, ()) and previous.get(PKI, NAME) is not None
+    reason: Reason = "deleted" if before else "absent"
+    what = f"PKI/{NAME} was deleted" if before else f"there is no PKI/{NAME}"
+    remarks = tuple(_strays(snapshot))
+    if state == "on":
+        said = f"{what}, and {GATE[0]} is on: {RECOMMENDED_SAID}"
+        return replace(_without(reason, said), platform=RECOMMENDED, remarks=remarks)
+    return replace(_without(reason, what), remarks=remarks)
+
+
+def _under(config: PkiConfig, state: State, remarks: Iterable[str]) -> PkiConfig:
+    """With the gate off, operators ignore the object; what it says is kept for the reader."""
+    config = replace(config, remarks=(*config.remarks, *remarks))
+    if state == "off":
+        said = f"the feature gate {GATE[0]} is off: nobody reads {config.source}"
+        return replace(config, reason="gate-off", platform={}, platform_said=said)
+    if state == "unknown" and config.reason is None:
+        note = f"whether the feature gate {GATE[0]} is on is not known; the object is taken to be in force"
+        return replace(config, remarks=(*config.remarks, note))
+    return config
+
+
+def _strays(snapshot: Snapshot) -> Iterator[str]:
+    """Objects of other names."""
+    others = [each.name for each in snapshot.every(PKI) if each.name != NAME]
+    if others:
+        listed = ", ".join(shown(name) for name in others[:5])
+        yield f"nobody reads a PKI object that is not called {NAME}: {listed}"
+
+
+def _going(found: KubeObject) -> Iterator[str]:
+    if found.has("metadata", "deletionTimestamp"):
+        yield f"{found.reference} is being deleted, and in force until it is gone"
+
+
+# --- Files ------------------------------------------------------------------------------------------------------------
+
+
+def _top(problems: Problems) -> Steps:
+    """Where the object is in the file. Raises ``InputError`` where there is none, or more than one."""
+    document = problems.document
+    items = document.get(("items",))
+    tops: list[Steps] = [("items", index) for index in range(len(items))] if isinstance(items, list) else [()]
+    found = [top for top in tops if document.get((*top, "kind")) in ("PKI", "MicroShiftConfig")]
+    if not found:
+        problems.add((), "no PKI object in this file", "it has 'kind: PKI' and a spec; an install-config is another")
+    for extra in found[1:]:
+        problems.add(extra, "one PKI object too many", "keep one of them in the file")
+    problems.raise_any()
+    return found[0]
+
+
+def _named(problems: Problems, top: Steps) -> None:
+    steps = (*top, "metadata", "name")
+    name = problems.document.get(steps)
+    if name != NAME:
+        problems.add(steps, f"the name must be {NAME}, not {shown(name)}", "nobody reads an object of another name")
+
+
+def _hint(wrong: Complaint, value: object) -> str:
+    """What an author is best told beside the API's words."""
+    name = value.get("certificateName") if isinstance(value, dict) else None
+    if wrong.message == NAME_RULE and isinstance(name, str) and "/" in name:
+        return "a Service's certificate has no name of its own here: defaults or ServingCertificate govern it"
+    if wrong.message == NAME_RULE:
+        return f"{shown(name)} is none of the {len(WELL_KNOWN)}"
+    return ""

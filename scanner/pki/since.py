@@ -1,0 +1,32 @@
+"""When an object's spec was last changed, by what the API server keeps of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+from scanner.model.objects import Fields, KubeObject
+
+_MOST: Final = 1000
+"""Entries that are looked at; a real object has a handful."""
+
+
+def changed(found: KubeObject) -> datetime | None:
+    """The latest time at which a manager that owns a part of ``spec`` wrote (``metadata.managedFields``), else when the
+    object was made. Never too early; too late where the same manager has since written something else."""
+    entries = list(found.each("metadata", "managedFields"))[:_MOST]
+    times = [_moment(each.text("time")) for each in entries if _owns_spec(each)]
+    known = [each for each in times if each is not None]
+    return max(known, default=None) or _moment(found.text("metadata", "creationTimestamp"))
+
+
+def _owns_spec(entry: Fields) -> bool:
+    return not entry.text("subresource") and entry.has("fieldsV1", "f:spec")
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(text[:40])
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
