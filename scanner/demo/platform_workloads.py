@@ -32,12 +32,10 @@ _SERVICES = (
         ports=(
             Port(
                 number=6443,
-                story="The login page: its Route passes TLS through, so clients see this very listener.",
+                story="The login page: its Route passes TLS through, and there it has the router's certificate.",
                 voice="modern-asks",
-                paper=Paper(
-                    signer="service-ca",
-                    names=("oauth-openshift.openshift-authentication.svc", f"oauth-openshift.{APPS}"),
-                ),
+                paper=service_paper("oauth-openshift", "openshift-authentication"),
+                named=((f"oauth-openshift.{APPS}", ROUTERS[0].paper),),
                 probed=True,
             ),
         ),

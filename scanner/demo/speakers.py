@@ -151,7 +151,12 @@ def _part(world: World, replica: Replica, port: Port, address: str) -> Part | No
         return PARTS[voice]
     if port.paper is None:
         raise ValueError(f"{replica.pod}:{port.number} speaks TLS and has no certificate")
-    part = tls_part(tls_settings(world, voice, port.paper, node=replica.node, address=address))
+    part, *named = (
+        tls_part(tls_settings(world, voice, paper, node=replica.node, address=address))
+        for paper in (port.paper, *(paper for _, paper in port.named))
+    )
+    if named:
+        return by_server_name(dict(zip((name for name, _ in port.named), named, strict=True)), part)
     for router in ROUTERS:
         if replica.workload.name == f"router-{router.name}" and port.number == router.https:
             return by_server_name(dict(_published(world, router, replica)), part)

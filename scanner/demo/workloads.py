@@ -50,6 +50,8 @@ class Port:
     odd_voice: Voice | None = None
     """How the last replica speaks, where it disagrees with the others."""
     paper: Paper | None = None
+    named: tuple[tuple[str, Paper], ...] = ()
+    """Names for which it has another certificate."""
     told: Told = COMPLIES
     odd_told: Told | None = None
     listed: bool = True

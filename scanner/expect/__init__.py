@@ -54,6 +54,7 @@ READS: tuple[Kind, ...] = (
     kinds.FEATURE_GATE,
     kinds.CUSTOM_RESOURCE_DEFINITION,
     kinds.CONFIG_MAP,
+    kinds.INGRESS_CONFIG,
     kinds.INGRESS_CONTROLLER,
     kinds.ROUTE,
     kinds.KUBELET_CONFIG,

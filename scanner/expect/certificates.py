@@ -10,6 +10,7 @@ from ipaddress import ip_address
 
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
+from scanner.model import service_ca
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import CertificateExpectation
 from scanner.model.kinds import (
@@ -17,9 +18,11 @@ from scanner.model.kinds import (
     API_SERVICE,
     CONFIG_MAP,
     CUSTOM_RESOURCE_DEFINITION,
+    INGRESS_CONFIG,
     INGRESS_CONTROLLER,
     MUTATING_WEBHOOK,
     ROUTE,
+    SERVICE,
     VALIDATING_WEBHOOK,
     Kind,
 )
@@ -32,6 +35,7 @@ _LONGEST = 1_000_000
 """Characters of a bundle."""
 
 _SERVICE_CA = "service-ca"
+_OAUTH = "oauth-openshift"
 _BUNDLES = {
     _SERVICE_CA: (
         ("openshift-service-ca", "signing-cabundle", "ca-bundle.crt"),
@@ -113,15 +117,55 @@ def _anchors(facts: Facts, draft: Draft) -> tuple[str, str]:
 
 def _signer(facts: Facts, draft: Draft) -> str | None:
     entry, endpoint = draft.entry, draft.endpoint
+    if endpoint.subject is not None and endpoint.subject.kind == "Route":
+        return "router" if _is_routers(facts, draft) else None
     if draft.implementation == "haproxy":
-        return "router" if _default_certificate(facts, draft) else None
+        return None
     if entry is None:
-        return _SERVICE_CA if any("serving-cert-secret-name" in each for each in endpoint.origins) else None
+        return _SERVICE_CA if _by_service_ca(facts, endpoint) else None
     if entry.certificate == _SERVICE_CA:
         return _SERVICE_CA
     if _is_api(draft):
         return None if _by_administrator(facts, draft) else "kube-apiserver"
     return "kubelet" if (entry.component, endpoint.port) == ("kubelet", 10250) else None
+
+
+def _by_service_ca(facts: Facts, endpoint: Endpoint) -> bool:
+    """Whether a Service that leads there asks for such a certificate. The annotation does not say for which of its
+    ports; discovery declares to be TLS the one that must be meant."""
+    if endpoint.component is not None or endpoint.certainty != "declared":
+        return False
+    hosts = {endpoint.server_name or endpoint.host} - {""} or {each.rpartition(":")[0] for each in endpoint.aliases}
+    services = (_service(facts, each) for each in hosts)
+    return any(service_ca.asks(each) for each in services if each is not None)
+
+
+def _service(facts: Facts, host: str) -> KubeObject | None:
+    """The Service of which ``NAME.NAMESPACE.svc``, with or without the cluster's domain, is the name."""
+    name, namespace, *domain = (*host.split("."), "", "")
+    return facts.snapshot.get(SERVICE, name, namespace) if domain[0] == "svc" else None
+
+
+def _is_routers(facts: Facts, draft: Draft) -> bool:
+    """Whether the router's default certificate is served under a Route's host: by the router, or by the OAuth server,
+    which gets a copy for exactly that name (cluster-authentication-operator, ``v4-0-config-system-router-certs``)."""
+    if draft.implementation == "haproxy":
+        return _default_certificate(facts, draft)
+    return (
+        draft.entry is not None
+        and draft.entry.component == _OAUTH
+        and _default_certificate(facts, draft)
+        and not _own_component_route(facts, draft.endpoint.server_name)
+    )
+
+
+def _own_component_route(facts: Facts, host: str | None) -> bool:
+    """Whether the administrator gave this host a certificate (``spec.componentRoutes`` of Ingress/cluster)."""
+    found = facts.snapshot.get(INGRESS_CONFIG, "cluster")
+    given = found.each("spec", "componentRoutes") if found else ()
+    return found is None or any(
+        each.text("hostname") == host and each.text("servingCertKeyPairSecret", "name") for each in given
+    )
 
 
 def _by_administrator(facts: Facts, draft: Draft) -> bool:

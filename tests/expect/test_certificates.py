@@ -88,12 +88,6 @@ HOOKED = {"subject": "ValidatingWebhookConfiguration/hook"}
 
 CASES: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[bytes, ...]]] = [
     ("Deployment/shop/web:8443#web.shop.svc", {}, ("web.shop.svc",), ()),
-    (
-        "Deployment/shop/web:8443#web.shop.svc",
-        {"origins": ("Service/shop/web service.beta.openshift.io/serving-cert-secret-name",)},
-        ("web.shop.svc",),
-        (b"service-ca",),
-    ),
     (HOOK, HOOKED, ("hook.shop.svc",), (b"hook", b"hook 2")),
     ("Deployment/shop/other:8443#other.shop.svc", HOOKED, ("other.shop.svc",), ()),
     ("Deployment/n/m:8443#m.n.svc", {"subject": "APIService/v1.metrics"}, ("m.n.svc",), (b"aggregated",)),

@@ -11,16 +11,12 @@ from scanner.discover import hints
 from scanner.discover.balanced import READS, Service, ServicePort
 from scanner.discover.draft import Claim, Found, Source
 from scanner.discover.view import View
-
-ANNOTATIONS = (
-    "service.beta.openshift.io/serving-cert-secret-name",
-    "service.alpha.openshift.io/serving-cert-secret-name",
-)
+from scanner.model import service_ca
 
 
 def _find(view: View) -> Iterator[Found]:
     for service in view.balanced.services.values():
-        if any(service.raw.text("metadata", "annotations", each) for each in ANNOTATIONS):
+        if service_ca.asks(service.raw):
             ports = [each for each in service.ports if each.protocol == "TCP" and not _is_plain(each)]
             for wanted in ports:
                 yield from view.through(service, wanted, _claim(service, wanted, alone=len(ports) == 1))

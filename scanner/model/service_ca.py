@@ -1,0 +1,15 @@
+"""OpenShift's service CA: a Service asks it for a certificate by an annotation (openshift/service-ca-operator)."""
+
+from __future__ import annotations
+
+from scanner.model.objects import Fields
+
+ANNOTATIONS = (
+    "service.beta.openshift.io/serving-cert-secret-name",
+    "service.alpha.openshift.io/serving-cert-secret-name",
+)
+
+
+def asks(service: Fields) -> bool:
+    """Whether the service CA signs what this Service's pods serve."""
+    return any(service.text("metadata", "annotations", each) for each in ANNOTATIONS)
