@@ -1,0 +1,170 @@
+"""The files of well-known certificate names, in ``profiles/pki/``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, get_args
+
+from scanner import data
+from scanner.errors import UsageError
+from scanner.model import located
+from scanner.model.located import Located, shown
+from scanner.model.problems import Problems, did_you_mean
+from scanner.model.section import Section, header
+from scanner.model.well_known import Category, Names, Origin, Outside, Owner, Recognition, Rotation, WellKnown
+
+KIND: Final = "CertificateNames"
+PLATFORMS: Final = ("openshift",)
+"""The shipped files."""
+
+LONGEST_LIFE: Final = 36500
+"""Days."""
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9.-]*\Z")
+_CATEGORIES: Final[tuple[Category, ...]] = get_args(Category)
+_ORIGINS: Final[tuple[Origin, ...]] = get_args(Origin)
+_ROTATIONS: Final[tuple[Rotation, ...]] = get_args(Rotation)
+_ENTRY: Final = (
+    *("category", "shippedCategory", "aliases", "owner", "rotates", "days", "refreshDays", "successor"),
+    *("delete", "breaks", "recognise"),
+)
+_RECOGNISE: Final = (
+    *("secrets", "configMaps", "listeners", "subjects", "organizations", "issuers", "sans", "injected", "anywhere"),
+)
+
+
+def load_names(platform: str = "openshift") -> Names:
+    """The shipped names. Raises ``UsageError`` for a platform that is not known, ``InputError`` with everything that
+    is wrong in the file, each with file, line and column."""
+    if platform not in PLATFORMS:
+        raise UsageError(f"there are no certificate names of {shown(platform)}", hint=did_you_mean(platform, PLATFORMS))
+    file = data.data("profiles") / "pki" / f"{platform}.yaml"
+    return parse(located.load(file.read_bytes(), f"profiles/pki/{platform}.yaml"))
+
+
+def parse(document: Located) -> Names:
+    """The names of one file. Raises ``InputError`` as ``load_names`` does."""
+    problems = Problems(document)
+    if document.value is None or not problems.mapping(()):
+        problems.add((), "no certificate names in this file", f"it starts with 'kind: {KIND}'")
+        problems.raise_any()
+    top = Section(problems)
+    fields = ("lifetimes", "owners", "platformNamespaces", "exceptNamespaces", "outside", *_ORIGINS)
+    top.knows(("apiVersion", "kind", "title", "source", "date", *fields))
+    header(top, KIND)
+    for name in ("title", "source", "date"):
+        top.text(name, required="where the facts come from")
+    owners = {name: _owner(name, section) for name, section in _named(top, "owners")}
+    sections = ((origin, *named) for origin in _ORIGINS for named in _named(top, origin))
+    names = Names(
+        all=tuple(_entry(name, section, origin, owners) for origin, name, section in sections),
+        outside=tuple(_outside(section) for _, section in _named(top, "outside")),
+        lifetimes={category: days for category in _CATEGORIES if (days := _lifetime(top, category))},
+        platform_namespaces=top.texts("platformNamespaces", required=True),
+        except_namespaces=top.texts("exceptNamespaces"),
+    )
+    _consistent(top, names)
+    problems.raise_any()
+    return names
+
+
+def _named(top: Section, field: str) -> Iterator[tuple[str, Section]]:
+    """The mappings under ``field`` with their names."""
+    inner = top.section(field)
+    for name in inner.names():
+        if not _NAME.match(name):
+            inner.wrong(name, f"{shown(name)} is no name", "take lower case letters, digits, '-' and '.'", key=True)
+        yield name, inner.section(name)
+
+
+def _owner(name: str, section: Section) -> Owner:
+    section.knows(("operator", "implements", "note"))
+    if not section.has("implements"):
+        section.problems.add(section.steps, "implements is missing", "whether it follows the PKI object: true or false")
+    implements = section.flag("implements") is True
+    return Owner(name=name, operator=section.text("operator"), implements=implements, note=section.text("note"))
+
+
+def _lifetime(top: Section, category: Category) -> tuple[int, int] | None:
+    section = top.section("lifetimes").section(category)
+    section.knows(("least", "most"))
+    least, most = (section.number(name, 1, LONGEST_LIFE) for name in ("least", "most"))
+    return None if least is None or most is None else (least, most)
+
+
+def _outside(section: Section) -> Outside:
+    section.knows(("secrets", "configMaps", "why"))
+    why = section.text("why", required="a reason for people")
+    return Outside(secrets=section.texts("secrets"), config_maps=section.texts("configMaps"), why=why)
+
+
+def _entry(name: str, section: Section, origin: Origin, owners: Mapping[str, Owner]) -> WellKnown:
+    section.knows(_ENTRY)
+    for required in ("category", "owner", "rotates", "recognise"):
+        if not section.has(required):
+            section.problems.add(section.steps, f"{required} is missing")
+    category = section.choice("category", _CATEGORIES) or "signer"
+    return WellKnown(
+        name=name,
+        origin=origin,
+        category=category,
+        shipped_category=section.choice("shippedCategory", _CATEGORIES) or category,
+        aliases=section.texts("aliases"),
+        owner=owners.get(section.choice("owner", owners) or "", Owner(name="", implements=False)),
+        rotates=section.choice("rotates", _ROTATIONS) or "never",
+        days=section.number("days", 1, LONGEST_LIFE),
+        refresh_days=section.number("refreshDays", 1, LONGEST_LIFE),
+        successor=section.text("successor") or None,
+        delete=_paths(section, "delete"),
+        breaks=section.text("breaks"),
+        recognition=_recognition(section.section("recognise")),
+        place=section.place,
+    )
+
+
+def _recognition(section: Section) -> Recognition:
+    section.knows(_RECOGNISE)
+    if not any(section.has(name) for name in ("secrets", "subjects")):
+        section.problems.add(section.steps, "neither secrets nor subjects tell it", "say at least one of them")
+    return Recognition(
+        secrets=_paths(section, "secrets"),
+        config_maps=_paths(section, "configMaps"),
+        listeners=tuple(_listener(each) for each in section.each("listeners")),
+        subjects=section.texts("subjects"),
+        organizations=section.texts("organizations"),
+        issuers=section.texts("issuers"),
+        sans=section.texts("sans"),
+        injected=section.flag("injected") is True,
+        anywhere=section.flag("anywhere") is True,
+    )
+
+
+def _listener(section: Section) -> tuple[str, tuple[int, ...]]:
+    section.knows(("component", "ports"))
+    return section.text("component", required="of the component catalogue"), section.ports("ports", required=True)
+
+
+def _paths(section: Section, name: str) -> tuple[str, ...]:
+    """The list of ``namespace/name``."""
+    found = section.texts(name)
+    for each in found:
+        if each.count("/") != 1:
+            section.wrong(name, f"{shown(each)} is no namespace/name")
+    return found
+
+
+def _consistent(top: Section, names: Names) -> None:
+    """Complain about names that two have, and successors that nobody is."""
+    spellings: list[str] = [spelling for each in names.all for spelling in (each.name, *each.aliases)]
+    for each in names.all:
+        steps = (each.origin, each.name)
+        for spelling in _twice((each.name, *each.aliases), spellings):
+            top.problems.add(steps, f"{shown(spelling)} is the name of two")
+        if each.successor is not None and names.by_name(each.successor) is None:
+            top.problems.add((*steps, "successor"), f"{shown(each.successor)} is no name of this file")
+        if each.refresh_days is not None and (each.days is None or each.refresh_days >= each.days):
+            top.problems.add((*steps, "refreshDays"), "must be less than days")
+
+
+def _twice(some: Sequence[str], spellings: Sequence[str]) -> Iterator[str]:
+    return (each for each in some if spellings.count(each) > 1)

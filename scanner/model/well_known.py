@@ -1,0 +1,136 @@
+"""The certificates that a platform makes for itself: what each is called, how to recognise it, how it is renewed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Literal
+
+Category = Literal["signer", "serving", "client", "peer"]
+"""``peer``: used at both ends of a connection. The enhancement has no such category, the shipped API has."""
+Rotation = Literal["operator", "day-1", "never"]
+"""``operator``: by itself, time after time. ``day-1``: an operator's certificate takes its place within 24 hours of
+installation. ``never``: only if somebody makes it happen."""
+Origin = Literal["enhancement", "shipped", "unnamed"]
+"""Who names it: the enhancement, whose names an override may have; only its later text, as ``component.name``; nobody,
+and the name is ours."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """Who makes certificates."""
+
+    name: str
+    operator: str = ""
+    """Its ClusterOperator."""
+    implements: bool
+    """Whether what it makes follows the PKI object."""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recognition:
+    """How to tell that a certificate has a name. Patterns have ``*`` and ``?``; () asks for nothing in particular."""
+
+    secrets: tuple[str, ...] = ()
+    """Patterns of ``namespace/name``."""
+    config_maps: tuple[str, ...] = ()
+    """Bundles that hold it beside others."""
+    listeners: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    """Component of the catalogue, and ports of it."""
+    subjects: tuple[str, ...] = ()
+    """Patterns of the subject's common name; (): no subject tells it."""
+    organizations: tuple[str, ...] = ()
+    """Of the subject, all of them."""
+    issuers: tuple[str, ...] = ()
+    """Patterns of the issuer's common name."""
+    sans: tuple[str, ...] = ()
+    """Patterns of names and addresses; it has one of them."""
+    injected: bool = False
+    """It stands in the caBundles of webhooks, APIServices and CRDs."""
+    anywhere: bool = False
+    """Subject and issuer are believed in the namespaces of users too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WellKnown:
+    """One name, and what is known of what it names."""
+
+    name: str
+    origin: Origin
+    category: Category
+    shipped_category: Category
+    """Of the later text, for the shipped API."""
+    aliases: tuple[str, ...] = ()
+    """Its names in the later text."""
+    owner: Owner
+    rotates: Rotation
+    days: int | None = None
+    """Of its life, as it is usually issued."""
+    refresh_days: int | None = None
+    """Its age when its operator issues the next."""
+    successor: str | None = None
+    """The name of what took its place: this one is deprecated."""
+    delete: tuple[str, ...] = ()
+    """The Secrets whose deletion makes the owner issue it anew, patterns of ``namespace/name``."""
+    breaks: str = ""
+    """Who feels that, a clause for people."""
+    recognition: Recognition
+    place: str = ""
+    """The entry itself: ``profiles/pki/openshift.yaml:80:3``."""
+
+    @property
+    def overridable(self) -> bool:
+        """Whether an override of the enhancement's PKI object may name it."""
+        return self.origin == "enhancement"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outside:
+    """What the platform did not make, though it lies where the platform writes."""
+
+    secrets: tuple[str, ...] = ()
+    config_maps: tuple[str, ...] = ()
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """All names."""
+
+    all: tuple[WellKnown, ...] = ()
+    outside: tuple[Outside, ...] = ()
+    lifetimes: Mapping[Category, tuple[int, int]] = field(default_factory=dict)
+    """Least and most days that are typical."""
+    platform_namespaces: tuple[str, ...] = ()
+    except_namespaces: tuple[str, ...] = ()
+    _by_name: dict[str, WellKnown] = field(init=False, default_factory=dict, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._by_name.update({alias: each for each in self.all for alias in (*each.aliases, each.name)})
+
+    def by_name(self, name: str) -> WellKnown | None:
+        """The certificate of that name, in either text's spelling."""
+        return self._by_name.get(name)
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        """Every name of the later text with the name that it has here."""
+        return {alias: each.name for each in self.all for alias in each.aliases}
+
+    @property
+    def overridable(self) -> tuple[str, ...]:
+        """The names that an override may have, in the file's order."""
+        return tuple(each.name for each in self.all if each.overridable)
+
+    def is_platform(self, namespace: str) -> bool:
+        """Whether only the platform writes there."""
+        return fits(namespace, self.platform_namespaces) and not fits(namespace, self.except_namespaces)
+
+
+@lru_cache(maxsize=16384)
+def fits(value: str, patterns: tuple[str, ...]) -> bool:
+    """Whether one of the patterns means ``value``."""
+    return value in patterns or any(fnmatchcase(value, each) for each in patterns if "*" in each or "?" in each)

@@ -1,0 +1,168 @@
+"""Which of the platform's certificates one may be.
+
+The place decides before the certificate does: anybody can write ``CN=etcd-signer`` into a certificate of their own, and
+only the platform writes into its Secrets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Literal
+
+from scanner.model.held_certificate import HeldCertificate, Place
+from scanner.model.located import shown
+from scanner.model.well_known import Category, Names, WellKnown, fits
+from scanner.pki.distinguished import common_name, organizations
+from scanner.tls.certificate import CertificateFacts
+
+Use = Literal["signer", "serving", "client", "peer", "unknown"]
+
+LONGEST_SAN: Final = 253
+"""Characters of a DNS name (RFC 1035 section 2.3.4)."""
+_PURPOSES: Final = {"serverAuth": {"serving"}, "clientAuth": {"client"}, "anyExtendedKeyUsage": {"serving", "client"}}
+_SUITS: Final[dict[Use, frozenset[Category]]] = {
+    "signer": frozenset({"signer"}),
+    "serving": frozenset({"serving", "peer"}),
+    "client": frozenset({"client", "peer"}),
+    "peer": frozenset({"serving", "client", "peer"}),
+    "unknown": frozenset({"serving", "client", "peer"}),
+}
+"""The categories that a certificate of each usage may be of."""
+
+
+def recognise(held: HeldCertificate, names: Names) -> tuple[tuple[WellKnown, ...], str]:
+    """By Secret, by bundle, by listener, by subject and issuer: the first that finds any name."""
+    for look in _WAYS:
+        found, because = look(held, names)
+        if found:
+            return found, because
+    return (), ""
+
+
+def _path(place: Place, kind: str) -> str:
+    """``namespace/name`` of the object, if it is of ``kind``."""
+    reference = place.reference
+    return f"{reference.namespace}/{reference.name}" if reference and reference.kind == kind else ""
+
+
+def _by_secret(held: HeldCertificate, names: Names) -> tuple[tuple[WellKnown, ...], str]:
+    """Only what the key belongs to: a signer is often kept behind what it signed. Of patterns that match, the most
+    particular counts, as etcd-serving-metrics-* and not etcd-serving-*."""
+    path = _path(held.place, "Secret")
+    if not path or held.place.role not in ("leaf", "client"):
+        return (), ""
+    matching = [
+        (len(pattern), each) for each in names.all for pattern in each.recognition.secrets if fits(path, (pattern,))
+    ]
+    most = max((length for length, _ in matching), default=0)
+    return tuple(each for length, each in matching if length == most), f"its Secret is {path}"
+
+
+def _by_bundle(held: HeldCertificate, names: Names) -> tuple[tuple[WellKnown, ...], str]:
+    path = _path(held.place, "ConfigMap")
+    if not path:
+        return (), ""
+    candidates = (each for each in names.all if fits(path, each.recognition.config_maps))
+    found = tuple(each for each in candidates if _by_names(each, held.facts))
+    return found, f"ConfigMap {path} holds it, and its subject is {_subject(held.facts)}"
+
+
+def _by_listener(held: HeldCertificate, names: Names) -> tuple[tuple[WellKnown, ...], str]:
+    place = held.place
+    if place.component is None or place.role != "leaf":
+        return (), ""
+    found = tuple(
+        each
+        for each in names.all
+        if any(
+            component == place.component and (place.port is None or place.port in ports)
+            for component, ports in each.recognition.listeners
+        )
+        and _signed_for(each, held.facts)
+    )
+    port = "" if place.port is None else f" on port {place.port}"
+    return found, f"{place.component} serves it{port}, signed by {_issuer(held.facts)}"
+
+
+def _by_subject(held: HeldCertificate, names: Names) -> tuple[tuple[WellKnown, ...], str]:
+    """By what the certificate says, where it can be believed."""
+    believed = _believed(held.place, names)
+    if given_there(held.place, names):
+        return (), ""
+    found = tuple(each for each in names.all if believed(each) and _by_names(each, held.facts))
+    return found, f"its subject is {_subject(held.facts)}, signed by {_issuer(held.facts)}"
+
+
+_WAYS: Final = (_by_secret, _by_bundle, _by_listener, _by_subject)
+
+
+def _believed(place: Place, names: Names) -> Callable[[WellKnown], bool]:
+    """Which names a certificate there may claim by its subject."""
+    if place.reference is None:
+        in_platform = not place.endpoint or place.component is not None  # a file, or a listener of the platform
+    elif place.reference.namespace is not None:
+        in_platform = names.is_platform(place.reference.namespace)
+    elif place.reference.kind == "CertificateSigningRequest":
+        in_platform = True
+    else:
+        return lambda each: each.recognition.injected
+    return lambda each: in_platform or each.recognition.anywhere
+
+
+def _by_names(each: WellKnown, facts: CertificateFacts) -> bool:
+    how = each.recognition
+    subject, owners = common_name(facts.subject), organizations(facts.subject)
+    if not how.subjects or subject is None or not fits(subject, how.subjects):
+        return False
+    return set(how.organizations) <= set(owners or ()) and _signed_for(each, facts)
+
+
+def _signed_for(each: WellKnown, facts: CertificateFacts) -> bool:
+    """Whether its signer, its names and its usage are those that ``each`` has. What cannot be read rules out nothing,
+    unless the signer is all that there is to go by."""
+    how = each.recognition
+    issuer = common_name(facts.issuer)
+    if issuer is None and "*" in how.subjects:
+        return False
+    signed = not how.issuers or issuer is None or fits(issuer, how.issuers)
+    return signed and suits(each, facts) and _is_for(how.sans, facts)
+
+
+def _is_for(patterns: tuple[str, ...], facts: CertificateFacts) -> bool:
+    if not patterns or facts.dns_names is None or facts.ip_addresses is None:
+        return True
+    names = (*facts.dns_names, *facts.ip_addresses)
+    return any(len(name) <= LONGEST_SAN and fits(name, patterns) for name in names)
+
+
+def _subject(facts: CertificateFacts) -> str:
+    return shown(common_name(facts.subject) or "not to be read")
+
+
+def _issuer(facts: CertificateFacts) -> str:
+    return shown(common_name(facts.issuer) or "nobody who can be read")
+
+
+def given_there(place: Place, names: Names) -> str | None:
+    """Why the platform did not make what lies there, if it did not."""
+    secret, bundle = _path(place, "Secret"), _path(place, "ConfigMap")
+    for each in names.outside:
+        if (secret and fits(secret, each.secrets)) or (bundle and fits(bundle, each.config_maps)):
+            return each.why
+    return None
+
+
+def use_of(facts: CertificateFacts) -> Use:
+    """What the certificate itself says that it is for (RFC 5280 sections 4.2.1.9 and 4.2.1.12)."""
+    if facts.is_ca:
+        return "signer"
+    if facts.is_ca is None:
+        return "unknown"
+    found: set[str] = set().union(*(_PURPOSES.get(each, set()) for each in facts.extended_key_usage or ()))
+    if len(found) == 2:
+        return "peer"
+    return "serving" if "serving" in found else "client" if found else "unknown"
+
+
+def suits(name: WellKnown, facts: CertificateFacts) -> bool:
+    return facts.is_ca is None or name.category in _SUITS[use_of(facts)]

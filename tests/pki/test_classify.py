@@ -1,0 +1,506 @@
+"""Each well-known name is recognised by its Secret and by its subject, and nothing else is."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from functools import cache
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scanner.model.held_certificate import HeldCertificate, Place, Role
+from scanner.model.objects import Reference
+from scanner.model.pki_names import load_names
+from scanner.model.well_known import Names
+from scanner.pki.classify import Classified, classify
+from scanner.tls.certificate import CertificateFacts, parse_certificate
+from tests.certs import HOSTILE_NAMES, Authority, hostile
+from tests.pki.making import made, subject
+
+SERVER, CLIENT = ("serverAuth",), ("clientAuth",)
+BOTH = (*SERVER, *CLIENT)
+OPERATOR, KAS, ETCD = "openshift-kube-apiserver-operator", "openshift-kube-apiserver", "openshift-etcd"
+MCO, KCMO = "openshift-machine-config-operator", "openshift-kube-controller-manager-operator"
+MASTERS = "system:masters"
+
+
+class Row(NamedTuple):
+    """A well-known certificate as its maker makes it, written once more by hand: a slip in the data does not pass."""
+
+    name: str
+    common_name: str
+    secret: str = ""
+    organization: str = ""
+    issuer: str | None = None
+    eku: tuple[str, ...] = ()
+    sans: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    """Names that the certificate alone does not tell it from."""
+
+
+SIGNERS = [
+    Row("admin-kubeconfig-signer", "admin-kubeconfig-signer"),
+    Row("kubelet-bootstrap-kubeconfig-signer", "kubelet-bootstrap-kubeconfig-signer"),
+    Row("kube-apiserver-localhost-signer", "kube-apiserver-localhost-signer", f"{OPERATOR}/localhost-serving-signer"),
+    Row(
+        "kube-apiserver-service-network-signer",
+        "kube-apiserver-service-network-signer",
+        f"{OPERATOR}/service-network-serving-signer",
+    ),
+    Row("kube-apiserver-lb-signer", "kube-apiserver-lb-signer", f"{OPERATOR}/loadbalancer-serving-signer"),
+    Row("root-ca", "root-ca", f"{MCO}/machine-config-server-ca"),
+    Row(
+        "kube-apiserver-to-kubelet-signer",
+        f"{OPERATOR}_kube-apiserver-to-kubelet-signer@1790000000",
+        f"{OPERATOR}/kube-apiserver-to-kubelet-signer",
+    ),
+    Row(
+        "kube-control-plane-signer",
+        f"{OPERATOR}_kube-control-plane-signer@1790000000",
+        f"{OPERATOR}/kube-control-plane-signer",
+    ),
+    Row("aggregator-signer", f"{OPERATOR}_aggregator-client-signer@1790000000", f"{OPERATOR}/aggregator-client-signer"),
+    Row("kubelet-signer", "kubelet-signer"),
+    Row("aggregator-ca", "aggregator"),
+    Row("etcd-signer", "etcd-signer", f"{ETCD}/etcd-signer"),
+    Row("etcd-metrics-signer", f"{ETCD}_etcd-metric-signer@1790000000", f"{ETCD}/etcd-metric-signer"),
+    Row("service-ca", "openshift-service-serving-signer@1790000000", "openshift-service-ca/signing-key"),
+    Row(
+        "csr-signer-ca", "kube-csr-signer_@1790000000", f"{KCMO}/csr-signer", issuer=f"{KCMO}_csr-signer-signer@1780000"
+    ),
+]
+KUBE = "system:kube-apiserver"
+SERVING = [
+    Row(
+        "kube-apiserver-localhost-server",
+        KUBE,
+        f"{KAS}/localhost-serving-cert-certkey",
+        "kube-master",
+        "kube-apiserver-localhost-signer",
+        SERVER,
+        ("localhost", "127.0.0.1"),
+    ),
+    Row(
+        "kube-apiserver-service-network-server",
+        "172.30.0.1",
+        f"{KAS}/service-network-serving-certkey",
+        "",
+        f"{OPERATOR}_service-network-serving-signer@1790000000",
+        SERVER,
+        ("172.30.0.1", "kubernetes.default.svc"),
+    ),
+    Row(
+        "kube-apiserver-lb-server",
+        KUBE,
+        f"{KAS}/external-loadbalancer-serving-certkey",
+        "kube-master",
+        "kube-apiserver-lb-signer",
+        SERVER,
+        ("api.shop.example.com",),
+    ),
+    Row(
+        "kube-apiserver-internal-lb-server",
+        "api-int.shop.example.com",
+        f"{KAS}/internal-loadbalancer-serving-certkey",
+        "",
+        f"{OPERATOR}_loadbalancer-serving-signer@1790000000",
+        SERVER,
+        ("api-int.shop.example.com",),
+    ),
+    Row(
+        "machine-config-server",
+        "system:machine-config-server",
+        f"{MCO}/machine-config-server-tls",
+        "",
+        "root-ca",
+        SERVER,
+        ("api-int.shop.example.com",),
+    ),
+    Row("ironic-server", "ironic", "openshift-machine-api/metal3-ironic-tls", eku=SERVER, sans=("192.0.2.5",)),
+    Row(
+        "etcd-peer-server",
+        "10.0.0.4",
+        f"{ETCD}/etcd-peer-master-0",
+        "",
+        "etcd-signer",
+        BOTH,
+        ("10.0.0.4", "localhost"),
+        others=("etcd-server",),
+    ),
+    Row(
+        "etcd-server",
+        "10.0.0.4",
+        f"{ETCD}/etcd-serving-master-0",
+        "",
+        f"{ETCD}_etcd-signer@1790000000",
+        BOTH,
+        ("10.0.0.4", "localhost"),
+        others=("etcd-peer-server",),
+    ),
+    Row(
+        "etcd-metrics-server",
+        "10.0.0.4",
+        f"{ETCD}/etcd-serving-metrics-master-0",
+        "",
+        f"{ETCD}_etcd-metric-signer@1790000000",
+        BOTH,
+        ("10.0.0.4", "localhost"),
+    ),
+]
+SCHEDULER = "kube-control-plane-kube-scheduler-client"
+MANAGER = "kube-control-plane-kube-controller-manager-client"
+CLIENTS = [
+    Row("admin-kubeconfig-client", "system:admin", "", MASTERS, "admin-kubeconfig-signer", BOTH),
+    Row(
+        "kubelet-client",
+        f"system:serviceaccount:{MCO}:node-bootstrapper",
+        "",
+        "system:serviceaccounts",
+        "kubelet-bootstrap-kubeconfig-signer",
+        CLIENT,
+    ),
+    Row(
+        "kube-apiserver-to-kubelet-client",
+        KUBE,
+        f"{KAS}/kubelet-client",
+        "kube-master",
+        f"{OPERATOR}_kube-apiserver-to-kubelet-signer@1790000000",
+        CLIENT,
+    ),
+    Row(
+        MANAGER,
+        "system:admin",
+        "openshift-config-managed/kube-controller-manager-client-cert-key",
+        MASTERS,
+        "kube-control-plane-signer",
+        CLIENT,
+        others=(SCHEDULER,),
+    ),
+    Row(
+        SCHEDULER,
+        "system:kube-scheduler",
+        "openshift-kube-scheduler/kube-scheduler-client-cert-key",
+        "",
+        f"{OPERATOR}_kube-control-plane-signer@1790000000",
+        CLIENT,
+    ),
+    Row(
+        "aggregator-client",
+        "system:openshift-aggregator",
+        f"{KAS}/aggregator-client",
+        "",
+        f"{OPERATOR}_aggregator-client-signer@1790000000",
+        CLIENT,
+    ),
+    Row("apiserver-proxy-client", "system:kube-apiserver-proxy", "", "kube-master", "aggregator", CLIENT),
+    Row("journal-gatewayd-client", "journal-gatewayd", "", "OpenShift Bootstrap", "root-ca", BOTH),
+]
+ROWS = (
+    [(row, "signer") for row in SIGNERS] + [(row, "serving") for row in SERVING] + [(row, "client") for row in CLIENTS]
+)
+
+
+@cache
+def names() -> Names:
+    return load_names()
+
+
+def certificate(row: Row, category: str) -> CertificateFacts:
+    owners = (row.organization,) if row.organization else ()
+    name = subject(row.common_name, *owners)
+    return made(name, row.issuer, ca=category == "signer", eku=row.eku, sans=row.sans)
+
+
+def held(facts: CertificateFacts, *, secret: str = "", bundle: str = "", role: Role = "leaf") -> HeldCertificate:
+    kind, path = ("Secret", secret) if secret else ("ConfigMap", bundle)
+    namespace, _, name = path.partition("/")
+    reference = Reference(kind=kind, namespace=namespace, name=name) if path else None
+    return HeldCertificate(facts=facts, place=Place(role=role, reference=reference))
+
+
+def served(facts: CertificateFacts, component: str | None, port: int, role: Role = "leaf") -> HeldCertificate:
+    return HeldCertificate(facts=facts, place=Place(role=role, endpoint="there", component=component, port=port))
+
+
+def said(each: Classified) -> set[str]:
+    return {name.name for name in each.names}
+
+
+def test_the_table_has_every_name_of_the_enhancement() -> None:
+    assert [row.name for row, _ in ROWS] == list(names().overridable)
+
+
+@pytest.mark.parametrize(("row", "category"), ROWS, ids=[row.name for row, _ in ROWS])
+def test_by_the_certificate_alone(row: Row, category: str) -> None:
+    found = classify(held(certificate(row, category)), names())
+    assert said(found) == {row.name, *row.others}
+    assert (found.category, found.governed) == (category, True)
+
+
+WITH_SECRETS = [(row, category) for row, category in ROWS if row.secret]
+
+
+@pytest.mark.parametrize(("row", "category"), WITH_SECRETS, ids=[row.name for row, _ in WITH_SECRETS])
+def test_by_the_secret_whatever_the_subject_is(row: Row, category: str) -> None:
+    facts = made("somebody", "an intermediate", ca=category == "signer", eku=row.eku)
+    found = classify(held(facts, secret=row.secret), names())
+    assert said(found) == {row.name}
+    assert (found.category, found.governed, found.because) == (category, True, f"its Secret is {row.secret}")
+
+
+@pytest.mark.parametrize(("row", "category"), WITH_SECRETS, ids=[row.name for row, _ in WITH_SECRETS])
+def test_a_look_alike_in_a_users_namespace_is_nobody(row: Row, category: str) -> None:
+    path = f"shop/{row.secret.partition('/')[2]}"
+    found = classify(held(certificate(row, category), secret=path), names())
+    assert (found.names, found.governed) == ((), False)
+    assert found.why == "namespace shop is its users', not the platform's"
+
+
+# --- Listeners --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("component", "port", "row"),
+    [
+        *(("kube-apiserver", 6443, row) for row in SERVING[:4]),
+        ("machine-config-server", 22623, SERVING[4]),
+        ("etcd", 2380, SERVING[6]),
+        ("etcd", 2379, SERVING[7]),
+        ("etcd", 9979, SERVING[8]),
+    ],
+)
+def test_by_the_listener(component: str, port: int, row: Row) -> None:
+    found = classify(served(certificate(row, "serving"), component, port), names())
+    assert said(found) == {row.name}
+    assert f"{component} serves it on port {port}" in found.because
+
+
+def test_a_signer_behind_what_it_signed() -> None:
+    signer = certificate(SIGNERS[4], "signer")
+    found = classify(served(signer, "kube-apiserver", 6443, "issuer"), names())
+    assert said(found) == {"kube-apiserver-lb-signer"}
+    behind = classify(held(signer, secret=f"{KAS}/external-loadbalancer-serving-certkey", role="issuer"), names())
+    assert said(behind) == {"kube-apiserver-lb-signer"}
+
+
+def test_a_named_certificate_of_the_users_is_not_the_load_balancers() -> None:
+    facts = made("api.shop.example.com", "Example Public CA", eku=SERVER, sans=("api.shop.example.com",))
+    found = classify(served(facts, "kube-apiserver", 6443), names())
+    assert (found.names, found.category, found.governed) == ((), "serving", None)
+
+
+def test_a_listener_of_users_is_believed_nothing() -> None:
+    found = classify(served(certificate(SIGNERS[11], "signer"), None, 8443), names())
+    assert (found.names, found.governed) == ((), False)
+
+
+# --- Ambiguous and deprecated -----------------------------------------------------------------------------------------
+
+
+def test_system_admin_without_a_readable_issuer_may_be_any_of_four() -> None:
+    facts = replace(made(subject("system:admin", MASTERS), "x", eku=CLIENT), issuer=None)
+    found = classify(held(facts), names())
+    assert said(found) == {
+        "admin-kubeconfig-client",
+        MANAGER,
+        SCHEDULER,
+        "kube-apiserver.node-system-admin-client",
+    }
+    assert found.category == "client"
+
+
+def test_system_kube_apiserver_without_readable_names_may_be_either_balancers() -> None:
+    facts = made(subject(KUBE, "kube-master"), "kube-apiserver-lb-signer", eku=SERVER)
+    found = classify(held(replace(facts, dns_names=None)), names())
+    assert said(found) == {"kube-apiserver-lb-server", "kube-apiserver-internal-lb-server"}
+
+
+def test_system_admin_of_a_strange_signer_is_nobodys() -> None:
+    found = classify(held(made(subject("system:admin", MASTERS), "my own CA", eku=CLIENT)), names())
+    assert (found.names, found.category, found.governed) == ((), "client", None)
+
+
+def test_deprecated_names_have_successors() -> None:
+    deprecated = {each.name: each.successor for each in names().all if each.successor}
+    assert deprecated == {"aggregator-ca": "aggregator-signer", "apiserver-proxy-client": "aggregator-client"}
+
+
+def test_the_secret_kubelet_client_is_not_the_name_kubelet_client() -> None:
+    facts = made("system:kube-apiserver", "x", eku=CLIENT)
+    assert said(classify(held(facts, secret=f"{KAS}/kubelet-client"), names())) == {"kube-apiserver-to-kubelet-client"}
+
+
+def test_a_secret_that_holds_something_else_says_so() -> None:
+    found = classify(held(made("x", "y", eku=SERVER), secret=f"{ETCD}/etcd-signer"), names())
+    assert said(found) == {"etcd-signer"}
+    assert (found.category, found.use) == ("signer", "serving")
+    assert found.because.endswith(", though the certificate is for something else")
+
+
+# --- What no override can name ----------------------------------------------------------------------------------------
+
+SERVICE = made("web.shop.svc", "openshift-service-serving-signer@1790000000", eku=SERVER, sans=("web.shop.svc",))
+
+
+@pytest.mark.parametrize("where", [held(SERVICE, secret="shop/web-tls"), served(SERVICE, None, 8443), held(SERVICE)])
+def test_service_serving_certificates_are_governed_and_cannot_be_named(where: HeldCertificate) -> None:
+    found = classify(where, names())
+    assert said(found) == {"service-ca.service-serving"}
+    assert (found.category, found.governed, found.names[0].overridable) == ("serving", True, False)
+
+
+def test_kubelets_are_told_apart_by_usage() -> None:
+    name = subject("system:node:worker-0", "system:nodes")
+    for eku, expected in ((SERVER, "kubelet-serving"), (CLIENT, "kubelet-node-client")):
+        facts = made(name, "kube-csr-signer_@1790000000", eku=eku, sans=("worker-0",))
+        request = Place(role="request", reference=Reference(kind="CertificateSigningRequest", name="csr-abcde"))
+        found = classify(HeldCertificate(facts=facts, place=request), names())
+        assert said(found) == {expected}
+        assert not found.names[0].owner.implements
+
+
+# --- Outside ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_users_provided_is_outside_even_in_the_platforms_secret() -> None:
+    place = held(certificate(SIGNERS[4], "signer"), secret=f"{OPERATOR}/loadbalancer-serving-signer").place
+    given = replace(place, user_provided="APIServer/cluster spec.servingCerts.namedCertificates[0]")
+    found = classify(HeldCertificate(facts=certificate(SIGNERS[4], "signer"), place=given), names())
+    assert (found.names, found.category, found.governed) == ((), "signer", False)
+    assert "namedCertificates[0]" in found.why
+
+
+@pytest.mark.parametrize(
+    "bundle",
+    ["openshift-config/user-ca-bundle", "openshift-image-registry/trusted-ca", "openshift-console/trusted-ca-bundle"],
+)
+def test_bundles_of_users_and_the_system_are_outside(bundle: str) -> None:
+    found = classify(held(certificate(SIGNERS[11], "signer"), bundle=bundle, role="trusted"), names())
+    assert (found.names, found.governed) == ((), False)
+
+
+def test_bundles_of_the_platform_hold_its_signers() -> None:
+    bundle = "openshift-config-managed/kube-apiserver-server-ca"
+    found = classify(held(certificate(SIGNERS[2], "signer"), bundle=bundle, role="trusted"), names())
+    assert said(found) == {"kube-apiserver-localhost-signer"}
+    stranger = classify(held(made("Public Root R1", ca=True), bundle=bundle, role="trusted"), names())
+    assert (stranger.names, stranger.governed) == ((), False)
+    every = classify(held(certificate(SIGNERS[4], "signer"), bundle="shop/kube-root-ca.crt", role="trusted"), names())
+    assert said(every) == {"kube-apiserver-lb-signer"}
+
+
+def test_of_ca_bundles_only_the_injected_service_ca_is_the_platforms() -> None:
+    webhook = Reference(kind="ValidatingWebhookConfiguration", name="policy")
+    place = Place(role="trusted", reference=webhook, field="webhooks[0].clientConfig.caBundle")
+    service = classify(HeldCertificate(facts=certificate(SIGNERS[13], "signer"), place=place), names())
+    assert said(service) == {"service-ca"}
+    for row in (SIGNERS[11], SIGNERS[0]):
+        found = classify(HeldCertificate(facts=certificate(row, "signer"), place=place), names())
+        assert (found.names, found.governed) == ((), False)
+
+
+def test_operators_that_users_install_live_in_users_namespaces() -> None:
+    found = classify(held(certificate(SIGNERS[11], "signer"), secret="openshift-operators/etcd-signer"), names())
+    assert (found.names, found.governed) == ((), False)
+
+
+def test_what_nobody_knows_in_the_platforms_namespace_is_not_known() -> None:
+    found = classify(held(made("x", "y", eku=SERVER), secret="openshift-monitoring/new"), names())
+    assert (found.names, found.category, found.governed) == ((), "serving", None)
+
+
+# --- The category without a name --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ca", "eku", "category"),
+    [
+        (True, SERVER, "signer"),
+        (False, SERVER, "serving"),
+        (False, CLIENT, "client"),
+        (False, BOTH, "peer"),
+        (False, ("any",), "peer"),
+        (False, (), "unknown"),
+    ],
+)
+def test_the_certificate_says_what_it_is_for(ca: bool, eku: tuple[str, ...], category: str) -> None:
+    assert classify(held(made("x", "y", ca=ca, eku=eku)), names()).category == category
+
+
+# --- Hostile ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", HOSTILE_NAMES)
+def test_hostile_subjects_are_nobody(text: str) -> None:
+    facts = replace(made("x", "y", ca=True), subject=f"CN={text}", issuer=text)
+    assert classify(held(facts), names()).names == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CN=evil,CN=etcd-signer",
+        r"CN=evil\,CN=etcd-signer",
+        r"O=CN\=etcd-signer",
+        "CN=etcd-signer\\00",
+        "CN=ETCD-SIGNER",
+        "CN=etcd-signer ",
+        "CN=" + "a" * 3000 + ",CN=etcd-signer",
+    ],
+)
+def test_subjects_that_only_look_like_a_signers(text: str) -> None:
+    assert classify(held(replace(made("x", ca=True), subject=text)), names()).names == ()
+
+
+def test_a_hostile_leaf_breaks_nothing() -> None:
+    der = hostile(Authority("etcd-signer")).der
+    found = classify(served(parse_certificate(der), "etcd", 2379), names())
+    assert said(found) == {"etcd-server"}
+
+
+TEXTS = st.none() | st.text(max_size=60) | st.sampled_from([f"CN={row.common_name}" for row, _ in ROWS])
+FACTS = st.builds(
+    CertificateFacts,
+    der=st.just(b""),
+    sha256=st.just(""),
+    subject=TEXTS,
+    issuer=TEXTS,
+    dns_names=st.none() | st.tuples(st.text(max_size=300)),
+    ip_addresses=st.none() | st.tuples(st.text(max_size=20)),
+    not_before=st.just(datetime(2026, 1, 1, tzinfo=UTC)),
+    is_ca=st.none() | st.booleans(),
+    extended_key_usage=st.none() | st.lists(st.sampled_from([*BOTH, "1.2.3"])).map(tuple),
+)
+WORDS = st.sampled_from(["openshift-etcd", "shop", "etcd-signer", "etcd-peer-a", "kube-root-ca.crt"]) | st.text(
+    max_size=9
+)
+PLACES = st.builds(
+    Place,
+    role=st.sampled_from(["leaf", "issuer", "trusted", "client", "request"]),
+    reference=st.none()
+    | st.builds(
+        Reference,
+        kind=st.sampled_from(["Secret", "ConfigMap", "APIService", "CertificateSigningRequest"]) | st.text(max_size=5),
+        name=WORDS,
+        namespace=st.none() | WORDS,
+    ),
+    endpoint=st.sampled_from(["", "there"]),
+    port=st.none() | st.sampled_from([2379, 2380, 6443]),
+    component=st.none() | st.sampled_from(["etcd", "kube-apiserver", "x"]),
+    user_provided=st.none() | st.just("said so"),
+)
+
+
+@given(FACTS, PLACES)
+def test_nothing_crashes_and_everything_has_reasons(facts: CertificateFacts, place: Place) -> None:
+    found = classify(HeldCertificate(facts=facts, place=place), names())
+    assert found.because
+    assert found.why
+    assert bool(found.names) <= (found.governed is True)
+    assert len({field.name for field in fields(found)}) == 6
+    users = place.reference is not None and place.reference.namespace == "shop"
+    if users and place.reference is not None and place.reference.kind == "Secret":
+        assert said(found) <= {"service-ca.service-serving"}
