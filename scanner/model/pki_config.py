@@ -75,8 +75,8 @@ class PkiConfig:
     platform_said: str = ""
     """For people: where ``platform`` comes from, or why there is none."""
     reason: Reason | None = None
-    """Why nothing is configured, or None. But for ``absent`` and ``deleted`` with the feature gate on, and an empty
-    section of MicroShift's, nothing is required then: only the policy file's minimum is left to judge by."""
+    """Why nothing is configured, or None. But for ``absent`` and ``deleted`` with the feature gate on, nothing is
+    required then: only the policy file's minimum is left to judge by. ``unreadable``: nothing passes."""
     since: datetime | None = None
     """The last change of the spec; None where nothing tells."""
     problems: tuple[Complaint, ...] = ()

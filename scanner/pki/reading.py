@@ -17,6 +17,7 @@ from scanner.pki.shapes import CATEGORIES, FIELDS, KEYS, NAME_RULE, WELL_KNOWN, 
 
 PLATFORM: Final[Mapping[Usage, Key]] = dict.fromkeys(USAGES, RSA_2048)
 """What components take where nothing is configured (the enhancement, "Configuration Resolution Order")."""
+_PLATFORM_SAID: Final = "the platform's own where nothing is configured"
 RECOMMENDED: Final[Mapping[Usage, Key]] = {
     "signer": Key(algorithm="ECDSA", curve="P384"),
     "serving": Key(algorithm="ECDSA", curve="P256"),
@@ -57,9 +58,10 @@ def _filled(config: PkiConfig, inside: Mapping[str, object], steps: Steps, names
     if config.shape == "none":
         return replace(config, reason="empty", platform_said=f"{dotted(steps)} says nothing")
     if config.shape == "document":
-        found = _Lists(inside, steps, "document", names)
-        said = "the platform's own where nothing is configured"
-        return replace(found.into(config), platform=PLATFORM, platform_said=said)
+        found = _Lists(inside, steps, "document", names).into(config)
+        if not (inside.get("defaults") or inside.get("categories") or inside.get("overrides")):
+            return replace(found, reason="empty", platform_said=f"{dotted(steps)} says nothing")
+        return replace(found, platform=PLATFORM, platform_said=_PLATFORM_SAID)
     return _managed(config, inside, (*steps, "certificateManagement"), names)
 
 
@@ -78,7 +80,7 @@ def _managed(config: PkiConfig, inside: Mapping[str, object], steps: Steps, name
         return replace(config, reason="unreadable", platform_said=f"{what}, and nobody can tell what that means")
     if config.shape == "interim":
         return _Lists(custom, (*steps, "custom"), "interim", names).into(
-            replace(config, platform=PLATFORM, platform_said="the platform's own where nothing is configured")
+            replace(config, platform=PLATFORM, platform_said=_PLATFORM_SAID)
         )
     return _shipped(config, custom, (*steps, "custom"))
 

@@ -134,8 +134,7 @@ def _resolved(config: PkiConfig, usage: Usage, name: str) -> Required:
     """The last that says something wins; each step names what it beat."""
     levels = list(_levels(config, usage, name))
     if not levels:
-        reason = f"{config.source} says nothing of {usage} certificates"
-        return Required(unknown=reason, because=(_silence(config),))
+        return Required(because=(_silence(config),))  # an install-config speaks of signers only
     winner, beaten = levels[-1], [None, *(level.said for level in levels)]
     because = tuple(
         Because(source=config.source, field=level.field, said=level.said, beat=beat, decides=level is winner)

@@ -1,0 +1,156 @@
+"""install-config: ``pki.signerCertificates``, the keys of the signers that the installer makes. Pure.
+
+Checked as openshift/installer does it (``pkg/types/pki/validation.go``), with its messages. What it makes beside the
+signers, and all that it makes where ``pki`` is not set, has the platform's own keys, which differ by release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from scanner.errors import InputError
+from scanner.model import located
+from scanner.model.key import Key
+from scanner.model.kinds import CONFIG_MAP, Kind
+from scanner.model.known import Known, Unknown
+from scanner.model.located import Located, Steps, dotted
+from scanner.model.pki_config import Complaint, PkiConfig, Rule
+from scanner.model.problems import Problems
+from scanner.model.snapshot import Snapshot
+from scanner.pki.schema import Schema, complaints, unknown_fields
+from scanner.pki.shapes import ALGORITHMS, CURVES
+
+READS: tuple[Kind, ...] = (CONFIG_MAP,)
+_PLACE: Final = ("cluster-config-v1", "kube-system")
+_STEPS: Final[Steps] = ("pki",)
+_GATED: Final = (
+    "while a release has the feature gate ConfigurablePKI off, the installer takes pki with a featureSet only "
+    "(TechPreviewNoUpgrade, CustomNoUpgrade), and none is set"
+)
+_TYPES: Final = Schema(
+    type="object",
+    fields={
+        "signerCertificates": Schema(
+            type="object",
+            fields={
+                "key": Schema(
+                    type="object",
+                    fields={
+                        "algorithm": Schema(type="string"),
+                        "rsa": Schema(type="object", fields={"keySize": Schema(type="integer")}),
+                        "ecdsa": Schema(type="object", fields={"curve": Schema(type="string")}),
+                    },
+                )
+            },
+        )
+    },
+)
+"""What Go takes at all; anything else does not even reach the validation."""
+
+
+def install_config(document: Located) -> PkiConfig:
+    """What an install-config asks for. Raises ``InputError`` with everything that the installer would not take."""
+    problems = Problems(document)
+    if not isinstance(document.value, dict):
+        problems.add((), "no install-config in this file", "it has baseDomain, platform and so on")
+    problems.raise_any()
+    config = _read(document)
+    for each in config.problems:
+        problems.add(each.steps, each.message)
+    problems.raise_any()
+    return config
+
+
+def install_config_of_cluster(snapshot: Snapshot) -> PkiConfig | None:
+    """The same from ConfigMap kube-system/cluster-config-v1, read leniently; None where the cluster has none."""
+    found = snapshot.get(CONFIG_MAP, *_PLACE)
+    if found is None or not found.has("data", "install-config"):
+        return None
+    source = f"{found.reference} data[install-config]"
+    try:
+        return _read(located.load(found.text("data", "install-config").encode("utf-8", "replace"), source))
+    except InputError as error:
+        return PkiConfig(source=source, reason="unreadable", platform_said=error.message)
+
+
+def _read(document: Located) -> PkiConfig:
+    value = _without_nulls(document.get(_STEPS))
+    config = PkiConfig(source=document.file, shape="install-config")
+    if value is None:
+        return replace(config, reason="empty", platform_said="pki is not set: the installer's own choice")
+    wrong = tuple(_wrong(value))
+    steps = (*_STEPS, "signerCertificates", "key")
+    key = Unknown(str(wrong[0])) if wrong else _key(value)
+    gated = () if document.get(("featureSet",)) or document.get(("featureGates",)) else (_GATED,)
+    return replace(
+        config,
+        categories={"signer": Rule(key=key, field=dotted(steps))},
+        platform_said="the installer's own choice: pki.signerCertificates speaks of signers only",
+        problems=wrong,
+        unknown_fields=tuple(map(dotted, unknown_fields(_TYPES, value, _STEPS)))[:50],
+        remarks=gated,
+    )
+
+
+def _without_nulls(value: object) -> object:
+    """Go takes null for nothing."""
+    if isinstance(value, dict):
+        return {name: _without_nulls(inner) for name, inner in value.items() if inner is not None}
+    return value
+
+
+def _wrong(value: object) -> Iterator[Complaint]:
+    odd = list(complaints(_TYPES, value, _STEPS))
+    yield from odd
+    if odd:
+        return
+    key, steps = _fields(value), (*_STEPS, "signerCertificates", "key")
+    algorithm = key.get("algorithm") or ""
+    if not algorithm:
+        yield Complaint(steps, "Required value: signerCertificates.key is required when pki is specified")
+    elif algorithm not in ALGORITHMS:
+        listed = ", ".join(f'"{each}"' for each in ALGORITHMS)
+        yield Complaint((*steps, "algorithm"), f'Unsupported value: "{algorithm}": supported values: {listed}')
+    else:
+        yield from _members(key, str(algorithm), steps)
+
+
+def _members(key: Mapping[str, object], algorithm: str, steps: Steps) -> Iterator[Complaint]:
+    for member, name, good, words in _MEMBERS:
+        inner = key.get(member)
+        if member != algorithm.lower():
+            if inner is not None:
+                yield Complaint((*steps, member), f"Forbidden: {member} must not be set when algorithm is {algorithm}")
+        elif not isinstance(inner, dict):
+            message = f"{member} must be specified when algorithm is {algorithm}"
+            yield Complaint((*steps, member), f"Required value: {message}")
+        elif not good(inner.get(name)):
+            yield Complaint((*steps, member, name), f"Invalid value: {words}")
+
+
+def _stepped(size: object) -> bool:
+    return isinstance(size, int) and 2048 <= size <= 8192 and size % 1024 == 0
+
+
+_MEMBERS: Final[tuple[tuple[str, str, Callable[[object], bool], str], ...]] = (
+    ("rsa", "keySize", _stepped, "must be a multiple of 1024 from 2048 to 8192"),
+    ("ecdsa", "curve", lambda curve: curve in CURVES, "must be P256, P384, or P521"),
+)
+
+
+def _key(value: object) -> Known[Key]:
+    key = _fields(value)
+    rsa, ecdsa = key.get("rsa"), key.get("ecdsa")
+    if isinstance(rsa, dict):
+        return Key(algorithm="RSA", size=rsa["keySize"])
+    if isinstance(ecdsa, dict):
+        return Key(algorithm="ECDSA", curve=ecdsa["curve"])
+    return Unknown("no key")
+
+
+def _fields(value: object) -> Mapping[str, object]:
+    for name in ("signerCertificates", "key"):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,96 @@
+"""Which configuration governs the certificates of a namespace: MicroShift's file, and HyperShift's two clusters. Pure.
+
+HyperShift (the enhancement, "Hypershift / Hosted Control Planes"): the management cluster's PKI object governs the
+hosted control planes, which run there; a guest cluster's own governs the components that run in the guest. Neither is
+ever judged by the other's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from scanner.model.expectation import Because
+from scanner.model.kinds import CONFIG_MAP, HOSTED_CLUSTER, HOSTED_CONTROL_PLANE, INFRASTRUCTURE, Kind
+from scanner.model.local_files import MICROSHIFT_CONFIG
+from scanner.model.objects import KubeObject
+from scanner.model.pki_config import PkiConfig
+from scanner.model.snapshot import Snapshot
+from scanner.pki import config as objects
+from scanner.pki.reading import of_spec
+
+READS: tuple[Kind, ...] = (*objects.READS, CONFIG_MAP, HOSTED_CLUSTER, HOSTED_CONTROL_PLANE, INFRASTRUCTURE)
+MICROSHIFT_FILE: Final = "/etc/microshift/config.yaml"
+_ELSEWHERE: Final = (
+    "openshift-kube-apiserver",
+    "openshift-kube-apiserver-operator",
+    "openshift-etcd",
+    "openshift-etcd-operator",
+    "openshift-kube-controller-manager",
+    "openshift-kube-controller-manager-operator",
+    "openshift-kube-scheduler",
+    "openshift-kube-scheduler-operator",
+)
+"""Of a guest cluster, whose control plane runs in another cluster."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Governed:
+    """A configuration, and why it is this one."""
+
+    config: PkiConfig
+    because: Because | None = None
+    """None for the plain case: the cluster's own."""
+
+
+@dataclass(frozen=True)
+class Governing:
+    """The configurations that a snapshot knows of."""
+
+    snapshot: Snapshot
+    previous: Snapshot | None = None
+
+    @cached_property
+    def own(self) -> PkiConfig:
+        """The cluster's own: of MicroShift the file's, else PKI/cluster's."""
+        file = next(iter(self.snapshot.objects.get(MICROSHIFT_CONFIG, ())), None)
+        if file is not None:
+            return microshift_config(file)
+        if self.snapshot.get(CONFIG_MAP, "microshift-version", "kube-public"):
+            said = f"{MICROSHIFT_FILE} is not in the snapshot"
+            return PkiConfig(source=MICROSHIFT_FILE, reason="unreadable", platform_said=said)
+        return objects.pki_config(self.snapshot, self.previous)
+
+    @cached_property
+    def hosted(self) -> frozenset[str]:
+        """Namespaces of hosted control planes, which this cluster manages."""
+        clusters = (each for each in self.snapshot.every(HOSTED_CLUSTER) if each.namespace)
+        planes = (each.namespace for each in self.snapshot.every(HOSTED_CONTROL_PLANE))
+        named = (f"{each.namespace}-{each.name.replace('.', '-')}" for each in clusters)
+        return frozenset(filter(None, (*planes, *named)))
+
+    @cached_property
+    def is_guest(self) -> bool:
+        """Whether the control plane runs in another cluster."""
+        found = self.snapshot.get(INFRASTRUCTURE, "cluster")
+        return found is not None and found.text("status", "controlPlaneTopology") == "External"
+
+    def of(self, namespace: str | None) -> Governed:
+        """What governs the certificates of a namespace; None for what is in no namespace."""
+        if namespace in self.hosted:
+            said = f"the management cluster's governs hosted control planes, and {namespace} is one"
+            return Governed(config=self.own, because=Because(source=self.own.source, field="", said=said))
+        if self.is_guest and namespace in _ELSEWHERE:
+            said = "the control plane is hosted: the management cluster's PKI governs it, and is not in this snapshot"
+            config = PkiConfig(source="the management cluster's PKI/cluster", reason="unreadable", platform_said=said)
+            return Governed(config=config, because=Because(source="Infrastructure/cluster", field="", said=said))
+        return Governed(config=self.own)
+
+
+def microshift_config(file: KubeObject) -> PkiConfig:
+    """``pki`` of MicroShift's configuration. The enhancement wishes for it; no release reads it yet."""
+    if not file.has("pki"):
+        said = "pki is not set: MicroShift's own choice"
+        return PkiConfig(source=MICROSHIFT_FILE, reason="empty", platform_said=said)
+    return of_spec(file.raw, ("pki",), source=MICROSHIFT_FILE)

@@ -1,0 +1,264 @@
+"""Specs of a PKI object, and what the API says of each: told by the schema of each shape, and on the e2e lane by the
+real API server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+RSA, ECDSA = ({"algorithm": "RSA", "rsa": {"keySize": 4096}}, {"algorithm": "ECDSA", "ecdsa": {"curve": "P384"}})
+UNION = "algorithm must match the configuration: use rsa field for RSA, ecdsa field for ECDSA"
+RSA_RULE = "rsa is required when algorithm is RSA, and forbidden otherwise"
+ECDSA_RULE = "ecdsa is required when algorithm is ECDSA, and forbidden otherwise"
+CUSTOM_RULE = "custom is required when mode is Custom, and forbidden otherwise"
+NAME_RULE = "certificateName must be a well-known certificate name"
+CUSTOM = "spec.certificateManagement.custom"
+ALGORITHMS = 'Unsupported value: "DSA": supported values: "RSA", "ECDSA"'
+CURVES = 'Unsupported value: "P224": supported values: "P256", "P384", "P521"'
+SIZES = 'supported values: "2048", "3072", "4096"'
+
+
+@dataclass(frozen=True)
+class Case:
+    """One spec."""
+
+    shape: Literal["document", "shipped"]
+    name: str
+    spec: object
+    refused: tuple[tuple[str, str], ...] = ()
+    """Field and message of what is said at least; none: it is taken."""
+
+    @property
+    def id(self) -> str:
+        return f"{self.shape}: {self.name}"
+
+
+def _key(key: object, *refused: tuple[str, str], name: str) -> tuple[Case, Case]:
+    """The same key in both shapes; ``refused`` with fields below ``key``, messages as they are in both."""
+    custom = {"defaults": {"key": key}}
+    return (
+        Case(
+            "document",
+            name,
+            {"defaults": {"key": key}},
+            tuple((f"spec.defaults.key{at}", what) for at, what in refused),
+        ),
+        Case(
+            "shipped",
+            name,
+            {"certificateManagement": {"mode": "Custom", "custom": custom}},
+            tuple((f"{CUSTOM}.defaults.key{at}", what) for at, what in refused),
+        ),
+    )
+
+
+def _document(name: str, spec: object, *refused: tuple[str, str]) -> Case:
+    return Case("document", name, spec, refused)
+
+
+def _shipped(name: str, spec: object, *refused: tuple[str, str]) -> Case:
+    return Case("shipped", name, spec, refused)
+
+
+def _managed(name: str, mode: object, custom: object, *refused: tuple[str, str]) -> Case:
+    said = {name: value for name, value in (("mode", mode), ("custom", custom)) if value is not None}
+    return Case("shipped", name, {"certificateManagement": said}, refused)
+
+
+def _entry(name: str, key: str, value: object, certificate: object, *refused: tuple[str, str]) -> Case:
+    field = {"category": "categories", "certificateName": "overrides"}[key]
+    return Case("document", name, {field: [{key: value, "certificate": certificate}]}, refused)
+
+
+def _sized(size: object) -> dict[str, object]:
+    return {"algorithm": "RSA", "rsa": {"keySize": size}}
+
+
+_KEY = {"key": RSA}
+_CATEGORIES = ('"SignerCertificate"', '"ServingCertificate"', '"ClientCertificate"')
+
+CASES: tuple[Case, ...] = (
+    # Keys, as they are in both.
+    *_key(RSA, name="RSA"),
+    *_key(ECDSA, name="ECDSA"),
+    *_key({"algorithm": "ECDSA", "ecdsa": {"curve": "P521"}}, name="P521"),
+    *_key(_sized(2048), name="RSA 2048"),
+    *_key(_sized(3072), name="RSA 3072"),
+    *_key(_sized(4096.0), name="a size with a decimal point"),
+    *_key({}, (".algorithm", "Required value"), name="no algorithm"),
+    *_key({"algorithm": "DSA"}, (".algorithm", ALGORITHMS), name="another algorithm"),
+    *_key({"algorithm": 1}, (".algorithm", "must be of type string"), name="an algorithm that is a number"),
+    *_key({"algorithm": "RSA", "rsa": {}}, (".rsa.keySize", "Required value"), name="no size"),
+    *_key({"algorithm": "ECDSA", "ecdsa": {}}, (".ecdsa.curve", "Required value"), name="no curve"),
+    *_key({"algorithm": "ECDSA", "ecdsa": {"curve": "P224"}}, (".ecdsa.curve", CURVES), name="another curve"),
+    *_key(_sized("4096"), (".rsa.keySize", "must be of type integer"), name="a size that is text"),
+    *_key(_sized(4096.5), (".rsa.keySize", "must be of type integer"), name="half a bit"),
+    *_key(_sized(True), (".rsa.keySize", "must be of type integer"), name="a size that is true"),
+    *_key({"algorithm": "RSA", "rsa": None}, (".rsa", "must be of type object"), name="rsa null"),
+    *_key({"algorithm": "RSA", "rsa": []}, (".rsa", "must be of type object"), name="rsa a list"),
+    *_key([], ("", "must be of type object"), name="a key that is a list"),
+    *_key("RSA", ("", "must be of type object"), name="a key that is text"),
+    # Unions, each shape with its own words.
+    *(
+        _document(name, {"defaults": {"key": key}}, ("spec.defaults.key", UNION))
+        for name, key in (
+            ("RSA without rsa", {"algorithm": "RSA"}),
+            ("RSA with both", {**ECDSA, **RSA}),
+            ("ECDSA with both", {**RSA, **ECDSA}),
+            ("RSA with ecdsa", {**ECDSA, "algorithm": "RSA"}),
+            ("ECDSA without ecdsa", {"algorithm": "ECDSA"}),
+        )
+    ),
+    *(
+        _managed(name, "Custom", {"defaults": {"key": key}}, *((f"{CUSTOM}.defaults.key", rule) for rule in rules))
+        for name, key, rules in (
+            ("RSA without rsa", {"algorithm": "RSA"}, (RSA_RULE,)),
+            ("RSA with both", {**ECDSA, **RSA}, (ECDSA_RULE,)),
+            ("ECDSA with both", {**RSA, **ECDSA}, (RSA_RULE,)),
+            ("RSA with ecdsa", {**ECDSA, "algorithm": "RSA"}, (RSA_RULE, ECDSA_RULE)),
+            ("ECDSA without ecdsa", {"algorithm": "ECDSA"}, (ECDSA_RULE,)),
+        )
+    ),
+    # Sizes, which differ.
+    *(
+        _document(
+            f"RSA {size}",
+            {"defaults": {"key": _sized(size)}},
+            ("spec.defaults.key.rsa.keySize", f"Unsupported value: {size}: {SIZES}"),
+        )
+        for size in (0, 1024, 2049, 5120, 8192, 16384, -2048)
+    ),
+    *(_managed(f"RSA {size}", "Custom", {"defaults": {"key": _sized(size)}}) for size in (5120, 6144, 7168, 8192)),
+    *(
+        _managed(
+            f"RSA {size}",
+            "Custom",
+            {"defaults": {"key": _sized(size)}},
+            (f"{CUSTOM}.defaults.key.rsa.keySize", message),
+        )
+        for size, message in (
+            (0, "should be greater than or equal to 2048"),
+            (1024, "should be greater than or equal to 2048"),
+            (2049, "should be a multiple of 1024"),
+            (9216, "should be less than or equal to 8192"),
+            (9000, "should be a multiple of 1024"),
+        )
+    ),
+    # The document's lists.
+    _document("empty", {}),
+    _document("empty lists", {"categories": [], "overrides": []}),
+    _document(
+        "the document's own example",
+        {
+            "defaults": {"key": _sized(2048)},
+            "categories": [
+                {"category": "SignerCertificate", "certificate": {"key": RSA}},
+                {"category": "ServingCertificate", "certificate": {"key": ECDSA}},
+                {
+                    "category": "ClientCertificate",
+                    "certificate": {"key": {"algorithm": "ECDSA", "ecdsa": {"curve": "P256"}}},
+                },
+            ],
+            "overrides": [{"certificateName": "etcd-signer", "certificate": {"key": RSA}}],
+        },
+    ),
+    _document("no key", {"defaults": {}}, ("spec.defaults.key", "Required value")),
+    _document("defaults null", {"defaults": None}, ("spec.defaults", "must be of type object")),
+    _document("categories a mapping", {"categories": {}}, ("spec.categories", "must be of type array")),
+    _document("a category that is text", {"categories": ["x"]}, ("spec.categories[0]", "must be of type object")),
+    _document("spec a list", [], ("spec", "must be of type object")),
+    _entry(
+        "another category",
+        "category",
+        "PeerCertificate",
+        _KEY,
+        (
+            "spec.categories[0].category",
+            f'Unsupported value: "PeerCertificate": supported values: {", ".join(_CATEGORIES)}',
+        ),
+    ),
+    _document(
+        "no category", {"categories": [{"certificate": _KEY}]}, ("spec.categories[0].category", "Required value")
+    ),
+    _document(
+        "no certificate",
+        {"categories": [{"category": "SignerCertificate"}]},
+        ("spec.categories[0].certificate", "Required value"),
+    ),
+    _document(
+        "a category twice",
+        {"categories": [{"category": "SignerCertificate", "certificate": _KEY}] * 2},
+        ("spec.categories[1]", 'Duplicate value: {"category":"SignerCertificate"}'),
+    ),
+    _document(
+        "a name twice",
+        {"overrides": [{"certificateName": "root-ca", "certificate": _KEY}] * 2},
+        ("spec.overrides[1]", 'Duplicate value: {"certificateName":"root-ca"}'),
+    ),
+    _document(
+        "three times",
+        {"overrides": [{"certificateName": "root-ca", "certificate": _KEY}] * 3},
+        ("spec.overrides[2]", 'Duplicate value: {"certificateName":"root-ca"}'),
+    ),
+    _entry("every deprecated name", "certificateName", "aggregator-ca", _KEY),
+    _entry("another name", "certificateName", "mine", _KEY, ("spec.overrides[0]", NAME_RULE)),
+    _entry("a name with an ending", "certificateName", "etcd-signer ", _KEY, ("spec.overrides[0]", NAME_RULE)),
+    _entry("a Service's", "certificateName", "shop/web", _KEY, ("spec.overrides[0]", NAME_RULE)),
+    _entry("the shipped name", "certificateName", "etcd.signer", _KEY, ("spec.overrides[0]", NAME_RULE)),
+    _entry(
+        "an empty name",
+        "certificateName",
+        "",
+        _KEY,
+        ("spec.overrides[0].certificateName", "should be at least 1 chars long"),
+    ),
+    # The shipped shape's modes and categories.
+    _shipped(
+        "no management", {"certificateManagement": None}, ("spec.certificateManagement", "must be of type object")
+    ),
+    _managed("no mode", None, None, ("spec.certificateManagement.mode", "Required value")),
+    _managed("Unmanaged", "Unmanaged", None),
+    _managed("Default", "Default", None),
+    _managed(
+        "another mode",
+        "Magic",
+        None,
+        (
+            "spec.certificateManagement.mode",
+            'Unsupported value: "Magic": supported values: "Unmanaged", "Default", "Custom"',
+        ),
+    ),
+    _managed("Custom without custom", "Custom", None, ("spec.certificateManagement", CUSTOM_RULE)),
+    *(
+        _managed(f"{mode} with custom", mode, {"defaults": _KEY}, ("spec.certificateManagement", CUSTOM_RULE))
+        for mode in ("Unmanaged", "Default")
+    ),
+    _managed("custom empty", "Custom", {}, (CUSTOM, "should have at least 1 properties")),
+    _managed("no defaults", "Custom", {"signerCertificates": _KEY}, (f"{CUSTOM}.defaults", "Required value")),
+    _managed("defaults empty", "Custom", {"defaults": {}}, (f"{CUSTOM}.defaults.key", "Required value")),
+    _managed(
+        "all categories",
+        "Custom",
+        {
+            "defaults": _KEY,
+            "signerCertificates": _KEY,
+            "servingCertificates": {"key": ECDSA},
+            "clientCertificates": {"key": ECDSA},
+        },
+    ),
+    *(
+        _managed(
+            f"{name} empty",
+            "Custom",
+            {"defaults": _KEY, name: {}},
+            (f"{CUSTOM}.{name}", "should have at least 1 properties"),
+        )
+        for name in ("signerCertificates", "servingCertificates", "clientCertificates")
+    ),
+    _managed(
+        "a category's union",
+        "Custom",
+        {"defaults": _KEY, "clientCertificates": {"key": {"algorithm": "RSA"}}},
+        (f"{CUSTOM}.clientCertificates.key", RSA_RULE),
+    ),
+)
