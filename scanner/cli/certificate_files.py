@@ -97,11 +97,15 @@ class Files:
             return
         found = contents(data, self.passwords)
         yield from (_held(each, path) for each in found.certificates)
-        yield from (Unknown(f"{path}: {problem}") for problem in found.problems if told or found.certificates)
+        if told or found.format not in ("", "DER"):  # anything may begin as DER does
+            yield from (Unknown(f"{path}: {problem}") for problem in found.problems)
         for named in found.files:
             yield from self._named(named, path, root)
         if told and not (found.certificates or found.problems or found.files):
-            yield Unknown(f"{path}: no certificate in it (PEM, DER, PKCS #12, JKS or kubeconfig)")
+            if found.format != "key":
+                yield Unknown(f"{path}: no certificate in it (PEM, DER, PKCS #12, JKS or kubeconfig)")
+            elif root is None:
+                yield Unknown(f"{path}: a private key, and no certificate")
 
     def _named(self, named: Named, kubeconfig: Path, root: Path | None) -> Found:
         """The certificates of a file that a kubeconfig names. One that a walk came upon is not led out of its root."""

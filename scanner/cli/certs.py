@@ -46,6 +46,7 @@ def certs(paths: Sequence[str], format_: Literal["text", "json"], password_files
                 problems.append(each.reason)
             else:
                 found.append(each)
+                problems += unread(each)
     for line in document(found, problems) if format_ == "json" else table(found):
         click.echo(line)
     for problem in problems:
@@ -54,6 +55,13 @@ def certs(paths: Sequence[str], format_: Literal["text", "json"], password_files
         more = f" and {len(files.links) - 1} more" if files.links[1:] else ""
         say(f"adhere: links that lead out of their directory were not followed: {plain(files.links[0], 200)}{more}")
     return EXIT_INCOMPLETE if problems else EXIT_OK
+
+
+def unread(held: HeldCertificate) -> Iterator[str]:
+    """What of a certificate could not be read, in one line."""
+    reasons = dict.fromkeys(held.facts.unreadable.values())
+    if reasons:
+        yield f"{held.place}: {', '.join(held.facts.unreadable)}: {'; '.join(reasons)}"
 
 
 def table(found: Sequence[HeldCertificate]) -> Iterator[str]:

@@ -14,13 +14,13 @@ from scanner.model.known import Unknown
 from scanner.model.located import load
 from scanner.model.objects import Fields
 from scanner.pki import jks, pkcs12
-from scanner.pki.pem import MOST, Parser, chain_of, pem_certificates, roles
+from scanner.pki.pem import MOST, Parser, chain_first, chain_of, inside, looks_like_a_key, pem_certificates, roles
 from scanner.tls.certificate import CertificateFacts
 from scanner.tls.wire import Malformed
 
 MAX_BYTES = 16 << 20
 """Of one file."""
-_SEQUENCE, _INTEGER = 0x30, 0x02
+_SEQUENCE = 0x30
 _KUBECONFIG = (b"certificate-authority", b"client-certificate")
 
 
@@ -49,7 +49,7 @@ class Contents:
     """What a file holds. Where it has problems, what could be read before them is there all the same."""
 
     format: str
-    """``PEM``, ``DER``, ``PKCS #12``, ``JKS``, ``kubeconfig``; "" for what is none of them."""
+    """``PEM``, ``DER``, ``PKCS #12``, ``JKS``, ``kubeconfig``; ``key`` for a private key alone; "" else."""
     certificates: tuple[Contained, ...] = ()
     problems: tuple[str, ...] = ()
     files: tuple[Named, ...] = ()
@@ -80,9 +80,8 @@ def _of_pem(text: str) -> Contents:
         else:
             facts.append(parser.facts(each))
     keyed = "PRIVATE KEY-----" in text
-    if keyed and not facts and not problems:
-        problems.append("a private key, and no certificate")
-    return Contents(format="PEM", certificates=tuple(_arranged(facts, keyed=keyed)), problems=tuple(problems))
+    format_ = "key" if keyed and not (facts or problems) else "PEM" if facts or problems else ""
+    return Contents(format=format_, certificates=tuple(_arranged(facts, keyed=keyed)), problems=tuple(problems))
 
 
 def _arranged(facts: Sequence[CertificateFacts], *, keyed: bool) -> Iterator[Contained]:
@@ -93,25 +92,16 @@ def _arranged(facts: Sequence[CertificateFacts], *, keyed: bool) -> Iterator[Con
 
 
 def _of_der(data: bytes, passwords: Sequence[bytes]) -> Contents:
-    """A certificate begins with a SEQUENCE in its SEQUENCE (RFC 5280 4.1), PKCS #12 with the number 3 (RFC 7292 4), and
-    private keys with 0 or 1 (RFC 5958, 8017, 5915)."""
-    inner = _inner(data)
-    if inner[:3] == b"\x02\x01\x03":
+    """The content of PKCS #12 begins with the number 3 (RFC 7292 section 4)."""
+    if inside(data) == b"\x02\x01\x03":
         return _of_pkcs12(data, passwords)
-    if inner[:1] == bytes((_INTEGER,)):
-        return Contents(format="DER", problems=("a private key or something else in DER, and no certificate",))
+    if looks_like_a_key(data):
+        return Contents(format="key")
     facts = Parser().facts(data)
     reasons = set(facts.unreadable.values())
     if facts.key_algorithm is None and facts.subject is None and facts.serial is None:
         return Contents(format="DER", problems=(f"no certificate that can be read: {min(reasons)}",))
     return Contents(format="DER", certificates=tuple(_arranged([facts], keyed=False)))
-
-
-def _inner(data: bytes) -> bytes:
-    """The first bytes inside of the outer SEQUENCE."""
-    size = data[1] if len(data) > 1 else 0
-    start = 2 + (size & 0x7F if size & 0x80 else 0)
-    return data[start : start + 3]
 
 
 def _of_pkcs12(data: bytes, passwords: Sequence[bytes]) -> Contents:
@@ -120,12 +110,12 @@ def _of_pkcs12(data: bytes, passwords: Sequence[bytes]) -> Contents:
     except Malformed as error:
         return Contents(format="PKCS #12", problems=(str(error),))
     parser = Parser()
-    facts = [parser.facts(bag.der) for bag in bags]
     keyed = bool(bags) and bags[0].keyed
-    labels = [f"alias {bag.alias}" if bag.alias else "" for bag in bags]
+    facts = [parser.facts(bag.der) for bag in bags]
+    aliases = {bag.der: bag.alias for bag in bags}
     certificates = tuple(
-        replace(each, label=label or each.label)
-        for each, label in zip(_arranged(facts, keyed=keyed), labels, strict=True)
+        replace(each, label=f"alias {aliases[each.facts.der]}") if aliases[each.facts.der] else each
+        for each in _arranged(chain_first(facts) if keyed else facts, keyed=keyed)
     )
     return Contents(format="PKCS #12", certificates=certificates)
 

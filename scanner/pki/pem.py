@@ -66,6 +66,19 @@ def _first_element(der: bytes) -> bytes:
     return der[: len(der) - reader.left]
 
 
+def looks_like_a_key(der: bytes) -> bool:
+    """Whether the outer SEQUENCE begins with the number 0 or 1, as private keys do (RFC 5958, 8017, 5915); that of a
+    certificate begins with a SEQUENCE (RFC 5280 section 4.1)."""
+    return der[:1] == b"\x30" and inside(der) in (b"\x02\x01\x00", b"\x02\x01\x01")
+
+
+def inside(der: bytes) -> bytes:
+    """The first three bytes of the content of a DER element (X.690 section 8.1), as many as there are."""
+    size = der[1] if len(der) > 1 else 0
+    start = 2 + (size & 0x7F if size & 0x80 else 0)
+    return der[start : start + 3]
+
+
 def unreadable(reason: str) -> CertificateFacts:
     """A certificate of which nothing can be told."""
     return CertificateFacts(der=b"", sha256=sha256(b"").hexdigest(), unreadable=dict.fromkeys(_FIELDS, reason))
@@ -79,6 +92,8 @@ class Parser:
 
     def facts(self, der: bytes) -> CertificateFacts:
         """What the certificate says."""
+        if looks_like_a_key(der):
+            return unreadable("a private key where a certificate should be")  # of which nothing is kept
         found = self._known.get(der)
         if found is None:
             found = self._known[der] = parse_certificate(der)
@@ -105,6 +120,18 @@ def chain_of(certificate: CertificateFacts, behind: Iterable[CertificateFacts]) 
             break
         chain.append(each)
     return tuple(chain)
+
+
+def chain_first(found: Sequence[CertificateFacts]) -> list[CertificateFacts]:
+    """The first, its issuer, that one's and so on, then the rest as they stand: files need not keep an order."""
+    ordered, rest = list(found[:1]), list(found[1:])
+    while ordered and len(ordered) <= _LONGEST_CHAIN:
+        behind = next((each for each in rest if issued(ordered[-1], each)), None)
+        if behind is None:
+            break
+        rest.remove(behind)
+        ordered.append(behind)
+    return ordered + rest
 
 
 def roles(found: Sequence[CertificateFacts], *, keyed: bool = False) -> Iterator[Role]:

@@ -1,0 +1,205 @@
+"""``adhere certs``: files of every kind, what is told of them, and what is never told."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding
+from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_and_certificates
+
+from scanner.cli import certificate_files
+from tests.certs import HOSTILE_NAMES, Authority, Credential, hostile
+from tests.cli.calling import Call
+
+ROOT = Authority("Root")
+LEAF = ROOT.leaf(names=("web.example",), key="rsa2048")
+
+
+def p12(credential: Credential, password: bytes) -> bytes:
+    return serialize_key_and_certificates(
+        b"web", credential.key, credential.certificate, None, BestAvailableEncryption(password)
+    )
+
+
+def test_a_table_has_where_what_and_when(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "web.pem"
+    path.write_bytes(LEAF.key_pem + LEAF.pem + ROOT.pem)
+    answer = call("certs", path)
+    assert (answer.code, answer.err) == (0, "")
+    heading, leaf, root = answer.out.splitlines()
+    assert heading.split()[:3] == ["WHERE", "ROLE", "KIND"]
+    day = LEAF.certificate.not_valid_after_utc.strftime("%Y-%m-%d")
+    assert leaf.startswith(f"{path} 1  leaf    serving  CN=web.example")
+    assert all(word in leaf for word in ("CN=Root", "RSA 2048", "ecdsa-with-SHA256", day))
+    assert root.startswith(f"{path} 2  issuer  signer   CN=Root")
+    assert "PRIVATE" not in answer.out
+
+
+def test_json_has_every_field_and_is_one_document(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "web.crt"
+    path.write_bytes(LEAF.pem + ROOT.pem)
+    document = json.loads(call("certs", "--format", "json", path, tmp_path / "missing").out)
+    leaf, root = document["certificates"]
+    assert leaf["names"] == ["DNS:web.example"]
+    assert leaf["chain"] == [root["sha256"]]
+    assert (leaf["kind"], root["kind"], leaf["key"], leaf["unreadable"]) == ("serving", "signer", "RSA 2048", {})
+    assert document["problems"] == [f"{tmp_path / 'missing'}: cannot be read: No such file or directory"]
+
+
+def test_one_unreadable_file_does_not_hide_the_others(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "a.der").write_bytes(LEAF.der[:-1])
+    (tmp_path / "b.crt").write_bytes(ROOT.pem)
+    (tmp_path / "c.p12").write_bytes(p12(LEAF, b"secret"))
+    (tmp_path / "notes.txt").write_text("nothing of interest")
+    (tmp_path / "tls.key").write_bytes(LEAF.key_pem)
+    answer = call("certs", tmp_path)
+    assert answer.code == 3
+    assert "CN=Root" in answer.out
+    assert "CN=web.example" not in answer.out
+    first, second = answer.err.splitlines()
+    assert first.startswith(f"adhere: {tmp_path / 'a.der'}: no certificate that can be read")
+    assert second.startswith(f"adhere: {tmp_path / 'c.p12'}: PKCS #12: it needs its password (--password-file)")
+
+
+def test_a_certificate_that_is_read_in_part_is_listed_and_told(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "odd.der"
+    path.write_bytes(ROOT.leaf(names=("odd.example",)).der.replace(b"\x82\x0bodd.example", b"\x82\x0b\xffdd.example"))
+    answer = call("certs", path)
+    assert answer.code == 3
+    assert "CN=odd.example" in answer.out
+    assert answer.err.startswith(f"adhere: {path}: dns_names, ")
+
+
+def test_passwords_come_from_files(call: Call, tmp_path: Path) -> None:
+    store, password = tmp_path / "c.p12", tmp_path / "password"
+    store.write_bytes(p12(LEAF, b"open sesame"))
+    password.write_bytes(b"open sesame\r\nnot this\n")
+    answer = call("certs", store, "--password-file", password)
+    assert answer.code == 0
+    assert f"{store} alias web" in answer.out
+    assert "sesame" not in answer.out + answer.err
+
+
+def test_a_password_file_that_cannot_be_read_is_a_usage_error(call: Call, tmp_path: Path) -> None:
+    answer = call("certs", tmp_path, "--password-file", tmp_path / "none")
+    assert answer.code == 2
+    assert "the password cannot be read: No such file or directory" in answer.err
+
+
+def test_no_path_is_a_usage_error(call: Call) -> None:
+    assert call("certs").code == 2
+
+
+def test_a_key_that_was_named_is_told_to_be_one(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "tls.key"
+    path.write_bytes(LEAF.key_pem)
+    answer = call("certs", path)
+    assert (answer.code, answer.out) == (3, "")
+    assert answer.err == f"adhere: {path}: a private key, and no certificate\n"
+
+
+@pytest.mark.parametrize("name", ["empty", "image.bin"])
+def test_a_directory_without_certificates_is_told(call: Call, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"\x30\x82" if name != "empty" else b"")
+    answer = call("certs", tmp_path)
+    assert (answer.code, answer.out) == (3, "")
+    assert answer.err == f"adhere: {tmp_path}: no certificate in any file of it\n"
+
+
+def test_links_are_not_followed_out_of_the_directory(call: Call, tmp_path: Path) -> None:
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    for each in (inside / "..data", outside):
+        each.mkdir(parents=True)
+    (inside / "..data" / "tls.crt").write_bytes(ROOT.pem)
+    (inside / "tls.crt").symlink_to("..data/tls.crt")  # as kubelets mount Secrets
+    (outside / "other.pem").write_bytes(LEAF.pem)
+    (inside / "away").symlink_to(outside)
+    (inside / "loop").symlink_to("loop")
+    answer = call("certs", "--format", "json", inside)
+    assert [each["subject"] for each in json.loads(answer.out)["certificates"]] == ["CN=Root"]
+    assert answer.code == 0
+    assert f"links that lead out of their directory were not followed: {inside / 'away'}" in answer.err
+
+
+def test_a_pipe_and_a_device_end_at_once(call: Call, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", "/dev/zero"):
+        answer = call("certs", path)
+        assert (answer.code, answer.err) == (3, f"adhere: {path}: no regular file\n")
+
+
+def test_depth_and_number_of_files_are_bounded(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = tmp_path / "deep"
+    deep.joinpath(*["d"] * (certificate_files.MAX_DEPTH + 2)).mkdir(parents=True)
+    assert f"deeper than {certificate_files.MAX_DEPTH} directories" in call("certs", deep).err
+    monkeypatch.setattr(certificate_files, "MAX_FILES", 2)
+    many = tmp_path / "many"
+    many.mkdir()
+    for number in range(5):
+        (many / f"{number}.pem").write_bytes(ROOT.pem)
+    answer = call("certs", many)
+    assert (answer.code, len(answer.out.splitlines())) == (3, 3)
+    assert answer.err == f"adhere: {many}: more than 2 files, the others were not looked into\n"
+
+
+def kubeconfig(directory: Path, certificate: str) -> Path:
+    path = directory / "admin.kubeconfig"
+    data = base64.b64encode(ROOT.pem).decode()
+    path.write_text(
+        f"kind: Config\nclusters:\n- {{name: prod, cluster: {{certificate-authority-data: {data}}}}}\n"
+        f"users:\n- {{name: admin, user: {{client-certificate: {certificate}, client-key: none.key}}}}\n"
+    )
+    return path
+
+
+def test_a_kubeconfig_and_the_files_that_it_names(call: Call, tmp_path: Path) -> None:
+    client = ROOT.leaf(names=("admin",), eku=("clientAuth",))
+    (tmp_path / "client.crt").write_bytes(client.pem)
+    path = kubeconfig(tmp_path, "client.crt")
+    answer = call("certs", "--format", "json", path)
+    found = json.loads(answer.out)["certificates"]
+    assert [(each["where"], each["role"], each["kind"]) for each in found] == [
+        (f"{path} cluster prod certificate-authority-data", "trusted", "signer"),
+        (f"{path} user admin client-certificate", "client", "client"),
+    ]
+    assert answer.code == 0
+
+
+def test_a_kubeconfig_in_a_directory_does_not_lead_out_of_it(call: Call, tmp_path: Path) -> None:
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (tmp_path / "away.crt").write_bytes(LEAF.pem)
+    kubeconfig(inside, "../away.crt")
+    answer = call("certs", inside)
+    assert answer.code == 3
+    assert "web.example" not in answer.out
+    assert "which is outside of the directory" in answer.err
+
+
+def test_hostile_names_command_nothing(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "evil\x1b[2J.pem"
+    path.write_bytes(hostile(ROOT).certificate.public_bytes(Encoding.PEM))
+    text, document = call("certs", path), call("certs", "--format", "json", path)
+    for answer in (text, document):
+        assert "\x1b" not in answer.out + answer.err
+        assert HOSTILE_NAMES[6] not in answer.out
+    assert json.loads(document.out)["certificates"][0]["where"] == str(path)
+
+
+@pytest.mark.parametrize("format_", ["text", "json"])
+def test_no_key_is_in_any_output(call: Call, tmp_path: Path, format_: str) -> None:
+    body = "".join(LEAF.key_pem.decode().splitlines()[1:-1])
+    (tmp_path / "all.pem").write_bytes(LEAF.key_pem + LEAF.pem)
+    (tmp_path / "all.p12").write_bytes(p12(LEAF, b"x"))
+    (tmp_path / "broken.pem").write_bytes(LEAF.pem[:-30] + LEAF.key_pem)
+    (tmp_path / "key as certificate.pem").write_bytes(LEAF.key_pem.replace(b"PRIVATE KEY", b"CERTIFICATE"))
+    (tmp_path / "password").write_text("x")
+    answer = call("certs", tmp_path, "--format", format_, "--password-file", tmp_path / "password")
+    assert answer.out.count("web.example") >= 2
+    assert "a private key where a certificate should be" in answer.err
+    for start in range(0, len(body) - 24, 24):
+        assert body[start : start + 24] not in answer.out + answer.err

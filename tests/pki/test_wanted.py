@@ -1,0 +1,80 @@
+"""Which Secrets are read by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scanner.model.objects import KubeObject
+from scanner.model.snapshot import Snapshot
+from scanner.pki.wanted import MOST, wanted_secrets
+from tests.pki.objects import snapshot
+from tests.pki.test_stored import GIVERS
+
+
+def test_a_cluster_that_is_not_openshift_is_asked_for_what_its_objects_name() -> None:
+    found = snapshot("{kind: Ingress, metadata: {name: web, namespace: shop}, spec: {tls: [{secretName: web}, {}]}}")
+    assert list(wanted_secrets(found)) == [("shop", "web")]
+
+
+def test_the_platforms_own_where_its_namespaces_are() -> None:
+    text = """
+{kind: Namespace, metadata: {name: openshift-service-ca}}
+---
+{kind: Namespace, metadata: {name: openshift-etcd}}
+---
+{kind: Node, metadata: {name: master-0, labels: {node-role.kubernetes.io/master: ""}}}
+---
+{kind: Node, metadata: {name: worker-0, labels: {node-role.kubernetes.io/worker: ""}}}
+"""
+    found = set(wanted_secrets(snapshot(text)))
+    assert ("openshift-service-ca", "signing-key") in found
+    assert ("openshift-etcd", "etcd-signer") in found
+    assert {name for _, name in found if name.endswith("-0")} == {
+        "etcd-peer-master-0", "etcd-serving-master-0", "etcd-serving-metrics-master-0",
+    }  # fmt: skip
+    assert {namespace for namespace, _ in found} == {"openshift-service-ca", "openshift-etcd"}
+
+
+def test_where_namespaces_may_not_be_listed_the_platforms_are_asked_for() -> None:
+    found = set(wanted_secrets(snapshot(without_namespaces=True)))
+    assert ("openshift-kube-apiserver-operator", "kube-control-plane-signer") in found
+
+
+def test_what_users_gave_and_what_the_service_ca_made() -> None:
+    text = f"""{GIVERS}
+---
+{{kind: IngressController, metadata: {{name: second, namespace: openshift-ingress-operator}}}}
+---
+{{kind: Service, metadata: {{name: s, namespace: a,
+ annotations: {{service.beta.openshift.io/serving-cert-secret-name: s-tls}}}}}}
+"""
+    assert list(wanted_secrets(snapshot(text))) == [
+        ("openshift-config", "api"),
+        ("openshift-ingress", "wildcard"),
+        ("openshift-ingress", "router-certs-second"),
+        ("a", "s-tls"),
+        ("shop", "web"),
+        ("edge", "edge"),
+        ("certs", "other"),
+        ("certs", "proxy"),
+        ("shop", "route"),
+    ]
+
+
+def test_their_number_is_bounded() -> None:
+    tls = [{"secretName": f"s{number}"} for number in range(MOST + 5)]
+    raw = {"kind": "Ingress", "metadata": {"name": "web", "namespace": "shop"}, "spec": {"tls": tls}}
+    assert len(list(wanted_secrets(snapshot("", raw)))) == MOST
+
+
+@given(st.dictionaries(st.text(max_size=8), st.none() | st.integers() | st.lists(st.text(max_size=3), max_size=2)))
+@settings(max_examples=100, deadline=None)
+def test_hostile_objects_never_crash(inner: dict[str, Any]) -> None:
+    empty = snapshot()
+    raw = {"metadata": inner, "spec": inner}
+    objects = {kind: (KubeObject(raw, kind),) for kind in empty.objects}
+    found = Snapshot(taken_at=empty.taken_at, origin=empty.origin, objects=objects)
+    assert all(namespace and name for namespace, name in wanted_secrets(found))
