@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from socket import AF_INET, inet_pton
 from urllib.parse import quote
 
 MAX_NAMES = 100
@@ -36,15 +37,16 @@ def parsed(text: str) -> IPv4Address | IPv6Address | None:
     if not _ADDRESS.match(text):
         return None
     try:
-        return ip_address(text)
-    except ValueError:
+        # Of IPv4 both take four decimal numbers without leading zeros and nothing else; the C library is faster.
+        return ip_address(text) if ":" in text else IPv4Address(inet_pton(AF_INET, text))
+    except (ValueError, OSError):
         return None
 
 
 def address(text: str) -> str | None:
     """An IP address in its canonical text, or None."""
     found = parsed(text)
-    return str(found) if found else None
+    return text if isinstance(found, IPv4Address) else str(found) if found else None  # IPv4 has one text only
 
 
 def port(number: object) -> int | None:

@@ -55,4 +55,4 @@ def _router(raw: KubeObject, workloads: Workloads) -> Router:
 def _places(raw: KubeObject, workloads: Workloads) -> Iterator[Place]:
     for pod in workloads.select(NAMESPACE, Fields({"matchLabels": {LABEL: raw.name}})):
         number = (port(raw.at(*_STRATEGY)) if pod.host_network else None) or pod.number("https") or 443
-        yield from list(workloads.places(pod, number))[:1]
+        yield from workloads.places(pod, number)[:1]

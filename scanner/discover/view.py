@@ -34,10 +34,9 @@ class View:
             self._entries[key] = self.catalogue.find(namespace, names, number, on_node=on_node)
         return self._entries[key]
 
-    def of_pod(self, pod: Pod, number: int, claim: Claim, aliases: tuple[str, ...] = ()) -> Iterator[Draft]:
+    def of_pod(self, pod: Pod, number: int, claim: Claim, aliases: tuple[str, ...] = ()) -> list[Draft]:
         """``claim`` at each address of a pod."""
-        for place in self.workloads.places(pod, number):
-            yield Draft(claim, place, pod.ready, aliases)
+        return [Draft(claim, place, pod.ready, aliases) for place in self.workloads.places(pod, number)]
 
     def through(self, service: Service, wanted: ServicePort, claim: Claim) -> Iterator[Found]:
         """``claim`` at each backend of a Service's port; where there is none, at the Service itself."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from scanner.discover.alike import Alike
 from scanner.discover.draft import Place
 from scanner.discover.labels import Labelled
 from scanner.discover.mesh import MODE, captured
@@ -85,6 +86,7 @@ class Workloads:
         self._ambient = frozenset(
             each.name for each in snapshot.every(NAMESPACE) if each.text("metadata", "labels", MODE) == "ambient"
         )
+        self._alike = _Alike()
         self.pods = [pod for pod in map(self._pod, snapshot.every(POD)) if pod]
         self.named = {(pod.namespace, pod.name): pod for pod in self.pods}
         self.on_pod_network: dict[str, Pod] = {}
@@ -103,10 +105,10 @@ class Workloads:
         """Pods that a LabelSelector selects."""
         return self._labelled.select(namespace, selector)
 
-    def places(self, pod: Pod, number: int) -> Iterator[Place]:
+    def places(self, pod: Pod, number: int) -> list[Place]:
         """Where ``pod`` listens on a port: each of its addresses, or one where a tunnel makes them the same."""
-        for each in pod.addresses[:1] if self._primary_only else pod.addresses:
-            yield Place(each, number, pod, pod.vantage)
+        addresses = pod.addresses[:1] if self._primary_only else pod.addresses
+        return [Place(each, number, pod, pod.vantage) for each in addresses]
 
     def at(self, where: str, number: int, pod: Pod | None = None) -> Place | None:
         """The place of a canonical address that is a pod's or a node's. ``pod``: who is said to be there."""
@@ -145,10 +147,10 @@ class Workloads:
             addresses=addresses,
             node=node,
             host_network=on_host,
-            labels=tuple(sorted(metadata.words("labels").items())),
+            labels=self._alike.labels(metadata.at("labels")),
             mesh=not on_host and captured(metadata, spec, self._ambient),
-            ready=_is_ready(raw),
-            containers=tuple(_containers(spec)),
+            ready=self._alike.ready(raw.at("status", "conditions")),
+            containers=self._alike.containers(spec),
         )
 
     def _not(self, reason: str) -> None:
@@ -185,16 +187,33 @@ def _addresses(raw: KubeObject, *, on_host: bool) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for each in found[:MAX_ADDRESSES] if each))
 
 
-def _is_ready(raw: KubeObject) -> bool:
-    return not any(
-        each.text("type") == "Ready" and each.text("status") == "False" for each in raw.each("status", "conditions")
-    )
+class _Alike:
+    """What replicas have alike."""
+
+    def __init__(self) -> None:
+        self.labels = Alike(_labels)
+        self.ready = Alike(_is_ready)
+        self._regular = Alike(_each)
+
+    def containers(self, spec: Fields) -> tuple[Fields, ...]:
+        """Those that stay."""
+        regular = self._regular(spec.at("containers"))
+        started = (each for each in spec.each("initContainers") if each.text("restartPolicy") == "Always")
+        more = (*started, *spec.each("ephemeralContainers"))
+        return (*regular, *more) if more else regular
 
 
-def _containers(spec: Fields) -> Iterator[Fields]:
-    yield from spec.each("containers")
-    yield from (each for each in spec.each("initContainers") if each.text("restartPolicy") == "Always")
-    yield from spec.each("ephemeralContainers")
+def _labels(value: object) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(Fields({"labels": value}).words("labels").items()))
+
+
+def _is_ready(conditions: object) -> bool:
+    each_condition = Fields({"conditions": conditions}).each("conditions")
+    return not any(each.text("type") == "Ready" and each.text("status") == "False" for each in each_condition)
+
+
+def _each(value: object) -> tuple[Fields, ...]:
+    return tuple(Fields({"items": value}).each("items"))
 
 
 def _where(pod: Pod) -> tuple[str, Mapping[str, str]]:

@@ -26,9 +26,12 @@ class Fields:
         """The value there, whatever it is, or None."""
         value: object = self.raw
         for step in steps:
-            if not isinstance(value, _MAPPING):
+            if type(value) is dict:  # nearly always, and asked in no time
+                value = value.get(step)
+            elif isinstance(value, _MAPPING):
+                value = value.get(step)
+            else:
                 return None
-            value = value.get(step)
         return value
 
     def has(self, *steps: str) -> bool:

@@ -6,9 +6,10 @@ Arguments are text that may be a shell script; only ``--name=value`` and ``--nam
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
+from scanner.discover.alike import Alike
 from scanner.discover.draft import Claim, Draft, Found, Source
 from scanner.discover.names import parsed, port
 from scanner.discover.view import View
@@ -72,14 +73,21 @@ _WORD = re.compile(rf"(?:^|[\s'\"])--?({'|'.join((*_FLAGS, _BIND))})(?:=|\s+)[\"
 
 
 def _find(view: View) -> Iterator[Found]:
+    words_of = Alike(_words)
     for pod in view.workloads.pods:
         for container in pod.containers:
-            text = "\n".join((*container.texts("command"), *container.texts("args")))[:MAX_TEXT]
-            words = _WORD.findall(text) if "--" in text else []
+            words = words_of(container.raw)
+            if not words:
+                continue
             for bound, flag in _bounds(words):
                 yield from view.of_pod(pod, bound.port, _claim(pod, container.text("name"), bound, flag))
-            if words:
-                yield from _probed(view, pod, container, words)
+            yield from _probed(view, pod, container, words)
+
+
+def _words(raw: Mapping[str, object]) -> list[tuple[str, str]]:
+    container = Fields(raw)
+    text = "\n".join((*container.texts("command"), *container.texts("args")))[:MAX_TEXT]
+    return _WORD.findall(text) if "--" in text else []
 
 
 def bounds(text: str) -> Iterator[tuple[Bound, str]]:

@@ -5,13 +5,16 @@ A declared port may be closed and an open one undeclared (core/v1 ContainerPort:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from scanner.discover import hints
-from scanner.discover.draft import Claim, Found, Omission, Source
+from scanner.discover.alike import Alike
+from scanner.discover.draft import Claim, Draft, Found, Omission, Source
 from scanner.discover.names import located, parsed, port
 from scanner.discover.view import View
 from scanner.discover.workloads import READS, Pod
+from scanner.model.endpoint import Certainty
 from scanner.model.objects import Fields
 
 MAX_PORTS = 200
@@ -27,61 +30,92 @@ _ASKED = (
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
+class _Port(NamedTuple):
+    """A port that a container declares."""
+
+    number: int
+    certainty: Certainty
+    on_node: int | None
+    """The node's port that leads there."""
+    host: str
+    """The node's address for that, where the object says one."""
+
+
+class _Asked(NamedTuple):
+    """What the kubelet asks a container."""
+
+    what: str
+    target: object
+    """Number, or name of a port."""
+    certainty: Certainty
+    host: str = ""
+
+
 def _find(view: View) -> Iterator[Found]:
     for reason, count in view.workloads.unfinished.items():
         yield Omission(reason, count)
+    ports, asked = Alike(_ports), Alike(_asked)
     for pod in view.workloads.pods:
         for container in pod.containers:
-            yield from _ports(view, pod, container)
-            yield from _asked(view, pod, container)
+            where = f"Pod/{pod.namespace}/{pod.name} container {container.text('name')}"
+            for said in ports(container.raw):
+                if isinstance(said, Omission):
+                    yield said
+                else:
+                    yield from _declared(view, pod, where, said)
+            for each in asked(container.raw):
+                number = pod.number(each.target)
+                if number and _own(pod, each.host):
+                    claim = Claim(certainty=each.certainty, origin=f"{where} {each.what}")
+                    yield from view.of_pod(pod, number, claim)
 
 
-def _ports(view: View, pod: Pod, container: Fields) -> Iterator[Found]:
-    for count, each in enumerate(container.each("ports")):
+def _declared(view: View, pod: Pod, where: str, said: _Port) -> list[Draft]:
+    claim = Claim(certainty=said.certainty, origin=f"{where} port {said.number}")
+    return view.of_pod(pod, said.number, claim, _host_port(view, pod, said) if said.on_node else ())
+
+
+def _ports(container: Mapping[str, object]) -> list[_Port | Omission]:
+    found: list[_Port | Omission] = []
+    for count, each in enumerate(Fields(container).each("ports")):
         number, name = port(each.at("containerPort")), each.text("name")
         protocol = each.text("protocol") or "TCP"
-        if count == MAX_PORTS or number is None:
-            yield Omission("absurd ports")
-            if count == MAX_PORTS:
-                return
+        if count == MAX_PORTS:
+            return [*found, Omission("absurd ports")]
+        if number is None:
+            found.append(Omission("absurd ports"))
         elif protocol != "TCP":
-            yield Omission(f"{protocol if protocol in ('UDP', 'SCTP') else 'other'} ports")
+            found.append(Omission(f"{protocol if protocol in ('UDP', 'SCTP') else 'other'} ports"))
         else:
-            claim = Claim(
-                certainty=hints.certainty(number, name, ""),
-                origin=f"Pod/{pod.namespace}/{pod.name} container {container.text('name')} port {number}",
-            )
-            yield from view.of_pod(pod, number, claim, _host_port(view, pod, each))
+            certainty = hints.certainty(number, name, "")
+            found.append(_Port(number, certainty, port(each.at("hostPort")), each.text("hostIP")))
+    return found
 
 
-def _host_port(view: View, pod: Pod, each: Fields) -> tuple[str, ...]:
+def _host_port(view: View, pod: Pod, declared: _Port) -> tuple[str, ...]:
     """The node's port that leads to the container's: another way to the same listener (CNI's portmap)."""
-    number = port(each.at("hostPort"))
-    node = view.workloads.nodes.get(pod.node or "")
+    number, node = declared.on_node, view.workloads.nodes.get(pod.node or "")
     if number is None or pod.host_network or node is None:
         return ()
-    only = parsed(each.text("hostIP"))
+    only = parsed(declared.host)
     hosts = (str(only),) if only and not only.is_unspecified else node.addresses
     return tuple(located(host, number) for host in hosts)
 
 
-def _asked(view: View, pod: Pod, container: Fields) -> Iterator[Found]:
+def _asked(container: Mapping[str, object]) -> list[_Asked]:
     """What the kubelet asks (core/v1 Probe, LifecycleHandler): by HTTPS it would fail without TLS."""
+    found = []
     for step in _ASKED:
-        if not container.has(*step):
-            continue
-        asked = container.fields(*step)
-        where = f"Pod/{pod.namespace}/{pod.name} container {container.text('name')} {step[-1]}"
+        asked = Fields(container).fields(*step)
         request, grpc = asked.fields("httpGet"), asked.fields("grpc")
-        number = pod.number(request.at("port"))
-        if number and request.text("scheme").upper() == "HTTPS" and _own(pod, request.text("host")):
-            yield from view.of_pod(pod, number, Claim(certainty="declared", origin=f"{where} HTTPS"))
+        if request.text("scheme").upper() == "HTTPS":
+            found.append(_Asked(f"{step[-1]} HTTPS", request.at("port"), "declared", request.text("host")))
         number = port(grpc.at("port"))
         if number:
             # Behind the gate GRPCContainerProbeTLS; without it the kubelet speaks plaintext.
             certain = grpc.text("mode").upper() == "TLS"
-            claim = Claim(certainty="declared" if certain else "candidate", origin=f"{where} gRPC")
-            yield from view.of_pod(pod, number, claim)
+            found.append(_Asked(f"{step[-1]} gRPC", number, "declared" if certain else "candidate"))
+    return found
 
 
 def _own(pod: Pod, host: str) -> bool:
