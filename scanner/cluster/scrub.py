@@ -19,6 +19,8 @@ the older forms of one algorithm."""
 _BASE64_PEM = re.compile(r"LS0tLS1CRUdJTi[A-Za-z0-9+/\s\\]*={0,2}")
 """``-----BEGIN`` in base64, and on."""
 _SHORTEST = 32
+_TELLING = ("passw", "token", "secret", "key")
+"""What is in every flag below: most arguments have none of it, and looking for words is faster than for a pattern."""
 _TELLING_FLAG = r"--?[\w.-]*(?:password|passwd|token|secret|api-?key)"
 _PASSWORDS = re.compile(rf"({_TELLING_FLAG}[= ])\S+", re.IGNORECASE)
 _FLAG_ALONE = re.compile(rf"{_TELLING_FLAG}\Z", re.IGNORECASE)
@@ -47,8 +49,17 @@ def _without_keys(match: re.Match[str]) -> str:
 
 def arguments(items: list[str]) -> list[str]:
     """A command line, without the passwords that follow ``--token`` and its like; scripts are cut."""
-    told = [scrubbed(_PASSWORDS.sub(rf"\1{WITHHELD}", item[:_LONGEST_ARGUMENT])) for item in items]
+    cut = [item[:_LONGEST_ARGUMENT] for item in items]
+    if not _telling("\n".join(cut)):
+        return [scrubbed(item) for item in cut]
+    told = [scrubbed(_PASSWORDS.sub(rf"\1{WITHHELD}", item)) for item in cut]
     return [
         WITHHELD if before and _FLAG_ALONE.match(before) else item
         for before, item in zip(["", *told], told, strict=False)
     ]
+
+
+def _telling(text: str) -> bool:
+    # What is not ASCII may be a letter in disguise, which patterns take for the plain one when case does not matter.
+    lower = text.lower()
+    return not text.isascii() or any(word in lower for word in _TELLING)

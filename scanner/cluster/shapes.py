@@ -56,7 +56,7 @@ def _whole(*names: str) -> dict[str, Shape]:
     return dict.fromkeys(names, whole)
 
 
-_OWNERS = Shared(Only(_whole("apiVersion", "kind", "name", "controller")))
+_OWNERS = Shared(Only(_whole("apiVersion", "kind", "name", "controller")), pruned=True)
 _LABELS = Shared(whole)
 METADATA = But({"managedFields": left_out, "annotations": every_annotation})
 _SHORT_METADATA = Only(
