@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -87,6 +87,33 @@ class WellKnown:
         return self.origin == "enhancement"
 
 
+class Index:
+    """Names by the patterns that mean them. Most patterns are plain words or the head of one, which cost little."""
+
+    def __init__(self, pairs: Iterable[tuple[WellKnown, tuple[str, ...]]]) -> None:
+        self._plain: dict[str, list[tuple[str, WellKnown]]] = {}
+        self._headed: list[tuple[str, str, WellKnown]] = []
+        self._loose: list[tuple[str, WellKnown]] = []
+        for each, patterns in pairs:
+            for pattern in patterns:
+                if "*" not in pattern and "?" not in pattern:
+                    self._plain.setdefault(pattern, []).append((pattern, each))
+                elif pattern.endswith("*") and "*" not in pattern[:-1] and "?" not in pattern:
+                    self._headed.append((pattern[:-1], pattern, each))
+                else:
+                    self._loose.append((pattern, each))
+
+    def find(self, value: str) -> Iterator[tuple[str, WellKnown]]:
+        """Each name that ``value`` may mean, with the pattern that says so."""
+        yield from self._plain.get(value, ())
+        for head, pattern, each in self._headed:
+            if value.startswith(head):
+                yield pattern, each
+        for pattern, each in self._loose:
+            if fnmatchcase(value, pattern):
+                yield pattern, each
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outside:
     """What the platform did not make, though it lies where the platform writes."""
@@ -107,9 +134,21 @@ class Names:
     platform_namespaces: tuple[str, ...] = ()
     except_namespaces: tuple[str, ...] = ()
     _by_name: dict[str, WellKnown] = field(init=False, default_factory=dict, repr=False, compare=False)
+    secrets: Index = field(init=False, repr=False, compare=False)
+    """By ``namespace/name``."""
+    bundles: Index = field(init=False, repr=False, compare=False)
+    subjects: Index = field(init=False, repr=False, compare=False)
+    """By common name."""
 
     def __post_init__(self) -> None:
         self._by_name.update({alias: each for each in self.all for alias in (*each.aliases, each.name)})
+        hows = [(each, each.recognition) for each in self.all]
+        for name, pairs in (
+            ("secrets", [(each, how.secrets) for each, how in hows]),
+            ("bundles", [(each, how.config_maps) for each, how in hows]),
+            ("subjects", [(each, how.subjects) for each, how in hows]),
+        ):
+            object.__setattr__(self, name, Index(pairs))
 
     def by_name(self, name: str) -> WellKnown | None:
         """The certificate of that name, in either text's spelling."""

@@ -6,7 +6,7 @@ only the platform writes into its Secrets.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, Literal
 
 from scanner.model.held_certificate import HeldCertificate, Place
@@ -51,9 +51,7 @@ def _by_secret(held: HeldCertificate, names: Names) -> tuple[tuple[WellKnown, ..
     path = _path(held.place, "Secret")
     if not path or held.place.role not in ("leaf", "client"):
         return (), ""
-    matching = [
-        (len(pattern), each) for each in names.all for pattern in each.recognition.secrets if fits(path, (pattern,))
-    ]
+    matching = [(len(pattern), each) for pattern, each in names.secrets.find(path)]
     most = max((length for length, _ in matching), default=0)
     return tuple(each for length, each in matching if length == most), f"its Secret is {path}"
 
@@ -62,8 +60,8 @@ def _by_bundle(held: HeldCertificate, names: Names) -> tuple[tuple[WellKnown, ..
     path = _path(held.place, "ConfigMap")
     if not path:
         return (), ""
-    candidates = (each for each in names.all if fits(path, each.recognition.config_maps))
-    found = tuple(each for each in candidates if _by_names(each, held.facts))
+    bundled = {each.name for _, each in names.bundles.find(path)}
+    found = tuple(each for each in _claimed(held.facts, names) if each.name in bundled)
     return found, f"ConfigMap {path} holds it, and its subject is {_subject(held.facts)}"
 
 
@@ -86,10 +84,10 @@ def _by_listener(held: HeldCertificate, names: Names) -> tuple[tuple[WellKnown, 
 
 def _by_subject(held: HeldCertificate, names: Names) -> tuple[tuple[WellKnown, ...], str]:
     """By what the certificate says, where it can be believed."""
-    believed = _believed(held.place, names)
     if given_there(held.place, names):
         return (), ""
-    found = tuple(each for each in names.all if believed(each) and _by_names(each, held.facts))
+    believed = _believed(held.place, names)
+    found = tuple(each for each in _claimed(held.facts, names) if believed(each))
     return found, f"its subject is {_subject(held.facts)}, signed by {_issuer(held.facts)}"
 
 
@@ -109,12 +107,15 @@ def _believed(place: Place, names: Names) -> Callable[[WellKnown], bool]:
     return lambda each: in_platform or each.recognition.anywhere
 
 
-def _by_names(each: WellKnown, facts: CertificateFacts) -> bool:
-    how = each.recognition
+def _claimed(facts: CertificateFacts, names: Names) -> Iterator[WellKnown]:
+    """Every name that the certificate's subject and issuer are those of."""
     subject, owners = common_name(facts.subject), organizations(facts.subject)
-    if not how.subjects or subject is None or not fits(subject, how.subjects):
-        return False
-    return set(how.organizations) <= set(owners or ()) and _signed_for(each, facts)
+    if subject is None or owners is None:
+        return
+    for each in dict.fromkeys(each.name for _, each in names.subjects.find(subject)):
+        known = names.by_name(each)
+        if known and set(known.recognition.organizations) <= set(owners) and _signed_for(known, facts):
+            yield known
 
 
 def _signed_for(each: WellKnown, facts: CertificateFacts) -> bool:

@@ -1,0 +1,26 @@
+"""What several parts know of the well-known certificates is the same."""
+
+from __future__ import annotations
+
+from scanner.model.pki_names import load_names
+from scanner.model.well_known import Index, fits
+from scanner.pki import shapes
+
+
+def test_overrides_may_name_what_is_known() -> None:
+    names = load_names()
+    assert names.overridable == tuple(shapes.WELL_KNOWN)
+    assert {each.name: each.category for each in names.all if each.overridable} == dict(shapes.WELL_KNOWN)
+
+
+def test_an_index_finds_what_the_patterns_mean() -> None:
+    names = load_names().all
+    pairs = [(each, each.recognition.secrets) for each in names]
+    for path in (
+        "openshift-etcd/etcd-serving-metrics-a",
+        "openshift-etcd/etcd-signer",
+        "clusters-x/y",
+        "shop/etcd-signer",
+    ):
+        found = {each.name for _, each in Index(pairs).find(path)}
+        assert found == {each.name for each, patterns in pairs if fits(path, patterns)}
