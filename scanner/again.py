@@ -2,37 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from scanner.archive import snapshot_places
-from scanner.jobs import Owed, Owes
-from scanner.judge import judge, judgement
+from scanner.errors import InputError
+from scanner.jobs import Owed, Owes, Surroundings
+from scanner.judge import RULES, judge, judgement
 from scanner.judge.waivers import WaiverLedger
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.local_files import LOCAL_KINDS, with_local_files
 from scanner.model.observation_record import Seen, read
 from scanner.model.profile import Profile
-from scanner.model.report import EndpointRow
+from scanner.model.report import EndpointRow, FindingRow
 from scanner.model.rule import Case
 from scanner.model.saved_scan import OBSERVATIONS, Head
-from scanner.model.scan_policy import ScanPolicy
-from scanner.report.rows import endpoint_row
-from scanner.survey import READS, Survey, Viewpoint, survey
+from scanner.model.scan_policy import ScanPolicy, Scope
+from scanner.model.selector import Selector
+from scanner.report.rows import endpoint_row, finding_row
+from scanner.survey import READS, Survey, Viewpoint, surroundings, survey
+from scanner.whole import Whole, whole
 
 
-def judged_again(directory: str, head: Head, view: Viewpoint) -> Iterator[EndpointRow]:
-    """The rows that the scan in ``directory`` would have had from ``view``, in the order in which it saw them.
+@dataclass(slots=True)
+class Again:
+    """A saved scan, as it would have come out from another viewpoint."""
 
-    Certificates are judged by the day on which they were seen. Raises ``InputError`` for a directory that is damaged.
-    """
-    owes = owed_again(directory, head, view)
-    ledger: WaiverLedger | None = None
-    for seen in read(Path(directory) / OBSERVATIONS):
-        ledger = ledger or WaiverLedger(view.policy.waivers, seen.observation.at.date())
-        yield row(seen, owes(seen.endpoint), view.policy, ledger)
+    directory: str
+    head: Head
+    view: Viewpoint
+    surveys: Mapping[str, Survey]
+    """By the names of the clusters; none for a list of targets."""
+    out_of_scope: int = 0
+    """Endpoints that the scan saw, and that the policy of the viewpoint would not let it ask."""
+    _verdicts: Counter[str] = field(default_factory=Counter)
+    _whole: Whole | None = None
+
+    def rows(self) -> Iterator[EndpointRow]:
+        """The rows that the scan would have had, in the order in which it saw them.
+
+        Certificates are judged by the day on which they were seen. Raises ``InputError`` for a directory that is
+        damaged.
+        """
+        owes = _of_clusters(self.surveys) if self.head.clusters else _of_targets(self.head, self.view)
+        for seen in read(Path(self.directory) / OBSERVATIONS):
+            of_all = self._whole = self._whole or whole(self.view.policy, seen.observation.at.date())
+            if self.head.clusters and not in_scope(_own(self.surveys, seen.endpoint)[1], self.view.policy.scope):
+                self.out_of_scope += 1
+                continue
+            expectation = owes(seen.endpoint)
+            of_all.replicas.add(seen.endpoint, expectation, seen.observation)
+            told = row(seen, expectation, self.view.policy, of_all.ledger)
+            self._verdicts[told["verdict"]] += 1
+            yield told
+
+    def findings(self) -> list[FindingRow]:
+        """What would have been said of no single endpoint, by the rules on a scan as a whole; after all ``rows``."""
+        of_all = self._whole or whole(self.view.policy, datetime.now(UTC).date())
+        around = surroundings(list(self.surveys.values())) if self.surveys else Surroundings()
+        told, _ = of_all.findings(around, self._verdicts, applied=RULES, interrupted=self.head.interrupted)
+        return [finding_row(each) for each in told]
+
+    def newly_in_scope(self, then: Scope) -> int:
+        """Listeners that the policy of the viewpoint lets a scan ask, and that of the scan, ``then``, did not."""
+        found = (each for one in self.surveys.values() for each in one.discovery.endpoints)
+        return sum(not in_scope(each, then) for each in found)
+
+
+def again(directory: str, head: Head, view: Viewpoint) -> Again:
+    """The scan in ``directory``, seen from ``view``. Raises ``InputError`` for a directory that is damaged."""
+    surveys = surveyed_again(directory, head, view) if head.clusters else {}
+    return Again(directory=directory, head=head, view=view, surveys=surveys)
+
+
+def in_scope(endpoint: Endpoint, scope: Scope) -> bool:
+    """Whether a policy lets a scan ask ``endpoint``, as discovery decides it."""
+    return (not scope.include or _any(scope.include, endpoint)) and not _any(scope.exclude, endpoint)
 
 
 def row(seen: Seen, expectation: Expectation, policy: ScanPolicy, ledger: WaiverLedger) -> EndpointRow:
@@ -65,17 +114,28 @@ def surveyed_again(directory: str, head: Head, view: Viewpoint) -> dict[str, Sur
     return {name: survey(snapshot, view) for name, snapshot in kept.items()}
 
 
-def _of_clusters(surveys: dict[str, Survey]) -> Owes:
-    """With several clusters, the ids of a scan begin with the name of each."""
-    if len(surveys) == 1:
-        (only,) = surveys.values()
-        return only.expectations.of
-
+def _of_clusters(surveys: Mapping[str, Survey]) -> Owes:
     def owes(endpoint: Endpoint) -> Expectation:
-        name = next(name for name in surveys if endpoint.id.startswith(f"{name}/"))
-        return surveys[name].expectations.of(replace(endpoint, id=endpoint.id.removeprefix(f"{name}/")))
+        looked_at, own = _own(surveys, endpoint)
+        return looked_at.expectations.of(own)
 
     return owes
+
+
+def _own(surveys: Mapping[str, Survey], endpoint: Endpoint) -> tuple[Survey, Endpoint]:
+    """The cluster that an endpoint is of, and the endpoint by the id that it has there.
+
+    With several clusters, the ids of a scan begin with the name of each. A context may be called ``a/b`` beside
+    another one that is called ``a``: the longest name that fits is meant. Raises ``InputError`` where none does.
+    """
+    if len(surveys) == 1:
+        (only,) = surveys.values()
+        return only, endpoint
+    fitting = [name for name in surveys if endpoint.id.startswith(f"{name}/")]
+    if not fitting:
+        raise InputError(f"{OBSERVATIONS}: {endpoint.id} is of no cluster of this scan", hint="was the file changed?")
+    name = max(fitting, key=len)
+    return surveys[name], replace(endpoint, id=endpoint.id.removeprefix(f"{name}/"))
 
 
 def _of_targets(head: Head, view: Viewpoint) -> Owes:
@@ -87,3 +147,7 @@ def _of_targets(head: Head, view: Viewpoint) -> Owes:
         anchors=head.anchors,
         anchor_source=head.anchor_source,
     )
+
+
+def _any(selectors: Iterable[Selector], endpoint: Endpoint) -> bool:
+    return any(each.matches(endpoint) for each in selectors)

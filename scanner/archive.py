@@ -1,14 +1,16 @@
 """What a scan saw, kept in a directory: snapshots, observations and rows, to be judged again without a handshake.
 
 ``scan.json`` says what the rest is; ``observations.jsonl`` has what every endpoint did, ``rows.jsonl`` what was said of
-it, ``snapshot/`` (or ``snapshots/1`` ... for several clusters) the clusters. No key is in any of them.
+it and ``findings.jsonl`` what was said of no single one; ``snapshot/`` (or ``snapshots/1`` ... for several clusters)
+has the clusters. No key is in any of them.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -18,8 +20,10 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.observation import Observation
 from scanner.model.observation_record import Seen, encode
 from scanner.model.record import NotARecord, codec
-from scanner.model.saved_scan import COMPONENTS, HEAD, OBSERVATIONS, POLICY, ROWS, SCHEMA, Head
+from scanner.model.report import FindingRow
+from scanner.model.saved_scan import COMPONENTS, FINDINGS, HEAD, OBSERVATIONS, POLICY, ROWS, SCHEMA, Head
 from scanner.model.snapshot import Snapshot
+from scanner.report.stream import dumps
 
 _MOST_BYTES = 16 * 2**20
 
@@ -55,7 +59,7 @@ class Archive:
             raise UsageError(
                 f"{self._directory}: there is something else in it", hint="--save takes an empty directory, or a scan's"
             )
-        for name in (HEAD, ROWS, OBSERVATIONS, POLICY):
+        for name in (HEAD, ROWS, FINDINGS, OBSERVATIONS, POLICY):
             (self._directory / name).unlink(missing_ok=True)
         for name in ("snapshot", "snapshots", COMPONENTS):
             shutil.rmtree(self._directory / name, ignore_errors=True)
@@ -67,12 +71,17 @@ class Archive:
         except OSError as error:
             raise self._cannot(error) from None
 
-    def finish(self, rows: Path) -> None:
-        """Keep the rows, and say what everything is: until then the directory is no saved scan."""
+    def finish(self, rows: Path, findings: Iterable[FindingRow] = (), interrupted: str | None = None) -> None:
+        """Keep what was said, and what everything is: until then the directory is no saved scan.
+
+        ``findings`` are those without an endpoint; ``interrupted`` says why not everything was seen.
+        """
+        head = replace(self._head, interrupted=interrupted)
         try:
             self._out.close()
             shutil.copyfile(rows, self._directory / ROWS)
-            (self._directory / HEAD).write_text(json.dumps(codec(Head).encode(self._head), indent=1) + "\n")
+            (self._directory / FINDINGS).write_text("".join(f"{dumps(each)}\n" for each in findings), encoding="utf-8")
+            (self._directory / HEAD).write_text(json.dumps(codec(Head).encode(head), indent=1) + "\n")
         except OSError as error:
             raise self._cannot(error) from None
 

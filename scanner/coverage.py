@@ -35,7 +35,7 @@ def coverage(summary: Summary, around: Surroundings, policy: ScanPolicy, short: 
     unseen = any(each.gap != "not-asked" and each.kind.resource not in accepted for each in around.unreadable)
     return Coverage(
         endpoints=summary.endpoints,
-        judged=summary.endpoints - short.not_judged,
+        judged=summary.endpoints - summary.verdicts["inconclusive"],
         not_judged=short.not_judged,
         interrupted=short.interrupted,
         complete=not (short or summary.unsettled or unseen),

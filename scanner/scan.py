@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from math import inf
@@ -15,19 +15,16 @@ from scanner.errors import ResourceError
 from scanner.jobs import Job, Surroundings, at
 from scanner.judge import RULES, Judgement, judge, judgement
 from scanner.judge.network_policy import explain
-from scanner.judge.replicas import ACROSS, Replicas
-from scanner.judge.require import Outcome, required
 from scanner.judge.scan_rules import SCAN_RULES
 from scanner.judge.second_opinion import confirm, inquiry
 from scanner.judge.vulnerabilities import DEEP_RULES, deep_findings
-from scanner.judge.waivers import WaiverLedger
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
-from scanner.model.finding import Finding
 from scanner.model.known import Unknown
-from scanner.model.observation import Answers, Observation, Reach
+from scanner.model.observation import JUDGEABLE, Answers, Observation, Reach
+from scanner.model.opinion import Opinion
 from scanner.model.report import EndpointRow, Report, ScannerRow, Summary
-from scanner.model.rule import Case, Rule, ScanRule
+from scanner.model.rule import Case
 from scanner.model.scan_policy import ScanPolicy
 from scanner.probe import resolve
 from scanner.probe.dial import Way
@@ -37,6 +34,7 @@ from scanner.probe.plans import Mode, Question
 from scanner.probe.second_opinion import Bench
 from scanner.report.rows import endpoint_row, finding_row, rule_row, timestamp
 from scanner.report.stream import RowFile
+from scanner.whole import Whole, whole
 
 STANDARD_TLS13 = frozenset({0x1301, 0x1302, 0x1303})
 """Allowed by every profile: no Go server can be told to leave one out (golang/go issue 29349)."""
@@ -57,6 +55,9 @@ class Settings:
     """The command line, for the report."""
 
 
+_SPEAKS_TLS = JUDGEABLE | {Reach.REJECTED, Reach.NAME_REQUIRED}
+"""What shows that a port is a TLS listener, whoever merely thought it possible before: then it must be judged."""
+
 Progress = Callable[[EndpointRow], None]
 """Told of every row that is finished."""
 Record = Callable[[Endpoint, Observation], None]
@@ -74,15 +75,12 @@ class Run:
     witness: Bench
     """Where sslyze sits; nobody is called before somebody is asked."""
     surroundings: Surroundings
-    ledger: WaiverLedger
+    whole: Whole
     record: Record
     way: Callable[[Job], Way | None]
     summary: Summary = field(default_factory=Summary)
-    replicas: Replicas = field(default_factory=Replicas)
     not_judged: int = 0
     """Declared or hinted endpoints without a verdict of pass or fail."""
-    undecided: int = 0
-    """Requirements on the scan as a whole of which nobody can tell."""
 
     def keep(self, row: EndpointRow, place: int, *, declared: bool) -> None:
         """Write a finished row down before anything else can happen to it; ``place`` is its job's in the list."""
@@ -111,8 +109,8 @@ async def scan(
     started = datetime.now(UTC)
     source = enumerate(jobs)
     async with Bench(timeout=settings.limits.deadline, network_timeout=settings.limits.timeout) as witness:
-        ledger = WaiverLedger(settings.policy.waivers, started.date(), across=[rule.id for rule in ACROSS])
-        run = Run(settings, gate, rows, progress, witness, surroundings, ledger, record, way)
+        of_all = whole(settings.policy, started.date())
+        run = Run(settings, gate, rows, progress, witness, surroundings, of_all, record, way)
         async with trio.open_nursery() as nursery:
             for _ in range(settings.limits.concurrency):
                 nursery.start_soon(_work, run, source)
@@ -184,9 +182,9 @@ async def _judge(case: Case, job: Job, place: int, run: Run) -> None:
     if run.settings.confirm or run.settings.deep:
         result = await _hear_witness(case, result, run)
     explained = explain(job.policies, case.endpoint, case.observation, result.findings)
-    result = judgement(run.ledger.waive(explained.findings, case.endpoint))
+    result = judgement(run.whole.ledger.waive(explained.findings, case.endpoint))
     if job.replicated:
-        run.replicas.add(case.endpoint, case.expectation, case.observation)
+        run.whole.replicas.add(case.endpoint, case.expectation, case.observation)
     row = endpoint_row(
         case.endpoint,
         case.expectation,
@@ -197,14 +195,17 @@ async def _judge(case: Case, job: Job, place: int, run: Run) -> None:
         blocked_by=explained.blocked_by,
     )
     run.record(case.endpoint, case.observation)
-    run.keep(row, place, declared=case.endpoint.certainty != "candidate")
+    run.keep(row, place, declared=case.endpoint.certainty != "candidate" or case.observation.reach in _SPEAKS_TLS)
 
 
 async def _hear_witness(case: Case, result: Judgement, run: Run) -> Judgement:
     """Ask sslyze what it can see of the violations, and for the flaws that only it looks for."""
     settings = run.settings
     wanted = inquiry(result.findings, case, confirm=settings.confirm, deep=settings.deep)
-    if wanted is not None:
+    if wanted is not None and (case.endpoint.tunnel or case.observation.reach not in JUDGEABLE):
+        # It would dial by itself: past the tunnel, and what the scan itself has not reached or was not to dial.
+        case = replace(case, opinion=Opinion(witness="sslyze", failure="it cannot be asked where this listener is"))
+    elif wanted is not None:
         with run.gate.deadline(inf):  # sslyze has a time of its own, from when there is a seat for it
             case = replace(case, opinion=await run.witness.ask(case.endpoint, wanted))
     heard = confirm(result.findings, case) if settings.confirm else result.findings
@@ -245,34 +246,14 @@ def unasked(endpoint: Endpoint, reach: Reach, why: str) -> Observation:
 # --- the report -----------------------------------------------------------------------------------------------------
 
 
-def _across(run: Run, applied: Iterable[Rule | ScanRule]) -> Iterator[Finding]:
-    """What is to be said across endpoints, and of the waivers."""
-    yield from run.ledger.waive_across(run.replicas.findings())
-    yield from run.ledger.findings(rules=[rule.id for rule in applied], complete=run.gate.stopped is None)
-
-
-def _required(run: Run) -> tuple[Finding, ...]:
-    """What the policy requires of the scan as a whole. Where nobody can tell, the scan is not complete."""
-    around, counts, ended = run.surroundings, run.summary.verdicts, run.gate.stopped
-    outcome = Outcome(
-        endpoints=run.summary.endpoints - counts["not_applicable"],
-        inconclusive=counts["inconclusive"],
-        strict=around.strict,
-        adherence=around.adherence,
-        interrupted=None if ended is None else f"the scan was stopped ({ended})",
-    )
-    findings = required(run.settings.policy.require, outcome)
-    run.undecided += sum(finding.verdict == "inconclusive" for finding in findings)
-    return findings
-
-
 def _report(run: Run, started: datetime) -> Report:
     settings = run.settings
     rules = (*RULES, *(DEEP_RULES if settings.deep else ()))
-    whole = (*run.surroundings.findings, *_across(run, [*rules, *ACROSS]), *_required(run))
-    findings = [finding_row(finding) for finding in whole]
+    ended = run.gate.stopped
+    told, undecided = run.whole.findings(run.surroundings, run.summary.verdicts, applied=rules, interrupted=ended)
+    findings = [finding_row(finding) for finding in told]
     run.summary.add_findings(findings)
-    shortfall = Shortfall(not_judged=run.not_judged, undecided=run.undecided, interrupted=run.gate.stopped)
+    shortfall = Shortfall(not_judged=run.not_judged, undecided=undecided, interrupted=ended)
     return Report(
         scanner=ScannerRow(
             name="adhere",

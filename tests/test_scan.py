@@ -12,11 +12,12 @@ import pytest
 import trio
 import trio.testing
 
+from scanner.demo.tls_server import TlsSettings
 from scanner.errors import UsageError
 from scanner.jobs import Job, Owed, of_targets
 from scanner.model.catalogue import load_profile
 from scanner.model.dial_scope import DialScope
-from scanner.model.endpoint import Endpoint, Owner
+from scanner.model.endpoint import Endpoint, Owner, Tunnel
 from scanner.model.expectation import Expectation
 from scanner.model.known import Unknown
 from scanner.model.objects import Reference
@@ -25,10 +26,12 @@ from scanner.model.profile import Profile
 from scanner.model.report import EndpointRow, Report, exit_code
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.target import Target
+from scanner.probe import second_opinion
+from scanner.probe.dial import Connection, Where, connect
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import RowFile
 from scanner.scan import STANDARD_TLS13, Settings, question, scan
-from tests.servers import closed_port, scripted, silent, tls_listener
+from tests.servers import closed_port, ordinary, say, scripted, silent, tls_listener
 
 PROFILE = load_profile("intermediate@4.22")
 SETTINGS = Settings(profile=PROFILE.name, mode="verdict", limits=Limits(timeout=2))
@@ -319,3 +322,47 @@ async def test_a_pod_that_is_not_ready_is_dialled_all_the_same(tmp_path: Path) -
         pod = Reference(kind="Pod", namespace="shop", name="web-1")
         row = await do(replace(listener(*server.sockaddr), ready=False, pod=pod), tmp_path)
     assert row["reach"] == "tls"
+
+
+async def test_a_candidate_that_speaks_tls_must_be_judged(tmp_path: Path) -> None:
+    """An open port that nobody named, and that refuses everything: nothing was determined, so nothing is complete."""
+    async with scripted(say(b"\x15\x03\x01\x00\x02\x02\x28")) as server:
+        candidate = replace(listener(*server.sockaddr), certainty="candidate")
+        with RowFile(tmp_path / "rows") as rows:
+            jobs = [Job(endpoint=candidate, owes=OWED)]
+            report = await scan(jobs, SETTINGS, rows, lambda _: None, Gate(SETTINGS.limits))
+    (row,) = report.rows()
+    assert (row["verdict"], row["reach"]) == ("inconclusive", "rejected")
+    assert report.coverage["not_judged"] == 1
+    assert report.coverage["judged"] == 0
+    assert exit_code(report, "medium") == 3
+
+
+async def test_a_scan_in_which_nothing_was_determined_never_ends_well(tmp_path: Path) -> None:
+    async with scripted(silent) as server:
+        candidate = replace(listener(*server.sockaddr), certainty="candidate")
+        settings = Settings(limits=Limits(timeout=0.2, deadline=1))
+        with RowFile(tmp_path / "rows") as rows:
+            report = await scan(
+                [Job(endpoint=candidate, owes=OWED)], settings, rows, lambda _: None, Gate(settings.limits)
+            )
+    assert exit_code(report, "medium") == 3
+
+
+async def test_the_second_witness_is_not_sent_past_a_tunnel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """sslyze would dial the address by itself: of a pod's loopback that is the scanner's own."""
+    if second_opinion.available() is None:
+        pytest.skip("sslyze is not installed")
+    async with tls_listener(TlsSettings(credential=ordinary(), ciphers="ALL:@SECLEVEL=0")) as server:
+        here = replace(listener(*server.sockaddr), tunnel=Tunnel(namespace="shop", pod="web-1", port=1))
+
+        async def way() -> Connection:
+            return await connect(Where(address=server.sockaddr[0], port=server.sockaddr[1]))
+
+        settings = replace(SETTINGS, deep=True, confirm=True)
+        with RowFile(tmp_path / "rows") as rows:
+            jobs = [Job(endpoint=here, owes=OWED)]
+            report = await scan(jobs, settings, rows, lambda _: None, Gate(settings.limits), way=lambda _: way)
+        (row,) = report.rows()
+        assert row["observed"]["connections"] == server.connections
+    assert row["verdict"] in ("inconclusive", "fail")

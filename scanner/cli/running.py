@@ -64,7 +64,7 @@ def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, lou
                 report = run_trio(partial(scan_until_signal, work, rows, tell, record))
                 rows.close()
                 if archive:
-                    archive.finish(kept)
+                    archive.finish(kept, report.findings, report.coverage["interrupted"])
             finish(report, outputs, loudness)
         if kept.parent != Path(scratch):
             kept.unlink(missing_ok=True)  # the whole document is there now

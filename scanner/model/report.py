@@ -89,7 +89,7 @@ class UnreadableRow(TypedDict):
     resource: str
     """``routes.route.openshift.io``."""
     gap: str
-    """``forbidden``, ``failed`` or ``not-asked``."""
+    """``forbidden``, ``failed``, ``not-asked`` or ``not-saved``."""
     reason: str
     remedy: str
     """What would allow it."""
@@ -221,7 +221,10 @@ def exit_code(report: Report, fail_on: FailOn) -> int:
             return EXIT_FINDINGS
     if not report.coverage["complete"] or report.summary.unsettled:
         return EXIT_INCOMPLETE
-    return EXIT_OK if report.summary.endpoints else EXIT_NOTHING
+    told = report.summary.verdicts
+    if told["pass"] or told["fail"]:
+        return EXIT_OK
+    return EXIT_INCOMPLETE if told["inconclusive"] else EXIT_NOTHING  # nothing was found to comply
 
 
 VERDICTS: tuple[Verdict, ...] = ("fail", "inconclusive", "pass", "not_applicable")

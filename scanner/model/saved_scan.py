@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from scanner.model.profile import Profile
 
 SCHEMA = "adhere.saved/v1"
-HEAD, ROWS, OBSERVATIONS, POLICY, COMPONENTS = (
+HEAD, ROWS, FINDINGS, OBSERVATIONS, POLICY, COMPONENTS = (
     "scan.json",
     "rows.jsonl",
+    "findings.jsonl",
     "observations.jsonl",
     "policy.yaml",
     "components",
@@ -34,3 +35,5 @@ class Head:
     """Whether there was a policy file; a copy of it is kept."""
     components: int = 0
     """Files of the component catalogue that the user gave, kept in ``components/``."""
+    interrupted: str | None = None
+    """Why the scan stopped early: ``SIGTERM``."""

@@ -1,0 +1,64 @@
+"""What is said of a scan as a whole, once every endpoint was seen: the same for one just made and one judged again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+
+from scanner.jobs import Surroundings
+from scanner.judge.replicas import ACROSS, Replicas
+from scanner.judge.require import Outcome, required
+from scanner.judge.waivers import WaiverLedger
+from scanner.model.finding import Finding
+from scanner.model.rule import Rule, ScanRule
+from scanner.model.scan_policy import ScanPolicy
+
+
+@dataclass(slots=True)
+class Whole:
+    """What a scan has to remember of its endpoints to say it: the use of each waiver, a digest of each replica."""
+
+    policy: ScanPolicy
+    ledger: WaiverLedger
+    replicas: Replicas = field(default_factory=Replicas)
+
+    def findings(
+        self,
+        around: Surroundings,
+        verdicts: Mapping[str, int],
+        *,
+        applied: Iterable[Rule | ScanRule],
+        interrupted: str | None = None,
+    ) -> tuple[tuple[Finding, ...], int]:
+        """What belongs to no endpoint, and of how many requirements nobody can tell: those leave a scan incomplete.
+
+        ``verdicts`` counts endpoints, ``applied`` are the rules that each of them was judged by.
+        """
+        must = _required(self.policy, around, verdicts, interrupted)
+        across = tuple(self._across([*applied, *ACROSS], complete=interrupted is None))
+        return (*around.findings, *across, *must), sum(each.verdict == "inconclusive" for each in must)
+
+    def _across(self, applied: Iterable[Rule | ScanRule], *, complete: bool) -> Iterator[Finding]:
+        """What is to be said across endpoints, and of the waivers."""
+        yield from self.ledger.waive_across(self.replicas.findings())
+        yield from self.ledger.findings(rules=[rule.id for rule in applied], complete=complete)
+
+
+def whole(policy: ScanPolicy, today: date) -> Whole:
+    """Before the first endpoint is seen. Waivers are valid or not by ``today`` (UTC)."""
+    return Whole(policy, WaiverLedger(policy.waivers, today, across=[rule.id for rule in ACROSS]))
+
+
+def _required(
+    policy: ScanPolicy, around: Surroundings, verdicts: Mapping[str, int], interrupted: str | None
+) -> tuple[Finding, ...]:
+    """What the policy requires of the scan as a whole."""
+    outcome = Outcome(
+        endpoints=sum(verdicts.values()) - verdicts.get("not_applicable", 0),
+        inconclusive=verdicts.get("inconclusive", 0),
+        strict=around.strict,
+        adherence=around.adherence,
+        interrupted=None if interrupted is None else f"the scan was stopped ({interrupted})",
+    )
+    return required(policy.require, outcome)
