@@ -147,6 +147,7 @@ def target_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sca
         anchors=owed.anchors,
         anchor_source=owed.anchor_source,
         policy=asked.policy_file is not None,
+        thresholds=policy.thresholds,
     )
     return Work(jobs=of_targets(targets_of(asked, config), owed), settings=settings, head=head)
 
@@ -176,6 +177,7 @@ def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sc
             release=scan_cluster.release(clusters[0]),
             profile=default,
             policy=asked.policy_file is not None,
+            thresholds=policy.thresholds,
             components=len(cluster.components),
         ),
     )

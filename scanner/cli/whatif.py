@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import click
 
-from scanner.again import judged_again
+from scanner.again import Again, again
 from scanner.archive import component_files, load_head
 from scanner.cli.output import width
 from scanner.cli.policies import load_policy
 from scanner.cli.progress import colors
 from scanner.errors import UsageError
-from scanner.model.catalogue import load_profile
-from scanner.model.report import EXIT_FINDINGS, EXIT_OK
-from scanner.model.saved_scan import POLICY, ROWS, Head
+from scanner.expect.adherence import SPELLINGS
+from scanner.model.catalogue import is_release, load_profile
+from scanner.model.located import shown
+from scanner.model.problems import did_you_mean
+from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_OK
+from scanner.model.saved_scan import FINDINGS, POLICY, ROWS, Head
+from scanner.model.scan_policy import ScanPolicy
 from scanner.report.atomic import atomic_write
-from scanner.report.stream import read_rows
+from scanner.report.stream import read_findings, read_rows
 from scanner.report.whatif import Comparison, compare, write_json, write_text
 from scanner.survey import Viewpoint
 
@@ -26,7 +31,11 @@ from scanner.survey import Viewpoint
 @click.command()
 @click.argument("results", metavar="RESULTS")
 @click.option("--profile", metavar="NAME|FILE", help="Instead of what the APIServer object (or --profile) said.")
-@click.option("--adherence", metavar="VALUE", help="Instead of spec.tlsAdherence: StrictAllComponents.")
+@click.option(
+    "--adherence",
+    metavar="VALUE",
+    help="Instead of spec.tlsAdherence: StrictAllComponents or LegacyAdheringComponentsOnly.",
+)
 @click.option("--release", metavar="X.Y", help="With this release's meaning of the profiles.")
 @click.option("--policy", "policy_file", metavar="FILE", help="Instead of the policy file of the scan.")
 @click.option("--components", metavar="FILE", multiple=True, help="Instead of the scan's own entries of the catalogue.")
@@ -34,15 +43,32 @@ from scanner.survey import Viewpoint
 def whatif(results: str, formats: tuple[str, ...], **options: object) -> int:
     """Judge a saved scan (adhere scan --save RESULTS) again, and list what would newly fail and newly pass.
 
-    Nothing is dialled. Exits with 1 where something would newly fail, with 0 where nothing would.
+    \b
+    Nothing is dialled. What a policy would leave out is counted apart, and so is what it would add: nobody has asked
+    that yet.
+
+    \b
+    Exit codes: 0 nothing would newly fail · 1 something would newly fail · 2 usage or configuration error ·
+    3 nothing would newly fail, and something could no longer be told
     """
     head = load_head(results)
     view = viewpoint(results, head, **options)  # type: ignore[arg-type] # click has checked the types
-    comparison = compare(read_rows(Path(results) / ROWS), judged_again(results, head, view))
+    comparison = compared(again(results, head, view))
     assumed = {name: str(value) for name, value in options.items() if value}
     for text in formats or ("text",):
         _write(comparison, text, assumed)
-    return EXIT_FINDINGS if comparison.changed("fails") else EXIT_OK
+    if comparison.breaks:
+        return EXIT_FINDINGS
+    return EXIT_INCOMPLETE if comparison.loses else EXIT_OK
+
+
+def compared(judged: Again) -> Comparison:
+    """What the scan said, beside what it would have said. Raises ``InputError`` for a directory that is damaged."""
+    kept = Path(judged.directory)
+    told = compare(read_rows(kept / ROWS), judged.rows())
+    told = told.with_findings(read_findings(kept / FINDINGS), judged.findings())
+    then = kept_policy(kept, judged.head)
+    return replace(told, out_of_scope=judged.out_of_scope, newly_in_scope=judged.newly_in_scope(then.scope))
 
 
 def viewpoint(
@@ -59,15 +85,33 @@ def viewpoint(
     for option, value in (("--adherence", adherence), ("--release", release), ("--components", components)):
         if value and not head.clusters:
             raise UsageError(f"{option} is about a cluster, and {results} has a list of targets", hint="leave it out")
-    kept = str(Path(results) / POLICY) if head.policy else None
+    _known(adherence, release)
+    policy = load_policy(policy_file) if policy_file else kept_policy(Path(results), head)
     return Viewpoint(
-        policy=load_policy(policy_file or kept),
+        policy=policy,
         component_files=components or component_files(Path(results), head.components),
         default_profile=head.profile,
         profile=load_profile(profile, release=release or head.release or None) if profile else None,
         adherence=adherence,
         release=release,
     )
+
+
+def kept_policy(results: Path, head: Head) -> ScanPolicy:
+    """The policy of the saved scan, with the thresholds that its ``--config`` may have set."""
+    policy = load_policy(str(results / POLICY)) if head.policy else ScanPolicy()
+    return replace(policy, thresholds=head.thresholds)
+
+
+def _known(adherence: str | None, release: str | None) -> None:
+    """Raise ``UsageError`` for a value that nobody can have meant: a cluster takes any, and judges by strict."""
+    if adherence is not None and (not adherence or adherence not in SPELLINGS):
+        raise UsageError(
+            f"--adherence {shown(adherence)}: tlsAdherence has no such value",
+            hint=did_you_mean(adherence, [each for each in SPELLINGS if each]),
+        )
+    if release is not None and not is_release(release):
+        raise UsageError(f"--release {shown(release)} is not a release of OpenShift", hint="write it as in 4.22")
 
 
 def _write(comparison: Comparison, text: str, assumed: dict[str, str]) -> None:

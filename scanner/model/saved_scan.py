@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from scanner.model.policy import Policy
 from scanner.model.profile import Profile
 
 SCHEMA = "adhere.saved/v1"
@@ -33,6 +34,8 @@ class Head:
     anchor_source: str = ""
     policy: bool = False
     """Whether there was a policy file; a copy of it is kept."""
+    thresholds: Policy = Policy()
+    """What the rules compared with, wherever it was said."""
     components: int = 0
     """Files of the component catalogue that the user gave, kept in ``components/``."""
     interrupted: str | None = None

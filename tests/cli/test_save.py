@@ -64,3 +64,13 @@ def test_what_is_no_saved_scan_is_said(tmp_path: Path, text: str | None, complai
 
 def test_a_head_of_clusters_has_no_profile() -> None:
     assert Head(clusters=("prod",)).profile is None
+
+
+def test_thresholds_of_a_configuration_file_are_kept_too(call: Call, farm: Farm, tmp_path: Path) -> None:
+    """What ``--config`` made a violation must not newly pass where nothing is changed."""
+    config = tmp_path / "adhere.yaml"
+    config.write_text("policy: {min_rsa_bits: 8192}\n")
+    scanned = call("scan", farm["intermediate-rsa"].target, "--config", config, "--save", tmp_path / "kept")
+    assert scanned.code == 1
+    answer = call("whatif", tmp_path / "kept", "--format", "json")
+    assert (answer.code, json.loads(answer.out)["changes"]) == (0, [])
