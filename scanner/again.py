@@ -20,10 +20,11 @@ from scanner.model.observation_record import Seen, read
 from scanner.model.profile import Profile
 from scanner.model.report import EndpointRow, FindingRow
 from scanner.model.rule import Case
-from scanner.model.saved_scan import OBSERVATIONS, Head
+from scanner.model.saved_scan import OBSERVATIONS, ROWS, Head
 from scanner.model.scan_policy import ScanPolicy, Scope
 from scanner.model.selector import Selector
 from scanner.report.rows import endpoint_row, finding_row
+from scanner.report.stream import read_rows
 from scanner.survey import READS, Survey, Viewpoint, surroundings, survey
 from scanner.whole import Whole, whole
 
@@ -49,13 +50,15 @@ class Again:
         damaged.
         """
         owes = _of_clusters(self.surveys) if self.head.clusters else _of_targets(self.head, self.view)
+        then = {each["instance"]: each["expected"]["profile"] for each in read_rows(Path(self.directory) / ROWS)}
         for seen in read(Path(self.directory) / OBSERVATIONS):
             of_all = self._whole = self._whole or whole(self.view.policy, seen.observation.at.date())
             if self.head.clusters and not in_scope(_own(self.surveys, seen.endpoint)[1], self.view.policy.scope):
                 self.out_of_scope += 1
                 continue
             expectation = owes(seen.endpoint)
-            of_all.replicas.add(seen.endpoint, expectation, seen.observation)
+            owed_then = then.get(seen.endpoint.instance) or ""
+            of_all.replicas.add(seen.endpoint, expectation, seen.observation, owed_then=owed_then)
             told = row(seen, expectation, self.view.policy, of_all.ledger)
             self._verdicts[told["verdict"]] += 1
             yield told

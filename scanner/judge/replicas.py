@@ -52,18 +52,24 @@ class Replicas:
     KubeletConfig of its own, are meant to differ."""
 
     def __init__(self) -> None:
-        self._workloads: dict[tuple[str, str], _Workload] = {}
+        self._workloads: dict[tuple[str, ...], _Workload] = {}
         self._behaviours: dict[Behaviour, Behaviour] = {}
 
-    def add(self, endpoint: Endpoint, expectation: Expectation, observation: Observation) -> None:
-        """Remember what one replica did. One that could not be asked differs from nobody."""
+    def add(
+        self, endpoint: Endpoint, expectation: Expectation, observation: Observation, *, owed_then: str = ""
+    ) -> None:
+        """Remember what one replica did. One that could not be asked differs from nobody.
+
+        ``owed_then``: the profile that it owed when it was seen, where ``expectation`` is another one. What was
+        configured differently was meant to differ, whatever is owed now.
+        """
         if observation.reach not in JUDGEABLE:
             return
         seen = behaviour(observation)
         same = self._behaviours.setdefault(seen, seen)
         profile = expectation.profile
         owed = "" if isinstance(profile, Unknown) else profile.name
-        workload = self._workloads.setdefault((endpoint.id, owed), _Workload())
+        workload = self._workloads.setdefault((endpoint.id, owed, owed_then), _Workload())
         workload.bindings.add(expectation.binding)
         workload.replicas.setdefault(same, []).append(endpoint.instance.removeprefix(f"{endpoint.id} @ "))
 
@@ -72,7 +78,7 @@ class Replicas:
         differing = sorted(key for key, each in self._workloads.items() if len(each.replicas) > 1)
         return tuple(finding for key in differing for finding in self._of(key))
 
-    def _of(self, key: tuple[str, str]) -> Iterable[Finding]:
+    def _of(self, key: tuple[str, ...]) -> Iterable[Finding]:
         workload = self._workloads[key]
         return REPLICAS.check(REPLICAS, key[0], workload.replicas, workload.bindings)
 

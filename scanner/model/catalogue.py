@@ -116,6 +116,12 @@ def _release(text: str) -> _Release | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
+def is_release(text: str) -> bool:
+    """Whether ``text`` is spelt like a release of OpenShift: ``4.22``, ``v4.22.7``. The next table below it speaks for
+    one that has none."""
+    return _release(text) is not None
+
+
 def _dotted(release: _Release) -> str:
     return f"{release[0]}.{release[1]}"
 

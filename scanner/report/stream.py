@@ -11,11 +11,11 @@ from types import TracebackType
 from typing import BinaryIO, Self, cast
 
 from scanner.errors import InputError, ResourceError
-from scanner.model.report import VERDICTS, EndpointRow
+from scanner.model.report import VERDICTS, EndpointRow, FindingRow
 from scanner.report.escape import json_text
 
 _REQUIRED = EndpointRow.__required_keys__
-
+_IN_A_FINDING = FindingRow.__required_keys__
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
 _NONE_REFUSED = '"refused":[]'
@@ -116,6 +116,13 @@ def read_rows(path: Path) -> Iterator[EndpointRow]:
                 yield _row(f"{path}:{number}", line)
 
 
+def read_findings(path: Path) -> Iterator[FindingRow]:
+    """The findings of a file that has one as JSON on each line. Raises ``InputError`` like ``read_rows``."""
+    with _opened(path) as source:
+        for number, line in enumerate(source, start=1):
+            yield cast("FindingRow", _object(f"{path}:{number}", line, _IN_A_FINDING))
+
+
 def _opened(path: Path) -> BinaryIO:
     try:
         return path.open("rb")
@@ -124,6 +131,10 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _row(where: str, line: bytes) -> EndpointRow:
+    return cast("EndpointRow", _object(where, line, _REQUIRED))
+
+
+def _object(where: str, line: bytes, required: frozenset[str]) -> dict[str, object]:
     hint = "this is not a file of rows that adhere wrote"
     try:
         value = json.loads(line)
@@ -131,9 +142,9 @@ def _row(where: str, line: bytes) -> EndpointRow:
         raise InputError(f"{where}:{error.colno}: {error.msg}", hint=hint) from error
     except (UnicodeDecodeError, RecursionError, ValueError) as error:
         raise InputError(f"{where}:1: not a line of JSON in UTF-8", hint=hint) from error
-    if not isinstance(value, dict) or not value.keys() >= _REQUIRED or value["verdict"] not in VERDICTS:
+    if not isinstance(value, dict) or not value.keys() >= required or value["verdict"] not in VERDICTS:
         raise InputError(f"{where}:1: not a row of adhere.scan/v1", hint=hint)
-    return cast("EndpointRow", value)
+    return value
 
 
 def _cannot_write(path: Path, error: OSError) -> ResourceError:

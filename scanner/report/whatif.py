@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TextIO
 
 from scanner.model.report import NEVER_FAILS, EndpointRow, FindingRow, OwnerRow
@@ -18,6 +18,7 @@ from scanner.report.grouping import PLACES, owner_name
 from scanner.report.page import Page
 from scanner.report.stream import dumps
 from scanner.report.text_findings import findings
+from scanner.report.wording import counted
 
 SCHEMA = "adhere.whatif/v1"
 
@@ -88,14 +89,61 @@ class Comparison:
     only_before: int
     """Endpoints of the first judgement that the second does not have."""
     only_after: int
+    out_of_scope: int = 0
+    """Of ``only_before``: endpoints that the policy would leave out."""
+    newly_in_scope: int = 0
+    """Listeners that the policy would let a scan ask, and of which the saved one cannot tell: nobody has asked them."""
+    failing: tuple[FindingRow, ...] = ()
+    """Findings on no single endpoint that would newly fail."""
+    undecided: tuple[FindingRow, ...] = ()
+    """Those of which nobody could tell any more."""
+    mended: tuple[FindingRow, ...] = ()
+    """Those that fail now and would not."""
+
+    @property
+    def breaks(self) -> bool:
+        """Whether something would newly fail that counts."""
+        return bool(self.failing or self.changed("fails"))
+
+    @property
+    def loses(self) -> bool:
+        """Whether something could no longer be told that can be told now."""
+        return bool(self.undecided or self.changed("inconclusive"))
+
+    def with_findings(self, before: Iterable[FindingRow], after: Iterable[FindingRow]) -> Comparison:
+        """The same, with what is said of no single endpoint compared too."""
+        was, now = ({_identity(one): (_weight(one), one) for one in some} for some in (before, after))
+        fine: tuple[Outcome, None] = ("passes", None)
+        changed = [(key, told) for key, (told, _) in now.items() if told != was.get(key, fine)[0]]
+        return replace(
+            self,
+            failing=tuple(now[key][1] for key, told in changed if told == "fails"),
+            undecided=tuple(now[key][1] for key, told in changed if told == "inconclusive"),
+            mended=tuple(one for key, (told, one) in was.items() if told == "fails" != now.get(key, fine)[0]),
+        )
 
     def changed(self, after: Outcome) -> list[Change]:
         """Those that would come to this outcome."""
         return [change for change in self.changes if change.after == after]
 
 
-def outcome(row: EndpointRow) -> Outcome:
-    """What became of one endpoint."""
+def _identity(finding: FindingRow) -> tuple[str, str]:
+    """What makes a finding on no endpoint the same in two judgements. A waiver is known by who answers for what until
+    when: the line of the file where that is written may be another one."""
+    if finding["rule"].startswith("waiver-") and finding["evidence"]:
+        return finding["rule"], finding["evidence"][0].rpartition(" (")[0]
+    return finding["rule"], finding["about"] or finding["message"]
+
+
+def _weight(finding: FindingRow) -> Outcome:
+    """What a finding amounts to; one that only informs says nothing for or against."""
+    if finding["verdict"] == "inconclusive" and not headline.open_question(finding):
+        return "passes"
+    return outcome(finding)
+
+
+def outcome(row: EndpointRow | FindingRow) -> Outcome:
+    """What became of one endpoint, or one finding."""
     match row["verdict"]:
         case "fail":
             return "excused" if row["status"] in NEVER_FAILS else "fails"
@@ -165,17 +213,35 @@ def write_text(
     page = Page(out, color, None if width is None else max(width, 40))
     page.line(page.paint("title", "what if"), f"  {plain(title, 300)}" if title else "")
     page.line()
+    for heading, found in (
+        ("FINDINGS ON NO SINGLE ENDPOINT THAT WOULD NEWLY FAIL", comparison.failing),
+        ("FINDINGS ON NO SINGLE ENDPOINT THAT COULD NO LONGER BE TOLD", comparison.undecided),
+        ("FINDINGS ON NO SINGLE ENDPOINT THAT WOULD BE GONE", comparison.mended),
+    ):
+        if found:
+            page.title(heading)
+            findings(page, list(found))
+            page.line()
     for after in OUTCOMES:
         _section(page, after, comparison.changed(after))
+    if not (comparison.breaks or comparison.mended or comparison.changed("passes")):
+        page.line("nothing would newly fail or pass")
+        page.line()
     page.title("SUMMARY")
     for name, counts in (("now", comparison.before), ("then", comparison.after)):
         told = [f"{counts[each]} {_WORDS[each]}" for each in OUTCOMES if counts[each]]
         page.line(f"  {name:<10} ", "; ".join(told) or "nothing")
-    page.line(f"  {'changed':<10} {sum(change.count for change in comparison.changes)} endpoints, ",
-              f"{comparison.unchanged} are as before")  # fmt: skip
-    for count, what in ((comparison.only_before, "only in the first"), (comparison.only_after, "only in the second")):
+    changed = sum(change.count for change in comparison.changes)
+    same = f"{comparison.unchanged} {'is' if comparison.unchanged == 1 else 'are'} as before"
+    page.line(f"  {'changed':<10} {counted(changed, 'endpoint')}, {same}")
+    for count, what in (
+        (comparison.out_of_scope, "would no longer be scanned"),
+        (comparison.newly_in_scope, "would be scanned too, and nobody has asked them yet"),
+        (comparison.only_before - comparison.out_of_scope, "only in the first judgement"),
+        (comparison.only_after, "only in the second judgement"),
+    ):
         if count:
-            page.line(f"  {'':<10} {count} {what} judgement")
+            page.line(f"  {'':<10} {what}: {count}")
 
 
 def _section(page: Page, after: Outcome, changes: list[Change]) -> None:
@@ -183,10 +249,7 @@ def _section(page: Page, after: Outcome, changes: list[Change]) -> None:
         return
     owners = {(change.component, owner_name(change.owner)) for change in changes}
     count = sum(change.count for change in changes)
-    page.title(
-        f"{_TITLES[after]}  ({count} endpoint{'s' if count != 1 else ''} of {len(owners)} "
-        f"owner{'s' if len(owners) != 1 else ''})"
-    )
+    page.title(f"{_TITLES[after]}  ({counted(count, 'endpoint')} of {counted(len(owners), 'owner')})")
     page.line()
     under: tuple[str | None, str] | None = None
     for change in changes:
@@ -225,6 +288,13 @@ def write_json(comparison: Comparison, out: TextIO, *, assumed: dict[str, str] |
         "unchanged": comparison.unchanged,
         "only_before": comparison.only_before,
         "only_after": comparison.only_after,
+        "out_of_scope": comparison.out_of_scope,
+        "newly_in_scope": comparison.newly_in_scope,
+        "findings": {
+            "failing": comparison.failing,
+            "undecided": comparison.undecided,
+            "mended": comparison.mended,
+        },
     }
     out.write("{\n")
     for key, value in head.items():

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from scanner.model.report import EndpointRow
+from scanner.model.report import EndpointRow, FindingRow
 from scanner.report import whatif
 from scanner.report.rows import finding_row
 from scanner.report.whatif import Comparison, compare, outcome
@@ -100,7 +100,44 @@ def test_endpoints_that_only_one_side_has_are_counted() -> None:
     told = compare(BEFORE[1:], AFTER[:-2])
     assert (told.only_before, told.only_after) == (2, 1)
     assert not [one for one in told.changes if one.count == 0]
-    assert "1 only in the second judgement" in _text(told)
+    assert "only in the second judgement: 1" in _text(told)
+
+
+def _said(rule: str, verdict: str, about: str, severity: str = "high", **more: object) -> FindingRow:
+    return finding_row(finding(rule, severity, verdict, "said", about=about, **more))  # type: ignore[arg-type]
+
+
+def test_findings_on_no_endpoint_are_compared_by_rule_and_what_they_are_about() -> None:
+    before = [_said("replicas-differ", "fail", "a"), _said("require-endpoints", "pass", "require")]
+    after = [_said("replicas-differ", "fail", "b"), _said("require-endpoints", "inconclusive", "require")]
+    told = compare(BEFORE, BEFORE).with_findings(before, after)
+    assert [one["about"] for one in told.failing] == ["b"]
+    assert [one["rule"] for one in told.undecided] == ["require-endpoints"]
+    assert [one["about"] for one in told.mended] == ["a"]
+    assert (told.breaks, told.loses) == (True, True)
+
+
+def test_what_informs_or_breaks_nothing_does_not_decide() -> None:
+    after = [
+        _said("profile-custom", "fail", "APIServer/cluster", status="informational"),
+        _said("replicas-differ", "fail", "a", status="readiness"),
+        _said("waiver-unused", "inconclusive", "adhere.yaml:1:1", severity="info"),
+    ]
+    told = compare(BEFORE, BEFORE).with_findings([], after)
+    assert (told.breaks, told.loses) == (False, False)
+
+
+def test_a_waiver_is_the_same_where_its_file_was_moved() -> None:
+    said = "ops until 2026-12-31: next release"
+    before = [_said("waiver-unused", "fail", "adhere.yaml:4:5", evidence=(f"{said} (adhere.yaml:4:5)",))]
+    moved = [_said("waiver-unused", "fail", "kept/policy.yaml:9:5", evidence=(f"{said} (kept/policy.yaml:9:5)",))]
+    told = compare(BEFORE, BEFORE).with_findings(before, moved)
+    assert (told.failing, told.mended) == ((), ())
+
+
+def test_nothing_new_is_said_in_so_many_words() -> None:
+    assert "nothing would newly fail or pass" in _text(compare(BEFORE, BEFORE))
+    assert "nothing would newly fail or pass" not in _text(compare(BEFORE, AFTER))
 
 
 def test_golden() -> None:
@@ -115,7 +152,7 @@ def test_the_json_is_what_its_schema_says() -> None:
     assert [error.message for error in Draft202012Validator(SCHEMA).iter_errors(document)] == []
     assert list(document) == list(SCHEMA["properties"])
     assert document["after"]["fails"] == compare(BEFORE, AFTER).after["fails"]
-    assert len(out.getvalue().splitlines()) == 8 + len(document["changes"]) + 3
+    assert len(out.getvalue().splitlines()) == 11 + len(document["changes"]) + 3
 
 
 def test_hostile_text_stays_text() -> None:
