@@ -9,6 +9,7 @@ from typing import Final, get_args
 from scanner import data
 from scanner.errors import UsageError
 from scanner.model import located
+from scanner.model.component_files import HOSTED, USUAL_HOSTED
 from scanner.model.located import Located, shown
 from scanner.model.problems import Problems, did_you_mean
 from scanner.model.section import Section, header
@@ -33,16 +34,19 @@ _RECOGNISE: Final = (
 )
 
 
-def load_names(platform: str = "openshift") -> Names:
-    """The shipped names. Raises ``UsageError`` for a platform that is not known, ``InputError`` with everything that
-    is wrong in the file, each with file, line and column."""
+def load_names(platform: str = "openshift", *, hosted: Sequence[str] = ()) -> Names:
+    """The shipped names. ``hosted`` are the namespaces of HyperShift's control planes; without any, ``clusters-*``.
+
+    Raises ``UsageError`` for a platform that is not known, ``InputError`` with everything that is wrong in the file,
+    each with file, line and column.
+    """
     if platform not in PLATFORMS:
         raise UsageError(f"there are no certificate names of {shown(platform)}", hint=did_you_mean(platform, PLATFORMS))
     file = data.data("profiles") / "pki" / f"{platform}.yaml"
-    return parse(located.load(file.read_bytes(), f"profiles/pki/{platform}.yaml"))
+    return parse(located.load(file.read_bytes(), f"profiles/pki/{platform}.yaml"), hosted or USUAL_HOSTED)
 
 
-def parse(document: Located) -> Names:
+def parse(document: Located, hosted: Sequence[str] = USUAL_HOSTED) -> Names:
     """The names of one file. Raises ``InputError`` as ``load_names`` does."""
     problems = Problems(document)
     if document.value is None or not problems.mapping(()):
@@ -57,8 +61,8 @@ def parse(document: Located) -> Names:
     owners = {name: _owner(name, section) for name, section in _named(top, "owners")}
     sections = ((origin, *named) for origin in _ORIGINS for named in _named(top, origin))
     names = Names(
-        all=tuple(_entry(name, section, origin, owners) for origin, name, section in sections),
-        outside=tuple(_outside(section) for _, section in _named(top, "outside")),
+        all=tuple(_entry(name, section, origin, owners, hosted) for origin, name, section in sections),
+        outside=tuple(_outside(section, hosted) for _, section in _named(top, "outside")),
         lifetimes={category: days for category in _CATEGORIES if (days := _lifetime(top, category))},
         platform_namespaces=top.texts("platformNamespaces", required=True),
         except_namespaces=top.texts("exceptNamespaces"),
@@ -92,13 +96,22 @@ def _lifetime(top: Section, category: Category) -> tuple[int, int] | None:
     return None if least is None or most is None else (least, most)
 
 
-def _outside(section: Section) -> Outside:
+def _outside(section: Section, hosted: Sequence[str]) -> Outside:
     section.knows(("secrets", "configMaps", "why"))
-    why = section.text("why", required="a reason for people")
-    return Outside(secrets=section.texts("secrets"), config_maps=section.texts("configMaps"), why=why)
+    secrets, config_maps = (_placed(_paths(section, name), hosted) for name in ("secrets", "configMaps"))
+    return Outside(secrets=secrets, config_maps=config_maps, why=section.text("why", required="a reason for people"))
 
 
-def _entry(name: str, section: Section, origin: Origin, owners: Mapping[str, Owner]) -> WellKnown:
+def _placed(paths: Sequence[str], hosted: Sequence[str]) -> tuple[str, ...]:
+    """With the namespaces of hosted control planes in the place of ``HOSTED``."""
+    return tuple(
+        each.replace(HOSTED, namespace) for each in paths for namespace in (hosted if HOSTED in each else ("",))
+    )
+
+
+def _entry(
+    name: str, section: Section, origin: Origin, owners: Mapping[str, Owner], hosted: Sequence[str]
+) -> WellKnown:
     section.knows(_ENTRY)
     for required in ("category", "owner", "rotates", "recognise"):
         if not section.has(required):
@@ -117,17 +130,17 @@ def _entry(name: str, section: Section, origin: Origin, owners: Mapping[str, Own
         successor=section.text("successor") or None,
         delete=_paths(section, "delete"),
         breaks=section.text("breaks"),
-        recognition=_recognition(section.section("recognise")),
+        recognition=_recognition(section.section("recognise"), hosted),
         place=section.place,
     )
 
 
-def _recognition(section: Section) -> Recognition:
+def _recognition(section: Section, hosted: Sequence[str]) -> Recognition:
     section.knows(_RECOGNISE)
     if not any(section.has(name) for name in ("secrets", "subjects")):
         section.problems.add(section.steps, "neither secrets nor subjects tell it", "say at least one of them")
     return Recognition(
-        secrets=_paths(section, "secrets"),
+        secrets=_placed(_paths(section, "secrets"), hosted),
         config_maps=_paths(section, "configMaps"),
         listeners=tuple(_listener(each) for each in section.each("listeners")),
         subjects=section.texts("subjects"),

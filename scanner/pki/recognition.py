@@ -61,6 +61,8 @@ def _by_bundle(held: HeldCertificate, names: Names) -> tuple[tuple[WellKnown, ..
     if not path:
         return (), ""
     bundled = {each.name for _, each in names.bundles.find(path)}
+    if not bundled:
+        return (), ""
     found = tuple(each for each in _claimed(held.facts, names) if each.name in bundled)
     return found, f"ConfigMap {path} holds it, and its subject is {_subject(held.facts)}"
 
@@ -121,12 +123,13 @@ def _claimed(facts: CertificateFacts, names: Names) -> Iterator[WellKnown]:
 def _signed_for(each: WellKnown, facts: CertificateFacts) -> bool:
     """Whether its signer, its names and its usage are those that ``each`` has. What cannot be read rules out nothing,
     unless the signer is all that there is to go by."""
+    if not suits(each, facts):
+        return False
     how = each.recognition
     issuer = common_name(facts.issuer)
     if issuer is None and "*" in how.subjects:
         return False
-    signed = not how.issuers or issuer is None or fits(issuer, how.issuers)
-    return signed and suits(each, facts) and _is_for(how.sans, facts)
+    return (not how.issuers or issuer is None or fits(issuer, how.issuers)) and _is_for(how.sans, facts)
 
 
 def _is_for(patterns: tuple[str, ...], facts: CertificateFacts) -> bool:

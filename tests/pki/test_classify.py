@@ -407,6 +407,19 @@ def test_operators_that_users_install_live_in_users_namespaces() -> None:
     assert (found.names, found.governed) == ((), False)
 
 
+def test_hosted_control_planes_are_hypershifts() -> None:
+    facts = certificate(SIGNERS[11], "signer")
+    found = classify(held(facts, secret="clusters-shop/etcd-signer"), names())
+    assert (found.names, found.governed) == ((), False)
+    assert found.why.startswith("HyperShift made it")
+    elsewhere = load_names(hosted=("hosts-shop",))
+    assert classify(held(facts, secret="clusters-shop/etcd-signer"), elsewhere).why.startswith(
+        "namespace clusters-shop"
+    )
+    named = classify(held(facts, secret="hosts-shop/customer-system-admin-signer"), elsewhere)
+    assert said(named) == {"control-plane-pki.customer-admin-signer"}
+
+
 def test_what_nobody_knows_in_the_platforms_namespace_is_not_known() -> None:
     found = classify(held(made("x", "y", eku=SERVER), secret="openshift-monitoring/new"), names())
     assert (found.names, found.category, found.governed) == ((), "serving", None)
