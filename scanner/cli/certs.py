@@ -15,10 +15,11 @@ from scanner.model.held_certificate import HeldCertificate
 from scanner.model.key import key_of
 from scanner.model.known import Known, Unknown
 from scanner.model.report import EXIT_INCOMPLETE, EXIT_OK
+from scanner.pki.recognition import use_of
 from scanner.report.escape import json_text, plain
 from scanner.tls.certificate import CertificateFacts
 
-_HEADINGS = ("WHERE", "ROLE", "KIND", "SUBJECT", "ISSUER", "KEY", "SIGNATURE", "NOT BEFORE", "NOT AFTER", "SHA-256")
+_HEADINGS = ("WHERE", "ROLE", "CATEGORY", "SUBJECT", "ISSUER", "KEY", "SIGNATURE", "NOT BEFORE", "NOT AFTER", "SHA-256")
 _WIDEST = 80
 """Characters of a name in the table; JSON has all of it."""
 _DIGEST = 16
@@ -79,7 +80,7 @@ def _cells(held: HeldCertificate) -> tuple[str, ...]:
     return (
         str(place),
         place.role,
-        kind(facts) or "?",
+        use_of(facts),
         "-" if facts.subject == "" else facts.subject or "?",
         facts.issuer or "?",
         _key(facts) or "?",
@@ -88,19 +89,6 @@ def _cells(held: HeldCertificate) -> tuple[str, ...]:
         _day(facts.not_after) or "?",
         facts.sha256[:_DIGEST],
     )
-
-
-def kind(facts: CertificateFacts) -> str | None:
-    """``signer``, ``serving``, ``client`` or ``peer`` by what the certificate says of itself; ``any`` where it says
-    nothing, and None where that cannot be read."""
-    if facts.is_ca:
-        return "signer"
-    if facts.is_ca is None or facts.extended_key_usage is None:
-        return None
-    usages = {"serverAuth", "clientAuth"} & set(facts.extended_key_usage)
-    if len(usages) == 2:
-        return "peer"
-    return {"serverAuth": "serving", "clientAuth": "client"}.get("".join(usages), "any")
 
 
 def _key(facts: CertificateFacts) -> str | None:
@@ -131,7 +119,7 @@ def record(held: HeldCertificate) -> dict[str, object]:
     return {
         "where": str(place),
         "role": place.role,
-        "kind": kind(facts),
+        "category": use_of(facts),
         "subject": facts.subject,
         "issuer": facts.issuer,
         "serial": None if facts.serial is None else str(facts.serial),

@@ -19,6 +19,8 @@ _LONGEST = 1 << 20
 """Characters of one block: with every certificate bounded, a text full of beginnings without an end stays cheap."""
 _LONGEST_LABEL = 64
 _LONGEST_CHAIN = 10
+_REMEMBERED = 2000
+"""Certificates that a parser knows again: more than a cluster has CAs, and few enough to hold."""
 _BEGIN = "-----BEGIN "
 _TRUSTED = "TRUSTED CERTIFICATE"
 """OpenSSL's own: the certificate, and behind it for what it is trusted."""
@@ -96,6 +98,8 @@ class Parser:
             return unreadable("a private key where a certificate should be")  # of which nothing is kept
         found = self._known.get(der)
         if found is None:
+            if len(self._known) == _REMEMBERED:
+                self._known.clear()
             found = self._known[der] = parse_certificate(der)
         return found
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import fnmatch
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
 from scanner.model.kinds import INGRESS_CONTROLLER, NAMESPACE, NODE, SERVICE, Kind
 from scanner.model.snapshot import Snapshot
+from scanner.model.well_known import Names
 from scanner.pki import given
 from scanner.pki.given import INGRESS_NAMESPACE, Name
 
@@ -21,34 +23,17 @@ _SERVING_CERT = (
 )
 _CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 
-# Where the operators of OpenShift keep theirs: cluster-kube-apiserver-operator pkg/operator/certrotationcontroller,
-# cluster-etcd-operator pkg/tlshelpers, service-ca-operator, cluster-kube-controller-manager-operator, machine-config.
-_WELL_KNOWN: dict[str, tuple[str, ...]] = {
-    "openshift-kube-apiserver-operator": (
-        "localhost-serving-signer", "service-network-serving-signer", "loadbalancer-serving-signer",
-        "localhost-recovery-serving-signer", "aggregator-client-signer", "kube-apiserver-to-kubelet-signer",
-        "kube-control-plane-signer", "node-system-admin-signer", "node-system-admin-client",
-    ),
-    "openshift-kube-apiserver": (
-        "localhost-serving-cert-certkey", "service-network-serving-certkey", "external-loadbalancer-serving-certkey",
-        "internal-loadbalancer-serving-certkey", "localhost-recovery-serving-certkey", "aggregator-client",
-        "kubelet-client", "check-endpoints-client-cert-key", "control-plane-node-admin-client-cert-key",
-    ),
-    "openshift-config-managed": ("kube-controller-manager-client-cert-key", "kube-scheduler-client-cert-key"),
-    "openshift-etcd": ("etcd-signer", "etcd-metric-signer", "etcd-client", "etcd-metric-client"),
-    "openshift-service-ca": ("signing-key",),
-    "openshift-kube-controller-manager-operator": ("csr-signer", "csr-signer-signer"),
-    "openshift-ingress-operator": ("router-ca",),
-    "openshift-machine-config-operator": ("machine-config-server-tls", "machine-config-server-ca"),
-}  # fmt: skip
-_OF_NODE = ("etcd-peer-", "etcd-serving-", "etcd-serving-metrics-")
-"""In ``openshift-etcd``, for each node of the control plane."""
+_ETCD = "openshift-etcd"
+"""Where the etcd operator keeps a certificate of each kind for every node of the control plane: ``etcd-peer-NODE``."""
 
 
-def wanted_secrets(snapshot: Snapshot) -> Iterator[Name]:
-    """(namespace, name) of every Secret worth reading, each once: the platform's first, where its namespaces exist."""
+def wanted_secrets(snapshot: Snapshot, names: Names) -> Iterator[Name]:
+    """(namespace, name) of every Secret worth reading, each once: the platform's first, where its namespaces exist.
+
+    ``cluster.read`` takes it as ``secrets=partial(wanted_secrets, names=names)``.
+    """
     named = chain(
-        _well_known(snapshot),
+        _of_platform(snapshot, names),
         (name for name, _ in given.of_platform(snapshot)),
         _of_routers(snapshot),
         _of_services(snapshot),
@@ -58,17 +43,28 @@ def wanted_secrets(snapshot: Snapshot) -> Iterator[Name]:
     return islice(dict.fromkeys(complete), MOST)
 
 
-def _well_known(snapshot: Snapshot) -> Iterator[Name]:
+def _of_platform(snapshot: Snapshot, names: Names) -> Iterator[Name]:
+    """Those in which the operators keep what has a name."""
     namespaces = {each.name for each in snapshot.every(NAMESPACE)}
     # Where namespaces may not be listed, nobody knows that one is missing: then it is asked for.
     unknown = snapshot.gap(NAMESPACE) is not None
-    for namespace, names in _WELL_KNOWN.items():
-        if unknown or namespace in namespaces:
-            yield from ((namespace, name) for name in names)
-    if unknown or "openshift-etcd" in namespaces:
-        for node in snapshot.every(NODE):
-            if any(label in node.labels for label in _CONTROL_PLANE):
-                yield from (("openshift-etcd", prefix + node.name) for prefix in _OF_NODE)
+    nodes = [node.name for node in snapshot.every(NODE) if any(label in node.labels for label in _CONTROL_PLANE)]
+    for pattern in dict.fromkeys(path for each in names.all for path in each.recognition.secrets):
+        namespace, _, name = pattern.partition("/")
+        if "*" in namespace:
+            within = sorted(fnmatch.filter(namespaces, namespace))
+        else:
+            within = [namespace] if unknown or namespace in namespaces else []
+        for each in within:
+            yield from ((each, one) for one in _names(each, name, nodes))
+
+
+def _names(namespace: str, pattern: str, nodes: Iterable[str]) -> Iterable[str]:
+    """The names that a pattern stands for. Only those of nodes can be told; of what others stand for, an object says
+    the name (routers), or it is the copy of a revision."""
+    if "*" not in pattern:
+        return (pattern,)
+    return (pattern.replace("*", node) for node in nodes) if namespace == _ETCD else ()
 
 
 def _of_routers(snapshot: Snapshot) -> Iterator[Name]:

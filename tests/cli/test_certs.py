@@ -31,11 +31,11 @@ def test_a_table_has_where_what_and_when(call: Call, tmp_path: Path) -> None:
     answer = call("certs", path)
     assert (answer.code, answer.err) == (0, "")
     heading, leaf, root = answer.out.splitlines()
-    assert heading.split()[:3] == ["WHERE", "ROLE", "KIND"]
+    assert heading.split()[:3] == ["WHERE", "ROLE", "CATEGORY"]
     day = LEAF.certificate.not_valid_after_utc.strftime("%Y-%m-%d")
-    assert leaf.startswith(f"{path} 1  leaf    serving  CN=web.example")
+    assert leaf.startswith(f"{path} 1  leaf    serving   CN=web.example")
     assert all(word in leaf for word in ("CN=Root", "RSA 2048", "ecdsa-with-SHA256", day))
-    assert root.startswith(f"{path} 2  issuer  signer   CN=Root")
+    assert root.startswith(f"{path} 2  issuer  signer    CN=Root")
     assert "PRIVATE" not in answer.out
 
 
@@ -46,7 +46,12 @@ def test_json_has_every_field_and_is_one_document(call: Call, tmp_path: Path) ->
     leaf, root = document["certificates"]
     assert leaf["names"] == ["DNS:web.example"]
     assert leaf["chain"] == [root["sha256"]]
-    assert (leaf["kind"], root["kind"], leaf["key"], leaf["unreadable"]) == ("serving", "signer", "RSA 2048", {})
+    assert (leaf["category"], root["category"], leaf["key"], leaf["unreadable"]) == (
+        "serving",
+        "signer",
+        "RSA 2048",
+        {},
+    )
     assert document["problems"] == [f"{tmp_path / 'missing'}: cannot be read: No such file or directory"]
 
 
@@ -162,7 +167,7 @@ def test_a_kubeconfig_and_the_files_that_it_names(call: Call, tmp_path: Path) ->
     path = kubeconfig(tmp_path, "client.crt")
     answer = call("certs", "--format", "json", path)
     found = json.loads(answer.out)["certificates"]
-    assert [(each["where"], each["role"], each["kind"]) for each in found] == [
+    assert [(each["where"], each["role"], each["category"]) for each in found] == [
         (f"{path} cluster prod certificate-authority-data", "trusted", "signer"),
         (f"{path} user admin client-certificate", "client", "client"),
     ]
