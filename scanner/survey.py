@@ -13,10 +13,12 @@ from scanner.jobs import Job, Surroundings
 from scanner.judge import network_policy
 from scanner.judge.custom_profiles import custom_findings
 from scanner.judge.network_policy import NetworkPolicies
+from scanner.judge.unknown_adherence import adherence_findings
 from scanner.model import cluster_facts, kinds
 from scanner.model.cluster_facts import ClusterFacts
 from scanner.model.component_files import load_catalogue
 from scanner.model.components import Catalogue
+from scanner.model.finding import Finding
 from scanner.model.kinds import Kind
 from scanner.model.known import Known, Unknown
 from scanner.model.profile import Profile
@@ -116,9 +118,15 @@ def surroundings(clusters: Sequence[Survey]) -> Surroundings:
         left_out=tuple(left_out.items()),
         unreadable=tuple(gap for each in clusters for gap in each.snapshot.unreadable.values()),
         strict=_strict(clusters),
-        findings=tuple(finding for each in clusters for finding in custom_findings(each.expectations.customs())),
+        findings=tuple(finding for each in clusters for finding in _of_objects(each)),
         adherence="; ".join(_adherence(each) for each in clusters),
     )
+
+
+def _of_objects(cluster: Survey) -> Iterator[Finding]:
+    """What is to be said of objects, whatever their listeners do."""
+    yield from adherence_findings(cluster.expectations.unknown_adherences())
+    yield from custom_findings(cluster.expectations.customs())
 
 
 def _strict(clusters: Sequence[Survey]) -> Known[bool]:
@@ -137,4 +145,6 @@ def _adherence(cluster: Survey) -> str:
 
 def cluster_row(cluster: Survey) -> dict[str, object]:
     """The cluster as the report names it."""
-    return {**asdict(cluster.facts), "taken_at": cluster.snapshot.taken_at.isoformat()}
+    said = cluster.expectations.adherence
+    adherence = f"{said.field} {said.said}".strip() if said else ""
+    return {**asdict(cluster.facts), "adherence": adherence, "taken_at": cluster.snapshot.taken_at.isoformat()}

@@ -27,11 +27,12 @@ from scanner.expect import (
     rollout,
     standing,
 )
-from scanner.expect.adherence import Adherence
+from scanner.expect.adherence import LEGACY, STRICT, Adherence
 from scanner.expect.api_server import Wishes
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.model import kinds
+from scanner.model.adherence_use import UnknownAdherence
 from scanner.model.catalogue import load_profile
 from scanner.model.components import Catalogue, Listener
 from scanner.model.custom_use import CustomUse
@@ -144,6 +145,16 @@ class Expectations:
     def customs(self) -> tuple[CustomUse, ...]:
         """Every profile of type Custom, as its readers see it."""
         return tuple(customs.customs(self._facts))
+
+    def unknown_adherences(self) -> tuple[UnknownAdherence, ...]:
+        """Every ``tlsAdherence`` that no release knows, the cluster's own first."""
+        said = (each.adherence for each in (self._facts.cluster, *self._facts.hosted.values()))
+        values = (
+            UnknownAdherence(source=each.source, field=each.field, said=each.said, known=(STRICT, LEGACY))
+            for each in said
+            if each is not None and each.unknown
+        )
+        return tuple(dict.fromkeys(values))
 
     def of(self, endpoint: Endpoint) -> Expectation:
         """What ``endpoint`` owes."""

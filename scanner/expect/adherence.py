@@ -39,6 +39,8 @@ class Adherence:
     said: str
     beat: str | None = None
     remarks: tuple[str, ...] = ()
+    unknown: bool = False
+    """Whether it is none of ``SPELLINGS``."""
 
     @property
     def strict(self) -> bool:
@@ -59,7 +61,7 @@ def _spelt(value: object, source: str, field: str) -> Adherence:
     if not isinstance(text, str) or text not in SPELLINGS:
         warning = f"warning: tlsAdherence is {shown(value)}, which adhere does not know: taken as {STRICT}"
         said = f"{shown(value)}, unknown, which means {STRICT}"
-        return Adherence(means=STRICT, source=source, field=field, said=said, remarks=(warning,))
+        return Adherence(means=STRICT, source=source, field=field, said=said, remarks=(warning,), unknown=True)
     means = SPELLINGS[text]
     if not text:
         return Adherence(means=means, source=source, field=field, said=f"not set, which means {LEGACY}")
@@ -75,4 +77,4 @@ def _without(found: Adherence, value: object, gate: State) -> Adherence:
     note = f"tlsAdherence: {why}, so it is pruned without a word, which means {LEGACY}"
     said = f"{why}, which means {LEGACY}"
     beat = None if value is None or value == "" else shown(value).strip("'")
-    return replace(found, means=LEGACY, said=said, beat=beat, remarks=(*found.remarks, note))
+    return replace(found, means=LEGACY, said=said, beat=beat, unknown=False, remarks=(*found.remarks, note))

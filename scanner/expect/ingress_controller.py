@@ -166,9 +166,11 @@ def _witnessed(facts: Facts, draft: Draft, found: KubeObject) -> Draft:
     wanted = draft.profile
     if isinstance(wanted, Unknown) or _alike(facts, wanted, witness):
         return draft.says(source, "status.tlsProfile", "the router uses it")
-    since = progressing.since if progressing and progressing.holds else None
     said = "the router still uses another profile"
-    return settling(draft, source, "status.tlsProfile", said, since, _ROLLOUT_TAKES, (witness,))
+    if progressing is None or not progressing.holds:
+        return draft.says(source, "status.tlsProfile", f"{said}, and no change of it is under way: it binds")
+    since = progressing.since
+    return settling(facts, draft, source, "status.tlsProfile", said, since, _ROLLOUT_TAKES, (witness,))
 
 
 def _witness(found: KubeObject, source: str) -> Known[Profile] | None:

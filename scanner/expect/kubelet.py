@@ -83,7 +83,7 @@ def _of_node(facts: Facts, draft: Draft, node: KubeObject) -> Draft:
         draft = draft.says("KubeletConfig", _FIELD, f"none for {pool.reference}, so the cluster's profile stands")
     for config in configs[:-1]:
         draft = draft.remark(f"{config.reference} is for {pool.reference} too, and the last of them counts")
-    return _rolling(draft, pool, node)
+    return _rolling(facts, draft, pool, node)
 
 
 def _configured(draft: Draft, config: KubeObject) -> Draft:
@@ -113,12 +113,12 @@ def _merged(found: Known[Profile], under: Known[Profile], told: process.Told) ->
     return replace(found, min_version=minimum, suites=found.suites if told.suites else under.suites)
 
 
-def _rolling(draft: Draft, pool: KubeObject, node: KubeObject) -> Draft:
+def _rolling(facts: Facts, draft: Draft, pool: KubeObject, node: KubeObject) -> Draft:
     change = pools.updating(pool, node)
     if change is None:
         return draft
     why, since = change
-    return settling(draft, str(pool.reference), "status.conditions", why, since, _POOL_TAKES)
+    return settling(facts, draft, str(pool.reference), "status.conditions", why, since, _POOL_TAKES)
 
 
 def _plain(facts: Facts, draft: Draft, node: str) -> Draft:

@@ -19,7 +19,9 @@ OPERATOR_TAKES = timedelta(hours=2)
 ASSUMED = "--profile"
 """Where a profile comes from that the user asks about: no object has it yet, so no rollout can explain a deviation."""
 
-_UNKNOWN_BEFORE = "what it owed before the change is not known, so nothing that it does counts until then"
+_UNKNOWN_BEFORE = "what it owed before the change is not known, so a deviation can be told neither right nor wrong yet"
+_CLOCKS = timedelta(minutes=10)
+"""How far the clocks of a cluster and of whoever reads it may differ."""
 
 
 def resolve(facts: Facts, draft: Draft) -> Draft:
@@ -35,11 +37,12 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
     known = draft.skewed
     said = f"True: {progressing.message}" if progressing.message else "True"
     field = "status.conditions[Progressing]"
-    draft = settling(draft, str(found.reference), field, said, progressing.since, OPERATOR_TAKES, known)
+    draft = settling(facts, draft, str(found.reference), field, said, progressing.since, OPERATOR_TAKES, known)
     return overdue(facts, draft)
 
 
-def settling(
+def settling(  # noqa: PLR0913 - a rollout: of what, who says so, in which words, since when, for how long
+    facts: Facts,
     draft: Draft,
     source: str,
     field: str,
@@ -48,23 +51,31 @@ def settling(
     takes: timedelta,
     before: Iterable[Profile] = (),
 ) -> Draft:
-    """What binds is on its way. ``before`` is empty where nobody knows what was there."""
+    """What binds is on its way. ``before`` is empty where nobody knows what was there.
+
+    A rollout of which nobody knows when it began has no end either, so it excuses nothing.
+    """
     if draft.binding == "not-enforced":
         return draft.says(source, field, said)
     if draft.whose.startswith(ASSUMED):
         return draft.says(source, field, f"{said}; but nobody rolls out what is only assumed")
-    ends = since + takes if since else None
+    started, doubt = _started(facts, since)
+    if started is None:
+        return draft.says(source, field, f"{said}; but {doubt}: it binds")
     known = tuple(dict.fromkeys((*draft.alternatives, *before)))
-    draft = replace(draft, binding="settling", alternatives=known, settles_by=_later(draft, ends)).says(
-        source, field, said
-    )
+    ends = max(started + takes, draft.settles_by or started)
+    draft = replace(draft, binding="settling", alternatives=known, settles_by=ends).says(source, field, said)
     return draft if known else draft.remark(_UNKNOWN_BEFORE)
 
 
-def _later(draft: Draft, ends: datetime | None) -> datetime | None:
-    if draft.settles_by is None or ends is None:
-        return ends if draft.binding != "settling" else None
-    return max(draft.settles_by, ends)
+def _started(facts: Facts, since: datetime | None) -> tuple[datetime | None, str]:
+    """When a rollout began, at most now; or why that cannot be told."""
+    now = facts.snapshot.taken_at
+    if since is None:
+        return None, "nothing says since when"
+    if since > now + _CLOCKS:
+        return None, f"since {since:%Y-%m-%d %H:%M} UTC, which is yet to come"
+    return min(since, now), ""
 
 
 def overdue(facts: Facts, draft: Draft) -> Draft:

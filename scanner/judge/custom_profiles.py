@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from scanner.judge.unknown_adherence import UNKNOWN_ADHERENCE
 from scanner.judge.verdicts import listed
 from scanner.model.custom_use import CustomUse
 from scanner.model.declared_profile import Declared
@@ -95,5 +96,5 @@ CUSTOM = ScanRule(
     ),
 )
 
-OBJECT_RULES: tuple[ScanRule, ...] = (CUSTOM,)
+OBJECT_RULES: tuple[ScanRule, ...] = (CUSTOM, UNKNOWN_ADHERENCE)
 """Every rule about an object of the cluster, whatever its listeners do."""

@@ -47,6 +47,8 @@ def names(cluster: dict[str, object]) -> Iterator[str]:
             yield "cluster " + " ".join(
                 plain(str(each[key]), 60) for key in _NAMES if each.get(key) not in (None, "", "None")
             )
+            if said := each.get("adherence"):
+                yield f"  {plain(str(said), 160)}"
 
 
 def write(page: Page, report: Report) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scanner.expect.adherence import LEGACY, STRICT, read
+from scanner.survey import Viewpoint, cluster_row, surroundings, survey
+from tests.expect import stories
 
 VALUES: list[tuple[object, str, str]] = [
     (None, LEGACY, "not set"),
@@ -37,3 +39,29 @@ def test_without_the_field_a_value_has_no_effect() -> None:
 
 def test_a_gate_of_which_nobody_knows_changes_nothing() -> None:
     assert read("StrictAllComponents", "x", "y", gate="unknown").means == STRICT
+
+
+@pytest.mark.parametrize(
+    ("story", "found"),
+    [
+        ("unknown-adherence", ["'StrictestOfAll', unknown, which means StrictAllComponents"]),
+        ("modern-strict", []),
+        ("earlier-spelling-legacy", []),
+        # The field is pruned: what somebody wrote has no effect.
+        ("gate-off", []),
+        ("hypershift", []),
+        ("unreadable-apiserver", []),
+    ],
+)
+def test_unknown_values_of_a_cluster(story: str, found: list[str]) -> None:
+    assert [each.said for each in stories.load(story).expectations.unknown_adherences()] == found
+
+
+def test_the_report_says_what_stands_in_the_object() -> None:
+    told = stories.load("unknown-adherence")
+    looked_at = survey(told.snapshot, Viewpoint())
+    assert cluster_row(looked_at)["adherence"] == (
+        "spec.tlsAdherence 'StrictestOfAll', unknown, which means StrictAllComponents"
+    )
+    (finding,) = surroundings([looked_at]).findings
+    assert finding.rule == "adherence-unknown"
