@@ -41,8 +41,11 @@ def _explained(case: Case, failure: Finding) -> Finding:
     if other := _allows(case, owed.skewed):
         why = f"{other.name} allows it: what the same configuration means in the other release that is in play"
         return replace(failure, verdict="inconclusive", status="version-skew", evidence=(*failure.evidence, why))
-    if owed.binding != "settling" or not owed.alternatives:
+    if owed.binding != "settling":
         return failure
+    if not owed.alternatives:
+        why = "a change is being rolled out, and what it owed before is not known: nobody can tell whether it still may"
+        return replace(failure, verdict="inconclusive", status="not-tested", evidence=(*failure.evidence, why))
     if other := _allows(case, owed.alternatives):
         return replace(
             failure, evidence=(*failure.evidence, f"{other.name} allows it, which it owed before the change")

@@ -11,8 +11,8 @@ from scanner.model.profile import Profile
 
 Binding = Literal["must-follow", "settling", "not-enforced"]
 """``must-follow``: a deviation is a violation. ``settling``: a change is being rolled out, and what
-``alternatives`` allow is as good; without any, what was before is not known, and nothing counts yet. ``not-enforced``:
-a deviation is readiness only, and never reaches ``--fail-on``."""
+``alternatives`` allow is as good; without any, what was before is not known, and a deviation is inconclusive.
+``not-enforced``: a deviation is readiness only, and never reaches ``--fail-on``."""
 
 
 Standing = Literal["platform", "layered", "user", "listed"]
@@ -67,7 +67,7 @@ class Expectation:
     skewed: tuple[Profile, ...] = ()
     """While the cluster is upgraded: what the same configuration means in the other release that is in play."""
     settles_by: datetime | None = None
-    """Until when ``settling`` is believed; None where nothing says since when."""
+    """Until when ``settling`` is believed."""
     component: str | None = None
     """The component of the catalogue, where one governs this listener."""
     remarks: tuple[str, ...] = ()

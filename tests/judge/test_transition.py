@@ -55,8 +55,12 @@ def test_an_alternative_explains_everything_or_nothing() -> None:
     assert of("tls-version", replace(told, observation=seen)).status == "violation"
 
 
-def test_where_nobody_knows_what_was_before_nothing_counts_yet() -> None:
-    assert of("tls-version", on_its_way()).status == "converging"
+def test_where_nobody_knows_what_was_before_nobody_can_tell() -> None:
+    """Neither excused nor a violation: a scan with it is not complete."""
+    found = of("tls-version", on_its_way())
+    assert (found.verdict, found.status) == ("inconclusive", "not-tested")
+    assert "what it owed before is not known" in found.evidence[-1]
+    assert (judge(on_its_way()).verdict, judge(on_its_way()).status) == ("inconclusive", "not-tested")
 
 
 def test_what_binds_is_not_excused_by_alternatives() -> None:
