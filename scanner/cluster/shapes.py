@@ -187,6 +187,9 @@ _CUSTOM_RESOURCE_DEFINITION = Only(
         "status": Only({"conditions": whole, "storedVersions": whole}),
     }
 )
+_MANAGED = Only(_whole("manager", "operation", "subresource", "time") | {"fieldsV1": Only(_whole("f:spec"))})
+_PKI = But({"metadata": But({"managedFields": _MANAGED, "annotations": every_annotation})})
+"""When its spec was changed tells which certificates are older; nothing else of the object does."""
 _ROUTE = But({"metadata": METADATA, "spec": But({"tls": But({"key": removed})})})
 
 OTHERS: Shape = But({"metadata": METADATA})
@@ -198,6 +201,7 @@ SHAPES: dict[Kind, Shape] = {
     kinds.NAMESPACE: _NAMESPACE,
     kinds.CUSTOM_RESOURCE_DEFINITION: _CUSTOM_RESOURCE_DEFINITION,
     kinds.CLUSTER_SERVICE_VERSION: _CLUSTER_SERVICE_VERSION,
+    kinds.PKI: _PKI,
     kinds.ROUTE: _ROUTE,
 }
 """Kinds that do not stay whole."""

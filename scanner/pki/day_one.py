@@ -19,7 +19,7 @@ from scanner.model.located import Located, Steps, dotted
 from scanner.model.pki_config import Complaint, PkiConfig, Rule
 from scanner.model.problems import Problems
 from scanner.model.snapshot import Snapshot
-from scanner.pki.schema import Schema, complaints, unknown_fields
+from scanner.pki.schema import Schema, complaints, unknown_fields, without_nulls
 from scanner.pki.shapes import ALGORITHMS, CURVES
 
 READS: tuple[Kind, ...] = (CONFIG_MAP,)
@@ -76,7 +76,7 @@ def install_config_of_cluster(snapshot: Snapshot) -> PkiConfig | None:
 
 
 def _read(document: Located) -> PkiConfig:
-    value = _without_nulls(document.get(_STEPS))
+    value = without_nulls(document.get(_STEPS))  # Go takes null for nothing
     config = PkiConfig(source=document.file, shape="install-config")
     if value is None:
         return replace(config, reason="empty", platform_said="pki is not set: the installer's own choice")
@@ -92,13 +92,6 @@ def _read(document: Located) -> PkiConfig:
         unknown_fields=tuple(map(dotted, unknown_fields(_TYPES, value, _STEPS)))[:50],
         remarks=gated,
     )
-
-
-def _without_nulls(value: object) -> object:
-    """Go takes null for nothing."""
-    if isinstance(value, dict):
-        return {name: _without_nulls(inner) for name, inner in value.items() if inner is not None}
-    return value
 
 
 def _wrong(value: object) -> Iterator[Complaint]:

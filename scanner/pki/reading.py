@@ -12,7 +12,7 @@ from scanner.model.known import Known, Unknown
 from scanner.model.located import Steps, dotted, shown
 from scanner.model.pki_config import USAGES, Complaint, PkiConfig, Rule, Shape, Usage
 from scanner.model.problems import MOST
-from scanner.pki.schema import complaints, unknown_fields
+from scanner.pki.schema import complaints, unknown_fields, without_nulls
 from scanner.pki.shapes import CATEGORIES, FIELDS, KEYS, NAME_RULE, WELL_KNOWN, shape_of, spec
 
 PLATFORM: Final[Mapping[Usage, Key]] = dict.fromkeys(USAGES, RSA_2048)
@@ -40,6 +40,7 @@ def of_spec(holder: object, steps: Steps, *, source: str, registered: Mapping[st
     inside: object = holder
     for step in steps:
         inside = inside.get(step) if isinstance(inside, Mapping) else None
+    inside = without_nulls(inside)
     shape = shape_of(inside)
     schema = spec(shape, names)
     wrong = [Complaint(steps, "Required value")] if inside is None else complaints(schema, inside, steps)

@@ -45,10 +45,21 @@ class Schema:
 
 def complaints(schema: Schema, value: object, steps: Steps) -> Iterator[Complaint]:
     """What is wrong with the value at ``steps``, itself first."""
-    if not _OF_TYPE[schema.type](value):
-        yield Complaint(steps, f"must be of type {schema.type}")
+    if _OF_TYPE[schema.type](value):
+        yield from _CHECKS[schema.type](schema, value, steps)
         return
-    yield from _CHECKS[schema.type](schema, value, steps)
+    yield Complaint(steps, f"must be of type {_type_said(schema, value)}")
+    if schema.type == "integer" and isinstance(value, float):
+        yield from _integer(schema, value, steps)
+    elif schema.words or schema.numbers:
+        yield Complaint(steps, _unsupported(value, schema.words or schema.numbers))
+
+
+def without_nulls(value: object) -> object:
+    """The value as the API server keeps it: a field that is null is not there."""
+    if isinstance(value, dict):
+        return {name: without_nulls(inner) for name, inner in value.items() if inner is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def unknown_fields(schema: Schema, value: object, steps: Steps) -> Iterator[Steps]:
@@ -81,6 +92,8 @@ def _array(schema: Schema, value: object, steps: Steps) -> Iterator[Complaint]:
     for index, item in enumerate(value if isinstance(value, list) else ()):
         if schema.items:
             yield from complaints(schema.items, item, (*steps, index))
+        if schema.list_key and not isinstance(item, dict):
+            yield Complaint((*steps, index), "must be an object for an array of list-type map")
         name = item.get(schema.list_key) if schema.list_key and isinstance(item, dict) else None
         if isinstance(name, str):
             if name in seen:
@@ -105,6 +118,11 @@ def _integer(schema: Schema, value: object, steps: Steps) -> Iterator[Complaint]
         yield Complaint(steps, f"should be less than or equal to {schema.most}")
     if schema.step is not None and number % schema.step:
         yield Complaint(steps, f"should be a multiple of {schema.step}")
+
+
+def _type_said(schema: Schema, value: object) -> str:
+    """Numbers are compared with the format first: every integer here is an ``int32``."""
+    return "int32" if schema.type == "integer" and not isinstance(value, str) else schema.type
 
 
 def _unsupported(value: object, taken: tuple[object, ...]) -> str:

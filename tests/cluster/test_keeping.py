@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scanner.cluster.decoding import decoded
 from scanner.cluster.keeping import kept
 from scanner.cluster.prune import Pruner
-from scanner.model.kinds import KINDS, Kind
+from scanner.model.kinds import KINDS, PKI, Kind
 from scanner.model.objects import KubeObject
 
 BLOCK = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIKEYMATERIAL\n-----END EC PRIVATE KEY-----\n"
@@ -60,3 +60,13 @@ def test_whatever_is_no_object_is_left_out_or_kept(kind: Kind, raw: object) -> N
 def test_json_is_read_as_the_standard_library_reads_it(value: object) -> None:
     data = json.dumps(value).encode()
     assert decoded(data) == json.loads(data)
+
+
+def test_of_a_pki_object_it_is_kept_who_changed_the_spec_and_when() -> None:
+    fields: dict[str, object] = {"f:spec": {"f:defaults": {}}, "f:metadata": {"f:labels": {}}}
+    entry = {"manager": "kubectl", "operation": "Update", "time": "2026-03-01T00:00:00Z", "fieldsV1": fields}
+    raw = {"metadata": {"name": "cluster", "managedFields": [{**entry, "apiVersion": "v1"}]}, "spec": {"defaults": {}}}
+    found = kept(PKI, raw, Pruner())
+    assert found is not None
+    assert found.at("metadata", "managedFields") == [{**entry, "fieldsV1": {"f:spec": {"f:defaults": {}}}}]
+    assert found.at("spec") == {"defaults": {}}

@@ -66,6 +66,7 @@ SOURCES = (
                 ("config/v1", "*_infrastructures-TechPreviewNoUpgrade"),
                 ("config/v1", "*_networks-TechPreviewNoUpgrade"),
                 ("config/v1", "*_ingresses-TechPreviewNoUpgrade"),
+                ("config/v1alpha1", "*_pkis"),
                 ("operator/v1", "*_ingresscontrollers-TechPreviewNoUpgrade"),
                 ("operator/v1", "*_authentications-TechPreviewNoUpgrade"),
                 ("operator/v1", "*_etcds-TechPreviewNoUpgrade"),

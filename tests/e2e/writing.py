@@ -79,7 +79,7 @@ class Writer:
     def _established(self, name: str) -> bool:
         """Established, and also in discovery, which follows a moment later."""
         found = self.client.get(f"/apis/{CRD[0]}/customresourcedefinitions/{name}").json()
-        conditions = found.get("status", {}).get("conditions", [])
+        conditions = found.get("status", {}).get("conditions") or []  # null at first
         if not any(each["type"] == "Established" and each["status"] == "True" for each in conditions):
             return False
         versions = [each["name"] for each in found["spec"]["versions"] if each["served"]]

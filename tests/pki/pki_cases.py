@@ -56,10 +56,6 @@ def _document(name: str, spec: object, *refused: tuple[str, str]) -> Case:
     return Case("document", name, spec, refused)
 
 
-def _shipped(name: str, spec: object, *refused: tuple[str, str]) -> Case:
-    return Case("shipped", name, spec, refused)
-
-
 def _managed(name: str, mode: object, custom: object, *refused: tuple[str, str]) -> Case:
     said = {name: value for name, value in (("mode", mode), ("custom", custom)) if value is not None}
     return Case("shipped", name, {"certificateManagement": said}, refused)
@@ -88,13 +84,27 @@ CASES: tuple[Case, ...] = (
     *_key({}, (".algorithm", "Required value"), name="no algorithm"),
     *_key({"algorithm": "DSA"}, (".algorithm", ALGORITHMS), name="another algorithm"),
     *_key({"algorithm": 1}, (".algorithm", "must be of type string"), name="an algorithm that is a number"),
+    *_key({"algorithm": "RSA", "rsa": {"keySize": None}}, (".rsa.keySize", "Required value"), name="size null"),
+    *_key({"algorithm": None}, (".algorithm", "Required value"), name="algorithm null"),
+    *_key({**RSA, "ecdsa": None}, name="the other member null"),
+    *_key(_sized({}), (".rsa.keySize", "must be of type int32"), name="a size that is a mapping"),
+    _document(
+        "a size beyond 32 bits",
+        {"defaults": {"key": _sized(2**40)}},
+        ("spec.defaults.key.rsa.keySize", f"Unsupported value: {2**40}: {SIZES}"),
+    ),
+    _managed(
+        "a size beyond 32 bits",
+        "Custom",
+        {"defaults": {"key": _sized(2**40)}},
+        (f"{CUSTOM}.defaults.key.rsa.keySize", "should be less than or equal to 8192"),
+    ),
     *_key({"algorithm": "RSA", "rsa": {}}, (".rsa.keySize", "Required value"), name="no size"),
     *_key({"algorithm": "ECDSA", "ecdsa": {}}, (".ecdsa.curve", "Required value"), name="no curve"),
     *_key({"algorithm": "ECDSA", "ecdsa": {"curve": "P224"}}, (".ecdsa.curve", CURVES), name="another curve"),
     *_key(_sized("4096"), (".rsa.keySize", "must be of type integer"), name="a size that is text"),
-    *_key(_sized(4096.5), (".rsa.keySize", "must be of type integer"), name="half a bit"),
-    *_key(_sized(True), (".rsa.keySize", "must be of type integer"), name="a size that is true"),
-    *_key({"algorithm": "RSA", "rsa": None}, (".rsa", "must be of type object"), name="rsa null"),
+    *_key(_sized(4096.5), (".rsa.keySize", "must be of type int32"), name="half a bit"),
+    *_key(_sized(True), (".rsa.keySize", "must be of type int32"), name="a size that is true"),
     *_key({"algorithm": "RSA", "rsa": []}, (".rsa", "must be of type object"), name="rsa a list"),
     *_key([], ("", "must be of type object"), name="a key that is a list"),
     *_key("RSA", ("", "must be of type object"), name="a key that is text"),
@@ -163,7 +173,12 @@ CASES: tuple[Case, ...] = (
         },
     ),
     _document("no key", {"defaults": {}}, ("spec.defaults.key", "Required value")),
-    _document("defaults null", {"defaults": None}, ("spec.defaults", "must be of type object")),
+    _document("defaults null", {"defaults": None}),
+    _document("rsa null", {"defaults": {"key": {"algorithm": "RSA", "rsa": None}}}, ("spec.defaults.key", UNION)),
+    _document("overrides null", {"overrides": None, "defaults": _KEY}),
+    _document("null for a category", {"categories": [None]}, ("spec.categories[0]", "must be of type object")),
+    _document("spec null", None, ("spec", "Required value")),
+    _entry("category null", "category", None, _KEY, ("spec.categories[0].category", "Required value")),
     _document("categories a mapping", {"categories": {}}, ("spec.categories", "must be of type array")),
     _document("a category that is text", {"categories": ["x"]}, ("spec.categories[0]", "must be of type object")),
     _document("spec a list", [], ("spec", "must be of type object")),
@@ -213,8 +228,13 @@ CASES: tuple[Case, ...] = (
         ("spec.overrides[0].certificateName", "should be at least 1 chars long"),
     ),
     # The shipped shape's modes and categories.
-    _shipped(
-        "no management", {"certificateManagement": None}, ("spec.certificateManagement", "must be of type object")
+    _managed("custom null", "Default", None),
+    _managed("a category null", "Custom", {"defaults": _KEY, "signerCertificates": None}),
+    _managed(
+        "a category's key null",
+        "Custom",
+        {"defaults": _KEY, "signerCertificates": {"key": None}},
+        (f"{CUSTOM}.signerCertificates", "should have at least 1 properties"),
     ),
     _managed("no mode", None, None, ("spec.certificateManagement.mode", "Required value")),
     _managed("Unmanaged", "Unmanaged", None),
