@@ -67,7 +67,7 @@ OPTIONS: Mapping[str, Option] = {
         ),
     ),
     "secrets": Option(
-        "Gets any Secret by name, private keys and tokens among them. adhere keeps tls.crt and ca.crt of those that "
+        "Gets any Secret by name, private keys and tokens among them. adhere keeps the certificates of those that "
         "listeners name; whoever takes over its pod need not stop there. --no-secrets works without it.",
         (_rule("", ["secrets"], ["get"]),),
     ),

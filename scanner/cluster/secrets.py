@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
+from collections.abc import Iterator
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
@@ -22,6 +24,14 @@ find out, and whoever writes the Secret chooses them; to compare the public half
 _CHECK = "adhere"
 """Of a Secret, what adhere found out about it: ``keyMatches`` is true, false, or why it cannot be told."""
 
+_EMBEDDED = re.compile(
+    rb'"?((?:certificate-authority|client-certificate)-data)"?:[ \t]*["\']?([A-Za-z0-9+/=]{64,262144})'
+)
+"""The certificates in a kubeconfig, in YAML or JSON (kubernetes.io, "kubeconfig (v1)")."""
+_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]{1,65536}-----END CERTIFICATE-----")
+_MOST_EMBEDDED = 100
+"""Fields of kubeconfigs in one Secret."""
+
 
 def without_key(raw: dict[str, object], pruner: Pruner) -> dict[str, object]:
     """A Secret as it is kept: name, type, certificates, and whether its key belongs to them.
@@ -39,8 +49,44 @@ def without_key(raw: dict[str, object], pruner: Pruner) -> dict[str, object]:
     matches = (
         known if isinstance(known, bool | str) and data[_KEY] is None else key_matches(data["tls.crt"], data[_KEY])
     )
-    kept[_CHECK] = {"keyMatches": matches}
+    checked: dict[str, object] = {"keyMatches": matches}
+    if kubeconfigs := _kubeconfigs(fields, pruner):
+        checked["kubeconfigs"] = kubeconfigs
+    kept[_CHECK] = checked
     return kept
+
+
+def _kubeconfigs(fields: Fields, pruner: Pruner) -> dict[str, dict[str, str]]:
+    """By the name in ``data``: what the fields of the kubeconfigs there hold, each as PEM. Tokens and keys stay out."""
+    found: dict[str, dict[str, str]] = {}
+    for name in fields.fields(_CHECK, "kubeconfigs").raw:  # of a Secret that was kept before
+        found[pruner.text(name)] = {
+            field: _only_certificates(text) for field, text in fields.words(_CHECK, "kubeconfigs", name).items()
+        }
+    count = 0
+    for name in (*fields.fields("data").raw, *fields.fields("stringData").raw):
+        for field, text in _embedded(_bytes(fields, name)) if name not in (*KEPT, _KEY) else ():
+            count += 1
+            if count > _MOST_EMBEDDED:
+                return found
+            of_name = found.setdefault(pruner.text(name), {})
+            of_name[field] = of_name.get(field, "") + text
+    return found
+
+
+def _embedded(content: bytes | None) -> Iterator[tuple[str, str]]:
+    """Field and certificates."""
+    for match in _EMBEDDED.finditer(content or b""):
+        try:
+            text = _only_certificates(base64.b64decode(match[2], validate=True).decode("utf-8", "replace"))
+        except (binascii.Error, ValueError):
+            continue
+        if text:
+            yield match[1].decode(), text
+
+
+def _only_certificates(text: str) -> str:
+    return "".join(f"{each}\n" for each in _CERTIFICATE.findall(text))
 
 
 def _public(content: bytes | None) -> bytes | None:

@@ -63,12 +63,28 @@ def held(snapshot: Snapshot) -> Iterator[HeldCertificate]:
 
 
 def secrets(search: _Search) -> Iterator[HeldCertificate]:
-    """tls.crt and ca.crt of Secrets, which is all that is kept of one."""
+    """tls.crt and ca.crt of Secrets, and the certificates of kubeconfigs in them, which is all that is kept of one."""
     for secret in search.snapshot.every(SECRET):
         reason = search.given.secret(secret)
         matches = secret.at("adhere", "keyMatches")
         yield from _chain(search.coded(secret.text("data", "tls.crt")), secret, "data[tls.crt]", reason, matches)
         yield from _bundle(search.coded(secret.text("data", "ca.crt")), secret, "data[ca.crt]", reason)
+        yield from _kubeconfigs(search, secret, reason)
+
+
+def _kubeconfigs(search: _Search, secret: KubeObject, reason: str | None) -> Iterator[HeldCertificate]:
+    for name in secret.fields("adhere", "kubeconfigs").raw:
+        for field, text in secret.words("adhere", "kubeconfigs", name).items():
+            role = _client if field == "client-certificate-data" else _trusted
+            yield from _each(search.text(text), secret, f"data[{name}] {field}", role, reason)
+
+
+def _client(number: int) -> Role:
+    return "issuer" if number else "client"
+
+
+def _trusted(_: int) -> Role:
+    return "trusted"
 
 
 def config_maps(search: _Search) -> Iterator[HeldCertificate]:
@@ -153,7 +169,7 @@ def _chain(
 def _bundle(
     found: list[CertificateFacts], holder: KubeObject, field: str, reason: str | None
 ) -> Iterator[HeldCertificate]:
-    return _each(found, holder, field, lambda _: "trusted", reason)
+    return _each(found, holder, field, _trusted, reason)
 
 
 def _each(

@@ -62,6 +62,24 @@ def test_a_secret_without_a_readable_certificate_is_not_passed_over(data: str, w
     assert key_of(found.facts) == Unknown(f"the key cannot be read: {why}")
 
 
+def test_kubeconfigs_in_a_secret() -> None:
+    raw = secret("a", "k", [])
+    raw["adhere"] = {
+        "kubeconfigs": {
+            "lb.kubeconfig": {
+                "certificate-authority-data": ROOT.pem.decode(),
+                "client-certificate-data": (LEAF.pem + ROOT.pem).decode(),
+            }
+        }
+    }
+    assert places(snapshot("", raw)) == [
+        ("trusted", "Secret/a/k data[lb.kubeconfig] certificate-authority-data"),
+        ("client", "Secret/a/k data[lb.kubeconfig] client-certificate-data"),
+        ("issuer", "Secret/a/k data[lb.kubeconfig] client-certificate-data 2"),
+        ("issuer", "Secret/a/k data[lb.kubeconfig] client-certificate-data 3"),
+    ]
+
+
 def test_bundles_in_config_maps_webhooks_conversions_and_aggregated_apis() -> None:
     bundle = ROOT.pem.decode()
     other = coded(MIDDLE.pem)

@@ -1,0 +1,82 @@
+"""What stays of a Secret that holds kubeconfigs: the certificates in them, and nothing that opens a door."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from typing import Any
+
+from scanner.cluster.keeping import kept
+from scanner.cluster.prune import Pruner
+from scanner.model.kinds import SECRET
+from scanner.model.objects import Fields
+from tests.certs import Authority
+
+ROOT = Authority("Root")
+CLIENT = ROOT.leaf(names=("admin",), eku=("clientAuth",))
+
+
+def coded(content: bytes) -> str:
+    return b64encode(content).decode()
+
+
+KUBECONFIG = f"""
+apiVersion: v1
+kind: Config
+clusters:
+- {{name: prod, cluster: {{server: "https://api:6443", certificate-authority-data: {coded(ROOT.pem)}}}}}
+users:
+- name: admin
+  user:
+    client-certificate-data: {coded(b"a comment" + CLIENT.pem + CLIENT.key_pem)}
+    client-key-data: {coded(CLIENT.key_pem)}
+    token: sha256~an-opaque-token
+"""
+
+
+def secret(**data: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "k", "namespace": "a"}, "data": data}
+
+
+def after(raw: dict[str, Any]) -> dict[str, Any]:
+    found = kept(SECRET, raw, Pruner())
+    assert found is not None
+    return dict(found.raw)
+
+
+def test_the_certificates_of_a_kubeconfig_stay_and_nothing_else() -> None:
+    found = after(secret(kubeconfig=coded(KUBECONFIG.encode()), other=coded(b"client-certificate-data: no")))
+    assert found["data"] == {}
+    assert found["adhere"]["kubeconfigs"] == {
+        "kubeconfig": {
+            "certificate-authority-data": ROOT.pem.decode(),
+            "client-certificate-data": CLIENT.pem.decode(),
+        }
+    }
+    everything = json.dumps(found)
+    assert "PRIVATE" not in everything
+    assert "token" not in everything
+
+
+def test_json_and_several_clusters_in_one() -> None:
+    entry = {"cluster": {"certificate-authority-data": coded(ROOT.pem)}}
+    found = after(secret(config=coded(json.dumps({"clusters": [entry, entry]}).encode())))
+    assert found["adhere"]["kubeconfigs"] == {"config": {"certificate-authority-data": 2 * ROOT.pem.decode()}}
+
+
+def test_what_was_kept_once_is_kept_again() -> None:
+    once = after(secret(kubeconfig=coded(KUBECONFIG.encode())))
+    assert after(once) == once
+
+
+def test_a_saved_secret_with_a_key_where_certificates_were_kept_loses_it() -> None:
+    said = {"kubeconfig": {"client-certificate-data": CLIENT.pem.decode() + CLIENT.key_pem.decode(), "x": 1}}
+    found = after({**secret(), "adhere": {"kubeconfigs": said}})
+    assert found["adhere"]["kubeconfigs"] == {"kubeconfig": {"client-certificate-data": CLIENT.pem.decode()}}
+
+
+def test_a_secret_without_a_kubeconfig_says_nothing_of_it() -> None:
+    raw = secret(**{"tls.crt": coded(ROOT.pem), "password": coded(b"hunter2")})
+    found = Fields(after(raw))
+    assert b64decode(found.text("data", "tls.crt")) == ROOT.pem
+    assert not found.has("adhere", "kubeconfigs")
