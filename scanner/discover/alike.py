@@ -6,22 +6,23 @@ Replicas share their containers and labels: reading keeps equal ones once, as on
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, TypeVarTuple
 
-Value = TypeVar("Value")
 Answer = TypeVar("Answer")
+Values = TypeVarTuple("Values")
 
 
-class Alike(Generic[Value, Answer]):
-    """A function of a value, asked once for each value, by identity: comparing them would cost more than asking."""
+class Alike(Generic[*Values, Answer]):
+    """A function of values, asked once for each, by identity: comparing them would cost more than asking."""
 
-    def __init__(self, asked: Callable[[Value], Answer]) -> None:
+    def __init__(self, asked: Callable[[*Values], Answer]) -> None:
         self._asked = asked
-        self._known: dict[int, tuple[Value, Answer]] = {}
-        """With the value, so that no other one can take over its identity."""
+        self._known: dict[tuple[int, ...], tuple[tuple[object, ...], Answer]] = {}
+        """With the values, so that no others can take over their identity."""
 
-    def __call__(self, value: Value) -> Answer:
-        found = self._known.get(id(value))
+    def __call__(self, *values: *Values) -> Answer:
+        key = tuple(map(id, values))
+        found = self._known.get(key)
         if found is None:
-            found = self._known[id(value)] = (value, self._asked(value))
+            found = self._known[key] = (values, self._asked(*values))
         return found[1]

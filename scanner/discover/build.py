@@ -9,6 +9,7 @@ instance is an id with an address, and the node where the listener is in a node'
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from scanner.discover import hints
 from scanner.discover.draft import Omission
@@ -184,6 +185,7 @@ class Built:
         )
 
 
+@lru_cache(maxsize=1 << 12)  # replicas follow each other
 def called(owner: Owner, port: int, name: str | None, transport: Transport, *, apart: str = "") -> str:
     """An endpoint's id."""
     above = "/".join(part(each) for each in (owner.kind, owner.namespace, owner.name, apart) if each)

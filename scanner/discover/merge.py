@@ -6,6 +6,7 @@ A listener is met once, however many objects lead to it. What a server name make
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from scanner.discover.draft import Claim, Draft, Naming, Place
@@ -77,7 +78,7 @@ class Listener:
     named: dict[str, Said] = field(default_factory=dict)
     aliases: dict[str, None] = field(default_factory=dict)
     ready: bool = False
-    loopback: set[bool] = field(default_factory=set)
+    loopback: frozenset[bool] = frozenset()
     app_protocol: str = ""
     guess: bool = True
     bare: bool = False
@@ -99,7 +100,7 @@ class Listener:
                 self.aliases[alias] = None
         self.ready = self.ready or ready
         if claim.loopback is not None:
-            self.loopback.add(claim.loopback)
+            self.loopback |= {claim.loopback}
         self.app_protocol = self.app_protocol or claim.app_protocol
         self.guess = self.guess and claim.guess
         self.known_port = self.known_port or claim.known_port
@@ -138,9 +139,14 @@ class Merge:
             listener = self._met[key] = Listener(place)
         listener.add(draft)
 
-    def listeners(self) -> list[Listener]:
-        """Everything that was met, in the order in which it was."""
-        return list(self._met.values())
+    def listeners(self) -> Iterator[Listener]:
+        """Everything that was met, in the order in which it was; each is let go with that, since the endpoints made of
+        them take as much memory again."""
+        met = list(self._met.values())
+        self._met.clear()
+        met.reverse()
+        while met:
+            yield met.pop()
 
 
 def stronger(one: Certainty, other: Certainty) -> Certainty:

@@ -12,13 +12,16 @@ MODE = "istio.io/dataplane-mode"
 """``ambient`` or ``none``, on pods and namespaces."""
 
 
-def captured(metadata: Fields, spec: Fields, ambient_namespaces: frozenset[str]) -> bool:
-    """A sidecar beside another container, or ambient capture. A gateway is a proxy alone, and no workload of a mesh."""
+def injected(containers: object, init_containers: object) -> bool:
+    """A sidecar beside another container. A gateway is a proxy alone, and no workload of a mesh."""
+    spec = Fields({"containers": containers, "initContainers": init_containers})
     regular = {each.text("name") for each in spec.each("containers")}
-    if not regular <= SIDECARS:
-        started = {each.text("name") for each in spec.each("initContainers")}
-        if not SIDECARS.isdisjoint(regular) or not SIDECARS.isdisjoint(started):
-            return True
+    started = {each.text("name") for each in spec.each("initContainers")}
+    return not regular <= SIDECARS and not SIDECARS.isdisjoint(regular | started)
+
+
+def captured(metadata: Fields, ambient_namespaces: frozenset[str]) -> bool:
+    """Ambient capture."""
     mode = metadata.text("labels", MODE)
     if metadata.text("annotations", AMBIENT) == "enabled" or mode == "ambient":
         return True

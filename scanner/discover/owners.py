@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from scanner.discover.alike import Alike
 from scanner.discover.names import sound
 from scanner.model.endpoint import Owner
 from scanner.model.objects import Fields
@@ -20,22 +21,38 @@ _ATTEMPT = re.compile(r"(.+)-[0-9]{1,9}\Z")
 _NOBODY = Fields({})
 
 
-def owner_of(metadata: Fields, node: str | None) -> Owner:
-    """Whose the pod with this metadata is; a static pod is ``StaticPod`` of its name without the node's."""
+class Owners:
+    """Whose pods are. Replicas have one owner, which is one value."""
+
+    def __init__(self) -> None:
+        self._above = Alike(_above)
+
+    def of(self, metadata: Fields, node: str | None) -> Owner:
+        """Whose the pod with this metadata is; a static pod is ``StaticPod`` of its name without the node's."""
+        found = self._above(*map(metadata.at, ("ownerReferences", "labels", "annotations", "namespace")))
+        if found:
+            return found
+        kind, name = "Pod", metadata.text("name")
+        if metadata.has("annotations", MIRROR):
+            kind, name = "StaticPod", name.removesuffix(f"-{node}") if node else name
+        return Owner(kind=kind, name=name, namespace=metadata.text("namespace") or None)
+
+
+def _above(references: object, labels: object, annotations: object, namespace: object) -> Owner | None:
+    """The owner that is not known by the pod's own name."""
+    metadata = Fields({"ownerReferences": references, "labels": labels, "annotations": annotations})
     above = _controller(metadata)
-    kind, name, own = above.text("kind"), above.text("name"), metadata.text("name")
-    if metadata.has("annotations", MIRROR):
-        kind, name = "StaticPod", own.removesuffix(f"-{node}") if node else own
-    elif not sound(kind, name):
-        kind, name = "Pod", own
-    elif kind == "ReplicaSet":
+    kind, name = above.text("kind"), above.text("name")
+    if metadata.has("annotations", MIRROR) or not sound(kind, name):
+        return None
+    if kind == "ReplicaSet":
         kind, name = _above_replicas(metadata, name)
     elif kind == "ReplicationController":
         kind, name = _above_controller(metadata, name)
     elif kind == "Job":
         scheduled = _SCHEDULED.match(name)
         kind, name = ("CronJob", scheduled[1]) if scheduled else (kind, name)
-    return Owner(kind=kind, name=name, namespace=metadata.text("namespace") or None)
+    return Owner(kind=kind, name=name, namespace=Fields({"namespace": namespace}).text("namespace") or None)
 
 
 def _controller(metadata: Fields) -> Fields:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from scanner.discover.alike import Alike
 from scanner.discover.draft import Place
 from scanner.discover.labels import Labelled
-from scanner.discover.mesh import MODE, captured
+from scanner.discover.mesh import MODE, captured, injected
 from scanner.discover.names import address, port, sound
-from scanner.discover.owners import owner_of
+from scanner.discover.owners import Owners
 from scanner.model.endpoint import Owner
 from scanner.model.kinds import NAMESPACE, NODE, POD
 from scanner.model.objects import Fields, KubeObject, Reference
@@ -39,11 +39,11 @@ class Pod:
     """False where the cluster says that it is not."""
     containers: tuple[Fields, ...]
     """Those that stay: regular ones, sidecars (init containers that restart always) and ephemeral ones."""
+    reference: Reference = field(init=False)
+    """Its name, which every endpoint of the pod has."""
 
-    @property
-    def reference(self) -> Reference:
-        """Its name."""
-        return Reference(kind="Pod", name=self.name, namespace=self.namespace)
+    def __post_init__(self) -> None:
+        self.reference = Reference(kind="Pod", name=self.name, namespace=self.namespace)
 
     @property
     def vantage(self) -> str | None:
@@ -143,12 +143,12 @@ class Workloads:
             raw=raw,
             namespace=namespace,
             name=name,
-            owner=owner_of(metadata, node),
+            owner=self._alike.owners.of(metadata, node),
             addresses=addresses,
             node=node,
             host_network=on_host,
             labels=self._alike.labels(metadata.at("labels")),
-            mesh=not on_host and captured(metadata, spec, self._ambient),
+            mesh=not on_host and (self._alike.injected(spec) or captured(metadata, self._ambient)),
             ready=self._alike.ready(raw.at("status", "conditions")),
             containers=self._alike.containers(spec),
         )
@@ -193,7 +193,13 @@ class _Alike:
     def __init__(self) -> None:
         self.labels = Alike(_labels)
         self.ready = Alike(_is_ready)
+        self.owners = Owners()
         self._regular = Alike(_each)
+        self._injected = Alike(injected)
+
+    def injected(self, spec: Fields) -> bool:
+        """Whether a mesh has put a sidecar in."""
+        return self._injected(spec.at("containers"), spec.at("initContainers"))
 
     def containers(self, spec: Fields) -> tuple[Fields, ...]:
         """Those that stay."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scanner.discover.owners import owner_of
+from scanner.discover.owners import Owners
 from scanner.model.objects import Fields
 
 
@@ -39,6 +39,6 @@ from scanner.model.objects import Fields
     ],
 )  # fmt: skip
 def test_owner(name: str, metadata: dict[str, Any], expected: str) -> None:
-    owner = owner_of(Fields({"name": name, "namespace": "s"} | metadata), "n0")
+    owner = Owners().of(Fields({"name": name, "namespace": "s"} | metadata), "n0")
     assert f"{owner.kind}/{owner.name}" == expected
     assert owner.namespace == "s"

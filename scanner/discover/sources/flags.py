@@ -6,7 +6,7 @@ Arguments are text that may be a shell script; only ``--name=value`` and ``--nam
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from scanner.discover.alike import Alike
@@ -75,19 +75,20 @@ _WORD = re.compile(rf"(?:^|[\s'\"])--?({'|'.join((*_FLAGS, _BIND))})(?:=|\s+)[\"
 def _find(view: View) -> Iterator[Found]:
     words_of = Alike(_words)
     for pod in view.workloads.pods:
-        for container in pod.containers:
-            words = words_of(container.raw)
-            if not words:
-                continue
+        for container, words in words_of(pod.containers):
             for bound, flag in _bounds(words):
                 yield from view.of_pod(pod, bound.port, _claim(pod, container.text("name"), bound, flag))
             yield from _probed(view, pod, container, words)
 
 
-def _words(raw: Mapping[str, object]) -> list[tuple[str, str]]:
-    container = Fields(raw)
-    text = "\n".join((*container.texts("command"), *container.texts("args")))[:MAX_TEXT]
-    return _WORD.findall(text) if "--" in text else []
+def _words(containers: tuple[Fields, ...]) -> list[tuple[Fields, list[tuple[str, str]]]]:
+    """The flags of those that have any."""
+    found = []
+    for each in containers:
+        text = "\n".join((*each.texts("command"), *each.texts("args")))[:MAX_TEXT]
+        words = _WORD.findall(text) if "--" in text else []
+        found += [(each, words)] if words else []
+    return found
 
 
 def bounds(text: str) -> Iterator[tuple[Bound, str]]:

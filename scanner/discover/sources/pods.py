@@ -5,12 +5,12 @@ A declared port may be closed and an open one undeclared (core/v1 ContainerPort:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from scanner.discover import hints
 from scanner.discover.alike import Alike
-from scanner.discover.draft import Claim, Draft, Found, Omission, Source
+from scanner.discover.draft import Claim, Found, Omission, Source
 from scanner.discover.names import located, parsed, port
 from scanner.discover.view import View
 from scanner.discover.workloads import READS, Pod
@@ -54,30 +54,31 @@ class _Asked(NamedTuple):
 def _find(view: View) -> Iterator[Found]:
     for reason, count in view.workloads.unfinished.items():
         yield Omission(reason, count)
-    ports, asked = Alike(_ports), Alike(_asked)
+    told = Alike(_told)
     for pod in view.workloads.pods:
-        for container in pod.containers:
-            where = f"Pod/{pod.namespace}/{pod.name} container {container.text('name')}"
-            for said in ports(container.raw):
+        for name, ports, asked in told(pod.containers):
+            where = f"Pod/{pod.namespace}/{pod.name} container {name}"
+            for said in ports:
                 if isinstance(said, Omission):
                     yield said
-                else:
-                    yield from _declared(view, pod, where, said)
-            for each in asked(container.raw):
+                    continue
+                claim = Claim(certainty=said.certainty, origin=f"{where} port {said.number}")
+                yield from view.of_pod(pod, said.number, claim, _host_port(view, pod, said) if said.on_node else ())
+            for each in asked:
                 number = pod.number(each.target)
                 if number and _own(pod, each.host):
                     claim = Claim(certainty=each.certainty, origin=f"{where} {each.what}")
                     yield from view.of_pod(pod, number, claim)
 
 
-def _declared(view: View, pod: Pod, where: str, said: _Port) -> list[Draft]:
-    claim = Claim(certainty=said.certainty, origin=f"{where} port {said.number}")
-    return view.of_pod(pod, said.number, claim, _host_port(view, pod, said) if said.on_node else ())
+def _told(containers: tuple[Fields, ...]) -> list[tuple[str, list[_Port | Omission], list[_Asked]]]:
+    """Each container's name, its ports and what it is asked: the same for all replicas."""
+    return [(each.text("name"), _ports(each), _asked(each)) for each in containers]
 
 
-def _ports(container: Mapping[str, object]) -> list[_Port | Omission]:
+def _ports(container: Fields) -> list[_Port | Omission]:
     found: list[_Port | Omission] = []
-    for count, each in enumerate(Fields(container).each("ports")):
+    for count, each in enumerate(container.each("ports")):
         number, name = port(each.at("containerPort")), each.text("name")
         protocol = each.text("protocol") or "TCP"
         if count == MAX_PORTS:
@@ -102,11 +103,11 @@ def _host_port(view: View, pod: Pod, declared: _Port) -> tuple[str, ...]:
     return tuple(located(host, number) for host in hosts)
 
 
-def _asked(container: Mapping[str, object]) -> list[_Asked]:
+def _asked(container: Fields) -> list[_Asked]:
     """What the kubelet asks (core/v1 Probe, LifecycleHandler): by HTTPS it would fail without TLS."""
     found = []
     for step in _ASKED:
-        asked = Fields(container).fields(*step)
+        asked = container.fields(*step)
         request, grpc = asked.fields("httpGet"), asked.fields("grpc")
         if request.text("scheme").upper() == "HTTPS":
             found.append(_Asked(f"{step[-1]} HTTPS", request.at("port"), "declared", request.text("host")))
