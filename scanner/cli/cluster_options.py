@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import partial
@@ -13,8 +14,10 @@ from scanner.cli.running import run_trio
 from scanner.cli.selecting import parse_selector
 from scanner.cli.streams import say
 from scanner.errors import UsageError
-from scanner.model.kinds import Kind
+from scanner.model.kinds import CLUSTER_VERSION, NAMESPACE, Kind
 from scanner.model.local_files import LOCAL_KINDS, with_local_files
+from scanner.model.located import shown
+from scanner.model.objects import Fields
 from scanner.model.profile import Profile
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.snapshot import Snapshot
@@ -137,6 +140,7 @@ def snapshots(asked: ClusterAsked, reads: tuple[Kind, ...]) -> list[Snapshot]:
     for way_in in accesses(asked):
         permitted = ("configz",) if asked.configz else ()
         found.append(run_trio(partial(read, way_in, reads, no_secrets=asked.no_secrets, permitted=permitted)))
+    _none_twice(found)
     for snapshot in found:
         for warning in snapshot.warnings:
             say(f"adhere: {plain(snapshot.origin.name)}: {plain(warning, 500)}")
@@ -147,4 +151,29 @@ def accesses(asked: ClusterAsked) -> list[Access]:
     """The APIs of the clusters that are meant. Raises ``ScannerError``."""
     from scanner.cluster import access  # noqa: PLC0415 - see above
 
+    for name, times in Counter(asked.contexts).items():
+        if times > 1:
+            raise UsageError(f"the context {shown(name)} is given {times} times", hint="name each cluster once")
     return [access(asked.kubeconfig, context) for context in asked.contexts or (None,)]
+
+
+def _none_twice(found: list[Snapshot]) -> None:
+    """Raise ``UsageError`` for two contexts that lead to one cluster: everything in it would be asked and counted
+    twice. A cluster that does not say who it is differs from all others."""
+    names: dict[str, str] = {}
+    for snapshot in found:
+        identity, name = _identity(snapshot), snapshot.origin.name
+        if identity and identity in names:
+            raise UsageError(
+                f"the contexts {shown(names[identity])} and {shown(name)} lead to one cluster ({plain(identity, 60)})",
+                hint="name each cluster once",
+            )
+        names[identity] = name
+
+
+def _identity(snapshot: Snapshot) -> str:
+    """``ClusterVersion.spec.clusterID``; elsewhere the uid of the namespace kube-system, which lives as long as its
+    cluster. Empty where neither was read."""
+    (version,) = snapshot.every(CLUSTER_VERSION)[:1] or (Fields({}),)
+    system = snapshot.get(NAMESPACE, "kube-system")
+    return version.text("spec", "clusterID") or (system.text("metadata", "uid") if system else "")

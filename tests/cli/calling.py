@@ -19,6 +19,10 @@ ROOT = Path(__file__).parents[2]
 COMMAND = (sys.executable, "-m", "scanner")
 PATIENCE = 60
 """Seconds after which a process of ours is stuck, also on a loaded machine."""
+PATIENT = ("--timeout", "3", "--allow-loopback", "--quiet")
+"""With which the demo's cluster is scanned."""
+POLICY = "apiVersion: adhere/v1\nkind: ScanPolicy\n"
+"""How every policy file begins."""
 
 _VALIDATOR = Draft202012Validator(
     json.loads((ROOT / "docs/schema/scan-v1.json").read_text()), format_checker=Draft202012Validator.FORMAT_CHECKER

@@ -3,44 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
 import yaml
+from trio.testing import MockClock
 
-from scanner.demo.cluster import DemoCluster, demo_cluster
+from scanner.cli import cluster_options, scan_cluster
+from scanner.cli.running import Work
 from scanner.demo.surprises import surprises
-from tests.cli.calling import Call, Called, called
-from tests.serving import serving
-
-PATIENT = ("--timeout", "3", "--allow-loopback", "--quiet")
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A cluster that is alive, the kubeconfig that leads there, and a scan of it that was kept."""
-
-    cluster: DemoCluster
-    kubeconfig: Path
-    kept: Path
-    answer: Called
-
-    @property
-    def document(self) -> dict[str, Any]:
-        return self.answer.document
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    directory = tmp_path_factory.mktemp("cluster")
-    with serving(demo_cluster) as cluster:
-        kubeconfig = cluster.kubeconfig(directory / "kubeconfig")
-        kept = directory / "kept"
-        arguments = ("scan", "--cluster", "--kubeconfig", kubeconfig, "--save", kept, "--format", "json", *PATIENT)
-        yield Place(cluster, kubeconfig, kept, called(*arguments))
+from scanner.model.component_files import load_catalogue
+from scanner.probe.limits import Gate, Limits
+from tests.cli.calling import PATIENT, POLICY, Call
+from tests.cli.conftest import Place
+from tests.judge.cases import ENDPOINT
 
 
 def rows(document: dict[str, Any], owner: str) -> list[dict[str, Any]]:
@@ -141,70 +121,117 @@ def test_a_port_forward_reaches_what_listens_on_loopback(call: Call, place: Plac
 # --- several clusters -------------------------------------------------------------------------------------------------
 
 
-def test_several_contexts_are_one_report(call: Call, place: Place, tmp_path: Path) -> None:
-    config = yaml.safe_load(place.kubeconfig.read_text())
-    config["contexts"].append({**config["contexts"][0], "name": "second"})
-    path = tmp_path / "two"
-    path.write_text(json.dumps(config))
-    first = config["contexts"][0]["name"]
+def test_several_contexts_are_one_report(
+    call: Call, two: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The demo has one cluster: here each context is taken for one of its own, by its name."""
+    monkeypatch.setattr(cluster_options, "_identity", lambda snapshot: snapshot.origin.name)
+    path, first = two
     only = ("--include", "namespace=openshift-etcd,port=2379")
     answer = call(
-        "scan", "--kubeconfig", path, "--contexts", f"{first},second", "--save", tmp_path / "kept",
+        "scan", "--kubeconfig", path, "--contexts", f"{first},{first}/second", "--save", tmp_path / "kept",
         "--format", "json", *PATIENT, *only,
     )  # fmt: skip
     assert answer.code in (0, 3), answer.err
-    assert [each["name"] for each in answer.document["cluster"]["clusters"]] == [first, "second"]
-    assert {row["id"].partition("/")[0] for row in answer.document["endpoints"]} == {first, "second"}
+    assert [each["name"] for each in answer.document["cluster"]["clusters"]] == [first, f"{first}/second"]
+    ids = [row["id"] for row in answer.document["endpoints"]]
+    assert len(ids) == len(set(ids)) == 2
+    assert all(name.startswith(f"{first}/") for name in ids)
     assert {row["verdict"] for row in answer.document["endpoints"]} == {"pass"}
     again = call("whatif", tmp_path / "kept", "--adherence", "Legacy", "--format", "json")
     assert again.code == 0
     assert json.loads(again.out)["unchanged"] == 2
+    nothing = tmp_path / "adhere.yaml"
+    nothing.write_text(f"{POLICY}scope: {{exclude: [{{endpoints: ['Pod/openshift-etcd/*', 'StaticPod/*']}}]}}\n")
+    left = json.loads(call("whatif", tmp_path / "kept", "--policy", nothing, "--format", "json").out)
+    assert left["out_of_scope"] == left["only_before"] == 2  # by the id that it has in its own cluster
 
 
-# --- judged again -----------------------------------------------------------------------------------------------------
+def test_a_context_that_is_given_twice_is_a_mistake(call: Call, two: tuple[Path, str]) -> None:
+    path, first = two
+    for contexts in (("--contexts", f"{first},{first}"), ("--context", first, "--context", first)):
+        answer = call("scan", "--kubeconfig", path, *contexts, *PATIENT)
+        assert (answer.code, answer.out) == (2, "")
+        assert f"the context '{first}' is given 2 times" in answer.err
 
 
-def test_what_if_nothing_changed(call: Call, place: Place) -> None:
-    answer = call("whatif", place.kept, "--format", "json")
-    told = json.loads(answer.out)
-    assert (answer.code, told["changes"]) == (0, [])
-    assert told["unchanged"] == len(place.document["endpoints"])
+def test_two_contexts_that_lead_to_one_cluster_are_a_mistake(call: Call, two: tuple[Path, str]) -> None:
+    path, first = two
+    answer = call("scan", "--kubeconfig", path, "--contexts", f"{first},{first}/second", *PATIENT)
+    assert (answer.code, answer.out) == (2, "")
+    assert "lead to one cluster" in answer.err
 
 
-def test_what_would_newly_pass(call: Call, place: Place) -> None:
-    answer = call("whatif", place.kept, "--profile", "intermediate")
-    assert answer.code == 0
-    assert "WOULD NEWLY PASS" in answer.out
-    assert "metrics-server" in answer.out
-    assert "openshift/4.22/intermediate" in answer.out  # the cluster's own release
+# --- manners ----------------------------------------------------------------------------------------------------------
 
 
-def test_what_would_newly_fail(call: Call, place: Place, tmp_path: Path) -> None:
-    policy = tmp_path / "adhere.yaml"
-    policy.write_text("apiVersion: adhere/v1\nkind: ScanPolicy\nuserWorkloads: enforced\n")
-    answer = call("whatif", place.kept, "--policy", policy, "--format", "json")
-    assert answer.code == 1
-    failing = {change["owner"]["name"] for change in json.loads(answer.out)["changes"] if change["after"] == "fails"}
-    assert "web" in failing
+def _limits(monkeypatch: pytest.MonkeyPatch, call: Call, *arguments: object) -> Limits:
+    """With which the command line would scan; nothing is dialled."""
+    works: list[Work] = []
+
+    def run_and_report(work: Work, *_: object) -> int:
+        works.append(work)
+        return 0
+
+    monkeypatch.setattr("scanner.cli.scan.run_and_report", run_and_report)
+    assert call("scan", *arguments).code == 0
+    return works[0].settings.limits
 
 
-def test_a_waiver_is_kept_with_the_scan(call: Call, place: Place, tmp_path: Path) -> None:
-    policy = tmp_path / "adhere.yaml"
-    policy.write_text(
-        "apiVersion: adhere/v1\nkind: ScanPolicy\nwaivers:\n"
-        "  - rule: tls-*\n    select: {components: [metrics-server]}\n    reason: next release\n"
-        "    owner: monitoring\n    expires: 2999-12-31\n"
-    )
-    only = ("--include", "component=metrics-server")
-    answer = call(
-        "scan", "--kubeconfig", place.kubeconfig, "--policy", policy, "--save", tmp_path / "kept",
-        "--format", "json", *PATIENT, *only,
-    )  # fmt: skip
-    (row,) = answer.document["endpoints"]
-    assert (row["verdict"], row["status"]) == ("fail", "waived")
-    assert answer.code == 3  # nothing counts, and NetworkPolicies could not be read
-    policy.unlink()
-    assert json.loads(call("whatif", tmp_path / "kept", "--format", "json").out)["changes"] == []
+def test_a_cluster_is_asked_gently(monkeypatch: pytest.MonkeyPatch, call: Call, place: Place) -> None:
+    """200 connections a second, four at once to a node, one at a time to etcd and the API servers."""
+    limits = _limits(monkeypatch, call, "--snapshot", place.kept / "snapshot")
+    assert (limits.rate, limits.per_host) == (200, 4)
+    assert limits.gently == {"etcd", "kube-apiserver", "openshift-apiserver", "oauth-apiserver"}
+
+
+def test_the_names_of_what_is_asked_gently_are_those_of_the_catalogue(place: Place) -> None:
+    found = {row["component"] for row in place.document["endpoints"]}
+    shipped = {each.name for name in ("openshift", "kubernetes") for each in load_catalogue(name).components}
+    assert shipped >= scan_cluster.GENTLY
+    assert found >= {"etcd", "kube-apiserver", "openshift-apiserver"}
+
+
+def test_whoever_names_a_rate_gets_it_and_is_gentle_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, call: Call, place: Place
+) -> None:
+    limits = _limits(monkeypatch, call, "--snapshot", place.kept / "snapshot", "--rate", "7", "--per-host", "2")
+    assert (limits.rate, limits.per_host) == (7, 2)
+    assert limits.gently == scan_cluster.GENTLY
+
+
+def test_a_list_of_targets_has_no_rate(monkeypatch: pytest.MonkeyPatch, call: Call) -> None:
+    limits = _limits(monkeypatch, call, "127.0.0.1:1")
+    assert (limits.rate, limits.gently) == (None, frozenset())
+
+
+async def test_etcd_is_asked_once_at_a_time_and_others_four_times(autojump_clock: MockClock) -> None:
+    gate = Gate(scan_cluster.gentle(Limits()))
+    busy, most = Counter[str | None](), Counter[str | None]()
+
+    async def ask(component: str | None) -> None:
+        async with gate.host(replace(ENDPOINT, component=component, node="master-0")):
+            busy[component] += 1
+            most[component] = max(most[component], busy[component])
+            await trio.sleep(1)
+            busy[component] -= 1
+
+    async with trio.open_nursery() as nursery:
+        for component in (*scan_cluster.GENTLY, None):
+            for _ in range(9):
+                nursery.start_soon(ask, component)
+    assert {most[each] for each in scan_cluster.GENTLY} == {1}
+    assert most[None] == 4
+
+
+async def test_no_more_than_two_hundred_connections_a_second(autojump_clock: MockClock) -> None:
+    gate, started = Gate(scan_cluster.gentle(Limits())), trio.current_time()
+    for _ in range(401):
+        await gate.pace()
+    assert trio.current_time() - started == pytest.approx(2.0)
+
+
+# --- saved ------------------------------------------------------------------------------------------------------------
 
 
 def test_a_saved_snapshot_is_scanned_like_the_cluster(call: Call, place: Place) -> None:
