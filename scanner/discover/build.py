@@ -21,7 +21,7 @@ from scanner.model import components
 from scanner.model.endpoint import Certainty, Endpoint, Owner, Transport, Tunnel
 
 MESH = "mesh"
-"""The component of what a service mesh answers for."""
+"""The component of what a service mesh may answer for. Whoever writes a pod says so, so the catalogue comes first."""
 MAX_CANDIDATES = 20
 _LOOPBACK = "127.0.0.1"
 
@@ -86,8 +86,6 @@ class Built:
         if on_node and self._listener.owner:
             return view.entry(None, (self._listener.owner.name,), number, on_node=True), None
         for pod in self._claims:
-            if pod.mesh:
-                return None, pod
             entry = view.entry(pod.namespace, (pod.owner.name,), number, on_node=on_node)
             if entry:
                 return entry, pod
@@ -167,7 +165,7 @@ class Built:
             transport=transport,
             host=place.host or name or "",
             owner=self.owner,
-            component=MESH if self.pod and self.pod.mesh else self.entry.component if self.entry else None,
+            component=self.entry.component if self.entry else MESH if self.pod and self.pod.mesh else None,
             segment=said.segment,
             certainty=certainty,
             origins=said.all_origins(),

@@ -41,7 +41,7 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
     return overdue(facts, draft)
 
 
-def settling(  # noqa: PLR0913 - a rollout: of what, who says so, in which words, since when, for how long
+def settling(
     facts: Facts,
     draft: Draft,
     source: str,

@@ -162,6 +162,13 @@ def test_what_a_mesh_takes_is_the_mesh_s() -> None:
     assert only(discover(of_objects([raw]), CATALOGUE)).component == "mesh"
 
 
+def test_no_annotation_makes_a_component_of_the_platform_a_mesh_s() -> None:
+    raw = yaml.safe_load(pod(ports=[{"containerPort": 10250}]))
+    raw["metadata"] |= {"namespace": "openshift-monitoring", "annotations": {"ambient.istio.io/redirection": "enabled"}}
+    raw["spec"]["containers"].append({"name": "istio-proxy"})
+    assert only(discover(of_objects([raw]), CATALOGUE)).component == "metrics-server"
+
+
 @pytest.mark.parametrize(
     ("metadata", "namespace", "mesh"),
     [
