@@ -151,6 +151,8 @@ async def read(
             return snapshot
         if no_secrets:
             reading.miss(SECRET, "not-asked", "no Secret is asked for (--no-secrets)")
+        elif secrets == ():
+            _may(reading, SECRET, ())
         elif SECRET in found.versions:
             await reading.by_name(SECRET, secrets(snapshot) if callable(secrets) else secrets)
         return _snapshot(reading, wanted, taken_at, origin)

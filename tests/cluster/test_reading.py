@@ -231,6 +231,16 @@ async def test_without_secrets_none_is_asked_for() -> None:
     assert not [each for each in api.paths() if "secrets" in each]
 
 
+async def test_where_nobody_names_secrets_it_is_not_said_that_there_are_none() -> None:
+    api = Api()
+    api.add(SECRET, named("edge-tls", "shop"))
+    async with running(api):
+        found = await read(api.access, [SECRET], manners=MANNERS)
+    assert found.unreadable[SECRET].gap == "not-asked"
+    assert "adhere rbac --with secrets" in found.unreadable[SECRET].reason
+    assert not [each for each in api.paths() if "secrets" in each]
+
+
 async def test_a_kind_that_needs_permission_is_not_asked_for_without() -> None:
     kind = replace(NODE, plural="things", name="Thing", opt_in="things")
     api = Api()
