@@ -23,8 +23,11 @@ Status = Literal[
     "not-tls",
     "not-tested",
     "sampled",
+    "pending-rotation",
+    "needs-forced-rotation",
+    "not-implemented",
 ]
-"""Which kind of a verdict it is; later capabilities add theirs (``pending-rotation`` ...)."""
+"""Which kind of a verdict it is."""
 
 SecondOpinion = Literal["confirmed", "contradicted", "not-visible-to-sslyze"]
 

@@ -178,7 +178,7 @@ class Summary:
                 self.rules[finding["rule"]] = self.rules.get(finding["rule"], 0) + 1
 
 
-NEVER_FAILS = frozenset({"waived", "readiness", "informational", "converging"})
+NEVER_FAILS = frozenset({"waived", "readiness", "informational", "converging", "pending-rotation", "not-implemented"})
 """Statuses that are kept and counted and never reach ``--fail-on``."""
 
 

@@ -1,0 +1,200 @@
+"""Whether one certificate's key is what the PKI configuration says, as of when it was made. Pure.
+
+A configuration applies at the next rotation only (the enhancement, "Non-Goals"): a certificate that is older than the
+last change of the configuration was right when it was made, as far as anybody knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from scanner.model.expectation import Because
+from scanner.model.finding import Finding, Severity, Status, Verdict
+from scanner.model.held_certificate import HeldCertificate
+from scanner.model.key import Key, key_of
+from scanner.model.known import Unknown
+from scanner.model.pki_config import PkiConfig, Required
+from scanner.model.rule import ScanRule
+from scanner.model.well_known import WellKnown
+from scanner.pki.classify import Classified
+from scanner.pki.resolution import Category, required
+
+BACK_DATED = timedelta(hours=1)
+"""By how much a signer may set notBefore into the past, so that clocks that differ take it (library-go ``pkg/crypto``:
+one second; others take minutes)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """One certificate, with everything that decides about it."""
+
+    held: HeldCertificate
+    classified: Classified
+    config: PkiConfig
+    """The one that governs where it was found."""
+    now: datetime
+
+
+def check_key(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
+    """The key of every certificate that the platform makes is what the PKI configuration says.
+
+    ## What it requires
+
+    `PKI/cluster` says which algorithm and size the keys of internal certificates have: by the certificate's name, else
+    its category, else the defaults; where it says nothing, the platform's own minimum holds. What is configured means
+    exactly that key. Certificates that users provide are nobody's to generate and are not judged by it.
+
+    ## Why
+
+    Whoever configures keys has a policy to keep, and nothing in the cluster tells whether each operator has followed.
+
+    ## What fails
+
+    * A key that is weaker than, or of another kind as, what is required, on a certificate that was made after the last
+      change of the configuration: medium.
+    * The same on an older one that nothing renews by itself (10-year signers of the installer): low, as
+      `needs-forced-rotation`, with what to delete and who feels it.
+
+    Kept and counted, and never a failure of the scan: an older certificate that its operator renews
+    (`pending-rotation`, with the date), one whose operator does not follow the configuration (`not-implemented`), and
+    one that is stronger.
+
+    ## What is inconclusive
+
+    A configuration that could not be read or that the API would refuse, a key that cannot be read, a name that leaves
+    open what is required, and a deviation where nothing tells when the configuration was last changed.
+
+    ## How to fix
+
+    Let the operator make it again: delete the Secret that the finding names. Mind its warning for signers.
+    """
+    classified = subject.classified
+    if not classified.governed:
+        return
+    key = key_of(subject.held.facts)
+    if isinstance(key, Unknown):
+        yield _finding(rule, subject, Required(), "inconclusive", "not-tested", key.reason)
+        return
+    category: Category = classified.category
+    wanted = required(subject.config, category, tuple(each.name for each in classified.names))
+    match wanted.fit(key):
+        case "unrequired":
+            return
+        case "met":
+            yield _finding(rule, subject, wanted, "pass", "ok", f"its key is {key}, as it should be")
+        case "stronger":
+            said = f"its key is {key}, stronger than the {wanted.key} that is configured"
+            yield _finding(rule, subject, wanted, "pass", "informational", said, severity="info")
+        case "unknown":
+            said = f"its key is {key}, and whether that is right nobody can tell: {_doubt(wanted)}"
+            yield _finding(rule, subject, wanted, "inconclusive", "not-tested", said)
+        case "violated":
+            yield _deviation(rule, subject, wanted, key)
+
+
+def _deviation(rule: ScanRule, subject: Subject, wanted: Required, key: Key) -> Finding:
+    """A key that is another one: why, and what will become of it."""
+    names = subject.classified.names
+    said = f"its key is {key}, and {_said(wanted)} is required"
+    if names and not any(each.owner.implements for each in names):
+        told = f"{said}; {names[0].owner.name} does not follow the PKI configuration yet"
+        return _finding(rule, subject, wanted, "fail", "not-implemented", told, severity="info")
+    if not _configured(wanted):
+        return _finding(rule, subject, wanted, "fail", "violation", said, fix=_fix(names))
+    made, since = subject.held.facts.not_before, subject.config.since
+    if made is None or since is None:
+        told = f"{said}; nothing tells whether it was made before that was configured"
+        return _finding(rule, subject, wanted, "inconclusive", "not-tested", told)
+    if made > since + BACK_DATED:
+        told = f"{said}, and it was made after that was configured"
+        return _finding(rule, subject, wanted, "fail", "violation", told, fix=_fix(names))
+    if names and all(each.rotates == "never" for each in names):
+        told = f"{said}; it was made before that, and nothing renews it by itself"
+        return _finding(rule, subject, wanted, "fail", "needs-forced-rotation", told, severity="low", fix=_fix(names))
+    told = f"{said}; it was made before that{_renewal(subject, names)}"
+    return _finding(rule, subject, wanted, "fail", "pending-rotation", told)
+
+
+def _configured(wanted: Required) -> bool:
+    """Whether somebody asked for it, so that older certificates could not know; the platform's minimum always held."""
+    return wanted.exact or any(_configured(each) for each in (*wanted.all_of, *wanted.one_of))
+
+
+def _said(wanted: Required) -> str:
+    every = (*wanted.all_of, *wanted.one_of)
+    if every:
+        return (" and " if wanted.all_of else " or ").join(dict.fromkeys(map(_said, every)))
+    return f"{wanted.key}{'' if wanted.exact else ' or stronger'}"
+
+
+def _doubt(wanted: Required) -> str:
+    return wanted.unknown or f"{_said(wanted)} may be required"
+
+
+def _renewal(subject: Subject, names: tuple[WellKnown, ...]) -> str:
+    """When it is made again at the latest, as far as its name or its end tells."""
+    made, end = subject.held.facts.not_before, subject.held.facts.not_after
+    ages = [each.refresh_days for each in names if each.refresh_days]
+    if names and all(each.rotates == "day-1" for each in names):
+        return ", and takes its operator's place within a day of installation"
+    if made is not None and ages:
+        return f", and is renewed by {(made + timedelta(days=max(ages))).date().isoformat()}"
+    return f", and is renewed before it ends on {end.date().isoformat()}" if end else ""
+
+
+def _fix(names: tuple[WellKnown, ...]) -> str:
+    secrets = [each for name in names for each in name.delete]
+    if not secrets:
+        return "find out who made it, and let that make it again"
+    warning = next((f"; mind that {name.breaks}" for name in names if name.breaks), "")
+    return f"delete Secret {secrets[0]}, so that its operator makes it again{warning}"
+
+
+def _finding(
+    rule: ScanRule,
+    subject: Subject,
+    wanted: Required,
+    verdict: Verdict,
+    status: Status,
+    said: str,
+    *,
+    severity: Severity | None = None,
+    fix: str | None = None,
+) -> Finding:
+    facts, classified = subject.held.facts, subject.classified
+    name = " or ".join(each.name for each in classified.names[:5]) or facts.subject or facts.sha256
+    return Finding(
+        rule=rule.id,
+        severity=severity or rule.severity,
+        verdict=verdict,
+        status=status,
+        message=f"{name[:200]} ({classified.category}): {said}",
+        expected=(_said(wanted),) if wanted.key or wanted.all_of or wanted.one_of else (),
+        observed=(f"{facts.subject or 'no readable subject'}, SHA-256 {facts.sha256}"[:400],),
+        fix=fix,
+        evidence=(classified.because, *map(_step, wanted.because)),
+        about=str(subject.held.place),
+    )
+
+
+def _step(step: Because) -> str:
+    beat = f", over {step.beat}" if step.beat else ""
+    return f"{' '.join(filter(None, (step.source, step.field)))}: {step.said}{beat}"
+
+
+KEY = ScanRule(
+    id="pki-key",
+    title="Keys of internal certificates are what the PKI configuration says",
+    severity="medium",
+    check=check_key,
+    references=(
+        "Enhancement 'Configurable PKI for OpenShift Internal Certificates', Configuration Resolution Order",
+        "openshift/api config/v1alpha1/types_pki.go",
+        "openshift/library-go pkg/pki",
+    ),
+)
+
+PKI_RULES: tuple[ScanRule, ...] = (KEY,)
+"""Every rule of this stage."""

@@ -1,0 +1,123 @@
+"""Keys against the configuration, as of when each certificate was made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from scanner.model.finding import Finding
+from scanner.model.held_certificate import HeldCertificate, Place
+from scanner.model.key import RSA_2048, Key
+from scanner.model.known import Unknown
+from scanner.model.objects import Reference
+from scanner.model.pki_config import PkiConfig, Rule
+from scanner.model.well_known import Owner, Recognition, WellKnown
+from scanner.pki.classify import Classified
+from scanner.pki.compliance import KEY, Subject, check_key
+from scanner.tls.certificate import CertificateFacts
+
+CHANGED = datetime(2026, 10, 1, tzinfo=UTC)
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+P384 = Key(algorithm="ECDSA", curve="P384")
+CONFIG = PkiConfig(
+    source="PKI/cluster",
+    shape="document",
+    defaults=Rule(key=P384, field="spec.defaults.key"),
+    platform={"serving": RSA_2048, "client": RSA_2048, "signer": RSA_2048},
+    platform_said="the platform's default",
+    since=CHANGED,
+)
+RSA = CertificateFacts(
+    der=b"x", sha256="ab" * 32, subject="CN=etcd", key_algorithm="RSA", key_size=2048,
+    not_before=CHANGED - timedelta(days=10), not_after=CHANGED + timedelta(days=355),
+)  # fmt: skip
+EC = replace(RSA, key_algorithm="ECDSA", key_size=None, curve="P-384")
+HERE = Place(
+    role="leaf", reference=Reference(kind="Secret", namespace="openshift-etcd", name="x"), field="data[tls.crt]"
+)
+NAME = WellKnown(
+    name="etcd-server",
+    origin="enhancement",
+    category="serving",
+    shipped_category="serving",
+    owner=Owner(name="cluster-etcd-operator", implements=True),
+    rotates="operator",
+    delete=("openshift-etcd/etcd-serving-*",),
+    breaks="clients of etcd lose a member for a minute",
+    recognition=Recognition(),
+)
+LATER = CHANGED + timedelta(days=1)
+
+
+def classified(*names: WellKnown, governed: bool | None = True) -> Classified:
+    return Classified(
+        names=names, category="serving", use="serving", because="its Secret says so", governed=governed, why="made"
+    )
+
+
+def judged(
+    facts: CertificateFacts, *names: WellKnown, config: PkiConfig = CONFIG, governed: bool | None = True
+) -> list[Finding]:
+    held = HeldCertificate(facts=facts, place=HERE)
+    subject = Subject(held=held, classified=classified(*names, governed=governed), config=config, now=NOW)
+    return list(check_key(KEY, subject))
+
+
+@pytest.mark.parametrize(
+    ("facts", "name", "config", "verdict", "status"),
+    [
+        (EC, NAME, CONFIG, "pass", "ok"),
+        (replace(EC, curve="P-521"), NAME, CONFIG, "pass", "informational"),
+        (RSA, NAME, CONFIG, "fail", "pending-rotation"),
+        (replace(RSA, not_before=LATER), NAME, CONFIG, "fail", "violation"),
+        # Made within the time by which signers back-date: it may be older than the change.
+        (replace(RSA, not_before=CHANGED + timedelta(minutes=30)), NAME, CONFIG, "fail", "pending-rotation"),
+        (RSA, replace(NAME, rotates="never"), CONFIG, "fail", "needs-forced-rotation"),
+        (replace(RSA, not_before=LATER), replace(NAME, rotates="never"), CONFIG, "fail", "violation"),
+        (RSA, replace(NAME, owner=Owner(name="x", implements=False)), CONFIG, "fail", "not-implemented"),
+        (RSA, NAME, replace(CONFIG, since=None), "inconclusive", "not-tested"),
+        (replace(RSA, not_before=None), NAME, CONFIG, "inconclusive", "not-tested"),
+        (replace(RSA, key_algorithm=None), NAME, CONFIG, "inconclusive", "not-tested"),
+        (RSA, NAME, replace(CONFIG, reason="unreadable"), "inconclusive", "not-tested"),
+        (RSA, NAME, replace(CONFIG, defaults=Rule(key=Unknown("P385"), field="x")), "inconclusive", "not-tested"),
+        # Nothing is configured: the platform's own minimum, which always held.
+        (RSA, NAME, replace(CONFIG, defaults=None), "pass", "ok"),
+        (replace(RSA, key_size=1024), NAME, replace(CONFIG, defaults=None), "fail", "violation"),
+        (replace(RSA, key_algorithm="Ed25519", key_size=None, not_before=LATER), NAME, CONFIG, "fail", "violation"),
+    ],
+)  # fmt: skip
+def test_the_verdict_respects_when_it_was_made(
+    facts: CertificateFacts, name: WellKnown, config: PkiConfig, verdict: str, status: str
+) -> None:
+    (finding,) = judged(facts, name, config=config)
+    assert (finding.verdict, finding.status) == (verdict, status)
+    assert finding.about == "Secret/openshift-etcd/x data[tls.crt]"
+
+
+@pytest.mark.parametrize("governed", [False, None])
+def test_what_the_configuration_does_not_govern_is_not_judged_by_it(governed: bool | None) -> None:
+    assert judged(RSA, governed=governed) == []
+
+
+def test_nothing_required_is_nothing_said() -> None:
+    unmanaged = PkiConfig(source="PKI/cluster", reason="unmanaged", platform_said="mode is Unmanaged")
+    assert judged(replace(RSA, key_size=512), NAME, config=unmanaged) == []
+
+
+def test_a_pending_one_says_when_it_will_be_done() -> None:
+    (by_end,) = judged(RSA, NAME)
+    assert "is renewed before it ends on 2027-09-21" in by_end.message
+    (by_age,) = judged(RSA, replace(NAME, refresh_days=60))
+    assert "is renewed by 2026-11-20" in by_age.message
+
+
+def test_a_violation_says_what_to_delete_and_who_feels_it() -> None:
+    (finding,) = judged(replace(RSA, not_before=LATER), NAME)
+    assert finding.fix == (
+        "delete Secret openshift-etcd/etcd-serving-*, so that its operator makes it again; "
+        "mind that clients of etcd lose a member for a minute"
+    )
+    assert finding.expected == ("ECDSA P384",)
+    assert any("spec.defaults.key: ECDSA P384, over RSA 2048 or stronger" in step for step in finding.evidence)
