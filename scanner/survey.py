@@ -80,7 +80,7 @@ class Survey:
 def survey(snapshot: Snapshot, view: Viewpoint) -> Survey:
     """Look at ``snapshot``. Raises ``InputError`` for a file of the viewpoint that is not as it should be."""
     facts = cluster_facts.cluster_facts(snapshot)
-    hosted = [each.namespace or "" for each in snapshot.every(kinds.HOSTED_CONTROL_PLANE)]
+    hosted = cluster_facts.hosted_namespaces(snapshot)
     catalogue = load_catalogue(facts.distribution, view.component_files, hosted=hosted)
     scope = view.policy.scope
     discovery = discover.discover(

@@ -10,6 +10,7 @@ from scanner.expect.adherence import Adherence
 from scanner.expect.authority import Authority
 from scanner.expect.draft import NOTHING_SAID
 from scanner.expect.release import Releases, asked_for, of_cluster
+from scanner.model.cluster_facts import distribution
 from scanner.model.declared_profile import Declared
 from scanner.model.kinds import API_SERVER
 from scanner.model.known import Known, Unknown
@@ -38,8 +39,8 @@ class Wishes:
 def authority(snapshot: Snapshot, wishes: Wishes) -> Authority:
     """What says what the components of this cluster owe."""
     releases = asked_for(wishes.release) if wishes.release else of_cluster(snapshot)
-    if API_SERVER in snapshot.absent:
-        found = _without(wishes, releases)
+    if API_SERVER in snapshot.absent or distribution(snapshot) == "kubernetes":
+        found = _without(snapshot, wishes, releases)
     elif gap := snapshot.gap(API_SERVER):
         found = _unreadable(gap, releases)
     else:
@@ -67,9 +68,11 @@ def with_wishes(found: Authority, wishes: Wishes) -> Authority:
     )
 
 
-def _without(wishes: Wishes, releases: Releases) -> Authority:
+def _without(snapshot: Snapshot, wishes: Wishes, releases: Releases) -> Authority:
     """No such kind, hence no OpenShift."""
     note = "this cluster has no APIServer of config.openshift.io: no object says what its components owe"
+    if API_SERVER not in snapshot.absent:
+        note = "nothing that was saved is OpenShift's: taken for plain Kubernetes, where no object says what is owed"
     profile: Known[Profile] = wishes.default or NOTHING_SAID
     said = profile.reason if isinstance(profile, Unknown) else profile.name
     return Authority(

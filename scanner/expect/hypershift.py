@@ -14,6 +14,7 @@ from scanner.expect.api_server import Wishes, with_wishes
 from scanner.expect.authority import Authority
 from scanner.expect.conditions import condition
 from scanner.expect.release import Releases, asked_for, of_history
+from scanner.model.cluster_facts import hosted_namespace
 from scanner.model.declared_profile import HYPERSHIFT
 from scanner.model.kinds import HOSTED_CLUSTER, HOSTED_CONTROL_PLANE
 from scanner.model.objects import KubeObject
@@ -33,8 +34,8 @@ def authorities(snapshot: Snapshot, wishes: Wishes) -> dict[str, Authority]:
 
 def _planes(snapshot: Snapshot) -> Iterator[tuple[str, KubeObject]]:
     for each in snapshot.every(HOSTED_CLUSTER):
-        if each.namespace:
-            yield f"{each.namespace}-{each.name.replace('.', '-')}", each
+        if namespace := hosted_namespace(each):
+            yield namespace, each
     for each in snapshot.every(HOSTED_CONTROL_PLANE):
         if each.namespace:
             yield each.namespace, each

@@ -103,7 +103,9 @@ def _owner_says(draft: Draft) -> str | None:
         name = owner.name.removeprefix("router-")
         # Its Services are router-internal-NAME and router-nodeport-NAME.
         return next((name.removeprefix(each) for each in ("internal-", "nodeport-") if name.startswith(each)), name)
-    return owner.name if owner.kind == "IngressController" else None
+    # Discovery calls a router of which it knows no pod by what the Route's status says.
+    known = owner.kind == "IngressController" or (owner.kind == "Router" and owner.name != "unknown")
+    return owner.name if known else None
 
 
 def _route(facts: Facts, draft: Draft) -> Draft:

@@ -64,6 +64,8 @@ def _by_place(facts: Facts, draft: Draft) -> _Verdict:
         return "platform", facts.hosted[namespace].source, "", "part of the control plane that it describes"
     if namespace is None and owner.kind == "Node":
         return "platform", f"Node/{owner.name}", "", "a process of the node"
+    if namespace is None and owner.kind == "Router" and facts.is_openshift:
+        return "platform", f"Router/{owner.name}", "", "one of the platform's routers, by the status of a Route"
     for pattern in facts.catalogue.platform_namespaces:
         if namespace is not None and fnmatchcase(namespace, pattern):
             return "platform", f"Namespace/{namespace}", "metadata.name", f"a platform's namespace ({pattern})"

@@ -14,6 +14,15 @@ Distribution = Literal["openshift", "hypershift", "microshift", "kubernetes"]
 
 READS = (kinds.CLUSTER_VERSION, kinds.INFRASTRUCTURE, kinds.CONFIG_MAP, kinds.API_SERVER)
 
+_OPENSHIFT = ("config.openshift.io", "operator.openshift.io", "machineconfiguration.openshift.io")
+"""Groups of which nobody but OpenShift has objects. HyperShift's is none of them: it runs on any Kubernetes."""
+_PLATFORMS = ("openshift-kube-", "openshift-config", "openshift-etcd", "openshift-apiserver", "openshift-ingress")
+"""How namespaces begin that only OpenShift has; products that carry its name are installed elsewhere, too."""
+_MIRROR = "kubernetes.io/config.mirror"
+"""Annotation of the pods that a kubelet runs from files."""
+_SERVED = ("forbidden", "failed", "not-asked")
+"""Gaps of a kind that the cluster serves. What nobody saved shows nothing."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterFacts:
@@ -41,7 +50,7 @@ def cluster_facts(snapshot: Snapshot) -> ClusterFacts:
     release = version.text("status", "desired", "version") or _microshift(snapshot)
     return ClusterFacts(
         name=snapshot.origin.name,
-        distribution=_distribution(snapshot, topology),
+        distribution=distribution(snapshot),
         id=version.text("spec", "clusterID"),
         version=release or snapshot.origin.git_version,
         platform=infrastructure.text("status", "platformStatus", "type"),
@@ -50,16 +59,48 @@ def cluster_facts(snapshot: Snapshot) -> ClusterFacts:
     )
 
 
-def _distribution(snapshot: Snapshot, topology: str) -> Distribution:
+def distribution(snapshot: Snapshot) -> Distribution:
+    """Whose Kubernetes it is, by what is there; without any evidence nobody's."""
+    topology = _first(snapshot.every(kinds.INFRASTRUCTURE)).text("status", "controlPlaneTopology")
     if _microshift(snapshot):
         return "microshift"
     if topology == "External":
         return "hypershift"
-    if snapshot.every(kinds.CLUSTER_VERSION) or snapshot.every(kinds.API_SERVER):
+    if any(found and kind.group in _OPENSHIFT for kind, found in snapshot.objects.items()):
         return "openshift"
+    if kinds.CLUSTER_VERSION in snapshot.absent or _kubeadm(snapshot):
+        return "kubernetes"
     # A kind that is served and may not be read shows as well whose API it is.
-    served = {kinds.CLUSTER_VERSION, kinds.API_SERVER} & set(snapshot.unreadable)
-    return "openshift" if served and kinds.CLUSTER_VERSION not in snapshot.absent else "kubernetes"
+    gaps = (snapshot.unreadable.get(each) for each in (kinds.CLUSTER_VERSION, kinds.API_SERVER))
+    served = any(each is not None and each.gap in _SERVED for each in gaps)
+    here = served or snapshot.objects.get(kinds.ROUTE) or _in_its_namespaces(snapshot)
+    return "openshift" if here else "kubernetes"
+
+
+def _kubeadm(snapshot: Snapshot) -> bool:
+    """Whether kubeadm made the cluster: it leaves its configuration, and runs the control plane in kube-system."""
+    if snapshot.get(kinds.CONFIG_MAP, "kubeadm-config", "kube-system") is not None:
+        return True
+    pods = (each for each in snapshot.objects.get(kinds.POD, ()) if each.namespace == "kube-system")
+    return any(each.labels.get("component") == "kube-apiserver" and _MIRROR in each.annotations for each in pods)
+
+
+def _in_its_namespaces(snapshot: Snapshot) -> bool:
+    found = (each for kind in (kinds.CONFIG_MAP, kinds.POD, kinds.SERVICE) for each in snapshot.objects.get(kind, ()))
+    return any((each.namespace or "").startswith(_PLATFORMS) for each in found)
+
+
+def hosted_namespaces(snapshot: Snapshot) -> tuple[str, ...]:
+    """Namespaces of the control planes that HyperShift runs in this cluster, by either of the objects for each."""
+    named = [hosted_namespace(each) for each in snapshot.objects.get(kinds.HOSTED_CLUSTER, ())]
+    planes = [each.namespace or "" for each in snapshot.objects.get(kinds.HOSTED_CONTROL_PLANE, ())]
+    return tuple(dict.fromkeys(filter(None, (*named, *planes))))
+
+
+def hosted_namespace(hosted_cluster: KubeObject) -> str:
+    """Where the control plane of a HostedCluster is (hypershift ``manifests.HostedControlPlaneNamespace``), or ""."""
+    namespace = hosted_cluster.namespace
+    return f"{namespace}-{hosted_cluster.name.replace('.', '-')}" if namespace else ""
 
 
 def _microshift(snapshot: Snapshot) -> str:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from typing import Any
 import yaml
 
 from scanner.expect import Expectations
+from scanner.model import cluster_facts
 from scanner.model.catalogue import load_profile
 from scanner.model.component_files import load_catalogue
 from scanner.model.components import Catalogue
@@ -53,24 +55,33 @@ def names() -> list[str]:
     return sorted(path.parent.name for path in CLUSTERS.glob("*/expected.yaml"))
 
 
-def load(name: str, **wishes: Any) -> Story:  # noqa: ANN401 - arguments of another function
-    """A story; ``wishes`` are passed on to ``Expectations``."""
+def expected(name: str) -> dict[str, Any]:
+    """What ``expected.yaml`` says."""
+    return _files(name)[0]
+
+
+def wishes(said: Mapping[str, Any]) -> dict[str, Any]:
+    """What the user of a story wants to be assumed."""
+    return {key: _wish(key, value) for key, value in said.get("wishes", {}).items()}
+
+
+def load(name: str, **instead: Any) -> Story:  # noqa: ANN401 - arguments of another function
+    """A story; ``instead`` is passed on to ``Expectations``, over its own wishes."""
     said, objects = _files(name)
     distribution = said.get("distribution", "openshift")
     snapshot = snapshot_of(
         objects, absent=_absent(distribution, said), unreadable=said.get("unreadable"), version=said.get("version", "")
     )
     endpoints = {key: endpoint(key, fields or {}) for key, fields in said["endpoints"].items()}
-    given = {key: _wish(key, value) for key, value in said.get("wishes", {}).items()}
     return Story(
         name=name,
         snapshot=snapshot,
         expectations=Expectations(
             snapshot,
-            _catalogue(distribution),
+            _catalogue(cluster_facts.distribution(snapshot), cluster_facts.hosted_namespaces(snapshot)),
             policy(said.get("policy", {})),
             endpoints=endpoints.values(),
-            **{**given, **wishes},
+            **{**wishes(said), **instead},
         ),
         endpoints=endpoints,
         expected=said["endpoints"],
@@ -81,12 +92,35 @@ def load(name: str, **wishes: Any) -> Story:  # noqa: ANN401 - arguments of anot
 def _files(name: str) -> tuple[dict[str, Any], list[Any]]:
     with (CLUSTERS / name / "cluster.yaml").open() as file:
         objects = [each for each in yaml.safe_load_all(file) if each]
-    return yaml.safe_load((CLUSTERS / name / "expected.yaml").read_text()), objects
+    return strictly((CLUSTERS / name / "expected.yaml").read_text()), objects
 
 
 @cache
-def _catalogue(distribution: str) -> Catalogue:
-    return load_catalogue(distribution)
+def _catalogue(distribution: str, hosted: tuple[str, ...]) -> Catalogue:
+    return load_catalogue(distribution, hosted=hosted)
+
+
+class _Strict(yaml.SafeLoader):
+    """YAML without a key that is there twice: the first would be lost without a word."""
+
+
+def _mapping(loader: _Strict, node: yaml.MappingNode) -> dict[Any, Any]:
+    pairs = [
+        (loader.construct_object(key, deep=True), loader.construct_object(value, deep=True))
+        for key, value in node.value
+    ]
+    twice = [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
+    if twice:
+        raise ValueError(f"{node.start_mark}: {twice[0]} is there twice")
+    return dict(pairs)
+
+
+_Strict.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+
+
+def strictly(text: str) -> Any:  # noqa: ANN401 - YAML
+    """A document. Raises ``ValueError`` for a key that is there twice."""
+    return yaml.load(text, _Strict)
 
 
 def snapshot_of(
