@@ -98,13 +98,13 @@ class Refusals(dict[str, str | None]):
 def _unwanted(
     endpoint: Endpoint, refusals: Refusals, includes: Iterable[Sequence[Selector]], exclude: Sequence[Selector]
 ) -> str | None:
-    """Why an endpoint is not asked. What is declared to be TLS stays, even out of scope: the scan says that it could
-    not be judged, and why."""
+    """Why an endpoint is not asked. What is declared or hinted to be TLS stays, even out of scope: the scan says that
+    it could not be judged, and why."""
     if not all(_any(include, endpoint) for include in includes if include):
         return "not included"
     if _any(exclude, endpoint):
         return "excluded"
-    if endpoint.certainty == "declared" or endpoint.tunnel or not endpoint.address:
+    if endpoint.certainty != "candidate" or endpoint.tunnel or not endpoint.address:
         return None
     refusal = refusals[endpoint.address]
     return f"outside of the dial scope: {refusal}" if refusal else None

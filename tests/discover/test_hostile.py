@@ -86,7 +86,7 @@ def check(discovery: Discovery) -> None:
         assert each.address or each.host
         assert each.id.isprintable()
         assert (
-            each.certainty == "declared" or each.tunnel or not each.address or not discovery.scope.refusal(each.address)
+            each.certainty != "candidate" or each.tunnel or not each.address or not discovery.scope.refusal(each.address)
         )
     assert len({each.instance for each in discovery.endpoints}) == len(discovery.endpoints)
 

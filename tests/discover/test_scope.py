@@ -138,6 +138,12 @@ def test_what_is_declared_outside_is_kept_so_that_it_is_reported() -> None:
     assert (one.address, one.certainty) == ("203.0.113.50", "declared")
 
 
+def test_what_is_hinted_outside_is_kept_too_and_only_a_candidate_is_left_out() -> None:
+    one = by_id(found(OUTSIDE.replace("port: 6432", "name: https, port: 6432")))["Service/s/db:6432"]
+    assert (one.address, one.certainty) == ("203.0.113.50", "hinted")
+    assert not by_id(found(OUTSIDE))
+
+
 LOOPBACK = """
 ---
 {kind: Pod, metadata: {name: a, namespace: s}, spec: {containers: [{name: c, ports: [{containerPort: 8443}]}]},
@@ -146,7 +152,9 @@ LOOPBACK = """
 
 
 def test_a_cluster_on_loopback_is_dialled_only_when_asked_to() -> None:
-    assert not found(LOOPBACK).endpoints
+    assert found(LOOPBACK).scope.refusal("127.10.0.7")
+    assert not found(LOOPBACK.replace("8443", "8080")).endpoints
     discovery = found(LOOPBACK, loopback=True)
     assert instances(discovery) == ["Pod/s/a:8443 @ 127.10.0.7:8443"]
+    assert discovery.scope.refusal("127.10.0.7") is None
     assert discovery.scope.refusal("127.0.0.1")

@@ -97,8 +97,9 @@ def bounds(text: str) -> Iterator[tuple[Bound, str]]:
 
 
 def _bounds(words: list[tuple[str, str]]) -> Iterator[tuple[Bound, str]]:
-    bind = next((value for name, value in words if name == _BIND), "")
-    for name, value in words:
+    last = dict(words)  # of a flag that is given twice, Go's packages (flag, pflag) take the last
+    bind = last.get(_BIND, "")
+    for name, value in last.items():
         read = _FLAGS.get(name)
         for bound in read(value, bind) if read else ():
             yield bound, name
@@ -107,7 +108,7 @@ def _bounds(words: list[tuple[str, str]]) -> Iterator[tuple[Bound, str]]:
 def _probed(view: View, pod: Pod, container: Fields, words: list[tuple[str, str]]) -> Iterator[Draft]:
     """``--bind-address=127.0.0.1`` without a port (kubeadm's controller manager and scheduler): the port is the one
     that the probe of that container asks."""
-    bind = next((value for name, value in words if name == _BIND), "")
+    bind = dict(words).get(_BIND, "")
     request = container.fields("livenessProbe", "httpGet")
     number = pod.number(request.at("port"))
     if bind and number and request.text("scheme").upper() == "HTTPS":
