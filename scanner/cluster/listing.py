@@ -58,14 +58,18 @@ class Lister:
         return tuple(objects.values())
 
     async def named(self, kind: Kind, namespace: str, name: str) -> KubeObject | None:
-        """One object, or None where there is no such. Raises ``ClusterError``."""
+        """One object, or None where the API server says that there is no such. Raises ``ClusterError``."""
+        path = self.served.path(kind, namespace, name)
         try:
-            answer = await self.client.get(self.served.path(kind, namespace, name))
+            answer = await self.client.get(path)
         except ApiError as error:
-            if error.status == 404:
+            if error.status == 404 and error.reason == "NotFound":  # not that of a proxy in between
                 return None
             raise
-        return kept(kind, answer, self.pruner, self.served.api_version(kind))
+        found = kept(kind, answer, self.pruner, self.served.api_version(kind))
+        if found is None or (found.namespace, found.name) != (namespace, name):
+            raise self._odd(path, "the answer is not that object")
+        return found
 
     def _kept(self, kind: Kind, page: list[object]) -> dict[tuple[str | None, str], KubeObject]:
         version = self.served.api_version(kind)
@@ -81,12 +85,18 @@ class Lister:
             answer = await self.client.get(path, params | ({"continue": following} if following else {}))
             page = Fields(answer if isinstance(answer, dict) else {})
             items = page.at("items") or []  # Go's nil slices are null
-            if not page.raw or not isinstance(items, list):
-                raise ClusterError(f"{self.client.access.name}: GET {path}: the answer is no list")
+            # Whatever else says 200, such as a proxy's login page, must not read as "there are none".
+            if not ("items" in page.raw and isinstance(items, list) and page.text("kind").endswith("List")):
+                raise self._odd(path, "the answer is no list of objects")
             yield items
             count += len(items)
             before, following = following, page.text("metadata", "continue")
             if not following:
                 return
             if following == before or count > MOST:
-                raise ClusterError(f"{self.client.access.name}: GET {path}: the list does not end")
+                raise self._odd(path, "the list does not end")
+
+    def _odd(self, path: str, what: str) -> ClusterError:
+        return ClusterError(
+            f"{self.client.access.name}: GET {path}: {what}", hint="is what answers there a Kubernetes API server?"
+        )

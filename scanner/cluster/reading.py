@@ -83,9 +83,7 @@ class _Reading:
         except Short as short:
             self.objects[kind] = short.objects  # what was seen is true, also where there is more
             status = short.error.status if isinstance(short.error, ApiError) else 0
-            if status == 404:
-                self.absent.add(kind)
-            elif status == 403:
+            if status == 403:
                 await self._within(kind, short.error)
             else:
                 self.miss(kind, "failed", short.error.message)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from scanner.cluster.client import JSON, ApiError, Client
+from scanner.cluster.client import JSON, Client
 from scanner.errors import ClusterError
 from scanner.model.kinds import Kind
 from scanner.model.objects import Fields
@@ -19,6 +19,18 @@ _AGGREGATED = ",".join(
     [f"{JSON};g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList" for version in ("v2", "v2beta1")] + [JSON]
 )
 _LIST = "APIGroupDiscoveryList"
+_BUILT_IN = frozenset(
+    {
+        "apps",
+        "admissionregistration.k8s.io",
+        "apiextensions.k8s.io",
+        "apiregistration.k8s.io",
+        "discovery.k8s.io",
+        "networking.k8s.io",
+        "rbac.authorization.k8s.io",
+    }
+)
+"""Groups that API servers of their own accord serve. Where none of them is, somebody else has answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +76,20 @@ async def served(client: Client, kinds: Iterable[Kind]) -> Served:
             groups[""] = await _resources(client, "", answer.texts("versions"))
         else:
             groups.update(await _one_by_one(client, answer, {kind.group for kind in wanted}))
+        if not _is_whole(path, groups):
+            raise ClusterError(
+                f"{client.access.name}: GET {path}: the answer names none of the API's own resources",
+                hint="is what answers there a Kubernetes API server?",
+            )
     return _sorted(wanted, groups)
+
+
+def _is_whole(path: str, groups: dict[str, _Group]) -> bool:
+    """Whether it can be what an API server says: else every kind that it leaves out would seem to be absent."""
+    if path == "/apis":
+        return not _BUILT_IN.isdisjoint(groups)
+    core = groups.get("", _Group())
+    return core.trouble is not None or any(names for _, names in core.versions)
 
 
 def _mapping(value: object) -> dict[str, object]:
@@ -98,9 +123,10 @@ def _aggregated(answer: Fields) -> Iterator[tuple[str, _Group]]:
 
 
 async def _one_by_one(client: Client, answer: Fields, wanted: set[str]) -> dict[str, _Group]:
-    groups = {}
+    groups: dict[str, _Group] = {}
     for each in answer.each("groups"):
         name = each.text("name")
+        groups[name] = _Group()
         if name in wanted:
             preferred = each.text("preferredVersion", "version")
             versions = dict.fromkeys([preferred, *(version.text("version") for version in each.each("versions"))])
@@ -115,8 +141,10 @@ async def _resources(client: Client, group: str, versions: Iterable[str]) -> _Gr
         try:
             answer = Fields(_mapping(await client.get(path)))
         except ClusterError as error:
-            if not (isinstance(error, ApiError) and error.status == 404):  # 404: removed since the list was made
-                found.trouble = f"the API group {group or 'core'} could not be asked: {error.message}"
+            found.trouble = f"the API group {group or 'core'} could not be asked: {error.message}"
+            continue
+        if not isinstance(answer.at("resources"), list):
+            found.trouble = f"the API group {group or 'core'} could not be asked: GET {path}: no list of resources"
             continue
         found.versions.append((version, frozenset(each.text("name") for each in answer.each("resources"))))
     return found

@@ -64,6 +64,7 @@ def refused(status: int, reason: str, message: str, *headers: tuple[str, str]) -
     return Answer(status, json.dumps(document).encode(), headers)
 
 
+BUILT_IN = {("", "v1"): ["namespaces"], ("apps", "v1"): ["deployments"]}
 Script = Callable[[Asked], Answer | None]
 Upgrade = Callable[[trio.abc.Stream, Asked], Awaitable[None]]
 
@@ -82,6 +83,11 @@ class Api:
     """Whether aggregated discovery is unknown."""
     asked: list[Asked] = field(default_factory=list)
     access: Access = field(init=False)
+
+    def __post_init__(self) -> None:
+        """What every API server serves."""
+        for key, plurals in BUILT_IN.items():
+            self.resources.setdefault(key, []).extend(plurals)
 
     def add(self, kind: Kind, *items: dict[str, object], version: str = "v1") -> str:
         """Serve objects of a kind; the path of their list."""
@@ -143,7 +149,7 @@ class Api:
     def _resource_list(self, path: str) -> Answer | None:
         parts = path.strip("/").split("/")
         key = ("", parts[1]) if parts[0] == "api" else ("/".join(parts[1:-1]), parts[-1])
-        if key not in self.resources:
+        if key not in self.resources or len(parts) != (2 if parts[0] == "api" else 3):
             return None
         return ok({"kind": "APIResourceList", "resources": [{"name": plural} for plural in self.resources[key]]})
 

@@ -77,7 +77,9 @@ async def test_a_list_that_never_ends_is_left() -> None:
     api = Api()
     path = api.add(POD)
     api.script = lambda asked: (
-        ok({"items": [named("same")], "metadata": {"continue": "again"}}) if asked.path == path else None
+        ok({"kind": "PodList", "items": [named("same")], "metadata": {"continue": "again"}})
+        if asked.path == path
+        else None
     )
     async with running(api):
         found = await read(api.access, [POD], manners=PAGED)
@@ -189,13 +191,40 @@ async def test_kinds_that_are_not_served_are_absent() -> None:
     assert found.gap(ROUTE) is None
 
 
-async def test_a_kind_whose_list_is_gone_by_now_is_absent() -> None:
+async def test_a_kind_that_discovery_lists_and_nobody_finds_is_not_absent() -> None:
     api = Api()
     path = api.add(ROUTE)
     api.script = lambda asked: refused(404, "NotFound", "the server could not find it") if asked.path == path else None
     async with running(api):
         found = await read(api.access, [ROUTE], manners=MANNERS)
-    assert found.absent == {ROUTE}
+    assert not found.absent
+    assert found.unreadable[ROUTE].gap == "failed"
+    assert "404" in found.unreadable[ROUTE].reason
+
+
+async def test_an_empty_list_may_be_null() -> None:
+    api = Api()
+    path = api.add(POD)
+    api.script = lambda asked: ok({"kind": "PodList", "items": None}) if asked.path == path else None
+    async with running(api):
+        found = await read(api.access, [POD], manners=MANNERS)
+    assert not found.unreadable
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [ok({"message": "please log in"}), Answer(404, b"no such page"), ok({"metadata": {"name": "another"}})],
+    ids=["a login page", "a proxy's 404", "another object"],
+)
+async def test_an_object_is_not_there_only_where_the_api_server_says_so(answer: Answer) -> None:
+    api = Api()
+    api.add(CONFIG_MAP, named("kubeadm-config", "kube-system"))
+    api.script = lambda asked: answer if asked.path.endswith("/cluster-config-v1") else None
+    async with running(api):
+        found = await read(api.access, [CONFIG_MAP], manners=MANNERS)
+    assert names(found, CONFIG_MAP) == ["kubeadm-config"]
+    assert found.unreadable[CONFIG_MAP].gap == "failed"
+    assert "kube-system/cluster-config-v1: " in found.unreadable[CONFIG_MAP].reason
 
 
 async def test_secrets_are_asked_for_by_what_was_read() -> None:
@@ -264,8 +293,30 @@ async def test_a_credential_that_is_refused_ends_it() -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"<html>login</html>", b"[" * 100_000, b"\xff\xfe", b'{"items": 3}x', b"null"],
-    ids=["empty", "html", "deep", "not UTF-8", "more after it", "null"],
+    [
+        b"",
+        b"<html>login</html>",
+        b"[" * 100_000,
+        b"\xff\xfe",
+        b'{"kind": "PodList", "items": []}x',
+        b"null",
+        b'{"message": "please log in"}',
+        b'{"kind": "PodList"}',
+        b'{"items": []}',
+        b'{"kind": "Page", "items": []}',
+    ],
+    ids=[
+        "empty",
+        "html",
+        "deep",
+        "not UTF-8",
+        "more after it",
+        "null",
+        "JSON of a login page",
+        "no items",
+        "no kind",
+        "no list",
+    ],
 )
 async def test_lists_that_are_none_do_not_end_a_scan(body: bytes) -> None:
     api = Api()
@@ -301,7 +352,9 @@ async def test_hostile_objects_are_kept_as_far_as_they_are_objects() -> None:
     api = Api()
     path = api.add(POD)
     api.add(kinds.HTTP_PROXY, {"metadata": {"name": "deep"}, "spec": deep})
-    api.script = lambda asked: Answer(200, json.dumps({"items": items}).encode()) if asked.path == path else None
+    api.script = lambda asked: (
+        Answer(200, json.dumps({"kind": "PodList", "items": items}).encode()) if asked.path == path else None
+    )
     async with running(api):
         found = await read(api.access, [POD, kinds.HTTP_PROXY], manners=MANNERS)
     assert names(found, POD) == ["strange", "lists", "lone ? surrogate"]

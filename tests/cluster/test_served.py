@@ -11,6 +11,8 @@ from scanner.model import kinds
 from scanner.model.kinds import CLUSTER_VERSION, GATEWAY, POD, ROUTE, TLS_ROUTE
 from tests.cluster.api import MANNERS, Answer, Api, Asked, ok, refused, running
 
+APPS = {"metadata": {"name": "apps"}, "versions": [{"version": "v1", "resources": [{"resource": "deployments"}]}]}
+
 
 async def ask(api: Api, *wanted: kinds.Kind) -> Served:
     async with running(api), Client(api.access, MANNERS) as client:
@@ -63,7 +65,7 @@ async def test_a_group_whose_server_is_down_is_not_absent() -> None:
         "versions": [{"version": "v1", "freshness": "Current", "resources": [{"resource": "clusterversions"}]}],
     }
     api.script = lambda asked: (
-        ok({"kind": "APIGroupDiscoveryList", "items": [down, other]}) if asked.path == "/apis" else None
+        ok({"kind": "APIGroupDiscoveryList", "items": [down, other, APPS]}) if asked.path == "/apis" else None
     )
     found = await ask(api, POD, ROUTE, CLUSTER_VERSION)
     assert found.versions == {POD: "v1", CLUSTER_VERSION: "v1"}
@@ -90,7 +92,8 @@ async def test_versions_that_would_lead_elsewhere_are_not_used() -> None:
         "metadata": {"name": "route.openshift.io"},
         "versions": [{"version": "../../api/v1", "resources": [{"resource": "routes"}]}],
     }
-    api.script = lambda asked: ok({"kind": "APIGroupDiscoveryList", "items": [hostile, 7, {"versions": "x"}]})
+    items = [hostile, 7, {"versions": "x"}, APPS]
+    api.script = lambda asked: ok({"kind": "APIGroupDiscoveryList", "items": items}) if asked.path == "/apis" else None
     found = await ask(api, ROUTE)
     assert found.absent == {ROUTE}
 
@@ -100,3 +103,36 @@ async def test_what_is_no_api_server_is_an_error() -> None:
     async with running(api), Client(api.access, MANNERS) as client:
         with pytest.raises(ClusterError, match="no JSON"):
             await served(client, [POD])
+
+
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        ("/apis", {"kind": "APIGroupList", "groups": []}),
+        ("/apis", {"kind": "APIGroupDiscoveryList", "items": []}),
+        (
+            "/apis",
+            {"kind": "APIGroupList", "groups": [{"name": "route.openshift.io", "versions": [{"version": "v1"}]}]},
+        ),
+        ("/apis", {"message": "please log in"}),
+        ("/api", {"kind": "APIVersions", "versions": []}),
+        ("/api", {"message": "please log in"}),
+    ],
+)
+async def test_an_api_without_its_own_resources_is_an_error(path: str, answer: object) -> None:
+    """Else every kind would seem to be absent, and a scan of nothing complete."""
+    api = gateways()
+    api.script = lambda asked: ok(answer) if asked.path == path else None
+    async with running(api), Client(api.access, MANNERS) as client:
+        with pytest.raises(ClusterError, match="none of the API's own resources") as caught:
+            await served(client, [POD, ROUTE])
+    assert "Kubernetes API server" in caught.value.hint
+
+
+async def test_a_group_that_does_not_list_its_resources_is_not_absent() -> None:
+    api = gateways(legacy=True)
+    api.resources["route.openshift.io", "v1"] = ["routes"]
+    api.script = lambda asked: ok({"message": "please log in"}) if asked.path.startswith("/apis/route") else None
+    found = await ask(api, ROUTE, GATEWAY)
+    assert "no list of resources" in found.failed[ROUTE]
+    assert not found.absent
