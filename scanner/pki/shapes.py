@@ -2,7 +2,7 @@
 
 ``document``: the enhancement "Configurable PKI for OpenShift Internal Certificates", "PKI Resource". ``shipped``:
 openshift/api ``config/v1alpha1/types_pki.go`` (2026-03). ``interim``: the former inside the latter, as the API had it
-for a while; no definition of it was published, so the wider of both rules hold. ``install-config``: openshift/installer
+for a while; we have no definition of it, so the wider of both rules holds. ``install-config``: openshift/installer
 ``pkg/types/pki/validation.go``, whose messages are its own.
 """
 
