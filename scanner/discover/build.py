@@ -104,6 +104,8 @@ class Built:
 
     def _is_loopback(self) -> bool:
         said = self._listener.loopback
+        if self._listener.called:
+            return False
         if said:
             return said == {True}
         return bool(self.entry and self.entry.loopback)

@@ -77,6 +77,8 @@ class Draft(NamedTuple):
     ready: bool = True
     aliases: tuple[str, ...] = ()
     """Balanced addresses that lead to the place."""
+    called: bool = False
+    """Whether something outside of the pod connects there, and the cluster says that this works."""
 
 
 class Omission(NamedTuple):

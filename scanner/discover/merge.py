@@ -79,6 +79,8 @@ class Listener:
     aliases: dict[str, None] = field(default_factory=dict)
     ready: bool = False
     loopback: frozenset[bool] = frozenset()
+    called: bool = False
+    """Whether something connects there from outside of the pod: then it is not bound to loopback, whoever says so."""
     app_protocol: str = ""
     guess: bool = True
     bare: bool = False
@@ -88,7 +90,7 @@ class Listener:
 
     def add(self, draft: Draft) -> None:
         """One more draft."""
-        claim, place, ready, aliases = draft
+        claim, place, ready, aliases, called = draft
         self.addresses[place.address] = None
         if place.pod:
             self.pods[place.pod] = None
@@ -99,6 +101,7 @@ class Listener:
             if len(self.aliases) < MAX_ALIASES:
                 self.aliases[alias] = None
         self.ready = self.ready or ready
+        self.called = self.called or called
         if claim.loopback is not None:
             self.loopback |= {claim.loopback}
         self.app_protocol = self.app_protocol or claim.app_protocol

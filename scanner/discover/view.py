@@ -43,7 +43,7 @@ class View:
         aliases = service.aliases(wanted)
         backends = self.balanced.backends(service, wanted)
         for place, ready in backends:
-            yield Draft(claim, place, ready, aliases)
+            yield Draft(claim, place, ready, aliases, ready)
         if not backends:
             yield from self._balanced(service, wanted, claim, aliases)
 

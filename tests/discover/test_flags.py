@@ -87,4 +87,30 @@ def test_a_cluster_on_loopback_addresses_binds_to_its_own() -> None:
 
 def test_long_arguments_are_read_to_their_limit() -> None:
     assert len(list(bounds("--secure-port=6443 " * 10_000))) == 1
-    assert not found(static("x", f"{'a' * (1 << 16)}, --secure-port=6443")).endpoints
+    assert not found(static("x", f"{', '.join(['a' * 8000] * 9)}, --secure-port=6443")).endpoints
+
+
+LED = """
+---
+{kind: Service, metadata: {name: s, namespace: kube-system}, spec: {clusterIP: 172.30.0.9,
+  ports: [{port: 443, targetPort: 10259}]}}
+---
+{kind: EndpointSlice, metadata: {name: s-1, namespace: kube-system, labels: {kubernetes.io/service-name: s}},
+ ports: [{port: 10259}], endpoints: [{addresses: [192.0.2.10], conditions: {ready: READY},
+   targetRef: {kind: Pod, name: kube-scheduler-master-0}}]}
+"""
+ON_LOOPBACK = static("kube-scheduler", "kube-scheduler, --secure-port=10259, --bind-address=127.0.0.1")
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (ON_LOOPBACK, False),
+        (ON_LOOPBACK + LED.replace("READY", "true"), True),
+        (ON_LOOPBACK + LED.replace("READY", "false"), False),
+        (static("x", "x, --secure-port=10259, --bind-address=127.0.0.1", PROBE.replace("host: 127.0.0.1, ", "")), True),
+        (static("x", "x, --secure-port=10259, --bind-address=127.0.0.1", PROBE), False),
+    ],
+)
+def test_what_is_called_from_outside_is_not_on_loopback_whatever_a_flag_says(text: str, *, kept: bool) -> None:
+    assert [each.port for each in found(text, NOTHING).endpoints] == ([10259] if kept else [])

@@ -68,7 +68,9 @@ def _find(view: View) -> Iterator[Found]:
                 number = pod.number(each.target)
                 if number and _own(pod, each.host):
                     claim = Claim(certainty=each.certainty, origin=f"{where} {each.what}")
-                    yield from view.of_pod(pod, number, claim)
+                    # Without a host the kubelet asks the pod's address; with one that is loopback, its own node's.
+                    called = pod.ready and each.certainty == "declared" and each.host not in _LOOPBACK
+                    yield from (one._replace(called=called) for one in view.of_pod(pod, number, claim))
 
 
 def _told(containers: tuple[Fields, ...]) -> list[tuple[str, list[_Port | Omission], list[_Asked]]]:
