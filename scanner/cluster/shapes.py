@@ -68,6 +68,8 @@ _NAMED_METADATA = Only(_whole("name", "namespace") | {"labels": _LABELS, "ownerR
 _READY = Shared(ready_condition, pruned=True)
 
 _HTTP_GET = Only({"httpGet": Only(_whole("port", "scheme", "host", "path"))})
+_PROBE = Only(_HTTP_GET.fields | {"grpc": Only(_whole("port", "service", "mode"))})
+"""``mode`` exists behind the gate GRPCContainerProbeTLS."""
 _CONTAINER = Only(
     _whole("name", "image", "restartPolicy")
     | {
@@ -76,9 +78,9 @@ _CONTAINER = Only(
         "ports": Only(_whole("name", "containerPort", "hostPort", "hostIP", "protocol")),
         "env": variables,
         "volumeMounts": Only(_whole("name", "mountPath", "subPath")),
-        "livenessProbe": _HTTP_GET,
-        "readinessProbe": _HTTP_GET,
-        "startupProbe": _HTTP_GET,
+        "livenessProbe": _PROBE,
+        "readinessProbe": _PROBE,
+        "startupProbe": _PROBE,
         "lifecycle": Only({"postStart": _HTTP_GET, "preStop": _HTTP_GET}),
     }
 )

@@ -68,7 +68,12 @@ def _is_frontend(facts: Facts, draft: Draft) -> bool:
 def _termination(facts: Facts, draft: Draft) -> str:
     subject = draft.endpoint.subject
     route = facts.snapshot.get(ROUTE, subject.name, subject.namespace) if subject else None
-    return route.text("spec", "tls", "termination") if route else ""
+    return _terminated(route) if route else ""
+
+
+def _terminated(route: KubeObject) -> str:
+    """Capital letters and an empty termination are normalised on admission (openshift/library-go, route/defaulting)."""
+    return route.text("spec", "tls", "termination").lower() or "edge"
 
 
 def _stats_ports(facts: Facts, name: str) -> set[int]:
@@ -114,7 +119,7 @@ def _route(facts: Facts, draft: Draft) -> Draft:
     route = facts.snapshot.get(ROUTE, subject.name, subject.namespace) if subject else None
     if route is None:
         return draft
-    termination = route.text("spec", "tls", "termination")
+    termination = _terminated(route)
     said = f"{termination}: the router answers, and owes what its IngressController says"
     draft = draft.says(str(route.reference), "spec.tls.termination", said)
     if termination != "reencrypt":

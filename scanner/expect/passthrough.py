@@ -141,7 +141,7 @@ def _port_names(service: KubeObject, port: int | str | None) -> set[str]:
 
 
 def _route(_: Facts, route: KubeObject, __: Endpoint) -> Passage | None:
-    if route.text("spec", "tls", "termination") != "passthrough":
+    if route.text("spec", "tls", "termination").lower() != "passthrough":
         return None
     port = _port(route.at("spec", "port", "targetPort"))
     services = [route.fields("spec", "to"), *route.each("spec", "alternateBackends")]

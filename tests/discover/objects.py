@@ -8,6 +8,8 @@ from typing import Any
 
 import yaml
 
+from scanner.cluster.keeping import kept
+from scanner.cluster.prune import Pruner
 from scanner.discover import READS, Discovery, discover
 from scanner.model.components import Catalogue, Listener
 from scanner.model.endpoint import Endpoint
@@ -59,7 +61,8 @@ def of_objects(raws: list[dict[str, Any]], *, gaps: Mapping[Kind, str] | None = 
     objects: dict[Kind, list[KubeObject]] = {kind: [] for kind in READS}
     for raw in raws:
         kind = KIND[raw["kind"]]
-        objects[kind].append(KubeObject(raw, kind))
+        # As a scan has them: a field that is lost on the way is one that no source can look at.
+        objects[kind].append(kept(kind, raw, Pruner()) or KubeObject(raw, kind))
     return Snapshot(
         taken_at=datetime(2026, 11, 21, tzinfo=UTC),
         origin=Origin(name="test"),
