@@ -49,11 +49,22 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
     mine = _limits(proxy.fields(*_VHOST), str(proxy.reference))
     whole = _limits(everywhere.fields(*_GLOBAL), str(everywhere.reference)) if everywhere else _Limits()
     draft = draft.remark(*mine.remarks, *whole.remarks)
+    if everywhere is None:
+        draft = draft.remark(_unread(facts))
     if not mine.said and not whole.said:
-        return draft.says(str(proxy.reference), ".".join(_VHOST), "no version is set: Contour's default is TLS 1.2")
+        unless = "" if everywhere else ", unless its ConfigMap, which adhere does not read, says otherwise"
+        said = f"no version is set: Contour's default is TLS 1.2{unless}"
+        return draft.says(str(proxy.reference), ".".join(_VHOST), said)
     if draft.standing == "user" and facts.policy.user_workloads_bound:
         return draft.says(str(proxy.reference), ".".join(_VHOST), f"{mine.said or whole.said}: the policy file binds")
     return _own(draft, proxy, everywhere, mine, whole)
+
+
+def _unread(facts: Facts) -> str:
+    """Why nothing that holds for all virtual hosts is known."""
+    gap, count = facts.snapshot.gap(CONTOUR_CONFIGURATION), len(facts.snapshot.every(CONTOUR_CONFIGURATION))
+    why = gap or (f"which of {count} ContourConfigurations counts is not known" if count else "no ContourConfiguration")
+    return f"a ConfigMap of Contour's, which adhere does not read, may say more: {why}"
 
 
 def _is_proxy(draft: Draft) -> bool:
@@ -90,10 +101,6 @@ def _own(draft: Draft, proxy: KubeObject, everywhere: KubeObject | None, mine: _
         groups=None,
         source=f"{source} {field}",
     )
-    if everywhere is None:
-        draft = draft.remark(
-            "a ConfigMap of Contour's, which adhere does not read, may say more: no ContourConfiguration"
-        )
     # Where TLS 1.3 must not be, none of its suites may be spoken.
     draft = replace(draft, implementation="contour" if ceiling >= TLS13 else "contour-1.2")
     return replace(draft.owes(profile, source, field, said), binding="must-follow")

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from scanner.expect.facts import Facts
+from scanner.expect.implementations import IMPLEMENTATIONS, clamped, unusable
 from scanner.expect.release import meaning
 from scanner.model.custom_use import CustomUse
 from scanner.model.declared_profile import (
+    HYPERSHIFT,
     INGRESS,
     INHERITED_BY_INGRESS,
     KUBELET_CONFIG,
     LIBRARY_GO,
+    Declared,
     Reader,
     declared,
 )
-from scanner.model.kinds import API_SERVER, INGRESS_CONTROLLER, Kind
+from scanner.model.kinds import API_SERVER, HOSTED_CLUSTER, INGRESS_CONTROLLER, Kind
 from scanner.model.kinds import KUBELET_CONFIG as KUBELET_CONFIGS
+from scanner.model.known import Unknown
 from scanner.model.objects import KubeObject
 
 _STEPS = ("spec", "tlsSecurityProfile")
+_HOSTED = ("spec", "configuration", "apiServer", "tlsSecurityProfile")
 _READERS: tuple[tuple[Kind, Reader], ...] = ((INGRESS_CONTROLLER, INGRESS), (KUBELET_CONFIGS, KUBELET_CONFIG))
 
 
@@ -31,16 +37,43 @@ def customs(facts: Facts) -> Iterator[CustomUse]:
     for kind, reader in _READERS:
         for each in facts.snapshot.every(kind):
             yield from _use(facts, each, (reader,))
+    for each in facts.snapshot.every(HOSTED_CLUSTER):
+        yield from _use(facts, each, (HYPERSHIFT,), _HOSTED)
 
 
 def _typed(controller: KubeObject) -> bool:
     return bool(controller.text(*_STEPS, "type"))
 
 
-def _use(facts: Facts, each: KubeObject, readers: tuple[Reader, ...]) -> Iterator[CustomUse]:
-    if each.text(*_STEPS, "type") != "Custom":
+def _use(
+    facts: Facts, each: KubeObject, readers: tuple[Reader, ...], steps: tuple[str, ...] = _STEPS
+) -> Iterator[CustomUse]:
+    if each.text(*steps, "type") != "Custom":
         return
     means = meaning(facts.cluster.releases.desired)
     called = str(each.reference)
-    readings = tuple((reader.name, declared(each, _STEPS, reader, called, means)) for reader in readers)
-    yield CustomUse(reference=each.reference, field="spec.tlsSecurityProfile.custom", readings=readings)
+    readings = tuple(
+        (reader.name, _taken(declared(each, steps, reader, called, means), _kind(reader), fips=facts.fips is True))
+        for reader in readers
+    )
+    yield CustomUse(reference=each.reference, field=".".join((*steps, "custom")), readings=readings)
+
+
+def _kind(reader: Reader) -> str:
+    """Who serves what this reader passes on, by the names of ``implementations``."""
+    if reader is HYPERSHIFT:
+        return "hypershift"
+    return "haproxy" if reader.consumer.tls13_suites == "listed" else "go"
+
+
+def _taken(read: Declared, kind: str, *, fips: bool) -> Declared:
+    """What is left of a profile where it is served, and what was lost on the way."""
+    if read.profile is None or isinstance(read.profile, Unknown):
+        return read
+    found = clamped(read.profile, kind, spelt=read.spelt, fips=fips)
+    changes = (f"{IMPLEMENTATIONS[kind].called} {each}" for each in found.changes)
+    return replace(
+        read,
+        profile=unusable(read.profile, found, kind) or found.profile,
+        remarks=(*read.remarks, *read.profile.notes, *changes),
+    )

@@ -62,7 +62,9 @@ class Facts:
 
     def authority(self, endpoint: Endpoint) -> Authority:
         """What says what ``endpoint`` owes."""
-        return self.hosted.get(endpoint.owner.namespace or "") or self.cluster
+        plane = self.hosted.get(endpoint.owner.namespace or "")
+        entry = self.entry(endpoint) if plane else None
+        return self.cluster if plane is None or (entry is not None and entry.management_side) else plane
 
     @property
     def is_openshift(self) -> bool:

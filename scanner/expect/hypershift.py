@@ -63,5 +63,6 @@ def _releases(holder: KubeObject) -> Releases:
         str(holder.reference),
         "",
         holder.fields("status", where),
+        where=f"status.{where}",
         upgrading=progressing is not None and progressing.holds,
     )

@@ -79,23 +79,32 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
         return draft
     listed = draft.profile
     found = clamped(listed, kind, spelt=draft.spelt, fips=fips is True)
-    limits = IMPLEMENTATIONS[kind]
     for change in found.changes:
-        draft = draft.says(limits.called, "what it can do", change)
-    if found.tls13_configurable and limits.tls13 == "listed" and not any(map(is_tls13, found.profile.suites)):
-        reason = f"{listed.name} has no TLS 1.3 suite that FIPS approves, and the ingress operator does not admit that"
-        return replace(draft, profile=Unknown(reason))
-    if limits.suites and found.profile.min_version <= TLS12 and all(map(is_tls13, found.profile.suites)):
-        reason = f"of {listed.name} nothing is left for TLS 1.2 in {limits.called}: what it speaks is not defined"
-        return replace(draft, profile=Unknown(reason)).remark(*listed.notes)
+        draft = draft.says(IMPLEMENTATIONS[kind].called, "what it can do", change)
+    if doubt := unusable(listed, found, kind):
+        return replace(draft, profile=doubt).remark(*listed.notes)
     return replace(draft, profile=found.profile, tls13_suites_configurable=found.tls13_configurable)
+
+
+def unusable(listed: Profile, found: Clamped, kind: str) -> Unknown | None:
+    """Why nobody can tell what comes of ``listed``, of which ``found`` is left."""
+    limits = IMPLEMENTATIONS[kind]
+    if found.tls13_configurable and limits.tls13 == "listed" and not any(map(is_tls13, found.profile.suites)):
+        return Unknown(
+            f"{listed.name} has no TLS 1.3 suite that FIPS approves, and the ingress operator does not admit that"
+        )
+    if limits.suites and found.profile.min_version <= TLS12 and all(map(is_tls13, found.profile.suites)):
+        return Unknown(
+            f"of {listed.name} nothing is left for TLS 1.2 in {limits.called}: what it speaks is not defined"
+        )
+    return None
 
 
 def clamped(profile: Profile, kind: str, *, spelt: Iterable[int] = (), fips: bool = False) -> Clamped:
     """``profile`` as implementation ``kind`` can have it. ``spelt``: suites listed by IANA's name only."""
     limits, changes = IMPLEMENTATIONS[kind], list[str]()
     minimum = _minimum(profile, limits, changes)
-    suites = _suites(profile, limits, frozenset(spelt), changes)
+    suites = _spoken(minimum, _suites(profile, limits, frozenset(spelt), changes), changes)
     listed = limits.tls13 == "absent" or (limits.tls13 == "listed" and any(map(is_tls13, suites)))
     if not listed and limits.tls13 == "listed":
         changes.append("lists no TLS 1.3 suite, so that OpenSSL's own stay on")
@@ -127,6 +136,14 @@ def _suites(profile: Profile, limits: Implementation, spelt: frozenset[int], cha
         changes.append(f"is not given {_names(unread)}: a cluster drops what is not OpenSSL's name")
     gone = {*lost, *unread}
     return tuple(code for code in profile.suites if code not in gone)
+
+
+def _spoken(minimum: int, suites: tuple[int, ...], changes: list[str]) -> tuple[int, ...]:
+    """Where TLS 1.2 is not spoken, none of its suites is."""
+    idle = [code for code in suites if not is_tls13(code)] if minimum > TLS12 else []
+    if idle:
+        changes.append(f"speaks TLS 1.3 alone, without {_names(idle)}")
+    return tuple(code for code in suites if code not in idle)
 
 
 def _fips(

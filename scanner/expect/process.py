@@ -102,7 +102,7 @@ def profile(told: Told, source: str, git_version: str) -> Known[Profile]:
     return Profile(
         name=f"{version_name(minimum)} or later ({source})",
         min_version=minimum,
-        suites=(*TLS13_SUITES, *(dict.fromkeys(suites) or _defaults(git_version))),
+        suites=(*TLS13_SUITES, *((dict.fromkeys(suites) or _defaults(git_version)) if minimum <= TLS12 else ())),
         groups=None,
         source=source,
         notes=notes[:5],

@@ -59,8 +59,10 @@ def of_cluster(snapshot: Snapshot) -> Releases:
     )
 
 
-def of_history(source: str, desired: str, holder: Fields, *, upgrading: bool = False) -> Releases:
-    """From a ``history`` of updates, newest first; ``desired`` may be empty, then the newest counts."""
+def of_history(
+    source: str, desired: str, holder: Fields, *, where: str = "status", upgrading: bool = False
+) -> Releases:
+    """From a ``history`` of updates under ``where``, newest first; ``desired`` may be empty, then the newest counts."""
     history = list(holder.each("history"))[:50]
     newest = desired or (history[0].text("version") if history else "")
     done = [each.text("version") for each in history if each.text("state") == "Completed"]
@@ -68,7 +70,8 @@ def of_history(source: str, desired: str, holder: Fields, *, upgrading: bool = F
     if not newest:
         return Releases(desired=Unknown(f"{source} does not say which release it is"))
     before = next((each for each in done if each != newest), None) if partial or upgrading else None
-    step = Because(source=source, field="status.desired.version", said=shown(newest).strip("'"))
+    field = "status.desired.version" if desired else f"{where}.history[0].version"
+    step = Because(source=source, field=field, said=shown(newest).strip("'"))
     return Releases(desired=newest, previous=before, upgrading=partial or upgrading, step=step)
 
 

@@ -40,6 +40,8 @@ class Listener:
     loopback: bool = False
     """It listens on loopback only: nobody but the node, or a port-forward, can reach it."""
     governor: Governor
+    management_side: bool = False
+    """In the namespace of a hosted control plane, and configured by the cluster that hosts it."""
     speaks: Speaks = "tls"
     client_certificate: ClientCertificate | None = None
     certificate: str | None = None

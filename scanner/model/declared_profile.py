@@ -62,14 +62,6 @@ LIBRARY_GO: Final = Reader(
     consumer=API_SERVER,
     source="openshift/library-go pkg/operator/configobserver/apiserver/observe_tlssecurityprofile.go",
 )
-CONTROLLER_RUNTIME: Final = Reader(
-    name="controller-runtime-common",
-    nil="intermediate",
-    empty="intermediate",
-    no_custom="refused",
-    consumer=API_SERVER,
-    source="openshift/controller-runtime-common pkg/tls",
-)
 INGRESS: Final = Reader(
     name="the ingress operator",
     nil="inherit",
@@ -107,7 +99,6 @@ MICROSHIFT_INGRESS: Final = Reader(
 )
 READERS: Final = (
     LIBRARY_GO,
-    CONTROLLER_RUNTIME,
     INGRESS,
     INHERITED_BY_INGRESS,
     KUBELET_CONFIG,

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from scanner.expect import Expectations
 from scanner.expect.adherence import SPELLINGS
 from scanner.expect.ingress_controller import STATS_PORT
 from scanner.expect.process import COMPONENT_BASE, ETCD
 from scanner.expect.rollout import OPERATOR_TAKES
+from scanner.model.component_files import load_catalogue
 from scanner.model.declared_profile import (
-    CONTROLLER_RUNTIME,
     HYPERSHIFT,
     INGRESS,
     KUBELET_CONFIG,
@@ -20,8 +21,10 @@ from scanner.model.declared_profile import (
     Reader,
 )
 from scanner.model.local_files import MICROSHIFT_CONFIG
+from scanner.model.scan_policy import ScanPolicy
+from tests.expect import stories
 
-PAGE = (Path(__file__).parents[2] / "docs" / "expectations.md").read_text()
+PAGE, POLICY = ((Path(__file__).parents[2] / "docs" / name).read_text() for name in ("expectations.md", "policy.md"))
 
 WORDS = {
     "intermediate": "Intermediate",
@@ -31,7 +34,6 @@ WORDS = {
 }
 ROWS: dict[str, Reader] = {
     "library-go": LIBRARY_GO,
-    "controller-runtime-common": CONTROLLER_RUNTIME,
     "the ingress operator": INGRESS,
     "the machine config operator": KUBELET_CONFIG,
     "HyperShift": HYPERSHIFT,
@@ -60,3 +62,14 @@ def test_names_and_numbers() -> None:
     assert f"`apiVersion: {MICROSHIFT_CONFIG.group}/v1`" in PAGE
     assert OPERATOR_TAKES.total_seconds() == 2 * 3600
     assert "two hours at most" in PAGE
+
+
+@pytest.mark.parametrize(("story", "binding"), [("modern-strict", "must-follow"), ("old-legacy", "not-enforced")])
+def test_the_example_of_a_catalogue_means_what_its_comments_say(story: str, binding: str, tmp_path: Path) -> None:
+    """``docs/policy.md``: a layered product owes the profile under strict adherence, and is held to none under legacy."""
+    text = POLICY[POLICY.index("kind: ComponentCatalogue") :].partition("```")[0]
+    (tmp_path / "ours.yaml").write_text(f"apiVersion: adhere/v1\n{text}")
+    catalogue = load_catalogue("openshift", [str(tmp_path / "ours.yaml")])
+    expectations = Expectations(stories.load(story).snapshot, catalogue, ScanPolicy())
+    owed = expectations.of(stories.endpoint("Deployment/vault/vault:8200", {}))
+    assert (owed.standing, owed.binding, owed.component) == ("layered", binding, "vault")

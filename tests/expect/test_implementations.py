@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from scanner.expect.implementations import CHACHA20, IMPLEMENTATIONS, clamped
 from scanner.model.catalogue import load_profile, profiles
 from scanner.model.custom_profile import GO_SUITES, TLS13_SUITES
-from scanner.tls.codepoints import TLS10, TLS11, TLS12
+from scanner.tls.codepoints import TLS10, TLS11, TLS12, TLS13
 from scanner.tls.names import suite_name
 
 
@@ -60,3 +62,10 @@ def test_a_second_time_changes_nothing(kind: str) -> None:
         once = clamped(profile, kind, fips=True)
         twice = clamped(once.profile, kind, fips=True)
         assert twice.profile == once.profile
+
+
+@pytest.mark.parametrize("kind", ["go", "haproxy", "hypershift", "istio", "other"])
+def test_from_tls13_on_no_suite_of_tls12_is_left(kind: str) -> None:
+    found = clamped(replace(load_profile("intermediate"), min_version=TLS13), kind)
+    assert set(found.profile.suites) == set(TLS13_SUITES)
+    assert any("speaks TLS 1.3 alone" in each for each in found.changes)

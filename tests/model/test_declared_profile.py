@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scanner.model.catalogue import load_profile
 from scanner.model.custom_profile import TLS13_SUITES
 from scanner.model.declared_profile import (
-    CONTROLLER_RUNTIME,
     HYPERSHIFT,
     INGRESS,
     INHERITED_BY_INGRESS,
@@ -50,9 +49,6 @@ DEFAULTS: list[tuple[Reader, object, str | None]] = [
     (LIBRARY_GO, {"type": "Custom"}, INTERMEDIATE),
     (LIBRARY_GO, {"type": "Custom", "custom": {}}, INTERMEDIATE),
     (LIBRARY_GO, {"type": "Fancy"}, UNKNOWN),
-    (CONTROLLER_RUNTIME, None, INTERMEDIATE),
-    (CONTROLLER_RUNTIME, {"type": ""}, INTERMEDIATE),
-    (CONTROLLER_RUNTIME, {"type": "Custom"}, UNKNOWN),
     (INGRESS, None, INHERITED),
     (INGRESS, {"type": ""}, INHERITED),
     (INGRESS, {"type": "Custom"}, UNKNOWN),
