@@ -1,0 +1,126 @@
+"""The inventory: every certificate once, with where it is, what it is, and what its key should be. Pure.
+
+Of 50,000 certificates only what is said of each stays in memory: no DER, and of the places the first few.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from scanner.model.expectation import Because
+from scanner.model.finding import Finding
+from scanner.model.held_certificate import HeldCertificate
+from scanner.model.key import Key, key_of
+from scanner.model.known import Unknown
+from scanner.model.well_known import Names
+from scanner.pki.classify import Classified, classify
+from scanner.pki.compliance import KEY, Subject, check_key
+from scanner.pki.governing import Governed, Governing
+
+PLACES = 5
+"""Places that are told of one certificate; how many there are is counted."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Entry:
+    """One certificate."""
+
+    sha256: str
+    subject: str | None
+    issuer: str | None
+    key: Key | None
+    """None where it cannot be read."""
+    not_before: datetime | None
+    not_after: datetime | None
+    classified: Classified
+    """As it was found in the place that tells most of it."""
+    findings: tuple[Finding, ...]
+    places: list[str] = field(default_factory=list)
+    count: int = 0
+    """Of places."""
+
+    @property
+    def name(self) -> str:
+        """Its well-known name, or ""; several where nothing tells which."""
+        return " or ".join(each.name for each in self.classified.names)
+
+
+class Inventory:
+    """The certificates of one cluster."""
+
+    def __init__(self, names: Names, governing: Governing, now: datetime) -> None:
+        self._names = names
+        self._governing = governing
+        self._now = now
+        self._entries: dict[str, Entry] = {}
+
+    def add(self, held: HeldCertificate, namespace: str | None = None) -> None:
+        """Take in a certificate in one place. ``namespace`` decides who governs it; by default its object's.
+
+        What one place says of it beats what another one leaves open: a well-known Secret tells more than a bundle.
+        """
+        reference = held.place.reference
+        where = namespace or (reference.namespace if reference else None)
+        classified = classify(held, self._names)
+        entry = self._entries.get(held.facts.sha256)
+        if entry is None or _tells_more(classified, entry.classified):
+            entry = self._entries[held.facts.sha256] = self._entry(held, classified, self._governing.of(where), entry)
+        entry.count += 1
+        if len(entry.places) < PLACES:
+            entry.places.append(str(held.place))
+
+    def _entry(self, held: HeldCertificate, classified: Classified, governed: Governed, before: Entry | None) -> Entry:
+        facts, key = held.facts, key_of(held.facts)
+        subject = Subject(held=held, classified=classified, config=governed.config, now=self._now)
+        return Entry(
+            sha256=facts.sha256,
+            subject=facts.subject,
+            issuer=facts.issuer,
+            key=None if isinstance(key, Unknown) else key,
+            not_before=facts.not_before,
+            not_after=facts.not_after,
+            classified=classified,
+            findings=tuple(_because(each, governed.because) for each in check_key(KEY, subject)),
+            places=before.places if before else [],
+            count=before.count if before else 0,
+        )
+
+    def entries(self) -> Iterator[Entry]:
+        """Every certificate, in the order in which it was first found."""
+        return iter(self._entries.values())
+
+    def findings(self) -> Iterator[Finding]:
+        """What is to be said of them; that a key is as it should be is no news."""
+        return (finding for entry in self.entries() for finding in entry.findings if finding.status != "ok")
+
+    def counts(self) -> Counter[tuple[str, str]]:
+        """How many, by category and key: ``("signer", "RSA 2048")``."""
+        return Counter((each.classified.category, str(each.key or "unreadable")) for each in self.entries())
+
+
+def _tells_more(new: Classified, old: Classified) -> bool:
+    """A place where it is known, or where it is known to be somebody's own, beats one where nobody can tell."""
+    return _weight(new) > _weight(old)
+
+
+def _weight(classified: Classified) -> int:
+    if classified.names:
+        return 3
+    return 1 if classified.governed is None else 2
+
+
+def _because(finding: Finding, step: Because | None) -> Finding:
+    """Why it is this configuration that governs goes before what it says."""
+    if step is None:
+        return finding
+    return replace(finding, evidence=(f"{step.source}: {step.said}", *finding.evidence))
+
+
+def collect(inventory: Inventory, found: Iterable[HeldCertificate]) -> Inventory:
+    """``inventory`` with everything in ``found``."""
+    for each in found:
+        inventory.add(each)
+    return inventory
