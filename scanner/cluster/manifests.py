@@ -26,6 +26,8 @@ MAX_YAML = 64 * MAX_BYTES
 MAX_JSON = 256 * MAX_BYTES
 MAX_FILES = 500_000
 _ROOTS = ("cluster-scoped-resources", "namespaces")
+_MARKS = ("event-filter.html", "timestamp", "must-gather.log", "must-gather.logs")
+"""What the tools leave beside what they gather; what they gather of one namespace has no cluster-scoped resources."""
 _DEEPEST_ROOT = 4
 """Directories above a must-gather's roots: its own, the image's, and one more for good measure."""
 _EPOCH = datetime.fromtimestamp(0, UTC)
@@ -45,6 +47,8 @@ class Found:
     """When the last of the files was written."""
     gathered: bool = False
     """Whether it is a must-gather."""
+    scattered: set[Kind] = field(default_factory=set)
+    """Kinds of which something was found that shows nothing of the rest: in a must-gather, below a namespace."""
     files: int = 0
     """That were opened."""
 
@@ -55,7 +59,7 @@ def manifests(directory: Path, kinds: Iterable[Kind]) -> Found:
     reader = _Reader(tuple(kinds))
     paths = list(_paths(directory))
     roots = [_below_root(path.relative_to(directory).parts) for path in paths]
-    reader.found.gathered = any(root is not None for root in roots)
+    reader.found.gathered = _is_gathered(directory, paths, roots)
     for path, root in zip(paths, roots, strict=True):
         if not reader.found.gathered:
             reader.file(path, None)
@@ -63,7 +67,22 @@ def manifests(directory: Path, kinds: Iterable[Kind]) -> Found:
             kind = reader.by_resource.get(_resource(root)) if _resource(root) else None
             if kind is not None:
                 reader.file(path, kind)
+                if root[0] != _ROOTS[0]:
+                    reader.found.scattered.add(kind)
     return reader.found
+
+
+def _is_gathered(directory: Path, paths: list[Path], roots: list[tuple[str, ...] | None]) -> bool:
+    """Whether a must-gather is in it: people call directories ``namespaces``, too."""
+    found: dict[Path, set[str]] = {}
+    for path, root in zip(paths, roots, strict=True):
+        if root is not None:
+            found.setdefault(path.parents[len(root) - 1], set()).add(root[0])
+    return any(
+        len(beside) == len(_ROOTS)
+        or any((place / mark).exists() for place in {at, at.parent if at != directory else at} for mark in _MARKS)
+        for at, beside in found.items()
+    )
 
 
 def _paths(directory: Path) -> Iterator[Path]:

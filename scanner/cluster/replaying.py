@@ -18,11 +18,15 @@ from scanner.model.objects import Fields, KubeObject
 from scanner.model.problems import MOST
 from scanner.model.snapshot import Gap, Origin, Snapshot, Unreadable
 
+_SHOWN = 5
+"""Names in one reason."""
+
 
 def load(directory: str | Path, kinds: Iterable[Kind]) -> Snapshot:
     """The objects of ``kinds`` that a directory (or one file of manifests) holds.
 
-    Only a snapshot of our own can say that there are none of a kind; elsewhere a kind without objects is unreadable.
+    Only a snapshot of our own can say that there are none of a kind, or no more; elsewhere a kind without objects is
+    unreadable, and so is one with namespaces, of which others save a part.
     Raises ``InputError`` for a snapshot or manifests with files that cannot be read; in a must-gather these make
     their kind unreadable.
     """
@@ -48,9 +52,9 @@ def _refuse(complaints: list[str]) -> NoReturn:
 
 def _foreign(path: Path, wanted: tuple[Kind, ...], found: Found) -> Snapshot:
     unreadable = {
-        kind: Unreadable(kind=kind, gap="not-saved", reason=f"{path} holds none; whether the cluster has is not known")
+        kind: Unreadable(kind=kind, gap="not-saved", reason=reason)
         for kind in wanted
-        if kind not in found.objects
+        if (reason := _not_saved(path, kind, found))
     }
     for kind, complaint in found.bad:
         if kind is not None:
@@ -62,6 +66,28 @@ def _foreign(path: Path, wanted: tuple[Kind, ...], found: Found) -> Snapshot:
         unreadable=unreadable,
         warnings=tuple(complaint for _, complaint in found.bad[:MOST]),
     )
+
+
+def _not_saved(path: Path, kind: Kind, found: Found) -> str | None:
+    """Why there may be more of a kind than the directory holds. Of what has no namespace people save all or none."""
+    objects = found.objects.get(kind, {})
+    if not objects:
+        return f"{path} holds none; whether the cluster has is not known"
+    if kind.named:
+        left = [f"{namespace}/{name}" for namespace, name in kind.named if (namespace, name) not in objects]
+        return f"{path} does not hold all that are looked at: {_some(left)}" if left else None
+    if not kind.namespaced and kind not in found.scattered:
+        return None
+    what = "a must-gather holds" if found.gathered else "these manifests hold"
+    if not kind.namespaced:
+        return f"{what} a part: {_some(sorted(name for _, name in objects))}"
+    namespaces = sorted({namespace or "" for namespace, _ in objects})
+    return f"{what} a part: {'namespace' if len(namespaces) == 1 else 'namespaces'} {_some(namespaces)}"
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(name or "(none)" for name in names[:_SHOWN]) + more
 
 
 def _own(path: Path, wanted: tuple[Kind, ...]) -> Snapshot:

@@ -68,7 +68,7 @@ _NAMED_METADATA = Only(_whole("name", "namespace") | {"labels": _LABELS, "ownerR
 _READY = Shared(ready_condition, pruned=True)
 
 _HTTP_GET = Only({"httpGet": Only(_whole("port", "scheme", "host", "path"))})
-_PROBE = Only(_HTTP_GET.fields | {"grpc": Only(_whole("port", "service", "mode"))})
+_PROBE = Only({**_HTTP_GET.fields, "grpc": Only(_whole("port", "service", "mode"))})
 """``mode`` exists behind the gate GRPCContainerProbeTLS."""
 _CONTAINER = Only(
     _whole("name", "image", "restartPolicy")

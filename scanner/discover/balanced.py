@@ -152,9 +152,10 @@ class Balanced:
         return self._labelled.select(namespace, selector)
 
     def backends(self, service: Service, wanted: ServicePort) -> tuple[Backend, ...]:
-        """What is behind a port: from slices, else (where those could not be read) the pods that it selects."""
+        """What is behind a port: by slices, and where not all of those could be read by the pods that it selects."""
         if wanted not in service.known:
-            found = self._from_slices(service, wanted) if not self.slices_gap else self._from_pods(service, wanted)
+            selected = self._from_pods(service, wanted) if self.slices_gap else ()
+            found = (*selected, *self._from_slices(service, wanted))
             service.known[wanted] = tuple({each.place[:2]: each for each in found}.values())
         return service.known[wanted]
 

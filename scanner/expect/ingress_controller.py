@@ -43,10 +43,10 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
     name = router_name(facts, draft)
     if isinstance(name, Unknown):
         return draft.owes(name, "IngressController", _FIELD, "unknown")
-    if gap := facts.snapshot.gap(INGRESS_CONTROLLER):
+    found = facts.snapshot.get(INGRESS_CONTROLLER, name, NAMESPACE)
+    if found is None and (gap := facts.snapshot.gap(INGRESS_CONTROLLER)):
         reason = f"IngressController/{NAMESPACE}/{name} could not be read: {gap}"
         return draft.owes(Unknown(reason), f"IngressController/{NAMESPACE}/{name}", _FIELD, "could not be read")
-    found = facts.snapshot.get(INGRESS_CONTROLLER, name, NAMESPACE)
     if found is None:
         reason = f"there is no IngressController/{NAMESPACE}/{name}"
         return draft.owes(Unknown(reason), f"IngressController/{NAMESPACE}/{name}", _FIELD, "not there")
@@ -95,6 +95,8 @@ def router_name(facts: Facts, draft: Draft) -> Known[str]:
         if (found := condition(each, "Admitted", "conditions")) is not None and found.holds
     }
     names = sorted(admitted) or [each.name for each in facts.snapshot.every(INGRESS_CONTROLLER)]
+    if not admitted and (gap := facts.snapshot.gap(INGRESS_CONTROLLER)):
+        return Unknown(f"which IngressController answers here is not known: {gap}")
     if len(names) == 1:
         return names[0]
     return Unknown(f"which IngressController answers here is not known: {', '.join(names[:5]) or 'there is none'}")

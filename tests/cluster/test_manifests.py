@@ -85,13 +85,56 @@ def test_a_must_gather(tmp_path: Path, image: str) -> None:
         "IngressController": ["openshift-ingress-operator/default"],
         "Namespace": ["/shop"],
     }
-    assert {kind: each.gap for kind, each in found.unreadable.items()} == {CONFIG_MAP: "not-saved"}
+    # What has no namespace is whole; of the rest there may be more in namespaces that nobody gathered.
+    assert {each.gap for each in found.unreadable.values()} == {"not-saved"}
+    assert set(found.unreadable) == set(WANTED) - {API_SERVER}
+    assert found.gap(POD) == "a must-gather holds a part: namespace shop"
+    assert found.gap(NAMESPACE) == "a must-gather holds a part: shop"
+    assert "holds none" in (found.gap(CONFIG_MAP) or "")
     assert not found.absent
     assert found.origin.replayed
     assert found.origin.name == tmp_path.name
 
 
+@pytest.mark.parametrize("mark", ["event-filter.html", "timestamp", "../must-gather.logs"])
+def test_a_namespace_s_part_of_a_must_gather_is_known_by_what_the_tool_leaves(tmp_path: Path, mark: str) -> None:
+    write(tmp_path, f"image/{mark}", "")
+    write(tmp_path, "image/namespaces/shop/pods/a/a.yaml", yaml("v1", "Pod", "a", "shop"))
+    write(tmp_path, "image/namespaces/shop/core/events.yaml", "not YAML: [")
+    found = load(tmp_path, [POD])
+    assert names(found) == {"Pod": ["shop/a"]}
+    assert found.gap(POD) == "a must-gather holds a part: namespace shop"
+
+
+def test_a_directory_called_namespaces_makes_no_must_gather(tmp_path: Path) -> None:
+    """As people keep manifests who let a program apply them: nothing of it is passed over."""
+    write(tmp_path, "clusters/prod/apiserver.yaml", yaml("config.openshift.io/v1", "APIServer", "cluster"))
+    write(tmp_path, "clusters/prod/namespaces/shop/web/service.yaml", yaml("v1", "Service", "front", "shop"))
+    write(tmp_path, "clusters/prod/namespaces/shop.yaml", yaml("v1", "Pod", "a", "shop"))
+    write(tmp_path, "clusters/prod/namespaces/other/pods.yaml", yaml("v1", "Pod", "b", "other"))
+    found = load(tmp_path, [POD, SERVICE, API_SERVER])
+    assert names(found) == {"Pod": ["shop/a", "other/b"], "Service": ["shop/front"], "APIServer": ["/cluster"]}
+    assert found.gap(POD) == "these manifests hold a part: namespaces other, shop"
+    assert found.gap(API_SERVER) is None
+
+
+def test_many_namespaces_are_counted(tmp_path: Path) -> None:
+    for number in range(9):
+        write(tmp_path, f"{number}.yaml", yaml("v1", "Pod", "a", f"n{number}"))
+    assert (load(tmp_path, [POD]).gap(POD) or "").endswith("namespaces n0, n1, n2, n3, n4 and 4 more")
+
+
+def test_objects_that_are_looked_at_by_name_are_whole_when_all_are_there(tmp_path: Path) -> None:
+    for number, (namespace, name) in enumerate(CONFIG_MAP.named[1:]):
+        write(tmp_path, f"{number}.yaml", yaml("v1", "ConfigMap", name, namespace))
+    first = "/".join(CONFIG_MAP.named[0])
+    assert (load(tmp_path, [CONFIG_MAP]).gap(CONFIG_MAP) or "").endswith(f"all that are looked at: {first}")
+    write(tmp_path, "all.yaml", yaml("v1", "ConfigMap", CONFIG_MAP.named[0][1], CONFIG_MAP.named[0][0]))
+    assert load(tmp_path, [CONFIG_MAP]).gap(CONFIG_MAP) is None
+
+
 def test_a_bad_file_of_a_must_gather_makes_its_kind_unreadable(tmp_path: Path) -> None:
+    write(tmp_path, "timestamp", "")
     write(tmp_path, "namespaces/shop/pods/a/a.yaml", yaml("v1", "Pod", "a", "shop"))
     write(tmp_path, "namespaces/shop/pods/b/b.yaml", "metadata: [\n")
     found = load(tmp_path, [POD])
@@ -130,7 +173,8 @@ def test_manifests_as_people_keep_them(tmp_path: Path) -> None:
         "Ingress": ["/cluster"],
     }
     assert found.every(SERVICE)[0].raw["apiVersion"] == "v1"
-    assert set(found.unreadable) == {API_SERVER, INGRESS_CONTROLLER, NAMESPACE, CONFIG_MAP}
+    assert set(found.unreadable) == set(WANTED)
+    assert found.gap(POD) == "these manifests hold a part: namespaces (none), shop"
 
 
 def test_one_file_is_enough(tmp_path: Path) -> None:
