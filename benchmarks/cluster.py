@@ -120,7 +120,7 @@ async def serve(counts: dict[Kind, int]) -> None:
         start = int(asked.query.get("continue", "0"))
         end = min(start + int(asked.query["limit"]), counts[kind])
         rest = json.dumps({"continue": str(end)} if end < counts[kind] else {}).encode()
-        return Answer(200, b'{"metadata": ' + rest + b', "items": [' + page(kind, start, end) + b"]}")
+        return Answer(200, b'{"kind": "List", "metadata": ' + rest + b', "items": [' + page(kind, start, end) + b"]}")
 
     api.script = answer
     async with running(api):

@@ -48,6 +48,7 @@ class Lister:
             try:
                 async for page in self._pages(path, paged=paged):
                     objects.update(self._kept(kind, page))
+                    page.clear()  # while the next one is on its way, this one would take its memory twice
             except ApiError as error:
                 if error.status == 410 and paged:
                     continue
@@ -88,8 +89,8 @@ class Lister:
             # Whatever else says 200, such as a proxy's login page, must not read as "there are none".
             if not ("items" in page.raw and isinstance(items, list) and page.text("kind").endswith("List")):
                 raise self._odd(path, "the answer is no list of objects")
-            yield items
             count += len(items)
+            yield items
             before, following = following, page.text("metadata", "continue")
             if not following:
                 return

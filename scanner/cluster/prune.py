@@ -101,9 +101,7 @@ class Pruner:
         texts, copy = self._texts, self.copy
         if isinstance(value, list):
             return [texts[item] if type(item) is str else copy(item, depth) for item in value]
-        return {
-            texts[str(key)]: texts[item] if type(item) is str else copy(item, depth) for key, item in value.items()
-        }
+        return {texts[str(key)]: texts[item] if type(item) is str else copy(item, depth) for key, item in value.items()}
 
     def text(self, text: str) -> str:
         """The same text, once; without private keys, and without what cannot be written as UTF-8."""
