@@ -21,9 +21,11 @@ def frontend(origin: str, name: str, subject: KubeObject) -> Claim:
         naming="also",
         segment="Frontend",
         subject=subject,
+        writer=subject.namespace,
+        beyond="fronts",
     )
 
 
-def backend(origin: str, name: str | None = None) -> Claim:
-    """What a router or gateway connects to by TLS, or passes TLS on to."""
-    return Claim(certainty="declared", origin=origin, name=name, segment="Backend")
+def backend(origin: str, name: str | None, writer: str | None) -> Claim:
+    """What a router or gateway connects to by TLS, or passes TLS on to, as an object of ``writer`` says."""
+    return Claim(certainty="declared", origin=origin, name=name, segment="Backend", writer=writer)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from scanner.model.endpoint import Certainty, Owner, Segment
+from scanner.model.endpoint import Certainty, Endpoint, Owner, Segment
 from scanner.model.kinds import Kind
 from scanner.model.objects import KubeObject
 from scanner.model.observation import ClientCertificate
@@ -67,6 +67,12 @@ class Claim:
     """The port under which the catalogue knows such a listener, where this cluster has moved it."""
     guess: bool = False
     """Only the catalogue says so: nothing in the cluster tells whether it is there."""
+    writer: str | None = None
+    """Namespace of the object that says so; None: it is the cluster's, or says it of its own pods."""
+    beyond: Literal["", "fronts", "users"] = ""
+    """Where it counts beside the writer's namespace: at routers and gateways, or at everything but the platform's."""
+    stranger: bool = False
+    """The writer has no say at this place: that he said something is all that is kept."""
 
 
 class Draft(NamedTuple):
@@ -86,9 +92,16 @@ class Omission(NamedTuple):
 
     reason: str
     times: int = 1
+    endpoints: tuple[Endpoint, ...] = ()
+    """What it would be, where somebody wants to know."""
 
 
 Found: TypeAlias = "Draft | Omission"
+
+
+def reached(found: Iterable[Found]) -> bool:
+    """Whether one of these is a listener of which the writer may speak."""
+    return any(isinstance(each, Draft) and not each.claim.stranger for each in found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -126,17 +126,18 @@ class Merge:
     """Listeners, as they are met."""
 
     def __init__(self) -> None:
-        self._met: dict[tuple[Pod | str | None, str, int], Listener] = {}
+        self._met: dict[tuple[Pod | Owner | str | None, str, int], Listener] = {}
 
     def add(self, draft: Draft) -> None:
         """Take one draft in."""
         place = draft.place
         if place.node:
-            key: tuple[Pod | str | None, str, int] = (place.node, "", place.port)
+            key: tuple[Pod | Owner | str | None, str, int] = (place.node, "", place.port)
         elif place.pod:
             key = (place.pod, "", place.port)
         else:
-            key = (None, place.address or f"host {place.host}", place.port)
+            # What nobody is known to be behind is each owner's own: no object says anything of another one's.
+            key = (place.owner, place.address or f"host {place.host}", place.port)
         listener = self._met.get(key)
         if listener is None:
             listener = self._met[key] = Listener(place)

@@ -8,6 +8,7 @@ from scanner.discover import balanced, routers, workloads
 from scanner.discover.balanced import Balanced, Service, ServicePort
 from scanner.discover.draft import Claim, Draft, Found, Omission, Place
 from scanner.discover.routers import Router
+from scanner.discover.trust import Trust, stranger
 from scanner.discover.workloads import Pod, Workloads
 from scanner.model.components import Catalogue, Listener
 from scanner.model.snapshot import Snapshot
@@ -25,6 +26,7 @@ class View:
         self.workloads = Workloads(snapshot, primary_only=via_port_forward)
         self.balanced = Balanced(snapshot, self.workloads)
         self.routers = routers.find(snapshot, self.workloads)
+        self.trust = Trust(self.workloads, catalogue)
         self._entries: dict[tuple[str | None, tuple[str, ...], int, bool], Listener | None] = {}
 
     def entry(self, namespace: str | None, names: tuple[str, ...], number: int, *, on_node: bool) -> Listener | None:
@@ -38,12 +40,22 @@ class View:
         """``claim`` at each address of a pod."""
         return [Draft(claim, place, pod.ready, aliases) for place in self.workloads.places(pod, number)]
 
-    def through(self, service: Service, wanted: ServicePort, claim: Claim) -> Iterator[Found]:
-        """``claim`` at each backend of a Service's port; where there is none, at the Service itself."""
+    def said_of(self, pod: Pod, number: int, claim: Claim) -> list[Draft]:
+        """``claim`` of an object of another namespace, perhaps, at each address of a pod."""
+        found = self.of_pod(pod, number, claim)
+        return [each if self.trust.weighs(claim, each.place) else _noted(each) for each in found]
+
+    def through(
+        self, service: Service, wanted: ServicePort, claim: Claim, *, published: bool = False
+    ) -> Iterator[Found]:
+        """``claim`` at each backend of a Service's port; where there is none, at the Service itself. ``published``: it
+        is the address of its load balancer that led here."""
         aliases = service.aliases(wanted)
         backends = self.balanced.backends(service, wanted)
+        heard = self.trust.heard
         for place, ready in backends:
-            yield Draft(claim, place, ready, aliases, ready)
+            found = Draft(claim, place, ready, aliases, ready)
+            yield found if heard(service, place, claim, published=published) else _noted(found)
         if not backends:
             yield from self._balanced(service, wanted, claim, aliases)
 
@@ -53,6 +65,8 @@ class View:
         """Without backends: nothing listens, or what does could not be read. Only a Service that selects pods is
         dialled: another one may lead anywhere, and its address would hide where."""
         unknown = self.balanced.slices_gap is not None
+        if not self.trust.weighs(claim, Place("", wanted.number, owner=service.owner)):
+            claim = stranger(claim)
         if unknown and not service.raw.words("spec", "selector"):
             yield Omission("Services without a selector, whose backends could not be read")
             return
@@ -75,11 +89,13 @@ class View:
         for service in self.balanced.at(host):
             wanted = service.port(number)
             if wanted:
-                yield from self.through(service, wanted, claim)
+                yield from self.through(service, wanted, claim, published=host in service.published)
                 return
         place = self.workloads.at(host, number)
-        if place:
+        if place and self.trust.weighs(claim, place):
             yield Draft(claim, place)
+        elif place and (claim.beyond != "fronts" or self.trust.served(place) != "nobody"):
+            yield _noted(Draft(claim, place))
 
     def router_at(self, host: str) -> Router | None:
         """The router that is published under a name."""
@@ -97,3 +113,9 @@ class View:
             if service and wanted:
                 yield from self.through(service, wanted, claim)
                 return
+
+
+def _noted(draft: Draft) -> Draft:
+    """What is kept of the word of somebody who has no say."""
+    ready = draft.place.pod.ready if draft.place.pod else draft.ready
+    return Draft(stranger(draft.claim), draft.place, ready)

@@ -100,10 +100,22 @@ class Workloads:
                 for each in pod.addresses:
                     self.on_pod_network.setdefault(each, pod)
         self._labelled = Labelled(self.pods, _where)
+        self._host_ports: dict[tuple[str, int], list[Pod]] | None = None
 
     def select(self, namespace: str | None, selector: Fields) -> list[Pod]:
         """Pods that a LabelSelector selects."""
         return self._labelled.select(namespace, selector)
+
+    def with_host_port(self, node: str, number: int) -> list[Pod]:
+        """Pods of the pod network to which a port of a node leads; looked for when it is first asked."""
+        if self._host_ports is None:
+            self._host_ports = {}
+            for pod in self.pods:
+                for each in (one for container in pod.containers for one in container.each("ports")):
+                    found = None if pod.host_network else port(each.at("hostPort"))
+                    if found and pod.node:
+                        self._host_ports.setdefault((pod.node, found), []).append(pod)
+        return self._host_ports.get((node, number), [])
 
     def places(self, pod: Pod, number: int) -> list[Place]:
         """Where ``pod`` listens on a port: each of its addresses, or one where a tunnel makes them the same."""

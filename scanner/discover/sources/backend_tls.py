@@ -24,7 +24,7 @@ def _find(view: View) -> Iterator[Found]:
         for target in targets:
             service = view.balanced.get(policy.namespace or "", target.text("name"))
             if service and target.text("kind") == "Service":
-                claim = backend(str(policy.reference), server_name(name))
+                claim = backend(str(policy.reference), server_name(name), policy.namespace)
                 claim.naming = "only" if claim.name else "soft"
                 claim.subject = policy
                 for wanted in _ports(service, target):

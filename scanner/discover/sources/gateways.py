@@ -11,7 +11,7 @@ from itertools import islice
 
 from scanner.discover.balanced import READS as BALANCED
 from scanner.discover.claims import backend
-from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source
+from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source, reached
 from scanner.discover.names import MAX_NAMES, address, port, server_name, sound
 from scanner.discover.tls_routes import TlsRoutes
 from scanner.discover.view import View
@@ -59,9 +59,9 @@ def _of(view: View, holder: KubeObject, gateway: KubeObject, routes: TlsRoutes) 
         else:
             attached = routes.attached(holder, listener)
             behind = list(_backends(view, attached)) if passes else []
-            reached = not passes or any(isinstance(each, Draft) for each in behind)
+            sampled = passes and not reached(behind)
             for claim in _names(holder, gateway, listener, attached):
-                claim.sampled = not reached
+                claim.sampled = sampled
                 yield from _at(view, gateway, number, claim)
             yield from behind
 
@@ -96,6 +96,8 @@ def _claim(origin: str, name: str | None, subject: KubeObject, expects: ClientCe
         segment="Frontend",
         subject=subject,
         expects=expects,
+        writer=subject.namespace,
+        beyond="fronts",
     )
 
 
@@ -144,7 +146,9 @@ def _backends(view: View, attached: list[KubeObject]) -> Iterator[Found]:
             if service and wanted:
                 hosts = route.texts("spec", "hostnames")
                 name_of = server_name(hosts[0]) if hosts else None
-                yield from view.through(service, wanted, backend(f"{route.reference} backend", name_of))
+                yield from view.through(
+                    service, wanted, backend(f"{route.reference} backend", name_of, route.namespace)
+                )
 
 
 SOURCE = Source(name="Gateways", reads=(GATEWAY, LISTENER_SET, X_LISTENER_SET, TLS_ROUTE, *BALANCED), find=_find)

@@ -7,7 +7,7 @@ from itertools import islice
 
 from scanner.discover.balanced import READS, Service, published
 from scanner.discover.claims import backend, frontend
-from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source
+from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source, reached
 from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.view import View
 from scanner.model.endpoint import Owner
@@ -30,10 +30,10 @@ def _find(view: View) -> Iterator[Found]:
         behind = list(_backends(view, proxy))
         yield from behind
         if proxy.has("spec", "virtualhost", "tls") and sound(proxy.name, proxy.namespace or ""):
-            yield from _front(view, proxy, envoys, reached=any(isinstance(each, Draft) for each in behind))
+            yield from _front(view, proxy, envoys, samples=not reached(behind))
 
 
-def _front(view: View, proxy: KubeObject, envoys: list[Service], *, reached: bool) -> Iterator[Found]:
+def _front(view: View, proxy: KubeObject, envoys: list[Service], *, samples: bool) -> Iterator[Found]:
     name = server_name(proxy.text("spec", "virtualhost", "fqdn"))
     if name is None:
         yield Omission("server names that are no DNS names")
@@ -42,7 +42,7 @@ def _front(view: View, proxy: KubeObject, envoys: list[Service], *, reached: boo
     claim = frontend(f"{proxy.reference}", name, proxy)
     # One filter chain a name: without a name Envoy closes, unless some virtual host wants the fallback certificate.
     claim.naming = "also" if tls.flag("enableFallbackCertificate") else "only"
-    claim.sampled = tls.flag("passthrough") and not reached
+    claim.sampled = tls.flag("passthrough") and samples
     if tls.has("clientValidation"):
         claim.expects = "requested" if tls.flag("clientValidation", "optionalClientCertificate") else "required"
     yield from _at(view, proxy, envoys, claim)
@@ -88,7 +88,8 @@ def _backends(view: View, proxy: KubeObject) -> Iterator[Found]:
         wanted = service.port(port(each.at("port"))) if service else None
         if service and wanted:
             name = server_name(each.text("validation", "subjectName")) or fqdn
-            yield from view.through(service, wanted, backend(f"{proxy.reference} backend", name))
+            claim = backend(f"{proxy.reference} backend", name, proxy.namespace)
+            yield from view.through(service, wanted, claim)
 
 
 def _secure(route: Fields) -> list[Fields]:

@@ -41,7 +41,7 @@ def _pods(view: View) -> Iterator[Found]:
                 wanted = endpoint.text("port") or endpoint.at("portNumber") or endpoint.at("targetPort")
                 number = pod.number(wanted)
                 if number:
-                    yield from view.of_pod(pod, number, _claim(monitor, endpoint))
+                    yield from view.said_of(pod, number, _claim(monitor, endpoint))
 
 
 def _secure(monitor: KubeObject, field: str) -> Iterator[Fields]:
@@ -60,7 +60,13 @@ def _selected(monitor: KubeObject, select: Callable[[str | None, Fields], list[I
 def _claim(monitor: KubeObject, endpoint: Fields) -> Claim:
     name = server_name(endpoint.text("tlsConfig", "serverName"))
     wanted = endpoint.at("port") or port(endpoint.at("portNumber")) or endpoint.at("targetPort")
-    return Claim(certainty="declared", origin=f"{monitor.reference} port {wanted}"[:300], name=name)
+    return Claim(
+        certainty="declared",
+        origin=f"{monitor.reference} port {wanted}"[:300],
+        name=name,
+        writer=monitor.namespace,
+        beyond="users",
+    )
 
 
 SERVICES = Source(name="ServiceMonitors", reads=(SERVICE_MONITOR, *balanced.READS), find=_services)

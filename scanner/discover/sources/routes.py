@@ -9,7 +9,7 @@ from scanner.discover import hints
 from scanner.discover.balanced import READS as BALANCED
 from scanner.discover.balanced import Service, ServicePort
 from scanner.discover.claims import backend, frontend
-from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source
+from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source, reached
 from scanner.discover.names import server_name, sound
 from scanner.discover.routers import READS as ROUTERS_READ
 from scanner.discover.routers import Router
@@ -61,21 +61,20 @@ def _of(view: View, route: KubeObject) -> Iterator[Found]:
             each.text("type") == "Admitted" and each.text("status") == "True" for each in ingress.each("conditions")
         ):
             admitted = True
-            yield from _front(
-                view, route, ingress, termination, reached=any(isinstance(each, Draft) for each in behind)
-            )
-    if not admitted:
+            yield from _front(view, route, ingress, termination, samples=not reached(behind))
+    if admitted:
+        yield from behind
+    else:
         yield Omission("Routes that no router has admitted")
-    yield from behind
 
 
-def _front(view: View, route: KubeObject, ingress: Fields, termination: str, *, reached: bool) -> Iterator[Found]:
+def _front(view: View, route: KubeObject, ingress: Fields, termination: str, *, samples: bool) -> Iterator[Found]:
     name = server_name(ingress.text("host") or route.text("spec", "host"))
     if name is None:
         yield Omission("server names that are no DNS names")
         return
     claim = frontend(f"{route.reference} {termination}", name, route)
-    claim.sampled = termination == "passthrough" and not reached
+    claim.sampled = termination == "passthrough" and samples
     router = view.routers.get(ingress.text("routerName"))
     if router:
         claim.expects = _client_certificate(router) if termination != "passthrough" else None
@@ -105,7 +104,7 @@ def _behind(route: KubeObject, service: Service, termination: str) -> Claim:
         name = server_name(route.text("spec", "host"))
     else:
         name = None if route.has("spec", "tls", "destinationCACertificate") else service.dns
-    return backend(f"{route.reference} {termination} backend", name)
+    return backend(f"{route.reference} {termination} backend", name, route.namespace)
 
 
 def _ports(service: Service, route: KubeObject) -> list[ServicePort]:

@@ -1,0 +1,206 @@
+"""Who decides about a listener: its own namespace, the platform, administrators; others are noted."""
+
+from __future__ import annotations
+
+import pytest
+
+from scanner.model.components import Catalogue, Listener
+from scanner.model.selector import Selector
+from tests.discover.objects import by_id, found, left_out
+from tests.discover.test_flags import static
+from tests.discover.test_monitors import TARGET, monitor
+
+KNOWN = Catalogue(
+    listeners=(
+        Listener(component="etcd", listener="peer", namespaces=("kube-system",), ports=(2380,), governor="flags"),
+        Listener(
+            component="kube-apiserver",
+            listener="readyz",
+            namespaces=("kube-system",),
+            ports=(6080,),
+            governor="own",
+            speaks="plain",
+        ),
+    )
+)
+NODE = """
+---
+{kind: Node, metadata: {name: master-0},
+ status: {addresses: [{type: InternalIP, address: 192.0.2.10}]}}
+"""
+ETCD = NODE + static("etcd", '"--listen-peer-urls=https://192.0.2.10:2380"')
+PLAIN = NODE + static("kube-apiserver", "kube-apiserver", ", ports: [{containerPort: 6080}]")
+PEER = "StaticPod/kube-system/etcd:2380"
+
+
+def tenant(number: int, address: str = "192.0.2.10") -> str:
+    """A Service ``shop/evil`` that leads anywhere, as does what its namespace may write about it."""
+    return f"""
+---
+{{kind: Service, metadata: {{name: evil, namespace: shop, labels: {{skip: scan, app: evil}},
+    annotations: {{service.beta.openshift.io/serving-cert-secret-name: x}}}},
+  spec: {{clusterIP: None, ports: [{{name: https, port: 443, targetPort: {number}, appProtocol: https}}]}}}}
+---
+{{kind: EndpointSlice, metadata: {{name: evil-1, namespace: shop, labels: {{kubernetes.io/service-name: evil}}}},
+  ports: [{{name: https, port: {number}}}], endpoints: [{{addresses: [{address}]}}]}}
+---
+{{kind: BackendTLSPolicy, metadata: {{name: evil, namespace: shop, labels: {{skip: scan}}}},
+  spec: {{targetRefs: [{{kind: Service, name: evil}}], validation: {{hostname: evil.example}}}}}}
+---
+{{kind: Route, metadata: {{name: evil, namespace: shop, labels: {{skip: scan}}}},
+  spec: {{host: evil.example, to: {{kind: Service, name: evil}}, tls: {{termination: passthrough}}}},
+  status: {{ingress: [{{host: evil.example, routerName: x, conditions: [{{type: Admitted, status: "True"}}]}}]}}}}
+---
+{{kind: ServiceMonitor, metadata: {{name: evil, namespace: shop}}, spec: {{selector: {{matchLabels: {{app: evil}}}},
+  endpoints: [{{port: https, scheme: https, tlsConfig: {{serverName: evil.example}}}}]}}}}
+---
+{{kind: APIService, metadata: {{name: v1.evil}}, spec: {{service: {{namespace: shop, name: evil}}}}}}
+"""
+
+
+def test_a_tenant_s_word_changes_nothing_of_a_listener_of_the_platform_but_its_origins() -> None:
+    alone = by_id(found(ETCD, KNOWN))[PEER]
+    others = by_id(found(ETCD + tenant(2380), KNOWN))
+    assert [each for each in others if "2380" in each] == [PEER]
+    one = others[PEER]
+    for field in (
+        "server_name",
+        "certainty",
+        "segment",
+        "subject",
+        "labels",
+        "aliases",
+        "owner",
+        "candidates",
+        "ready",
+    ):
+        assert getattr(one, field) == getattr(alone, field), field
+    assert one.origins[0].startswith("of another namespace: APIService/v1.evil")
+    assert "of another namespace: BackendTLSPolicy/shop/evil" in one.origins
+
+
+def test_a_tenant_s_labels_neither_select_nor_exclude_etcd() -> None:
+    selector = Selector(labels=(("skip", "scan"),))
+    assert PEER in by_id(found(ETCD + tenant(2380), KNOWN, exclude=[selector]))
+    assert PEER not in by_id(found(ETCD + tenant(2380), KNOWN, include=[selector]))
+
+
+def test_plaintext_that_the_catalogue_knows_stays_left_out_whoever_points_there() -> None:
+    discovery = found(PLAIN + tenant(6080), KNOWN)
+    assert not [each for each in discovery.endpoints if each.port == 6080]
+    assert left_out(discovery)["ports that the component catalogue knows not to speak TLS"] == 1
+
+
+POD = """
+---
+{kind: Pod, metadata: {name: secret, namespace: openshift-x}, spec: {containers: [{name: c,
+  ports: [{containerPort: 7000}]}]}, status: {podIP: 10.128.0.70}}
+"""
+
+
+@pytest.mark.parametrize("namespace", ["openshift-x", "blog"])
+def test_pods_of_another_namespace_are_not_a_tenant_s_to_declare(namespace: str) -> None:
+    one = by_id(found(POD.replace("openshift-x", namespace) + tenant(7000, "10.128.0.70")))[
+        f"Pod/{namespace}/secret:7000"
+    ]
+    assert (one.certainty, one.server_name, one.segment, one.aliases) == ("candidate", None, None, ())
+
+
+def test_in_its_own_namespace_all_of_it_counts() -> None:
+    one = by_id(found(POD.replace("openshift-x", "shop") + tenant(7000, "10.128.0.70")))
+    assert {"Pod/shop/secret:7000#evil.example", "Pod/shop/secret:7000#evil.shop.svc"} <= set(one)
+
+
+def test_the_platform_speaks_for_nodes_and_for_all_namespaces() -> None:
+    text = (POD + tenant(7000, "10.128.0.70")).replace("namespace: shop", "namespace: openshift-monitoring")
+    one = by_id(found(text))
+    assert one["Pod/openshift-x/secret:7000#evil.example"].certainty == "declared"
+
+
+@pytest.mark.parametrize(
+    ("monitors", "pods", "certainty"),
+    [
+        ("shop", "shop", "declared"),
+        ("monitoring", "shop", "declared"),
+        ("monitoring", "openshift-x", "candidate"),
+        ("openshift-monitoring", "openshift-x", "declared"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["ServiceMonitor", "PodMonitor"])
+def test_a_monitor_declares_for_users_and_only_the_platform_s_for_the_platform(
+    kind: str, monitors: str, pods: str, certainty: str
+) -> None:
+    selection = "selector: {}, namespaceSelector: {any: true}"
+    text = monitor("port: metrics, scheme: https, tlsConfig: {serverName: a.b}", selection, kind)
+    text = TARGET.replace("namespace: shop", f"namespace: {pods}") + text.replace("shop", monitors)
+    (one,) = found(text).endpoints
+    assert (one.certainty, one.server_name) == (certainty, "a.b" if certainty == "declared" else None)
+
+
+def published(kind: str, where: str, number: int = 443) -> str:
+    if kind == "Gateway":
+        return f"""
+---
+{{kind: Gateway, metadata: {{name: g, namespace: shop}}, spec: {{listeners: [{{name: a, port: {number},
+  protocol: HTTPS, hostname: evil.example}}]}}, status: {{addresses: [{{value: {where}}}]}}}}
+"""
+    spec = "tls: [{hosts: [evil.example]}]" if kind == "Ingress" else "virtualhost: {fqdn: evil.example, tls: {a: b}}"
+    return f"""
+---
+{{kind: {kind}, metadata: {{name: g, namespace: shop}}, spec: {{{spec}}},
+  status: {{currentStatus: valid, loadBalancer: {{ingress: [{{ip: {where}}}]}}}}}}
+"""
+
+
+@pytest.mark.parametrize("kind", ["Ingress", "HTTPProxy", "Gateway"])
+def test_who_publishes_a_pod_s_address_does_not_send_his_name_there(kind: str) -> None:
+    text = POD.replace("7000", "443") + published(kind, "10.128.0.70")
+    assert {each.server_name for each in found(text).endpoints} == {None}
+
+
+def test_who_publishes_a_node_s_address_does_not_send_his_name_to_etcd() -> None:
+    assert list(by_id(found(ETCD + published("Gateway", "192.0.2.10", 2380), KNOWN))) == [PEER]
+
+
+def on_node(rest: str, *, host_network: bool) -> str:
+    return f"""{NODE}
+---
+{{kind: Pod, metadata: {{name: nginx, namespace: ingress-nginx}}, spec: {{nodeName: master-0,
+    hostNetwork: {str(host_network).lower()}, containers: [{{name: c, ports: [{{containerPort: 443 {rest}}}]}}]}},
+  status: {{podIP: {"192.0.2.10" if host_network else "10.128.0.71"}}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("pod", "owner"),
+    [
+        (on_node("", host_network=True), "Pod/ingress-nginx/nginx"),
+        (on_node(", hostPort: 443", host_network=False), "Node/master-0"),
+        (NODE, "Ingress/shop/g"),
+    ],
+)
+def test_a_controller_on_a_node_is_asked_by_the_names_of_all_namespaces(pod: str, owner: str) -> None:
+    assert f"{owner}:443#evil.example" in by_id(found(pod + published("Ingress", "192.0.2.10")))
+
+
+def test_backends_of_a_route_that_no_router_admitted_are_not_followed() -> None:
+    text = POD.replace("openshift-x", "shop") + tenant(7000, "10.128.0.70").replace('"True"', '"False"')
+    text = "---".join(each for each in text.split("---") if "kind: Route" in each or "Pod" in each or "Slice" in each)
+    ports = "{clusterIP: None, ports: [{name: https, port: 7000}]}"
+    text += f"---\n{{kind: Service, metadata: {{name: evil, namespace: shop}}, spec: {ports}}}"
+    one = by_id(found(text))["Pod/shop/secret:7000"]
+    assert (one.certainty, one.segment) == ("hinted", None)
+
+
+def test_what_nobody_is_known_to_be_behind_is_each_owner_s_own() -> None:
+    api = """
+---
+{kind: Service, metadata: {name: kubernetes, namespace: default}, spec: {ports: [{name: https, port: 443}]}}
+---
+{kind: EndpointSlice, metadata: {name: kubernetes, namespace: default,
+ labels: {kubernetes.io/service-name: kubernetes}},
+ ports: [{name: https, port: 6443}], endpoints: [{addresses: [10.130.0.1]}]}
+"""
+    endpoints = by_id(found(api + tenant(6443, "10.130.0.1")))
+    assert {"Service/default/kubernetes:6443", "Service/shop/evil:6443#evil.example"} <= set(endpoints)
+    assert endpoints["Service/default/kubernetes:6443"].labels == ()
