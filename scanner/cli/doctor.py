@@ -69,8 +69,9 @@ def maps(asked: ClusterAsked) -> Known[tuple[KubeObject, ...]]:
     if asked.snapshot is None or (Path(asked.snapshot) / HEAD).is_file():
         return NOT_READ  # one of adhere's own snapshots has certain ConfigMaps by name, and none of these
     found = load(asked.snapshot, (INJECTED_MAPS,))
-    gap = found.gap(INJECTED_MAPS)
-    return Unknown(gap) if gap else injected(found.every(INJECTED_MAPS))
+    objects, gap = found.every(INJECTED_MAPS), found.gap(INJECTED_MAPS)
+    # A directory never has those of every namespace; what it has is what can be looked at.
+    return Unknown(gap) if gap and not objects else injected(objects)
 
 
 def _components(looked_at: Survey) -> set[str]:
