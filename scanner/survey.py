@@ -43,6 +43,8 @@ class Viewpoint:
     loopback: bool = False
     """Whether the cluster's own addresses may be loopback ones: the demo's are."""
     port_forward: bool = False
+    everything: bool = False
+    """Keep also the listeners that are left out, to explain them."""
     default_profile: Profile | None = None
     """What is owed where nothing in the cluster says anything."""
     profile: Profile | None = None
@@ -92,6 +94,7 @@ def survey(snapshot: Snapshot, view: Viewpoint) -> Survey:
         allow_external=view.allow_external,
         loopback=view.loopback,
         via_port_forward=view.port_forward,
+        everything=view.everything,
     )
     expectations = Expectations(
         snapshot,

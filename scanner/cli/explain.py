@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import click
 
@@ -26,6 +27,9 @@ _MOST = 20
 
 @click.command()
 @click.argument("listener", metavar="TARGET|NAMESPACE/NAME")
+@click.option(
+    "--cluster", is_flag=True, help="The cluster of the kubeconfig, or the one that this pod is in: the default."
+)
 @which_cluster
 @click.option("--profile", metavar="NAME|FILE", help="What is owed where nothing in the cluster says anything.")
 @click.option("--policy", "policy_file", metavar="FILE", help="The scan's policy (kind: ScanPolicy).")
@@ -56,6 +60,7 @@ def explain(
     if results is not None:
         raise UsageError("--results is for --bug: an expectation needs no scan", hint="add --bug, or leave it out")
     view = viewpoint(asked, load_policy(policy_file), load_profile(profile) if profile else None)
+    view = replace(view, everything=True)
     shown = False
     for snapshot in snapshots(asked, READS):
         looked_at = survey(snapshot, view)
@@ -87,16 +92,24 @@ def pages(looked_at: Survey, listener: str) -> Iterator[Iterator[str]]:
 
     Raises ``UsageError`` for too many.
     """
-    groups: dict[tuple[str, ...], tuple[Expectation, list[Endpoint]]] = {}
-    for endpoint in looked_at.discovery.endpoints:
+    groups: dict[tuple[str, ...], tuple[Expectation, str, list[Endpoint]]] = {}
+    for endpoint, left_out in _every(looked_at):
         if listener in names(endpoint):
             owed = looked_at.expectations.of(endpoint)
-            key = (endpoint.id, owed.binding, str(owed.profile))
-            groups.setdefault(key, (owed, []))[1].append(endpoint)
+            key = (endpoint.id, owed.binding, str(owed.profile), left_out)
+            groups.setdefault(key, (owed, left_out, []))[2].append(endpoint)
     if len(groups) > _MOST:
         raise UsageError(
             f"{len(groups)} listeners are '{plain(listener, 100)}'",
             hint=f"say which: {', '.join(plain(name, 80) for name, *_ in list(groups)[:3])} ...",
         )
-    for owed, replicas in groups.values():
-        yield explanation(replicas, owed)
+    for owed, left_out, replicas in groups.values():
+        yield explanation(replicas, owed, left_out=left_out)
+
+
+def _every(looked_at: Survey) -> Iterator[tuple[Endpoint, str]]:
+    """Each listener, and why a scan leaves it out, or ""."""
+    found = looked_at.discovery
+    yield from ((each, "") for each in found.endpoints)
+    yield from zip(found.unasked, found.why_unasked, strict=True)
+    yield from found.omitted

@@ -35,9 +35,13 @@ class Discovery:
     """What was seen and is not asked, as (reason, how many): outside the scope, never TLS, UDP."""
     unasked: tuple[Endpoint, ...] = ()
     """Those of them that are listeners all the same: something that is asked may lead there."""
+    why_unasked: tuple[str, ...] = ()
+    """The reason of each of them."""
+    omitted: tuple[tuple[Endpoint, str], ...] = ()
+    """With ``everything``: the others, on loopback or never TLS, each with the reason."""
 
 
-def discover(
+def discover(  # noqa: PLR0913 - what is wanted, and how it may be reached
     snapshot: Snapshot,
     catalogue: Catalogue,
     *,
@@ -47,12 +51,14 @@ def discover(
     allow_external: bool = False,
     loopback: bool = False,
     via_port_forward: bool = False,
+    everything: bool = False,
 ) -> Discovery:
     """Every TLS listener that the cluster's objects lead to.
 
     ``include``: one of them must match, if there are any, and one of ``within``. ``allow_external``: dial what is not
     the cluster's, too. ``loopback``: a cluster on loopback addresses may be dialled (the demo). ``via_port_forward``:
-    pods are reached through the API server, and so are listeners that are bound to loopback.
+    pods are reached through the API server, and so are listeners that are bound to loopback. ``everything``: also keep
+    what nobody can or need ask.
     """
     indexed = View(snapshot, catalogue, via_port_forward=via_port_forward)
     merge, left_out = Merge(), Counter[str]()
@@ -65,22 +71,28 @@ def discover(
     allowed = scope.dial_scope(indexed, external=allow_external, loopback=loopback)
     refusals = Refusals(allowed)
     endpoints: dict[tuple[object, ...], Endpoint] = {}
-    unasked: list[Endpoint] = []
+    unasked: list[tuple[Endpoint, str]] = []
+    omitted: list[tuple[Endpoint, str]] = []
     for listener in merge.listeners():
-        for each in built(indexed, listener, via_port_forward=via_port_forward):
+        for each in built(indexed, listener, via_port_forward=via_port_forward, everything=everything):
             reason = (
                 each.reason if isinstance(each, Omission) else _unwanted(each, refusals, (include, within), exclude)
             )
             if isinstance(each, Omission) or reason:
                 left_out[reason or ""] += 1
-                unasked += [] if isinstance(each, Omission) else [each]
+                if isinstance(each, Omission):
+                    omitted += [(endpoint, each.reason) for endpoint in each.endpoints]
+                else:
+                    unasked.append((each, reason or ""))
             elif endpoints.setdefault(_where(each), each) is not each:
                 left_out["listeners at an address that another one has"] += 1
     return Discovery(
         endpoints=tuple(sorted(endpoints.values(), key=lambda each: each.instance)),
         scope=allowed,
         left_out=tuple(sorted(left_out.items())),
-        unasked=tuple(unasked),
+        unasked=tuple(each for each, _ in unasked),
+        why_unasked=tuple(reason for _, reason in unasked),
+        omitted=tuple(omitted),
     )
 
 

@@ -192,12 +192,14 @@ def called(owner: Owner, port: int, name: str | None, transport: Transport, *, a
     return f"{above}:{port}{f'#{name}' if name else ''}{f'/{transport}' if transport != 'tls' else ''}"
 
 
-def built(view: View, listener: Listener, *, via_port_forward: bool) -> Iterator[Endpoint | Omission]:
-    """The endpoints of a listener, or why there are none."""
+def built(
+    view: View, listener: Listener, *, via_port_forward: bool, everything: bool = False
+) -> Iterator[Endpoint | Omission]:
+    """The endpoints of a listener, or why there are none, and with ``everything`` which there would be."""
     one = Built(view, listener, via_port_forward=via_port_forward)
     reason = one.omitted()
     if reason:
-        yield Omission(reason)
+        yield Omission(reason, endpoints=tuple(one.endpoints()) if everything else ())
     else:
         yield from one.endpoints()
 

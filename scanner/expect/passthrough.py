@@ -45,6 +45,7 @@ def resolve(facts: Facts, draft: Draft, follow: Follow) -> Draft:
     passage = passed_through(facts, draft)
     if passage is None:
         return _onwards(facts, draft, follow)
+    near = draft
     said = "passthrough: the backend answers, and owes what it owes"
     draft = replace(draft.says(passage.source, passage.field, said), tls13_suites_configurable=False)
     if draft.endpoint.id in draft.seen or len(draft.seen) >= _LONGEST:
@@ -55,7 +56,16 @@ def resolve(facts: Facts, draft: Draft, follow: Follow) -> Draft:
         names = ", ".join(f"Service/{each.namespace}/{each.service}" for each in passage.backends[:5]) or "none"
         reason = f"none of the backends of {passage.source} is a known listener ({names})"
         return draft.owes(Unknown(reason), passage.source, passage.field, "no known backend")
-    return _as_backends(draft, passage, [follow(each, draft.seen | {draft.endpoint.id}) for each in found[:_MOST]])
+    owed = [follow(each, draft.seen | {draft.endpoint.id}) for each in found[:_MOST]]
+    return _as_backends(draft if _differ(owed) else _only_passing(near, passage, said), passage, owed)
+
+
+def _only_passing(near: Draft, passage: Passage, said: str) -> Draft:
+    """The near end without what it would owe itself: whose it is and what binds it means nothing to the backend."""
+    would = "unknown" if isinstance(near.profile, Unknown) else near.profile.name
+    beat = f"what {near.endpoint.owner.name} would owe itself: {would}, {near.binding}"
+    bare = replace(near, because=(), whose="", tls13_suites_configurable=False)
+    return bare.says(passage.source, passage.field, said, beat=beat)
 
 
 def passed_through(facts: Facts, draft: Draft) -> Passage | None:
@@ -68,9 +78,13 @@ def passed_through(facts: Facts, draft: Draft) -> Passage | None:
     return read(facts, found, draft.endpoint) if found else None
 
 
+def _differ(owed: list[Draft]) -> bool:
+    return any((each.profile, each.binding) != (owed[0].profile, owed[0].binding) for each in owed[1:])
+
+
 def _as_backends(draft: Draft, passage: Passage, owed: list[Draft]) -> Draft:
-    first, *others = owed
-    if any((each.profile, each.binding) != (first.profile, first.binding) for each in others):
+    first = owed[0]
+    if _differ(owed):
         reason = f"the backends of {passage.source} owe different things, and any of them may answer"
         return draft.owes(Unknown(reason), passage.source, passage.field, "backends that differ")
     said = "unknown" if isinstance(first.profile, Unknown) else first.profile.name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Because, Binding, Expectation, Standing
@@ -26,21 +27,26 @@ _WHERE = 12
 """Addresses, aliases and origins shown of each."""
 
 
-def explain(replicas: Iterable[Endpoint], expectation: Expectation) -> Iterator[str]:
-    """Lines of text, escaped: the listener, what it owes, and each step of the reasoning with what it beat.
+def explain(replicas: Iterable[Endpoint], expectation: Expectation, *, left_out: str = "") -> Iterator[str]:
+    """Lines of text, escaped: the listener, what it owes, and the tree of objects and fields that say so, with what
+    each of them beat.
 
-    ``replicas`` are the endpoints of one id, at least one.
+    ``replicas`` are the endpoints of one id, at least one. ``left_out``: why a scan does not ask it.
     """
     every = tuple(replicas)
     first = every[0]
     yield plain(first.id)
     yield from _facts(every, expectation)
+    if left_out:
+        yield f"  not asked   {plain(left_out)}"
     yield ""
     yield from _owes(expectation)
     yield ""
     yield "because"
-    for step in expectation.because:
-        yield from _step(step)
+    for source, steps in groupby(expectation.because, key=lambda step: step.source):
+        yield f"  {plain(source)}"
+        for step in steps:
+            yield from _step(step)
     if not expectation.because:
         yield "  nobody says anything"
     for remark in expectation.remarks:
@@ -50,7 +56,8 @@ def explain(replicas: Iterable[Endpoint], expectation: Expectation) -> Iterator[
 def _facts(every: tuple[Endpoint, ...], expectation: Expectation) -> Iterator[str]:
     first = every[0]
     stands = _STANDS[expectation.standing]
-    component = expectation.component or first.component
+    # What answers for a user is no component, though a router passes its connections on.
+    component = (expectation.component or first.component) if expectation.standing != "user" else None
     yield f"  is          {stands}{f' ({plain(component)})' if component else ''}"
     if first.segment:
         yield f"  segment     {first.segment}"
@@ -107,7 +114,6 @@ def _wrapped(label: str, names: list[str]) -> Iterator[str]:
 
 
 def _step(step: Because) -> Iterator[str]:
-    source = plain(" ".join(filter(None, (step.source, step.field))))
-    yield f"  {source}: {plain(step.said)}"
+    yield f"    {plain(': '.join(filter(None, (step.field, step.said))))}"
     if step.beat:
-        yield f"    over {plain(step.beat)}"
+        yield f"      over {plain(step.beat)}"

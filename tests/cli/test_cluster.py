@@ -249,8 +249,43 @@ def test_pools_with_different_configurations_are_explained_apart(call: Call, pla
     modern, intermediate = answer.out.split("\n\nNode/kubelet:10250\n")
     assert "owes        openshift/4.22/modern" in modern
     assert "owes        openshift/4.22/intermediate" in intermediate
-    assert "KubeletConfig/worker-intermediate spec.tlsSecurityProfile: Intermediate" in intermediate
-    assert "over APIServer/cluster" in intermediate
+    tree = (
+        "  KubeletConfig/worker-intermediate\n    spec.tlsSecurityProfile: Intermediate\n      over APIServer/cluster"
+    )
+    assert tree in intermediate
+
+
+def test_a_users_workload_behind_passthrough_follows_no_adherence(call: Call, place: Place) -> None:
+    answer = call("explain", "Route/shop/checkout", "--snapshot", place.kept / "snapshot")
+    assert "is          a user's workload\n" in answer.out
+    assert "      over what router-default would owe itself: openshift/4.22/modern, must-follow" in answer.out
+    assert "adherence" not in answer.out
+
+
+@pytest.mark.parametrize(
+    ("listener", "options", "why"),
+    [
+        ("openshift-kube-controller-manager/kube-controller-manager:10357", (), "only a port-forward reaches them"),
+        ("openshift-kube-apiserver/kube-apiserver:6080", (), "knows not to speak TLS"),
+        ("shop/web", ("--exclude", "namespace=shop"), "excluded"),
+        ("shop/web", ("--include", "namespace=mainframe"), "not included"),
+    ],
+)
+def test_what_is_left_out_is_explained_too(
+    call: Call, place: Place, listener: str, options: tuple[str, ...], why: str
+) -> None:
+    answer = call("explain", listener, "--snapshot", place.kept / "snapshot", *options)
+    assert answer.code == 0, answer.err
+    assert any(line.startswith("  not asked   ") and why in line for line in answer.out.splitlines())
+    assert "because" in answer.out
+
+
+def test_the_cluster_may_be_named_as_for_a_scan(call: Call, place: Place) -> None:
+    answer = call("explain", "kubelet", "--cluster", "--snapshot", place.kept / "snapshot")
+    assert "--snapshot and a cluster contradict each other" in answer.err
+    plain = call("explain", "kubelet", "--cluster", "--kubeconfig", "/nonexistent")
+    assert plain.code == 2
+    assert "no such option" not in plain.err.lower()
 
 
 @pytest.mark.parametrize("name", ["shop/checkout", "Route/shop/checkout", "checkout.apps.demo.example", "etcd"])

@@ -66,7 +66,7 @@ def test_names_and_numbers() -> None:
 
 @pytest.mark.parametrize(("story", "binding"), [("modern-strict", "must-follow"), ("old-legacy", "not-enforced")])
 def test_the_example_of_a_catalogue_means_what_its_comments_say(story: str, binding: str, tmp_path: Path) -> None:
-    """``docs/policy.md``: a layered product owes the profile under strict adherence, and is held to none under legacy."""
+    """``docs/policy.md``: a layered product owes the profile under strict adherence, and none under legacy."""
     text = POLICY[POLICY.index("kind: ComponentCatalogue") :].partition("```")[0]
     (tmp_path / "ours.yaml").write_text(f"apiVersion: adhere/v1\n{text}")
     catalogue = load_catalogue("openshift", [str(tmp_path / "ours.yaml")])
