@@ -151,7 +151,7 @@ def _refusal(job: Job, endpoint: Endpoint, run: Run) -> str | None:
     """Why an endpoint is not dialled."""
     if endpoint.tunnel is not None:
         return None if run.way(job) else "only a port-forward leads there (--via port-forward)"
-    return job.scope.refusal(endpoint.address) if job.scope else None
+    return job.scope.refusal(endpoint.address, endpoint.port, endpoint.owner) if job.scope else None
 
 
 async def _addresses(endpoint: Endpoint, run: Run) -> tuple[tuple[Endpoint, ...], Observation | None]:

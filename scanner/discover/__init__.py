@@ -100,10 +100,10 @@ class Refusals(dict[str, str | None]):
     """What the dial scope says of each address, asked once: most have several listeners."""
 
     def __init__(self, allowed: DialScope) -> None:
-        self._allowed = allowed
+        self.allowed = allowed
 
     def __missing__(self, address: str) -> str | None:
-        self[address] = self._allowed.refusal(address)
+        self[address] = self.allowed.refusal(address)
         return self[address]
 
 
@@ -119,6 +119,7 @@ def _unwanted(
     if endpoint.certainty != "candidate" or endpoint.tunnel or not endpoint.address:
         return None
     refusal = refusals[endpoint.address]
+    refusal = refusal and refusals.allowed.refusal(endpoint.address, endpoint.port, endpoint.owner)
     return f"outside of the dial scope: {refusal}" if refusal else None
 
 

@@ -188,6 +188,8 @@ class Balanced:
 
 def _service(raw: KubeObject) -> Service:
     cluster = raw.texts("spec", "clusterIPs")[:4] or (raw.text("spec", "clusterIP"),)
+    if raw.text("spec", "type") == "ExternalName":
+        cluster = ()  # only another name: an address in it was not given by an API server
     return Service(
         raw=raw,
         namespace=raw.namespace or "",

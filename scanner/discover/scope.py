@@ -8,20 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import ip_network
 
+from scanner.discover import published
 from scanner.discover import view as views
-from scanner.discover.balanced import published
 from scanner.discover.names import parsed
-from scanner.discover.sources.api_server import NAME
 from scanner.discover.view import View
 from scanner.discover.workloads import all_addresses
 from scanner.errors import InputError
 from scanner.model.dial_scope import Address, DialScope, Network
-from scanner.model.kinds import CONFIG_MAP, GATEWAY, HTTP_PROXY, INGRESS, NETWORK
+from scanner.model.kinds import CONFIG_MAP, NETWORK
 from scanner.model.located import load
 from scanner.model.objects import Fields
 from scanner.model.snapshot import Snapshot
 
-READS = (NETWORK, CONFIG_MAP, INGRESS, GATEWAY, HTTP_PROXY, *views.READS)
+READS = (NETWORK, CONFIG_MAP, *published.READS, *views.READS)
 
 MIN_PREFIX = 8
 """Bits. A wider network than 10.0.0.0/8 is no cluster's, whoever wrote it."""
@@ -35,6 +34,7 @@ def dial_scope(view: View, *, external: bool, loopback: bool) -> DialScope:
     return DialScope(
         networks=tuple(sorted(networks, key=str)),
         addresses=frozenset(_addresses(view)),
+        published=frozenset(published.places(view)),
         external=external,
         loopback=loopback,
     )
@@ -91,15 +91,3 @@ def _texts(view: View) -> Iterator[str]:
         yield from pod.addresses
     for node in view.workloads.nodes.values():
         yield from all_addresses(node.raw)
-    for service in view.balanced.services.values():
-        yield from service.addresses
-        yield from service.published
-    for kind in (INGRESS, HTTP_PROXY):
-        for each in view.snapshot.every(kind):
-            yield from published(each)
-    for gateway in view.snapshot.every(GATEWAY):
-        yield from (each.text("value") for each in gateway.each("status", "addresses"))
-    api = view.balanced.get(*NAME)
-    for one in api.slices if api else ():
-        for endpoint in one.each("endpoints"):
-            yield from endpoint.texts("addresses")

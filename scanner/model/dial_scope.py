@@ -9,8 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
+from scanner.model.endpoint import Owner
+
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
+Published = tuple[Address, int, Owner]
+"""An address and a port that are open to one owner's listeners: the object that published them."""
 
 METADATA = frozenset(
     map(ip_address, ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"))
@@ -27,14 +31,19 @@ class DialScope:
     networks: tuple[Network, ...] = ()
     """Of pods and services."""
     addresses: frozenset[Address] = frozenset()
-    """Of nodes, and those that the cluster publishes: load balancers, gateways, the API server's."""
+    """Of nodes and pods."""
+    published: frozenset[Published] = frozenset()
+    """Of Services, Ingresses, gateways, the API server: what each says of itself."""
     external: bool = False
     """``--allow-external``: others too, but never link-local and the like."""
     loopback: bool = False
     """``--allow-loopback``: loopback addresses of the above are dialled, because the cluster is on this machine."""
 
-    def refusal(self, address: str) -> str | None:
-        """Why ``address`` (of an object, or what its name resolved to) is not dialled, or None if it may be."""
+    def refusal(self, address: str, port: int | None = None, owner: Owner | None = None) -> str | None:
+        """Why ``address`` (of an object, or what its name resolved to) is not dialled, or None if it may be.
+
+        ``port`` and ``owner`` of the listener: what is published is open to whom published it alone.
+        """
         try:
             meant = ip_address(address.partition("%")[0])
         except ValueError:
@@ -47,4 +56,9 @@ class DialScope:
             return "link-local and multicast addresses are never dialled: cloud metadata services are there"
         if self.external or meant in self.addresses or any(meant in network for network in self.networks):
             return None
-        return "it is not the cluster's: neither a pod, service or node address nor a published one (--allow-external)"
+        if port is not None and owner is not None and (meant, port, owner) in self.published:
+            return None
+        return (
+            "it is not the cluster's: neither a pod, service or node address nor a published one "
+            "(--allow-external if you mean it)"
+        )

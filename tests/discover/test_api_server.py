@@ -57,7 +57,7 @@ def test_a_managed_api_server_is_in_scope_where_the_cluster_says_that_it_is() ->
         "Service/default/kubernetes:6443 @ 192.0.2.10:6443",
         "Service/default/kubernetes:6443#kubernetes.default.svc @ 192.0.2.10:6443",
     ]
-    assert discovery.scope.refusal("192.0.2.10") is None
+    assert all(discovery.scope.refusal(each.address, each.port, each.owner) is None for each in discovery.endpoints)
 
 
 def test_without_slices_its_service_is_a_sample() -> None:

@@ -101,7 +101,7 @@ def test_an_address_of_which_nothing_is_known_is_a_sample(value: str, address: s
     one = only(discovery)
     assert (one.id, one.address, one.sampled) == ("Gateway/infra/edge:443#shop.ex.com", address, True)
     assert one.host == (host or "shop.ex.com")
-    assert discovery.scope.refusal("198.51.100.1") is None or not address
+    assert discovery.scope.refusal("198.51.100.1")  # its class is nobody's
 
 
 def test_a_gateway_without_an_address_is_counted() -> None:

@@ -86,7 +86,10 @@ def check(discovery: Discovery) -> None:
         assert each.address or each.host
         assert each.id.isprintable()
         assert (
-            each.certainty != "candidate" or each.tunnel or not each.address or not discovery.scope.refusal(each.address)
+            each.certainty != "candidate"
+            or each.tunnel
+            or not each.address
+            or not discovery.scope.refusal(each.address, each.port, each.owner)
         )
     assert len({each.instance for each in discovery.endpoints}) == len(discovery.endpoints)
 

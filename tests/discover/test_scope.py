@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from scanner.model.endpoint import Owner
 from tests.discover.objects import by_id, found, instances, left_out
 from tests.discover.test_nodes import NODE
 
@@ -15,12 +16,19 @@ CLUSTER = f"""{NODE}
 {{kind: Service, metadata: {{name: a, namespace: s}}, spec: {{clusterIP: 198.18.1.1, externalIPs: [203.0.113.99],
   ports: [{{port: 443}}]}}, status: {{loadBalancer: {{ingress: [{{ip: 198.51.100.3}}]}}}}}}
 ---
-{{kind: Ingress, metadata: {{name: a, namespace: s}}, spec: {{}},
+{{kind: Ingress, metadata: {{name: a, namespace: s}}, spec: {{tls: [{{hosts: [a.b]}}]}},
   status: {{loadBalancer: {{ingress: [{{ip: 198.51.100.4}}]}}}}}}
 ---
-{{kind: Gateway, metadata: {{name: a, namespace: s}}, status: {{addresses: [{{value: 198.51.100.5}}]}}}}
+{{kind: HTTPProxy, metadata: {{name: a, namespace: s}}, spec: {{virtualhost: {{fqdn: a.b, tls: {{}}}}}},
+  status: {{loadBalancer: {{ingress: [{{ip: 198.51.100.7}}]}}}}}}
 ---
-{{kind: EndpointSlice, metadata: {{name: k, namespace: default, labels: {{kubernetes.io/service-name: kubernetes}}}},
+{{kind: Gateway, metadata: {{name: a, namespace: s}}, spec: {{gatewayClassName: c, listeners: [{{port: 8443}}]}},
+  status: {{addresses: [{{value: 198.51.100.5}}]}}}}
+---
+{{kind: GatewayClass, metadata: {{name: c}}, status: {{conditions: [{{type: Accepted, status: "True"}}]}}}}
+---
+{{kind: EndpointSlice, metadata: {{name: kubernetes, namespace: default,
+  labels: {{kubernetes.io/service-name: kubernetes}}}},
   ports: [{{name: https, port: 6443}}], endpoints: [{{addresses: [198.51.100.6]}}]}}
 ---
 {{kind: Service, metadata: {{name: kubernetes, namespace: default}}, spec: {{ports: [{{name: https, port: 443}}]}}}}
@@ -36,16 +44,58 @@ CLUSTER = f"""{NODE}
         "192.0.2.5",  # Node, inside
         "203.0.113.5",  # Node, outside
         "198.18.0.7",  # a pod
-        "198.18.1.1",  # a Service
-        "198.51.100.3",  # its load balancer
-        "198.51.100.4",  # an Ingress
-        "198.51.100.5",  # a Gateway
-        "198.51.100.6",  # the API server
         "::ffff:10.129.0.1",
     ],
 )
-def test_the_cluster_s_own_and_published_addresses_may_be_dialled(address: str) -> None:
+def test_the_cluster_s_own_addresses_may_be_dialled(address: str) -> None:
     assert found(CLUSTER).scope.refusal(address) is None
+
+
+PUBLISHED = [
+    ("198.18.1.1", 443, "Service"),
+    ("198.51.100.4", 443, "Ingress"),
+    ("198.51.100.5", 8443, "Gateway"),
+    ("198.51.100.7", 443, "HTTPProxy"),
+]
+API = Owner(kind="Service", name="kubernetes", namespace="default")
+
+
+@pytest.mark.parametrize(("address", "port", "kind"), PUBLISHED)
+def test_what_an_object_publishes_is_open_to_itself_on_its_own_ports(address: str, port: int, kind: str) -> None:
+    scope, owner = found(CLUSTER).scope, Owner(kind=kind, name="a", namespace="s")
+    assert scope.refusal(address, port, owner) is None
+    assert scope.refusal(address, port + 1, owner)
+    assert scope.refusal(address, port, Owner(kind=kind, name="b", namespace="s"))
+    assert scope.refusal(address)
+
+
+def test_the_api_server_s_own_slice_counts_and_no_other_of_its_service() -> None:
+    assert found(CLUSTER).scope.refusal("198.51.100.6", 6443, API) is None
+    text = CLUSTER.replace("{name: kubernetes, namespace: default,\n", "{name: more, namespace: default,\n")
+    assert found(text).scope.refusal("198.51.100.6", 6443, API)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("gatewayClassName: c", "gatewayClassName: d"),
+        ('type: Accepted, status: "True"', 'type: Accepted, status: "False"'),
+        ("conditions: [{type: Accepted", "conditions: [{type: Odd"),
+    ],
+)
+def test_a_gateway_of_no_accepted_class_publishes_nothing(old: str, new: str) -> None:
+    assert old in CLUSTER
+    assert found(CLUSTER.replace(old, new)).scope.refusal("198.51.100.5", 8443, GATEWAY_A)
+
+
+GATEWAY_A = Owner(kind="Gateway", name="a", namespace="s")
+
+
+def test_an_external_name_has_no_address_of_its_own() -> None:
+    spec = "{type: ExternalName, clusterIP: 203.0.113.8, ports: [{port: 443}]}"
+    text = f"{{kind: Service, metadata: {{name: a, namespace: s}}, spec: {spec}}}"
+    scope = found(text).scope
+    assert scope.refusal("203.0.113.8", 443, Owner(kind="Service", name="a", namespace="s"))
 
 
 @pytest.mark.parametrize(
@@ -136,6 +186,22 @@ def test_what_is_declared_outside_is_kept_so_that_it_is_reported() -> None:
 """
     one = by_id(found(text))["Service/s/db:6432#db.s.svc"]
     assert (one.address, one.certainty) == ("203.0.113.50", "declared")
+
+
+SAME = """
+---
+{kind: Ingress, metadata: {name: db, namespace: s}, spec: {tls: [{hosts: [a.b]}]},
+ status: {loadBalancer: {ingress: [{ip: 203.0.113.50}]}}}
+"""
+
+
+def test_a_slice_does_not_profit_from_what_another_object_publishes() -> None:
+    text = OUTSIDE.replace("port: 6432", "name: https, port: 443") + SAME
+    discovery = found(text)
+    refusals = {each.id: discovery.scope.refusal(each.address, each.port, each.owner) for each in discovery.endpoints}
+    assert refusals.pop("Ingress/s/db:443#a.b") is None
+    assert list(refusals) == ["Service/s/db:443"]
+    assert refusals["Service/s/db:443"]
 
 
 def test_what_is_hinted_outside_is_kept_too_and_only_a_candidate_is_left_out() -> None:

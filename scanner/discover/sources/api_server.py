@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 from scanner.discover.balanced import READS
 from scanner.discover.draft import Claim, Draft, Found, Place, Source
 from scanner.discover.names import MAX_NAMES, server_name
+from scanner.discover.trust import API_SERVER as NAME
 from scanner.discover.view import View
 from scanner.model.endpoint import Owner
 from scanner.model.kinds import API_SERVER, INFRASTRUCTURE
 from scanner.model.snapshot import Snapshot
 
-NAME = ("default", "kubernetes")
 INSIDE = ("localhost", "kubernetes", "kubernetes.default.svc")
 """Each shows another certificate on OpenShift; on Kubernetes all show the same, and the last is asked alone."""
 

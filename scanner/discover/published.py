@@ -1,0 +1,73 @@
+"""Addresses that objects publish in their status: each is open to the object that says so, on its own ports, alone.
+
+What is written there belongs to controllers, but whoever may write a status could otherwise open any port of any
+address to everything else. Load balancers of Services are not among them: their backends are dialled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scanner.discover.balanced import published
+from scanner.discover.names import parsed, port
+from scanner.discover.trust import API_SERVER
+from scanner.discover.view import View
+from scanner.model.dial_scope import Published
+from scanner.model.endpoint import Owner
+from scanner.model.kinds import GATEWAY, GATEWAY_CLASS, HTTP_PROXY, INGRESS
+from scanner.model.objects import KubeObject
+
+READS = (GATEWAY, GATEWAY_CLASS, HTTP_PROXY, INGRESS)
+_MOST = 128
+"""Ports or addresses of one object."""
+
+
+def places(view: View) -> Iterator[Published]:
+    """Every address with a port, and whose it is."""
+    for text, number, owner in _texts(view):
+        found = parsed(text)
+        if found:
+            yield found, number, owner
+
+
+def _texts(view: View) -> Iterator[tuple[str, int, Owner]]:
+    for service in view.balanced.services.values():
+        for where in service.addresses:
+            yield from ((where, each.number, service.owner) for each in service.ports)
+    yield from _api_server(view)
+    for ingress in view.snapshot.every(INGRESS):
+        if ingress.has("spec", "tls"):
+            yield from ((where, 443, _owner(ingress)) for where in published(ingress))
+    for proxy in view.snapshot.every(HTTP_PROXY):
+        if proxy.has("spec", "virtualhost", "tls"):
+            yield from ((where, 443, _owner(proxy)) for where in published(proxy))
+    for gateway in view.snapshot.every(GATEWAY):
+        if _is_accepted(view, gateway):
+            yield from _of_gateway(gateway)
+
+
+def _api_server(view: View) -> Iterator[tuple[str, int, Owner]]:
+    """Where nothing of it runs in the cluster: what the API server writes into the slice of its own name."""
+    service = view.balanced.get(*API_SERVER)
+    for one in service.slices if service else ():
+        if service and one.name == API_SERVER[1]:
+            numbers = [number for each in one.each("ports") if (number := port(each.at("port")))][:_MOST]
+            for where in [text for each in one.each("endpoints") for text in each.texts("addresses")][:_MOST]:
+                yield from ((where, number, service.owner) for number in numbers)
+
+
+def _is_accepted(view: View, gateway: KubeObject) -> bool:
+    """Whether some controller works on Gateways of its class: else nobody but its author has filled in its status."""
+    found = view.snapshot.get(GATEWAY_CLASS, gateway.text("spec", "gatewayClassName"))
+    conditions = found.each("status", "conditions") if found else ()
+    return any(each.text("type") == "Accepted" and each.text("status") == "True" for each in conditions)
+
+
+def _of_gateway(gateway: KubeObject) -> Iterator[tuple[str, int, Owner]]:
+    numbers = {number for each in gateway.each("spec", "listeners") if (number := port(each.at("port")))}
+    for where in [each.text("value") for each in gateway.each("status", "addresses")][:_MOST]:
+        yield from ((where, number, _owner(gateway)) for number in sorted(numbers)[:_MOST])
+
+
+def _owner(raw: KubeObject) -> Owner:
+    return Owner(kind=raw.kind.name, name=raw.name, namespace=raw.namespace)
