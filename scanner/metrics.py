@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from heapq import nsmallest
+from itertools import islice
 from typing import TextIO
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -84,8 +85,8 @@ class _Counts:
     components: set[str] = field(default_factory=set)
 
     def component(self, row: EndpointRow) -> str:
-        """The label of a row's component; empty where none is known."""
-        name = _label(row["component"] or "")
+        """The label of a row's component."""
+        name = _label(_component(row["component"], row["owner"]["namespace"], row["standing"]))
         if name not in self.components and len(self.components) >= MOST_COMPONENTS:
             return _OTHERS
         self.components.add(name)
@@ -96,6 +97,12 @@ class _Counts:
         for finding in findings:
             if finding["verdict"] == "fail":
                 self.findings[_label(finding["rule"]), finding["severity"], finding["status"]] += 1
+
+
+def _component(component: str | None, namespace: str | None, standing: str) -> str:
+    """A layered product that the catalogue does not know goes by its namespace; what is a user's has no name here: he
+    may have any number of namespaces."""
+    return component or (f"namespace {namespace}" if standing == "layered" and namespace else "")
 
 
 def _counted(rows: Iterable[EndpointRow]) -> _Counts:
@@ -180,9 +187,13 @@ def _of_endpoints(counts: _Counts) -> Iterator[GaugeMetricFamily]:
 
 def _of_components(report: Report) -> Iterator[GaugeMetricFamily]:
     counts: Counter[tuple[str, ...]] = Counter()
-    for row in [row for row in report.summary.components.rows() if row["component"]][:MOST_COMPONENTS]:
+    rows = (
+        (_component(row["component"], row["namespace"], row["standing"]), row)
+        for row in report.summary.components.rows()
+    )
+    for name, row in islice(((name, row) for name, row in rows if name), MOST_COMPONENTS):
         for answer in HONOURS:  # added up: two long names may have become the same label
-            counts[_label(row["component"] or ""), row["standing"], answer] += row["honouring"][answer]
+            counts[_label(name), row["standing"], answer] += row["honouring"][answer]
     yield _family(
         "component_listeners",
         "Listeners by whether they honour the profile that they owe (yes, no, not-determined).",

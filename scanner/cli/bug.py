@@ -62,7 +62,8 @@ def _of(subject: Subject, listener: str, asked: ClusterAsked) -> Iterator[Bug | 
 
 def _meant(looked_at: Survey, listener: str) -> dict[str, Endpoint]:
     """The listeners by id, with one replica each."""
-    return {each.id: each for each in reversed(looked_at.discovery.endpoints) if listener in names(each)}
+    own = listener.removeprefix(f"{looked_at.facts.name}/")  # of several clusters, ids begin with the name of theirs
+    return {each.id: each for each in reversed(looked_at.discovery.endpoints) if {listener, own} & names(each)}
 
 
 def _excuse(owed: Expectation, told: Sequence[tuple[Seen, EndpointRow]]) -> str:

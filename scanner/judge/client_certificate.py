@@ -61,7 +61,7 @@ def check_client_certificate(rule: Rule, case: Case) -> Iterator[Finding]:
         ),
         severity=_severity(expected, found),
         expected=(expected,),
-        fix=remedy.in_the_listener(case.expectation, f"set the client certificate to {expected}"),
+        fix=remedy.in_the_listener(case.endpoint, case.expectation, f"set the client certificate to {expected}"),
         reproduce=remedy.scan(case.endpoint),
     )
 

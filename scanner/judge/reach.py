@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from scanner.judge import remedy
@@ -11,6 +12,9 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.finding import Finding, Severity, Status, Verdict
 from scanner.model.observation import JUDGEABLE, Reach
 from scanner.model.rule import Case, Rule
+
+_SHOWN = 3
+"""Objects named that lead to one endpoint."""
 
 
 class _Obstacle(NamedTuple):
@@ -94,7 +98,8 @@ def check_reach(rule: Rule, case: Case) -> Iterator[Finding]:
     A listener that is closed, filtered, unreachable, silent, resets, hangs up, refuses every offer, wants another
     server name, answers garbage, or was interrupted. So is a balanced address whose backends cannot be dialled: the
     one that answered says nothing of the others. So is plaintext where no more than a name or port number hints at
-    TLS: nobody promised it, and nobody said that it may be missing.
+    TLS: nobody promised it, and nobody said that it may be missing. So is what was not dialled, because an object of
+    the cluster points out of it: the message says which option allows that.
 
     On a merely discovered port closed and plaintext are not applicable, and so is closed where the cluster itself says
     that nothing is ready behind a Service that only its name or number hints to be TLS. What was seen to be forbidden
@@ -114,10 +119,21 @@ def check_reach(rule: Rule, case: Case) -> Iterator[Finding]:
         yield _plaintext(rule, case)
     elif reach is Reach.CLOSED and _may_be_closed(case.endpoint):
         yield _finding(rule, case, "not_applicable", "unreachable", "nothing listens there, and nobody says so")
+    elif not case.observation.dialled:
+        yield _not_dialled(rule, case)
     else:
         obstacle = _OBSTACLES[reach]
         message = f"{obstacle.happened}: {obstacle.next_step}"
         yield _finding(rule, case, "inconclusive", obstacle.status, message)
+
+
+def _not_dialled(rule: Rule, case: Case) -> Finding:
+    """There is nothing that a command could show again: whoever runs it dials what this scan was not to."""
+    origins = ", ".join(case.endpoint.origins[:_SHOWN])
+    outside = case.endpoint.tunnel is None and origins
+    fix = f"see whether {origins} should point there: it is what leads there" if outside else None
+    found = _finding(rule, case, "inconclusive", "unreachable", case.observation.detail, fix=fix)
+    return replace(found, observed=("not dialled",), reproduce=None, evidence=())
 
 
 def _may_be_closed(endpoint: Endpoint) -> bool:

@@ -45,7 +45,12 @@ def scan(endpoint: Endpoint) -> str:
     return f"adhere scan {target(endpoint)}"
 
 
-def in_the_listener(expectation: Expectation, what: str) -> str:
+def bug(endpoint: Endpoint) -> str:
+    """The command that prints a report to file. ``DIR`` is what ``adhere scan --save`` was given."""
+    return f"adhere explain {shlex.quote(endpoint.id)} --bug --results DIR"
+
+
+def in_the_listener(endpoint: Endpoint, expectation: Expectation, what: str) -> str:
     """``what`` is to be set where the listener is configured; names the object that asks for it, if one does.
 
     Where every component has to follow the cluster's profile, one of the platform's that does not has a bug: nobody
@@ -53,7 +58,7 @@ def in_the_listener(expectation: Expectation, what: str) -> str:
     """
     asked = _asks(expectation)
     if expectation.standing == "platform" and expectation.adherence == "StrictAllComponents" and asked:
-        return f"{asked} asks for it, and a component that does not follow has a bug: report it (adhere explain --bug)"
+        return f"{asked} asks for it, and a component that does not follow has a bug: report it ({bug(endpoint)})"
     text = f"{what} in the listener's own configuration"
     return f"{text}: {asked} asks for it" if asked else text
 

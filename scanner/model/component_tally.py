@@ -39,6 +39,8 @@ class ComponentRow(TypedDict):
     endpoints: int
     verdicts: dict[str, int]
     """Of the endpoints."""
+    excused: int
+    """Those of them that fail and break no build: waived, readiness, converging."""
     failures: dict[str, int]
     """Failing findings by severity, those that never break a build left out."""
     honours: Honours | None
@@ -70,6 +72,7 @@ class _Component:
     verdicts: dict[str, int] = field(
         default_factory=lambda: {"pass": 0, "fail": 0, "inconclusive": 0, "not_applicable": 0}
     )
+    excused: int = 0
     failures: dict[Severity, int] = field(default_factory=dict)
     listeners: dict[str, Honours | None] = field(default_factory=dict)
     words: dict[str, list[str]] = field(default_factory=lambda: {"profiles": [], "adherence": [], "bindings": []})
@@ -77,6 +80,7 @@ class _Component:
 
     def add(self, row: EndpointRow, never_fails: frozenset[str]) -> None:
         self.verdicts[row["verdict"]] += 1
+        self.excused += row["verdict"] == "fail" and row["status"] in never_fails
         for finding in row["findings"]:
             if finding["verdict"] == "fail" and finding["status"] not in never_fails:
                 severity = SEVERITIES[SEVERITIES.index(finding["severity"])]
@@ -151,6 +155,7 @@ def _row(component: str | None, namespace: str | None, found: _Component) -> Com
         listeners=len(found.listeners),
         endpoints=sum(found.verdicts.values()),
         verdicts=dict(found.verdicts),
+        excused=found.excused,
         failures={severity: found.failures[severity] for severity in SEVERITIES if severity in found.failures},
         honours=answer,
         honouring={each: answers.count(each) for each in HONOURS},

@@ -116,6 +116,8 @@ class Observation:
     other_chains: tuple[tuple[CertificateFacts, ...], ...] = ()
     """Other chains that this listener served, for other suites or versions (RSA beside ECDSA)."""
     attempts: tuple[Attempt, ...] = ()
+    dialled: bool = True
+    """False: nobody was asked, because of where it is; ``detail`` says why, and which option would allow it."""
 
     @property
     def connections(self) -> int:

@@ -149,6 +149,8 @@ class Summary:
     """Findings with verdict fail by severity, waived and readiness left out: what ``--fail-on`` looks at."""
     rules: dict[str, int] = field(default_factory=dict)
     """Failing findings by rule."""
+    excused: int = 0
+    """Endpoints that fail and break no build (``NEVER_FAILS``)."""
     connections: int = 0
     unsettled: int = 0
     """Endpoints that fail and of which something else that matters could not be told: a failure below ``--fail-on``
@@ -162,6 +164,7 @@ class Summary:
         self.endpoints += 1
         self.verdicts[row["verdict"]] += 1
         self.statuses[row["status"]] = self.statuses.get(row["status"], 0) + 1
+        self.excused += row["verdict"] == "fail" and row["status"] in NEVER_FAILS
         self.connections += row["observed"]["connections"]
         self.unsettled += row["verdict"] == "fail" and any(map(_unsettled, row["findings"]))
         for policy in row["blocked_by"]:

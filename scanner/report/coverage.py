@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 
 from scanner.model.report import CountRow, Coverage, DiscoveryRow, PolicyRow, Summary, UnreadableRow
 from scanner.model.snapshot import Unreadable
@@ -16,6 +17,37 @@ def unseen(coverage: Coverage) -> int:
     discovery = coverage.get("discovery")
     gaps = discovery["unreadable"] if discovery else []
     return sum(not each["accepted"] and each["gap"] != "not-asked" for each in gaps)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """Kinds that nobody read, and the same is to be said of them all."""
+
+    resources: tuple[str, ...]
+    gap: str
+    reason: str
+    remedy: str
+    accepted: bool
+
+
+def missing(told: DiscoveryRow) -> list[Missing]:
+    """What was not read, for people: the kinds that a directory does not have together, each of the others alone."""
+    groups: dict[object, list[UnreadableRow]] = {}
+    for number, each in enumerate(told["unreadable"]):
+        together = each["gap"] == "not-saved"
+        groups.setdefault((each["gap"], each["accepted"]) if together else number, []).append(each)
+    return [_together(group) for group in groups.values()]
+
+
+def _together(group: list[UnreadableRow]) -> Missing:
+    reasons = {each["reason"] for each in group}
+    return Missing(
+        resources=tuple(each["resource"] for each in group),
+        gap=group[0]["gap"],
+        reason=reasons.pop() if len(reasons) == 1 else "what was saved does not have them, or only some of them",
+        remedy=group[0]["remedy"],
+        accepted=group[0]["accepted"],
+    )
 
 
 def discovery_row(
@@ -64,6 +96,8 @@ def _remedy(gap: Unreadable) -> str:
     match gap.gap:
         case "not-asked":
             return f"grant what adhere rbac --with {option} prints, and do not say --no-{option}" if option else ""
+        case "not-saved":
+            return "save a snapshot with adhere snapshot save"
         case "forbidden":
             role = f"adhere rbac --with {option}" if option else "adhere rbac"
             return f"let the scan's account get, list and watch {resource}: {role} prints the role"

@@ -5,17 +5,23 @@ Plain functions of rows; texts come out as received, and each format escapes the
 
 from __future__ import annotations
 
+import re
+
 from scanner.model.finding import SEVERITIES
 from scanner.model.report import NEVER_FAILS, EndpointRow, FindingRow, Summary
 
-SYMBOLS: dict[str, str] = {"fail": "✗", "inconclusive": "?", "pass": "✓", "not_applicable": "–"}
+SYMBOLS: dict[str, str] = {"fail": "✗", "excused": "~", "inconclusive": "?", "pass": "✓", "not_applicable": "–"}
 WORDS: dict[str, str] = {
     "fail": "fail",
+    "excused": "deviates",
     "inconclusive": "inconclusive",
     "pass": "pass",
     "not_applicable": "not applicable",
 }
-"""Verdicts for people."""
+"""Verdicts for people; ``excused`` is a failure that breaks nothing."""
+
+OUTCOMES: tuple[str, ...] = ("fail", "excused", "inconclusive", "pass", "not_applicable")
+"""What matters most to a reader first."""
 
 SHORT_VERSIONS: dict[str, str] = {
     "SSLv2": "SSL 2",
@@ -46,7 +52,26 @@ _REACHES: dict[str, str] = {
 PLAIN_STATUSES = frozenset({"ok", "violation", "not-tested", "unreachable", "not-tls"})
 """Statuses that say no more than the verdict and its message."""
 
+_STATUS_LINE = re.compile(r"HTTP/\d(?:\.\d)? \d{3}(?: [^:]*?)?(?=\s+[A-Za-z][A-Za-z0-9-]*: |\s*$)")
+"""Up to the first header field; the line ends are blanks by now."""
+
 _CLIENT_CERTIFICATE = {"required": ", mTLS", "requested": ", mTLS optional"}
+
+
+def outcome(row: EndpointRow) -> str:
+    """One of ``OUTCOMES``: the verdict, and whether a failure counts."""
+    return "excused" if row["verdict"] == "fail" and row["status"] in NEVER_FAILS else row["verdict"]
+
+
+def outcomes(counts: Summary) -> dict[str, int]:
+    """Endpoints by outcome."""
+    every = {**counts.verdicts, "fail": counts.verdicts["fail"] - counts.excused, "excused": counts.excused}
+    return {each: every[each] for each in OUTCOMES}
+
+
+def so_many(count: int, outcome: str) -> str:
+    """``1 deviates``, ``2 deviate``, ``2 fail``."""
+    return f"{count} {'deviate' if outcome == 'excused' and count != 1 else WORDS[outcome]}"
 
 
 def place(row: EndpointRow) -> str:
@@ -92,6 +117,13 @@ def open_question(finding: FindingRow) -> bool:
     return finding["verdict"] == "fail"
 
 
+def status_line(detail: str) -> str:
+    """What a server said, for a line of text: of an HTTP response its first line alone (RFC 9112, section 4). The
+    JSON document has the rest."""
+    found = _STATUS_LINE.match(detail)
+    return found[0] if found else detail
+
+
 def deciding(row: EndpointRow) -> list[FindingRow]:
     """The findings that carry the endpoint's verdict, the most severe first."""
     return sorted((one for one in row["findings"] if one["verdict"] == row["verdict"]), key=rank)
@@ -103,7 +135,7 @@ def reason(row: EndpointRow) -> str:
     if row["verdict"] == "pass":
         return f"complies with {row['expected']['profile']}" if row["expected"]["profile"] else "complies"
     if not findings:
-        return row["detail"] or row["status"]
+        return status_line(row["detail"]) or row["status"]
     more = f" (+{len(findings) - 1} more)" if len(findings) > 1 else ""
     return kind(row["status"]) + findings[0]["message"] + more
 
@@ -117,8 +149,3 @@ def excused(counts: Summary) -> str:
     """Which endpoints are counted as failing and break nothing: ``1 readiness, 2 waived``; empty for none."""
     kept = sorted(NEVER_FAILS - {"informational"})
     return ", ".join(f"{counts.statuses[status]} {status}" for status in kept if counts.statuses.get(status))
-
-
-def excused_count(counts: Summary) -> int:
-    """How many endpoints are counted as failing and break nothing."""
-    return sum(counts.statuses.get(status, 0) for status in NEVER_FAILS - {"informational"})

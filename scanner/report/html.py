@@ -6,6 +6,7 @@ even text that slipped through escaping could neither run nor call home.
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator
@@ -16,9 +17,9 @@ from typing import TYPE_CHECKING, TextIO
 from scanner.data import data
 from scanner.model.component_tally import ComponentRow, name_of
 from scanner.model.finding import SEVERITIES
-from scanner.model.report import VERDICTS, EndpointRow, Report
+from scanner.model.report import NEVER_FAILS, VERDICTS, EndpointRow, Report
 from scanner.report import headline
-from scanner.report.coverage import unseen
+from scanner.report.coverage import missing, unseen
 from scanner.report.escape import visible
 from scanner.report.html_row import RowView, view
 
@@ -40,6 +41,8 @@ def write(report: Report, out: TextIO) -> None:
     environment = _environment()
     common = _common(report.summary.components.rows())
     components = [_component(row, common) for row in report.summary.components.rows()]
+    outcomes = headline.outcomes(report.summary)
+    discovery = report.coverage.get("discovery")
     style, script = _source("report.css"), _source("report.js")
     page = environment.get_template("report.html.j2").generate(
         report=report,
@@ -48,8 +51,10 @@ def write(report: Report, out: TextIO) -> None:
         components=components[:MOST_COMPONENTS],
         components_left_out=max(len(components) - MOST_COMPONENTS, 0),
         common=common,
-        binding=report.summary.verdicts["fail"] - headline.excused_count(report.summary),
-        discovery=report.coverage.get("discovery"),
+        outcomes=outcomes,
+        binding=outcomes["fail"],
+        discovery=discovery,
+        unread=missing(discovery) if discovery else [],
         unseen=unseen(report.coverage),
         shown=min(report.summary.endpoints, MOST_ROWS),
         detail_for_all=DETAIL_FOR_ALL,
@@ -57,6 +62,8 @@ def write(report: Report, out: TextIO) -> None:
         severities=SEVERITIES[::-1],
         symbols=headline.SYMBOLS,
         words=headline.WORDS,
+        order=headline.OUTCOMES,
+        never_fails=NEVER_FAILS,
         plain_statuses=headline.PLAIN_STATUSES,
         excused=headline.excused(report.summary),
         rules_by_count=sorted(report.summary.rules.items(), key=lambda item: (-item[1], item[0])),
@@ -72,7 +79,7 @@ def write(report: Report, out: TextIO) -> None:
 def _environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined  # noqa: PLC0415
 
-    return Environment(
+    made = Environment(
         loader=FunctionLoader(_source),
         autoescape=True,
         undefined=StrictUndefined,
@@ -80,6 +87,13 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals["pieces"] = pieces
+    return made
+
+
+def pieces(text: str) -> list[str]:
+    """``text`` cut where an id may be broken to the next line: behind ``/``, ``:`` and ``#``."""
+    return re.findall(r"[^/:#]*[/:#]+|[^/:#]+\Z", text)
 
 
 def _finalize(value: object) -> object:
@@ -117,6 +131,7 @@ class ComponentView:
     """As the rows of the endpoints have it, to show only those."""
     name: str
     answer: str
+    outcomes: dict[str, int]
     under: str
     """Under which adherence, profile and binding, as far as it is not the same for all."""
     worst: str
@@ -144,6 +159,7 @@ def _component(row: ComponentRow, common: list[str]) -> ComponentView:
         key=row["component"] or (f"namespace {row['namespace']}" if row["namespace"] else "none"),
         name=name_of(row),
         answer=_ANSWERS[row["honours"]],
+        outcomes={**row["verdicts"], "fail": row["verdicts"]["fail"] - row["excused"], "excused": row["excused"]},
         under=" · ".join(words),
         worst=max(row["failures"], key=headline.severity_rank, default=""),
     )

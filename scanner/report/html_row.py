@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from scanner.model.finding import SEVERITIES
-from scanner.model.report import VERDICTS, CertificateRow, EndpointRow, FindingRow
+from scanner.model.report import CertificateRow, EndpointRow, FindingRow
 from scanner.report import headline
 from scanner.report.grouping import owner_name
 
@@ -60,6 +60,8 @@ class RowView:
     number: int
     detailed: bool
     """Whether the evidence is embedded."""
+    outcome: str
+    """One of ``headline.OUTCOMES``."""
     place: str
     owner: str
     group: GroupKeys
@@ -68,7 +70,7 @@ class RowView:
     severity: str
     """Of the worst failing finding, or empty."""
     order: int
-    """Sort key of the verdict column: verdict, then severity."""
+    """Sort key of the verdict column: outcome, then severity."""
     leaf: CertificateRow | None
     rules: str
     """Rules that failed or could not be judged, separated by spaces."""
@@ -100,13 +102,14 @@ def view(row: EndpointRow, number: int, *, detailed: bool) -> RowView:
         row=row,
         number=number,
         detailed=detailed,
+        outcome=headline.outcome(row),
         place=headline.place(row),
         owner=_owner(row),
         group=_group(row),
         speaks=headline.speaks(row),
         reason=headline.reason(row),
         severity=severity,
-        order=_order(row["verdict"], severity),
+        order=_order(headline.outcome(row), severity),
         leaf=next(iter(row["observed"]["chain"] or []), None),
         rules=" ".join(dict.fromkeys(one["rule"] for one in unsettled)),
         open=unsettled,
@@ -139,9 +142,9 @@ def _group(row: EndpointRow) -> GroupKeys:
     )
 
 
-def _order(verdict: str, severity: str) -> int:
+def _order(outcome: str, severity: str) -> int:
     severe = SEVERITIES[::-1].index(severity) if severity in SEVERITIES else len(SEVERITIES)
-    return VERDICTS.index(verdict) * 10 + severe
+    return headline.OUTCOMES.index(outcome) * 10 + severe
 
 
 def _versions(row: EndpointRow, offending: set[str]) -> list[VersionView]:

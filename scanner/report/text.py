@@ -13,17 +13,23 @@ from itertools import chain, islice
 from typing import TextIO
 
 from scanner.model.finding import SEVERITIES
-from scanner.model.report import VERDICTS, EndpointRow, Report
+from scanner.model.report import EndpointRow, Report
 from scanner.report import headline, text_cluster, text_findings
 from scanner.report.coverage import unseen
 from scanner.report.escape import plain
 from scanner.report.escape import width as columns
 from scanner.report.page import Page, pad
+from scanner.report.wording import counted
 
 _SAMPLE = 200
 """Rows that decide how wide the columns are; later, longer texts only push their own line."""
 _INDENT = 18
 """Columns of the verdict, in front of everything else."""
+_SECTIONS = (
+    ("fail", "WHAT FAILED"),
+    ("excused", "WHAT DEVIATES AND BREAKS NOTHING"),
+    ("inconclusive", "WHAT COULD NOT BE JUDGED"),
+)
 _REASON = 24
 """Columns that a reason needs at least to be worth reading."""
 
@@ -82,7 +88,7 @@ class _Table:
 
     def line(self, row: EndpointRow) -> None:
         """One endpoint; the reason is cut at the page's edge, the details below have all of it."""
-        page, verdict = self.page, row["verdict"]
+        page, verdict = self.page, headline.outcome(row)
         mark = page.paint(verdict, f"{headline.SYMBOLS[verdict]} {headline.WORDS[verdict]:<15}")
         name = _name(row, short=row["id"] not in self.replicas)
         left = f"{pad(name, self.name)}  {pad(_says(row), self.says)}  "
@@ -114,22 +120,23 @@ def _details(page: Page, report: Report) -> None:
         page.title("FINDINGS ON NO SINGLE ENDPOINT")
         text_findings.findings(page, report.findings)
         page.line()
-    for verdict, title in (("fail", "WHAT FAILED"), ("inconclusive", "WHAT COULD NOT BE JUDGED")):
-        if not report.summary.verdicts[verdict]:
+    counts = headline.outcomes(report.summary)
+    for outcome, title in _SECTIONS:
+        if not counts[outcome]:
             continue
         page.title(title)
         page.line()
         if report.summary.components:
-            text_cluster.details(page, report, verdict)
+            text_cluster.details(page, report, outcome)
             continue
         for row in report.rows():
-            if row["verdict"] == verdict:
+            if headline.outcome(row) == outcome:
                 _detail(page, row)
 
 
 def _detail(page: Page, row: EndpointRow) -> None:
-    verdict = row["verdict"]
-    evidence = f"  {page.paint('quiet', plain(row['detail'], 120))}" if row["detail"] else ""
+    verdict = headline.outcome(row)
+    evidence = f"  {page.paint('quiet', plain(headline.status_line(row['detail']), 120))}" if row["detail"] else ""
     page.line(page.paint(verdict, f"{headline.SYMBOLS[verdict]} {_name(row)}"), f"  {_says(row)}", evidence)
     findings = [one for one in row["findings"] if headline.open_question(one)]
     if not findings:
@@ -142,9 +149,7 @@ def _summary(page: Page, report: Report) -> None:
     counts = report.summary
     page.title("SUMMARY")
     told = [
-        page.paint(verdict, f"{counts.verdicts[verdict]} {headline.WORDS[verdict]}")
-        for verdict in VERDICTS
-        if counts.verdicts[verdict]
+        page.paint(each, headline.so_many(count, each)) for each, count in headline.outcomes(counts).items() if count
     ]
     excused = headline.excused(counts)
     page.line(
@@ -161,24 +166,28 @@ def _summary(page: Page, report: Report) -> None:
     if counts.rules:
         often = sorted(counts.rules.items(), key=lambda item: (-item[1], item[0]))
         page.folded(13, "  by rule    ", ", ".join(f"{plain(rule)} {count}" for rule, count in often[:10]))
-    page.line("  cost       ", f"{counts.connections} connections, {plain(report.started)} to {plain(report.finished)}")
+    page.line(
+        "  cost       ",
+        f"{counted(counts.connections, 'connection')}, {plain(report.started)} to {plain(report.finished)}",
+    )
     page.folded(13, "  coverage   ", coverage(report))
 
 
 def coverage(report: Report) -> str:
     """Whether the result covers what was asked for, as a sentence."""
     told = report.coverage
-    judged = f"{told['judged']} of {told['endpoints']} endpoints judged"
-    if not told["endpoints"] and not told["interrupted"]:
-        return "nothing was scanned"
+    judged = f"{told['judged']} of {counted(told['endpoints'], 'endpoint')} judged"
+    if not told["endpoints"]:
+        judged = "nothing was scanned"
     if told["interrupted"]:
         return f"{judged}; NOT COMPLETE: interrupted by {plain(told['interrupted'])}"
+    part, kinds = report.summary.unsettled, unseen(told)
     missing = (
-        (told["not_judged"], "could not be judged"),
-        (report.summary.unsettled, "judged only in part, because some of it could not be told"),
-        (unseen(told), "kinds of objects could not be read"),
+        (told["not_judged"], f"{told['not_judged']} could not be judged"),
+        (part, f"{part} judged only in part, because some of it could not be told"),
+        (kinds, f"{counted(kinds, 'kind')} of objects could not be read"),
     )
-    open_ends = ", ".join(f"{count} {what}" for count, what in missing if count)
+    open_ends = ", ".join(what for count, what in missing if count)
     if told["complete"] and not open_ends:
-        return f"{judged}; complete"
+        return f"{judged}; complete" if told["endpoints"] else judged
     return f"{judged}; NOT COMPLETE: {open_ends or 'some could not be judged'}"

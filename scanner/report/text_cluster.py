@@ -6,13 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from scanner.model.component_tally import ComponentRow, Honours, name_of
-from scanner.model.report import DiscoveryRow, Report, UnreadableRow
+from scanner.model.report import DiscoveryRow, Report
 from scanner.report import headline
+from scanner.report.coverage import Missing, missing
 from scanner.report.escape import plain
 from scanner.report.escape import width as columns
 from scanner.report.grouping import Group, Listener, by_severity, grouped
 from scanner.report.page import Page, pad
 from scanner.report.text_findings import findings
+from scanner.report.wording import counted
 
 _SYMBOLS: dict[Honours | None, tuple[str, str]] = {
     "no": ("✗", "fail"),
@@ -26,7 +28,11 @@ _ANSWERS: dict[Honours | None, str] = {
     "yes": "honours",
     None: "no TLS",
 }
-_COUNTS = (("pass", "PASS"), ("fail", "FAIL"), ("inconclusive", "?"), ("not_applicable", "–"))
+_COUNTS = (("pass", "PASS"), ("fail", "FAIL"), ("excused", "~"), ("inconclusive", "?"), ("not_applicable", "–"))
+_LEGEND = (
+    "~ deviates and breaks nothing (readiness, waived, converging)",
+    "? could not be told   – need not speak TLS: not among the 'of N TLS'",
+)
 _WIDE = 120
 """Columns of a page that has room for all columns of the table."""
 _NAMESPACES = 20
@@ -75,13 +81,13 @@ class _Table:
         """The columns before the answer."""
         name, listeners, endpoints = row
         numbers = f"{listeners:>9} {endpoints:>9}" if self.wide else f"{listeners:>9}"
-        return f"{pad(name, self.name)} {numbers}{''.join(f'{count:>6}' for count in counts)}  {worst}"
+        return f"{pad(name, self.name)} {numbers}{''.join(f'{count:>5}' for count in counts)}  {worst}"
 
 
 def _components(page: Page, rows: list[ComponentRow]) -> None:
     shown = _worth_a_line(rows)
     wide = page.width is None or page.width >= _WIDE
-    most = min(44, 44 if page.width is None else max(page.width - (96 if wide else 64), 16))
+    most = min(44, 44 if page.width is None else max(page.width - (101 if wide else 65), 15))
     width = min(max([len("COMPONENT"), *(columns(plain(_called(row))) for row in shown)]), most)
     spellings = {tuple(row["adherence"]) for row in rows if row["adherence"]}
     common = list(spellings.pop()) if len(spellings) == 1 else []
@@ -92,7 +98,10 @@ def _components(page: Page, rows: list[ComponentRow]) -> None:
     for row in shown:
         _component(table, row)
     if len(rows) > len(shown):
-        page.line(f"  and {len(rows) - len(shown)} more namespaces of users in which nothing fails that counts")
+        more = counted(len(rows) - len(shown), "more namespace", "more namespaces")
+        page.line(f"  and {more} of users in which nothing fails that counts")
+    for line in _LEGEND:
+        page.line(page.paint("quiet", f"  {line}"))
     if common:
         page.line(f"  the cluster's profile binds under {plain(', '.join(common), 60)}")
     page.line()
@@ -109,16 +118,24 @@ def _called(row: ComponentRow) -> str:
 
 
 def _component(table: _Table, row: ComponentRow) -> None:
-    symbol, style = _SYMBOLS[row["honours"]]
+    symbol, style = _symbol(row)
     page, worst = table.page, max(row["failures"], key=headline.severity_rank, default="")
     cells = (plain(_called(row), table.name), str(row["listeners"]), str(row["endpoints"]))
-    counts = [str(row["verdicts"].get(verdict) or "·") for verdict, _ in _COUNTS]
+    outcomes = {**row["verdicts"], "fail": row["verdicts"]["fail"] - row["excused"], "excused": row["excused"]}
+    counts = [str(outcomes.get(each) or "·") for each, _ in _COUNTS]
     mark = page.paint(worst, f"{worst or '·':<9}") if table.wide else ""
     page.line(
         page.paint(style, symbol), " ", table.head(cells, counts, mark), " ", page.paint(style, _answer(table, row))
     )
     for proof in row["evidence"][:_PROOFS] if row["honours"] == "no" else ():
         page.line("    ", page.paint("quiet", plain(proof, None if page.width is None else page.width - 4)))
+
+
+def _symbol(row: ComponentRow) -> tuple[str, str]:
+    """A component whose deviations break nothing is not marked as failing."""
+    if row["honours"] == "no" and row["excused"] and row["excused"] == row["verdicts"]["fail"]:
+        return headline.SYMBOLS["excused"], "excused"
+    return _SYMBOLS[row["honours"]]
 
 
 def _answer(table: _Table, row: ComponentRow) -> str:
@@ -128,7 +145,8 @@ def _answer(table: _Table, row: ComponentRow) -> str:
         return _ANSWERS[answer]
     under = [] if row["bindings"] == ["must-follow"] else row["bindings"]
     adherence = [] if row["adherence"] == table.adherence else row["adherence"]
-    words = [f"{row['honouring'][answer]} of {sum(row['honouring'].values())}"]
+    asked = sum(row["honouring"].values())
+    words = [f"{row['honouring'][answer]} of {asked}" + (" TLS" if asked < row["listeners"] else "")]
     if table.wide or adherence:
         words += [*adherence, *under]
     return f"{_ANSWERS[answer]} ({', '.join(plain(word, 60) for word in words)})"
@@ -137,24 +155,23 @@ def _answer(table: _Table, row: ComponentRow) -> str:
 # --- What failed, by owner ------------------------------------------------------------------------------------------
 
 
-def details(page: Page, report: Report, verdict: str) -> None:
-    """The endpoints with this verdict: under their component and owner, equal replicas together."""
-    for group in grouped(row for row in report.rows() if row["verdict"] == verdict):
+def details(page: Page, report: Report, outcome: str) -> None:
+    """The endpoints with this outcome: under their component and owner, equal replicas together."""
+    for group in grouped(row for row in report.rows() if headline.outcome(row) == outcome):
         _heading(page, group)
         for listener in by_severity(group):
-            _listener(page, listener, verdict)
+            _listener(page, listener, outcome)
 
 
 def _heading(page: Page, group: Group) -> None:
     whose = f"{plain(group.component)}: " if group.component else ""
     standing = "" if group.standing in ("platform", "listed") else f", {plain(group.standing)}"
-    count = f"{group.count} endpoint{'s' if group.count != 1 else ''}"
-    page.title(f"{whose}{plain(group.name, 120)}  ({count}{standing})")
+    page.title(f"{whose}{plain(group.name, 120)}  ({counted(group.count, 'endpoint')}{standing})")
 
 
-def _listener(page: Page, listener: Listener, verdict: str) -> None:
-    evidence = f"  {page.paint('quiet', plain(listener.detail, 120))}" if listener.detail else ""
-    mark = page.paint(verdict, f"{headline.SYMBOLS[verdict]} {plain(listener.id, 120)}")
+def _listener(page: Page, listener: Listener, outcome: str) -> None:
+    evidence = f"  {page.paint('quiet', plain(headline.status_line(listener.detail), 120))}" if listener.detail else ""
+    mark = page.paint(outcome, f"{headline.SYMBOLS[outcome]} {plain(listener.id, 120)}")
     page.line(mark, f"  {plain(listener.speaks, 40)}", evidence)
     more = listener.count - len(listener.places)
     places = ", ".join(plain(place, 80) for place in listener.places)
@@ -173,7 +190,10 @@ def _coverage(page: Page, told: DiscoveryRow) -> None:
     page.title("WHAT WAS SEEN")
     aside = sum(each["count"] for each in told["left_out"])
     parts = [(told["probed"], "probed"), (aside, "left out"), (told["not_reached"], "not reached")]
-    page.line(f"  found        {told['discovered']} listeners: ", ", ".join(f"{n} {what}" for n, what in parts if n))
+    page.line(
+        f"  found        {counted(told['discovered'], 'listener')}: ",
+        ", ".join(f"{n} {what}" for n, what in parts if n),
+    )
     parts = [
         (told["judged"], "pass or fail"),
         (told["undetermined"], "could not be told"),
@@ -181,16 +201,19 @@ def _coverage(page: Page, told: DiscoveryRow) -> None:
     ]
     page.line("  probed       ", ", ".join(f"{n} {what}" for n, what in parts if n) or "none")
     if told["left_out"]:
-        reasons = "; ".join(f"{each['count']} {plain(each['reason'], 120)}" for each in told["left_out"])
+        reasons = "; ".join(f"{each['count']} × {plain(each['reason'], 120)}" for each in told["left_out"])
         page.folded(15, "  left out     ", reasons)
-    for gap in told["unreadable"]:
+    for gap in missing(told):
         page.folded(15, "  not read     ", _gap(gap))
     for each in told["network_policies"][:10]:
         page.line(f"  closed by    NetworkPolicy {plain(each['policy'], 130)}: {each['endpoints']} did not answer")
     page.line()
 
 
-def _gap(gap: UnreadableRow) -> str:
-    waived = "; the policy file accepts that" if gap["accepted"] else ""
-    remedy = f" ({plain(gap['remedy'], 300)})" if gap["remedy"] and not waived else ""
-    return f"{plain(gap['resource'], 120)}: {plain(gap['reason'], 300)}{waived}{remedy}"
+def _gap(gap: Missing) -> str:
+    waived = "; the policy file accepts that" if gap.accepted else ""
+    remedy = f" ({plain(gap.remedy, 300)})" if gap.remedy and not waived else ""
+    names = ", ".join(plain(each, 120) for each in gap.resources)
+    if len(gap.resources) == 1:
+        return f"{names}: {plain(gap.reason, 300)}{waived}{remedy}"
+    return f"{len(gap.resources)} kinds: {plain(gap.reason, 300)}{waived}{remedy}: {names}"

@@ -77,7 +77,7 @@ def _waived(page: Page, name: str, finding: FindingRow) -> None:
 def _explained(page: Page, name: str, finding: FindingRow) -> None:
     """Evidence of what nobody could ask is what the reader needs next; of a failure it is in the JSON report."""
     if finding["verdict"] == "inconclusive" or finding["about"]:
-        _items(page, name, finding["evidence"])
+        _items(page, name, list(map(headline.status_line, finding["evidence"])))
 
 
 def _confirmed(page: Page, name: str, finding: FindingRow) -> None:

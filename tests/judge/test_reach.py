@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from scanner.judge import judge
-from scanner.model.endpoint import Certainty
+from scanner.model.endpoint import Certainty, Tunnel
 from scanner.model.expectation import Binding
 from scanner.model.observation import Answers, Reach
 from tests.judge.cases import case, finding
@@ -104,3 +104,31 @@ def test_a_closed_discovered_port_is_not_applicable() -> None:
 def test_a_filtered_discovered_port_is_inconclusive() -> None:
     of = case(observation={"reach": Reach.FILTERED, **NOTHING}, endpoint={"certainty": "candidate"})
     assert judge(of).verdict == "inconclusive"
+
+
+@pytest.mark.parametrize("certainty", ["declared", "hinted", "candidate"])
+def test_what_was_not_dialled_is_said_to_be_that_and_nobody_is_told_to_dial_it(certainty: Certainty) -> None:
+    refusal = "not dialled: it is not the cluster's (--allow-external if you mean it)"
+    origin = "ValidatingWebhookConfiguration/corporate-policy webhooks[0].clientConfig.url"
+    found = finding(
+        "tls-reach",
+        case(
+            observation={"reach": Reach.UNREACHABLE, "dialled": False, "detail": refusal, **NOTHING},
+            endpoint={"certainty": certainty, "origins": (origin,)},
+        ),
+    )
+    assert (found.verdict, found.status, found.message) == ("inconclusive", "unreachable", refusal)
+    assert found.reproduce is None
+    assert found.fix == f"see whether {origin} should point there: it is what leads there"
+
+
+def test_what_only_a_port_forward_reaches_points_nowhere_wrong() -> None:
+    refusal = "not dialled: only a port-forward leads there (--via port-forward)"
+    found = finding(
+        "tls-reach",
+        case(
+            observation={"reach": Reach.UNREACHABLE, "dialled": False, "detail": refusal, **NOTHING},
+            endpoint={"tunnel": Tunnel(namespace="shop", pod="web", port=8443), "origins": ("Pod/shop/web",)},
+        ),
+    )
+    assert (found.message, found.fix, found.reproduce) == (refusal, None, None)

@@ -54,7 +54,7 @@ def test_scan() -> None:
 
 def test_the_fix_names_the_object_that_asks_for_it_and_its_field() -> None:
     expectation = Expectation(profile=PROFILE, because=(BECAUSE_ARGUMENT, BECAUSE_OBJECT))
-    assert remedy.in_the_listener(expectation, "set X") == (
+    assert remedy.in_the_listener(ENDPOINT, expectation, "set X") == (
         "set X in the listener's own configuration: APIServer/cluster spec.tlsSecurityProfile asks for it"
     )
 
@@ -63,7 +63,7 @@ def test_the_step_that_decided_is_named() -> None:
     release = Because(source="ClusterVersion/version", field="status.desired.version", said="4.22.3")
     decided = Because(source="KubeletConfig/workers", field="spec.tlsSecurityProfile", said="Old", decides=True)
     expectation = Expectation(profile=PROFILE, because=(release, BECAUSE_OBJECT, decided, replace(release, field="x")))
-    assert remedy.in_the_listener(expectation, "set X").endswith(
+    assert remedy.in_the_listener(ENDPOINT, expectation, "set X").endswith(
         "KubeletConfig/workers spec.tlsSecurityProfile asks for it"
     )
 
@@ -72,12 +72,13 @@ def test_under_strict_adherence_a_component_of_the_platform_has_a_bug() -> None:
     strict = Expectation(
         profile=PROFILE, because=(BECAUSE_OBJECT,), standing="platform", adherence="StrictAllComponents"
     )
-    assert "has a bug: report it (adhere explain --bug)" in remedy.in_the_listener(strict, "set X")
+    command = f"adhere explain {shlex.quote(ENDPOINT.id)} --bug --results DIR"
+    assert f"has a bug: report it ({command})" in remedy.in_the_listener(ENDPOINT, strict, "set X")
     layered = replace(strict, standing="layered")
-    assert "bug" not in remedy.in_the_listener(layered, "set X")
+    assert "bug" not in remedy.in_the_listener(ENDPOINT, layered, "set X")
 
 
 @pytest.mark.parametrize("source", ["--profile", "targets.txt:3", "./Profile/x.yaml", "/etc/profile.yaml"])
 def test_the_fix_names_no_object_where_there_is_none(source: str) -> None:
     expectation = Expectation(profile=PROFILE, because=(replace(BECAUSE_OBJECT, source=source),))
-    assert remedy.in_the_listener(expectation, "set X") == "set X in the listener's own configuration"
+    assert remedy.in_the_listener(ENDPOINT, expectation, "set X") == "set X in the listener's own configuration"

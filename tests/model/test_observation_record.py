@@ -62,6 +62,7 @@ OBSERVATION: dict[str, Any] = dict(  # noqa: C408 - as a call is written
     attempts=st.lists(
         st.builds(Attempt, offer=TEXT, reply=TEXT, seconds=st.floats(0, 1e6)), max_size=3
     ).map(tuple),
+    dialled=st.booleans(),
 )  # fmt: skip
 
 ENDPOINT: dict[str, Any] = dict(  # noqa: C408

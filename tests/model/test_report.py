@@ -44,4 +44,4 @@ def test_a_failure_that_breaks_nothing_does_not_make_up_for_what_is_not_known(
 
 def test_the_text_says_so() -> None:
     assert "NOT COMPLETE: 1 judged only in part" in coverage(told(LOW, OPEN))
-    assert coverage(told(LOW)) == "1 of 1 endpoints judged; complete"
+    assert coverage(told(LOW)) == "1 of 1 endpoint judged; complete"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.model.kinds import POD, SECRET
-from scanner.model.report import Summary
+from scanner.model.kinds import NODE, POD, ROUTE, SECRET, SERVICE, Kind
+from scanner.model.report import DiscoveryRow, Summary
 from scanner.model.snapshot import Gap, Unreadable
-from scanner.report.coverage import discovery_row
+from scanner.report.coverage import discovery_row, missing
 from tests.report import cluster_samples
 
 
@@ -40,10 +40,34 @@ def test_policies_are_counted() -> None:
         ("forbidden", SECRET, "adhere rbac --with secrets prints the role"),
         ("not-asked", SECRET, "grant what adhere rbac --with secrets prints"),
         ("failed", POD, "kubectl get pods"),
+        ("not-saved", POD, "save a snapshot with adhere snapshot save"),
     ],
 )
 def test_every_gap_names_its_remedy(gap: Gap, kind: object, remedy: str) -> None:
-    missing = Unreadable(kind=kind, gap=gap, reason="no")  # type: ignore[arg-type]
-    (told,) = discovery_row(_summary(), discovered=1, unreadable=[missing], accepted=["pods"])["unreadable"]
+    unread = Unreadable(kind=kind, gap=gap, reason="no")  # type: ignore[arg-type]
+    (told,) = discovery_row(_summary(), discovered=1, unreadable=[unread], accepted=["pods"])["unreadable"]
     assert remedy in told["remedy"]
     assert told["accepted"] is (kind is POD)
+
+
+def _gaps(*named: tuple[Kind, Gap, str]) -> DiscoveryRow:
+    unreadable = [Unreadable(kind=kind, gap=gap, reason=reason) for kind, gap, reason in named]
+    return discovery_row(_summary(), discovered=1, unreadable=unreadable, accepted=["nodes"])
+
+
+def test_kinds_that_a_directory_does_not_have_are_said_together() -> None:
+    absent = "manifests/ holds none"
+    told = missing(
+        _gaps((POD, "not-saved", absent), (SECRET, "forbidden", "403"), (ROUTE, "not-saved", absent),
+              (NODE, "not-saved", absent), (SERVICE, "forbidden", "403"))
+    )  # fmt: skip
+    assert [each.resources for each in told] == [
+        ("pods", "routes.route.openshift.io"), ("secrets",), ("nodes",), ("services",),
+    ]  # fmt: skip
+    assert told[0].remedy == "save a snapshot with adhere snapshot save"
+    assert (told[0].reason, told[2].accepted) == (absent, True)
+
+
+def test_different_reasons_are_not_said_of_all() -> None:
+    (told,) = missing(_gaps((POD, "not-saved", "pods was not read"), (ROUTE, "not-saved", "routes was not read")))
+    assert told.reason.startswith("what was saved does not have them")

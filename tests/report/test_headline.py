@@ -63,3 +63,33 @@ def test_what_is_excused_is_counted_apart() -> None:
         == "1 readiness, 2 waived"
     )
     assert headline.excused(Summary(statuses={"violation": 1})) == ""
+
+
+@pytest.mark.parametrize(
+    ("detail", "shown"),
+    [
+        ("HTTP/1.1 400 Bad Request Content-Type: text/plain Connection: close", "HTTP/1.1 400 Bad Request"),
+        ("HTTP/1.0 400 Bad Request", "HTTP/1.0 400 Bad Request"),
+        ("HTTP/1.1 200 Date: Sat, 21 Nov 2026", "HTTP/1.1 200"),
+        ("HTTP/1.1 404 Not Found  Server: x", "HTTP/1.1 404 Not Found"),
+        ("220 mail.example ESMTP Postfix", "220 mail.example ESMTP Postfix"),
+        ("HTTP/1.1 x", "HTTP/1.1 x"),
+        ("", ""),
+    ],
+)
+def test_of_an_http_response_only_the_first_line_is_shown(detail: str, shown: str) -> None:
+    assert headline.status_line(detail) == shown
+
+
+@pytest.mark.parametrize(
+    ("verdict", "status", "outcome"),
+    [("fail", "violation", "fail"), ("fail", "readiness", "excused"), ("fail", "waived", "excused"),
+     ("inconclusive", "readiness", "inconclusive"), ("pass", "ok", "pass")],
+)  # fmt: skip
+def test_a_failure_that_breaks_nothing_is_another_outcome(verdict: str, status: str, outcome: str) -> None:
+    row = _row(speaking("TLSv1.3"))
+    row["verdict"], row["status"] = verdict, status
+    assert headline.outcome(row) == outcome
+    counts = Summary()
+    counts.add(row)
+    assert headline.outcomes(counts) == {each: int(each == outcome) for each in headline.OUTCOMES}

@@ -157,7 +157,7 @@ def test_what_a_cluster_showed_and_who_honours_what_is_there() -> None:
     text = " ".join("".join(_Reader(_text(cluster_samples.report())).texts).split())
     for said in (
         "45 listeners found",
-        "12 UDP, which TLS does not use",
+        "12 × UDP, which TLS does not use",
         "shop/deny-all explains why 1 did not answer",
         "let the scan's account get, list and watch routes.route.openshift.io",
         "What binds is openshift/4.23/intermediate, under StrictAllComponents",

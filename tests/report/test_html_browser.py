@@ -208,7 +208,7 @@ def _headings(page: Page) -> list[str]:
 
 
 def test_a_cluster_is_grouped_by_component_the_worst_first(cluster: Page) -> None:
-    assert _headings(cluster)[:5] == ["dns", "oauth-server", "router", "namespace", "crio"]
+    assert _headings(cluster)[:5] == ["dns", "router", "oauth-server", "namespace", "crio"]
     expect(cluster.locator(".group", has_text="dns").first).to_contain_text("3 endpoints, 3 fail")
     names = cluster.locator("#table > tbody").evaluate_all("all => all.map(one => one.className.split(' ')[0])")
     assert names[0] == "group"
@@ -271,3 +271,20 @@ def test_script_that_slipped_in_could_not_run(browser: Browser, file: Path, tmp_
     page.goto(broken.as_uri())
     assert page.evaluate("typeof window.owned") == "undefined"
     page.close()
+
+
+def test_what_breaks_nothing_has_a_card_of_its_own_and_the_headline_counts_the_others(cluster: Page) -> None:
+    expect(cluster.locator("h1 b.fail")).to_have_text(cluster.locator(".card.fail .number").inner_text())
+    cluster.locator(".card.excused").click()
+    expect(cluster.locator("#count")).to_have_text("8 of 23 shown")
+    assert set(cluster.locator(".endpoint:visible .toggle").all_text_contents()) == {"~deviates"}
+
+
+def test_ids_break_where_their_parts_end(cluster: Page) -> None:
+    name = cluster.locator(".name b", has_text="DaemonSet/openshift-dns/dns-default:9154").first
+    assert name.inner_html() == "DaemonSet/<wbr>openshift-dns/<wbr>dns-default:<wbr>9154<wbr>"
+
+
+def test_the_longest_verdict_stays_in_its_column(cluster: Page) -> None:
+    widths = cluster.locator("td.verdict").evaluate_all("all => all.map(one => [one.scrollWidth, one.clientWidth])")
+    assert [each for each in widths if each[0] > each[1]] == []

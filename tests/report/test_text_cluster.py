@@ -44,7 +44,7 @@ def test_no_control_character_and_no_command_of_a_ci_system_is_written() -> None
 
 def test_replicas_that_did_the_same_are_told_once() -> None:
     told = _text(cluster_samples.report())
-    assert told.count("✗ Deployment/shop/web:8443") == 1
+    assert told.count("~ Deployment/shop/web:8443") == 1
     assert "7 replicas: 10.128.1.0:8443" in told
     assert "and 2 more" in told
 
