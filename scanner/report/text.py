@@ -38,7 +38,7 @@ def write(report: Report, out: TextIO, *, color: bool = False, width: int | None
     """The whole report. ``width`` is the terminal's in columns; None (a file, a pipe) folds nothing."""
     page = Page(out, color, None if width is None else max(width, 40))
     _header(page, report)
-    if report.summary.components:
+    if report.summary.components or report.coverage.get("discovery"):
         text_cluster.write(page, report)
     else:
         _table(page, report.rows())

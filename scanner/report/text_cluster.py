@@ -59,7 +59,8 @@ def names(cluster: dict[str, object]) -> Iterator[str]:
 
 def write(page: Page, report: Report) -> None:
     """The component table, and the coverage of the cluster."""
-    _components(page, report.summary.components.rows())
+    if report.summary.components:
+        _components(page, report.summary.components.rows())
     told = report.coverage.get("discovery")
     if told:
         _coverage(page, told)

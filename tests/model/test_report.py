@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
@@ -45,3 +46,13 @@ def test_a_failure_that_breaks_nothing_does_not_make_up_for_what_is_not_known(
 def test_the_text_says_so() -> None:
     assert "NOT COMPLETE: 1 judged only in part" in coverage(told(LOW, OPEN))
     assert coverage(told(LOW)) == "1 of 1 endpoint judged; complete"
+
+
+def test_nothing_scanned_and_something_unread_is_incomplete() -> None:
+    """3 wins over 4: nobody knows what would have been found."""
+    nothing = report([])
+    assert exit_code(nothing, "medium") == 4
+    assert coverage(nothing) == "nothing was scanned"
+    unread = replace(nothing, coverage={**nothing.coverage, "complete": False})
+    assert exit_code(unread, "medium") == 3
+    assert coverage(unread).startswith("nothing was scanned; NOT COMPLETE")

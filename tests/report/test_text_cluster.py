@@ -90,3 +90,9 @@ def test_what_explains_silence_is_shown_where_it_is_asked_about() -> None:
     assert "evidence   no answer in 3.0 s" in told
     assert "the policy file accepts that" in told
     assert "adhere rbac prints the role" in told
+
+
+def test_where_nothing_was_found_it_is_said_what_was_not_read() -> None:
+    told = _text(cluster_samples.report([]))
+    assert "not read     routes.route.openshift.io" in told
+    assert "COMPONENT" not in told
