@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from scanner.discover import scope, view
 from scanner.discover.build import built
+from scanner.discover.claimants import Claimants
 from scanner.discover.draft import Omission
 from scanner.discover.merge import Merge
 from scanner.discover.sources import SOURCES
@@ -70,7 +71,7 @@ def discover(  # noqa: PLR0913 - what is wanted, and how it may be reached
                 merge.add(found)
     allowed = scope.dial_scope(indexed, external=allow_external, loopback=loopback)
     refusals = Refusals(allowed)
-    endpoints: dict[tuple[object, ...], Endpoint] = {}
+    claimants = Claimants(indexed.workloads)
     unasked: list[tuple[Endpoint, str]] = []
     omitted: list[tuple[Endpoint, str]] = []
     for listener in merge.listeners():
@@ -84,10 +85,12 @@ def discover(  # noqa: PLR0913 - what is wanted, and how it may be reached
                     omitted += [(endpoint, each.reason) for endpoint in each.endpoints]
                 else:
                     unasked.append((each, reason or ""))
-            elif endpoints.setdefault(_where(each), each) is not each:
-                left_out["listeners at an address that another one has"] += 1
+            else:
+                claimants.add(each)
+    endpoints, beside = claimants.settled()
+    left_out.update({"listeners at an address that another one has": beside} if beside else {})
     return Discovery(
-        endpoints=tuple(sorted(endpoints.values(), key=lambda each: each.instance)),
+        endpoints=tuple(endpoints),
         scope=allowed,
         left_out=tuple(sorted(left_out.items())),
         unasked=tuple(each for each, _ in unasked),
@@ -125,15 +128,3 @@ def _unwanted(
 
 def _any(selectors: Iterable[Selector], endpoint: Endpoint) -> bool:
     return any(each.matches(endpoint) for each in selectors)
-
-
-def _where(endpoint: Endpoint) -> tuple[object, ...]:
-    """What makes two endpoints one. Loopback is another place on every node and in every pod."""
-    return (
-        endpoint.address,
-        endpoint.host if not endpoint.address else "",
-        endpoint.port,
-        endpoint.server_name,
-        endpoint.transport,
-        endpoint.tunnel,
-    )

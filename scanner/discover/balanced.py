@@ -156,7 +156,7 @@ class Balanced:
         if wanted not in service.known:
             selected = self._from_pods(service, wanted) if self.slices_gap else ()
             found = (*selected, *self._from_slices(service, wanted))
-            service.known[wanted] = tuple({each.place[:2]: each for each in found}.values())
+            service.known[wanted] = tuple({each.place[:3]: each for each in found}.values())
         return service.known[wanted]
 
     def _from_slices(self, service: Service, wanted: ServicePort) -> Iterator[Backend]:
@@ -174,8 +174,9 @@ class Balanced:
             pod = self._workloads.named.get((service.namespace, target.text("name"))) if target.raw else None
             ready = each.at("conditions", "ready") is not False
             for where in filter(None, map(address, each.texts("addresses")[:100])):
-                place = self._workloads.at(where, number, pod)
-                yield Backend(place or Place(where, number, owner=service.owner, labels=service.labels), ready)
+                places = self._workloads.at(where, number, pod)
+                for place in places or (Place(where, number, owner=service.owner, labels=service.labels),):
+                    yield Backend(place, ready)
 
     def _from_pods(self, service: Service, wanted: ServicePort) -> Iterator[Backend]:
         selector = service.raw.words("spec", "selector")

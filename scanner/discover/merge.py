@@ -153,6 +153,11 @@ class Merge:
             yield met.pop()
 
 
+def rank(certainty: Certainty) -> int:
+    """The more it obliges, the less."""
+    return _RANK[certainty]
+
+
 def stronger(one: Certainty, other: Certainty) -> Certainty:
     """Of two certainties, the one that obliges more."""
     return one if _RANK[one] <= _RANK[other] else other

@@ -91,11 +91,11 @@ class View:
             if wanted:
                 yield from self.through(service, wanted, claim, published=host in service.published)
                 return
-        place = self.workloads.at(host, number)
-        if place and self.trust.weighs(claim, place):
-            yield Draft(claim, place)
-        elif place and (claim.beyond != "fronts" or self.trust.served(place) != "nobody"):
-            yield _noted(Draft(claim, place))
+        for place in self.workloads.at(host, number):
+            if self.trust.weighs(claim, place):
+                yield Draft(claim, place)
+            elif claim.beyond != "fronts" or self.trust.served(place) != "nobody":
+                yield _noted(Draft(claim, place))
 
     def router_at(self, host: str) -> Router | None:
         """The router that is published under a name."""

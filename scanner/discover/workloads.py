@@ -37,6 +37,8 @@ class Pod:
     mesh: bool
     ready: bool
     """False where the cluster says that it is not."""
+    leaves: bool
+    """Whether it was deleted, and only ends."""
     containers: tuple[Fields, ...]
     """Those that stay: regular ones, sidecars (init containers that restart always) and ephemeral ones."""
     reference: Reference = field(init=False)
@@ -90,6 +92,8 @@ class Workloads:
         self.pods = [pod for pod in map(self._pod, snapshot.every(POD)) if pod]
         self.named = {(pod.namespace, pod.name): pod for pod in self.pods}
         self.on_pod_network: dict[str, Pod] = {}
+        self._shared: dict[str, list[Pod]] = {}
+        """Addresses that several pods say they have."""
         self.on_node: dict[str, list[Pod]] = {}
         for pod in self.pods:
             if pod.vantage:
@@ -98,7 +102,9 @@ class Workloads:
                     self._node_at.setdefault(each, pod.vantage)
             elif not pod.host_network:
                 for each in pod.addresses:
-                    self.on_pod_network.setdefault(each, pod)
+                    first = self.on_pod_network.setdefault(each, pod)
+                    if first is not pod:
+                        self._shared.setdefault(each, [first]).append(pod)
         self._labelled = Labelled(self.pods, _where)
         self._host_ports: dict[tuple[str, int], list[Pod]] | None = None
 
@@ -122,15 +128,21 @@ class Workloads:
         addresses = pod.addresses[:1] if self._primary_only else pod.addresses
         return [Place(each, number, pod, pod.vantage) for each in addresses]
 
-    def at(self, where: str, number: int, pod: Pod | None = None) -> Place | None:
-        """The place of a canonical address that is a pod's or a node's. ``pod``: who is said to be there."""
+    def at(self, where: str, number: int, pod: Pod | None = None) -> list[Place]:
+        """The place of a canonical address that is a pod's or a node's: of all pods that say they have it, those that
+        stay. ``pod``: who is said to be there."""
         found = pod if pod and where in pod.addresses else self.on_pod_network.get(where)
+        if found and found is not pod and where in self._shared:
+            several = self._shared[where][:MAX_ADDRESSES]
+            staying = [each for each in several if not each.leaves] or several
+            return [self._place(where, number, each) for each in staying]
         if found:
-            if self._primary_only and where != found.addresses[0]:
-                where = found.addresses[0]
-            return Place(where, number, found, found.vantage)
+            return [self._place(where, number, found)]
         node = self._node_at.get(where)
-        return Place(where, number, None, node) if node else None
+        return [Place(where, number, None, node)] if node else []
+
+    def _place(self, where: str, number: int, pod: Pod) -> Place:
+        return Place(pod.addresses[0] if self._primary_only else where, number, pod, pod.vantage)
 
     def _pod(self, raw: KubeObject) -> Pod | None:
         metadata, spec = raw.fields("metadata"), raw.fields("spec")
@@ -162,6 +174,7 @@ class Workloads:
             labels=self._alike.labels(metadata.at("labels")),
             mesh=not on_host and (self._alike.injected(spec) or captured(metadata, self._ambient)),
             ready=self._alike.ready(raw.at("status", "conditions")),
+            leaves=metadata.has("deletionTimestamp"),
             containers=self._alike.containers(spec),
         )
 

@@ -72,7 +72,8 @@ class Endpoint:
     pod: Reference | None = None
     """The pod that listens, where one is known: the replica. With another pod of the owner the id is the same."""
     candidates: tuple[Owner, ...] = ()
-    """Of a port of a node: every workload with hostNetwork there that may own it."""
+    """Of a port of a node: every workload with hostNetwork there that may own it. Of an address that several pods say
+    they have: the owners of the others."""
     labels: tuple[tuple[str, str], ...] = ()
     """Of the owner's pods or of the object, for selectors."""
     aliases: tuple[str, ...] = ()

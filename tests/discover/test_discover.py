@@ -78,13 +78,49 @@ def test_the_order_of_objects_changes_nothing() -> None:
     assert instances(one) == sorted(set(instances(one)))
 
 
-def test_two_pods_that_claim_one_address_are_asked_once() -> None:
-    pod = """
+def claimant(namespace: str, metadata: str = "", rest: str = "") -> str:
+    return f"""
 ---
-{kind: Pod, metadata: {name: a, namespace: s}, spec: {containers: [{name: c, ports: [{containerPort: 1}]}]},
- status: {podIP: 10.128.0.9}}
+{{kind: Pod, metadata: {{name: a, namespace: {namespace} {metadata}}}, spec: {{containers: [{{name: c,
+  ports: [{{containerPort: 8443}}]}}]}}, status: {{podIP: 10.128.0.9 {rest}}}}}
 """
-    text = pod + pod.replace("name: a", "name: b")
+
+
+LEAVES = ", deletionTimestamp: '2026-11-21T00:00:00Z'"
+
+
+def test_two_pods_that_claim_one_address_are_both_judged() -> None:
+    discovery = found(claimant("aaa") + claimant("openshift-zzz"), NOTHING)
+    assert instances(discovery) == ["Pod/aaa/a:8443 @ 10.128.0.9:8443", "Pod/openshift-zzz/a:8443 @ 10.128.0.9:8443"]
+    assert [[each.namespace for each in one.candidates] for one in discovery.endpoints] == [["openshift-zzz"], ["aaa"]]
+    assert left_out(discovery) == {}
+
+
+@pytest.mark.parametrize("text", [claimant("aaa", LEAVES) + claimant("b"), claimant("b") + claimant("zzz", LEAVES)])
+def test_a_pod_that_ends_gives_way_to_one_that_stays(text: str) -> None:
     discovery = found(text, NOTHING)
-    assert instances(discovery) == ["Pod/s/a:1 @ 10.128.0.9:1"]
+    assert instances(discovery) == ["Pod/b/a:8443 @ 10.128.0.9:8443"]
     assert left_out(discovery) == {"listeners at an address that another one has": 1}
+
+
+def test_a_pod_that_has_finished_has_no_address_and_one_that_ends_alone_is_asked() -> None:
+    text = claimant("aaa", rest=", phase: Succeeded") + claimant("b", LEAVES)
+    assert instances(found(text, NOTHING)) == ["Pod/b/a:8443 @ 10.128.0.9:8443"]
+
+
+def test_replicas_at_one_address_are_one_listener() -> None:
+    owner = ", ownerReferences: [{kind: StatefulSet, name: s}]"
+    text = claimant("b", owner) + claimant("b", owner).replace("name: a,", "name: z,")
+    assert instances(found(text, NOTHING)) == ["StatefulSet/b/s:8443 @ 10.128.0.9:8443"]
+
+
+def test_a_slice_that_names_no_pod_means_each_that_may_be_there() -> None:
+    service = """
+---
+{kind: Service, metadata: {name: s, namespace: b}, spec: {clusterIP: None, ports: [{name: https, port: 9000}]}}
+---
+{kind: EndpointSlice, metadata: {name: s-1, namespace: b, labels: {kubernetes.io/service-name: s}},
+ ports: [{name: https, port: 9000}], endpoints: [{addresses: [10.128.0.9]}]}
+"""
+    text = claimant("b") + claimant("b").replace("name: a,", "name: z,") + service
+    assert {each.id for each in found(text, NOTHING).endpoints if each.port == 9000} == {"Pod/b/a:9000", "Pod/b/z:9000"}
