@@ -227,6 +227,8 @@ def test_an_unknown_profile_is_not_waived_into_a_pass() -> None:
 def test_what_is_required_of_a_scan_cannot_be_waived() -> None:
     assert {each.id for each in RULES} <= set(WAIVABLE)
     assert {each.id for each in SCAN_RULES} - set(WAIVABLE) == {
+        "profile-custom",
+        "adherence-unknown",
         "require-endpoints",
         "require-determined",
         "require-adherence",
