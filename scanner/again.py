@@ -58,6 +58,8 @@ class Again:
                 continue
             expectation = owes(seen.endpoint)
             owed_then = then.get(seen.endpoint.instance) or ""
+            if self.head.clusters:
+                _own(self.surveys, seen.endpoint)[0].certificates.serve(seen.endpoint, seen.observation)
             of_all.replicas.add(seen.endpoint, expectation, seen.observation, owed_then=owed_then)
             told = row(seen, expectation, self.view.policy, of_all.ledger)
             self._verdicts[told["verdict"]] += 1

@@ -13,12 +13,16 @@ from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Because, CertificateExpectation, Expectation
 from scanner.model.finding import Finding
 from scanner.model.known import Known, Unknown
+from scanner.model.observation import Observation
 from scanner.model.profile import Profile
 from scanner.model.snapshot import Unreadable
 from scanner.model.target import Target
 
 Owes = Callable[[Endpoint], Expectation]
 """What an endpoint owes, once its address is known."""
+
+
+Serve = Callable[[Endpoint, Observation], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +38,8 @@ class Job:
     """Where it may be dialled; None: wherever the user said."""
     policies: NetworkPolicies = field(default_factory=lambda: NetworkPolicies(()))
     """Those of its cluster: they may explain why it does not answer."""
+    serve: Serve | None = None
+    """Told of everything that was seen, for the cluster's inventory of certificates."""
     replicated: bool = False
     """Whether others may have the same id, with which it is to be compared."""
 
@@ -53,6 +59,8 @@ class Surroundings:
     """The object and field that say so, and what they say."""
     findings: tuple[Finding, ...] = ()
     """What is to be said of the cluster's objects themselves."""
+    late: tuple[Callable[[], Iterable[Finding]], ...] = ()
+    """What can be said of the cluster only once every endpoint was seen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

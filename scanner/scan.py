@@ -26,6 +26,7 @@ from scanner.model.opinion import Opinion
 from scanner.model.report import EndpointRow, Report, ScannerRow, Summary
 from scanner.model.rule import Case
 from scanner.model.scan_policy import ScanPolicy
+from scanner.pki.compliance import PKI_RULES
 from scanner.probe import resolve
 from scanner.probe.dial import Way
 from scanner.probe.limits import Gate, Limits
@@ -194,6 +195,8 @@ async def _judge(case: Case, job: Job, place: int, run: Run) -> None:
         result.findings,
         blocked_by=explained.blocked_by,
     )
+    if job.serve is not None:
+        job.serve(case.endpoint, case.observation)
     run.record(case.endpoint, case.observation)
     run.keep(row, place, declared=case.endpoint.certainty != "candidate" or case.observation.reach in _SPEAKS_TLS)
 
@@ -266,7 +269,7 @@ def _report(run: Run, started: datetime) -> Report:
         finished=timestamp(datetime.now(UTC)),
         cluster=run.surroundings.cluster,
         coverage=coverage(run.summary, run.surroundings, settings.policy, shortfall),
-        rules=[*map(rule_row, rules), *map(rule_row, SCAN_RULES)],
+        rules=[*map(rule_row, rules), *map(rule_row, SCAN_RULES), *map(rule_row, PKI_RULES)],
         summary=run.summary,
         findings=findings,
         rows=run.rows.rows,

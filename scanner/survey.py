@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-from scanner import discover, expect
+from scanner import certificates, discover, expect
+from scanner.certificates import Certificates
 from scanner.discover import Discovery
 from scanner.expect import Expectations
 from scanner.jobs import Job, Surroundings
@@ -26,7 +27,9 @@ from scanner.model.scan_policy import ScanPolicy
 from scanner.model.selector import Selector
 from scanner.model.snapshot import Snapshot, union
 
-READS: tuple[Kind, ...] = union((cluster_facts.READS, discover.READS, expect.READS, network_policy.READS))
+READS: tuple[Kind, ...] = union(
+    (cluster_facts.READS, discover.READS, expect.READS, network_policy.READS, certificates.READS)
+)
 """Every kind of object that a scan of a cluster looks at; ``adhere rbac`` allows exactly these."""
 
 
@@ -64,6 +67,7 @@ class Survey:
     catalogue: Catalogue
     discovery: Discovery
     expectations: Expectations
+    certificates: Certificates
 
     def jobs(self) -> Iterator[Job]:
         """A job for each endpoint."""
@@ -76,6 +80,7 @@ class Survey:
                 scope=self.discovery.scope,
                 policies=policies,
                 replicated=True,
+                serve=self.certificates.serve,
             )
 
 
@@ -106,7 +111,14 @@ def survey(snapshot: Snapshot, view: Viewpoint) -> Survey:
         profile=view.profile,
         adherence=view.adherence,
     )
-    return Survey(snapshot=snapshot, facts=facts, catalogue=catalogue, discovery=discovery, expectations=expectations)
+    return Survey(
+        snapshot=snapshot,
+        facts=facts,
+        catalogue=catalogue,
+        discovery=discovery,
+        expectations=expectations,
+        certificates=Certificates(snapshot),
+    )
 
 
 def surroundings(clusters: Sequence[Survey]) -> Surroundings:
@@ -123,6 +135,7 @@ def surroundings(clusters: Sequence[Survey]) -> Surroundings:
         strict=_strict(clusters),
         findings=tuple(finding for each in clusters for finding in _of_objects(each)),
         adherence="; ".join(_adherence(each) for each in clusters),
+        late=tuple(each.certificates.findings for each in clusters),
     )
 
 

@@ -37,7 +37,8 @@ class Whole:
         """
         must = _required(self.policy, around, verdicts, interrupted)
         across = tuple(self._across([*applied, *ACROSS], complete=interrupted is None))
-        return (*around.findings, *across, *must), sum(each.verdict == "inconclusive" for each in must)
+        late = tuple(finding for each in around.late for finding in each())
+        return (*around.findings, *late, *across, *must), sum(each.verdict == "inconclusive" for each in must)
 
     def _across(self, applied: Iterable[Rule | ScanRule], *, complete: bool) -> Iterator[Finding]:
         """What is to be said across endpoints, and of the waivers."""

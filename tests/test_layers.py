@@ -14,7 +14,9 @@ ROWS: tuple[frozenset[str], ...] = (
     frozenset({"tls", "errors"}),
     frozenset({"model", "data"}),
     frozenset({"cluster", "discover", "expect", "pki", "probe", "judge", "report", "metrics"}),
-    frozenset({"scan", "jobs", "survey", "coverage", "whole", "archive", "again", "tunnel", "doctor", "demo"}),
+    frozenset(
+        {"scan", "jobs", "survey", "coverage", "certificates", "whole", "archive", "again", "tunnel", "doctor", "demo"}
+    ),
     frozenset({"cli", "serve", "__main__"}),
 )
 """From the bottom to the top (design, "Layout")."""

@@ -1,0 +1,50 @@
+"""The certificates of a scanned cluster: those that its objects hold, and those that its listeners serve, in one
+inventory that is judged by the PKI configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+
+from scanner.model.cluster_facts import hosted_namespaces
+from scanner.model.endpoint import Endpoint
+from scanner.model.finding import Finding
+from scanner.model.kinds import SECRET, Kind
+from scanner.model.observation import Observation
+from scanner.model.pki_names import load_names
+from scanner.model.snapshot import Snapshot, union
+from scanner.pki import governing, stored
+from scanner.pki.governing import Governing
+from scanner.pki.inventory import Inventory, collect
+from scanner.pki.served import given_by_digest, served
+
+READS: tuple[Kind, ...] = tuple(kind for kind in union((governing.READS, stored.READS)) if kind.opt_in is None)
+"""Every kind that is looked at. Secrets are not among them: a scan asks for none."""
+
+
+class Certificates:
+    """Of one cluster. Nothing is looked at before the first certificate, or the findings, are asked for."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = replace(snapshot, objects={SECRET: (), **snapshot.objects})
+
+    @cached_property
+    def inventory(self) -> Inventory:
+        """Everything that was found so far."""
+        names = load_names(hosted=hosted_namespaces(self._snapshot))
+        empty = Inventory(names, Governing(self._snapshot), self._snapshot.taken_at)
+        return collect(empty, stored.held(self._snapshot))
+
+    @cached_property
+    def _given(self) -> dict[str, str]:
+        return given_by_digest(stored.held(self._snapshot))
+
+    def serve(self, endpoint: Endpoint, observation: Observation) -> None:
+        """Take in what a listener served."""
+        for each in served(endpoint, observation, self._given):
+            self.inventory.add(each, endpoint.owner.namespace)
+
+    def findings(self) -> Iterator[Finding]:
+        """What the PKI configuration has against them."""
+        return self.inventory.findings()

@@ -1,0 +1,63 @@
+"""A cluster's certificates: served and stored ones in one inventory, judged by its PKI object."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from scanner.certificates import READS, Certificates
+from scanner.jobs import Surroundings
+from scanner.model.endpoint import Endpoint, Owner
+from scanner.model.kinds import SECRET
+from scanner.model.objects import KubeObject
+from scanner.model.scan_policy import ScanPolicy
+from scanner.model.snapshot import Origin, Snapshot
+from scanner.survey import READS as SURVEYED
+from scanner.whole import whole
+from tests.judge.cases import CONFORMING
+from tests.pki.making import made
+from tests.pki.test_inventory import GATE, PKI_OBJECT
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+ETCD = Endpoint(
+    id="StaticPod/openshift-etcd/etcd:2379", instance="x", address="10.0.0.1", port=2379, component="etcd",
+    owner=Owner(kind="StaticPod", namespace="openshift-etcd", name="etcd"),
+)  # fmt: skip
+LEAF = made("10.0.0.1", "openshift-etcd_etcd-signer@1", eku=("serverAuth", "clientAuth"), sans=("localhost",))
+
+
+def snapshot(**objects: dict[str, object]) -> Snapshot:
+    return Snapshot(
+        taken_at=NOW,
+        origin=Origin(name="test"),
+        objects={kind: (KubeObject(objects[kind.name], kind),) if kind.name in objects else () for kind in READS},
+    )
+
+
+def test_a_scan_reads_what_it_needs_and_no_secret() -> None:
+    assert set(READS) <= set(SURVEYED)
+    assert SECRET not in SURVEYED
+
+
+def test_what_a_listener_serves_is_judged_by_the_configuration() -> None:
+    found = Certificates(snapshot(PKI=PKI_OBJECT, FeatureGate=GATE))
+    found.serve(ETCD, replace(CONFORMING, chain=(LEAF,)))
+    (entry,) = found.inventory.entries()
+    assert entry.name.startswith("etcd-server")
+    (finding,) = found.findings()
+    assert (finding.rule, finding.expected) == ("pki-key", ("RSA 4096",))
+    assert ETCD.id in (finding.about or "")
+
+
+def test_it_is_said_once_every_endpoint_was_seen() -> None:
+    found = Certificates(snapshot(PKI=PKI_OBJECT, FeatureGate=GATE))
+    of_all = whole(ScanPolicy(), NOW.date())
+    found.serve(ETCD, replace(CONFORMING, chain=(LEAF,)))
+    told, _ = of_all.findings(Surroundings(late=(found.findings,)), {}, applied=())
+    assert [finding.rule for finding in told] == ["pki-key"]
+
+
+def test_without_a_configuration_nothing_is_said() -> None:
+    found = Certificates(snapshot())
+    found.serve(ETCD, replace(CONFORMING, chain=(LEAF,)))
+    assert list(found.findings()) == []
