@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from scanner.cluster.prune import But, Only, Pruner, Shape, Shared, arguments, left_out, removed, whole
+from scanner.cluster.scrub import is_secret_name
 from scanner.model import kinds
 from scanner.model.kinds import Kind
 
@@ -38,11 +39,13 @@ def short_annotations(pruner: Pruner, value: object) -> object:
 def variables(pruner: Pruner, value: object) -> object:
     """Environment variables that have to do with TLS, with the values that stand in the object itself."""
     items = value if isinstance(value, list) else []
-    return [
-        {name: pruner.copy(item[name]) for name in ("name", "value") if name in item}
-        for item in items
-        if isinstance(item, dict) and _VARIABLES.search(str(item.get("name")))
-    ]
+    found = [item for item in items if isinstance(item, dict) and _VARIABLES.search(str(item.get("name")))]
+    return [{name: pruner.copy(item[name]) for name in _of_variable(item) if name in item} for item in found]
+
+
+def _of_variable(item: dict[str, object]) -> tuple[str, ...]:
+    """Of a password, that there is one."""
+    return ("name",) if is_secret_name(str(item.get("name"))) else ("name", "value")
 
 
 def ready_condition(pruner: Pruner, value: object) -> object:
