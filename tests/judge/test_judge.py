@@ -45,8 +45,14 @@ def test_one_failing_rule_fails_the_endpoint() -> None:
 
 @pytest.mark.parametrize(("binding", "status"), [("not-enforced", "readiness"), ("settling", "converging")])
 def test_what_does_not_bind_fails_under_another_status(binding: Binding, status: str) -> None:
-    judged = judge(case(observation=BAD_VERSIONS, expectation={"binding": binding}))
+    before = replace(PROFILE, min_version=TLS10)
+    judged = judge(case(observation=BAD_VERSIONS, expectation={"binding": binding, "alternatives": (before,)}))
     assert (judged.verdict, judged.status) == ("fail", status)
+
+
+def test_a_rollout_of_which_the_former_profile_is_not_known_excuses_nothing() -> None:
+    judged = judge(case(observation=BAD_VERSIONS, expectation={"binding": "settling"}))
+    assert (judged.verdict, judged.status) == ("inconclusive", "not-tested")
 
 
 def test_an_inconclusive_rule_makes_the_endpoint_inconclusive() -> None:
