@@ -38,6 +38,8 @@ class Discovery:
     """Those of them that are listeners all the same: something that is asked may lead there."""
     why_unasked: tuple[str, ...] = ()
     """The reason of each of them."""
+    truncated: int = 0
+    """Of ``left_out``: what nobody looked at, because an object had too much of it. Not everything was seen then."""
     omitted: tuple[tuple[Endpoint, str], ...] = ()
     """With ``everything``: the others, on loopback or never TLS, each with the reason."""
 
@@ -62,14 +64,18 @@ def discover(  # noqa: PLR0913 - what is wanted, and how it may be reached
     what nobody can or need ask.
     """
     indexed = View(snapshot, catalogue, via_port_forward=via_port_forward)
-    merge, left_out = Merge(), Counter[str]()
+    merge, left_out, truncated = Merge(), Counter[str](), 0
     for source in SOURCES:
         for found in source.find(indexed):
             if isinstance(found, Omission):
                 left_out[found.reason] += found.times
+                truncated += found.times if found.cut else 0
             else:
                 merge.add(found)
     allowed = scope.dial_scope(indexed, external=allow_external, loopback=loopback)
+    for cut in indexed.cuts.omissions():
+        left_out[cut.reason] += cut.times
+        truncated += cut.times
     refusals = Refusals(allowed)
     claimants = Claimants(indexed.workloads)
     unasked: list[tuple[Endpoint, str]] = []
@@ -93,6 +99,7 @@ def discover(  # noqa: PLR0913 - what is wanted, and how it may be reached
         endpoints=tuple(endpoints),
         scope=allowed,
         left_out=tuple(sorted(left_out.items())),
+        truncated=truncated,
         unasked=tuple(each for each, _ in unasked),
         why_unasked=tuple(reason for _, reason in unasked),
         omitted=tuple(omitted),

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
+from scanner.discover.cuts import Cuts
 from scanner.discover.draft import Place
 from scanner.discover.labels import Labelled
 from scanner.discover.names import address, located, port, server_name, sound
@@ -20,6 +22,12 @@ READS = (SERVICE, ENDPOINT_SLICE)
 SERVICE_NAME = "kubernetes.io/service-name"
 """The label of an EndpointSlice that says whose it is (discovery.k8s.io/v1)."""
 _DNS = re.compile(r"([a-z0-9-]{1,63})\.([a-z0-9-]{1,63})\.svc(\.cluster\.local)?\Z")
+MAX_PORTS = 300
+"""Of one Service or EndpointSlice."""
+MAX_PLACES = 5_000
+"""Behind one Service: its ports, each at every backend."""
+MAX_ADDRESSES = 100
+"""Of one endpoint of a slice; the API allows as many."""
 MAX_PUBLISHED = 32
 """Addresses of one load balancer that are looked at."""
 
@@ -58,6 +66,12 @@ class Service:
     slices: list[KubeObject] = field(default_factory=list)
     known: dict[ServicePort, tuple[Backend, ...]] = field(default_factory=dict)
     """Backends that were already looked up."""
+    cut: set[ServicePort] = field(default_factory=set)
+    """Ports of which not all backends were looked up."""
+    places: int = 0
+    """Of all of its ports."""
+    led: dict[str, int] = field(default_factory=dict)
+    """How much objects of each namespace have said of what is behind it."""
 
     @property
     def dns(self) -> str:
@@ -106,11 +120,10 @@ class Service:
         yield from filter(None, map(address, self.raw.texts("spec", "externalIPs")[:MAX_PUBLISHED]))
 
 
-def published(raw: KubeObject) -> Iterator[str]:
+def published(raw: KubeObject, cuts: Cuts) -> Iterator[str]:
     """The addresses of ``status.loadBalancer.ingress``, as Services, Ingresses and HTTPProxies have it."""
-    for count, each in enumerate(raw.each("status", "loadBalancer", "ingress")):
-        if count == MAX_PUBLISHED:
-            return
+    every = raw.each("status", "loadBalancer", "ingress")
+    for each in cuts.first(every, MAX_PUBLISHED, f"published addresses of one {raw.kind.name}", raw):
         found = address(each.text("ip")) or server_name(each.text("hostname"))
         if found:
             yield found
@@ -119,14 +132,15 @@ def published(raw: KubeObject) -> Iterator[str]:
 class Balanced:
     """Services, by what other objects call them."""
 
-    def __init__(self, snapshot: Snapshot, workloads: Workloads) -> None:
+    def __init__(self, snapshot: Snapshot, workloads: Workloads, cuts: Cuts) -> None:
+        self._cuts = cuts
         self._workloads = workloads
         self.slices_gap = snapshot.gap(ENDPOINT_SLICE)
         """Why the backends of Services may be unknown, or None."""
         self.services: dict[tuple[str, str], Service] = {}
         for raw in snapshot.every(SERVICE):
             if sound(raw.namespace or "", raw.name):
-                self.services[raw.namespace or "", raw.name] = _service(raw)
+                self.services[raw.namespace or "", raw.name] = _service(raw, cuts)
         for each in snapshot.every(ENDPOINT_SLICE):
             service = self.services.get((each.namespace or "", each.text("metadata", "labels", SERVICE_NAME)))
             if service:
@@ -155,13 +169,26 @@ class Balanced:
         """What is behind a port: by slices, and where not all of those could be read by the pods that it selects."""
         if wanted not in service.known:
             selected = self._from_pods(service, wanted) if self.slices_gap else ()
-            found = (*selected, *self._from_slices(service, wanted))
-            service.known[wanted] = tuple({each.place[:3]: each for each in found}.values())
+            self._look_up(service, wanted, chain(selected, self._from_slices(service, wanted)))
         return service.known[wanted]
+
+    def _look_up(self, service: Service, wanted: ServicePort, found: Iterable[Backend]) -> None:
+        backends: dict[tuple[object, ...], Backend] = {}
+        room = MAX_PLACES - service.places
+        for each in found:
+            backends[each.place[:3]] = each
+            if len(backends) > room:
+                backends.popitem()
+                service.cut.add(wanted)
+                what = f"places behind one Service beyond the first {MAX_PLACES:,}"
+                self._cuts.note(what, f"{service.dns} {wanted.number}")
+                break
+        service.places += len(backends)
+        service.known[wanted] = tuple(backends.values())
 
     def _from_slices(self, service: Service, wanted: ServicePort) -> Iterator[Backend]:
         for part in service.slices:
-            for each in part.each("ports"):
+            for each in self._cuts.first(part.each("ports"), MAX_PORTS, "ports of one EndpointSlice", part):
                 if each.text("name") == wanted.name and (each.text("protocol") or "TCP") == wanted.protocol:
                     # A slice port without a number means all ports: then the Service's own has to do.
                     number = port(each.at("port")) or port(wanted.number if wanted.target is None else wanted.target)
@@ -173,7 +200,10 @@ class Balanced:
             target = each.fields("targetRef")
             pod = self._workloads.named.get((service.namespace, target.text("name"))) if target.raw else None
             ready = each.at("conditions", "ready") is not False
-            for where in filter(None, map(address, each.texts("addresses")[:100])):
+            given = each.texts("addresses")
+            if len(given) > MAX_ADDRESSES:
+                given = tuple(self._cuts.first(list(given), MAX_ADDRESSES, "addresses of a slice's endpoint", part))
+            for where in filter(None, map(address, given)):
                 places = self._workloads.at(where, number, pod)
                 for place in places or (Place(where, number, owner=service.owner, labels=service.labels),):
                     yield Backend(place, ready)
@@ -187,7 +217,7 @@ class Balanced:
                 yield Backend(place, pod.ready)
 
 
-def _service(raw: KubeObject) -> Service:
+def _service(raw: KubeObject, cuts: Cuts) -> Service:
     cluster = raw.texts("spec", "clusterIPs")[:4] or (raw.text("spec", "clusterIP"),)
     if raw.text("spec", "type") == "ExternalName":
         cluster = ()  # only another name: an address in it was not given by an API server
@@ -195,9 +225,9 @@ def _service(raw: KubeObject) -> Service:
         raw=raw,
         namespace=raw.namespace or "",
         name=raw.name,
-        ports=tuple(_ports(raw)),
+        ports=tuple(cuts.first(_ports(raw), MAX_PORTS, "ports of one Service", raw)),
         addresses=tuple(filter(None, map(address, cluster))),
-        published=tuple(published(raw)),
+        published=tuple(published(raw, cuts)),
     )
 
 

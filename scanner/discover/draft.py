@@ -94,6 +94,8 @@ class Omission(NamedTuple):
     times: int = 1
     endpoints: tuple[Endpoint, ...] = ()
     """What it would be, where somebody wants to know."""
+    cut: bool = False
+    """Whether it is something that nobody looked at, because there was too much of it."""
 
 
 Found: TypeAlias = "Draft | Omission"

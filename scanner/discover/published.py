@@ -37,13 +37,13 @@ def _texts(view: View) -> Iterator[tuple[str, int, Owner]]:
     yield from _api_server(view)
     for ingress in view.snapshot.every(INGRESS):
         if ingress.has("spec", "tls"):
-            yield from ((where, 443, _owner(ingress)) for where in published(ingress))
+            yield from ((where, 443, _owner(ingress)) for where in published(ingress, view.cuts))
     for proxy in view.snapshot.every(HTTP_PROXY):
         if proxy.has("spec", "virtualhost", "tls"):
-            yield from ((where, 443, _owner(proxy)) for where in published(proxy))
+            yield from ((where, 443, _owner(proxy)) for where in published(proxy, view.cuts))
     for gateway in view.snapshot.every(GATEWAY):
         if _is_accepted(view, gateway):
-            yield from _of_gateway(gateway)
+            yield from _of_gateway(view, gateway)
 
 
 def _api_server(view: View) -> Iterator[tuple[str, int, Owner]]:
@@ -51,8 +51,10 @@ def _api_server(view: View) -> Iterator[tuple[str, int, Owner]]:
     service = view.balanced.get(*API_SERVER)
     for one in service.slices if service else ():
         if service and one.name == API_SERVER[1]:
-            numbers = [number for each in one.each("ports") if (number := port(each.at("port")))][:_MOST]
-            for where in [text for each in one.each("endpoints") for text in each.texts("addresses")][:_MOST]:
+            numbers = [number for each in one.each("ports") if (number := port(each.at("port")))]
+            every = [text for each in one.each("endpoints") for text in each.texts("addresses")]
+            numbers = view.cuts.first(numbers, _MOST, "ports of one EndpointSlice", one)
+            for where in view.cuts.first(every, _MOST, "addresses of the API server", one):
                 yield from ((where, number, service.owner) for number in numbers)
 
 
@@ -63,10 +65,11 @@ def _is_accepted(view: View, gateway: KubeObject) -> bool:
     return any(each.text("type") == "Accepted" and each.text("status") == "True" for each in conditions)
 
 
-def _of_gateway(gateway: KubeObject) -> Iterator[tuple[str, int, Owner]]:
+def _of_gateway(view: View, gateway: KubeObject) -> Iterator[tuple[str, int, Owner]]:
     numbers = {number for each in gateway.each("spec", "listeners") if (number := port(each.at("port")))}
-    for where in [each.text("value") for each in gateway.each("status", "addresses")][:_MOST]:
-        yield from ((where, number, _owner(gateway)) for number in sorted(numbers)[:_MOST])
+    listening = view.cuts.first(sorted(numbers), _MOST, "listening ports of one Gateway", gateway)
+    for each in view.cuts.first(gateway.each("status", "addresses"), _MOST, "addresses of one Gateway", gateway):
+        yield from ((each.text("value"), number, _owner(gateway)) for number in listening)
 
 
 def _owner(raw: KubeObject) -> Owner:

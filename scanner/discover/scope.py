@@ -90,4 +90,4 @@ def _texts(view: View) -> Iterator[str]:
     for pod in view.workloads.pods:
         yield from pod.addresses
     for node in view.workloads.nodes.values():
-        yield from all_addresses(node.raw)
+        yield from all_addresses(node.raw, view.cuts)

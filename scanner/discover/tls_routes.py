@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
+from scanner.discover.cuts import Cuts
 from scanner.discover.names import MAX_NAMES, port, server_name
 from scanner.model.kinds import TLS_ROUTE
 from scanner.model.objects import Fields, KubeObject
@@ -17,10 +17,13 @@ MAX_REFERENCES = 32
 class TlsRoutes:
     """Every TLSRoute, by the Gateway or ListenerSet that it names."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, cuts: Cuts) -> None:
+        self._cuts = cuts
         self._by_parent: dict[tuple[str, str, str], list[tuple[Fields, KubeObject]]] = {}
         for route in snapshot.every(TLS_ROUTE):
-            for parent in islice(route.each("spec", "parentRefs"), MAX_REFERENCES):
+            for parent in cuts.first(
+                route.each("spec", "parentRefs"), MAX_REFERENCES, "parents of one TLSRoute", route
+            ):
                 kind = parent.text("kind") or "Gateway"
                 key = (kind, parent.text("namespace") or route.namespace or "", parent.text("name"))
                 self._by_parent.setdefault(key, []).append((parent, route))
@@ -38,19 +41,20 @@ class TlsRoutes:
             and not _refused(route, holder)
         ]
 
-    @staticmethod
-    def hostnames(route: KubeObject, listener: str) -> Iterator[str]:
+    def hostnames(self, route: KubeObject, listener: str) -> Iterator[str]:
         """The concrete names of a route that a listener with this hostname takes."""
-        for each in route.texts("spec", "hostnames")[:MAX_NAMES]:
+        for each in self._cuts.first(
+            list(route.texts("spec", "hostnames")), MAX_NAMES, "hostnames of one TLSRoute", route
+        ):
             name = server_name(_narrower(each.lower(), listener.lower()))
             if name:
                 yield name
 
-    @staticmethod
-    def backends(route: KubeObject) -> Iterator[tuple[str, str, int]]:
+    def backends(self, route: KubeObject) -> Iterator[tuple[str, str, int]]:
         """Namespace, name and port of the Services that it leads to."""
-        for rule in islice(route.each("spec", "rules"), MAX_REFERENCES):
-            for each in islice(rule.each("backendRefs"), MAX_REFERENCES):
+        for rule in self._cuts.first(route.each("spec", "rules"), MAX_REFERENCES, "rules of one TLSRoute", route):
+            every = rule.each("backendRefs")
+            for each in self._cuts.first(every, MAX_REFERENCES, "backends of one rule of a TLSRoute", route):
                 number = port(each.at("port"))
                 if number and (each.text("kind") or "Service") == "Service":
                     yield each.text("namespace") or route.namespace or "", each.text("name"), number
@@ -70,7 +74,7 @@ def _covers(pattern: str, name: str) -> bool:
 
 
 def _refused(route: KubeObject, holder: KubeObject) -> bool:
-    for each in islice(route.each("status", "parents"), MAX_REFERENCES):
+    for each in route.each("status", "parents"):
         if each.text("parentRef", "name") == holder.name:
             return any(
                 one.text("type") == "Accepted" and one.text("status") == "False" for one in each.each("conditions")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from scanner.discover import balanced, routers, workloads
 from scanner.discover.balanced import Balanced, Service, ServicePort
+from scanner.discover.cuts import Cuts
 from scanner.discover.draft import Claim, Draft, Found, Omission, Place
 from scanner.discover.routers import Router
 from scanner.discover.trust import Trust, stranger
@@ -16,6 +17,10 @@ from scanner.model.snapshot import Snapshot
 READS = (*workloads.READS, *balanced.READS, *routers.READS)
 
 
+MAX_LED = 100_000
+"""What the objects of one namespace may say of places behind one Service."""
+
+
 class View:
     """A snapshot, indexed."""
 
@@ -23,8 +28,9 @@ class View:
         self.snapshot = snapshot
         self.catalogue = catalogue
         # A tunnel ends at the pod's own loopback: two addresses of a pod would be one listener asked twice.
-        self.workloads = Workloads(snapshot, primary_only=via_port_forward)
-        self.balanced = Balanced(snapshot, self.workloads)
+        self.cuts = Cuts()
+        self.workloads = Workloads(snapshot, self.cuts, primary_only=via_port_forward)
+        self.balanced = Balanced(snapshot, self.workloads, self.cuts)
         self.routers = routers.find(snapshot, self.workloads)
         self.trust = Trust(self.workloads, catalogue)
         self._entries: dict[tuple[str | None, tuple[str, ...], int, bool], Listener | None] = {}
@@ -52,12 +58,25 @@ class View:
         is the address of its load balancer that led here."""
         aliases = service.aliases(wanted)
         backends = self.balanced.backends(service, wanted)
+        if backends and self._enough(service, claim, len(backends)):
+            return
         heard = self.trust.heard
         for place, ready in backends:
             found = Draft(claim, place, ready, aliases, ready)
             yield found if heard(service, place, claim, published=published) else _noted(found)
-        if not backends:
+        if not backends and wanted not in service.cut:
             yield from self._balanced(service, wanted, claim, aliases)
+
+    def _enough(self, service: Service, claim: Claim, more: int) -> bool:
+        """Whether one namespace's objects have said so much of one Service that no more is listened to."""
+        if claim.writer is None:
+            return False
+        led = service.led[claim.writer] = service.led.get(claim.writer, 0) + more
+        if led <= MAX_LED:
+            return False
+        what = f"what objects of a namespace say of places behind one Service beyond the first {MAX_LED:,}"
+        self.cuts.note(what, f"{claim.writer} {service.dns}", led - MAX_LED)
+        return True
 
     def _balanced(
         self, service: Service, wanted: ServicePort, claim: Claim, aliases: tuple[str, ...]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from scanner.discover.alike import Alike
+from scanner.discover.cuts import Cuts
 from scanner.discover.draft import Place
 from scanner.discover.labels import Labelled
 from scanner.discover.mesh import MODE, captured, injected
@@ -77,14 +78,15 @@ class Node:
 class Workloads:
     """Pods and nodes, by what other objects call them."""
 
-    def __init__(self, snapshot: Snapshot, *, primary_only: bool) -> None:
+    def __init__(self, snapshot: Snapshot, cuts: Cuts, *, primary_only: bool) -> None:
+        self._cuts = cuts
         self._primary_only = primary_only
         self.unfinished: dict[str, int] = {}
         """Pods that cannot listen, by reason."""
-        self.nodes = {node.name: node for node in map(_node, snapshot.every(NODE)) if sound(node.name)}
+        self.nodes = {node.name: node for node in map(self._node, snapshot.every(NODE)) if sound(node.name)}
         self._node_at: dict[str, str] = {}
         for node in self.nodes.values():
-            self._node_at |= {each: node.name for each in all_addresses(node.raw) if each not in self._node_at}
+            self._node_at |= {each: node.name for each in all_addresses(node.raw, cuts) if each not in self._node_at}
         self._ambient = frozenset(
             each.name for each in snapshot.every(NAMESPACE) if each.text("metadata", "labels", MODE) == "ambient"
         )
@@ -155,7 +157,7 @@ class Workloads:
             return None
         on_host = spec.flag("hostNetwork")
         node = spec.text("nodeName") or None
-        addresses = _addresses(raw, on_host=on_host) or (
+        addresses = _addresses(raw, self._cuts, on_host=on_host) or (
             self.nodes[node].addresses if on_host and node in self.nodes else ()
         )
         if not addresses:
@@ -178,38 +180,37 @@ class Workloads:
             containers=self._alike.containers(spec),
         )
 
+    def _node(self, raw: KubeObject) -> Node:
+        kinds: dict[str, list[str]] = {}
+        for each in raw.each("status", "addresses"):
+            found = address(each.text("address"))
+            if found:
+                kinds.setdefault(each.text("type"), []).append(found)
+        addresses = kinds.get("InternalIP") or kinds.get("ExternalIP") or []
+        return Node(
+            raw=raw,
+            name=raw.name,
+            addresses=tuple(dict.fromkeys(self._cuts.first(addresses, MAX_ADDRESSES, "addresses of a node", raw))),
+            labels=tuple(sorted(raw.labels.items())),
+        )
+
     def _not(self, reason: str) -> None:
         self.unfinished[reason] = self.unfinished.get(reason, 0) + 1
 
 
-def all_addresses(node: KubeObject) -> tuple[str, ...]:
+def all_addresses(node: KubeObject, cuts: Cuts) -> tuple[str, ...]:
     """Every IP address that a node says it has."""
     found = [address(each.text("address")) for each in node.each("status", "addresses")]
-    return tuple(dict.fromkeys(each for each in found[:MAX_ADDRESSES] if each))
+    return tuple(dict.fromkeys(each for each in cuts.first(found, MAX_ADDRESSES, "addresses of a node", node) if each))
 
 
-def _node(raw: KubeObject) -> Node:
-    kinds: dict[str, list[str]] = {}
-    for each in raw.each("status", "addresses"):
-        found = address(each.text("address"))
-        if found:
-            kinds.setdefault(each.text("type"), []).append(found)
-    addresses = kinds.get("InternalIP") or kinds.get("ExternalIP") or []
-    return Node(
-        raw=raw,
-        name=raw.name,
-        addresses=tuple(dict.fromkeys(addresses[:MAX_ADDRESSES])),
-        labels=tuple(sorted(raw.labels.items())),
-    )
-
-
-def _addresses(raw: KubeObject, *, on_host: bool) -> tuple[str, ...]:
+def _addresses(raw: KubeObject, cuts: Cuts, *, on_host: bool) -> tuple[str, ...]:
     found = [address(each.text("ip")) for each in raw.each("status", "podIPs")] or [
         address(raw.text("status", "podIP"))
     ]
     if on_host and not any(found):
         found = [address(raw.text("status", "hostIP"))]
-    return tuple(dict.fromkeys(each for each in found[:MAX_ADDRESSES] if each))
+    return tuple(dict.fromkeys(each for each in cuts.first(found, MAX_ADDRESSES, "addresses of a pod", raw) if each))
 
 
 class _Alike:

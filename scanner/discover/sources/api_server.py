@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from scanner.discover.balanced import READS
+from scanner.discover.cuts import Cuts
 from scanner.discover.draft import Claim, Draft, Found, Place, Source
 from scanner.discover.names import MAX_NAMES, server_name
 from scanner.discover.trust import API_SERVER as NAME
@@ -27,7 +28,7 @@ def _find(view: View) -> Iterator[Found]:
     wanted = service.port(443) or next(iter(service.ports), None) if service else None
     if not service or not wanted:
         return
-    claims = list(_claims(view.snapshot))
+    claims = list(_claims(view))
     backends = view.balanced.backends(service, wanted)
     for claim in claims:
         if backends:
@@ -37,14 +38,14 @@ def _find(view: View) -> Iterator[Found]:
             yield Draft(claim, Place(service.addresses[0], wanted.number, owner=owner, sampled=True))
 
 
-def _claims(snapshot: Snapshot) -> Iterator[Claim]:
+def _claims(view: View) -> Iterator[Claim]:
     origin = "the API server, by Service/default/kubernetes"
     yield Claim(certainty="declared", origin=origin, naming="also")
-    for name, source in names(snapshot).items():
+    for name, source in names(view.snapshot, view.cuts).items():
         yield Claim(certainty="declared", origin=f"the API server, name of {source}", name=name, naming="also")
 
 
-def names(snapshot: Snapshot) -> dict[str, str]:
+def names(snapshot: Snapshot, cuts: Cuts) -> dict[str, str]:
     """Every server name for which it has a certificate, and who says so."""
     cluster = snapshot.get(INFRASTRUCTURE, "cluster")
     config = snapshot.get(API_SERVER, "cluster")
@@ -56,8 +57,8 @@ def names(snapshot: Snapshot) -> dict[str, str]:
         if name_of:
             found.setdefault(name_of, f"Infrastructure/cluster {field}")
     given = config.each("spec", "servingCerts", "namedCertificates") if config else ()
-    own = [name for each in given for name in each.texts("names")][:MAX_NAMES]
-    for name_of in map(server_name, own):
+    own = [name for each in given for name in each.texts("names")]
+    for name_of in map(server_name, cuts.first(own, MAX_NAMES, "names of the API server", config) if config else ()):
         if name_of:
             found.setdefault(name_of, "APIServer/cluster namedCertificates")
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
 from scanner.discover.balanced import READS, Service, ServicePort
 from scanner.discover.claims import backend
@@ -19,7 +18,9 @@ MAX_TARGETS = 32
 def _find(view: View) -> Iterator[Found]:
     for policy in view.snapshot.every(BACKEND_TLS_POLICY):
         # v1alpha2 had one spec.targetRef, and the name in spec.tls.
-        targets = [*islice(policy.each("spec", "targetRefs"), MAX_TARGETS), policy.fields("spec", "targetRef")]
+        every = policy.each("spec", "targetRefs")
+        targets = view.cuts.first(every, MAX_TARGETS, "targets of one BackendTLSPolicy", policy)
+        targets = [*targets, policy.fields("spec", "targetRef")]
         name = policy.text("spec", "validation", "hostname") or policy.text("spec", "tls", "hostname")
         for target in targets:
             service = view.balanced.get(policy.namespace or "", target.text("name"))

@@ -19,7 +19,6 @@ from scanner.model.objects import Fields
 
 MAX_TEXT = 1 << 16
 """Characters of one container's arguments that are read."""
-MAX_URLS = 16
 
 
 class Bound(NamedTuple):
@@ -48,7 +47,7 @@ def _listen(certainty: Certainty) -> Callable[[str, str], Iterator[Bound]]:
 
 
 def _urls(value: str, bind: str) -> Iterator[Bound]:  # noqa: ARG001
-    for each in value.split(",")[:MAX_URLS]:
+    for each in value.split(","):
         scheme, _, rest = each.partition("://")
         host, _, number = rest.rstrip("/").rpartition(":")
         found = port(number)

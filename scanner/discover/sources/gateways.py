@@ -7,12 +7,11 @@ is Backend.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
 from scanner.discover.balanced import READS as BALANCED
 from scanner.discover.claims import backend
 from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source, reached
-from scanner.discover.names import MAX_NAMES, address, port, server_name, sound
+from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.tls_routes import TlsRoutes
 from scanner.discover.view import View
 from scanner.model.endpoint import Owner
@@ -25,10 +24,11 @@ GATEWAY_NAME = "gateway.networking.k8s.io/gateway-name"
 MAX_LISTENERS = 128
 """Of one Gateway or ListenerSet; the API allows 64."""
 MAX_ADDRESSES = 32
+_LISTENERS = "listeners of one Gateway or ListenerSet"
 
 
 def _find(view: View) -> Iterator[Found]:
-    routes = TlsRoutes(view.snapshot)
+    routes = TlsRoutes(view.snapshot, view.cuts)
     for gateway in view.snapshot.every(GATEWAY):
         if sound(gateway.name, gateway.namespace or ""):
             yield from _of(view, gateway, gateway, routes)
@@ -49,8 +49,8 @@ def _parent(view: View, listeners: KubeObject) -> KubeObject | None:
 
 def _of(view: View, holder: KubeObject, gateway: KubeObject, routes: TlsRoutes) -> Iterator[Found]:
     """``holder``: the Gateway itself or a ListenerSet of it."""
-    status = {each.text("name"): each for each in islice(holder.each("status", "listeners"), MAX_LISTENERS)}
-    for listener in islice(holder.each("spec", "listeners"), MAX_LISTENERS):
+    status = {each.text("name"): each for each in holder.each("status", "listeners")}
+    for listener in view.cuts.first(holder.each("spec", "listeners"), MAX_LISTENERS, _LISTENERS, holder):
         number, passes = port(listener.at("port")), listener.text("tls", "mode") == "Passthrough"
         if listener.text("protocol") not in ("HTTPS", "TLS") and not listener.fields("tls").raw:
             yield Omission("Gateway listeners without TLS")
@@ -58,9 +58,9 @@ def _of(view: View, holder: KubeObject, gateway: KubeObject, routes: TlsRoutes) 
             yield Omission("Gateway listeners that are not accepted")
         else:
             attached = routes.attached(holder, listener)
-            behind = list(_backends(view, attached)) if passes else []
+            behind = list(_backends(view, routes, attached)) if passes else []
             sampled = passes and not reached(behind)
-            for claim in _names(holder, gateway, listener, attached):
+            for claim in _names(routes, holder, gateway, listener, attached):
                 claim.sampled = sampled
                 yield from _at(view, gateway, number, claim)
             yield from behind
@@ -72,14 +72,16 @@ def _refused(status: Fields, *conditions: str) -> bool:
     return said.get("Accepted") == "False" or said.get("Conflicted") == "True"
 
 
-def _names(holder: KubeObject, gateway: KubeObject, listener: Fields, attached: list[KubeObject]) -> Iterator[Claim]:
+def _names(
+    routes: TlsRoutes, holder: KubeObject, gateway: KubeObject, listener: Fields, attached: list[KubeObject]
+) -> Iterator[Claim]:
     """The names that lead to this listener: its TLSRoutes' where it has any, else its own, else none."""
     origin = f"{holder.reference} listener {listener.text('name')}"
     own = server_name(listener.text("hostname"))
     expects = _client_certificate(gateway, port(listener.at("port")))
     named = 0
     for route in attached:
-        for host in islice(TlsRoutes.hostnames(route, listener.text("hostname")), MAX_NAMES):
+        for host in routes.hostnames(route, listener.text("hostname")):
             yield _claim(f"{origin} {route.reference}", host, route, expects)
             named += 1
     if not named:
@@ -105,7 +107,7 @@ def _client_certificate(gateway: KubeObject, number: int | None) -> ClientCertif
     """``spec.tls.frontend``: the port's own validation replaces the default's; for HTTPS only."""
     frontend = gateway.fields("spec", "tls", "frontend")
     chosen = frontend.fields("default")
-    for each in islice(frontend.each("perPort"), MAX_LISTENERS):
+    for each in frontend.each("perPort"):
         if port(each.at("port")) == number:
             chosen = each.fields("tls")
     if not chosen.has("validation"):
@@ -116,12 +118,12 @@ def _client_certificate(gateway: KubeObject, number: int | None) -> ClientCertif
 def _at(view: View, gateway: KubeObject, number: int, claim: Claim) -> Iterator[Found]:
     """Behind the Services that were made for the Gateway; else behind its addresses; else at its addresses."""
     chosen = view.balanced.select(gateway.namespace or "", Fields({"matchLabels": {GATEWAY_NAME: gateway.name}}))
-    for service in chosen[:MAX_ADDRESSES]:
+    for service in chosen:
         wanted = service.port(number)
         if wanted:
             yield from view.through(service, wanted, claim)
             return
-    found = [each for each in _hosts(gateway) if each]
+    found = [each for each in _hosts(view, gateway) if each]
     if not found:
         yield Omission("Gateways without an address")
     for host in found:
@@ -132,15 +134,17 @@ def _at(view: View, gateway: KubeObject, number: int, claim: Claim) -> Iterator[
         yield from behind or [Draft(claim, place)]
 
 
-def _hosts(gateway: KubeObject) -> Iterator[str | None]:
-    for each in islice(gateway.each("status", "addresses"), MAX_ADDRESSES):
+def _hosts(view: View, gateway: KubeObject) -> Iterator[str | None]:
+    for each in view.cuts.first(
+        gateway.each("status", "addresses"), MAX_ADDRESSES, "addresses of one Gateway", gateway
+    ):
         value = each.text("value")
         yield address(value) or server_name(value)
 
 
-def _backends(view: View, attached: list[KubeObject]) -> Iterator[Found]:
+def _backends(view: View, routes: TlsRoutes, attached: list[KubeObject]) -> Iterator[Found]:
     for route in attached:
-        for namespace, name, number in TlsRoutes.backends(route):
+        for namespace, name, number in routes.backends(route):
             service = view.balanced.get(namespace, name)
             wanted = service.port(number) if service else None
             if service and wanted:

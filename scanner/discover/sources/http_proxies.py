@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
 from scanner.discover.balanced import READS, Service, published
 from scanner.discover.claims import backend, frontend
@@ -49,7 +48,7 @@ def _front(view: View, proxy: KubeObject, envoys: list[Service], *, samples: boo
 
 
 def _at(view: View, proxy: KubeObject, envoys: list[Service], claim: Claim) -> Iterator[Found]:
-    hosts = list(published(proxy))
+    hosts = list(published(proxy, view.cuts))
     for host in hosts:
         behind = list(view.behind(host, 443, claim))
         if behind:
@@ -79,11 +78,11 @@ def _envoys(view: View) -> Iterator[Service]:
 
 def _backends(view: View, proxy: KubeObject) -> Iterator[Found]:
     """Services with ``protocol`` tls or h2, and those behind a passed-through connection."""
-    chosen = [each for route in islice(proxy.each("spec", "routes"), MAX_SERVICES) for each in _secure(route)]
+    chosen = [each for route in proxy.each("spec", "routes") for each in _secure(route)]
     passed = proxy.flag("spec", "virtualhost", "tls", "passthrough")
     chosen += proxy.each("spec", "tcpproxy", "services") if passed else ()
     fqdn = server_name(proxy.text("spec", "virtualhost", "fqdn")) if passed else None
-    for each in chosen[:MAX_SERVICES]:
+    for each in view.cuts.first(chosen, MAX_SERVICES, "services of one HTTPProxy", proxy):
         service = view.balanced.get(proxy.namespace or "", each.text("name"))
         wanted = service.port(port(each.at("port"))) if service else None
         if service and wanted:
@@ -93,7 +92,7 @@ def _backends(view: View, proxy: KubeObject) -> Iterator[Found]:
 
 
 def _secure(route: Fields) -> list[Fields]:
-    return [each for each in islice(route.each("services"), MAX_SERVICES) if each.text("protocol") in ("tls", "h2")]
+    return [each for each in route.each("services") if each.text("protocol") in ("tls", "h2")]
 
 
 SOURCE = Source(name="HTTPProxies", reads=(HTTP_PROXY, CONTOUR_CONFIGURATION, *READS), find=_find)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
 from scanner.discover.balanced import READS, published
 from scanner.discover.claims import frontend
@@ -20,11 +19,11 @@ def _find(view: View) -> Iterator[Found]:
         if not ingress.has("spec", "tls") or not sound(ingress.name, ingress.namespace or ""):
             yield Omission("Ingresses without TLS")
             continue
-        hosts = list(published(ingress))
+        hosts = list(published(ingress, view.cuts))
         if not hosts:
             yield Omission("Ingresses that no controller has published")
             continue
-        for name in _names(ingress):
+        for name in _names(view, ingress):
             if name is None:
                 yield Omission("server names that are no DNS names")
                 continue
@@ -32,9 +31,10 @@ def _find(view: View) -> Iterator[Found]:
                 yield from _at(view, ingress, host, frontend(str(ingress.reference), name, ingress))
 
 
-def _names(ingress: KubeObject) -> list[str | None]:
-    given = [host for each in islice(ingress.each("spec", "tls"), MAX_NAMES) for host in each.texts("hosts")]
-    return list(dict.fromkeys(server_name(each) for each in given[:MAX_NAMES]))
+def _names(view: View, ingress: KubeObject) -> list[str | None]:
+    given = dict.fromkeys(host for each in ingress.each("spec", "tls") for host in each.texts("hosts"))
+    chosen = view.cuts.first(given, MAX_NAMES, "hosts of one Ingress", ingress)
+    return list(dict.fromkeys(map(server_name, chosen)))
 
 
 def _at(view: View, ingress: KubeObject, host: str, claim: Claim) -> Iterator[Found]:

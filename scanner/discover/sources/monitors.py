@@ -5,26 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from scanner.discover import balanced, workloads
-from scanner.discover.draft import Claim, Found, Omission, Source
+from scanner.discover.draft import Claim, Found, Source
 from scanner.discover.labels import Item
 from scanner.discover.names import port, server_name
 from scanner.discover.view import View
 from scanner.model.kinds import POD_MONITOR, SERVICE_MONITOR
 from scanner.model.objects import Fields, KubeObject
 
+MAX_ENDPOINTS = 100
+"""Of one monitor, those that differ."""
 MAX_MATCHES = 1000
 """Services or pods that one monitor may select, and namespaces that it may name."""
 
 
 def _services(view: View) -> Iterator[Found]:
     for monitor in view.snapshot.every(SERVICE_MONITOR):
-        for endpoint in _secure(monitor, "endpoints"):
-            chosen = _selected(monitor, view.balanced.select)
-            if len(chosen) > MAX_MATCHES:
-                yield Omission(
-                    f"Services beyond the first {MAX_MATCHES} of a ServiceMonitor", len(chosen) - MAX_MATCHES
-                )
-            for service in chosen[:MAX_MATCHES]:
+        endpoints = _secure(view, monitor, "endpoints")
+        chosen = _selected(view, monitor, view.balanced.select) if endpoints else []
+        for endpoint in endpoints:
+            for service in chosen:
                 by_name = service.port(endpoint.text("port")) if endpoint.text("port") else None
                 wanted = by_name or service.targeting(endpoint.at("targetPort"))
                 if wanted:
@@ -33,37 +32,49 @@ def _services(view: View) -> Iterator[Found]:
 
 def _pods(view: View) -> Iterator[Found]:
     for monitor in view.snapshot.every(POD_MONITOR):
-        for endpoint in _secure(monitor, "podMetricsEndpoints"):
-            chosen = _selected(monitor, view.workloads.select)
-            if len(chosen) > MAX_MATCHES:
-                yield Omission(f"pods beyond the first {MAX_MATCHES} of a PodMonitor", len(chosen) - MAX_MATCHES)
-            for pod in chosen[:MAX_MATCHES]:
-                wanted = endpoint.text("port") or endpoint.at("portNumber") or endpoint.at("targetPort")
-                number = pod.number(wanted)
+        endpoints = _secure(view, monitor, "podMetricsEndpoints")
+        chosen = _selected(view, monitor, view.workloads.select) if endpoints else []
+        for endpoint in endpoints:
+            for pod in chosen:
+                number = pod.number(endpoint.text("port") or endpoint.at("portNumber") or endpoint.at("targetPort"))
                 if number:
                     yield from view.said_of(pod, number, _claim(monitor, endpoint))
 
 
-def _secure(monitor: KubeObject, field: str) -> Iterator[Fields]:
-    """Its endpoints with HTTPS; newer CRDs take the scheme in upper case too."""
-    return (each for each in monitor.each("spec", field) if each.text("scheme").lower() == "https")
+def _secure(view: View, monitor: KubeObject, field: str) -> list[Fields]:
+    """Its endpoints with HTTPS, equal ones once; newer CRDs take the scheme in upper case too."""
+    https = (each for each in monitor.each("spec", field) if each.text("scheme").lower() == "https")
+    different = {_key(each): each for each in https}
+    return view.cuts.first(different.values(), MAX_ENDPOINTS, f"endpoints of one {monitor.kind.name}", monitor)
 
 
-def _selected(monitor: KubeObject, select: Callable[[str | None, Fields], list[Item]]) -> list[Item]:
+def _key(endpoint: Fields) -> tuple[str, ...]:
+    ports = (endpoint.at(field) for field in ("port", "targetPort", "portNumber"))
+    return (*(repr(each) if isinstance(each, int | str) else "" for each in ports), _name(endpoint) or "")
+
+
+def _name(endpoint: Fields) -> str | None:
+    return server_name(endpoint.text("tlsConfig", "serverName"))
+
+
+def _selected(view: View, monitor: KubeObject, select: Callable[[str | None, Fields], list[Item]]) -> list[Item]:
     selector, namespaces = monitor.fields("spec", "selector"), monitor.fields("spec", "namespaceSelector")
+    what = f"of one {monitor.kind.name}"
     if namespaces.flag("any"):
-        return select(None, selector)
-    named = namespaces.texts("matchNames")[:MAX_MATCHES] or (monitor.namespace or "",)
-    return [found for each in dict.fromkeys(named) for found in select(each, selector)]
+        found = select(None, selector)
+    else:
+        named = dict.fromkeys(namespaces.texts("matchNames") or (monitor.namespace or "",))
+        chosen = view.cuts.first(named, MAX_MATCHES, f"namespaces {what}", monitor)
+        found = [each for namespace in chosen for each in select(namespace, selector)]
+    return view.cuts.first(found, MAX_MATCHES, f"targets {what}", monitor)
 
 
 def _claim(monitor: KubeObject, endpoint: Fields) -> Claim:
-    name = server_name(endpoint.text("tlsConfig", "serverName"))
     wanted = endpoint.at("port") or port(endpoint.at("portNumber")) or endpoint.at("targetPort")
     return Claim(
         certainty="declared",
         origin=f"{monitor.reference} port {wanted}"[:300],
-        name=name,
+        name=_name(endpoint),
         writer=monitor.namespace,
         beyond="users",
     )

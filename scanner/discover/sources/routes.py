@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
 from scanner.discover import hints
 from scanner.discover.balanced import READS as BALANCED
@@ -56,7 +55,7 @@ def _of(view: View, route: KubeObject) -> Iterator[Found]:
     termination = route.text("spec", "tls", "termination").lower() or "edge"
     behind = list(_backends(view, route, termination)) if termination != "edge" else []
     admitted = False
-    for ingress in islice(route.each("status", "ingress"), MAX_ROUTERS):
+    for ingress in view.cuts.first(route.each("status", "ingress"), MAX_ROUTERS, "routers of one Route", route):
         if any(
             each.text("type") == "Admitted" and each.text("status") == "True" for each in ingress.each("conditions")
         ):
@@ -89,8 +88,8 @@ def _front(view: View, route: KubeObject, ingress: Fields, termination: str, *, 
 
 
 def _backends(view: View, route: KubeObject, termination: str) -> Iterator[Found]:
-    references = (route.fields("spec", "to"), *islice(route.each("spec", "alternateBackends"), MAX_BACKENDS))
-    for each in references:
+    others = view.cuts.first(route.each("spec", "alternateBackends"), MAX_BACKENDS, "backends of one Route", route)
+    for each in (route.fields("spec", "to"), *others):
         service = view.balanced.get(route.namespace or "", each.text("name"))
         if service and each.text("kind") in ("", "Service"):
             for wanted in _ports(service, route):

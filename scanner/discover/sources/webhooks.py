@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from scanner.discover.balanced import READS
 from scanner.discover.calls import of_service, of_url
-from scanner.discover.draft import Found, Omission, Source
+from scanner.discover.draft import Found, Source
 from scanner.discover.view import View
 from scanner.model.kinds import MUTATING_WEBHOOK, VALIDATING_WEBHOOK
 from scanner.model.objects import KubeObject
@@ -22,10 +22,8 @@ def _find(view: View) -> Iterator[Found]:
 
 
 def _of(view: View, configuration: KubeObject) -> Iterator[Found]:
-    for count, webhook in enumerate(configuration.each("webhooks")):
-        if count == MAX_WEBHOOKS:
-            yield Omission(f"webhooks beyond the first {MAX_WEBHOOKS} of a configuration")
-            return
+    every = configuration.each("webhooks")
+    for webhook in view.cuts.first(every, MAX_WEBHOOKS, "webhooks of one configuration", configuration):
         origin = f"{configuration.reference} webhook {webhook.text('name')}"
         client = webhook.fields("clientConfig")
         if client.has("url"):
