@@ -15,6 +15,7 @@ from scanner.judge.versions import VERSION
 from scanner.model.finding import Finding
 from scanner.model.profile import Profile
 from scanner.model.rule import Case, Rule
+from scanner.tls.codepoints import TLS10
 
 PROFILE_RULES: tuple[Rule, ...] = (VERSION, SUITE, GROUP)
 """The rules whose answer depends on the profile, hence all that a rollout of one can explain."""
@@ -43,6 +44,8 @@ def _explained(case: Case, failure: Finding) -> Finding:
         return replace(failure, verdict="inconclusive", status="version-skew", evidence=(*failure.evidence, why))
     if owed.binding != "settling":
         return failure
+    if any(version < TLS10 for version in case.observation.versions.accepted):
+        return replace(failure, status="violation")  # SSL, which no profile can allow
     if not owed.alternatives:
         why = "a change is being rolled out, and what it owed before is not known"
         told = f"{failure.message}: {why}, so nobody can tell whether it still may"

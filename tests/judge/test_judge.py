@@ -150,9 +150,11 @@ def test_a_pass_means_that_everything_forbidden_is_known_to_be_refused(of: Case)
 @given(of=CASES)
 @settings(max_examples=300)
 def test_whatever_was_accepted_and_is_forbidden_fails(of: Case) -> None:
+    """But for what may have been right before a change that is on its way, of which nobody can tell."""
     profile, seen = of.expectation.profile, of.observation
     if isinstance(profile, Profile) and any(v < profile.min_version for v in seen.versions.accepted):
-        assert judge(of).verdict == "fail"
+        may = of.expectation.binding == "settling" and all(v >= TLS10 for v in seen.versions.accepted)
+        assert judge(of).verdict in (("fail", "inconclusive") if may else ("fail",))
 
 
 @given(of=CASES)

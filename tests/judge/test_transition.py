@@ -11,7 +11,7 @@ from scanner.judge import judge
 from scanner.model.finding import Finding
 from scanner.model.profile import Profile
 from scanner.model.rule import Case
-from scanner.tls.codepoints import TLS11, TLS12, TLS13
+from scanner.tls.codepoints import SSL3, TLS11, TLS12, TLS13
 from tests.judge.cases import LEAF, NOW, PROFILE, TLS13_SUITES, answers, case
 
 MODERN = Profile(name="test/modern", min_version=TLS13, suites=TLS13_SUITES, groups=PROFILE.groups, source="this test")
@@ -61,6 +61,14 @@ def test_where_nobody_knows_what_was_before_nobody_can_tell() -> None:
     assert (found.verdict, found.status) == ("inconclusive", "not-tested")
     assert "what it owed before is not known" in found.message
     assert (judge(on_its_way()).verdict, judge(on_its_way()).status) == ("inconclusive", "not-tested")
+
+
+@pytest.mark.parametrize("alternatives", [(), (NOTHING,)])
+def test_no_profile_allows_ssl_whatever_it_was(alternatives: tuple[Profile, ...]) -> None:
+    told = on_its_way(alternatives=alternatives)
+    seen = replace(told.observation, versions=answers((TLS13, TLS12, SSL3)))
+    found = of("tls-version", replace(told, observation=seen))
+    assert (found.verdict, found.status) == ("fail", "violation")
 
 
 def test_what_binds_is_not_excused_by_alternatives() -> None:
