@@ -64,7 +64,7 @@ def refused(status: int, reason: str, message: str, *headers: tuple[str, str]) -
     return Answer(status, json.dumps(document).encode(), headers)
 
 
-BUILT_IN = {("", "v1"): ["namespaces"], ("apps", "v1"): ["deployments"]}
+BUILT_IN = {("", "v1"): ["bindings"], ("apps", "v1"): ["deployments"]}
 Script = Callable[[Asked], Answer | None]
 Upgrade = Callable[[trio.abc.Stream, Asked], Awaitable[None]]
 
