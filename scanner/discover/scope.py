@@ -5,7 +5,7 @@ What only a tenant says is not among them: addresses of EndpointSlices, external
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from ipaddress import ip_network
 
 from scanner.discover import published
@@ -51,21 +51,25 @@ def _network(text: str) -> Network | None:
 def _cidrs(view: View) -> Iterator[str]:
     network = view.snapshot.get(NETWORK, "cluster")
     for where in ("spec", "status") if network else ():
-        yield from _of_network(network.fields(where)) if network else ()
+        yield from _of_network(view, network.fields(where)) if network else ()
     for node in view.workloads.nodes.values():
-        yield from node.raw.texts("spec", "podCIDRs")[:MAX_NETWORKS] or (node.raw.text("spec", "podCIDR"),)
-    yield from _of_network(_document(view.snapshot, "cluster-config-v1", "install-config").fields("networking"))
+        yield from _bounded(view, node.raw.texts("spec", "podCIDRs")) or (node.raw.text("spec", "podCIDR"),)
+    yield from _of_network(view, _document(view.snapshot, "cluster-config-v1", "install-config").fields("networking"))
     kubeadm = _document(view.snapshot, "kubeadm-config", "ClusterConfiguration").fields("networking")
     for field in ("podSubnet", "serviceSubnet"):
-        yield from kubeadm.text(field).split(",")[:MAX_NETWORKS]
+        yield from _bounded(view, kubeadm.text(field).split(","))
 
 
-def _of_network(fields: Fields) -> Iterator[str]:
+def _of_network(view: View, fields: Fields) -> Iterator[str]:
     """OpenShift's Network and its install-config say it alike."""
-    for count, each in enumerate(fields.each("clusterNetwork")):
-        if count < MAX_NETWORKS:
-            yield each.text("cidr")
-    yield from fields.texts("serviceNetwork")[:MAX_NETWORKS]
+    yield from _bounded(view, [each.text("cidr") for each in fields.each("clusterNetwork")])
+    yield from _bounded(view, fields.texts("serviceNetwork"))
+
+
+def _bounded(view: View, texts: Sequence[str]) -> Sequence[str]:
+    if len(texts) > MAX_NETWORKS:
+        view.cuts.note(f"networks of one object beyond the first {MAX_NETWORKS}", texts[0], len(texts) - MAX_NETWORKS)
+    return texts[:MAX_NETWORKS]
 
 
 def _document(snapshot: Snapshot, name: str, key: str) -> Fields:

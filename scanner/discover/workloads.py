@@ -42,6 +42,8 @@ class Pod:
     """Whether it was deleted, and only ends."""
     containers: tuple[Fields, ...]
     """Those that stay: regular ones, sidecars (init containers that restart always) and ephemeral ones."""
+    ports: Mapping[str, int | None]
+    """Of all containers, by the names that they have."""
     reference: Reference = field(init=False)
     """Its name, which every endpoint of the pod has."""
 
@@ -56,11 +58,7 @@ class Pod:
     def number(self, target: object) -> int | None:
         """A port by number, or by the name that a container gave it."""
         if isinstance(target, str) and not target.isdigit():
-            for container in self.containers:
-                for each in container.each("ports"):
-                    if each.text("name") == target:
-                        return port(each.at("containerPort"))
-            return None
+            return self.ports.get(target)
         return port(target)
 
 
@@ -165,6 +163,7 @@ class Workloads:
             return None
         if node is None and on_host:
             node = self._node_at.get(addresses[0])
+        containers = self._alike.containers(spec)
         return Pod(
             raw=raw,
             namespace=namespace,
@@ -177,7 +176,8 @@ class Workloads:
             mesh=not on_host and (self._alike.injected(spec) or captured(metadata, self._ambient)),
             ready=self._alike.ready(raw.at("status", "conditions")),
             leaves=metadata.has("deletionTimestamp"),
-            containers=self._alike.containers(spec),
+            containers=containers,
+            ports=self._alike.ports(containers),
         )
 
     def _node(self, raw: KubeObject) -> Node:
@@ -221,6 +221,7 @@ class _Alike:
         self.ready = Alike(_is_ready)
         self.owners = Owners()
         self._regular = Alike(_each)
+        self.ports = Alike(_named_ports)
         self._injected = Alike(injected)
 
     def injected(self, spec: Fields) -> bool:
@@ -246,6 +247,13 @@ def _is_ready(conditions: object) -> bool:
 
 def _each(value: object) -> tuple[Fields, ...]:
     return tuple(Fields({"items": value}).each("items"))
+
+
+def _named_ports(containers: tuple[Fields, ...]) -> dict[str, int | None]:
+    found: dict[str, int | None] = {}
+    for each in (one for container in containers for one in container.each("ports")):
+        found.setdefault(each.text("name"), port(each.at("containerPort")))
+    return found
 
 
 def _where(pod: Pod) -> tuple[str, Mapping[str, str]]:

@@ -178,6 +178,6 @@ def test_much_of_everything_stays_bounded() -> None:
         for n in range(30)
     ]  # fmt: skip
     discovery = discover(of_objects(raws), CATALOGUE)
-    assert len(discovery.endpoints) < 200 * 8 + 32 + 30
+    assert len(discovery.endpoints) <= 300 * 8 + 32 + 30
     assert max(len(each.origins) for each in discovery.endpoints) <= 21
-    assert dict(discovery.left_out)["absurd ports"] == 1
+    assert discovery.truncated

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from scanner.discover.alike import Alike
-from scanner.discover.draft import Claim, Draft, Found, Source
+from scanner.discover.draft import Claim, Draft, Found, Omission, Source
 from scanner.discover.names import parsed, port
 from scanner.discover.view import View
 from scanner.discover.workloads import READS, Pod
@@ -74,19 +74,21 @@ _WORD = re.compile(rf"(?:^|[\s'\"])--?({'|'.join((*_FLAGS, _BIND))})(?:=|\s+)[\"
 def _find(view: View) -> Iterator[Found]:
     words_of = Alike(_words)
     for pod in view.workloads.pods:
-        for container, words in words_of(pod.containers):
+        for container, words, cut in words_of(pod.containers):
+            if cut:
+                yield Omission(f"arguments of one container beyond {MAX_TEXT:,} characters: cut, not read", cut=True)
             for bound, flag in _bounds(words):
                 yield from view.of_pod(pod, bound.port, _claim(pod, container.text("name"), bound, flag))
             yield from _probed(view, pod, container, words)
 
 
-def _words(containers: tuple[Fields, ...]) -> list[tuple[Fields, list[tuple[str, str]]]]:
-    """The flags of those that have any."""
+def _words(containers: tuple[Fields, ...]) -> list[tuple[Fields, list[tuple[str, str]], bool]]:
+    """The flags of those that have any, and whether there was more than is read."""
     found = []
     for each in containers:
-        text = "\n".join((*each.texts("command"), *each.texts("args")))[:MAX_TEXT]
-        words = _WORD.findall(text) if "--" in text else []
-        found += [(each, words)] if words else []
+        text = "\n".join((*each.texts("command"), *each.texts("args")))
+        words, cut = _WORD.findall(text[:MAX_TEXT]) if "--" in text else [], len(text) > MAX_TEXT
+        found += [(each, words, cut)] if words or cut else []
     return found
 
 

@@ -17,8 +17,8 @@ from scanner.discover.workloads import READS, Pod
 from scanner.model.endpoint import Certainty
 from scanner.model.objects import Fields
 
-MAX_PORTS = 200
-"""Ports of one container that are looked at."""
+MAX_PORTS = 300
+"""Ports and probes of one pod that are looked at."""
 
 _ASKED = (
     ("livenessProbe",),
@@ -74,17 +74,24 @@ def _find(view: View) -> Iterator[Found]:
 
 
 def _told(containers: tuple[Fields, ...]) -> list[tuple[str, list[_Port | Omission], list[_Asked]]]:
-    """Each container's name, its ports and what it is asked: the same for all replicas."""
-    return [(each.text("name"), _ports(each), _asked(each)) for each in containers]
+    """Each container's name, its ports and what it is asked, as far as there are not too many: the same for all
+    replicas."""
+    found: list[tuple[str, list[_Port | Omission], list[_Asked]]] = []
+    room, over = MAX_PORTS, 0
+    for each in containers:
+        ports, asked = _ports(each), _asked(each)
+        found.append((each.text("name"), ports[:room], asked[: max(room - len(ports), 0)]))
+        over += max(len(ports) + len(asked) - room, 0)
+        room = max(room - len(ports) - len(asked), 0)
+    cut = Omission(f"ports and probes of one pod beyond the first {MAX_PORTS}: cut, not looked at", over, cut=True)
+    return [*found, ("", [cut], [])] if over else found
 
 
 def _ports(container: Fields) -> list[_Port | Omission]:
     found: list[_Port | Omission] = []
-    for count, each in enumerate(container.each("ports")):
+    for each in container.each("ports"):
         number, name = port(each.at("containerPort")), each.text("name")
         protocol = each.text("protocol") or "TCP"
-        if count == MAX_PORTS:
-            return [*found, Omission("absurd ports")]
         if number is None:
             found.append(Omission("absurd ports"))
         elif protocol != "TCP":

@@ -1,0 +1,160 @@
+"""Too much of something is cut, counted, and makes the whole incomplete."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scanner.discover import Discovery, discover
+from tests.discover.objects import CATALOGUE, found, of_objects
+from tests.discover.test_gateways import PASS, gateway
+from tests.discover.test_ingresses import ingress
+from tests.discover.test_routes import ROUTER, SHOP, route
+
+NETWORK = {
+    "kind": "Network",
+    "metadata": {"name": "cluster"},
+    "status": {"clusterNetwork": [{"cidr": "10.128.0.0/14"}]},
+}
+
+
+def of(*raws: dict[str, Any]) -> Discovery:
+    return discover(of_objects([NETWORK, *raws]), CATALOGUE)
+
+
+def service(number: int, ports: list[dict[str, Any]] | None = None) -> dict[str, Any]:
+    return {
+        "kind": "Service",
+        "metadata": {"namespace": "shop", "name": f"s{number}", "labels": {"a": "b"}},
+        "spec": {
+            "clusterIP": f"172.30.{number // 250}.{number % 250 + 1}",
+            "ports": ports or [{"name": "https", "port": 443}],
+        },
+    }
+
+
+def monitor(endpoints: list[dict[str, Any]]) -> dict[str, Any]:
+    spec = {"selector": {}, "namespaceSelector": {"any": True}, "endpoints": endpoints}
+    return {"kind": "ServiceMonitor", "metadata": {"namespace": "shop", "name": "m"}, "spec": spec}
+
+
+def cuts(discovery: Discovery) -> dict[str, int]:
+    return {reason: times for reason, times in discovery.left_out if ": cut, not" in reason}
+
+
+def test_equal_endpoints_of_a_monitor_are_one() -> None:
+    """Twenty thousand for three hundred Services took a minute and a half."""
+    discovery = of(*(service(n) for n in range(300)), monitor([{"scheme": "https", "port": "https"}] * 20_000))
+    assert (len(discovery.endpoints), discovery.truncated) == (300, 0)
+    assert max(len(each.origins) for each in discovery.endpoints) == 2
+
+
+def test_different_endpoints_of_a_monitor_are_bounded() -> None:
+    endpoints = [{"scheme": "https", "port": "https", "tlsConfig": {"serverName": f"n{n}.a"}} for n in range(130)]
+    assert cuts(of(service(1), monitor(endpoints))) == {
+        "endpoints of one ServiceMonitor beyond the first 100: cut, not looked at": 30
+    }
+
+
+def test_places_behind_one_service_are_bounded() -> None:
+    ports = [{"name": f"p{n}", "port": n + 1} for n in range(100)]
+    slices = {
+        "kind": "EndpointSlice",
+        "metadata": {"namespace": "shop", "name": "x", "labels": {"kubernetes.io/service-name": "s1"}},
+        "ports": ports,
+        "endpoints": [{"addresses": [f"10.128.{n // 250}.{n % 250 + 1}"]} for n in range(200)],
+    }
+    discovery = of(service(1, ports), slices)
+    assert len(discovery.endpoints) == 5_000
+    assert {each.address for each in discovery.endpoints} >= {"10.128.0.1"}
+    assert cuts(discovery) == {"places behind one Service beyond the first 5,000: cut, not looked at": 75}
+    assert discovery.truncated == 75
+
+
+def test_ports_and_probes_of_one_pod_are_bounded() -> None:
+    containers = [
+        {"name": f"c{n}", "ports": [{"containerPort": n * 200 + port + 1} for port in range(200)]} for n in range(30)
+    ]
+    pod = {
+        "kind": "Pod",
+        "metadata": {"namespace": "shop", "name": "p"},
+        "spec": {"containers": containers},
+        "status": {"podIP": "10.128.0.1"},
+    }
+    discovery = of(pod)
+    assert len(discovery.endpoints) == 300
+    assert cuts(discovery) == {"ports and probes of one pod beyond the first 300: cut, not looked at": 5_700}
+
+
+MANY = "[" + ", ".join(f"h{n}.ex.com" for n in range(150)) + "]"
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "times"),
+    [
+        (ingress("{ip: 198.51.100.4}", MANY), "hosts of one Ingress beyond the first 100", 50),
+        (
+            ingress(", ".join(f"{{ip: 198.51.100.{n}}}" for n in range(40)), "[a.b]"),
+            "published addresses of one Ingress beyond the first 32",
+            8,
+        ),
+        (gateway(*[PASS] * 130), "listeners of one Gateway or ListenerSet beyond the first 128", 2),
+        (
+            ROUTER
+            + SHOP
+            + route("reencrypt").replace("to:", f"alternateBackends: [{', '.join(['{name: a}'] * 20)}], to:"),
+            "backends of one Route beyond the first 16",
+            4,
+        ),
+        (
+            "{kind: ValidatingWebhookConfiguration, metadata: {name: w}, webhooks: ["
+            + ", ".join(["{name: a}"] * 510)
+            + "]}",
+            "webhooks of one configuration beyond the first 500",
+            10,
+        ),
+        (
+            "{kind: APIServer, metadata: {name: cluster}, spec: {servingCerts: {namedCertificates: [{names: "
+            + MANY
+            + "}]}}}\n---\n{kind: Service, metadata: {name: kubernetes, namespace: default}, "
+            "spec: {clusterIP: 172.30.0.1, ports: [{port: 443}]}}",
+            "names of the API server beyond the first 100",
+            50,
+        ),
+        (
+            "{kind: TLSRoute, metadata: {name: t, namespace: infra}, spec: {hostnames: "
+            + MANY
+            + ", parentRefs: [{name: edge}]}}"
+            + gateway(PASS, status="addresses: [{value: 198.51.100.9}]"),
+            "hostnames of one TLSRoute beyond the first 100",
+            50,
+        ),
+        (
+            (
+                "{kind: Pod, metadata: {name: a, namespace: s}, "
+                "spec: {containers: [{name: c, ports: [{containerPort: 1}]}]},"
+                f" status: {{podIPs: [{', '.join(f'{{ip: 10.128.0.{n}}}' for n in range(20))}]}}}}"
+            ),
+            "addresses of a pod beyond the first 8",
+            12,
+        ),
+    ],
+)
+def test_no_cut_is_silent(text: str, what: str, times: int) -> None:
+    discovery = found(text)
+    assert cuts(discovery) == {f"{what}: cut, not looked at": times}
+    assert discovery.truncated == times
+
+
+def test_what_is_said_of_one_service_is_bounded_for_each_namespace_and_the_service_itself_is_never_cut() -> None:
+    routes = "".join(route("passthrough").replace("name: shop, namespace", f"name: r{n}, namespace") for n in range(5))
+    from scanner.discover import view
+
+    most, view.MAX_LED = view.MAX_LED, 3
+    try:
+        discovery = found(ROUTER + SHOP + routes)
+    finally:
+        view.MAX_LED = most
+    assert list(cuts(discovery).values()) == [2]
+    assert "Service/shop/shop port https" in next(each for each in discovery.endpoints if each.port == 8443).origins
