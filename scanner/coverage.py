@@ -38,7 +38,7 @@ def coverage(summary: Summary, around: Surroundings, policy: ScanPolicy, short: 
         judged=summary.endpoints - summary.verdicts["inconclusive"],
         not_judged=short.not_judged,
         interrupted=short.interrupted,
-        complete=not (short or summary.unsettled or unseen),
+        complete=not (short or summary.unsettled or unseen or around.truncated),
         discovery=None if around.discovered is None else _discovery(summary, around, around.discovered, accepted),
     )
 

@@ -52,6 +52,8 @@ class Surroundings:
     discovered: int | None = None
     """Listeners that were seen, those left out included; None for a list of targets."""
     left_out: tuple[tuple[str, int], ...] = ()
+    truncated: int = 0
+    """Of these, what nobody looked at because an object had too much of it."""
     unreadable: tuple[Unreadable, ...] = ()
     strict: Known[bool] = Unknown("no cluster was scanned")
     """Whether every component of every cluster has to follow its profile."""

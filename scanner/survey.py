@@ -131,6 +131,7 @@ def surroundings(clusters: Sequence[Survey]) -> Surroundings:
         cluster=rows[0] if len(rows) == 1 else {"clusters": rows},
         discovered=sum(len(each.discovery.endpoints) for each in clusters) + left_out.total(),
         left_out=tuple(left_out.items()),
+        truncated=sum(each.discovery.truncated for each in clusters),
         unreadable=tuple(gap for each in clusters for gap in each.snapshot.unreadable.values()),
         strict=_strict(clusters),
         findings=tuple(finding for each in clusters for finding in _of_objects(each)),
