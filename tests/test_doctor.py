@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from scanner.certificates import Certificates
 from scanner.discover import Discovery
 from scanner.doctor import INJECTED_MAPS, READS, STEPS, Served, diagnose, diagnosis_of, injected
 from scanner.expect import Expectations
@@ -118,6 +119,7 @@ def surveyed(objects: list[Any], *names: str, distribution: str = "openshift", *
         facts=cluster_facts(snapshot),
         catalogue=catalogue,
         discovery=Discovery(endpoints=endpoints, scope=DialScope()),
+        certificates=Certificates(snapshot),
         expectations=Expectations(snapshot, catalogue, ScanPolicy(), endpoints=endpoints),
     )
 

@@ -28,7 +28,14 @@ _DIGEST = 16
 
 @click.command()
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="A table, or JSON.",
+)
 @click.option(
     "--password-file", "password_files", metavar="FILE", multiple=True,
     help="Whose first line opens PKCS #12; repeatable.",

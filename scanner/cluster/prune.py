@@ -166,7 +166,7 @@ def _pruned_once(keep: Keep) -> Keep:
     return kept
 
 
-def _looks(value: Any) -> bytes:
+def _looks(value: Any) -> bytes:  # noqa: ANN401 - JSON, as marshal takes it
     """The same for equal values, and for no others.
 
     Whoever writes the objects must not be able to have two that differ taken for one, so it is a cryptographic digest.

@@ -26,9 +26,7 @@ class Fields:
         """The value there, whatever it is, or None."""
         value: object = self.raw
         for step in steps:
-            if type(value) is dict:  # nearly always, and asked in no time
-                value = value.get(step)
-            elif isinstance(value, _MAPPING):
+            if type(value) is dict or isinstance(value, _MAPPING):  # nearly always, and asked in no time
                 value = value.get(step)
             else:
                 return None
