@@ -20,7 +20,7 @@ from scanner.model.observation_record import Seen, read
 from scanner.model.profile import Profile
 from scanner.model.report import EndpointRow, FindingRow
 from scanner.model.rule import Case
-from scanner.model.saved_scan import OBSERVATIONS, ROWS, Head
+from scanner.model.saved_scan import OBSERVATIONS, ROWS, Head, cluster_of
 from scanner.model.scan_policy import ScanPolicy, Scope
 from scanner.model.selector import Selector
 from scanner.report.rows import endpoint_row, finding_row
@@ -130,16 +130,13 @@ def _of_clusters(surveys: Mapping[str, Survey]) -> Owes:
 def _own(surveys: Mapping[str, Survey], endpoint: Endpoint) -> tuple[Survey, Endpoint]:
     """The cluster that an endpoint is of, and the endpoint by the id that it has there.
 
-    With several clusters, the ids of a scan begin with the name of each. A context may be called ``a/b`` beside
-    another one that is called ``a``: the longest name that fits is meant. Raises ``InputError`` where none does.
+    Raises ``InputError`` where it is of none.
     """
-    if len(surveys) == 1:
-        (only,) = surveys.values()
-        return only, endpoint
-    fitting = [name for name in surveys if endpoint.id.startswith(f"{name}/")]
-    if not fitting:
+    name = cluster_of(endpoint.id, surveys)
+    if name is None:
         raise InputError(f"{OBSERVATIONS}: {endpoint.id} is of no cluster of this scan", hint="was the file changed?")
-    name = max(fitting, key=len)
+    if len(surveys) == 1:
+        return surveys[name], endpoint
     return surveys[name], replace(endpoint, id=endpoint.id.removeprefix(f"{name}/"))
 
 

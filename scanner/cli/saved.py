@@ -19,7 +19,7 @@ from scanner.model.cluster_facts import ClusterFacts, cluster_facts
 from scanner.model.kinds import Kind
 from scanner.model.observation_record import Seen, read
 from scanner.model.row import EndpointRow
-from scanner.model.saved_scan import OBSERVATIONS, Head
+from scanner.model.saved_scan import OBSERVATIONS, Head, cluster_of
 from scanner.model.snapshot import Snapshot
 from scanner.report.escape import plain
 from scanner.survey import Viewpoint
@@ -37,10 +37,9 @@ class Results:
     def judged(self, cluster: str) -> Iterator[tuple[Seen, EndpointRow]]:
         """What it saw of one of its clusters, and how that is judged. Raises ``InputError`` for a damaged directory."""
         owes, ledger = owed_again(self.directory, self.head, self.view), None
-        prefix = "" if len(self.head.clusters) == 1 else f"{cluster}/"
         for seen in read(Path(self.directory) / OBSERVATIONS):
             ledger = ledger or WaiverLedger(self.view.policy.waivers, seen.observation.at.date())
-            if seen.endpoint.id.startswith(prefix):
+            if cluster_of(seen.endpoint.id, self.head.clusters) == cluster:
                 yield seen, row(seen, owes(seen.endpoint), self.view.policy, ledger)
 
     def snapshots(self, reads: tuple[Kind, ...]) -> Iterator[tuple[str, Snapshot]]:

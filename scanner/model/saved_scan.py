@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from scanner.model.policy import Policy
@@ -40,3 +41,15 @@ class Head:
     """Files of the component catalogue that the user gave, kept in ``components/``."""
     interrupted: str | None = None
     """Why the scan stopped early: ``SIGTERM``."""
+
+
+def cluster_of(endpoint: str, clusters: Collection[str]) -> str | None:
+    """Of which of the scan's clusters the endpoint with this id is; None where it is of none of them.
+
+    With several clusters, the ids of a scan begin with the name of each. A context may be called ``a/b`` beside
+    another one that is called ``a``: the longest name that fits is meant.
+    """
+    if len(clusters) == 1:
+        (only,) = clusters
+        return only
+    return max((each for each in clusters if endpoint.startswith(f"{each}/")), key=len, default=None)
