@@ -133,8 +133,13 @@ async def _converse(peer: Peer, engine: SSL.Connection, witness: _Witness, full:
 
 
 async def _part(line: Connection, engine: SSL.Connection, witness: _Witness) -> None:
-    """Say goodbye and read the server's last words: its alert for a missing certificate, if there is one."""
+    """Say goodbye and read the server's last words: its alert for a missing certificate, if there is one.
+
+    A server that was quicker with its alert has closed, and then the goodbye fails. The alert is there to be read.
+    """
     engine.shutdown()
+    with suppress(Broken):
+        await _flush(line, engine)
     try:
         while True:
             await _pump(line, engine, witness, lambda: engine.recv(RECEIVE))

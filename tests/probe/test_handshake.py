@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Literal
 
@@ -14,7 +15,7 @@ from scanner.demo.tls_server import TlsSettings, can_choose_groups, tls_part
 from scanner.model.endpoint import Transport
 from scanner.model.known import Unknown
 from scanner.probe.converse import Peer
-from scanner.probe.dial import Where
+from scanner.probe.dial import Broken, Connection, Where, connect
 from scanner.probe.handshake import Full, handshake
 from scanner.tls.certificate import parse_certificate
 from scanner.tls.codepoints import TLS12, TLS13
@@ -190,6 +191,52 @@ async def test_a_server_that_asks_and_then_hangs_up() -> None:
     full = await with_script(first_flight_only(await_more=False), reads_hello=False)
     assert full.completed
     assert isinstance(full.client_certificate, Unknown)
+
+
+async def test_an_alert_that_came_before_our_goodbye_is_read() -> None:
+    """The server sent it and reset the connection: sending fails from then on, and what it said can still be read."""
+    settings = TlsSettings(
+        credential=ordinary(),
+        min_version=TLS13,
+        client_certificate="required",
+        client_ca=authority().certificate,
+    )
+    async with listening(tls_part(settings)) as server:
+        where = peer(server.sockaddr).where
+        lines: list[NoGoodbye] = []
+
+        async def way() -> NoGoodbye:
+            lines.append(NoGoodbye(await connect(where)))
+            return lines[-1]
+
+        full = await handshake(Peer(where=replace(where, way=way), server_name="localhost"))
+    assert [line.sent for line in lines] == [3], "ClientHello, Finished and the goodbye"
+    assert full.completed
+    assert full.client_certificate == "required"
+    assert full.alert == 116
+
+
+class NoGoodbye:
+    """A connection that takes the ClientHello and the Finished, and is broken for whatever is sent after them."""
+
+    def __init__(self, line: Connection) -> None:
+        self.line = line
+        self.sent = 0
+
+    async def send(self, data: bytes) -> None:
+        self.sent += 1
+        if self.sent > 2:
+            raise Broken("rst")
+        await self.line.send(data)
+
+    async def receive(self) -> bytes:
+        return await self.line.receive()
+
+    def close(self) -> None:
+        self.line.close()
+
+    def abort(self) -> None:
+        self.line.abort()
 
 
 def first_flight_only(*, await_more: bool) -> Part:
