@@ -9,7 +9,7 @@ from ipaddress import ip_address
 
 from scanner.judge.network_policy import NetworkPolicies
 from scanner.model.dial_scope import DialScope
-from scanner.model.endpoint import Endpoint, Owner
+from scanner.model.endpoint import Endpoint, Owner, host_port
 from scanner.model.expectation import Because, CertificateExpectation, Expectation
 from scanner.model.finding import Finding
 from scanner.model.known import Known, Unknown
@@ -117,8 +117,7 @@ def endpoint_of(target: Target) -> Endpoint:
 
 def at(endpoint: Endpoint, address: str) -> Endpoint:
     """``endpoint`` at one of the addresses of its host."""
-    shown = f"[{address}]" if ":" in address else address
-    return replace(endpoint, address=address, instance=f"{endpoint.id} @ {shown}:{endpoint.port}")
+    return replace(endpoint, address=address, instance=f"{endpoint.id} @ {host_port(address, endpoint.port)}")
 
 
 @lru_cache(maxsize=1024)  # a target's name and address are asked about several times each

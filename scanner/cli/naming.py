@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scanner.model.endpoint import Endpoint
+from scanner.model.endpoint import Endpoint, host_port
 
 
 def names(endpoint: Endpoint) -> set[str]:
@@ -15,8 +15,8 @@ def names(endpoint: Endpoint) -> set[str]:
             short = "/".join(filter(None, (each.namespace, each.name)))
             found |= {short, f"{each.kind}/{short}", f"{short}:{endpoint.port}"}
     for host in filter(None, (endpoint.address, endpoint.host, endpoint.server_name)):
-        shown = f"[{host}]" if ":" in host else host
-        found |= {f"{shown}:{endpoint.port}", f"{endpoint.transport}://{shown}:{endpoint.port}", host}
+        shown = host_port(host, endpoint.port)
+        found |= {shown, f"{endpoint.transport}://{shown}", host}
     return _without_empty(found)
 
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from scanner.discover.cuts import Cuts
 from scanner.discover.draft import Place
 from scanner.discover.labels import Labelled
-from scanner.discover.names import address, located, port, server_name, sound
+from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.workloads import Pod, Workloads
-from scanner.model.endpoint import Owner
+from scanner.model.endpoint import Owner, host_port
 from scanner.model.kinds import ENDPOINT_SLICE, SERVICE
 from scanner.model.objects import Fields, KubeObject
 from scanner.model.snapshot import Snapshot
@@ -114,7 +114,7 @@ class Service:
         """Every balanced address that leads to the port, as ``host:port``."""
         hosts = [self.dns, *self.addresses, *self.published, *self._external()]
         nodes = (f"any-node:{wanted.node_port}",) if wanted.node_port else ()
-        return (*(located(host, wanted.number) for host in dict.fromkeys(hosts)), *nodes)
+        return (*(host_port(host, wanted.number) for host in dict.fromkeys(hosts)), *nodes)
 
     def _external(self) -> Iterator[str]:
         yield from filter(None, map(address, self.raw.texts("spec", "externalIPs")[:MAX_PUBLISHED]))

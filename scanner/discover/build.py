@@ -14,11 +14,11 @@ from functools import lru_cache
 from scanner.discover import hints
 from scanner.discover.draft import Omission
 from scanner.discover.merge import Listener, Said, stronger
-from scanner.discover.names import located, part, server_name
+from scanner.discover.names import part, server_name
 from scanner.discover.view import View
 from scanner.discover.workloads import Pod
 from scanner.model import components
-from scanner.model.endpoint import Certainty, Endpoint, Owner, Transport, Tunnel
+from scanner.model.endpoint import Certainty, Endpoint, Owner, Transport, Tunnel, host_port
 
 MESH = "mesh"
 """The component of what a service mesh may answer for. Whoever writes a pod says so, so the catalogue comes first."""
@@ -160,7 +160,7 @@ class Built:
         vantage = f" on {place.node}" if place.node else f" in {self.pod.name}" if self.pod and self.loopback else ""
         return Endpoint(
             id=identity,
-            instance=f"{identity} @ {located(address or place.host, place.port)}{vantage}",
+            instance=f"{identity} @ {host_port(address or place.host, place.port)}{vantage}",
             address=address,
             port=place.port,
             server_name=name,

@@ -64,8 +64,3 @@ def sound(*texts: str) -> bool:
 def part(text: str) -> str:
     """A name inside of an id: what separates the parts of an id cannot be in it."""
     return text if text.replace("-", "").isalnum() and text.isascii() else quote(text, safe="-._~ ()")
-
-
-def located(host: str, number: int) -> str:
-    """``host:port``, an IPv6 address in brackets."""
-    return f"[{host}]:{number}" if ":" in host else f"{host}:{number}"

@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Iterable
 
-from scanner.model.endpoint import Endpoint
+from scanner.model.endpoint import Endpoint, host_port
 from scanner.model.expectation import Expectation
 from scanner.tls import names
 from scanner.tls.codepoints import TLS10, TLS11, TLS12, TLS13
@@ -20,9 +20,8 @@ _PLAIN = re.compile(r"[\w@%+=:,./#-]+", re.ASCII)
 
 def target(endpoint: Endpoint) -> str:
     """The endpoint as a command-line argument, quoted for a shell: ``tls://192.0.2.1:443#a.example``."""
-    host = f"[{endpoint.address}]" if ":" in endpoint.address else endpoint.address
     name = f"#{endpoint.server_name}" if endpoint.server_name else ""
-    text = f"{endpoint.transport}://{host}:{endpoint.port}{name}"
+    text = f"{endpoint.transport}://{host_port(endpoint.address, endpoint.port)}{name}"
     return text if _PLAIN.fullmatch(text) else shlex.quote(text)
 
 

@@ -87,3 +87,8 @@ class Endpoint:
     """How to reach it through the API server."""
     expects: ClientCertificate | None = None
     """What the listener is known to ask of clients, from the component catalogue or the object."""
+
+
+def host_port(host: str, port: int) -> str:
+    """``host:port``, an IPv6 address in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scanner.model.endpoint import Transport
+from scanner.model.endpoint import Transport, host_port
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +23,5 @@ class Target:
     @property
     def canonical(self) -> str:
         """The target in one spelling, its endpoint's id: ``tls://example.test:443``, SNI only where it differs."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
         fragment = f"#{self.server_name}" if self.server_name not in (None, self.host) else ""
-        return f"{self.transport}://{host}:{self.port}{fragment}"
+        return f"{self.transport}://{host_port(self.host, self.port)}{fragment}"

@@ -9,6 +9,7 @@ from datetime import datetime
 from scanner import __version__
 from scanner.model.cluster_facts import ClusterFacts
 from scanner.model.diagnosis import Diagnosis
+from scanner.model.endpoint import host_port
 from scanner.model.row import EndpointRow, FindingRow
 from scanner.report.diagnosis import WORDS
 from scanner.report.markdown import block, code
@@ -106,8 +107,7 @@ def _items(what: str, items: Sequence[str]) -> Iterator[str]:
 
 
 def _address(row: EndpointRow) -> str:
-    host = f"[{row['address']}]" if ":" in row["address"] else row["address"]
-    return f"{host}:{row['port']}" + (f" as {row['server_name']}" if row["server_name"] else "")
+    return host_port(row["address"], row["port"]) + (f" as {row['server_name']}" if row["server_name"] else "")
 
 
 def _commands(rows: Iterable[EndpointRow]) -> list[str]:

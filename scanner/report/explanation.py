@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from scanner.model.endpoint import Endpoint
+from scanner.model.endpoint import Endpoint, host_port
 from scanner.model.expectation import Because, Binding, Expectation, Standing
 from scanner.model.known import Unknown
 from scanner.model.profile import Profile
@@ -70,9 +70,8 @@ def _facts(every: tuple[Endpoint, ...], expectation: Expectation) -> Iterator[st
 
 
 def _address(endpoint: Endpoint) -> str:
-    host = f"[{endpoint.address}]" if ":" in endpoint.address else endpoint.address or endpoint.host
     name = f" as {endpoint.server_name}" if endpoint.server_name else ""
-    return f"{host}:{endpoint.port}{name}{f' on {endpoint.node}' if endpoint.node else ''}"
+    return f"{host_port(endpoint.address or endpoint.host, endpoint.port)}{name}{f' on {endpoint.node}' if endpoint.node else ''}"
 
 
 def _list(label: str, items: Iterable[str]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from scanner.model.endpoint import host_port
 from scanner.model.report import EndpointRow, FindingRow, OwnerRow
 from scanner.report import headline
 
@@ -35,8 +36,8 @@ class Listener:
         """Another replica."""
         self.count += 1
         if len(self.places) < PLACES:
-            address = f"[{row['address']}]" if ":" in row["address"] else row["address"]
-            self.places.append(f"{address}:{row['port']}" + (f" on {row['node']}" if row["node"] else ""))
+            on = f" on {row['node']}" if row["node"] else ""
+            self.places.append(host_port(row["address"], row["port"]) + on)
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from scanner.model.endpoint import host_port
 from scanner.model.finding import SEVERITIES
 from scanner.model.report import NEVER_FAILS, EndpointRow, FindingRow, Summary
 
@@ -76,8 +77,7 @@ def so_many(count: int, outcome: str) -> str:
 
 def place(row: EndpointRow) -> str:
     """The dialled address and port, where ``id`` does not already say it."""
-    address = f"[{row['address']}]" if ":" in row["address"] else row["address"]
-    return "" if row["address"] in row["id"] else f"{address}:{row['port']}"
+    return "" if row["address"] in row["id"] else host_port(row["address"], row["port"])
 
 
 def spoken(row: EndpointRow) -> list[str]:

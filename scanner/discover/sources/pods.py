@@ -11,10 +11,10 @@ from typing import NamedTuple
 from scanner.discover import hints
 from scanner.discover.alike import Alike
 from scanner.discover.draft import Claim, Found, Omission, Source
-from scanner.discover.names import located, parsed, port
+from scanner.discover.names import parsed, port
 from scanner.discover.view import View
 from scanner.discover.workloads import READS, Pod
-from scanner.model.endpoint import Certainty
+from scanner.model.endpoint import Certainty, host_port
 from scanner.model.objects import Fields
 
 MAX_PORTS = 300
@@ -109,7 +109,7 @@ def _host_port(view: View, pod: Pod, declared: _Port) -> tuple[str, ...]:
         return ()
     only = parsed(declared.host)
     hosts = (str(only),) if only and not only.is_unspecified else node.addresses
-    return tuple(located(host, number) for host in hosts)
+    return tuple(host_port(host, number) for host in hosts)
 
 
 def _asked(container: Fields) -> list[_Asked]:
