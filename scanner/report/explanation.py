@@ -70,8 +70,9 @@ def _facts(every: tuple[Endpoint, ...], expectation: Expectation) -> Iterator[st
 
 
 def _address(endpoint: Endpoint) -> str:
+    where = host_port(endpoint.address or endpoint.host, endpoint.port)
     name = f" as {endpoint.server_name}" if endpoint.server_name else ""
-    return f"{host_port(endpoint.address or endpoint.host, endpoint.port)}{name}{f' on {endpoint.node}' if endpoint.node else ''}"
+    return f"{where}{name}{f' on {endpoint.node}' if endpoint.node else ''}"
 
 
 def _list(label: str, items: Iterable[str]) -> Iterator[str]:
