@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from scanner.archive import snapshot_places
 from scanner.errors import InputError
-from scanner.jobs import Owed, Owes, Surroundings
+from scanner.jobs import Owed, Surroundings
 from scanner.judge import RULES, judge, judgement
 from scanner.judge.waivers import WaiverLedger
 from scanner.model.endpoint import Endpoint
@@ -22,7 +22,7 @@ from scanner.model.report import EndpointRow, FindingRow
 from scanner.model.rule import Case
 from scanner.model.saved_scan import OBSERVATIONS, ROWS, Head, cluster_of
 from scanner.model.scan_policy import ScanPolicy, Scope
-from scanner.model.selector import Selector
+from scanner.model.selector import any_matches
 from scanner.report.rows import endpoint_row, finding_row
 from scanner.report.stream import read_rows
 from scanner.survey import READS, Survey, Viewpoint, surroundings, survey
@@ -38,6 +38,8 @@ class Again:
     view: Viewpoint
     surveys: Mapping[str, Survey]
     """By the names of the clusters; none for a list of targets."""
+    of_targets: Owed | None
+    """What every target of a list owes; None for clusters."""
     out_of_scope: int = 0
     """Endpoints that the scan saw, and that the policy of the viewpoint would not let it ask."""
     _verdicts: Counter[str] = field(default_factory=Counter)
@@ -49,21 +51,45 @@ class Again:
         Certificates are judged by the day on which they were seen. Raises ``InputError`` for a directory that is
         damaged.
         """
-        owes = _of_clusters(self.surveys) if self.head.clusters else _of_targets(self.head, self.view)
         then = {each["instance"]: each["expected"]["profile"] for each in read_rows(Path(self.directory) / ROWS)}
         for seen in read(Path(self.directory) / OBSERVATIONS):
             of_all = self._whole = self._whole or whole(self.view.policy, seen.observation.at.date())
-            if self.head.clusters and not in_scope(_own(self.surveys, seen.endpoint)[1], self.view.policy.scope):
+            survey, own = self._own(seen.endpoint)
+            if survey and not in_scope(own, self.view.policy.scope):
                 self.out_of_scope += 1
                 continue
-            expectation = owes(seen.endpoint)
+            expectation = self._expectation(survey, own)
+            if survey:
+                survey.certificates.serve(seen.endpoint, seen.observation)
             owed_then = then.get(seen.endpoint.instance) or ""
-            if self.head.clusters:
-                _own(self.surveys, seen.endpoint)[0].certificates.serve(seen.endpoint, seen.observation)
             of_all.replicas.add(seen.endpoint, expectation, seen.observation, owed_then=owed_then)
             told = row(seen, expectation, self.view.policy, of_all.ledger)
             self._verdicts[told["verdict"]] += 1
             yield told
+
+    def owes(self, endpoint: Endpoint) -> Expectation:
+        """What an endpoint of the saved scan owes. Raises ``InputError`` for one that is of none of its clusters."""
+        return self._expectation(*self._own(endpoint))
+
+    def _expectation(self, survey: Survey | None, own: Endpoint) -> Expectation:
+        if survey:
+            return survey.expectations.of(own)
+        assert self.of_targets  # noqa: S101 - a scan without clusters is one of targets
+        return self.of_targets(own)
+
+    def _own(self, endpoint: Endpoint) -> tuple[Survey | None, Endpoint]:
+        """The cluster that an endpoint is of, and the endpoint by the id that it has there; None for a target.
+
+        Raises ``InputError`` for an endpoint that is of none of the clusters.
+        """
+        if self.of_targets:
+            return None, endpoint
+        name = cluster_of(endpoint.id, self.surveys)
+        if name is None:
+            what = f"{OBSERVATIONS}: {endpoint.id} is of no cluster of this scan"
+            raise InputError(what, hint="was the file changed?")
+        alone = len(self.surveys) == 1
+        return self.surveys[name], endpoint if alone else replace(endpoint, id=endpoint.id.removeprefix(f"{name}/"))
 
     def findings(self) -> list[FindingRow]:
         """What would have been said of no single endpoint, by the rules on a scan as a whole; after all ``rows``."""
@@ -81,12 +107,14 @@ class Again:
 def again(directory: str, head: Head, view: Viewpoint) -> Again:
     """The scan in ``directory``, seen from ``view``. Raises ``InputError`` for a directory that is damaged."""
     surveys = surveyed_again(directory, head, view) if head.clusters else {}
-    return Again(directory=directory, head=head, view=view, surveys=surveys)
+    of_targets = None if head.clusters else owed_by_targets(head, view)
+    return Again(directory=directory, head=head, view=view, surveys=surveys, of_targets=of_targets)
 
 
 def in_scope(endpoint: Endpoint, scope: Scope) -> bool:
     """Whether a policy lets a scan ask ``endpoint``, as discovery decides it."""
-    return (not scope.include or _any(scope.include, endpoint)) and not _any(scope.exclude, endpoint)
+    included = not scope.include or any_matches(scope.include, endpoint)
+    return included and not any_matches(scope.exclude, endpoint)
 
 
 def row(seen: Seen, expectation: Expectation, policy: ScanPolicy, ledger: WaiverLedger) -> EndpointRow:
@@ -103,13 +131,6 @@ def row(seen: Seen, expectation: Expectation, policy: ScanPolicy, ledger: Waiver
     return endpoint_row(seen.endpoint, expectation, observation, result.verdict, result.status, result.findings)
 
 
-def owed_again(directory: str, head: Head, view: Viewpoint) -> Owes:
-    """What each endpoint of the saved scan owes, seen from ``view``."""
-    if head.clusters:
-        return _of_clusters(surveyed_again(directory, head, view))
-    return _of_targets(head, view)
-
-
 def surveyed_again(directory: str, head: Head, view: Viewpoint) -> dict[str, Survey]:
     """The clusters of the saved scan by name, looked at from ``view``."""
     from scanner.cluster import load  # noqa: PLC0415 - target lists have no snapshot
@@ -119,28 +140,8 @@ def surveyed_again(directory: str, head: Head, view: Viewpoint) -> dict[str, Sur
     return {name: survey(snapshot, view) for name, snapshot in kept.items()}
 
 
-def _of_clusters(surveys: Mapping[str, Survey]) -> Owes:
-    def owes(endpoint: Endpoint) -> Expectation:
-        looked_at, own = _own(surveys, endpoint)
-        return looked_at.expectations.of(own)
-
-    return owes
-
-
-def _own(surveys: Mapping[str, Survey], endpoint: Endpoint) -> tuple[Survey, Endpoint]:
-    """The cluster that an endpoint is of, and the endpoint by the id that it has there.
-
-    Raises ``InputError`` where it is of none.
-    """
-    name = cluster_of(endpoint.id, surveys)
-    if name is None:
-        raise InputError(f"{OBSERVATIONS}: {endpoint.id} is of no cluster of this scan", hint="was the file changed?")
-    if len(surveys) == 1:
-        return surveys[name], endpoint
-    return surveys[name], replace(endpoint, id=endpoint.id.removeprefix(f"{name}/"))
-
-
-def _of_targets(head: Head, view: Viewpoint) -> Owes:
+def owed_by_targets(head: Head, view: Viewpoint) -> Owed:
+    """What the targets of the saved scan owe, seen from ``view``."""
     profile: Profile | None = view.profile or head.profile
     assert profile is not None  # noqa: S101 - a scan of targets always has one
     return Owed(
@@ -149,7 +150,3 @@ def _of_targets(head: Head, view: Viewpoint) -> Owes:
         anchors=head.anchors,
         anchor_source=head.anchor_source,
     )
-
-
-def _any(selectors: Iterable[Selector], endpoint: Endpoint) -> bool:
-    return any(each.matches(endpoint) for each in selectors)

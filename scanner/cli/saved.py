@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from scanner.again import owed_again, row
+from scanner.again import again, row
 from scanner.archive import load_head, snapshot_places
 from scanner.cli.cluster_options import ClusterAsked, snapshots, viewpoint
 from scanner.cli.policies import load_policy
@@ -36,11 +36,11 @@ class Results:
 
     def judged(self, cluster: str) -> Iterator[tuple[Seen, EndpointRow]]:
         """What it saw of one of its clusters, and how that is judged. Raises ``InputError`` for a damaged directory."""
-        owes, ledger = owed_again(self.directory, self.head, self.view), None
+        once, ledger = again(self.directory, self.head, self.view), None
         for seen in read(Path(self.directory) / OBSERVATIONS):
             ledger = ledger or WaiverLedger(self.view.policy.waivers, seen.observation.at.date())
             if cluster_of(seen.endpoint.id, self.head.clusters) == cluster:
-                yield seen, row(seen, owes(seen.endpoint), self.view.policy, ledger)
+                yield seen, row(seen, once.owes(seen.endpoint), self.view.policy, ledger)
 
     def snapshots(self, reads: tuple[Kind, ...]) -> Iterator[tuple[str, Snapshot]]:
         """The clusters as they were when they were scanned, by name."""

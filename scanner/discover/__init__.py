@@ -17,7 +17,7 @@ from scanner.model.components import Catalogue
 from scanner.model.dial_scope import DialScope
 from scanner.model.endpoint import Endpoint
 from scanner.model.kinds import Kind
-from scanner.model.selector import Selector
+from scanner.model.selector import Selector, any_matches
 from scanner.model.snapshot import Snapshot, union
 
 READS: tuple[Kind, ...] = union((view.READS, *(source.reads for source in SOURCES), scope.READS))
@@ -122,16 +122,12 @@ def _unwanted(
 ) -> str | None:
     """Why an endpoint is not asked. What is declared or hinted to be TLS stays, even out of scope: the scan says that
     it could not be judged, and why."""
-    if not all(_any(include, endpoint) for include in includes if include):
+    if not all(any_matches(include, endpoint) for include in includes if include):
         return "not included"
-    if _any(exclude, endpoint):
+    if any_matches(exclude, endpoint):
         return "excluded"
     if endpoint.certainty != "candidate" or endpoint.tunnel or not endpoint.address:
         return None
     refusal = refusals[endpoint.address]
     refusal = refusal and refusals.allowed.refusal(endpoint.address, endpoint.port, endpoint.owner)
     return f"outside of the dial scope: {refusal}" if refusal else None
-
-
-def _any(selectors: Iterable[Selector], endpoint: Endpoint) -> bool:
-    return any(each.matches(endpoint) for each in selectors)

@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
-from functools import cache, lru_cache
+from functools import cache
 from math import isfinite
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from scanner.model.known import Unknown
-from scanner.tls.certificate import CertificateFacts, parse_certificate
+from scanner.tls.certificate import CertificateFacts, parsed_once
 
 _LARGEST = 2**53
 """Beyond it JSON's readers disagree about whole numbers (RFC 8259, section 6)."""
@@ -124,12 +124,6 @@ def _unknown(value: object) -> Unknown:
     return Unknown(value["unknown"])
 
 
-@lru_cache(maxsize=4096)
-def _parsed(der: bytes) -> CertificateFacts:
-    """Replicas serve the same certificates: each is parsed once."""
-    return parse_certificate(der)
-
-
 _PLAIN: dict[Any, Codec] = {
     str: Codec(_same, _exactly(str, "a text")),
     bool: Codec(_same, _exactly(bool, "true or false")),
@@ -138,7 +132,7 @@ _PLAIN: dict[Any, Codec] = {
     NoneType: Codec(_same, _exactly(NoneType, "null")),
     datetime: Codec(datetime.isoformat, _time),
     bytes: Codec(lambda value: b64encode(value).decode(), _bytes),
-    CertificateFacts: Codec(lambda facts: b64encode(facts.der).decode(), lambda value: _parsed(_bytes(value))),
+    CertificateFacts: Codec(lambda facts: b64encode(facts.der).decode(), lambda value: parsed_once(_bytes(value))),
     Unknown: Codec(lambda unknown: {"unknown": unknown.reason}, _unknown),
 }
 

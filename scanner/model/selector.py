@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -41,6 +42,11 @@ class Selector:
             and (not self.ports or endpoint.port in self.ports)
             and _any(self.endpoints, {endpoint.id})
         )
+
+
+def any_matches(selectors: Iterable[Selector], endpoint: Endpoint) -> bool:
+    """Whether one of ``selectors`` means ``endpoint``; none of none does."""
+    return any(each.matches(endpoint) for each in selectors)
 
 
 def _any(patterns: tuple[str, ...], values: set[str]) -> bool:

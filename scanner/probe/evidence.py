@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
 from typing import Literal
 
 from scanner.model.known import Known, Unknown
@@ -24,7 +23,7 @@ from scanner.probe.manner import Manner
 from scanner.probe.offers import Ending, Reply
 from scanner.probe.sieve import Tally
 from scanner.probe.starttls import upgrades
-from scanner.tls.certificate import CertificateFacts, parse_certificate
+from scanner.tls.certificate import CertificateFacts, parsed_once
 from scanner.tls.names import alert_name
 
 REACHES: tuple[tuple[Ending, Reach], ...] = (
@@ -114,7 +113,7 @@ class Evidence:
             ocsp_stapled=self.ocsp_stapled,
             negotiated=self.negotiated,
             chain=self._chain(),
-            other_chains=tuple(tuple(map(_parsed, chain)) for chain in list(self.chains)[:-1][:OTHER_CHAINS]),
+            other_chains=tuple(tuple(map(parsed_once, chain)) for chain in list(self.chains)[:-1][:OTHER_CHAINS]),
             attempts=tuple(self.attempts),
         )
 
@@ -138,13 +137,7 @@ class Evidence:
     def _chain(self) -> Known[tuple[CertificateFacts, ...]]:
         if not self.chains:
             return Unknown(self.interrupted or "no certificate was seen")
-        return tuple(map(_parsed, list(self.chains)[-1]))
-
-
-@lru_cache(maxsize=256)
-def _parsed(der: bytes) -> CertificateFacts:
-    """Issuers come again in every chain, and replicas share their leaf."""
-    return parse_certificate(der)
+        return tuple(map(parsed_once, list(self.chains)[-1]))
 
 
 def _add(tally: Tally, code: int | None) -> None:

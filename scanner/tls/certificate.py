@@ -123,6 +123,12 @@ def parse_certificate(der: bytes) -> CertificateFacts:
     return CertificateFacts(der=der, sha256=_digest(der), unreadable=unreadable, **facts)
 
 
+@lru_cache(maxsize=4096)
+def parsed_once(der: bytes) -> CertificateFacts:
+    """``parse_certificate`` for what comes again: issuers in every chain, and the leaf that replicas share."""
+    return parse_certificate(der)
+
+
 def _digest(der: bytes) -> str:
     return sha256(der).hexdigest()
 

@@ -18,7 +18,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.tls import certificate as module
-from scanner.tls.certificate import MOST_CERTIFICATES, CertificateFacts, CertificateMessage, parse_certificate
+from scanner.tls.certificate import (
+    MOST_CERTIFICATES,
+    CertificateFacts,
+    CertificateMessage,
+    parse_certificate,
+    parsed_once,
+)
 from scanner.tls.oids import CURVES
 from scanner.tls.wire import Malformed
 from tests.certs import HOSTILE_NAMES, Authority, hostile, not_a_certificate, weakly_signed
@@ -262,3 +268,8 @@ def test_a_chain_that_is_only_there_to_cost_memory() -> None:
     assert CertificateMessage.decode(most.encode()) == most
     with pytest.raises(Malformed, match=r"more than \d+ certificates"):
         CertificateMessage.decode(CertificateMessage(chain=(b"",) * (MOST_CERTIFICATES + 1)).encode())
+
+
+def test_what_comes_again_is_parsed_once() -> None:
+    assert parsed_once(LEAF.der) == parse_certificate(LEAF.der)
+    assert parsed_once(bytes(bytearray(LEAF.der))) is parsed_once(LEAF.der)
