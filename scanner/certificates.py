@@ -14,13 +14,16 @@ from scanner.model.kinds import SECRET, Kind
 from scanner.model.observation import Observation
 from scanner.model.pki_names import load_names
 from scanner.model.snapshot import Snapshot, union
+from scanner.model.well_known import Names
 from scanner.pki import governing, stored
+from scanner.pki.configuration import Configuration
 from scanner.pki.governing import Governing
 from scanner.pki.inventory import Inventory, collect
+from scanner.pki.rules import of_objects
 from scanner.pki.served import given_by_digest, served
 
 READS: tuple[Kind, ...] = tuple(kind for kind in union((governing.READS, stored.READS)) if kind.opt_in is None)
-"""Every kind that is looked at. Secrets are not among them: a scan asks for none."""
+"""Every kind that is looked at, but for Secrets: a scan asks for these only where it is told to."""
 
 
 class Certificates:
@@ -32,9 +35,16 @@ class Certificates:
     @cached_property
     def inventory(self) -> Inventory:
         """Everything that was found so far."""
-        names = load_names(hosted=hosted_namespaces(self._snapshot))
-        empty = Inventory(names, Governing(self._snapshot), self._snapshot.taken_at)
+        empty = Inventory(self._names, self._governing, self._snapshot.taken_at)
         return collect(empty, stored.held(self._snapshot))
+
+    @cached_property
+    def _names(self) -> Names:
+        return load_names(hosted=hosted_namespaces(self._snapshot))
+
+    @cached_property
+    def _governing(self) -> Governing:
+        return Governing(self._snapshot)
 
     @cached_property
     def _given(self) -> dict[str, str]:
@@ -46,5 +56,7 @@ class Certificates:
             self.inventory.add(each, endpoint.owner.namespace)
 
     def findings(self) -> Iterator[Finding]:
-        """What the PKI configuration has against them."""
-        return self.inventory.findings()
+        """What is wrong with the PKI configuration, then what it has against the certificates."""
+        own = Configuration(config=self._governing.own, snapshot=self._snapshot, names=self._names)
+        yield from of_objects(own)
+        yield from self.inventory.findings()

@@ -26,7 +26,7 @@ from scanner.model.opinion import Opinion
 from scanner.model.report import EndpointRow, Report, ScannerRow, Summary
 from scanner.model.rule import Case
 from scanner.model.scan_policy import ScanPolicy
-from scanner.pki.compliance import PKI_RULES
+from scanner.pki.rules import PKI_RULES
 from scanner.probe import resolve
 from scanner.probe.dial import Way
 from scanner.probe.limits import Gate, Limits

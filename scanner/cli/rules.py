@@ -11,7 +11,7 @@ from scanner.judge import RULES
 from scanner.judge.scan_rules import SCAN_RULES
 from scanner.judge.vulnerabilities import DEEP_RULES
 from scanner.model.rule import Rule, ScanRule
-from scanner.pki.compliance import PKI_RULES
+from scanner.pki.rules import PKI_RULES
 from scanner.report.escape import plain
 
 ALL: tuple[Rule | ScanRule, ...] = (*RULES, *DEEP_RULES, *SCAN_RULES, *PKI_RULES)

@@ -19,7 +19,7 @@ from scanner.model.problems import Problems
 from scanner.model.snapshot import Snapshot
 from scanner.pki.definitions import registered
 from scanner.pki.reading import RECOMMENDED, RECOMMENDED_SAID, of_spec
-from scanner.pki.shapes import NAME_RULE, WELL_KNOWN
+from scanner.pki.shapes import NAME_RULE, SERVICE_SERVING, WELL_KNOWN
 from scanner.pki.since import changed
 
 READS: tuple[Kind, ...] = (PKI, PKI_CERTIFICATE_DEFINITION, FEATURE_GATE, CLUSTER_VERSION)
@@ -45,7 +45,7 @@ def pki_config(snapshot: Snapshot, previous: Snapshot | None = None) -> PkiConfi
         source=str(found.reference),
         registered=names.categories,
     )
-    config = replace(config, since=changed(found), remarks=(*config.remarks, *names.remarks))
+    config = replace(config, since=changed(found), remarks=(*config.remarks, *map(str, names.flaws)))
     return _under(config, state, [*_strays(snapshot), *_going(found)])
 
 
@@ -60,7 +60,7 @@ def pki_config_of_file(document: Located) -> PkiConfig:
     if kind != "MicroShiftConfig":
         _named(problems, top)
     for each in config.problems:
-        problems.add((*top, *each.steps), each.message, _hint(each, document.get((*top, *each.steps))))
+        problems.add((*top, *each.steps), each.message, hint(each, document.get((*top, *each.steps))))
     problems.raise_any()
     holder = document.get(top)
     since = changed(KubeObject(holder, PKI)) if isinstance(holder, dict) else None
@@ -141,11 +141,11 @@ def _named(problems: Problems, top: Steps) -> None:
         problems.add(steps, f"the name must be {NAME}, not {shown(name)}", "nobody reads an object of another name")
 
 
-def _hint(wrong: Complaint, value: object) -> str:
-    """What an author is best told beside the API's words."""
+def hint(wrong: Complaint, value: object) -> str:
+    """What an author is best told beside the API's words about ``value``; "" where these say all."""
     name = value.get("certificateName") if isinstance(value, dict) else None
-    if wrong.message == NAME_RULE and isinstance(name, str) and "/" in name:
+    if wrong.message != NAME_RULE or not isinstance(name, str):
+        return ""
+    if "/" in name or name == SERVICE_SERVING:
         return "a Service's certificate has no name of its own here: defaults or ServingCertificate govern it"
-    if wrong.message == NAME_RULE:
-        return f"{shown(name)} is none of the {len(WELL_KNOWN)}"
-    return ""
+    return f"{shown(name)} is none of the {len(WELL_KNOWN)}"

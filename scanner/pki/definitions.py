@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from scanner.model.finding import Severity
 from scanner.model.kinds import PKI_CERTIFICATE_DEFINITION
 from scanner.model.located import shown
 from scanner.model.objects import KubeObject
@@ -17,7 +18,23 @@ from scanner.pki.shapes import CATEGORIES, WELL_KNOWN
 NAMESPACE: Final = "openshift-config"
 _MOST: Final = 1000
 """Names that are taken of a cluster."""
-_REMARKS: Final = 20
+_FLAWS: Final = 20
+_FIELD: Final = "spec.certificates"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flaw:
+    """What is wrong with one definition."""
+
+    about: str
+    """``PKICertificateDefinition/openshift-config/etcd-certificates``."""
+    said: str
+    """What, a clause that has the definition as its subject."""
+    severity: Severity
+    fix: str
+
+    def __str__(self) -> str:
+        return f"{self.about} {self.said}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,25 +43,25 @@ class Registered:
 
     categories: Mapping[str, Usage] = field(default_factory=dict)
     """By certificate name; the first definition's where several differ."""
-    remarks: tuple[str, ...] = ()
+    flaws: tuple[Flaw, ...] = ()
     """Duplicates, categories that do not agree, definitions that count nowhere or say that they are not valid."""
 
 
 def registered(snapshot: Snapshot) -> Registered:
     """Every name of the definitions in ``openshift-config``; none where the cluster has no such kind."""
     categories: dict[str, Usage] = {}
-    remarks: list[str] = []
+    flaws: list[Flaw] = []
     owners: dict[str, str] = {}
     for definition in snapshot.every(PKI_CERTIFICATE_DEFINITION):
-        remarks.extend(_standing(definition))
+        flaws.extend(_standing(definition))
         if definition.namespace != NAMESPACE:
             continue
         for name, category in _names(definition):
             if len(categories) < _MOST or name in categories:
-                remarks.extend(_clash(definition, name, category, owners, categories))
+                flaws.extend(_clash(definition, name, category, owners, categories))
                 categories.setdefault(name, category)
                 owners.setdefault(name, str(definition.reference))
-    return Registered(categories=categories, remarks=tuple(remarks[:_REMARKS]))
+    return Registered(categories=categories, flaws=tuple(flaws[:_FLAWS]))
 
 
 def _names(definition: KubeObject) -> Iterator[tuple[str, Usage]]:
@@ -56,18 +73,25 @@ def _names(definition: KubeObject) -> Iterator[tuple[str, Usage]]:
 
 def _clash(
     definition: KubeObject, name: str, category: Usage, owners: Mapping[str, str], categories: Mapping[str, Usage]
-) -> Iterator[str]:
+) -> Iterator[Flaw]:
     where = str(definition.reference)
     if name in owners:
         differs = "" if categories[name] == category else ", with another category"
-        yield f"{where} registers {shown(name)}, which {owners[name]} has registered{differs}"
+        said = f"registers {shown(name)}, which {owners[name]} has registered{differs}"
+        yield Flaw(about=where, said=said, severity="medium", fix=f"remove it from one of them: {_FIELD}")
     if WELL_KNOWN.get(name, category) != category:
-        yield f"{where} registers {shown(name)} as a {category} certificate; it is known as {WELL_KNOWN[name]}"
+        said = f"registers {shown(name)} as a {category} certificate; it is known as {WELL_KNOWN[name]}"
+        yield Flaw(
+            about=where, said=said, severity="medium", fix=f"correct the category, or take another name: {_FIELD}"
+        )
 
 
-def _standing(definition: KubeObject) -> Iterator[str]:
+def _standing(definition: KubeObject) -> Iterator[Flaw]:
+    where = str(definition.reference)
     if definition.namespace != NAMESPACE:
-        yield f"{definition.reference} has no effect: definitions count in {NAMESPACE} only"
+        said = f"has no effect: definitions count in {NAMESPACE} only"
+        yield Flaw(about=where, said=said, severity="low", fix=f"make it in namespace {NAMESPACE}")
     for each in definition.each("status", "conditions"):
         if each.text("type") == "Valid" and each.text("status") != "True":
-            yield f"{definition.reference} is not valid: {shown(each.text('message') or each.text('reason'))}"
+            said = f"is not valid: {shown(each.text('message') or each.text('reason'))}"
+            yield Flaw(about=where, said=said, severity="medium", fix="correct what its condition Valid says")

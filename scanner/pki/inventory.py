@@ -17,8 +17,9 @@ from scanner.model.key import Key, key_of
 from scanner.model.known import Unknown
 from scanner.model.well_known import Names
 from scanner.pki.classify import Classified, classify
-from scanner.pki.compliance import KEY, Subject, check_key
+from scanner.pki.compliance import Subject
 from scanner.pki.governing import Governed, Governing
+from scanner.pki.rules import of_certificate
 
 PLACES = 5
 """Places that are told of one certificate; how many there are is counted."""
@@ -83,7 +84,7 @@ class Inventory:
             not_before=facts.not_before,
             not_after=facts.not_after,
             classified=classified,
-            findings=tuple(_because(each, governed.because) for each in check_key(KEY, subject)),
+            findings=tuple(_because(each, governed.because) for each in of_certificate(subject)),
             places=before.places if before else [],
             count=before.count if before else 0,
         )

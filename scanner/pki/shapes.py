@@ -68,6 +68,8 @@ ALGORITHMS: Final = ("RSA", "ECDSA")
 MODES: Final = ("Unmanaged", "Default", "Custom")
 _MEMBERS: Final = {"RSA": "rsa", "ECDSA": "ecdsa"}
 NAME_RULE: Final = "certificateName must be a well-known certificate name"
+SERVICE_SERVING: Final = "service-ca.service-serving"
+"""What the later text calls the certificate that the service CA makes for a Service; no override can name it."""
 
 _LISTED_SIZES: Final = Schema(type="integer", numbers=(2048, 3072, 4096))
 _STEPPED_SIZES: Final = Schema(type="integer", least=2048, most=8192, step=1024)

@@ -1,0 +1,162 @@
+"""What is wrong with the objects that configure keys, whatever the certificates are like. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from scanner.model.finding import Finding, Severity
+from scanner.model.kinds import PKI
+from scanner.model.located import Steps
+from scanner.model.objects import KubeObject
+from scanner.model.pki_config import PkiConfig
+from scanner.model.rule import ScanRule
+from scanner.model.snapshot import Snapshot
+from scanner.model.well_known import Names
+from scanner.pki.config import NAME, hint
+from scanner.pki.definitions import registered
+
+_STRAYS: Final = 20
+"""Objects that nobody reads, as far as each is a finding."""
+_ENHANCEMENT: Final = "Enhancement 'Configurable PKI for OpenShift Internal Certificates'"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """The objects, and what they amount to."""
+
+    config: PkiConfig
+    """The cluster's own."""
+    snapshot: Snapshot
+    names: Names
+
+
+def check_object(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
+    """The PKI object says what the API takes, and all of it has an effect.
+
+    ## What it requires
+
+    `PKI/cluster`, or MicroShift's file, is what its API accepts; it has no fields that no release knows; there is no
+    other PKI object, because nobody reads one that is not called `cluster`.
+
+    ## Why
+
+    The API refuses such an object, but one may have been written under an older definition, or before there was one.
+    Operators then take their own defaults, and no certificate tells.
+
+    ## What fails
+
+    * What the API would refuse, with its own words: medium. Among it is an override that names a Service's certificate:
+      those have no names, and the category governs them all.
+    * A field that no release knows, which the API prunes, and a PKI object of another name: low.
+    * An override of a name that the platform has given up (`aggregator-ca`, `apiserver-proxy-client`): low, with the
+      name that took its place.
+
+    An object in the shape that the API had only for a while is noted.
+
+    ## What is inconclusive
+
+    Nothing: what could not be read is inconclusive at every certificate that it governs.
+
+    ## How to fix
+
+    `oc edit pki cluster`, and correct the field that the finding names.
+    """
+    config = about.config
+    for wrong in config.problems:
+        fix = hint(wrong, _value(about.snapshot.objects.get(PKI, ()), wrong.steps))
+        yield _finding(rule, config.source, f"{wrong}", fix=fix or f"correct it in {config.source}")
+    for field in config.unknown_fields:
+        said = f"{field} is a field that no release knows, and has no effect"
+        yield _finding(rule, config.source, said, severity="low", fix=f"remove it from {config.source}")
+    yield from _deprecated(rule, about)
+    if config.shape == "interim":
+        said = "lists its categories below spec.certificateManagement.custom, as the API had it only for a while"
+        yield _finding(rule, config.source, said, severity="info", fix="write it as the release's own API has it")
+    for each in [each for each in about.snapshot.objects.get(PKI, ()) if each.name != NAME][:_STRAYS]:
+        said = f"nobody reads a PKI object that is not called {NAME}"
+        yield _finding(
+            rule, str(each.reference), said, severity="low", fix=f"say it in PKI/{NAME}, and delete this one"
+        )
+
+
+def _deprecated(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
+    for name, override in about.config.overrides.items():
+        known = about.names.by_name(name)
+        if known is not None and known.successor is not None:
+            said = f"{override.field} is for {name}, which the platform has given up: {known.successor} took its place"
+            fix = f"name {known.successor} in the override instead"
+            yield _finding(rule, about.config.source, said, severity="low", fix=fix)
+
+
+def check_definitions(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
+    """Every PKICertificateDefinition counts, and no two contradict each other.
+
+    ## What it requires
+
+    Definitions are in namespace `openshift-config`, are not said to be invalid by their own condition `Valid`, register
+    each certificate name once, and give well-known names the category that they have.
+
+    ## Why
+
+    A name that is registered decides which overrides the PKI object may have, and which category's key the certificate
+    gets where there is none. Of two definitions that disagree nobody can tell which one its operator follows.
+
+    ## What fails
+
+    * A name that two definitions register, a category that is not that of the well-known name, and a definition whose
+      condition `Valid` is not `True`: medium.
+    * A definition in another namespace, which has no effect: low.
+
+    ## What is inconclusive
+
+    Nothing: on a cluster without the kind there is nothing to register.
+
+    ## How to fix
+
+    Correct the definition that the finding names; it belongs to the operator in its `spec.component`.
+    """
+    for flaw in registered(about.snapshot).flaws:
+        yield _finding(rule, flaw.about, flaw.said, severity=flaw.severity, fix=flaw.fix)
+
+
+def _value(objects: tuple[KubeObject, ...], steps: Steps) -> object:
+    """What PKI/cluster has there."""
+    value: object = next((each.raw for each in objects if each.name == NAME), None)
+    for step in steps:
+        if isinstance(step, int):
+            value = value[step] if isinstance(value, list) and step < len(value) else None
+        else:
+            value = value.get(step) if isinstance(value, dict) else None
+    return value
+
+
+def _finding(rule: ScanRule, about: str, said: str, *, severity: Severity | None = None, fix: str) -> Finding:
+    """A failure; what is merely worth knowing (info) is never one that counts."""
+    severity = severity or rule.severity
+    return Finding(
+        rule=rule.id,
+        severity=severity,
+        verdict="fail",
+        status="informational" if severity == "info" else "violation",
+        message=f"{about}: {said}",
+        fix=fix,
+        about=about,
+    )
+
+
+OBJECT = ScanRule(
+    id="pki-object",
+    title="The PKI object is what its API takes",
+    severity="medium",
+    check=check_object,
+    references=(f"{_ENHANCEMENT}, Validation", "openshift/api config/v1alpha1/types_pki.go"),
+)
+DEFINITIONS = ScanRule(
+    id="pki-definition",
+    title="Certificate names are registered once, and where they count",
+    severity="medium",
+    check=check_definitions,
+    references=(f"{_ENHANCEMENT}, Dynamic Certificate Registration",),
+)
