@@ -24,6 +24,8 @@ MESH = "mesh"
 """The component of what a service mesh may answer for. Whoever writes a pod says so, so the catalogue comes first."""
 MAX_CANDIDATES = 20
 _LOOPBACK = "127.0.0.1"
+_NO_FORWARD = "listeners on loopback: only a port-forward reaches them (--via port-forward)"
+_NO_WAY = "listeners on loopback of nodes without a pod in the node's network: no port-forward leads there"
 
 
 class Built:
@@ -36,12 +38,9 @@ class Built:
         self.entry, self.pod = self._known()
         self.owner = self._owner()
         self.loopback = self._is_loopback()
-        reached = via_port_forward and self.pod is not None and (self.loopback or not self.pod.host_network)
-        self.tunnel = (
-            Tunnel(namespace=self.pod.namespace, pod=self.pod.name, port=listener.place.port)
-            if reached and self.pod
-            else None
-        )
+        self._forwards = via_port_forward
+        through = self._through() if via_port_forward else None
+        self.tunnel = through and Tunnel(namespace=through.namespace, pod=through.name, port=listener.place.port)
 
     def omitted(self) -> str | None:
         """Why it is not asked, or None."""
@@ -49,7 +48,7 @@ class Built:
         if self.entry and self.entry.speaks in ("plain", "nothing") and not declared:
             return "ports that the component catalogue knows not to speak TLS"
         if self.loopback and self.tunnel is None:
-            return "listeners on loopback: only a port-forward reaches them (--via port-forward)"
+            return _NO_WAY if self._forwards else _NO_FORWARD
         return None
 
     def endpoints(self) -> Iterator[Endpoint]:
@@ -109,6 +108,22 @@ class Built:
         if said:
             return said == {True}
         return bool(self.entry and self.entry.loopback)
+
+    def _through(self) -> Pod | None:
+        """The pod in whose network a port-forward ends where this listens; None where it is dialled at its address.
+
+        Runtimes connect to localhost of that network, and for pods of the node's network that is the node's own
+        (containerd/cri#739, cri-o/cri-o#4495): any such pod leads to all that is bound to loopback there. What has an
+        address of the node is dialled there all the same, since something else may have its port on loopback:
+        OpenShift's node exporter speaks plain text there, behind the TLS of the node's address.
+        """
+        if not self.loopback:
+            return None if self.pod and self.pod.host_network else self.pod
+        return self.pod or min(
+            (each for each in self._view.workloads.on_node.get(self._listener.place.node or "", ()) if not each.leaves),
+            key=lambda each: (not each.ready, *_pod_order(each)),
+            default=None,
+        )
 
     def _candidates(self) -> tuple[Owner, ...]:
         """Of a port of a node that nobody claims, or that several do."""

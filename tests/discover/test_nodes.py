@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from scanner.model.endpoint import Owner
+from scanner.model.component_files import load_catalogue
+from scanner.model.endpoint import Owner, Tunnel
 from tests.discover.objects import CATALOGUE, NOTHING, by_id, found, instances, left_out, only
 
 NODE = """
@@ -119,6 +120,31 @@ def test_a_listener_on_loopback_needs_a_port_forward() -> None:
     assert one.instance == "DaemonSet/openshift-policy/agent:10357 @ 127.0.0.1:10357 on worker-0"
     assert one.tunnel is not None
     assert (one.tunnel.namespace, one.tunnel.pod, one.tunnel.port) == ("openshift-policy", "policy", 10357)
+
+
+MICROSHIFT = load_catalogue("microshift")
+
+
+def test_a_process_of_the_node_on_loopback_is_reached_through_any_pod_of_its_network() -> None:
+    leaving = """
+---
+{kind: Pod, metadata: {name: a-first, namespace: infra, deletionTimestamp: "2026-01-01T00:00:00Z"},
+  spec: {nodeName: worker-0, hostNetwork: true, containers: [{name: c}]}, status: {podIPs: [{ip: 192.0.2.5}]}}
+"""
+    text = NODE + leaving + host_pod("resolver", 9100)
+    etcd = by_id(found(text, MICROSHIFT, via_port_forward=True))["Node/etcd:2379"]
+    assert etcd.instance == "Node/etcd:2379 @ 127.0.0.1:2379 on worker-0"
+    assert etcd.tunnel == Tunnel(namespace="infra", pod="resolver", port=2379)
+    assert etcd.pod is None
+
+
+def test_without_a_pod_in_the_node_s_network_nothing_leads_to_its_loopback() -> None:
+    discovery = found(NODE, MICROSHIFT, via_port_forward=True)
+    assert not [each for each in discovery.endpoints if each.port == 2379]
+    reasons = [each for each in left_out(discovery) if "loopback" in each]
+    assert reasons == [
+        "listeners on loopback of nodes without a pod in the node's network: no port-forward leads there"
+    ]
 
 
 def test_host_network_listeners_are_dialled_directly_and_pods_by_tunnel() -> None:
