@@ -82,11 +82,17 @@ def _named(top: Section, field: str) -> Iterator[tuple[str, Section]]:
 
 
 def _owner(name: str, section: Section) -> Owner:
-    section.knows(("operator", "implements", "note"))
+    section.knows(("operator", "component", "implements", "note"))
     if not section.has("implements"):
         section.problems.add(section.steps, "implements is missing", "whether it follows the PKI object: true or false")
     implements = section.flag("implements") is True
-    return Owner(name=name, operator=section.text("operator"), implements=implements, note=section.text("note"))
+    return Owner(
+        name=name,
+        operator=section.text("operator"),
+        component=section.text("component", required="who the enhancement's metrics say makes it"),
+        implements=implements,
+        note=section.text("note"),
+    )
 
 
 def _lifetime(top: Section, category: Category) -> tuple[int, int] | None:

@@ -25,6 +25,8 @@ class Owner:
     name: str
     operator: str = ""
     """Its ClusterOperator."""
+    component: str = ""
+    """Its operator's Deployment, as the enhancement's metrics call it: ``kube-apiserver-operator``."""
     implements: bool
     """Whether what it makes follows the PKI object."""
     note: str = ""
@@ -85,6 +87,12 @@ class WellKnown:
     def overridable(self) -> bool:
         """Whether an override of the enhancement's PKI object may name it."""
         return self.origin == "enhancement"
+
+    @property
+    def namespace(self) -> str | None:
+        """Where its operator keeps it; None where its Secrets may be in several namespaces, or it has none."""
+        found = {path.partition("/")[0] for path in self.delete or self.recognition.secrets}
+        return found.pop() if len(found) == 1 and not any("*" in each or "?" in each for each in found) else None
 
 
 class Index:

@@ -17,7 +17,7 @@ title: T
 source: S
 date: "2026-01-01"
 platformNamespaces: [a]
-owners: {me: {implements: true}}
+owners: {me: {component: me-operator, implements: true}}
 enhancement:
   one-signer: {category: signer, owner: me, rotates: never, aliases: [me.one], recognise: {subjects: [one]}}
 """
@@ -103,6 +103,17 @@ def test_who_follows_the_pki_object() -> None:
     assert owners == {*FOLLOWERS, "installer"}
 
 
+def test_who_makes_them_is_called_as_the_enhancement_calls_it() -> None:
+    names = {each.name: each for each in load_names().all}
+    signer = names["kube-apiserver-to-kubelet-signer"]
+    assert (signer.owner.component, signer.namespace) == (
+        "kube-apiserver-operator",
+        "openshift-kube-apiserver-operator",
+    )
+    assert names["etcd-signer"].owner.component == "etcd-operator"
+    assert names["root-ca"].owner.component
+
+
 def test_what_never_rotates_by_itself() -> None:
     never = {each.name for each in load_names().all if each.rotates == "never" and each.category == "signer"}
     assert {"admin-kubeconfig-signer", "kubelet-bootstrap-kubeconfig-signer", "root-ca"} <= never
@@ -155,6 +166,7 @@ def test_a_file_of_names() -> None:
         ("subjects: [one]", "sans: [one]", "neither secrets nor subjects"),
         ("subjects: [one]", "subjects: [one], emails: [x]", "unknown field 'emails'"),
         ("implements: true", "note: x", "implements is missing"),
+        ("component: me-operator, ", "", "component is missing"),
         ("one-signer:", "One Signer:", "is no name"),
         ("title: T\n", "", "title is missing"),
         (FILE, "", "no certificate names in this file"),
