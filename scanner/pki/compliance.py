@@ -20,6 +20,7 @@ from scanner.model.rule import ScanRule
 from scanner.model.well_known import WellKnown
 from scanner.pki.classify import Classified
 from scanner.pki.resolution import Category, required
+from scanner.pki.rotation import renewal
 
 BACK_DATED = timedelta(hours=1)
 """By how much a signer may set notBefore into the past, so that clocks that differ take it (library-go ``pkg/crypto``:
@@ -135,13 +136,12 @@ def _doubt(wanted: Required) -> str:
 
 def _renewal(subject: Subject, names: tuple[WellKnown, ...]) -> str:
     """When it is made again at the latest, as far as its name or its end tells."""
-    made, end = subject.held.facts.not_before, subject.held.facts.not_after
-    ages = [each.refresh_days for each in names if each.refresh_days]
-    if names and all(each.rotates == "day-1" for each in names):
+    found = renewal(names, subject.held.facts.not_before, subject.held.facts.not_after)
+    if found.rotates == "day-1":
         return ", and takes its operator's place within a day of installation"
-    if made is not None and ages:
-        return f", and is renewed by {(made + timedelta(days=max(ages))).date().isoformat()}"
-    return f", and is renewed before it ends on {end.date().isoformat()}" if end else ""
+    if found.by is None:
+        return ""
+    return f", and is renewed {'before it ends on' if found.ends else 'by'} {found.by.date().isoformat()}"
 
 
 def _fix(names: tuple[WellKnown, ...]) -> str:
@@ -195,6 +195,3 @@ KEY = ScanRule(
         "openshift/library-go pkg/pki",
     ),
 )
-
-PKI_RULES: tuple[ScanRule, ...] = (KEY,)
-"""Every rule of this stage."""

@@ -26,8 +26,8 @@ class Renewal:
 
 
 def renewal(names: Collection[WellKnown], made: datetime | None, end: datetime | None) -> Renewal:
-    """Of a certificate that is called one of ``names`` and is valid from ``made`` to ``end``. Operators renew at an age;
-    of names with different ages the greatest counts, because nothing tells which it has."""
+    """Of a certificate that is called one of ``names`` and is valid from ``made`` to ``end``. Operators renew at an
+    age; of names with different ages the greatest counts, because nothing tells which it has."""
     kinds = {each.rotates for each in names}
     if kinds == {"never"}:
         return Renewal(rotates="never", by=None)
