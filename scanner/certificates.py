@@ -15,14 +15,16 @@ from scanner.model.observation import Observation
 from scanner.model.pki_names import load_names
 from scanner.model.snapshot import Snapshot, union
 from scanner.model.well_known import Names
-from scanner.pki import governing, stored
+from scanner.pki import admission, governing, stored
 from scanner.pki.configuration import Configuration
 from scanner.pki.governing import Governing
 from scanner.pki.inventory import Inventory, collect
 from scanner.pki.rules import of_objects
 from scanner.pki.served import given_by_digest, served
 
-READS: tuple[Kind, ...] = tuple(kind for kind in union((governing.READS, stored.READS)) if kind.opt_in is None)
+READS: tuple[Kind, ...] = tuple(
+    kind for kind in union((governing.READS, admission.READS, stored.READS)) if kind.opt_in is None
+)
 """Every kind that is looked at, but for Secrets: a scan asks for these only where it is told to."""
 
 

@@ -76,6 +76,18 @@ MUTATING_WEBHOOK = Kind(
     name="MutatingWebhookConfiguration",
     namespaced=False,
 )
+VALIDATING_ADMISSION_POLICY = Kind(
+    group="admissionregistration.k8s.io",
+    plural="validatingadmissionpolicies",
+    name="ValidatingAdmissionPolicy",
+    namespaced=False,
+)
+VALIDATING_ADMISSION_POLICY_BINDING = Kind(
+    group="admissionregistration.k8s.io",
+    plural="validatingadmissionpolicybindings",
+    name="ValidatingAdmissionPolicyBinding",
+    namespaced=False,
+)
 CUSTOM_RESOURCE_DEFINITION = Kind(
     group="apiextensions.k8s.io", plural="customresourcedefinitions", name="CustomResourceDefinition", namespaced=False
 )

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from scanner.model.finding import Finding
 from scanner.model.rule import ScanRule
+from scanner.pki.admission import ADMISSION
 from scanner.pki.compliance import KEY, Subject
 from scanner.pki.configuration import DEFINITIONS, OBJECT, Configuration
 
-OBJECT_RULES: tuple[ScanRule, ...] = (OBJECT, DEFINITIONS)
+OBJECT_RULES: tuple[ScanRule, ...] = (OBJECT, DEFINITIONS, ADMISSION)
 """On the objects that configure keys: ``check(rule, Configuration)``."""
 
 CERTIFICATE_RULES: tuple[ScanRule, ...] = (KEY,)

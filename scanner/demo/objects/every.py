@@ -29,6 +29,8 @@ RESOURCES: tuple[Resource, ...] = (
     Resource(kind=kinds.NETWORK_POLICY, short_names=("netpol",)),
     Resource(kind=kinds.VALIDATING_WEBHOOK),
     Resource(kind=kinds.MUTATING_WEBHOOK),
+    Resource(kind=kinds.VALIDATING_ADMISSION_POLICY),
+    Resource(kind=kinds.VALIDATING_ADMISSION_POLICY_BINDING),
     Resource(kind=kinds.CUSTOM_RESOURCE_DEFINITION, short_names=("crd", "crds")),
     Resource(kind=kinds.API_SERVICE),
     _crd(kind=kinds.API_SERVER),

@@ -1,0 +1,110 @@
+"""Admission policies on the PKI object: one that nothing binds refuses nothing. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from scanner.model.finding import Finding
+from scanner.model.kinds import (
+    PKI,
+    PKI_CERTIFICATE_DEFINITION,
+    VALIDATING_ADMISSION_POLICY,
+    VALIDATING_ADMISSION_POLICY_BINDING,
+    Kind,
+)
+from scanner.model.located import shown
+from scanner.model.objects import KubeObject
+from scanner.model.rule import ScanRule
+from scanner.model.snapshot import Snapshot
+from scanner.pki.configuration import Configuration
+
+READS: tuple[Kind, ...] = (VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING)
+_WRITING: Final = frozenset({"CREATE", "UPDATE", "*"})
+
+
+def check_admission(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
+    """An admission policy that is to check the PKI object is bound, and its binding refuses.
+
+    ## What it requires
+
+    Every ValidatingAdmissionPolicy that matches writes of `pkis.config.openshift.io`, or takes its parameters from
+    PKICertificateDefinitions, has a ValidatingAdmissionPolicyBinding with the action `Deny`.
+
+    ## Why
+
+    A policy by itself does nothing: only its binding makes the API server ask it. Without one, an override of a name
+    that nobody registered is accepted, and whoever wrote it believes that it was checked.
+
+    ## What fails
+
+    * A policy without a binding: medium.
+    * One whose bindings only warn or audit: low.
+
+    ## What is inconclusive
+
+    A policy without a binding, where bindings could not be read.
+
+    ## How to fix
+
+    Make a ValidatingAdmissionPolicyBinding with `policyName` and `validationActions: [Deny]`; with parameters from
+    definitions also `paramRef` with `namespace: openshift-config` and `parameterNotFoundAction: Deny`.
+    """
+    bindings = about.snapshot.objects.get(VALIDATING_ADMISSION_POLICY_BINDING, ())
+    for policy in about.snapshot.objects.get(VALIDATING_ADMISSION_POLICY, ()):
+        if _is_about_keys(policy):
+            bound = [each for each in bindings if each.text("spec", "policyName") == policy.name]
+            yield from _judged(rule, policy, bound, about.snapshot)
+
+
+def _judged(rule: ScanRule, policy: KubeObject, bound: list[KubeObject], snapshot: Snapshot) -> Iterator[Finding]:
+    fix = f"make a ValidatingAdmissionPolicyBinding with policyName {shown(policy.name)} and validationActions [Deny]"
+    gap = snapshot.gap(VALIDATING_ADMISSION_POLICY_BINDING)
+    if not bound and gap:
+        said = f"whether anything binds it cannot be told: {gap}"
+        yield _finding(rule, policy, said, inconclusive=True)
+    elif not bound:
+        yield _finding(rule, policy, "no binding makes the API server ask it: it refuses nothing", fix=fix)
+    elif not any("Deny" in each.texts("spec", "validationActions") for each in bound):
+        where = ", ".join(str(each.reference) for each in bound[:3])
+        said = f"its bindings only warn or audit ({where}): it refuses nothing"
+        yield _finding(rule, policy, said, low=True, fix="add Deny to spec.validationActions of the binding")
+
+
+def _is_about_keys(policy: KubeObject) -> bool:
+    """Whether it is asked of writes of the PKI object, or goes by what is registered."""
+    spec = policy.fields("spec")
+    if spec.text("paramKind", "kind") == PKI_CERTIFICATE_DEFINITION.name:
+        return True
+    for each in spec.each("matchConstraints", "resourceRules"):
+        named = PKI.plural in each.texts("resources") and PKI.group in each.texts("apiGroups")
+        if named and not _WRITING.isdisjoint(each.texts("operations")):
+            return True
+    return False
+
+
+def _finding(
+    rule: ScanRule, policy: KubeObject, said: str, *, low: bool = False, inconclusive: bool = False, fix: str = ""
+) -> Finding:
+    about = str(policy.reference)
+    return Finding(
+        rule=rule.id,
+        severity="low" if low else rule.severity,
+        verdict="inconclusive" if inconclusive else "fail",
+        status="not-tested" if inconclusive else "violation",
+        message=f"{about}: {said}",
+        fix=fix or None,
+        about=about,
+    )
+
+
+ADMISSION = ScanRule(
+    id="pki-admission",
+    title="Admission policies on the PKI object are bound",
+    severity="medium",
+    check=check_admission,
+    references=(
+        "Enhancement 'Configurable PKI for OpenShift Internal Certificates', Dynamic Certificate Registration",
+        "Kubernetes documentation, Validating Admission Policy: what resources make a policy",
+    ),
+)
