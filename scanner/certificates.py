@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 
+from scanner.certificate_rows import configuration_line, inventory_rows
 from scanner.model.cluster_facts import hosted_namespaces
 from scanner.model.endpoint import Endpoint
 from scanner.model.finding import Finding
+from scanner.model.inventory import InventoryRow
 from scanner.model.kinds import SECRET, Kind
 from scanner.model.observation import Observation
 from scanner.model.pki_names import load_names
@@ -62,3 +64,11 @@ class Certificates:
         own = Configuration(config=self._governing.own, snapshot=self._snapshot, names=self._names)
         yield from of_objects(own)
         yield from self.inventory.findings()
+
+    def rows(self, cluster: str | None = None) -> Iterator[InventoryRow]:
+        """All of them, for the report. ``cluster``: its name, where a report has several."""
+        return inventory_rows(self.inventory.entries(), cluster)
+
+    def configuration(self) -> str:
+        """What the cluster's own PKI configuration asks for, in a line."""
+        return configuration_line(self._governing.own)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import lru_cache
 from ipaddress import ip_address
 
@@ -12,6 +13,7 @@ from scanner.model.dial_scope import DialScope
 from scanner.model.endpoint import Endpoint, Owner, host_port
 from scanner.model.expectation import Because, CertificateExpectation, Expectation
 from scanner.model.finding import Finding
+from scanner.model.inventory import CertificateReport
 from scanner.model.known import Known, Unknown
 from scanner.model.observation import Observation
 from scanner.model.profile import Profile
@@ -63,6 +65,8 @@ class Surroundings:
     """What is to be said of the cluster's objects themselves."""
     late: tuple[Callable[[], Iterable[Finding]], ...] = ()
     """What can be said of the cluster only once every endpoint was seen."""
+    certificates: Callable[[datetime], CertificateReport] | None = None
+    """Its certificates as of a moment, once every endpoint was seen; None for a list of targets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -257,6 +257,7 @@ def _report(run: Run, started: datetime) -> Report:
     findings = [finding_row(finding) for finding in told]
     run.summary.add_findings(findings)
     shortfall = Shortfall(not_judged=run.not_judged, undecided=undecided, interrupted=ended)
+    certificates, now = run.surroundings.certificates, datetime.now(UTC)
     return Report(
         scanner=ScannerRow(
             name="adhere",
@@ -266,7 +267,7 @@ def _report(run: Run, started: datetime) -> Report:
             arguments=list(settings.arguments),
         ),
         started=timestamp(started),
-        finished=timestamp(datetime.now(UTC)),
+        finished=timestamp(now),
         cluster=run.surroundings.cluster,
         coverage=coverage(run.summary, run.surroundings, settings.policy, shortfall),
         rules=[*map(rule_row, rules), *map(rule_row, SCAN_RULES), *map(rule_row, PKI_RULES)],
@@ -274,4 +275,5 @@ def _report(run: Run, started: datetime) -> Report:
         findings=findings,
         rows=run.rows.rows,
         lines=run.rows.lines,
+        certificates=certificates(now) if certificates else None,
     )

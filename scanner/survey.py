@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
+from functools import partial
+from itertools import chain
 
 from scanner import certificates, discover, expect
 from scanner.certificates import Certificates
@@ -20,6 +23,7 @@ from scanner.model.cluster_facts import ClusterFacts
 from scanner.model.component_files import load_catalogue
 from scanner.model.components import Catalogue
 from scanner.model.finding import Finding
+from scanner.model.inventory import CertificateReport, certificate_report
 from scanner.model.kinds import Kind
 from scanner.model.known import Known, Unknown
 from scanner.model.profile import Profile
@@ -137,6 +141,19 @@ def surroundings(clusters: Sequence[Survey]) -> Surroundings:
         findings=tuple(finding for each in clusters for finding in _of_objects(each)),
         adherence="; ".join(_adherence(each) for each in clusters),
         late=tuple(each.certificates.findings for each in clusters),
+        certificates=partial(_certificates, clusters),
+    )
+
+
+def _certificates(clusters: Sequence[Survey], now: datetime) -> CertificateReport:
+    """Those of all clusters, as of ``now``; with several, each row names its own."""
+    named = {each.facts.name: each.certificates for each in clusters}
+    alone = len(clusters) == 1
+    configurations = [f"{'' if alone else f'{name}: '}{each.configuration()}" for name, each in named.items()]
+    return certificate_report(
+        lambda: chain.from_iterable(each.rows(None if alone else name) for name, each in named.items()),
+        configurations,
+        now,
     )
 
 

@@ -15,7 +15,8 @@ ROWS: tuple[frozenset[str], ...] = (
     frozenset({"model", "data"}),
     frozenset({"cluster", "discover", "expect", "pki", "probe", "judge", "report", "metrics"}),
     frozenset(
-        {"scan", "jobs", "survey", "coverage", "certificates", "whole", "archive", "again", "tunnel", "doctor", "demo"}
+        {"scan", "jobs", "survey", "coverage", "whole", "archive", "again", "tunnel", "doctor", "demo"}
+        | {"certificates", "certificate_rows"}
     ),
     frozenset({"cli", "serve", "__main__"}),
 )
@@ -44,6 +45,7 @@ HOMES: dict[str, frozenset[str]] = {
     "httpx2": frozenset({"cluster"}),
     "idna": frozenset({"cli/targets"}),
     "jinja2": frozenset({"report"}),
+    "msgspec": frozenset({"cluster"}),
     "OpenSSL": frozenset({"probe/handshake", "demo"}),
     "prometheus_client": frozenset({"metrics", "serve"}),
     "pydantic_core": frozenset({"cluster", "model/policy_file"}),

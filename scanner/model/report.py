@@ -13,6 +13,7 @@ from typing import Literal, NotRequired, TypedDict
 
 from scanner.model.component_tally import ComponentTally
 from scanner.model.finding import SEVERITIES, Severity, Verdict
+from scanner.model.inventory import CertificateReport
 from scanner.model.row import (
     CertificateRow,
     EndpointRow,
@@ -209,6 +210,8 @@ class Report:
     rows: Callable[[], Iterator[EndpointRow]]
     lines: Callable[[], Iterator[str]] | None = None
     """The same rows as lines of JSON, where they are kept as such: nothing has to be encoded twice."""
+    certificates: CertificateReport | None = None
+    """Every certificate that the clusters hold and serve; None for a list of targets."""
 
 
 FailOn = Literal["low", "medium", "high", "critical", "never"]

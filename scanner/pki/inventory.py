@@ -18,7 +18,7 @@ from scanner.model.known import Unknown
 from scanner.model.well_known import Names
 from scanner.pki.classify import Classified, classify
 from scanner.pki.compliance import Subject
-from scanner.pki.governing import Governed, Governing
+from scanner.pki.governing import Governing
 from scanner.pki.rules import of_certificate
 
 PLACES = 5
@@ -39,6 +39,8 @@ class Entry:
     classified: Classified
     """As it was found in the place that tells most of it."""
     findings: tuple[Finding, ...]
+    namespace: str | None = None
+    """Of that place, or of the listener there."""
     places: list[str] = field(default_factory=list)
     count: int = 0
     """Of places."""
@@ -68,13 +70,15 @@ class Inventory:
         classified = classify(held, self._names)
         entry = self._entries.get(held.facts.sha256)
         if entry is None or _tells_more(classified, entry.classified):
-            entry = self._entries[held.facts.sha256] = self._entry(held, classified, self._governing.of(where), entry)
+            entry = self._entries[held.facts.sha256] = self._entry(held, classified, where, entry)
         entry.count += 1
         if len(entry.places) < PLACES:
             entry.places.append(str(held.place))
 
-    def _entry(self, held: HeldCertificate, classified: Classified, governed: Governed, before: Entry | None) -> Entry:
-        facts, key = held.facts, key_of(held.facts)
+    def _entry(
+        self, held: HeldCertificate, classified: Classified, namespace: str | None, before: Entry | None
+    ) -> Entry:
+        facts, key, governed = held.facts, key_of(held.facts), self._governing.of(namespace)
         subject = Subject(held=held, classified=classified, config=governed.config, now=self._now)
         return Entry(
             sha256=facts.sha256,
@@ -85,6 +89,7 @@ class Inventory:
             not_after=facts.not_after,
             classified=classified,
             findings=tuple(_because(each, governed.because) for each in of_certificate(subject)),
+            namespace=namespace,
             places=before.places if before else [],
             count=before.count if before else 0,
         )

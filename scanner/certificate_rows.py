@@ -1,0 +1,99 @@
+"""Certificates of an inventory as rows of the report, and the PKI configuration in a line. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from scanner.model.finding import SEVERITIES, Finding
+from scanner.model.inventory import InventoryRow, RenewalRow
+from scanner.model.key import Key
+from scanner.model.known import Unknown
+from scanner.model.pki_config import PkiConfig, Rule
+from scanner.model.report import NEVER_FAILS, VERDICTS
+from scanner.pki.inventory import Entry
+from scanner.pki.rotation import renewal
+from scanner.report.rows import finding_row, timestamp
+
+_OVERRIDES = 20
+"""Overrides that the line of a configuration names."""
+
+
+def inventory_row(entry: Entry, cluster: str | None = None) -> InventoryRow:
+    """One certificate. ``cluster``: its name, where a report has several."""
+    told = entry.classified
+    verdict, status = _judged(entry)
+    return InventoryRow(
+        sha256=entry.sha256,
+        cluster=cluster,
+        names=[each.name for each in told.names],
+        category=told.category,
+        governed=told.governed,
+        why=told.why,
+        component=" or ".join(dict.fromkeys(each.owner.component for each in told.names)) or None,
+        namespace=_namespace(entry),
+        subject=entry.subject,
+        issuer=entry.issuer,
+        key={
+            "algorithm": entry.key.algorithm if entry.key else None,
+            "size": entry.key.size if entry.key else None,
+            "curve": entry.key.curve if entry.key else None,
+        },
+        not_before=timestamp(entry.not_before) if entry.not_before else None,
+        not_after=timestamp(entry.not_after) if entry.not_after else None,
+        verdict=verdict,
+        status=status,
+        renewal=_renewal(entry),
+        findings=[finding_row(each) for each in entry.findings],
+        places=list(entry.places),
+        found=entry.count,
+    )
+
+
+def _namespace(entry: Entry) -> str | None:
+    """Where the operators of its names keep it, if that is one namespace: a bundle elsewhere has a copy of it."""
+    homes = {each.namespace for each in entry.classified.names}
+    return homes.pop() if len(homes) == 1 and None not in homes else entry.namespace
+
+
+def _renewal(entry: Entry) -> RenewalRow | None:
+    if not entry.classified.names:
+        return None
+    found = renewal(entry.classified.names, entry.not_before, entry.not_after)
+    return RenewalRow(rotates=found.rotates, by=timestamp(found.by) if found.by else None)
+
+
+def _judged(entry: Entry) -> tuple[str, str]:
+    """Verdict and status of the finding that matters most; without one, why there is none."""
+    if entry.findings:
+        worst = min(entry.findings, key=_importance)
+        return worst.verdict, worst.status
+    if entry.classified.governed is None:
+        return "inconclusive", "unattributed"
+    return "not_applicable", "not-required" if entry.classified.governed else "not-governed"
+
+
+def _importance(finding: Finding) -> tuple[int, bool, int]:
+    """The most important first."""
+    return VERDICTS.index(finding.verdict), finding.status in NEVER_FAILS, -SEVERITIES.index(finding.severity)
+
+
+def inventory_rows(entries: Iterable[Entry], cluster: str | None = None) -> Iterator[InventoryRow]:
+    """A row for each."""
+    return (inventory_row(each, cluster) for each in entries)
+
+
+def configuration_line(config: PkiConfig) -> str:
+    """What it asks for: ``PKI/cluster: defaults RSA 2048, signer RSA 4096, since 2026-01-01``."""
+    rules = {"defaults": config.defaults, **config.categories, **dict(list(config.overrides.items())[:_OVERRIDES])}
+    asked = [f"{name} {_key(rule)}" for name, rule in rules.items() if rule]
+    if config.reason or not asked:
+        return f"{config.source}: {config.platform_said or 'nothing is configured'}"
+    more = len(config.overrides) - _OVERRIDES
+    asked += [f"{more} more overrides"] if more > 0 else []
+    since = f"; last changed {config.since.date().isoformat()}" if config.since else ""
+    return f"{config.source}: {', '.join(asked)}{since}"
+
+
+def _key(rule: Rule) -> str:
+    key: Key | Unknown = rule.key
+    return f"unknown ({key.reason})" if isinstance(key, Unknown) else str(key)
