@@ -43,7 +43,8 @@ def pod(number: int) -> dict[str, object]:
         "ports": [{"name": "https", "containerPort": 8443, "protocol": "TCP"}, {"name": "metrics", "containerPort": 9090}],
         "env": [{"name": f"VARIABLE_{each}", "value": f"value of {each}"} for each in range(12)],
         "resources": {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "512Mi"}},
-        "volumeMounts": [{"name": name, "mountPath": f"/{name}", "readOnly": True} for name in ("tls", "config", f"kube-api-access-{number:05x}")],
+        "volumeMounts": [{"name": "tls", "mountPath": "/tls", "readOnly": True}, {"name": "config", "mountPath": "/etc/config", "readOnly": True},
+                         {"name": f"kube-api-access-{number:05x}", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "readOnly": True}],
         "livenessProbe": probe, "readinessProbe": probe, "imagePullPolicy": "IfNotPresent",
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}, "runAsNonRoot": True},
     }  # fmt: skip

@@ -91,14 +91,21 @@ class Client:
                 await http.aclose()
         self._http = None
 
-    async def get(self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON) -> object:
-        """The parsed JSON answer of ``GET path``.
+    async def get(
+        self,
+        path: str,
+        params: Mapping[str, str] | None = None,
+        *,
+        accept: str = JSON,
+        decode: Callable[[bytes], object] = decoded,
+    ) -> object:
+        """The parsed JSON answer of ``GET path``. ``decode``: raises as ``decoded`` does.
 
         Raises ``ApiError`` for a refusal, and ``ClusterError`` where no answer came, or none that is JSON.
         """
         answer = await self._patiently(path, params or {}, accept)
         try:
-            return decoded(answer.body)
+            return decode(answer.body)
         except (ValueError, RecursionError) as error:
             raise self._failed(path, f"the answer is no JSON: {clean(str(error))}") from None
 

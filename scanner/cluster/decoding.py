@@ -13,6 +13,13 @@ from contextlib import contextmanager
 
 from pydantic_core import from_json
 
+try:
+    from msgspec import Raw
+except ImportError:
+
+    class Raw(bytes):  # type: ignore[no-redef]
+        """JSON text inside of a decoded value. Without msgspec there is none."""
+
 
 @contextmanager
 def collector_paused() -> Generator[None]:
@@ -29,9 +36,17 @@ def collector_paused() -> Generator[None]:
 def decoded(data: bytes) -> object:
     """The JSON value in ``data``. Raises ``ValueError``, or ``RecursionError`` for what is nested too deeply."""
     with collector_paused():
-        try:
-            # Nearly twice as fast as the standard library's, but stricter: half a surrogate pair ends it.
-            value: object = from_json(data, cache_strings="keys")
-        except ValueError:
-            value = json.loads(data)
-        return value
+        return value(data)
+
+
+def value(data: bytes) -> object:
+    """``decoded``, for one of many small texts: whoever decodes them pauses the collector once."""
+    try:
+        # Nearly twice as fast as the standard library's, but stricter: half a surrogate pair ends it.
+        found: object = from_json(data, cache_strings="keys")
+    except ValueError:
+        found = json.loads(data)
+    return found
+
+
+__all__ = ["Raw", "collector_paused", "decoded", "value"]

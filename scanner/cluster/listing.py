@@ -3,12 +3,14 @@ chunks")."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from scanner.cluster.client import ApiError, Client
 from scanner.cluster.decoding import collector_paused
 from scanner.cluster.keeping import kept
+from scanner.cluster.projection import Decode, page_decoder
 from scanner.cluster.prune import Pruner
 from scanner.cluster.served import Served
 from scanner.errors import ClusterError
@@ -17,6 +19,7 @@ from scanner.model.objects import Fields, KubeObject
 
 RESTARTS = 2
 """How often a list is begun again whose continuation has expired, before it is asked for in one piece."""
+_NONE: Mapping[str, str] = MappingProxyType({})
 MOST = 1_000_000
 """Objects of one kind; a server that never ends its list is told no more."""
 
@@ -38,15 +41,17 @@ class Lister:
     served: Served
     pruner: Pruner = field(default_factory=Pruner)
 
-    async def every(self, kind: Kind, namespace: str | None = None) -> tuple[KubeObject, ...]:
-        """All objects of a kind, or those of one namespace. Raises ``Short``."""
+    async def every(
+        self, kind: Kind, namespace: str | None = None, params: Mapping[str, str] = _NONE
+    ) -> tuple[KubeObject, ...]:
+        """All objects of a kind, or those of one namespace, or those that ``params`` select. Raises ``Short``."""
         objects: dict[tuple[str | None, str], KubeObject] = {}
         path = self.served.path(kind, namespace)
         for attempt in range(RESTARTS + 2):
             paged = attempt <= RESTARTS
             objects.clear()  # a list that is begun again is another list
             try:
-                async for page in self._pages(path, paged=paged):
+                async for page in self._pages(path, page_decoder(kind), params, paged=paged):
                     objects.update(self._kept(kind, page))
                     page.clear()  # while the next one is on its way, this one would take its memory twice
             except ApiError as error:
@@ -78,12 +83,16 @@ class Lister:
             found = [kept(kind, item, self.pruner, version) for item in page]
             return {(each.namespace, each.name): each for each in found if each is not None}
 
-    async def _pages(self, path: str, *, paged: bool) -> AsyncGenerator[list[object]]:
+    async def _pages(
+        self, path: str, decode: Decode, select: Mapping[str, str], *, paged: bool
+    ) -> AsyncGenerator[list[object]]:
         """The items of every page. Without pages they come from the API server's cache, which never expires."""
         following, count = "", 0
         while True:
-            params = {"limit": str(self.client.manners.page)} if paged else {"resourceVersion": "0"}
-            answer = await self.client.get(path, params | ({"continue": following} if following else {}))
+            paging = {"limit": str(self.client.manners.page)} if paged else {"resourceVersion": "0"}
+            params = {**select, **paging}
+            asked = params | ({"continue": following} if following else {})
+            answer = await self.client.get(path, asked, decode=decode)
             page = Fields(answer if isinstance(answer, dict) else {})
             items = page.at("items") or []  # Go's nil slices are null
             # Whatever else says 200, such as a proxy's login page, must not read as "there are none".

@@ -6,12 +6,15 @@ A cluster with 20,000 pods sends 200 MB of them; what is kept of a pod is a tent
 from __future__ import annotations
 
 import marshal
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
+from scanner.cluster.decoding import Raw
+from scanner.cluster.decoding import value as decoded
 from scanner.cluster.scrub import REMOVED, scrubbed
 from scanner.cluster.scrub import arguments as without_passwords
 
@@ -21,6 +24,8 @@ Keep: TypeAlias = Callable[[object], object]
 
 MAX_DEPTH = 64
 """Deeper nesting is left out. An API object needs 15, and a stage that walks one must not run out of stack."""
+_MARSHAL = 2
+"""marshal writes JSON values four times as fast as repr, and in this version the same for equal ones."""
 _INTERNED = 256
 """Characters up to which a text is kept once for all objects: names, labels, addresses, images."""
 
@@ -46,6 +51,8 @@ class Shared:
     shape: Shape
     pruned: bool = False
     """Whether they are alike only when they are pruned: what differs are times and identifiers."""
+    but: re.Pattern[bytes] | None = None
+    """What may differ all the same, in JSON and in marshal's notation: ``shape`` does not keep it."""
 
 
 class _Texts(dict[str, str]):
@@ -86,7 +93,7 @@ class Pruner:
             return self._but(shape.fields)
         if isinstance(shape, Shared):
             keep = self.keeper(shape.shape)
-            return _pruned_once(keep) if shape.pruned else _once(keep)
+            return _pruned_once(keep) if shape.pruned else _once(keep, shape.but)
         return self.copy if shape is whole else partial(shape, self)
 
     def copy(self, value: object, depth: int = 0) -> object:
@@ -109,19 +116,22 @@ class Pruner:
 
     def _only(self, fields: Mapping[str, Shape]) -> Keep:
         texts, copy = self._texts, self.copy
-        keepers = tuple((name, self.keeper(shape), shape is whole) for name, shape in fields.items())
+        keepers = {name: None if shape is whole else self.keeper(shape) for name, shape in fields.items()}
 
         def keep(value: object) -> object:
-            if isinstance(value, list):
+            if type(value) is list:
                 return [keep(item) for item in value if isinstance(item, dict)]
-            if not isinstance(value, dict):
+            if type(value) is not dict:
                 return copy(value)
             kept: dict[str, object] = {}
-            for name, keeper, as_it_is in keepers:
-                if name in value:
-                    item = value[name]
+            for name, item in value.items():
+                if name in keepers:
+                    keeper = keepers[name]
                     # Most fields are texts that stay as they are; this shortcut saves a third of all calls.
-                    kept[name] = texts[item] if as_it_is and type(item) is str else keeper(item)
+                    if keeper is not None:
+                        kept[name] = keeper(item)
+                    else:
+                        kept[name] = texts[item] if type(item) is str else copy(item)
             return kept
 
         return keep
@@ -141,15 +151,16 @@ class Pruner:
         return keep
 
 
-def _once(keep: Keep) -> Keep:
+def _once(keep: Keep, but: re.Pattern[bytes] | None) -> Keep:
     """``keep``, asked once of all values that are equal."""
     known: dict[bytes, object] = {}
 
-    def kept(value: object) -> object:
-        looks = _looks(value)
+    def kept(value: Any) -> object:  # noqa: ANN401 - JSON, as marshal takes it
+        text = bytes(value) if type(value) is Raw else marshal.dumps(value, _MARSHAL)
+        looks = _digest(but.sub(b"", text) if but else text)
         found = known.get(looks)
         if found is None:
-            found = known[looks] = keep(value)
+            found = known[looks] = keep(decoded(text) if type(value) is Raw else value)
         return found
 
     return kept
@@ -160,19 +171,15 @@ def _pruned_once(keep: Keep) -> Keep:
     known: dict[bytes, object] = {}
 
     def kept(value: object) -> object:
-        made = keep(value)
-        return known.setdefault(_looks(made), made)
+        made: Any = keep(value)
+        return known.setdefault(_digest(marshal.dumps(made, _MARSHAL)), made)
 
     return kept
 
 
-def _looks(value: Any) -> bytes:  # noqa: ANN401 - JSON, as marshal takes it
-    """The same for equal values, and for no others.
-
-    Whoever writes the objects must not be able to have two that differ taken for one, so it is a cryptographic digest.
-    marshal writes JSON values four times as fast as repr, and in version 2 the same for equal ones.
-    """
-    return blake2b(marshal.dumps(value, 2), digest_size=16).digest()
+def _digest(text: bytes) -> bytes:
+    """Whoever writes the objects must not be able to have two that differ taken for one, so it is cryptographic."""
+    return blake2b(text, digest_size=16).digest()
 
 
 def _encodable(text: str) -> str:

@@ -70,6 +70,23 @@ _NAMED_METADATA = Only(_whole("name", "namespace") | {"labels": _LABELS, "ownerR
 
 _READY = Shared(ready_condition, pruned=True)
 
+_TOKENS = "kube-api-access-"
+"""The volume with the service account's token, which every pod has under a name of its own: but for it, replicas have
+equal containers and volumes."""
+_TOKEN = re.compile(rb'name(?:" ?: ?"|u.{4})kube-api-access-[a-z0-9]{5}', re.DOTALL)
+
+
+def _but_tokens(shape: Shape) -> Shape:
+    """A list of mappings without those that belong to the token."""
+
+    def keep(pruner: Pruner, value: object) -> object:
+        items = value if isinstance(value, list) else []
+        named = (item for item in items if isinstance(item, dict))
+        return pruner.keep([item for item in named if not str(item.get("name")).startswith(_TOKENS)], shape)
+
+    return keep
+
+
 _HTTP_GET = Only({"httpGet": Only(_whole("port", "scheme", "host", "path"))})
 _PROBE = Only({**_HTTP_GET.fields, "grpc": Only(_whole("port", "service", "mode"))})
 """``mode`` exists behind the gate GRPCContainerProbeTLS."""
@@ -80,7 +97,7 @@ _CONTAINER = Only(
         "args": arguments,
         "ports": Only(_whole("name", "containerPort", "hostPort", "hostIP", "protocol")),
         "env": variables,
-        "volumeMounts": Only(_whole("name", "mountPath", "subPath")),
+        "volumeMounts": _but_tokens(Only(_whole("name", "mountPath", "subPath"))),
         "livenessProbe": _PROBE,
         "readinessProbe": _PROBE,
         "startupProbe": _PROBE,
@@ -96,43 +113,16 @@ _VOLUME = Only(
         "projected": Only({"sources": Only({"secret": Only(_whole("name")), "configMap": Only(_whole("name"))})}),
     }
 )
-_TOKENS = "kube-api-access-"
-"""The volume with the service account's token, which every pod has under a name of its own: but for it, replicas have
-equal containers and volumes."""
-_SHARED_CONTAINERS, _SHARED_VOLUMES = Shared(_CONTAINER), Shared(_VOLUME)
-
-
-def _without_tokens(value: object) -> list[dict[str, object]]:
-    items = value if isinstance(value, list) else []
-    named = (item for item in items if isinstance(item, dict))
-    return [item for item in named if not str(item.get("name")).startswith(_TOKENS)]
-
-
-def containers(pruner: Pruner, value: object) -> object:
-    """Containers, as all replicas have them."""
-    items = value if isinstance(value, list) else []
-    alike = [
-        {**item, "volumeMounts": _without_tokens(item["volumeMounts"])} if "volumeMounts" in item else item
-        for item in items
-        if isinstance(item, dict)
-    ]
-    return pruner.keep(alike, _SHARED_CONTAINERS)
-
-
-def volumes(pruner: Pruner, value: object) -> object:
-    """Volumes, as all replicas have them."""
-    return pruner.keep(_without_tokens(value), _SHARED_VOLUMES)
-
-
-_CONTAINERS: dict[str, Shape] = dict.fromkeys(("containers", "initContainers", "ephemeralContainers"), containers)
+_CONTAINERS = Shared(_CONTAINER, but=_TOKEN)
+_VOLUMES = Shared(_but_tokens(_VOLUME), but=_TOKEN)
 _POD = Only(
     _whole("apiVersion", "kind")
     | {
         "metadata": _SHORT_METADATA,
         "spec": Only(
             _whole("nodeName", "hostNetwork", "serviceAccountName", "hostname", "subdomain")
-            | _CONTAINERS
-            | {"volumes": volumes}
+            | dict.fromkeys(("containers", "initContainers", "ephemeralContainers"), _CONTAINERS)
+            | {"volumes": _VOLUMES}
         ),
         "status": Only(
             _whole("phase", "podIP", "podIPs", "hostIP", "hostIPs", "startTime")

@@ -314,7 +314,7 @@ def test_replicas_share_what_they_have_alike() -> None:
         return found
 
     pruner = Pruner()
-    one, two = replica("a"), replica("b")
+    one, two = replica("aaaaa"), replica("bbbbb")
     assert one.at("spec", "containers") is two.at("spec", "containers")
     assert one.at("spec", "volumes") is two.at("spec", "volumes")
     assert one.at("status", "conditions") is two.at("status", "conditions")
