@@ -140,7 +140,7 @@ async def test_a_list_that_expires_is_begun_again(
     get = Client.get
     forgotten: list[str] = []
 
-    async def forgetful(self: Client, path: str, params: dict[str, str] | None = None, **more: Any) -> object:
+    async def forgetful(self: Client, path: str, params: dict[str, str] | None = None, **more: Any) -> object:  # noqa: ANN401
         answer = await get(self, path, params, **more)
         if path == "/api/v1/pods" and not forgotten:
             forgotten.append(path)
