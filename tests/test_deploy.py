@@ -122,7 +122,7 @@ def test_the_job_ends_with_the_verdict() -> None:
 def test_the_command_line_is_one_that_the_program_takes(tmp_path: Path) -> None:
     command, *arguments = CONTAINER["args"]
     assert command == "scan"
-    known = {option for each in scan.params for option in each.opts}
+    known = {option for each in scan.params for option in (*each.opts, *each.secondary_opts)}
     used = [word.partition("=")[0] for word in arguments]
     assert [option for option in used if option not in known] == []
     assert {"--cluster", "--no-secrets"} <= set(used)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from scanner.cli.running import run_trio
+from scanner.cli.secrets import SECRETS, as_wanted, asked_for
 from scanner.cli.selecting import parse_selector
 from scanner.cli.streams import say
 from scanner.errors import UsageError
-from scanner.model.kinds import CLUSTER_VERSION, NAMESPACE, Kind
+from scanner.model.kinds import CLUSTER_VERSION, NAMESPACE, SECRET, Kind
 from scanner.model.local_files import LOCAL_KINDS, with_local_files
 from scanner.model.located import shown
 from scanner.model.objects import Fields
@@ -44,7 +45,7 @@ class ClusterAsked:
     via: str | None = None
     allow_external: bool = False
     allow_loopback: bool = False
-    no_secrets: bool = False
+    secrets: bool | None = None
     configz: bool = False
 
     @property
@@ -55,8 +56,9 @@ class ClusterAsked:
     def none_given(self) -> None:
         """Raise ``UsageError`` where an option that only makes sense for a cluster stands beside a list of targets."""
         for each in fields(self):
-            if getattr(self, each.name):
-                option = f"--{each.name.replace('_', '-')}"
+            value = getattr(self, each.name)
+            if value != each.default:
+                option = f"--{'no-' if value is False else ''}{each.name.replace('_', '-')}"
                 raise UsageError(f"{option} is about a cluster, and none is scanned", hint="add --cluster")
 
 
@@ -83,7 +85,6 @@ _HOW = (
     click.option("--exclude", metavar="SELECTOR", multiple=True, help="Not what matches, written in the same way."),
     click.option("--allow-external", is_flag=True, help="Dial also what objects name outside of the cluster."),
     click.option("--allow-loopback", is_flag=True, help="Dial loopback addresses too: the cluster is on this machine."),
-    click.option("--no-secrets", is_flag=True, help="Ask the API for no Secret at all."),
     click.option("--configz", is_flag=True, help="Ask kubelets what they were told (needs nodes/proxy)."),
 )
 _DIAL = (
@@ -93,6 +94,7 @@ _DIAL = (
     click.option(
         "--via", type=click.Choice(["port-forward"]), help="How to reach pods that cannot be dialled from here."
     ),
+    SECRETS,
 )
 
 
@@ -129,17 +131,26 @@ def viewpoint(asked: ClusterAsked, policy: ScanPolicy, default_profile: Profile 
 
 
 def snapshots(asked: ClusterAsked, reads: tuple[Kind, ...]) -> list[Snapshot]:
-    """Every cluster that is meant, as it is now or was saved. Raises ``ScannerError``."""
-    from scanner.cluster import load, read  # noqa: PLC0415 - the HTTP client takes longer than most commands
+    """Every cluster that is meant, as it is now or was saved, with Secrets as far as ``reads`` has them and the user
+    wants them. Raises ``ScannerError``."""
+    from scanner.cluster import load  # noqa: PLC0415 - the HTTP client takes longer than most commands
 
     if asked.snapshot is not None:
         if asked.contexts or asked.cluster:
             raise UsageError("--snapshot and a cluster contradict each other", hint="leave one out")
-        return [with_local_files(load(asked.snapshot, (*reads, *LOCAL_KINDS)))]
-    found = []
-    for way_in in accesses(asked):
-        permitted = ("configz",) if asked.configz else ()
-        found.append(run_trio(partial(read, way_in, reads, no_secrets=asked.no_secrets, permitted=permitted)))
+        found = with_local_files(load(asked.snapshot, (*reads, *LOCAL_KINDS)))
+        return [as_wanted(found, secrets=asked.secrets) if SECRET in reads else found]
+    return _live(asked, reads)
+
+
+def _live(asked: ClusterAsked, reads: tuple[Kind, ...]) -> list[Snapshot]:
+    from scanner.cluster import read  # noqa: PLC0415 - see above
+
+    permitted = ("configz",) if asked.configz else ()
+    reading = partial(
+        read, no_secrets=asked.secrets is False, secrets=asked_for(secrets=asked.secrets), permitted=permitted
+    )
+    found = [run_trio(partial(reading, way_in, reads)) for way_in in accesses(asked)]
     _none_twice(found)
     for snapshot in found:
         for warning in snapshot.warnings:

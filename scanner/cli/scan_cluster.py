@@ -13,6 +13,7 @@ from scanner.cluster import Access
 from scanner.jobs import Job
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
+from scanner.model.kinds import SECRET
 from scanner.model.profile import Profile
 from scanner.model.scan_policy import ScanPolicy
 from scanner.probe.limits import Limits
@@ -30,7 +31,7 @@ GENTLY = frozenset({"etcd", "kube-apiserver", "openshift-apiserver", "oauth-apis
 def surveys(asked: ClusterAsked, policy: ScanPolicy, default_profile: Profile | None) -> list[Survey]:
     """Every cluster that is meant, looked at. Raises ``ScannerError``."""
     view = viewpoint(asked, policy, default_profile)
-    return [survey(snapshot, view) for snapshot in snapshots(asked, READS)]
+    return [survey(snapshot, view) for snapshot in snapshots(asked, (*READS, SECRET))]
 
 
 def jobs(clusters: list[Survey]) -> Iterator[Job]:

@@ -7,6 +7,7 @@ from functools import partial
 import click
 
 from scanner.cli.running import run_trio
+from scanner.cli.secrets import SECRETS, asked_for
 from scanner.cli.streams import say
 from scanner.model.kinds import KINDS, SECRET
 from scanner.model.snapshot import Snapshot
@@ -27,7 +28,7 @@ def snapshot() -> None:
     "--namespace", "namespaces", metavar="NS", multiple=True, help="Where to read what may not be read in all."
 )
 @click.option("--all", "everything", is_flag=True, help="Also what no scan reads (adhere rbac --with doctor).")
-@click.option("--no-secrets", is_flag=True, help="Ask the API for no Secret at all.")
+@SECRETS
 def save_(
     directory: str,
     *,
@@ -35,7 +36,7 @@ def save_(
     context: str | None,
     namespaces: tuple[str, ...],
     everything: bool,
-    no_secrets: bool,
+    secrets: bool | None,
 ) -> None:
     """Read the cluster and write it into DIR, for `adhere scan --snapshot DIR`.
 
@@ -44,8 +45,8 @@ def save_(
     from scanner.cluster import access, read, save  # noqa: PLC0415 - the HTTP client takes longer than the help
 
     kinds = KINDS if everything else (*READS, SECRET)
-    reading = partial(read, access(kubeconfig, context), kinds, no_secrets=no_secrets, namespaces=namespaces)
-    found = run_trio(reading)
+    reading = partial(read, access(kubeconfig, context), kinds, namespaces=namespaces)
+    found = run_trio(partial(reading, no_secrets=secrets is False, secrets=asked_for(secrets=secrets)))
     for line in told(found):
         say(f"adhere: {plain(line, 1000)}")
     save(found, directory)

@@ -68,8 +68,13 @@ OPTIONS: Mapping[str, Option] = {
     ),
     "secrets": Option(
         "Gets any Secret by name, private keys and tokens among them. adhere keeps the certificates of those that "
-        "listeners name; whoever takes over its pod need not stop there. --no-secrets works without it.",
+        "other objects name; whoever takes over its pod need not stop there. Only --secrets needs it.",
         (_rule("", ["secrets"], ["get"]),),
+    ),
+    "secrets-list": Option(
+        "Lists every Secret with what is in it, private keys and tokens among them. adhere asks for those of type "
+        "kubernetes.io/tls; the API server cannot be told to allow no others. --secrets works without it.",
+        (_rule("", ["secrets"], ["list"]),),
     ),
 }
 """What ``--with`` takes."""

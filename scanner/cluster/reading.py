@@ -28,6 +28,12 @@ Wanted: TypeAlias = "Names | Callable[[Snapshot], Names]"
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
 """RFC 1123 subdomains, as the names of all objects are that are read by name. Others' objects choose these names."""
+_TLS = "kubernetes.io/tls"
+"""Of all Secrets those that say themselves that they hold a certificate (kubernetes.io, "Secrets", "TLS Secrets")."""
+LIST = "secrets-list"
+"""The opt-in permission to list them."""
+_REFUSALS = 100
+"""Objects that are asked for by name, and all are refused: the others would be, too."""
 _AT_ONCE = 4
 """Kinds that are listed at the same time: enough to hide the network's latency, few for an API server."""
 
@@ -57,7 +63,8 @@ class _Reading:
 
     async def by_name(self, kind: Kind, names: Names) -> None:
         """Read certain objects of a kind."""
-        found, missed = [], []
+        found: list[KubeObject] = []
+        missed: list[tuple[str, ClusterError]] = []
         for namespace, name in dict.fromkeys(names):
             if not (_NAME.fullmatch(namespace) and _NAME.fullmatch(name)):
                 continue  # no object is called so, and a path with slashes would ask for another one
@@ -65,6 +72,8 @@ class _Reading:
                 each = await self.lister.named(kind, namespace, name)
             except ClusterError as error:
                 missed.append((f"{namespace}/{name}", error))
+                if len(missed) >= _REFUSALS and not found:
+                    break
             else:
                 found += [each] if each else []
         self.objects[kind] = tuple(found)
@@ -76,6 +85,21 @@ class _Reading:
         names = ", ".join(name for name, _ in missed[:5]) + (f" and {len(missed) - 5} more" if missed[5:] else "")
         reason = f"{names}: {missed[0][1].message}" + (f"; {rule(kind, 'get')}" if forbidden else "")
         self.miss(kind, "forbidden" if forbidden else "failed", reason)
+
+    async def secrets(self, names: Names) -> None:
+        """Those of type ``kubernetes.io/tls`` where they may be listed, and those that are named."""
+        listed: tuple[KubeObject, ...] = ()
+        short: Short | None = None
+        try:
+            listed = await self.lister.every(SECRET, params={"fieldSelector": f"type={_TLS}"})
+        except Short as error:
+            listed, short = error.objects, error
+        listed = tuple(each for each in listed if each.text("type") == _TLS)  # whatever a server makes of the selector
+        there = {(each.namespace or "", each.name) for each in listed}
+        await self.by_name(SECRET, (name for name in names if name not in there))
+        self.objects[SECRET] = (*listed, *self.objects[SECRET])
+        if short is not None and SECRET not in self.unreadable:
+            self.unreadable[SECRET] = _not_listed(short.error)
 
     async def _listed(self, kind: Kind) -> None:
         try:
@@ -103,6 +127,14 @@ class _Reading:
         self.miss(kind, "forbidden", f"{error.message}; {rule(kind, 'list')}{only}")
 
 
+def _not_listed(error: ClusterError) -> Unreadable:
+    """Without the permission to list Secrets, which nobody should give lightly, those with a name are everything."""
+    if isinstance(error, ApiError) and error.status == 403:
+        reason = "only those that other objects name were read; the list of all others was refused"
+        return Unreadable(kind=SECRET, gap="not-asked", reason=reason, option=LIST)
+    return Unreadable(kind=SECRET, gap="failed", reason=error.message)
+
+
 def rule(kind: Kind, verb: str) -> str:
     """The ClusterRole rule that a refusal asks for, in words."""
     option = f" --with {kind.opt_in}" if kind.opt_in else ""
@@ -123,7 +155,8 @@ async def read(
     manners: Manners | None = None,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Snapshot:
-    """Read all objects of ``kinds``, pruned; of Secrets those that are asked for.
+    """Read all objects of ``kinds``, pruned; of Secrets, where ``secrets`` names any, these and all of type
+    ``kubernetes.io/tls``.
 
     ``permitted``: opt-in permissions (``Kind.opt_in``) that were given. ``namespaces``: where to look for kinds that
     may not be listed in the whole cluster. Raises ``ScannerError`` where the API cannot be asked at all or the
@@ -152,7 +185,7 @@ async def read(
         elif secrets == ():
             _may(reading, SECRET, ())
         elif SECRET in found.versions:
-            await reading.by_name(SECRET, secrets(snapshot) if callable(secrets) else secrets)
+            await reading.secrets(secrets(snapshot) if callable(secrets) else secrets)
         return _snapshot(reading, wanted, taken_at, origin)
 
 

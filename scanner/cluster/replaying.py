@@ -138,7 +138,7 @@ def _gap(path: Path, kind: Kind, said: Fields | None) -> Unreadable | None:
     known: Gap = "failed"
     for each in get_args(Gap):
         known = each if each == gap else known
-    return Unreadable(kind=kind, gap=known, reason=reason)
+    return Unreadable(kind=kind, gap=known, reason=reason, option=said.text("unreadable", "option"))
 
 
 def _all_objects(path: Path, wanted: tuple[Kind, ...], known: dict[Kind, Fields]) -> dict[Kind, tuple[KubeObject, ...]]:

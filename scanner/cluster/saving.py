@@ -73,7 +73,8 @@ def _kind(snapshot: Snapshot, kind: Kind) -> dict[str, object]:
         said["absent"] = True
     missing = snapshot.unreadable.get(kind)
     if missing is not None:
-        said["unreadable"] = {"gap": missing.gap, "reason": missing.reason}
+        option = {"option": missing.option} if missing.option else {}
+        said["unreadable"] = {"gap": missing.gap, "reason": missing.reason, **option}
     return said
 
 

@@ -1,4 +1,4 @@
-"""Secrets: of those that somebody asks for by name, the certificates. A key is looked at once, and dropped."""
+"""Secrets: of those that are read, the certificates. A key is looked at once, and dropped."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
@@ -17,6 +18,7 @@ from scanner.cluster.shapes import METADATA
 from scanner.model.objects import Fields
 
 KEPT = ("tls.crt", "ca.crt")
+"""Kept as they are, also where something else than a certificate is in them; of others only the certificates are."""
 _KEY = "tls.key"
 _LARGE = 4096
 """Bytes, some more than RSA-4096 has. Whether the numbers of larger keys are primes takes OpenSSL seconds to minutes to
@@ -28,9 +30,12 @@ _EMBEDDED = re.compile(
     rb'"?((?:certificate-authority|client-certificate)-data)"?:[ \t]*["\']?([A-Za-z0-9+/=]{64,262144})'
 )
 """The certificates in a kubeconfig, in YAML or JSON (kubernetes.io, "kubeconfig (v1)")."""
+_BEGINS = b"-----BEGIN CERTIFICATE-----"
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]{1,65536}-----END CERTIFICATE-----")
 _MOST_EMBEDDED = 100
 """Fields of kubeconfigs in one Secret."""
+_MOST_OTHERS = 100
+"""Names of one Secret's data beside ``KEPT``."""
 
 
 def without_key(raw: dict[str, object], pruner: Pruner) -> dict[str, object]:
@@ -42,9 +47,8 @@ def without_key(raw: dict[str, object], pruner: Pruner) -> dict[str, object]:
     data = {name: _bytes(fields, name) for name in (*KEPT, _KEY)}
     kept: dict[str, object] = {name: pruner.copy(raw[name]) for name in ("apiVersion", "kind", "type") if name in raw}
     kept["metadata"] = pruner.keep(raw.get("metadata"), METADATA)
-    kept["data"] = {
-        name: base64.b64encode(certificates).decode() for name in KEPT if (certificates := _public(data[name]))
-    }
+    certificates = {**{name: _public(data[name]) for name in KEPT}, **_others(fields, pruner)}
+    kept["data"] = {name: base64.b64encode(each).decode() for name, each in certificates.items() if each}
     known = fields.at(_CHECK, "keyMatches")
     matches = (
         known if isinstance(known, bool | str) and data[_KEY] is None else key_matches(data["tls.crt"], data[_KEY])
@@ -54,6 +58,20 @@ def without_key(raw: dict[str, object], pruner: Pruner) -> dict[str, object]:
         checked["kubeconfigs"] = kubeconfigs
     kept[_CHECK] = checked
     return kept
+
+
+def _others(fields: Fields, pruner: Pruner) -> dict[str, bytes]:
+    """The certificates in PEM that stand in the Secret's other data: ``service-ca.crt``, ``client.pem``."""
+    names = (
+        name for name in (*fields.fields("data").raw, *fields.fields("stringData").raw) if name not in (*KEPT, _KEY)
+    )
+    found: dict[str, bytes] = {}
+    for name in islice(dict.fromkeys(names), _MOST_OTHERS):
+        content = _bytes(fields, name) or b""
+        text = _only_certificates(content.decode("utf-8", "replace")) if _BEGINS in content else ""
+        if text:
+            found[pruner.text(name)] = scrubbed(text).encode()
+    return found
 
 
 def _kubeconfigs(fields: Fields, pruner: Pruner) -> dict[str, dict[str, str]]:

@@ -27,6 +27,8 @@ class Unreadable:
     gap: Gap
     reason: str
     """For people: what the API server said, and what would allow it."""
+    option: str = ""
+    """The opt-in permission (``adhere rbac --with``) that would show the rest; empty: the kind's own, if it has one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,13 +63,25 @@ def held(snapshot: Snapshot) -> Iterator[HeldCertificate]:
 
 
 def secrets(search: _Search) -> Iterator[HeldCertificate]:
-    """tls.crt and ca.crt of Secrets, and the certificates of kubeconfigs in them, which is all that is kept of one."""
+    """tls.crt and ca.crt of Secrets, and the certificates in their other data and in kubeconfigs there: that is all
+    that is kept of one."""
     for secret in search.snapshot.every(SECRET):
         reason = search.given.secret(secret)
         matches = secret.at("adhere", "keyMatches")
         yield from _chain(search.coded(secret.text("data", "tls.crt")), secret, "data[tls.crt]", reason, matches)
         yield from _bundle(search.coded(secret.text("data", "ca.crt")), secret, "data[ca.crt]", reason)
+        for name in secret.fields("data").raw:
+            if name not in ("tls.crt", "ca.crt"):
+                yield from _other(search.coded(secret.text("data", name)), secret, f"data[{name}]", reason)
         yield from _kubeconfigs(search, secret, reason)
+
+
+def _other(
+    found: list[CertificateFacts], secret: KubeObject, field: str, reason: str | None
+) -> Iterator[HeldCertificate]:
+    """Of a name that says nothing: a bundle where the first is a CA's, else what some key beside it belongs to."""
+    bundle = not found or found[0].is_ca is not False
+    return _bundle(found, secret, field, reason) if bundle else _chain(found, secret, field, reason)
 
 
 def _kubeconfigs(search: _Search, secret: KubeObject, reason: str | None) -> Iterator[HeldCertificate]:

@@ -92,10 +92,11 @@ def _unreadable(gap: Unreadable, accepted: Collection[str]) -> UnreadableRow:
 
 def _remedy(gap: Unreadable) -> str:
     """What would allow it to be read."""
-    resource, option = gap.kind.resource, gap.kind.opt_in
+    resource, own = gap.kind.resource, gap.kind.opt_in
+    option = gap.option or own
     match gap.gap:
         case "not-asked":
-            return f"grant what adhere rbac --with {option} prints, and do not say --no-{option}" if option else ""
+            return f"say --{own}, and grant what adhere rbac --with {option} prints" if option else ""
         case "not-saved":
             return "save a snapshot with adhere snapshot save"
         case "forbidden":

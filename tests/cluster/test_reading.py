@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -20,6 +21,16 @@ PAGED = replace(MANNERS, page=2)
 
 def pods(count: int) -> list[dict[str, object]]:
     return [named(f"pod-{number}", "shop") for number in range(count)]
+
+
+def forbid(*prefixes: str) -> Callable[[Asked], Answer | None]:
+    """The list at the first of them, and everything below the others, is refused."""
+
+    def script(asked: Asked) -> Answer | None:
+        below = any(asked.path.startswith(f"{each}/") for each in prefixes[1:])
+        return refused(403, "Forbidden", "forbidden") if below or asked.path == prefixes[0] else None
+
+    return script
 
 
 def names(snapshot: Snapshot, kind: kinds.Kind) -> list[str]:
@@ -230,7 +241,8 @@ async def test_an_object_is_not_there_only_where_the_api_server_says_so(answer: 
 async def test_secrets_are_asked_for_by_what_was_read() -> None:
     api = Api()
     api.add(GATEWAY, named("edge", "shop"))
-    path = api.add(SECRET, named("edge-tls", "shop", type="kubernetes.io/tls"), named("other", "shop"))
+    api.add(SECRET, named("edge-tls", "shop"), named("other", "shop"))
+    api.script = forbid("/api/v1/secrets")
 
     async with running(api):
         found = await read(
@@ -243,12 +255,49 @@ async def test_secrets_are_asked_for_by_what_was_read() -> None:
             ),
         )
     assert names(found, SECRET) == ["edge-tls"]
-    assert path not in api.paths()
     assert [each for each in api.paths() if "secrets" in each] == [
+        "/api/v1/secrets",
         "/api/v1/namespaces/shop/secrets/edge-tls",
         "/api/v1/namespaces/shop/secrets/gone",
     ]
+    gap = found.unreadable[SECRET]
+    assert (gap.gap, gap.option) == ("not-asked", "secrets-list")
+    assert "only those that other objects name were read" in gap.reason
+
+
+async def test_secrets_that_may_be_listed_are_those_of_their_type_and_the_named_ones() -> None:
+    tls = {"type": "kubernetes.io/tls"}
+    api = Api()
+    path = api.add(SECRET, named("a", "shop", **tls), named("b", "shop", **tls), named("other", "shop"))
+    async with running(api):
+        found = await read(api.access, [SECRET], manners=MANNERS, secrets=[("shop", "b"), ("shop", "other")])
+    assert names(found, SECRET) == ["a", "b", "other"]
     assert SECRET not in found.unreadable
+    listed, got = [each for each in api.asked if "secrets" in each.path]
+    assert (listed.path, listed.query["fieldSelector"]) == (path, "type=kubernetes.io/tls")
+    assert got.path == "/api/v1/namespaces/shop/secrets/other"
+
+
+async def test_secrets_that_are_all_refused_are_a_gap_and_soon_no_longer_asked_for() -> None:
+    api = Api()
+    api.add(SECRET, named("a", "shop"))
+    api.script = forbid("/api/v1/secrets", "/api/v1/namespaces/shop/secrets")
+    async with running(api):
+        found = await read(api.access, [SECRET], manners=MANNERS, secrets=[("shop", f"s{n}") for n in range(1000)])
+    gap = found.unreadable[SECRET]
+    assert (gap.gap, found.every(SECRET)) == ("forbidden", ())
+    assert "adhere rbac --with secrets prints it" in gap.reason
+    assert len([each for each in api.paths() if "secrets" in each]) == 101
+
+
+async def test_a_list_of_secrets_that_fails_is_a_gap() -> None:
+    api = Api()
+    api.add(SECRET, named("a", "shop"))
+    api.script = lambda asked: refused(500, "InternalError", "etcd") if asked.path == "/api/v1/secrets" else None
+    async with running(api):
+        found = await read(api.access, [SECRET], manners=MANNERS, secrets=[("shop", "a")])
+    assert names(found, SECRET) == ["a"]
+    assert found.unreadable[SECRET].gap == "failed"
 
 
 async def test_without_secrets_none_is_asked_for() -> None:

@@ -75,6 +75,31 @@ def test_a_saved_secret_with_a_key_where_certificates_were_kept_loses_it() -> No
     assert found["adhere"]["kubeconfigs"] == {"kubeconfig": {"client-certificate-data": CLIENT.pem.decode()}}
 
 
+def test_certificates_under_other_names_stay_and_what_stands_beside_them_does_not() -> None:
+    mixed = b"# the client\n" + CLIENT.pem + CLIENT.key_pem + b"password: hunter2\n"
+    raw = secret(**{"client.pem": coded(mixed), "client.key": coded(CLIENT.key_pem), "token": coded(b"hunter2")})
+    raw["stringData"] = {"ca-bundle.crt": (ROOT.pem + CLIENT.pem).decode()}
+    found = after(raw)
+    assert {name: b64decode(text) for name, text in found["data"].items()} == {
+        "client.pem": CLIENT.pem,
+        "ca-bundle.crt": ROOT.pem + CLIENT.pem,
+    }
+    assert after(found) == found
+
+
+def test_a_key_that_is_called_a_certificate_does_not_stay() -> None:
+    body = "".join(CLIENT.key_pem.decode().splitlines()[1:-1])
+    text = f"-----BEGIN CERTIFICATE-----\n{body}\n-----END CERTIFICATE-----\n"
+    found = json.dumps(after(secret(**{"odd.crt": coded(text.encode())})))
+    assert coded(text.encode()) not in found
+    assert body[:40] not in b64decode(json.loads(found)["data"].get("odd.crt", "")).decode()
+
+
+def test_names_of_data_are_bounded() -> None:
+    found = after(secret(**{f"{number}.crt": coded(ROOT.pem) for number in range(500)}))
+    assert len(found["data"]) == 100
+
+
 def test_a_secret_without_a_kubeconfig_says_nothing_of_it() -> None:
     raw = secret(**{"tls.crt": coded(ROOT.pem), "password": coded(b"hunter2")})
     found = Fields(after(raw))

@@ -139,3 +139,32 @@ def test_a_scan_with_the_roles_of_adhere_rbac_misses_nothing_and_touches_no_secr
     assert {each["verb"] for each in asked} == {"get", "list"}
     assert {each["responseStatus"]["code"] for each in asked} <= {200, 404}  # type: ignore[index]
     assert [each["requestURI"] for each in asked if "secrets" in str(each["requestURI"])] == []
+
+
+@pytest.mark.parametrize("option", ["secrets", "secrets,secrets-list"])
+def test_a_scan_with_the_secrets_roles_reads_certificates_and_keeps_no_key(
+    cluster: ControlPlane, writer: Writer, tmp_path: Path, option: str
+) -> None:
+    """By name with the first role, by type too with the second; and nothing of that is more than the roles allow."""
+    token = role_of(cluster, writer, "--with", option).token().value
+    kubeconfig, saved = cluster.kubeconfig(tmp_path / "kubeconfig", {"token": token}), tmp_path / "saved"
+    before = len(cluster.audited())
+    arguments = ("--cluster", "--secrets", "--allow-loopback", "--kubeconfig", kubeconfig, "--save", saved)
+    ended = called("scan", *arguments, "--format", "json")
+    asked = [each for each in cluster.audited()[before:] if str(each.get("userAgent")).startswith("adhere/")]
+    assert {each["verb"] for each in asked} == {"get", "list"}
+    on_secrets = [each for each in asked if "/secrets" in str(each["requestURI"])]
+    codes = {(each["verb"], each["responseStatus"]["code"]) for each in on_secrets}  # type: ignore[index]
+    listing = 200 if "list" in option else 403
+    assert ("list", listing) in codes
+    assert codes <= {("list", listing), ("get", 200), ("get", 404)}
+    refused = [each for each in asked if each["responseStatus"]["code"] == 403]  # type: ignore[index]
+    assert all(each in on_secrets for each in refused)
+    gaps = ended.document["coverage"]["discovery"]["unreadable"]
+    assert [each["remedy"] for each in gaps] == (
+        [] if listing == 200 else ["say --secrets, and grant what adhere rbac --with secrets-list prints"]
+    )
+    text = "".join(path.read_text() for path in saved.rglob("*") if path.is_file())
+    assert '"name": "web-tls"' in text
+    assert "PRIVATE KEY" not in text
+    assert "tls.key" not in text

@@ -46,5 +46,5 @@ async def test_the_secret_that_a_service_names(*, no_secrets: bool) -> None:
     (only,) = held
     assert str(only.place) == "Secret/shop/web-tls data[tls.crt]"
     assert (only.facts.der, only.place.key_matches) == (LEAF.der, True)
-    assert asked == ["/api/v1/namespaces/shop/secrets/web-tls"]
+    assert asked == ["/api/v1/secrets", "/api/v1/namespaces/shop/secrets/web-tls"]
     assert coded(LEAF.key_pem) not in repr(found)
