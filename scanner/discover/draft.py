@@ -50,6 +50,8 @@ class Claim:
     certainty: Certainty
     origin: str
     """The object, and which part of it."""
+    beside: tuple[str, ...] = ()
+    """Further parts that say the same."""
     name: str | None = None
     """A server name, checked and in lower case."""
     naming: Naming = "soft"

@@ -39,13 +39,13 @@ class Said:
         """One more claim: the strongest certainty counts, and the first word on everything else."""
         self.certainty = stronger(self.certainty, claim.certainty)
         self.origin(claim.origin)
+        for each in claim.beside:
+            self.origin(each)
         self.segment = self.segment or claim.segment
         self.subject = self.subject or claim.subject
         self.expects = self.expects or claim.expects
         self.sampled = self.sampled or claim.sampled
-        if claim.naming == "only":
-            self.naming = "only"
-        elif self.naming == "soft":
+        if self.naming == "soft" or claim.naming == "only":
             self.naming = claim.naming
 
     def origin(self, text: str) -> None:

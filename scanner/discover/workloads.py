@@ -57,9 +57,7 @@ class Pod:
 
     def number(self, target: object) -> int | None:
         """A port by number, or by the name that a container gave it."""
-        if isinstance(target, str) and not target.isdigit():
-            return self.ports.get(target)
-        return port(target)
+        return numbered(target, self.ports)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -196,6 +194,11 @@ class Workloads:
 
     def _not(self, reason: str) -> None:
         self.unfinished[reason] = self.unfinished.get(reason, 0) + 1
+
+
+def numbered(target: object, names: Mapping[str, int | None]) -> int | None:
+    """A port by number, or by one of ``names``."""
+    return names.get(target) if isinstance(target, str) and not target.isdigit() else port(target)
 
 
 def all_addresses(node: KubeObject, cuts: Cuts) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ def test_a_container_port_is_a_candidate_of_the_deployment() -> None:
     one = only(found(pod(ports=[{"containerPort": 8080}])))
     assert (one.id, one.certainty, one.address) == ("Deployment/shop/web:8080", "candidate", "10.128.0.7")
     assert one.instance == "Deployment/shop/web:8080 @ 10.128.0.7:8080"
-    assert one.origins == ("Pod/shop/web-5d8f-x2x4z container app port 8080",)
+    assert one.origins == ("Deployment/shop/web container app port 8080",)
     assert ("app", "web") in one.labels
     assert (one.node, one.runs_on) == (None, "worker-0")
     assert str(one.pod) == "Pod/shop/web-5d8f-x2x4z"

@@ -64,7 +64,7 @@ def test_every_balanced_address_is_an_alias_and_none_is_an_endpoint() -> None:
 def test_all_objects_that_led_there_are_origins() -> None:
     assert found(CLUSTER).endpoints[0].origins == (
         "Service/shop/web port https",
-        "Pod/shop/web-1 container app port 9000",
+        "StatefulSet/shop/web container app port 9000",
     )
 
 

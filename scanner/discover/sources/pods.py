@@ -5,16 +5,18 @@ A declared port may be closed and an open one undeclared (core/v1 ContainerPort:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from scanner.discover import hints
 from scanner.discover.alike import Alike
-from scanner.discover.draft import Claim, Found, Omission, Source
+from scanner.discover.draft import Claim, Draft, Found, Omission, Source
+from scanner.discover.merge import stronger
 from scanner.discover.names import parsed, port
 from scanner.discover.view import View
-from scanner.discover.workloads import READS, Pod
-from scanner.model.endpoint import Certainty, host_port
+from scanner.discover.workloads import READS, Pod, numbered
+from scanner.model.endpoint import Certainty, Owner, host_port
 from scanner.model.objects import Fields
 
 MAX_PORTS = 300
@@ -30,17 +32,6 @@ _ASKED = (
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-class _Port(NamedTuple):
-    """A port that a container declares."""
-
-    number: int
-    certainty: Certainty
-    on_node: int | None
-    """The node's port that leads there."""
-    host: str
-    """The node's address for that, where the object says one."""
-
-
 class _Asked(NamedTuple):
     """What the kubelet asks a container."""
 
@@ -51,65 +42,114 @@ class _Asked(NamedTuple):
     host: str = ""
 
 
+@dataclass(slots=True)
+class _Port:
+    """A port of a pod: all that its containers say of it."""
+
+    number: int
+    certainty: Certainty = "candidate"
+    origins: dict[str, None] = field(default_factory=dict)
+    called: bool = False
+    """Whether the kubelet asks it from outside of the pod, and by TLS."""
+    on_node: list[tuple[int, str]] = field(default_factory=list)
+    """Ports of the node that lead there, each with the node's address where the object says one."""
+
+    def say(self, certainty: Certainty, origin: str) -> None:
+        """Take one more word on it in."""
+        self.certainty = stronger(self.certainty, certainty)
+        self.origins[origin] = None
+
+    @property
+    def claim(self) -> Claim:
+        """Everything together."""
+        first, *beside = self.origins
+        return Claim(certainty=self.certainty, origin=first, beside=tuple(beside))
+
+
+class _Told(NamedTuple):
+    """What the containers of a pod tell, the same for all replicas."""
+
+    ports: list[tuple[_Port, Claim]]
+    elsewhere: list[tuple[int, _Asked, str]]
+    """What the kubelet asks at an address that may be another's: the port, and who wants it."""
+    omitted: list[Omission]
+
+
 def _find(view: View) -> Iterator[Found]:
     for reason, count in view.workloads.unfinished.items():
         yield Omission(reason, count)
     told = Alike(_told)
     for pod in view.workloads.pods:
-        for name, ports, asked in told(pod.containers):
-            where = f"Pod/{pod.namespace}/{pod.name} container {name}"
-            for said in ports:
-                if isinstance(said, Omission):
-                    yield said
-                    continue
-                claim = Claim(certainty=said.certainty, origin=f"{where} port {said.number}")
-                yield from view.of_pod(pod, said.number, claim, _host_port(view, pod, said) if said.on_node else ())
-            for each in asked:
-                number = pod.number(each.target)
-                if number and _own(pod, each.host):
-                    claim = Claim(certainty=each.certainty, origin=f"{where} {each.what}")
-                    # Without a host the kubelet asks the pod's address; with one that is loopback, its own node's.
-                    called = pod.ready and each.certainty == "declared" and each.host not in _LOOPBACK
-                    yield from (one._replace(called=called) for one in view.of_pod(pod, number, claim))
+        ports, elsewhere, omitted = told(pod.containers, pod.owner, pod.ports)
+        yield from omitted
+        for each, claim in ports:
+            aliases = _on_node(view, pod, each) if each.on_node else ()
+            # Without a host the kubelet asks the pod's address; with one that is loopback, its own node's.
+            called = each.called and pod.ready
+            for place in view.workloads.places(pod, each.number):
+                yield Draft(claim, place, pod.ready, aliases, called)
+        for number, asked, origin in elsewhere:
+            if asked.host in pod.addresses or (pod.host_network and asked.host in _LOOPBACK):
+                called = pod.ready and asked.certainty == "declared" and asked.host not in _LOOPBACK
+                claim = Claim(certainty=asked.certainty, origin=origin)
+                yield from (one._replace(called=called) for one in view.of_pod(pod, number, claim))
 
 
-def _told(containers: tuple[Fields, ...]) -> list[tuple[str, list[_Port | Omission], list[_Asked]]]:
-    """Each container's name, its ports and what it is asked, as far as there are not too many: the same for all
-    replicas."""
-    found: list[tuple[str, list[_Port | Omission], list[_Asked]]] = []
+def _told(containers: tuple[Fields, ...], owner: Owner, names: Mapping[str, int | None]) -> _Told:
+    """What is said of each port, as far as there is not too much of it. ``names``: of ports."""
+    ports: dict[int, _Port] = {}
+    elsewhere: list[tuple[int, _Asked, str]] = []
+    omitted: list[Omission] = []
     room, over = MAX_PORTS, 0
     for each in containers:
-        ports, asked = _ports(each), _asked(each)
-        found.append((each.text("name"), ports[:room], asked[: max(room - len(ports), 0)]))
-        over += max(len(ports) + len(asked) - room, 0)
-        room = max(room - len(ports) - len(asked), 0)
-    cut = Omission(f"ports and probes of one pod beyond the first {MAX_PORTS}: cut, not looked at", over, cut=True)
-    return [*found, ("", [cut], [])] if over else found
+        where = f"{owner.kind}/{owner.namespace}/{owner.name} container {each.text('name')}"
+        declared, asked = list(each.each("ports")), _asked(each)
+        over += max(len(declared) + len(asked) - room, 0)
+        omitted += filter(None, (_declared(ports, port, where) for port in declared[:room]))
+        room = max(room - len(declared), 0)
+        for one in asked[:room]:
+            number = numbered(one.target, names)
+            if number and one.host:
+                elsewhere.append((number, one, f"{where} {one.what}"))
+            elif number:
+                met = ports.setdefault(number, _Port(number))
+                met.say(one.certainty, f"{where} {one.what}")
+                met.called = met.called or one.certainty == "declared"
+        room = max(room - len(asked), 0)
+    if over:
+        omitted.append(
+            Omission(f"ports and probes of one pod beyond the first {MAX_PORTS}: cut, not looked at", over, cut=True)
+        )
+    return _Told([(each, each.claim) for each in ports.values()], elsewhere, omitted)
 
 
-def _ports(container: Fields) -> list[_Port | Omission]:
-    found: list[_Port | Omission] = []
-    for each in container.each("ports"):
-        number, name = port(each.at("containerPort")), each.text("name")
-        protocol = each.text("protocol") or "TCP"
-        if number is None:
-            found.append(Omission("absurd ports"))
-        elif protocol != "TCP":
-            found.append(Omission(f"{protocol if protocol in ('UDP', 'SCTP') else 'other'} ports"))
-        else:
-            certainty = hints.certainty(number, name, "")
-            found.append(_Port(number, certainty, port(each.at("hostPort")), each.text("hostIP")))
-    return found
+def _declared(ports: dict[int, _Port], said: Fields, where: str) -> Omission | None:
+    """Take a port that a container declares in, or say why not."""
+    number, name = port(said.at("containerPort")), said.text("name")
+    protocol = said.text("protocol") or "TCP"
+    if number is None:
+        return Omission("absurd ports")
+    if protocol != "TCP":
+        return Omission(f"{protocol if protocol in ('UDP', 'SCTP') else 'other'} ports")
+    met = ports.setdefault(number, _Port(number))
+    met.say(hints.certainty(number, name, ""), f"{where} port {number}")
+    on_node = port(said.at("hostPort"))
+    if on_node:
+        met.on_node.append((on_node, said.text("hostIP")))
+    return None
 
 
-def _host_port(view: View, pod: Pod, declared: _Port) -> tuple[str, ...]:
-    """The node's port that leads to the container's: another way to the same listener (CNI's portmap)."""
-    number, node = declared.on_node, view.workloads.nodes.get(pod.node or "")
-    if number is None or pod.host_network or node is None:
+def _on_node(view: View, pod: Pod, declared: _Port) -> tuple[str, ...]:
+    """The node's ports that lead to the container's: another way to the same listener (CNI's portmap)."""
+    node = view.workloads.nodes.get(pod.node or "")
+    if pod.host_network or node is None:
         return ()
-    only = parsed(declared.host)
-    hosts = (str(only),) if only and not only.is_unspecified else node.addresses
-    return tuple(host_port(host, number) for host in hosts)
+    found: dict[str, None] = {}
+    for number, host in declared.on_node:
+        only = parsed(host)
+        hosts = (str(only),) if only and not only.is_unspecified else node.addresses
+        found |= dict.fromkeys(host_port(each, number) for each in hosts)
+    return tuple(found)
 
 
 def _asked(container: Fields) -> list[_Asked]:
@@ -126,11 +166,6 @@ def _asked(container: Fields) -> list[_Asked]:
             certain = grpc.text("mode").upper() == "TLS"
             found.append(_Asked(f"{step[-1]} gRPC", number, "declared" if certain else "candidate"))
     return found
-
-
-def _own(pod: Pod, host: str) -> bool:
-    """Whether a probe asks the pod itself: its ``host`` may be anything."""
-    return not host or host in pod.addresses or (pod.host_network and host in _LOOPBACK)
 
 
 SOURCE = Source(name="Pods", reads=READS, find=_find)
