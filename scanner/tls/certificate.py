@@ -50,6 +50,8 @@ class CertificateFacts:
     """Bits."""
     curve: str | None = None
     """``P-256``, ``P-384``, ``P-521``, or the name that the standard gives."""
+    key_sha256: str | None = None
+    """Of the DER of subjectPublicKeyInfo, lower-case hex: the same for the same key, whatever certificate has it."""
     signature: str | None = None
     """``ecdsa-with-SHA256``, ``sha1WithRSAEncryption``: the name of the OID, or the OID."""
     signature_hash: str | None = None
@@ -187,15 +189,28 @@ def _key_identifiers(certificate: x509.Certificate) -> tuple[bytes, int, bytes]:
 
     Read here, because ``cryptography`` names no algorithm when it does not like the parameters behind it.
     """
+    return _identifiers(_key_info(certificate))
+
+
+def _key_info(certificate: x509.Certificate) -> bytes:
+    """The DER of subjectPublicKeyInfo."""
     return _walk_to_key(certificate.tbs_certificate_bytes, 5 if certificate.version is x509.Version.v1 else 6)
 
 
-@lru_cache(maxsize=4)  # three fields of a certificate ask one after another
-def _walk_to_key(tbs_certificate: bytes, before: int) -> tuple[bytes, int, bytes]:
-    _, tbs = _element(Reader(tbs_certificate))
+@lru_cache(maxsize=4)  # four fields of a certificate ask one after another
+def _walk_to_key(tbs_certificate: bytes, before: int) -> bytes:
+    content = _element(Reader(tbs_certificate))[1].rest()
+    tbs = Reader(content)
     for _ in range(before):  # version (not in v1), serial ... subject
         _element(tbs)
-    _, key = _element(tbs)
+    start = len(content) - tbs.left
+    _element(tbs)
+    return content[start : len(content) - tbs.left]
+
+
+@lru_cache(maxsize=4)
+def _identifiers(key_info: bytes) -> tuple[bytes, int, bytes]:
+    _, key = _element(Reader(key_info))
     _, identifiers = _element(key)
     _, algorithm = _element(identifiers)
     tag, parameters = _element(identifiers) if identifiers.left else (_NULL, Reader(b""))
@@ -284,6 +299,7 @@ _FIELDS: dict[str, Callable[[x509.Certificate], object]] = {
     "key_algorithm": _key_algorithm,
     "key_size": _key_size,
     "curve": _curve,
+    "key_sha256": lambda certificate: _digest(_key_info(certificate)),
     "signature": _signature,
     "signature_hash": _signature_hash,
     "is_ca": _is_ca,

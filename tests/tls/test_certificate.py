@@ -12,7 +12,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding
-from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,6 +70,9 @@ def test_a_certificate_without_fault() -> None:
         key_algorithm="ECDSA",
         key_size=256,
         curve="P-256",
+        key_sha256=sha256(
+            LEAF.certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+        ).hexdigest(),
         signature="ecdsa-with-SHA256",
         signature_hash="SHA256",
         is_ca=False,
