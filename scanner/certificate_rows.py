@@ -84,8 +84,8 @@ def inventory_rows(entries: Iterable[Entry], cluster: str | None = None) -> Iter
 
 def configuration_line(config: PkiConfig) -> str:
     """What it asks for: ``PKI/cluster: defaults RSA 2048, signer RSA 4096, since 2026-01-01``."""
-    rules = {"defaults": config.defaults, **config.categories, **dict(list(config.overrides.items())[:_OVERRIDES])}
-    asked = [f"{name} {_key(rule)}" for name, rule in rules.items() if rule]
+    rules = [("defaults", config.defaults), *config.categories.items(), *list(config.overrides.items())[:_OVERRIDES]]
+    asked = [f"{name} {_key(rule)}" for name, rule in rules if rule]
     if config.reason or not asked:
         return f"{config.source}: {config.platform_said or 'nothing is configured'}"
     more = len(config.overrides) - _OVERRIDES

@@ -23,7 +23,7 @@ LEAF = made("172.30.0.1", "kube-apiserver-localhost-signer", eku=("serverAuth",)
 BUNDLE = Reference(kind="ConfigMap", namespace="openshift-config-managed", name="kube-apiserver-server-ca")
 
 
-def entry(pki: dict[str, object] | None = None, **place: object) -> Entry:
+def entry(pki: dict[str, object] | None = None, /, **place: object) -> Entry:
     held = HeldCertificate(facts=LEAF, place=Place(**{"role": "leaf", **place}))  # type: ignore[arg-type] # its fields
     (found,) = collect(inventory(pki), [held]).entries()
     return found

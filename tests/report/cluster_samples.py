@@ -17,6 +17,7 @@ from scanner.model.snapshot import Unreadable
 from scanner.report.coverage import discovery_row
 from scanner.report.rows import endpoint_row, finding_row
 from tests.report import samples
+from tests.report.certificate_samples import certificates
 from tests.report.samples import HOSTILE, PASSED, PROFILE, certificate, finding
 
 STRICT = Expectation(
@@ -165,7 +166,7 @@ def report(kept: list[EndpointRow] | None = None, *, interrupted: str | None = N
     told = discovery_row(plain.summary, discovered=45, left_out=LEFT_OUT, unreadable=UNREADABLE, accepted=("secrets",))
     coverage: Coverage = {**plain.coverage, "discovery": told}
     scanner: ScannerRow = {**plain.scanner, "profile": "", "arguments": ["scan", "--cluster"]}
-    return replace(plain, cluster=CLUSTER, coverage=coverage, scanner=scanner)
+    return replace(plain, cluster=CLUSTER, coverage=coverage, scanner=scanner, certificates=certificates())
 
 
 FINDING_ROW = finding_row(DIFFER)

@@ -1,7 +1,8 @@
 """Report -> metric families for Prometheus: pure. ``--format metrics=FILE.prom`` writes them for node_exporter.
 
-Every family begins with ``adhere_``. Labels are bounded: no address ever becomes one, components and certificates are
-capped, and what was left out is itself a metric. ``docs/metrics.md`` lists the families with example queries.
+Every family begins with ``adhere_``, but for those that the PKI enhancement has named (``certificates``). Labels are
+bounded: no address ever becomes one, components and certificates are capped, and what was left out is itself a metric.
+``docs/metrics.md`` lists the families with example queries.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
 from heapq import nsmallest
 from itertools import islice
 from typing import TextIO
@@ -18,6 +18,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from scanner.metrics import certificates
+from scanner.metrics.family import family, label, seconds, single
 from scanner.model.component_tally import HONOURS
 from scanner.model.finding import SEVERITIES
 from scanner.model.report import VERDICTS, EndpointRow, FindingRow, Report
@@ -26,12 +28,7 @@ MOST_COMPONENTS = 500
 """Components that get series of their own; the others are counted under ``(others)``."""
 MOST_CERTIFICATES = 5000
 """Listeners whose certificate's end is a series: those that end first."""
-_LONGEST = 200
-"""Characters of one label's value."""
 _OTHERS = "(others)"
-
-Sample = tuple[tuple[str, ...], float]
-"""Values of the labels, in the order of their names; and the value."""
 
 
 class ReportCollector(Collector):
@@ -66,6 +63,8 @@ def families(report: Report) -> Iterator[GaugeMetricFamily]:
     yield from _of_findings(report, counts)
     yield from _of_certificates(counts)
     yield from _of_coverage(report)
+    if report.certificates is not None:
+        yield from certificates.families(report.certificates)
 
 
 # --- counting -------------------------------------------------------------------------------------------------------
@@ -86,7 +85,7 @@ class _Counts:
 
     def component(self, row: EndpointRow) -> str:
         """The label of a row's component."""
-        name = _label(_component(row["component"], row["owner"]["namespace"], row["standing"]))
+        name = label(_component(row["component"], row["owner"]["namespace"], row["standing"]))
         if name not in self.components and len(self.components) >= MOST_COMPONENTS:
             return _OTHERS
         self.components.add(name)
@@ -96,7 +95,7 @@ class _Counts:
         """Count the failing ones."""
         for finding in findings:
             if finding["verdict"] == "fail":
-                self.findings[_label(finding["rule"]), finding["severity"], finding["status"]] += 1
+                self.findings[label(finding["rule"]), finding["severity"], finding["status"]] += 1
 
 
 def _component(component: str | None, namespace: str | None, standing: str) -> str:
@@ -117,72 +116,46 @@ def _counted(rows: Iterable[EndpointRow]) -> _Counts:
         counts.hear(row["findings"])
         end = _end(row)
         if end is not None:
-            key = (_label(row["id"]), component, _label(row["owner"]["namespace"] or ""))
+            key = (label(row["id"]), component, label(row["owner"]["namespace"] or ""))
             counts.ends[key] = min(end, counts.ends.get(key, end))
     return counts
 
 
 def _end(row: EndpointRow) -> float | None:
     chain = row["observed"]["chain"]
-    return _seconds(chain[0]["not_after"]) if chain else None
-
-
-def _seconds(text: str | None) -> float | None:
-    """Seconds since 1970 of a row's timestamp; None where there is none, or a saved row says anything."""
-    try:
-        moment = datetime.fromisoformat(text) if text else None
-    except ValueError:
-        return None
-    return None if moment is None or moment.tzinfo is None else moment.timestamp()
-
-
-def _label(text: str) -> str:
-    """Text from outside as a label: printable ASCII, nothing that a log or a terminal would obey."""
-    shown = text.encode("unicode_escape").decode()
-    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 3]}..."
+    return seconds(chain[0]["not_after"]) if chain else None
 
 
 # --- families -------------------------------------------------------------------------------------------------------
 
 
-def _family(name: str, help_text: str, labels: tuple[str, ...], samples: Iterable[Sample]) -> GaugeMetricFamily:
-    family = GaugeMetricFamily(f"adhere_{name}", help_text, labels=labels)
-    for values, value in samples:
-        family.add_metric(values, value)
-    return family
-
-
-def _single(name: str, help_text: str, value: float) -> GaugeMetricFamily:
-    return _family(name, help_text, (), [((), value)])
-
-
 def _of_the_scan(report: Report) -> Iterator[GaugeMetricFamily]:
     scanner, cluster = report.scanner, (report.cluster or {}).get("name")
     words = (scanner["version"], scanner["mode"], scanner["profile"], cluster if isinstance(cluster, str) else "")
-    info = [(tuple(map(_label, words)), 1.0)]
-    yield _family("scan_info", "What scanned, and what.", ("version", "mode", "profile", "cluster"), info)
-    started, finished = _seconds(report.started), _seconds(report.finished)
+    info = [(tuple(map(label, words)), 1.0)]
+    yield family("adhere_scan_info", "What scanned, and what.", ("version", "mode", "profile", "cluster"), info)
+    started, finished = seconds(report.started), seconds(report.finished)
     if started is not None and finished is not None:
-        yield _single("scan_start_timestamp_seconds", "When the scan began.", started)
-        yield _single("scan_end_timestamp_seconds", "When the scan ended.", finished)
-        yield _single("scan_duration_seconds", "How long the scan took.", max(finished - started, 0))
-    yield _single("scan_connections", "TCP connections that the scan made.", report.summary.connections)
+        yield single("adhere_scan_start_timestamp_seconds", "When the scan began.", started)
+        yield single("adhere_scan_end_timestamp_seconds", "When the scan ended.", finished)
+        yield single("adhere_scan_duration_seconds", "How long the scan took.", max(finished - started, 0))
+    yield single("adhere_scan_connections", "TCP connections that the scan made.", report.summary.connections)
     complete = report.coverage["complete"] and not report.summary.unsettled
-    yield _single("scan_complete", "1 if nothing that should have been judged is missing.", float(complete))
+    yield single("adhere_scan_complete", "1 if nothing that should have been judged is missing.", float(complete))
 
 
 def _of_endpoints(counts: _Counts) -> Iterator[GaugeMetricFamily]:
     groups = sorted({(component, standing) for _, component, standing in counts.endpoints})
-    yield _family(
-        "endpoints",
+    yield family(
+        "adhere_endpoints",
         "Endpoints by verdict. Those that fail and bind nobody are among them: see adhere_endpoint_statuses.",
         ("verdict", "component", "standing"),
         (((verdict, *group), counts.endpoints[verdict, *group]) for group in groups for verdict in VERDICTS),
     )
     statuses = [((status,), float(count)) for status, count in sorted(counts.statuses.items())]
-    yield _family("endpoint_statuses", "Endpoints by status.", ("status",), statuses)
+    yield family("adhere_endpoint_statuses", "Endpoints by status.", ("status",), statuses)
     versions = [(key, float(count)) for key, count in sorted(counts.versions.items())]
-    yield _family("accepting_endpoints", "Endpoints that accept a version.", ("version", "component"), versions)
+    yield family("adhere_accepting_endpoints", "Endpoints that accept a version.", ("version", "component"), versions)
 
 
 def _of_components(report: Report) -> Iterator[GaugeMetricFamily]:
@@ -193,9 +166,9 @@ def _of_components(report: Report) -> Iterator[GaugeMetricFamily]:
     )
     for name, row in islice(((name, row) for name, row in rows if name), MOST_COMPONENTS):
         for answer in HONOURS:  # added up: two long names may have become the same label
-            counts[_label(name), row["standing"], answer] += row["honouring"][answer]
-    yield _family(
-        "component_listeners",
+            counts[label(name), row["standing"], answer] += row["honouring"][answer]
+    yield family(
+        "adhere_component_listeners",
         "Listeners by whether they honour the profile that they owe (yes, no, not-determined).",
         ("component", "standing", "honours"),
         sorted(counts.items()),
@@ -204,22 +177,26 @@ def _of_components(report: Report) -> Iterator[GaugeMetricFamily]:
 
 def _of_certificates(counts: _Counts) -> Iterator[GaugeMetricFamily]:
     first = nsmallest(MOST_CERTIFICATES, counts.ends.items(), key=lambda one: (one[1], one[0]))
-    yield _family(
-        "certificate_not_after_timestamp_seconds",
+    yield family(
+        "adhere_certificate_not_after_timestamp_seconds",
         "End of the served leaf certificate, of the replica whose ends first.",
         ("endpoint", "component", "namespace"),
         first,
     )
     left_out = len(counts.ends) - len(first)
-    yield _single("certificates_left_out", "Listeners whose certificate has no series: theirs end later.", left_out)
+    yield single(
+        "adhere_certificates_left_out", "Listeners whose certificate has no series: theirs end later.", left_out
+    )
 
 
 def _of_findings(report: Report, counts: _Counts) -> Iterator[GaugeMetricFamily]:
     found = [(key, float(count)) for key, count in sorted(counts.findings.items())]
-    yield _family("findings", "Failing findings, those that break no build too.", ("rule", "severity", "status"), found)
+    yield family(
+        "adhere_findings", "Failing findings, those that break no build too.", ("rule", "severity", "status"), found
+    )
     failures = report.summary.failures
     totals = [((severity,), float(failures[severity])) for severity in SEVERITIES]
-    yield _family("counted_findings", "Failing findings that --fail-on looks at.", ("severity",), totals)
+    yield family("adhere_counted_findings", "Failing findings that --fail-on looks at.", ("severity",), totals)
 
 
 def _of_coverage(report: Report) -> Iterator[GaugeMetricFamily]:
@@ -235,6 +212,6 @@ def _of_coverage(report: Report) -> Iterator[GaugeMetricFamily]:
         aside = sum(each["count"] for each in told["left_out"])
         states |= {"discovered": told["discovered"], "left_out": aside, "not_reached": told["not_reached"]}
     samples = [((state,), float(count)) for state, count in sorted(states.items())]
-    yield _family("coverage_endpoints", "What became of the listeners that were found.", ("state",), samples)
-    gaps = [((_label(gap["resource"]), gap["gap"]), 1.0) for gap in told["unreadable"]] if told else []
-    yield _family("unreadable_resources", "Kinds that could not be read.", ("resource", "gap"), gaps)
+    yield family("adhere_coverage_endpoints", "What became of the listeners that were found.", ("state",), samples)
+    gaps = [((label(gap["resource"]), gap["gap"]), 1.0) for gap in told["unreadable"]] if told else []
+    yield family("adhere_unreadable_resources", "Kinds that could not be read.", ("resource", "gap"), gaps)

@@ -17,7 +17,7 @@ from scanner.cli.output import parse_outputs, write_reports
 from scanner.model.report import Report
 from tests.report import cluster_samples, samples
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def _samples(report: Report) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
