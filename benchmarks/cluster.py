@@ -35,7 +35,7 @@ REPLICAS = 4
 
 def pod(number: int) -> dict[str, object]:
     """As the API server sends one; some 7 KB."""
-    app, namespace = f"app-{number // REPLICAS}", f"team-{number % 200}"
+    app, namespace = workload(number // REPLICAS)
     probe = {"httpGet": {"path": "/healthz", "port": 8443, "scheme": "HTTPS"}, "periodSeconds": 10, "timeoutSeconds": 1}
     container = {
         "name": "web", "image": f"registry.example/{app}@sha256:{number // REPLICAS:064x}",
@@ -52,7 +52,7 @@ def pod(number: int) -> dict[str, object]:
     fields: dict[str, object] = {f"f:field{each}": {"f:nested": {}, "f:other": {".": {}}} for each in range(40)}
     return {
         "metadata": {
-            "name": f"{app}-7d4b9c6f5-{number:05x}", "namespace": namespace, "uid": f"{number:08x}-0000-4000-8000-000000000000",
+            "name": pod_name(number), "namespace": namespace, "uid": f"{number:08x}-0000-4000-8000-000000000000",
             "labels": {"app": app, "app.kubernetes.io/name": app, "pod-template-hash": "7d4b9c6f5", "team": namespace},
             "annotations": {"openshift.io/scc": "restricted-v2", "k8s.ovn.org/pod-networks": "{}" * 150,
                             "k8s.v1.cni.cncf.io/network-status": "[]" * 150},
@@ -78,29 +78,44 @@ def pod(number: int) -> dict[str, object]:
     }  # fmt: skip
 
 
+def workload(number: int) -> tuple[str, str]:
+    """Name and namespace of a Deployment."""
+    return f"app-{number}", f"team-{number % 200}"
+
+
+def pod_name(number: int) -> str:
+    return f"app-{number // REPLICAS}-7d4b9c6f5-{number:05x}"
+
+
 def address(number: int) -> str:
     return f"10.{128 + number // 65536}.{number // 256 % 256}.{number % 256}"
 
 
 def service(number: int) -> dict[str, object]:
+    """One of two of each Deployment."""
+    app, namespace = workload(number // 2)
+    cluster_ip = f"172.30.{number // 256}.{number % 256}"
     return {
-        "metadata": {"name": f"app-{number}", "namespace": f"team-{number % 200}", "labels": {"app": f"app-{number}"},
+        "metadata": {"name": f"{app}-{number % 2}", "namespace": namespace, "labels": {"app": app},
                      "managedFields": [{"manager": "oc", "fieldsV1": {"f:spec": {}}}]},
-        "spec": {"clusterIP": f"172.30.{number // 256}.{number % 256}", "clusterIPs": [f"172.30.{number // 256}.{number % 256}"],
-                 "type": "ClusterIP", "selector": {"app": f"app-{number}"}, "ipFamilies": ["IPv4"],
+        "spec": {"clusterIP": cluster_ip, "clusterIPs": [cluster_ip],
+                 "type": "ClusterIP", "selector": {"app": app}, "ipFamilies": ["IPv4"],
                  "ports": [{"name": "https", "port": 443, "targetPort": "https", "protocol": "TCP"}]},
         "status": {"loadBalancer": {}},
     }  # fmt: skip
 
 
 def endpoint_slice(number: int) -> dict[str, object]:
+    """That of a Service, with all replicas of the Deployment."""
+    app, namespace = workload(number // 2)
+    replicas = range(number // 2 * REPLICAS, (number // 2 + 1) * REPLICAS)
     return {
-        "metadata": {"name": f"app-{number}-x", "namespace": f"team-{number % 200}",
-                     "labels": {"kubernetes.io/service-name": f"app-{number}"}},
+        "metadata": {"name": f"{app}-{number % 2}-x", "namespace": namespace,
+                     "labels": {"kubernetes.io/service-name": f"{app}-{number % 2}"}},
         "addressType": "IPv4", "ports": [{"name": "https", "port": 8443, "protocol": "TCP"}],
-        "endpoints": [{"addresses": [address(number * 2 + each)], "conditions": {"ready": True, "serving": True},
-                       "nodeName": f"worker-{each}", "targetRef": {"kind": "Pod", "name": f"app-{number}-{each}"}}
-                      for each in range(2)],
+        "endpoints": [{"addresses": [address(each)], "conditions": {"ready": True, "serving": True}, "nodeName": f"worker-{each % 250}",
+                       "targetRef": {"kind": "Pod", "name": pod_name(each), "namespace": namespace, "uid": f"{each:08x}-0000-4000-8000-000000000000"}}
+                      for each in replicas],
     }  # fmt: skip
 
 
