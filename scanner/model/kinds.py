@@ -6,6 +6,7 @@ its ``reads``; ``scan`` reads their union, and ``adhere rbac`` writes the Cluste
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -36,6 +37,12 @@ def _core(plural: str, name: str, *, namespaced: bool = True, opt_in: str | None
     return Kind(group="", plural=plural, name=name, namespaced=namespaced, opt_in=opt_in)
 
 
+def _bundles(namespace: str, *names: str) -> Iterable[tuple[str, str]]:
+    """ConfigMaps with CAs by which certificates of ``profiles/pki`` are recognised, signers among them that nothing
+    else shows to who may read no Secret."""
+    return ((namespace, name) for name in names)
+
+
 # --- Kubernetes ------------------------------------------------------------------------------------------------------
 
 POD = _core("pods", "Pod")
@@ -58,6 +65,23 @@ CONFIG_MAP = Kind(
         ("openshift-config-managed", "kube-apiserver-server-ca"),
         ("openshift-service-ca", "signing-cabundle"),
         ("openshift-config", "openshift-service-ca.crt"),
+        ("kube-public", "cluster-info"),  # kubeadm's CA, in a kubeconfig
+        *_bundles("kube-system", "root-ca"),
+        *_bundles("openshift-config", "admin-kubeconfig-client-ca", "initial-kube-apiserver-server-ca"),
+        *_bundles("openshift-config", "etcd-ca-bundle", "etcd-serving-ca", "etcd-metric-serving-ca"),
+        *_bundles("openshift-config-managed", "kube-apiserver-client-ca", "kube-apiserver-aggregator-client-ca"),
+        *_bundles("openshift-config-managed", "csr-controller-ca"),
+        *_bundles("openshift-kube-apiserver-operator", "localhost-serving-ca", "service-network-serving-ca"),
+        *_bundles("openshift-kube-apiserver-operator", "loadbalancer-serving-ca", "localhost-recovery-serving-ca"),
+        *_bundles("openshift-kube-apiserver-operator", "kube-apiserver-to-kubelet-client-ca", "node-system-admin-ca"),
+        *_bundles("openshift-kube-apiserver-operator", "kube-control-plane-signer-ca"),
+        *_bundles("openshift-kube-apiserver-operator", "kubelet-bootstrap-kubeconfig-signer-ca"),
+        *_bundles("openshift-kube-controller-manager-operator", "csr-signer-ca", "csr-controller-ca"),
+        *_bundles("openshift-kube-controller-manager-operator", "csr-controller-signer-ca"),
+        *_bundles("openshift-etcd", "etcd-ca-bundle", "etcd-metrics-ca-bundle", "etcd-all-bundles"),
+        *_bundles("openshift-machine-config-operator", "machine-config-server-ca"),
+        *_bundles("openshift-ovn-kubernetes", "ovn-ca", "signer-ca"),
+        *_bundles("openshift-network-node-identity", "network-node-identity-ca"),
     ),
 )
 ENDPOINT_SLICE = Kind(group="discovery.k8s.io", plural="endpointslices", name="EndpointSlice")

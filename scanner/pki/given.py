@@ -6,11 +6,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from scanner.model.kinds import API_SERVER, GATEWAY, HTTP_PROXY, INGRESS, INGRESS_CONTROLLER, ROUTE, Kind
+from scanner.model.kinds import (
+    API_SERVER,
+    GATEWAY,
+    HTTP_PROXY,
+    INGRESS,
+    INGRESS_CONFIG,
+    INGRESS_CONTROLLER,
+    ROUTE,
+    Kind,
+)
 from scanner.model.objects import Fields, KubeObject
 from scanner.model.snapshot import Snapshot
 
-READS: tuple[Kind, ...] = (API_SERVER, INGRESS_CONTROLLER, INGRESS, GATEWAY, HTTP_PROXY, ROUTE)
+READS: tuple[Kind, ...] = (API_SERVER, INGRESS_CONFIG, INGRESS_CONTROLLER, INGRESS, GATEWAY, HTTP_PROXY, ROUTE)
 
 Name: TypeAlias = tuple[str, str]
 """Namespace and name."""
@@ -31,11 +40,15 @@ _INSTALL_CONFIG = ("kube-system", "cluster-config-v1")
 
 
 def of_platform(snapshot: Snapshot) -> Named:
-    """Secrets that take the place of an operator's own: APIServer's and the IngressControllers'."""
+    """Secrets that take the place of an operator's own: APIServer's, the component routes', the IngressControllers'."""
     for server in snapshot.every(API_SERVER):
         for number, each in enumerate(server.each("spec", "servingCerts", "namedCertificates")):
             where = f"{server.reference} spec.servingCerts.namedCertificates[{number}]"
             yield (CONFIG_NAMESPACE, each.text("servingCertificate", "name")), where
+    for config in snapshot.every(INGRESS_CONFIG):
+        for number, each in enumerate(config.each("spec", "componentRoutes")):
+            where = f"{config.reference} spec.componentRoutes[{number}].servingCertKeyPairSecret"
+            yield (CONFIG_NAMESPACE, each.text("servingCertKeyPairSecret", "name")), where
     for controller in snapshot.every(INGRESS_CONTROLLER):
         name = controller.text("spec", "defaultCertificate", "name")
         yield (INGRESS_NAMESPACE, name), f"{controller.reference} spec.defaultCertificate"

@@ -22,6 +22,7 @@ from scanner.model.kinds import (
 from scanner.model.objects import KubeObject
 from scanner.model.snapshot import Snapshot, union
 from scanner.pki import given
+from scanner.pki.containers import contents
 from scanner.pki.given import Given
 from scanner.pki.pem import Parser, chain_of, unreadable
 from scanner.tls.certificate import CertificateFacts
@@ -100,12 +101,20 @@ def _trusted(_: int) -> Role:
 
 
 def config_maps(search: _Search) -> Iterator[HeldCertificate]:
-    """Bundles in those ConfigMaps that are read."""
+    """Bundles in those ConfigMaps that are read, and the CAs of kubeconfigs there (kubeadm's ``cluster-info``)."""
     for each in search.snapshot.every(CONFIG_MAP):
         reason = search.given.config_map(each)
         for name, text in each.words("data").items():
             if "-----BEGIN " in text:
                 yield from _bundle(search.parser.of_text(text, _MOST), each, f"data[{name}]", reason)
+            elif "certificate-authority-data" in text:
+                yield from _in_kubeconfig(text, each, f"data[{name}]", reason)
+
+
+def _in_kubeconfig(text: str, holder: KubeObject, field: str, reason: str | None) -> Iterator[HeldCertificate]:
+    for found in contents(text.encode("utf-8", "replace")).certificates[:_MOST]:
+        place = Place(role=found.role, reference=holder.reference, field=f"{field} {found.label}", user_provided=reason)
+        yield HeldCertificate(facts=found.facts, place=place, chain=found.chain)
 
 
 def webhooks(search: _Search) -> Iterator[HeldCertificate]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from scanner.model.kinds import INGRESS, KINDS, NAMESPACE, Kind
+from scanner.model.kinds import INGRESS, INGRESS_CONFIG, KINDS, NAMESPACE, Kind
 from scanner.model.objects import KubeObject
 from scanner.model.snapshot import Origin, Snapshot, Unreadable
 from scanner.pki import stored, wanted
@@ -21,7 +21,7 @@ def snapshot(text: str = "", *others: dict[str, Any], without_namespaces: bool =
     """The objects of a YAML text of several documents, and others."""
     objects: dict[Kind, list[KubeObject]] = {kind: [] for kind in (*stored.READS, *wanted.READS)}
     for raw in (*(each for each in yaml.safe_load_all(text) if each), *others):
-        kind = _KIND[raw["kind"]]
+        kind = INGRESS_CONFIG if raw.get("apiVersion") == "config.openshift.io/v1" else _KIND[raw["kind"]]
         objects[kind].append(KubeObject(raw, kind))
     gap = Unreadable(kind=NAMESPACE, gap="forbidden", reason="403 Forbidden")
     return Snapshot(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scanner.model.kinds import CONFIG_MAP
 from scanner.model.pki_names import load_names
 from scanner.model.well_known import Index, fits
 from scanner.pki import shapes
@@ -11,6 +12,12 @@ def test_overrides_may_name_what_is_known() -> None:
     names = load_names()
     assert names.overridable == tuple(shapes.WELL_KNOWN)
     assert {each.name: each.category for each in names.all if each.overridable} == dict(shapes.WELL_KNOWN)
+
+
+def test_every_bundle_that_tells_a_name_and_has_one_itself_is_read() -> None:
+    named = {f"{namespace}/{name}" for namespace, name in CONFIG_MAP.named}
+    told = {path for each in load_names().all for path in each.recognition.config_maps if "*" not in path}
+    assert told - named == set()
 
 
 def test_an_index_finds_what_the_patterns_mean() -> None:

@@ -105,6 +105,31 @@ def test_bundles_in_config_maps_webhooks_conversions_and_aggregated_apis() -> No
     ]
 
 
+def test_the_ca_of_a_kubeconfig_in_a_config_map() -> None:
+    """As kubeadm publishes it for nodes that join."""
+    kubeconfig = f"""
+kind: Config
+clusters:
+- {{name: "", cluster: {{server: "https://api:6443", certificate-authority-data: {coded(ROOT.pem)}}}}}
+"""
+    metadata = {"name": "cluster-info", "namespace": "kube-public"}
+    (only,) = held(snapshot("", {"kind": "ConfigMap", "metadata": metadata, "data": {"kubeconfig": kubeconfig}}))
+    assert (only.facts.der, only.place.role) == (ROOT.der, "trusted")
+    assert only.place.field == "data[kubeconfig] cluster  certificate-authority-data"
+
+
+def test_certificates_in_other_data_of_a_secret_are_a_bundle_or_somebodys() -> None:
+    data = {"client.pem": coded(LEAF.pem), "bundle": coded(ROOT.pem, LEAF.pem)}
+    raw = {"kind": "Secret", "metadata": {"name": "s", "namespace": "shop"}, "data": data}
+    assert places(snapshot("", raw)) == [
+        ("leaf", "Secret/shop/s data[client.pem]"),
+        ("issuer", "Secret/shop/s data[client.pem] 2"),
+        ("trusted", "Secret/shop/s data[bundle]"),
+        ("trusted", "Secret/shop/s data[bundle] 2"),
+        ("trusted", "Secret/shop/s data[bundle] 3"),
+    ]
+
+
 def test_what_a_signing_request_was_answered_with() -> None:
     raw = {
         "kind": "CertificateSigningRequest", "metadata": {"name": "csr-1"},
@@ -136,6 +161,9 @@ def test_a_route_has_what_its_user_wrote() -> None:
 
 
 GIVERS = """
+{kind: Ingress, apiVersion: config.openshift.io/v1, metadata: {name: cluster},
+ spec: {componentRoutes: [{servingCertKeyPairSecret: {name: console}}, {name: oauth}]}}
+---
 {kind: APIServer, metadata: {name: cluster}, spec: {clientCA: {name: ours},
  servingCerts: {namedCertificates: [{servingCertificate: {name: api}}, {servingCertificate: {}}]}}}
 ---
@@ -162,6 +190,7 @@ GIVERS = """
             "wildcard",
             "IngressController/openshift-ingress-operator/default spec.defaultCertificate",
         ),
+        ("openshift-config", "console", "Ingress/cluster spec.componentRoutes[0].servingCertKeyPairSecret"),
         ("shop", "web", "Ingress/shop/web spec.tls[0]"),
         ("edge", "edge", "Gateway/edge/g spec.listeners[0].tls"),
         ("certs", "other", "Gateway/edge/g spec.listeners[0].tls"),

@@ -63,6 +63,7 @@ def test_what_users_gave_and_what_the_service_ca_made() -> None:
 """
     assert list(wanted_secrets(snapshot(text), NAMES)) == [
         ("openshift-config", "api"),
+        ("openshift-config", "console"),
         ("openshift-ingress", "wildcard"),
         ("openshift-ingress", "router-certs-second"),
         ("a", "s-tls"),
