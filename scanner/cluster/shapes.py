@@ -104,13 +104,15 @@ _CONTAINER = Only(
         "lifecycle": Only({"postStart": _HTTP_GET, "preStop": _HTTP_GET}),
     }
 )
+_SOURCES = dict.fromkeys(("secret", "configMap"), Only(_whole("name"))) | {"podCertificate": Only(_whole("signerName"))}
 _VOLUME = Only(
     {
         "name": whole,
         "secret": Only(_whole("secretName")),
         "configMap": Only(_whole("name")),
         "hostPath": Only(_whole("path")),
-        "projected": Only({"sources": Only({"secret": Only(_whole("name")), "configMap": Only(_whole("name"))})}),
+        "projected": Only({"sources": Only(_SOURCES)}),
+        "csi": Only(_whole("driver")),
     }
 )
 _CONTAINERS = Shared(_CONTAINER, but=_TOKEN)

@@ -40,7 +40,9 @@ class Built:
         self.loopback = self._is_loopback()
         self._forwards = via_port_forward
         through = self._through() if via_port_forward else None
-        self.tunnel = through and Tunnel(namespace=through.namespace, pod=through.name, port=listener.place.port)
+        self.tunnel = (
+            Tunnel(namespace=through.namespace, pod=through.name, port=listener.place.port) if through else None
+        )
 
     def omitted(self) -> str | None:
         """Why it is not asked, or None."""

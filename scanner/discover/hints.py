@@ -55,6 +55,11 @@ def certainty(number: int, name: str, app_protocol: str) -> Certainty:
     return "candidate"
 
 
+def is_plain(number: int, name: str) -> bool:
+    """Whether a port's number or name says that it is plain HTTP."""
+    return number == 80 or (name.startswith("http") and not name.startswith("https"))
+
+
 def transport(number: int, app_protocol: str) -> Transport:
     """How TLS begins there, where no object declares that it is TLS from the first byte."""
     return _STARTTLS_PROTOCOLS.get(app_protocol.lower()) or _STARTTLS_PORTS.get(number, "tls")

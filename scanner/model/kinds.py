@@ -199,6 +199,8 @@ HTTP_PROXY = Kind(group="projectcontour.io", plural="httpproxies", name="HTTPPro
 CONTOUR_CONFIGURATION = Kind(group="projectcontour.io", plural="contourconfigurations", name="ContourConfiguration")
 SERVICE_MONITOR = Kind(group="monitoring.coreos.com", plural="servicemonitors", name="ServiceMonitor")
 POD_MONITOR = Kind(group="monitoring.coreos.com", plural="podmonitors", name="PodMonitor")
+PROBE = Kind(group="monitoring.coreos.com", plural="probes", name="Probe")
+CERTIFICATE = Kind(group="cert-manager.io", plural="certificates", name="Certificate")
 
 
 def _all() -> tuple[Kind, ...]:

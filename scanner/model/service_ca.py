@@ -12,4 +12,9 @@ ANNOTATIONS = (
 
 def asks(service: Fields) -> bool:
     """Whether the service CA signs what this Service's pods serve."""
-    return any(service.text("metadata", "annotations", each) for each in ANNOTATIONS)
+    return bool(secret(service))
+
+
+def secret(service: Fields) -> str:
+    """The Secret that a Service asks to be filled in, or ""."""
+    return next(filter(None, (service.text("metadata", "annotations", each) for each in ANNOTATIONS)), "")

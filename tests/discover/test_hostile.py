@@ -17,6 +17,8 @@ from scanner.model.snapshot import Origin, Snapshot
 from tests.discover import test_api_server as api_server
 from tests.discover import test_gateways as gateways
 from tests.discover import test_monitors as monitors
+from tests.discover import test_mounts as mounts
+from tests.discover import test_probes as probes
 from tests.discover.objects import CATALOGUE, NETWORKS, of_objects
 from tests.discover.test_called import BACKEND, webhook
 from tests.discover.test_http_proxies import ENVOY, proxy
@@ -116,6 +118,10 @@ SOUND = [
                 monitors.TARGET,
                 monitors.monitor("port: metrics, scheme: https"),
                 monitors.monitor("port: metrics, scheme: https", kind="PodMonitor"),
+                probes.static("https://db.shop.svc:9000", "https://203.0.113.9/"),
+                probes.probe("ingress: {selector: {}}", ", prober: {url: 'db.shop.svc:9000', scheme: https}"),
+                mounts.pod(mounts.SECRET),
+                mounts.CERTIFICATE,
                 api_server.SERVICE,
                 api_server.SLICE,
                 api_server.OPENSHIFT,

@@ -68,6 +68,27 @@ def test_a_backend_with_protocol_tls_is_declared() -> None:
     assert plain["Service/shop/app:8080"].certainty == "candidate"
 
 
+@pytest.mark.parametrize(
+    ("annotation", "protocol", "certainty"),
+    [
+        ("tls: '443,8080'", "", "declared"),
+        ("h2: ' main , other'", "", "declared"),
+        ("tls: '8080'", "protocol: h2c", "candidate"),
+        ("tls: '80'", "", "candidate"),
+        ("h2c: '8080'", "", "candidate"),
+    ],
+)
+@pytest.mark.parametrize("field", ["routes: [{services: [%s]}]", "tcpproxy: {services: [%s]}"])
+def test_an_annotation_of_the_service_says_what_the_proxy_does_not(
+    annotation: str, protocol: str, certainty: str, field: str
+) -> None:
+    cluster = ENVOY.replace("{name: app, namespace: shop}", "{name: app, namespace: shop, annotations: {A}}")
+    cluster = cluster.replace("{A}", f"{{projectcontour.io/upstream-protocol.{annotation}}}")
+    cluster = cluster.replace("{port: 8080}", "{name: main, port: 8080}")
+    text = proxy("secretName: a", ", " + field % f"{{name: app, port: 8080, {protocol}}}")
+    assert by_id(found(cluster + text))["Service/shop/app:8080"].certainty == certainty
+
+
 def test_passthrough_leads_to_its_backend() -> None:
     services = ", tcpproxy: {services: [{name: app, port: 8080}]}"
     endpoints = by_id(found(ENVOY + proxy("passthrough: true", services)))

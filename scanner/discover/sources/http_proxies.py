@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scanner.discover.balanced import READS, Service, published
+from scanner.discover.balanced import READS, Service, ServicePort, published
 from scanner.discover.claims import backend, frontend
 from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source, reached
 from scanner.discover.names import address, port, server_name, sound
@@ -18,6 +18,9 @@ MAX_SERVICES = 200
 _DEFAULT_ENVOY = ("projectcontour", "envoy")
 """Where Contour's Envoys are where no ContourConfiguration says otherwise."""
 _INERT = ("invalid", "orphaned")
+_TLS = ("tls", "h2")
+_UPSTREAM = "projectcontour.io/upstream-protocol."
+"""Annotations of Services, each with the ports by number or name to which Envoy speaks that protocol."""
 
 
 def _find(view: View) -> Iterator[Found]:
@@ -77,22 +80,27 @@ def _envoys(view: View) -> Iterator[Service]:
 
 
 def _backends(view: View, proxy: KubeObject) -> Iterator[Found]:
-    """Services with ``protocol`` tls or h2, and those behind a passed-through connection."""
-    chosen = [each for route in proxy.each("spec", "routes") for each in _secure(route)]
+    """Services that Envoy reaches by TLS, and those behind a passed-through connection."""
     passed = proxy.flag("spec", "virtualhost", "tls", "passthrough")
-    chosen += proxy.each("spec", "tcpproxy", "services") if passed else ()
     fqdn = server_name(proxy.text("spec", "virtualhost", "fqdn")) if passed else None
-    for each in view.cuts.first(chosen, MAX_SERVICES, "services of one HTTPProxy", proxy):
+    chosen = [(each, False) for route in proxy.each("spec", "routes") for each in route.each("services")]
+    chosen += [(each, passed) for each in proxy.each("spec", "tcpproxy", "services")]
+    for each, through in view.cuts.first(chosen, MAX_SERVICES, "services of one HTTPProxy", proxy):
         service = view.balanced.get(proxy.namespace or "", each.text("name"))
         wanted = service.port(port(each.at("port"))) if service else None
-        if service and wanted:
+        if service and wanted and (through or _by_tls(each, service, wanted)):
             name = server_name(each.text("validation", "subjectName")) or fqdn
             claim = backend(f"{proxy.reference} backend", name, proxy.namespace)
             yield from view.through(service, wanted, claim)
 
 
-def _secure(route: Fields) -> list[Fields]:
-    return [each for each in route.each("services") if each.text("protocol") in ("tls", "h2")]
+def _by_tls(given: Fields, service: Service, wanted: ServicePort) -> bool:
+    """Whether Envoy speaks TLS there: the HTTPProxy says so, else an annotation of the Service does."""
+    if given.text("protocol"):
+        return given.text("protocol") in _TLS
+    named = (service.raw.text("metadata", "annotations", f"{_UPSTREAM}{each}") for each in _TLS)
+    ports = {each.strip() for text in named for each in text.split(",")}
+    return bool(ports & {str(wanted.number), wanted.name or "-"})
 
 
 SOURCE = Source(name="HTTPProxies", reads=(HTTP_PROXY, CONTOUR_CONFIGURATION, *READS), find=_find)

@@ -19,16 +19,21 @@ def _find(view: View) -> Iterator[Found]:
         if not ingress.has("spec", "tls") or not sound(ingress.name, ingress.namespace or ""):
             yield Omission("Ingresses without TLS")
             continue
-        hosts = list(published(ingress, view.cuts))
-        if not hosts:
-            yield Omission("Ingresses that no controller has published")
+        yield from fronts(view, ingress, str(ingress.reference))
+
+
+def fronts(view: View, ingress: KubeObject, origin: str) -> Iterator[Found]:
+    """Its names, at what has published it; ``origin`` says who leads there."""
+    hosts = list(published(ingress, view.cuts))
+    if not hosts:
+        yield Omission("Ingresses that no controller has published")
+        return
+    for name in _names(view, ingress):
+        if name is None:
+            yield Omission("server names that are no DNS names")
             continue
-        for name in _names(view, ingress):
-            if name is None:
-                yield Omission("server names that are no DNS names")
-                continue
-            for host in hosts:
-                yield from _at(view, ingress, host, frontend(str(ingress.reference), name, ingress))
+        for host in hosts:
+            yield from _at(view, ingress, host, frontend(origin, name, ingress))
 
 
 def _names(view: View, ingress: KubeObject) -> list[str | None]:

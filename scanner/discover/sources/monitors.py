@@ -21,7 +21,7 @@ MAX_MATCHES = 1000
 def _services(view: View) -> Iterator[Found]:
     for monitor in view.snapshot.every(SERVICE_MONITOR):
         endpoints = _secure(view, monitor, "endpoints")
-        chosen = _selected(view, monitor, view.balanced.select) if endpoints else []
+        chosen = selected(view, monitor, monitor.fields("spec"), view.balanced.select) if endpoints else []
         for endpoint in endpoints:
             for service in chosen:
                 by_name = service.port(endpoint.text("port")) if endpoint.text("port") else None
@@ -33,7 +33,7 @@ def _services(view: View) -> Iterator[Found]:
 def _pods(view: View) -> Iterator[Found]:
     for monitor in view.snapshot.every(POD_MONITOR):
         endpoints = _secure(view, monitor, "podMetricsEndpoints")
-        chosen = _selected(view, monitor, view.workloads.select) if endpoints else []
+        chosen = selected(view, monitor, monitor.fields("spec"), view.workloads.select) if endpoints else []
         for endpoint in endpoints:
             for pod in chosen:
                 number = pod.number(endpoint.text("port") or endpoint.at("portNumber") or endpoint.at("targetPort"))
@@ -57,8 +57,11 @@ def _name(endpoint: Fields) -> str | None:
     return server_name(endpoint.text("tlsConfig", "serverName"))
 
 
-def _selected(view: View, monitor: KubeObject, select: Callable[[str | None, Fields], list[Item]]) -> list[Item]:
-    selector, namespaces = monitor.fields("spec", "selector"), monitor.fields("spec", "namespaceSelector")
+def selected(
+    view: View, monitor: KubeObject, by: Fields, select: Callable[[str | None, Fields], list[Item]]
+) -> list[Item]:
+    """What a monitor selects: ``by`` has its ``selector`` and ``namespaceSelector``, whose default is its own one."""
+    selector, namespaces = by.fields("selector"), by.fields("namespaceSelector")
     what = f"of one {monitor.kind.name}"
     if namespaces.flag("any"):
         found = select(None, selector)

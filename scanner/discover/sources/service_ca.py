@@ -17,13 +17,11 @@ from scanner.model import service_ca
 def _find(view: View) -> Iterator[Found]:
     for service in view.balanced.services.values():
         if service_ca.asks(service.raw):
-            ports = [each for each in service.ports if each.protocol == "TCP" and not _is_plain(each)]
+            ports = [
+                each for each in service.ports if each.protocol == "TCP" and not hints.is_plain(each.number, each.name)
+            ]
             for wanted in ports:
                 yield from view.through(service, wanted, _claim(service, wanted, alone=len(ports) == 1))
-
-
-def _is_plain(port: ServicePort) -> bool:
-    return port.number == 80 or (port.name.startswith("http") and not port.name.startswith("https"))
 
 
 def _claim(service: Service, wanted: ServicePort, *, alone: bool) -> Claim:

@@ -1,0 +1,113 @@
+"""Certificates in files: a container that mounts one has it to serve TLS, or to show it to a server.
+
+No Secret is read: a Service's annotation (service CA), cert-manager's Certificates, and for the platform the names that
+its operators use say which Secrets have one. Some volumes are certificates by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from scanner.discover import balanced, hints, workloads
+from scanner.discover.alike import Alike
+from scanner.discover.draft import Claim, Found, Omission, Source
+from scanner.discover.names import port
+from scanner.discover.view import View
+from scanner.model import service_ca
+from scanner.model.kinds import CERTIFICATE
+from scanner.model.objects import Fields
+from scanner.model.pki_names import load_names
+
+MAX_VOLUMES = 200
+"""Of one pod."""
+_SERVED = ("serving", "peer")
+_DRIVERS = {"csi.cert-manager.io": "a certificate of cert-manager's CSI driver"}
+"""Drivers whose volumes are certificates (cert-manager/csi-driver)."""
+
+
+class _Mount(NamedTuple):
+    """A volume of a container, and the ports that may be what it is for."""
+
+    secret: str
+    """The Secret's name, or ""."""
+    what: str
+    """What it is where it is no Secret."""
+    container: str
+    ports: tuple[int, ...]
+
+
+def _find(view: View) -> Iterator[Found]:
+    known, told = _known(view), Alike(_told)
+    for pod in view.workloads.pods:
+        volumes = pod.raw.at("spec", "volumes")
+        mounts, cut = told(pod.containers, volumes) if volumes else ([], 0)
+        if cut:
+            yield Omission(f"volumes of one pod beyond the first {MAX_VOLUMES}: cut, not looked at", cut, cut=True)
+        for mount in mounts:
+            what = mount.what or known.get((pod.namespace, mount.secret)) or _by_name(pod.namespace, mount.secret)
+            origin = f"Pod/{pod.namespace}/{pod.name} container {mount.container} mounts {what}"
+            for number in mount.ports if what else ():
+                yield from view.of_pod(pod, number, Claim(certainty="hinted", origin=origin[:300]))
+
+
+def _known(view: View) -> dict[tuple[str, str], str]:
+    """Secrets with a certificate, and who says so."""
+    found = {}
+    for each in view.snapshot.every(CERTIFICATE):
+        key = (each.namespace or "", each.text("spec", "secretName"))
+        found[key] = f"Secret/{key[0]}/{key[1]} of {each.reference}"
+    for service in view.balanced.services.values():
+        name = service_ca.secret(service.raw)
+        if name:
+            found[service.namespace, name] = f"Secret/{service.namespace}/{name} of the service CA"
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _by_name(namespace: str, name: str) -> str:
+    """The platform's own serving certificates, by the names that their operators give the Secrets."""
+    found = (each for _, each in load_names().secrets.find(f"{namespace}/{name}") if each.category in _SERVED)
+    known = next(found, None) if name else None
+    return f"Secret/{namespace}/{name}, known as {known.name}" if known else ""
+
+
+def _told(containers: tuple[Fields, ...], volumes: object) -> tuple[list[_Mount], int]:
+    """What each container mounts that may be a certificate, and how many volumes were not looked at."""
+    every = list(Fields({"volumes": volumes}).each("volumes"))
+    inside = {each.text("name"): list(_inside(each)) for each in every[:MAX_VOLUMES]}
+    found = [
+        _Mount(secret, what, each.text("name"), ports)
+        for each in containers
+        if (ports := _ports(each))
+        for name in dict.fromkeys(mount.text("name") for mount in each.each("volumeMounts"))
+        for secret, what in inside.get(name, ())
+    ]
+    return found, max(len(every) - MAX_VOLUMES, 0)
+
+
+def _inside(volume: Fields) -> Iterator[tuple[str, str]]:
+    """The Secrets in a volume, or what it is (core/v1 Volume)."""
+    if volume.has("secret", "secretName"):
+        yield volume.text("secret", "secretName"), ""
+    for each in volume.each("projected", "sources"):
+        if each.has("secret", "name"):
+            yield each.text("secret", "name"), ""
+        if each.has("podCertificate"):  # certificates.k8s.io PodCertificateRequest: the kubelet has one made
+            yield "", "a certificate of the pod's own (podCertificate)"
+    if volume.text("csi", "driver") in _DRIVERS:
+        yield "", _DRIVERS[volume.text("csi", "driver")]
+
+
+def _ports(container: Fields) -> tuple[int, ...]:
+    """Its TCP ports, but for those that say that they are plain HTTP."""
+    found = (
+        (port(each.at("containerPort")), each.text("name"))
+        for each in container.each("ports")
+        if each.text("protocol") in ("", "TCP")
+    )
+    return tuple(dict.fromkeys(number for number, name in found if number and not hints.is_plain(number, name)))
+
+
+SOURCE = Source(name="mounted certificates", reads=(CERTIFICATE, *workloads.READS, *balanced.READS), find=_find)

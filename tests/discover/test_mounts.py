@@ -1,0 +1,80 @@
+"""Mounted certificates."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.discover.objects import found, left_out, only
+
+
+def pod(volume: str, port: str = "containerPort: 7000", mounted: str = "c", namespace: str = "shop") -> str:
+    return f"""
+---
+{{kind: Pod, metadata: {{name: web, namespace: {namespace}}},
+  spec: {{containers: [{{name: c, ports: [{{{port}}}], volumeMounts: [{{name: {mounted}, mountPath: /tls}}]}}],
+          volumes: [{{name: c, {volume}}}]}},
+  status: {{podIP: 10.128.0.9}}}}
+"""
+
+
+CERTIFICATE = """
+---
+{kind: Certificate, metadata: {name: web, namespace: shop}, spec: {secretName: web-tls, dnsNames: [web.shop.svc]}}
+"""
+SERVICE_CA = """
+---
+{kind: Service, metadata: {name: other, namespace: shop,
+  annotations: {service.beta.openshift.io/serving-cert-secret-name: web-tls}}, spec: {ports: []}}
+"""
+SECRET = "secret: {secretName: web-tls}"
+
+
+@pytest.mark.parametrize(
+    ("volume", "others", "what"),
+    [
+        (SECRET, CERTIFICATE, "Secret/shop/web-tls of Certificate/shop/web"),
+        (SECRET, SERVICE_CA, "Secret/shop/web-tls of the service CA"),
+        (
+            "projected: {sources: [{secret: {name: web-tls}}]}",
+            CERTIFICATE,
+            "Secret/shop/web-tls of Certificate/shop/web",
+        ),
+        ("projected: {sources: [{podCertificate: {signerName: a/b}}]}", "", "a certificate of the pod's own"),
+        ("csi: {driver: csi.cert-manager.io}", "", "a certificate of cert-manager's CSI driver"),
+    ],
+)
+def test_who_mounts_a_certificate_probably_serves_it(volume: str, others: str, what: str) -> None:
+    one = only(found(pod(volume) + others))
+    assert (one.id, one.certainty) == ("Pod/shop/web:7000", "hinted")
+    assert any(f"Pod/shop/web container c mounts {what}" in each for each in one.origins)
+
+
+def test_a_secret_of_the_platform_is_known_by_its_name() -> None:
+    text = pod("secret: {secretName: signing-key}", namespace="openshift-service-ca")
+    assert only(found(text)).certainty == "candidate"
+    serving = pod("secret: {secretName: machine-config-server-tls}", namespace="openshift-machine-config-operator")
+    assert only(found(serving)).certainty == "hinted"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (pod(SECRET), "nobody says that there is a certificate in the Secret"),
+        (pod(SECRET, namespace="other") + CERTIFICATE, "the Certificate is of another namespace"),
+        (pod(SECRET, mounted="d") + CERTIFICATE, "the container does not mount it"),
+        (pod(SECRET, "containerPort: 80") + CERTIFICATE, "the number says that it is plain"),
+        (pod(SECRET, "name: http-api, containerPort: 7000") + CERTIFICATE, "the name says that it is plain"),
+        (pod("configMap: {name: web-tls}") + CERTIFICATE, "no Secret"),
+        (pod("csi: {driver: csi.example}"), "another driver"),
+    ],
+)
+def test_what_says_nothing_of_a_port(text: str, why: str) -> None:
+    assert only(found(text)).certainty == "candidate", why
+
+
+def test_volumes_beyond_the_bound_are_counted() -> None:
+    more = ", ".join(f"{{name: v{number}, emptyDir: {{}}}}" for number in range(205))
+    text = pod(SECRET).replace("volumes: [", f"volumes: [{more}, ")
+    discovery = found(text + CERTIFICATE)
+    assert left_out(discovery)["volumes of one pod beyond the first 200: cut, not looked at"] == 6
+    assert discovery.truncated == 6

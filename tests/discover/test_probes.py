@@ -1,0 +1,110 @@
+"""Probes of blackbox exporters."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.discover.objects import by_id, found, left_out, only
+from tests.discover.test_http_proxies import ENVOY
+from tests.discover.test_ingresses import ingress
+from tests.discover.test_monitors import TARGET
+from tests.discover.test_routes import ROUTER, route
+
+
+def probe(targets: str, rest: str = "", namespace: str = "shop") -> str:
+    return f"""
+---
+{{kind: Probe, metadata: {{name: site, namespace: {namespace}}}, spec: {{targets: {{{targets}}} {rest}}}}}
+"""
+
+
+def static(*targets: str, module: str = "http_2xx", namespace: str = "shop") -> str:
+    listed = ", ".join(f'"{each}"' for each in targets)
+    return probe(f"staticConfig: {{static: [{listed}]}}", f", module: {module}", namespace)
+
+
+@pytest.mark.parametrize(
+    ("target", "module", "certainty"),
+    [
+        ("https://db.shop.svc:9000/health", "http_2xx", "declared"),
+        ("HTTPS://db.shop.svc.cluster.local:9000", "http_2xx", "declared"),
+        ("https://172.30.0.6:9000", "http_2xx", "declared"),
+        ("https://10.128.0.60:9187", "http_2xx", "declared"),
+        ("http://db.shop.svc:9000", "http_2xx", "candidate"),
+        ("db.shop.svc:9000", "tcp_tls", "hinted"),
+        ("db.shop.svc:9000", "tls_connect", "hinted"),
+        ("db.shop.svc:9000", "tcp_connect", "candidate"),
+        ("db.shop.svc:9000", "smtp_starttls", "candidate"),
+        ("https://[", "http_2xx", "candidate"),
+        ("https://db.shop.svc:99999", "http_2xx", "candidate"),
+    ],
+)
+def test_a_static_target_is_what_its_url_or_module_says(target: str, module: str, certainty: str) -> None:
+    assert only(found(TARGET + static(target, module=module))).certainty == certainty
+
+
+def test_the_listener_is_the_one_behind_the_service_and_the_name_is_sent() -> None:
+    one = only(found(TARGET + static("https://db.shop.svc:9000")))
+    assert (one.id, one.address) == ("StatefulSet/shop/db:9187#db.shop.svc", "10.128.0.60")
+    assert "Probe/shop/site target db.shop.svc" in one.origins
+
+
+@pytest.mark.parametrize(
+    ("probes", "pods", "certainty"),
+    [
+        ("monitoring", "shop", "declared"),
+        ("monitoring", "openshift-x", "candidate"),
+        ("openshift-monitoring", "openshift-x", "declared"),
+    ],
+)
+def test_a_probe_declares_for_users_and_only_the_platform_s_for_the_platform(
+    probes: str, pods: str, certainty: str
+) -> None:
+    text = TARGET.replace("namespace: shop", f"namespace: {pods}")
+    assert only(found(text + static(f"https://db.{pods}.svc:9000", namespace=probes))).certainty == certainty
+
+
+def test_what_is_not_the_cluster_s_is_a_candidate_that_is_not_dialled_unless_it_may() -> None:
+    text = static("https://203.0.113.9/", "https://example.com/", "https://169.254.169.254/")
+    discovery = found(text)
+    assert {(each.host, each.certainty) for each in discovery.endpoints} == {("example.com", "candidate")}
+    assert sum(each for reason, each in left_out(discovery).items() if "outside of the dial scope" in reason) == 2
+    external = by_id(found(text, allow_external=True))
+    assert external["Probe/shop/site/203.0.113.9:443"].address == "203.0.113.9"
+    assert set(external) == {"Probe/shop/site/203.0.113.9:443", "Probe/shop/site/example.com:443#example.com"}
+
+
+def test_a_name_that_is_published_is_asked_once() -> None:
+    text = ROUTER + route("edge")
+    assert set(by_id(found(text + static("https://shop.apps.ex.com/")))) == set(by_id(found(text)))
+
+
+def test_selected_ingresses_are_asked_by_their_names() -> None:
+    text = ENVOY + ingress("{ip: 198.51.100.8}", "[shop.ex.com]").replace("name: shop,", "name: shop, labels: {a: b},")
+    chosen = by_id(found(text + probe("ingress: {selector: {matchLabels: {a: b}}}")))
+    one = chosen["DaemonSet/projectcontour/envoy:8443#shop.ex.com"]
+    assert "Probe/shop/site of Ingress/shop/shop" in one.origins
+    other = by_id(found(text + probe("ingress: {selector: {matchLabels: {a: c}}}")))
+    assert not any("Probe" in origin for each in other.values() for origin in each.origins)
+    both = probe("ingress: {selector: {}}, staticConfig: {static: []}")
+    assert not any("Probe" in origin for each in found(text + both).endpoints for origin in each.origins)
+
+
+@pytest.mark.parametrize("url", ["db.shop.svc:9000", "db:9000", "db.shop:9000"])
+def test_the_exporter_itself_where_it_is_asked_by_https(url: str) -> None:
+    rest = f", prober: {{url: '{url}', scheme: https}}, tlsConfig: {{serverName: black.box}}"
+    one = only(found(TARGET + probe("staticConfig: {static: []}", rest)))
+    assert (one.id, one.certainty) == ("StatefulSet/shop/db:9187#black.box", "declared")
+    plain = only(found(TARGET + probe("staticConfig: {static: []}", rest.replace("https", "http"))))
+    assert plain.certainty == "candidate"
+
+
+def test_an_exporter_elsewhere_is_counted() -> None:
+    discovery = found(probe("staticConfig: {static: []}", ", prober: {url: 'box.example:9115', scheme: https}"))
+    assert left_out(discovery) == {"probers of Probes that lead to nothing in the cluster": 1}
+
+
+def test_too_many_targets_are_cut_and_counted() -> None:
+    discovery = found(TARGET + static(*(f"https://db.shop.svc:{1000 + number}" for number in range(1003))))
+    assert left_out(discovery)["static targets of one Probe beyond the first 1,000: cut, not looked at"] == 3
+    assert discovery.truncated == 3
