@@ -18,9 +18,11 @@ from scanner.model.objects import KubeObject
 from scanner.model.pki_config import PkiConfig
 from scanner.model.snapshot import Snapshot
 from scanner.pki import config as objects
+from scanner.pki.history import READS as BEFORE
+from scanner.pki.history import Past, past
 from scanner.pki.reading import of_spec
 
-READS: tuple[Kind, ...] = (*objects.READS, CONFIG_MAP, HOSTED_CLUSTER, HOSTED_CONTROL_PLANE, INFRASTRUCTURE)
+READS: tuple[Kind, ...] = (*objects.READS, CONFIG_MAP, HOSTED_CLUSTER, HOSTED_CONTROL_PLANE, INFRASTRUCTURE, *BEFORE)
 MICROSHIFT_FILE: Final = "/etc/microshift/config.yaml"
 _ELSEWHERE: Final = (
     "openshift-kube-apiserver",
@@ -42,6 +44,8 @@ class Governed:
     config: PkiConfig
     because: Because | None = None
     """None for the plain case: the cluster's own."""
+    history: tuple[Past, ...] = ()
+    """What it was before, as far as anybody knows."""
 
 
 @dataclass(frozen=True)
@@ -49,18 +53,28 @@ class Governing:
     """The configurations that a snapshot knows of."""
 
     snapshot: Snapshot
-    previous: Snapshot | None = None
+    earlier: tuple[Snapshot, ...] = ()
+    """Of the same cluster, the oldest first."""
+    given: PkiConfig | None = None
+    """A file's, which takes the place of the cluster's own."""
 
     @cached_property
     def own(self) -> PkiConfig:
-        """The cluster's own: of MicroShift the file's, else PKI/cluster's."""
+        """The cluster's own: what was given in its place, of MicroShift the file's, else PKI/cluster's."""
+        if self.given is not None:
+            return self.given
         file = next(iter(self.snapshot.objects.get(MICROSHIFT_CONFIG, ())), None)
         if file is not None:
             return microshift_config(file)
         if self.snapshot.get(CONFIG_MAP, "microshift-version", "kube-public"):
             said = f"{MICROSHIFT_FILE} is not in the snapshot"
             return PkiConfig(source=MICROSHIFT_FILE, reason="unreadable", platform_said=said)
-        return objects.pki_config(self.snapshot, self.previous)
+        return objects.pki_config(self.snapshot, self.earlier[-1] if self.earlier else None)
+
+    @cached_property
+    def history(self) -> tuple[Past, ...]:
+        """What the cluster's own was before."""
+        return past(self.earlier, self.snapshot)
 
     @cached_property
     def hosted(self) -> frozenset[str]:
@@ -80,12 +94,13 @@ class Governing:
         """What governs the certificates of a namespace; None for what is in no namespace."""
         if namespace in self.hosted:
             said = f"the management cluster's governs hosted control planes, and {namespace} is one"
-            return Governed(config=self.own, because=Because(source=self.own.source, field="", said=said))
+            because = Because(source=self.own.source, field="", said=said)
+            return Governed(config=self.own, because=because, history=self.history)
         if self.is_guest and namespace in _ELSEWHERE:
             said = "the control plane is hosted: the management cluster's PKI governs it, and is not in this snapshot"
             config = PkiConfig(source="the management cluster's PKI/cluster", reason="unreadable", platform_said=said)
             return Governed(config=config, because=Because(source="Infrastructure/cluster", field="", said=said))
-        return Governed(config=self.own)
+        return Governed(config=self.own, history=self.history)
 
 
 def microshift_config(file: KubeObject) -> PkiConfig:

@@ -15,16 +15,17 @@ def changed(found: KubeObject) -> datetime | None:
     """The latest time at which a manager that owns a part of ``spec`` wrote (``metadata.managedFields``), else when the
     object was made. Never too early; too late where the same manager has since written something else."""
     entries = list(found.each("metadata", "managedFields"))[:_MOST]
-    times = [_moment(each.text("time")) for each in entries if _owns_spec(each)]
+    times = [moment(each.text("time")) for each in entries if _owns_spec(each)]
     known = [each for each in times if each is not None]
-    return max(known, default=None) or _moment(found.text("metadata", "creationTimestamp"))
+    return max(known, default=None) or moment(found.text("metadata", "creationTimestamp"))
 
 
 def _owns_spec(entry: Fields) -> bool:
     return not entry.text("subresource") and entry.has("fieldsV1", "f:spec")
 
 
-def _moment(text: str) -> datetime | None:
+def moment(text: str) -> datetime | None:
+    """A time as the API writes it (RFC 3339); None for what is none."""
     try:
         found = datetime.fromisoformat(text[:40])
     except ValueError:
