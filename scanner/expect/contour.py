@@ -1,26 +1,29 @@
-"""Contour: a floor and a ceiling of its own, in ContourConfiguration and for each HTTPProxy.
+"""Contour: a floor and a ceiling of its own, for all virtual hosts and for each HTTPProxy.
 
 Contour ``internal/xdscache/v3/listener.go``: of the two the stricter counts, so a virtual host can tighten and never
-loosen. ``apis/projectcontour/v1alpha1``: only 1.2 and 1.3 exist, and Envoy never restricts TLS 1.3 suites.
+loosen; what answers without a known name (the fallback certificate) keeps to what holds for all.
+``apis/projectcontour/v1alpha1``: only 1.2 and 1.3 exist, and Envoy never restricts TLS 1.3 suites.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from scanner.expect.contour_config import Everywhere, everywhere
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.expect.passthrough import passed_through
 from scanner.model.custom_profile import TLS13_SUITES, suite_named
-from scanner.model.kinds import CONTOUR_CONFIGURATION, HTTP_PROXY
+from scanner.model.endpoint import Endpoint
+from scanner.model.kinds import HTTP_PROXY
 from scanner.model.located import shown
 from scanner.model.objects import Fields, KubeObject
 from scanner.model.profile import Profile
 from scanner.tls.codepoints import TLS12, TLS13
-from scanner.tls.names import version_name
+from scanner.tls.names import group_code, version_name
 
 _VERSIONS = {"1.2": TLS12, "1.3": TLS13}
-_GLOBAL = ("spec", "envoy", "listener", "tls")
 _VHOST = ("spec", "virtualhost", "tls")
 _DEFAULT = (0xC02B, 0xCCA9, 0xC02F, 0xCCA8, 0xC02C, 0xC030)
 _MOST = (*_DEFAULT, 0xC009, 0xC013, 0xC00A, 0xC014, 0x009C, 0x009D, 0x002F, 0x0035)
@@ -38,33 +41,50 @@ class _Limits:
 
 
 def resolve(facts: Facts, draft: Draft) -> Draft:
-    """What an HTTPProxy's listener owes, where somebody limits it."""
-    subject = draft.endpoint.subject
-    proxy = facts.snapshot.get(HTTP_PROXY, subject.name, subject.namespace) if _is_proxy(draft) and subject else None
+    """What an HTTPProxy's listener owes, and the one without a name beside it, where somebody limits them."""
+    proxy = _proxy(facts, draft.endpoint) if _is_proxy(draft) else _falling_back(facts, draft.endpoint)
     if proxy is None or passed_through(facts, draft):
         return draft
     draft = replace(draft, implementation="contour")
-    configurations = facts.snapshot.every(CONTOUR_CONFIGURATION)
-    everywhere = configurations[0] if len(configurations) == 1 else None
-    mine = _limits(proxy.fields(*_VHOST), str(proxy.reference))
-    whole = _limits(everywhere.fields(*_GLOBAL), str(everywhere.reference)) if everywhere else _Limits()
-    draft = draft.remark(*mine.remarks, *whole.remarks)
-    if everywhere is None:
-        draft = draft.remark(_unread(facts))
-    if not mine.said and not whole.said:
-        unless = "" if everywhere else ", unless its ConfigMap, which adhere does not read, says otherwise"
+    fronts = draft.endpoint.owner
+    found = everywhere(facts, None if fronts.kind == "HTTPProxy" else fronts.namespace)
+    mine = _limits(proxy.fields(*_VHOST), str(proxy.reference)) if _is_proxy(draft) else _Limits()
+    whole = _limits(found.tls, found.source)
+    draft = draft.remark(*mine.remarks, *whole.remarks, *([found.unknown] if found.unknown else []))
+    if proxy.flag(*_VHOST, "enableFallbackCertificate"):
+        draft = draft.remark(_fallback(proxy, found))
+    source, field = (str(proxy.reference), ".".join(_VHOST)) if _is_proxy(draft) else (found.source, found.field)
+    if not (mine.said or whole.said or found.tls.texts("cipherSuites")):
+        unless = ", unless something that could not be read says otherwise" if found.unknown else ""
         said = f"no version is set: Contour's default is TLS 1.2{unless}"
-        return draft.says(str(proxy.reference), ".".join(_VHOST), said)
+        return draft.says(source or "Contour", field, said)
     if draft.standing == "user" and facts.policy.user_workloads_bound:
-        return draft.says(str(proxy.reference), ".".join(_VHOST), f"{mine.said or whole.said}: the policy file binds")
-    return _own(draft, proxy, everywhere, mine, whole)
+        return draft.says(source, field, f"{mine.said or whole.said}: the policy file binds")
+    return _own(draft, proxy, found, mine, whole)
 
 
-def _unread(facts: Facts) -> str:
-    """Why nothing that holds for all virtual hosts is known."""
-    gap, count = facts.snapshot.gap(CONTOUR_CONFIGURATION), len(facts.snapshot.every(CONTOUR_CONFIGURATION))
-    why = gap or (f"which of {count} ContourConfigurations counts is not known" if count else "no ContourConfiguration")
-    return f"a ConfigMap of Contour's, which adhere does not read, may say more: {why}"
+def _proxy(facts: Facts, endpoint: Endpoint) -> KubeObject | None:
+    subject = endpoint.subject
+    return facts.snapshot.get(HTTP_PROXY, subject.name, subject.namespace) if subject else None
+
+
+def _falling_back(facts: Facts, endpoint: Endpoint) -> KubeObject | None:
+    """The HTTPProxy because of which Envoy answers without a name too, with the fallback certificate."""
+    if endpoint.server_name is not None or endpoint.subject is not None:
+        return None
+    for each in facts.listening.get((endpoint.address, endpoint.port), ()):
+        if each.subject is not None and each.subject.kind == "HTTPProxy" and each.segment != "Backend":
+            proxy = _proxy(facts, each)
+            if proxy is not None and proxy.flag(*_VHOST, "enableFallbackCertificate"):
+                return proxy
+    return None
+
+
+def _fallback(proxy: KubeObject, found: Everywhere) -> str:
+    if found.fallback:
+        return f"{proxy.reference} has the fallback certificate of {found.source}, Secret {shown(found.fallback)}"
+    missing = "which could not be read" if found.unknown else "of which Contour has none: the virtual host is refused"
+    return f"{proxy.reference} asks for the fallback certificate, {missing}"
 
 
 def _is_proxy(draft: Draft) -> bool:
@@ -86,19 +106,21 @@ def _limits(tls: Fields, source: str) -> _Limits:
     return _Limits(floor=floor, ceiling=ceiling, said=", ".join(said), remarks=tuple(remarks))
 
 
-def _own(draft: Draft, proxy: KubeObject, everywhere: KubeObject | None, mine: _Limits, whole: _Limits) -> Draft:
+def _own(draft: Draft, proxy: KubeObject, found: Everywhere, mine: _Limits, whole: _Limits) -> Draft:
     floor, ceiling = max(mine.floor, whole.floor), min(mine.ceiling, whole.ceiling)
-    source = str(proxy.reference if mine.said else everywhere.reference if everywhere else "")
-    field = ".".join(_VHOST if mine.said else _GLOBAL)
-    said = "; ".join(filter(None, (mine.said, f"for all: {whole.said}" if whole.said else "")))
+    source = str(proxy.reference) if mine.said else found.source
+    field = ".".join(_VHOST) if mine.said else found.field
+    everything = whole.said or ("cipherSuites" if found.tls.texts("cipherSuites") else "")
+    said = "; ".join(filter(None, (mine.said, f"for all: {everything}" if everything else "")))
     if floor > ceiling:
         draft = draft.remark(f"{source}: the minimum version is above the maximum, so that nobody can connect")
-    suites = _suites(everywhere)
+    suites = _suites(found)
+    whose = str(proxy.reference) if _is_proxy(draft) else found.source
     profile = Profile(
-        name=f"{version_name(floor)} to {version_name(ceiling)} ({proxy.reference})",
+        name=f"{version_name(floor)} to {version_name(ceiling)} ({whose})",
         min_version=floor,
         suites=(*(TLS13_SUITES if ceiling >= TLS13 else ()), *(suites if floor <= TLS12 else ())),
-        groups=None,
+        groups=_groups(found),
         source=f"{source} {field}",
     )
     # Where TLS 1.3 must not be, none of its suites may be spoken.
@@ -106,12 +128,18 @@ def _own(draft: Draft, proxy: KubeObject, everywhere: KubeObject | None, mine: _
     return replace(draft.owes(profile, source, field, said), binding="must-follow")
 
 
-def _suites(everywhere: KubeObject | None) -> tuple[int, ...]:
-    if everywhere is None:
+def _suites(found: Everywhere) -> tuple[int, ...]:
+    if found.unknown:
         return _MOST
-    listed = [
-        suite_named(part)
-        for name in everywhere.texts(*_GLOBAL, "cipherSuites")[:100]
-        for part in name.strip("[]").split("|")
-    ]
+    names = (part for name in found.tls.texts("cipherSuites")[:100] for part in name.strip("[]").split("|"))
+    listed = [suite_named(each) for each in names]
     return tuple(code for code in dict.fromkeys(listed) if code is not None) or _DEFAULT
+
+
+def _groups(found: Everywhere) -> tuple[int, ...] | None:
+    """Envoy has a default of its own, which is no opinion of anybody's."""
+    codes: dict[int, None] = {}
+    for each in found.tls.texts("ecdhCurves")[:100]:
+        with suppress(KeyError):  # what is no group means nothing
+            codes[group_code(each)] = None
+    return tuple(codes) or None

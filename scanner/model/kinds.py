@@ -60,6 +60,7 @@ CONFIG_MAP = Kind(
         ("kube-system", "extension-apiserver-authentication"),  # which CAs clients of the API server show
         ("kube-system", "kube-root-ca.crt"),
         ("kube-public", "microshift-version"),
+        ("projectcontour", "contour"),  # Contour's configuration file
         ("openshift-config-managed", "default-ingress-cert"),
         ("openshift-config-managed", "kubelet-serving-ca"),
         ("openshift-config-managed", "kube-apiserver-server-ca"),

@@ -10,7 +10,7 @@ from scanner.model.catalogue import load_profile
 from scanner.model.expectation import Because, Expectation
 from scanner.model.known import Unknown
 from scanner.model.profile import Profile
-from scanner.tls.names import suite_code, version_name
+from scanner.tls.names import group_code, suite_code, version_name
 from tests.expect import stories
 
 CASES = [(story, name) for story in stories.names() for name in stories.load(story).endpoints]
@@ -30,6 +30,8 @@ def test_what_an_endpoint_owes(story: str, name: str) -> None:
         assert version_name(_known(owed).min_version) == wanted["min"]
     if "suites" in wanted:
         assert set(_known(owed).suites) == {suite_code(each) for each in wanted["suites"]}
+    if "groups" in wanted:
+        assert _known(owed).groups == tuple(group_code(each) for each in wanted["groups"])
     if "without" in wanted:
         assert not {suite_code(each) for each in wanted["without"]} & set(_known(owed).suites)
     if "alternatives" in wanted:
