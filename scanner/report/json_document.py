@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TextIO
 
 from scanner.model.report import SCHEMA, Report, Summary
@@ -9,7 +10,8 @@ from scanner.report.stream import dumps
 
 
 def write(report: Report, out: TextIO) -> None:
-    """One object: a line for every member of the header, then a line for every endpoint (easy to ``grep``)."""
+    """One object: a line for every member of the header, for every certificate, then for every endpoint (easy to
+    ``grep``)."""
     header: dict[str, object] = {
         "schema": SCHEMA,
         "scanner": report.scanner,
@@ -22,16 +24,26 @@ def write(report: Report, out: TextIO) -> None:
         "components": report.summary.components.rows(),
         "findings": report.findings,
     }
+    certificates = report.certificates
+    header["inventory"] = certificates.summary if certificates else None
     out.write("{\n")
     for key, value in header.items():
         out.write(f"{dumps(key)}: {dumps(value)},\n")
-    out.write('"endpoints": [')
+    _array(out, "certificates", map(dumps, certificates.rows() if certificates else ()))
+    out.write(",\n")
+    _array(out, "endpoints", report.lines() if report.lines is not None else map(dumps, report.rows()))
+    out.write("\n}\n")
+
+
+def _array(out: TextIO, name: str, lines: Iterable[str]) -> None:
+    """A member with one line for each of its values."""
+    out.write(f"{dumps(name)}: [")
     separator = "\n"
-    for line in report.lines() if report.lines is not None else map(dumps, report.rows()):
+    for line in lines:
         out.write(separator)
         out.write(line)  # apart, because a line is long
         separator = ",\n"
-    out.write("\n]\n}\n")
+    out.write("\n]")
 
 
 def summary(counts: Summary) -> dict[str, object]:

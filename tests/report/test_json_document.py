@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import deepcopy
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
+from weakref import ref
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from scanner.model.component_tally import ComponentRow
 from scanner.model.finding import SEVERITIES
+from scanner.model.inventory import (
+    CATEGORIES,
+    EndsRow,
+    InventoryRow,
+    InventorySummary,
+    KeyCountRow,
+    RenewalRow,
+)
 from scanner.model.observation import Reach
 from scanner.model.report import (
     SCHEMA,
@@ -29,10 +39,11 @@ from scanner.model.report import (
     UnreadableRow,
     VersionRow,
 )
+from scanner.model.well_known import Rotation
 from scanner.report import json_document
 from scanner.report.rows import VERSIONS
 from scanner.tls.names import version_name
-from tests.report import cluster_samples, samples
+from tests.report import certificate_samples, cluster_samples, samples
 from tests.report.samples import finding
 
 ROOT = Path(__file__).parents[2]
@@ -68,9 +79,35 @@ def test_a_cluster_is_valid() -> None:
     assert document["coverage"]["discovery"]["discovered"] == 45
 
 
+def test_the_certificates_of_a_cluster() -> None:
+    document = json.loads(_text(cluster_samples.report()))
+    kept = document["certificates"]
+    assert len(kept) == document["inventory"]["certificates"] == sum(document["inventory"]["statuses"].values())
+    assert {each["status"] for each in kept} == set(document["inventory"]["statuses"])
+    assert [each["names"] for each in kept if each["status"] == "violation"] == [["etcd-signer"]]
+    assert document["inventory"]["pending_until"] == "2026-12-04T00:00:00Z"
+    assert sum(each["count"] for each in document["inventory"]["keys"]) == len(kept)
+
+
+def test_a_list_of_targets_has_no_inventory(document: dict[str, Any]) -> None:
+    assert (document["inventory"], document["certificates"]) == (None, [])
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [("category", "ca"), ("key", None), ("renewal", {"rotates": "soon", "by": None}), ("not_after", "2026"),
+     ("sha256", "00"), ("found", -1), ("extra", 1)],
+)  # fmt: skip
+def test_the_schema_refuses_a_broken_certificate(member: str, value: object) -> None:
+    document = json.loads(_text(cluster_samples.report()))
+    document["certificates"][0][member] = value
+    assert list(VALIDATOR.iter_errors(document))
+
+
 def test_a_document_from_before_clusters_is_still_valid() -> None:
     document = json.loads(_text(samples.report()))
-    del document["components"]
+    for member in ("components", "inventory", "certificates"):
+        del document[member]
     for row in document["endpoints"]:
         for name in (
             "standing",
@@ -103,7 +140,9 @@ def test_the_order_is_the_contract(document: dict[str, Any]) -> None:
     ("name", "row"),
     [("endpoint", EndpointRow), ("finding", FindingRow), ("certificate", CertificateRow), ("observed", ObservedRow),
      ("version_answer", VersionRow), ("expected", ExpectedRow), ("component", ComponentRow),
-     ("discovery", DiscoveryRow), ("unreadable", UnreadableRow), ("left_out", CountRow), ("coverage", Coverage)],
+     ("discovery", DiscoveryRow), ("unreadable", UnreadableRow), ("left_out", CountRow), ("coverage", Coverage),
+     ("held_certificate", InventoryRow), ("renewal", RenewalRow), ("inventory", InventorySummary),
+     ("key_count", KeyCountRow), ("ends", EndsRow)],
 )  # fmt: skip
 def test_the_schema_has_every_member_of_a_row(name: str, row: type) -> None:
     assert set(SCHEMA_DOCUMENT["$defs"][name]["properties"]) == set(row.__annotations__)
@@ -113,6 +152,8 @@ def test_the_schema_knows_every_word_of_the_model() -> None:
     definitions = SCHEMA_DOCUMENT["$defs"]
     assert definitions["endpoint"]["properties"]["reach"]["enum"] == [reach.value for reach in Reach]
     assert definitions["severity"]["enum"] == list(SEVERITIES)
+    assert definitions["category"]["enum"] == list(CATEGORIES)
+    assert definitions["renewal"]["properties"]["rotates"]["enum"] == list(get_args(Rotation))
     assert definitions["version"]["enum"] == [version_name(version) for version in VERSIONS]
 
 
@@ -182,6 +223,31 @@ def test_one_line_for_every_endpoint() -> None:
     lines = _text(samples.report()).splitlines()
     assert len([line for line in lines if line.startswith('{"id":')]) == 15
     assert all(json.loads(line.removesuffix(",")) for line in lines if line.startswith('{"id":'))
+
+
+def test_one_line_for_every_certificate() -> None:
+    lines = [line for line in _text(cluster_samples.report()).splitlines() if line.startswith('{"sha256":')]
+    assert len(lines) == len(list(certificate_samples.rows()))
+
+
+def test_certificates_are_written_as_they_are_read() -> None:
+    """Not one of fifty thousand is kept: a row is gone once its line is written."""
+    alive: list[ref[Counted]] = []
+
+    def rows() -> Iterator[InventoryRow]:
+        for row in certificate_samples.many(1000):
+            counted = Counted(row)
+            alive.append(ref(counted))
+            yield counted  # type: ignore[misc] # a row in all but its type
+            del counted
+            assert sum(each() is not None for each in alive) <= 2
+
+    report = replace(cluster_samples.report(), certificates=replace(certificate_samples.certificates(), rows=rows))
+    assert len(json.loads(_text(report))["certificates"]) == 1000
+
+
+class Counted(dict[str, object]):
+    """A row of which one can tell whether it is still there."""
 
 
 def test_the_summary_counts_what_is_there(document: dict[str, Any]) -> None:
