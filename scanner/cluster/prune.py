@@ -72,7 +72,8 @@ class Pruner:
     """Keeps the texts of one snapshot, and what its objects share."""
 
     def __init__(self) -> None:
-        self._texts = _Texts()
+        self.texts = _Texts()
+        """Each text as it is kept."""
         self._keepers: dict[Shape, Keep] = {}
 
     def keep(self, value: object, shape: Shape) -> object:
@@ -99,23 +100,23 @@ class Pruner:
     def copy(self, value: object, depth: int = 0) -> object:
         """Everything, deep."""
         if isinstance(value, str):
-            return self._texts[value]
+            return self.texts[value]
         if not isinstance(value, dict | list):
             return value
         if depth >= MAX_DEPTH:
             return None
         depth += 1
-        texts, copy = self._texts, self.copy
+        texts, copy = self.texts, self.copy
         if isinstance(value, list):
             return [texts[item] if type(item) is str else copy(item, depth) for item in value]
         return {texts[str(key)]: texts[item] if type(item) is str else copy(item, depth) for key, item in value.items()}
 
     def text(self, text: str) -> str:
         """The same text, once; without private keys, and without what cannot be written as UTF-8."""
-        return self._texts[text]
+        return self.texts[text]
 
     def _only(self, fields: Mapping[str, Shape]) -> Keep:
-        texts, copy = self._texts, self.copy
+        texts, copy = self.texts, self.copy
         keepers = {name: None if shape is whole else self.keeper(shape) for name, shape in fields.items()}
 
         def keep(value: object) -> object:
@@ -137,7 +138,7 @@ class Pruner:
         return keep
 
     def _but(self, fields: Mapping[str, Shape]) -> Keep:
-        texts, copy = self._texts, self.copy
+        texts, copy = self.texts, self.copy
         keepers = {name: self.keeper(shape) for name, shape in fields.items() if shape is not left_out}
         dropped = fields.keys() - keepers.keys()
 

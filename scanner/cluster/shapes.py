@@ -16,6 +16,9 @@ _LONG = 512
 """Characters of an annotation of a large kind. The longer ones are programs' notes to themselves."""
 _TOLD = ("sidecar.istio.io/", "linkerd.io/", "service.beta.openshift.io/")
 """Prefixes of those that are read, however long."""
+_OF_NETWORKS = ("k8s.ovn.org/", "k8s.v1.cni.cncf.io/", "cni.projectcalico.org/", "ovn.kubernetes.io/")
+"""Prefixes of those that networks write: addresses, which the status has as well. They are all that replicas would not
+have alike."""
 _VARIABLES = re.compile(r"TLS|SSL|CIPHER|CERT|FIPS|GODEBUG|\AROUTER_|_PORT\Z")
 """Names of environment variables that say something about TLS. Of the others not even the name is kept."""
 
@@ -27,12 +30,15 @@ def every_annotation(pruner: Pruner, value: object) -> object:
 
 
 def short_annotations(pruner: Pruner, value: object) -> object:
-    """Those that are short, and those that are read."""
-    items = value.items() if isinstance(value, dict) else ()
+    """Those that are short, and those that are read, without what a network writes on each pod."""
+    texts, items = pruner.texts, value.items() if isinstance(value, dict) else ()
     return {
-        pruner.text(str(name)): pruner.text(text)
+        texts[name]: texts[text]
         for name, text in items
-        if isinstance(text, str) and name != LAST_APPLIED and (len(text) <= _LONG or str(name).startswith(_TOLD))
+        if type(text) is str
+        and (len(text) <= _LONG or name.startswith(_TOLD))
+        and name != LAST_APPLIED
+        and not name.startswith(_OF_NETWORKS)
     }
 
 
@@ -59,11 +65,11 @@ def _whole(*names: str) -> dict[str, Shape]:
     return dict.fromkeys(names, whole)
 
 
-_OWNERS = Shared(Only(_whole("apiVersion", "kind", "name", "controller")), pruned=True)
+_OWNERS = Shared(Only(_whole("apiVersion", "kind", "name", "controller")))
 _LABELS = Shared(whole)
 METADATA = But({"managedFields": left_out, "annotations": every_annotation})
 _SHORT_METADATA = Only(
-    _whole("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "generation")
+    _whole("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp")
     | {"labels": _LABELS, "annotations": Shared(short_annotations, pruned=True), "ownerReferences": _OWNERS}
 )
 _NAMED_METADATA = Only(_whole("name", "namespace") | {"labels": _LABELS, "ownerReferences": _OWNERS})
@@ -126,10 +132,7 @@ _POD = Only(
             | dict.fromkeys(("containers", "initContainers", "ephemeralContainers"), _CONTAINERS)
             | {"volumes": _VOLUMES}
         ),
-        "status": Only(
-            _whole("phase", "podIP", "podIPs", "hostIP", "hostIPs", "startTime")
-            | {"conditions": _READY, "containerStatuses": Shared(Only(_whole("name", "ready", "started")), pruned=True)}
-        ),
+        "status": Only(_whole("phase", "podIP", "podIPs", "hostIP", "startTime") | {"conditions": _READY}),
     }
 )
 _SERVICE = But({"metadata": _SHORT_METADATA, "status": Only(_whole("loadBalancer"))})

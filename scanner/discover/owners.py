@@ -29,21 +29,23 @@ class Owners:
 
     def of(self, metadata: Fields, node: str | None) -> Owner:
         """Whose the pod with this metadata is; a static pod is ``StaticPod`` of its name without the node's."""
-        found = self._above(*map(metadata.at, ("ownerReferences", "labels", "annotations", "namespace")))
+        mirror, deployed = metadata.at("annotations", MIRROR), metadata.at("annotations", _DEPLOYED)
+        raw = metadata.raw
+        found = self._above(raw.get("ownerReferences"), raw.get("labels"), raw.get("namespace"), mirror, deployed)
         if found:
             return found
         kind, name = "Pod", metadata.text("name")
-        if metadata.has("annotations", MIRROR):
+        if mirror is not None:
             kind, name = "StaticPod", name.removesuffix(f"-{node}") if node else name
         return Owner(kind=kind, name=name, namespace=metadata.text("namespace") or None)
 
 
-def _above(references: object, labels: object, annotations: object, namespace: object) -> Owner | None:
-    """The owner that is not known by the pod's own name."""
-    metadata = Fields({"ownerReferences": references, "labels": labels, "annotations": annotations})
+def _above(references: object, labels: object, namespace: object, mirror: object, deployed: object) -> Owner | None:
+    """The owner that is not known by the pod's own name. ``mirror`` and ``deployed``: annotations."""
+    metadata = Fields({"ownerReferences": references, "labels": labels, "deployed": deployed})
     above = _controller(metadata)
     kind, name = above.text("kind"), above.text("name")
-    if metadata.has("annotations", MIRROR) or not sound(kind, name):
+    if mirror is not None or not sound(kind, name):
         return None
     if kind == "ReplicaSet":
         kind, name = _above_replicas(metadata, name)
@@ -73,7 +75,7 @@ def _above_replicas(metadata: Fields, name: str) -> tuple[str, str]:
 
 
 def _above_controller(metadata: Fields, name: str) -> tuple[str, str]:
-    config = metadata.text("annotations", _DEPLOYED)
+    config = metadata.text("deployed")
     attempt = _ATTEMPT.match(name)
     if attempt and attempt[1] == config:
         return "DeploymentConfig", config
