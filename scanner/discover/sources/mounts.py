@@ -7,7 +7,6 @@ its operators use say which Secrets have one. Some volumes are certificates by t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import NamedTuple
 
 from scanner.discover import balanced, hints, workloads
@@ -46,7 +45,7 @@ def _find(view: View) -> Iterator[Found]:
         if cut:
             yield Omission(f"volumes of one pod beyond the first {MAX_VOLUMES}: cut, not looked at", cut, cut=True)
         for mount in mounts:
-            what = mount.what or known.get((pod.namespace, mount.secret)) or _by_name(pod.namespace, mount.secret)
+            what = mount.what or _named(view, known, pod.namespace, mount.secret)
             origin = f"Pod/{pod.namespace}/{pod.name} container {mount.container} mounts {what}"
             for number in mount.ports if what else ():
                 yield from view.of_pod(pod, number, Claim(certainty="hinted", origin=origin[:300]))
@@ -65,7 +64,14 @@ def _known(view: View) -> dict[tuple[str, str], str]:
     return found
 
 
-@lru_cache(maxsize=4096)
+def _named(view: View, known: dict[tuple[str, str], str], namespace: str, name: str) -> str:
+    """What is known of a Secret; the platform's names mean something in the platform's namespaces only."""
+    key = (namespace, name)
+    if key not in known:
+        known[key] = _by_name(namespace, name) if view.trust.is_platform(namespace) else ""
+    return known[key]
+
+
 def _by_name(namespace: str, name: str) -> str:
     """The platform's own serving certificates, by the names that their operators give the Secrets."""
     found = (each for _, each in load_names().secrets.find(f"{namespace}/{name}") if each.category in _SERVED)
