@@ -110,6 +110,11 @@ def severity_rank(severity: str) -> int:
     return SEVERITIES.index(severity) if severity in SEVERITIES else -1
 
 
+def same(finding: FindingRow) -> tuple[str, str | None, str]:
+    """What tells a finding from all others: one on a certificate is in its row, and among those on no endpoint."""
+    return finding["rule"], finding["about"], finding["message"]
+
+
 def open_question(finding: FindingRow) -> bool:
     """Whether it needs a reader: it failed, or could not be told and might have failed (``info`` never does)."""
     if finding["verdict"] == "inconclusive":

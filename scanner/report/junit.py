@@ -5,6 +5,8 @@ There is no standard; this is what GitLab, Jenkins and the common GitHub actions
 Jenkins keep one case per pair of those, so the replicas behind one id are merged, the worst one deciding.
 
 * ``failure``: violated. ``error``: could not be judged; nothing that is unknown is ever shown as a pass.
+* Certificates of the platform have a suite for each well-known name; those that share one are merged alike. What is
+  said of others stands under where they are. The properties of the scan's own suite are the sums of the inventory.
 * ``package`` and ``properties`` of a suite say component, owner and standing, for dashboards that group by them.
 * ``skipped``: not applicable, and what is kept but must not break a build: waived, readiness, converging.
 """
@@ -18,6 +20,7 @@ from datetime import datetime
 from typing import Literal, TextIO
 from xml.etree import ElementTree
 
+from scanner.model.inventory import CertificateReport, InventoryRow
 from scanner.model.report import NEVER_FAILS, EndpointRow, FindingRow, Report
 from scanner.report import headline
 from scanner.report.escape import plain
@@ -34,6 +37,8 @@ _OUTCOMES: dict[str, Outcome] = {
 }
 _LIMIT = 2000
 """Characters of one text: dashboards store every case, and a certificate can carry thousands of names."""
+_TEXTS = 100
+"""Texts of one case; further replicas, or certificates of the same name, are counted."""
 
 
 @dataclass(slots=True)
@@ -42,54 +47,106 @@ class _Case:
     outcome: Outcome = "pass"
     message: str = ""
     texts: list[str] = field(default_factory=list)
+    more: int = 0
+    """Texts that were left out."""
 
     def add(self, outcome: Outcome, message: str, text: str) -> None:
-        """Another replica's, or another certificate's: the worst one names the case, all texts are kept."""
-        if not self.texts or _WORST.index(outcome) < _WORST.index(self.outcome):
+        """Another replica's, or another certificate's: the worst one names the case, and its text is always kept."""
+        worse = not self.texts or _WORST.index(outcome) < _WORST.index(self.outcome)
+        if worse:
             self.outcome, self.message = outcome, message
-        self.texts.append(text)
+        if len(self.texts) < _TEXTS:
+            self.texts.append(text)
+            return
+        self.more += 1
+        if worse:
+            self.texts[-1] = text
 
 
 def write(report: Report, out: TextIO) -> None:
     """The whole document, in three passes: who has replicas, the totals for the root, the suites."""
     totals: Counter[Outcome] = Counter()
     replicas = Counter(row["id"] for row in report.rows())
-    for _, cases, _ in _suites(report, replicas):
-        totals.update(case.outcome for case in cases)
+    for suite in _suites(report, replicas):
+        totals.update(case.outcome for case in suite.cases)
     root = {"name": "adhere", **_counts(totals), "timestamp": plain(report.started), "time": _seconds(report)}
     start = ElementTree.tostring(ElementTree.Element("testsuites", root), "unicode", short_empty_elements=False)
     out.write("<?xml version='1.0' encoding='UTF-8'?>\n" + start.removesuffix("</testsuites>") + "\n")
-    for name, cases, whose in _suites(report, replicas):
-        element = _suite(name, cases, plain(report.started), whose)
+    for suite in _suites(report, replicas):
+        element = _element(suite, plain(report.started))
         ElementTree.indent(element)
         out.write(ElementTree.tostring(element, "unicode") + "\n")
     out.write("</testsuites>\n")
 
 
-Whose = dict[str, str]
-"""Component, owner and standing of a suite's endpoint; empty for a target of a list."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Suite:
+    name: str
+    cases: list[_Case]
+    package: str = ""
+    properties: dict[str, str] = field(default_factory=dict)
 
 
-def _suites(report: Report, replicas: Counter[str]) -> Iterator[tuple[str, list[_Case], Whose]]:
-    """Name, cases and owner of each suite: the scan itself, what belongs to no endpoint, then every endpoint id."""
-    yield "adhere", [_coverage(report)], {}
+def _suites(report: Report, replicas: Counter[str]) -> Iterator[_Suite]:
+    """The scan itself, the certificates that have names, what belongs to no endpoint, then every endpoint id."""
+    certificates = report.certificates
+    yield _Suite(name="adhere", cases=[_coverage(report)], properties=_sums(certificates) if certificates else {})
+    told: set[object] = set()
+    yield from _named(certificates.rows(), told) if certificates else ()
     about: dict[str, list[FindingRow]] = {}
     for finding in report.findings:
-        about.setdefault(finding["about"] or "objects", []).append(finding)
+        if headline.same(finding) not in told:
+            about.setdefault(finding["about"] or "objects", []).append(finding)
     for name, findings in about.items():
-        yield name, _cases(findings, ""), {}
+        yield _Suite(name=name, cases=_cases(findings, ""))
     waiting: dict[str, list[_Seen]] = {}
     for row in report.rows():
         waiting.setdefault(row["id"], []).append(_seen(row))
         if len(waiting[row["id"]]) == replicas[row["id"]]:
-            yield row["id"], _endpoint_cases(waiting.pop(row["id"])), _whose(row)
+            yield _endpoint_suite(row, waiting.pop(row["id"]))
 
 
-def _whose(row: EndpointRow) -> Whose:
+def _endpoint_suite(row: EndpointRow, replicas: list[_Seen]) -> _Suite:
+    cases, name = _endpoint_cases(replicas), row["id"]
     if row["standing"] == "listed":
-        return {}
+        return _Suite(name=name, cases=cases)
     words = {"component": row["component"], "owner": owner_name(row["owner"]), "standing": row["standing"]}
-    return {name: word for name, word in words.items() if word}
+    properties = {key: word for key, word in words.items() if word}
+    return _Suite(name=name, cases=cases, package=row["component"] or properties["owner"], properties=properties)
+
+
+def _sums(certificates: CertificateReport) -> dict[str, str]:
+    """The inventory by status, and by key and category, as properties."""
+    told = certificates.summary
+    keys = {f"certificates.{each['category']}.{each['key']}": str(each["count"]) for each in told["keys"]}
+    statuses = {f"certificates.{status}": str(count) for status, count in told["statuses"].items()}
+    until = {"certificates.pending-until": told["pending_until"]} if told["pending_until"] else {}
+    return {"certificates": str(told["certificates"]), **statuses, **until, **keys}
+
+
+def _named(rows: Iterable[InventoryRow], told: set[object]) -> Iterator[_Suite]:
+    """A suite for each well-known name of which anything is said; ``told`` learns which findings are in them."""
+    suites: dict[str, _Suite] = {}
+    for row in rows:
+        if not row["names"]:
+            continue
+        name = "/".join(filter(None, (row["cluster"], "certificate", " or ".join(row["names"]))))
+        words = {"component": row["component"], "category": row["category"], "namespace": row["namespace"]}
+        properties = {key: word for key, word in words.items() if word}
+        suite = suites.setdefault(
+            name, _Suite(name=name, cases=[], package=row["component"] or "", properties=properties)
+        )
+        cases = {case.name: case for case in suite.cases}
+        where = next(iter(row["places"]), "")
+        suite.cases[:] = _cases(row["findings"], where, cases) if row["findings"] else _unjudged(row, where, cases)
+        told.update(headline.same(each) for each in row["findings"])
+    yield from suites.values()
+
+
+def _unjudged(row: InventoryRow, where: str, cases: dict[str, _Case]) -> list[_Case]:
+    """What no rule had anything to say of is no pass."""
+    cases.setdefault("verdict", _Case("verdict")).add("skipped", row["status"], _lines([where, row["why"]]))
+    return list(cases.values())
 
 
 def _coverage(report: Report) -> _Case:
@@ -182,17 +239,20 @@ def _lines(texts: Iterable[str]) -> str:
     return "\n".join(plain(text, _LIMIT) for text in texts if text)
 
 
-def _suite(name: str, cases: list[_Case], started: str, whose: Whose) -> ElementTree.Element:
-    counts = _counts(Counter(case.outcome for case in cases))
-    suite = ElementTree.Element("testsuite", {"name": plain(name, _LIMIT), **counts, "timestamp": started})
-    if whose:
-        suite.set("package", plain(whose.get("component") or whose["owner"], _LIMIT))
+def _element(of: _Suite, started: str) -> ElementTree.Element:
+    counts = _counts(Counter(case.outcome for case in of.cases))
+    suite = ElementTree.Element("testsuite", {"name": plain(of.name, _LIMIT), **counts, "timestamp": started})
+    if of.package:
+        suite.set("package", plain(of.package, _LIMIT))
+    if of.properties:
         properties = ElementTree.SubElement(suite, "properties")
-        for word, value in whose.items():
-            ElementTree.SubElement(properties, "property", {"name": word, "value": plain(value, _LIMIT)})
-    for case in cases:
-        test = ElementTree.SubElement(suite, "testcase", {"classname": plain(name, _LIMIT), "name": plain(case.name)})
-        text = "\n\n".join(filter(None, case.texts))
+        for word, value in of.properties.items():
+            ElementTree.SubElement(properties, "property", {"name": plain(word, _LIMIT), "value": plain(value, _LIMIT)})
+    for case in of.cases:
+        named = {"classname": plain(of.name, _LIMIT), "name": plain(case.name)}
+        test = ElementTree.SubElement(suite, "testcase", named)
+        texts = (*case.texts, f"and {case.more} more, in the JSON report" if case.more else "")
+        text = "\n\n".join(filter(None, texts))
         if case.outcome == "pass":
             continue
         attributes = {"message": plain(case.message, _LIMIT)}

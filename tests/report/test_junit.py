@@ -10,10 +10,12 @@ from xml.etree import ElementTree
 import pytest
 
 from scanner.model.finding import Finding
+from scanner.model.inventory import InventoryRow, certificate_report
 from scanner.model.report import EndpointRow, Report
 from scanner.report import junit
 from scanner.report.rows import endpoint_row
-from tests.report import cluster_samples, samples
+from tests.report import certificate_samples, cluster_samples, samples
+from tests.report.certificate_samples import VIOLATES
 from tests.report.golden import assert_golden
 from tests.report.samples import finding
 
@@ -100,6 +102,64 @@ def test_two_findings_of_one_rule_are_one_case() -> None:
     (failure,) = _root(samples.report([row])).iter("failure")
     assert "leaf" in (failure.text or "")
     assert "intermediate" in (failure.text or "")
+
+
+def _certificates(*rows: InventoryRow, findings: tuple[Finding, ...] = ()) -> ElementTree.Element:
+    """The document of a scan that saw these certificates and no endpoint."""
+    found = certificate_report(lambda: iter(rows), [], certificate_samples.NOW)
+    return _root(replace(samples.report([], findings=findings), certificates=found))
+
+
+def test_each_well_known_name_is_a_suite() -> None:
+    suites = {suite.get("name"): suite for suite in _root(cluster_samples.report())}
+    signer = suites["certificate/etcd-signer"]
+    assert (signer.get("package"), signer.get("failures")) == ("etcd-operator", "1")
+    (failure,) = signer.iter("failure")
+    assert failure.get("message") == certificate_samples.VIOLATES.message
+    assert "delete Secret openshift-etcd/etcd-signer" in (failure.text or "")
+    outcomes = {
+        name: [child.tag for case in suites[f"certificate/{name}"].iter("testcase") for child in case]
+        for name in ("kube-apiserver-lb-server", "csr-signer-ca", "etcd-server", "network.peer")
+    }
+    assert outcomes == {
+        "kube-apiserver-lb-server": ["skipped"],  # pending
+        "csr-signer-ca": ["error"],
+        "etcd-server": [],
+        "network.peer": ["skipped"],  # nothing is required of it
+    }
+    assert not [name for name in suites if name and "shop.example" in name]
+
+
+def test_of_certificates_with_one_name_the_worst_decides_and_texts_are_bounded() -> None:
+    rows = [certificate_samples.row("etcd-server", "serving", certificate_samples.P384, 9, certificate_samples.MET)]
+    rows = [*rows * 150, certificate_samples.row("etcd-server", "serving", certificate_samples.RSA2, 9, VIOLATES)]
+    (failure,) = _certificates(*rows).iter("failure")
+    assert failure.get("message") == VIOLATES.message
+    assert (failure.text or "").endswith("and 51 more, in the JSON report")
+    assert "delete Secret" in (failure.text or "")
+
+
+def test_a_certificate_that_nobody_judged_takes_nothing_from_one_that_passed() -> None:
+    judged = certificate_samples.row("etcd-server", "serving", certificate_samples.P384, 9, certificate_samples.MET)
+    for rows in ((judged, {**judged, "findings": []}), ({**judged, "findings": []}, judged)):
+        cases = {case.get("name"): [child.tag for child in case] for case in _certificates(*rows)[1].iter("testcase")}
+        assert cases == {"pki-key": [], "verdict": ["skipped"]}
+
+
+def test_what_is_said_of_a_certificate_is_said_once() -> None:
+    others = finding("pki-object", "medium", "fail", "the PKI object is odd")
+    row = certificate_samples.row("etcd-signer", "signer", certificate_samples.RSA2, 9, VIOLATES)
+    root = _certificates(row, findings=(VIOLATES, others))
+    assert [suite.get("name") for suite in root] == ["adhere", "certificate/etcd-signer", "objects"]
+    assert [failure.get("message") for failure in root.iter("failure")] == [VIOLATES.message, "the PKI object is odd"]
+
+
+def test_the_sums_of_the_inventory_are_properties() -> None:
+    told = {each.get("name"): each.get("value") for each in _root(cluster_samples.report())[0].iter("property")}
+    assert told["certificates"] == "17"
+    assert told["certificates.pending-rotation"] == "1"
+    assert told["certificates.pending-until"] == "2026-12-04T00:00:00Z"
+    assert told["certificates.signer.RSA 4096"] == "2"
 
 
 @pytest.mark.parametrize(
