@@ -15,6 +15,7 @@ from scanner.model.inventory import InventoryRow
 from scanner.model.kinds import SECRET, Kind
 from scanner.model.observation import Observation
 from scanner.model.pki_names import load_names
+from scanner.model.scan_policy import ScanPolicy
 from scanner.model.snapshot import Snapshot, union
 from scanner.model.well_known import Names
 from scanner.pki import admission, governing, stored
@@ -33,13 +34,14 @@ READS: tuple[Kind, ...] = tuple(
 class Certificates:
     """Of one cluster. Nothing is looked at before the first certificate, or the findings, are asked for."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, policy: ScanPolicy = ScanPolicy()) -> None:
+        self._policy = policy
         self._snapshot = replace(snapshot, objects={SECRET: (), **snapshot.objects})
 
     @cached_property
     def inventory(self) -> Inventory:
         """Everything that was found so far."""
-        empty = Inventory(self._names, self._governing, self._snapshot.taken_at)
+        empty = Inventory(self._names, self._governing, self._snapshot.taken_at, self._policy)
         return collect(empty, stored.held(self._snapshot))
 
     @cached_property

@@ -121,7 +121,7 @@ def survey(snapshot: Snapshot, view: Viewpoint) -> Survey:
         catalogue=catalogue,
         discovery=discovery,
         expectations=expectations,
-        certificates=Certificates(snapshot),
+        certificates=Certificates(snapshot, view.policy),
     )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from scanner.certificates import READS, Certificates
 from scanner.jobs import Surroundings
 from scanner.model.endpoint import Endpoint, Owner
+from scanner.model.finding import Finding
 from scanner.model.kinds import SECRET
 from scanner.model.objects import KubeObject
 from scanner.model.scan_policy import ScanPolicy
@@ -34,6 +36,10 @@ def snapshot(**objects: dict[str, object]) -> Snapshot:
     )
 
 
+def of_keys(findings: Iterable[Finding]) -> list[Finding]:
+    return [each for each in findings if each.rule == "pki-key"]
+
+
 def test_a_scan_reads_what_it_needs_and_no_secret() -> None:
     assert set(READS) <= set(SURVEYED)
     assert SECRET not in SURVEYED
@@ -44,7 +50,7 @@ def test_what_a_listener_serves_is_judged_by_the_configuration() -> None:
     found.serve(ETCD, replace(CONFORMING, chain=(LEAF,)))
     (entry,) = found.inventory.entries()
     assert entry.name.startswith("etcd-server")
-    (finding,) = found.findings()
+    (finding,) = of_keys(found.findings())
     assert (finding.rule, finding.expected) == ("pki-key", ("RSA 4096",))
     assert ETCD.id in (finding.about or "")
 
@@ -54,10 +60,10 @@ def test_it_is_said_once_every_endpoint_was_seen() -> None:
     of_all = whole(ScanPolicy(), NOW.date())
     found.serve(ETCD, replace(CONFORMING, chain=(LEAF,)))
     told, _ = of_all.findings(Surroundings(late=(found.findings,)), {}, applied=())
-    assert [finding.rule for finding in told] == ["pki-key"]
+    assert len(of_keys(told)) == 1
 
 
 def test_without_a_configuration_nothing_is_said() -> None:
     found = Certificates(snapshot())
     found.serve(ETCD, replace(CONFORMING, chain=(LEAF,)))
-    assert list(found.findings()) == []
+    assert of_keys(found.findings()) == []

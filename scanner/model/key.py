@@ -14,6 +14,8 @@ _RSA_BITS = {2048: 112, 3072: 128, 4096: 152, 5120: 168, 6144: 176, 7168: 192, 8
 _CURVE_BITS = {"P256": 128, "P384": 192, "P521": 256}
 _CURVES = {"P-256": "P256", "P-384": "P384", "P-521": "P521"}
 """The certificate's name of a curve, and the API's."""
+CURVES = tuple(_CURVES.values())
+"""Those that the API knows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

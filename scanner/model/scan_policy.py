@@ -60,6 +60,20 @@ class Require:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CertificateMinimums:
+    """What certificates must be for which no PKI object says anything. None and (): no opinion."""
+
+    rsa_bits: int | None = None
+    """Of every RSA key."""
+    curves: tuple[str, ...] = ()
+    """``P256``, ``P384``, ``P521``: of every ECDSA key, one of them."""
+    signatures: tuple[str, ...] = ()
+    """``sha256WithRSAEncryption`` and so on: of everything that an issuer signed, one of them."""
+    longest_days: int | None = None
+    """Of the life of everything that is no CA's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScanPolicy:
     """Everything that the file can say; the defaults are those of a scan without one."""
 
@@ -76,5 +90,6 @@ class ScanPolicy:
     scope: Scope = Scope()
     waivers: tuple[Waiver, ...] = ()
     require: Require = Require()
+    certificates: CertificateMinimums = CertificateMinimums()
     thresholds: Policy = Policy()
     """What the rules compare with, plaintext on merely discovered ports among it."""

@@ -15,12 +15,14 @@ from typing import Final, Literal, TypeAlias
 from scanner.errors import InputError, UsageError
 from scanner.model import catalogue, kinds, located
 from scanner.model.finding import SEVERITIES, Severity
+from scanner.model.key import CURVES
 from scanner.model.located import Located, shown
 from scanner.model.policy import Policy
 from scanner.model.problems import Problems, did_you_mean
-from scanner.model.scan_policy import Override, Require, ScanPolicy, Scope, Waiver
+from scanner.model.scan_policy import CertificateMinimums, Override, Require, ScanPolicy, Scope, Waiver
 from scanner.model.section import Section, header
 from scanner.model.selector import Selector
+from scanner.tls.oids import SIGNATURES
 
 KIND: Final = "ScanPolicy"
 
@@ -33,6 +35,7 @@ _ENFORCEMENT: Final[tuple[_Enforcement, ...]] = ("enforced", "readiness")
 _GROUPS: Final[tuple[_Groups, ...]] = ("informational", "enforced")
 _PLAINTEXT: Final[tuple[_Plaintext, ...]] = ("not_applicable", "warn", "fail")
 _ADHERENCE: Final[tuple[_Adherence, ...]] = ("Strict",)
+_SIGNATURES: Final = tuple(dict.fromkeys(name for name, _ in SIGNATURES.values()))
 _FAILING: Final[tuple[Severity, ...]] = SEVERITIES[1:]
 
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -45,12 +48,14 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
         "userWorkloads",
         "plaintextPorts",
         "scope",
+        "certificates",
         "thresholds",
         "waivers",
         "require",
     ),
     "override": ("select", "profile", "justification", "enforcement"),
     "scope": ("include", "exclude", "acceptUnreadable"),
+    "certificates": ("minRsaBits", "curves", "signatures", "longestDays"),
     "thresholds": ("expiresWithinDays", "minRsaBits", "groups"),
     "waiver": ("rule", "select", "reason", "owner", "expires"),
     "require": ("minEndpoints", "adherence", "maxInconclusive", "severity"),
@@ -91,6 +96,7 @@ def parse(document: Located, rules: Collection[str]) -> ScanPolicy:
         scope=_scope(top.section("scope")),
         waivers=tuple(_waiver(each, rules) for each in top.each("waivers")),
         require=_require(top.section("require")),
+        certificates=_certificates(top.section("certificates")),
         thresholds=_thresholds(top),
     )
     problems.raise_any()
@@ -181,6 +187,28 @@ def _require(section: Section) -> Require:
         max_inconclusive=section.number("maxInconclusive", 0, 10_000_000),
         severity=section.choice("severity", _FAILING) or Require().severity,
     )
+
+
+def _certificates(section: Section) -> CertificateMinimums:
+    section.knows(FIELDS["certificates"], {"maxDays": "write longestDays"})
+    return CertificateMinimums(
+        rsa_bits=section.number("minRsaBits", 512, 16_384),
+        curves=_listed(section, "curves", CURVES),
+        signatures=_listed(section, "signatures", _SIGNATURES),
+        longest_days=section.number("longestDays", 1, 36_500),
+    )
+
+
+def _listed(section: Section, name: str, known: Collection[str]) -> tuple[str, ...]:
+    """The list of words, each of them known. An empty one would refuse everything, by mistake more often than not."""
+    found = section.texts(name)
+    for index, each in enumerate(found):
+        if each not in known:
+            what = f"{shown(each)} is not known here"
+            section.problems.add((*section.steps, name, index), what, did_you_mean(each, known))
+    if section.problems.document.get((*section.steps, name)) == []:
+        section.wrong(name, "lists nothing", "leave it out, then any will do")
+    return found
 
 
 def _thresholds(top: Section) -> Policy:

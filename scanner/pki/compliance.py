@@ -7,35 +7,22 @@ last change of the configuration was right when it was made, as far as anybody k
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from scanner.model.expectation import Because
 from scanner.model.finding import Finding, Severity, Status, Verdict
-from scanner.model.held_certificate import HeldCertificate
 from scanner.model.key import Key, key_of
 from scanner.model.known import Unknown
-from scanner.model.pki_config import PkiConfig, Required
+from scanner.model.pki_config import Required
 from scanner.model.rule import ScanRule
 from scanner.model.well_known import WellKnown
-from scanner.pki.classify import Classified
 from scanner.pki.resolution import Category, required
 from scanner.pki.rotation import renewal
+from scanner.pki.subject import Subject, finding
 
 BACK_DATED = timedelta(hours=1)
 """By how much a signer may set notBefore into the past, so that clocks that differ take it (library-go ``pkg/crypto``:
 one second; others take minutes)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
-    """One certificate, with everything that decides about it."""
-
-    held: HeldCertificate
-    classified: Classified
-    config: PkiConfig
-    """The one that governs where it was found."""
-    now: datetime
 
 
 def check_key(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
@@ -103,17 +90,17 @@ def _deviation(rule: ScanRule, subject: Subject, wanted: Required, key: Key) -> 
         told = f"{said}; {names[0].owner.name} does not follow the PKI configuration yet"
         return _finding(rule, subject, wanted, "fail", "not-implemented", told, severity="info")
     if not _configured(wanted):
-        return _finding(rule, subject, wanted, "fail", "violation", said, fix=_fix(names))
-    made, since = subject.held.facts.not_before, subject.config.since
+        return _finding(rule, subject, wanted, "fail", "violation", said, fix=fix_of(names))
+    made, since = subject.made, subject.config.since
     if made is None or since is None:
         told = f"{said}; nothing tells whether it was made before that was configured"
         return _finding(rule, subject, wanted, "inconclusive", "not-tested", told)
     if made > since + BACK_DATED:
         told = f"{said}, and it was made after that was configured"
-        return _finding(rule, subject, wanted, "fail", "violation", told, fix=_fix(names))
+        return _finding(rule, subject, wanted, "fail", "violation", told, fix=fix_of(names))
     if names and all(each.rotates == "never" for each in names):
         told = f"{said}; it was made before that, and nothing renews it by itself"
-        return _finding(rule, subject, wanted, "fail", "needs-forced-rotation", told, severity="low", fix=_fix(names))
+        return _finding(rule, subject, wanted, "fail", "needs-forced-rotation", told, severity="low", fix=fix_of(names))
     told = f"{said}; it was made before that{_renewal(subject, names)}"
     return _finding(rule, subject, wanted, "fail", "pending-rotation", told)
 
@@ -144,7 +131,8 @@ def _renewal(subject: Subject, names: tuple[WellKnown, ...]) -> str:
     return f", and is renewed {'before it ends on' if found.ends else 'by'} {found.by.date().isoformat()}"
 
 
-def _fix(names: tuple[WellKnown, ...]) -> str:
+def fix_of(names: tuple[WellKnown, ...]) -> str:
+    """What to delete so that it is made again, and who feels that."""
     secrets = [each for name in names for each in name.delete]
     if not secrets:
         return "find out who made it, and let that make it again"
@@ -163,20 +151,9 @@ def _finding(
     severity: Severity | None = None,
     fix: str | None = None,
 ) -> Finding:
-    facts, classified = subject.held.facts, subject.classified
-    name = " or ".join(each.name for each in classified.names[:5]) or facts.subject or facts.sha256
-    return Finding(
-        rule=rule.id,
-        severity=severity or rule.severity,
-        verdict=verdict,
-        status=status,
-        message=f"{name[:200]} ({classified.category}): {said}",
-        expected=(_said(wanted),) if wanted.key or wanted.all_of or wanted.one_of else (),
-        observed=(f"{facts.subject or 'no readable subject'}, SHA-256 {facts.sha256}"[:400],),
-        fix=fix,
-        evidence=(classified.because, *map(_step, wanted.because)),
-        about=str(subject.held.place),
-    )
+    expected = (_said(wanted),) if wanted.key or wanted.all_of or wanted.one_of else ()
+    steps = map(_step, wanted.because)
+    return finding(rule, subject, verdict, status, said, severity=severity, expected=expected, fix=fix, evidence=steps)
 
 
 def _step(step: Because) -> str:

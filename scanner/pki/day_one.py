@@ -12,7 +12,7 @@ from typing import Final
 
 from scanner.errors import InputError
 from scanner.model import located
-from scanner.model.key import Key
+from scanner.model.key import CURVES, Key
 from scanner.model.kinds import CONFIG_MAP, Kind
 from scanner.model.known import Known, Unknown
 from scanner.model.located import Located, Steps, dotted
@@ -20,7 +20,7 @@ from scanner.model.pki_config import Complaint, PkiConfig, Rule
 from scanner.model.problems import Problems
 from scanner.model.snapshot import Snapshot
 from scanner.pki.schema import Schema, complaints, unknown_fields, without_nulls
-from scanner.pki.shapes import ALGORITHMS, CURVES
+from scanner.pki.shapes import ALGORITHMS
 
 READS: tuple[Kind, ...] = (CONFIG_MAP,)
 _PLACE: Final = ("cluster-config-v1", "kube-system")

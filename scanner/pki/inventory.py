@@ -15,11 +15,13 @@ from scanner.model.finding import Finding
 from scanner.model.held_certificate import HeldCertificate
 from scanner.model.key import Key, key_of
 from scanner.model.known import Unknown
+from scanner.model.scan_policy import ScanPolicy
 from scanner.model.well_known import Names
+from scanner.pki.across import Across
 from scanner.pki.classify import Classified, classify
-from scanner.pki.compliance import Subject
 from scanner.pki.governing import Governing
-from scanner.pki.rules import of_certificate
+from scanner.pki.rules import of_all, of_certificate
+from scanner.pki.subject import Subject
 
 PLACES = 5
 """Places that are told of one certificate; how many there are is counted."""
@@ -54,11 +56,15 @@ class Entry:
 class Inventory:
     """The certificates of one cluster."""
 
-    def __init__(self, names: Names, governing: Governing, now: datetime) -> None:
+    def __init__(self, names: Names, governing: Governing, now: datetime, policy: ScanPolicy = ScanPolicy()) -> None:
         self._names = names
         self._governing = governing
         self._now = now
+        self._policy = policy
         self._entries: dict[str, Entry] = {}
+        self._across = Across(names)
+        self._signers: dict[str, tuple[HeldCertificate, str | None]] = {}
+        """Of a CA's SHA-256: in the place that tells most of it, without its DER."""
 
     def add(self, held: HeldCertificate, namespace: str | None = None) -> None:
         """Take in a certificate in one place. ``namespace`` decides who governs it; by default its object's.
@@ -69,17 +75,37 @@ class Inventory:
         where = namespace or (reference.namespace if reference else None)
         classified = classify(held, self._names)
         entry = self._entries.get(held.facts.sha256)
+        self._across.add(held, classified, where)
         if entry is None or _tells_more(classified, entry.classified):
             entry = self._entries[held.facts.sha256] = self._entry(held, classified, where, entry)
+            if held.facts.is_ca:
+                self._judge_crossed(held, where)
         entry.count += 1
         if len(entry.places) < PLACES:
             entry.places.append(str(held.place))
+
+    def _judge_crossed(self, held: HeldCertificate, where: str | None) -> None:
+        """A signer that was signed across has the same key in another certificate, which is judged anew: its key may be
+        older than it looked."""
+        self._signers[held.facts.sha256] = replace(held, facts=replace(held.facts, der=b""), chain=()), where
+        for other in self._across.crossed(held.facts):
+            entry = self._entries[other.sha256]
+            known, its_place = self._signers[other.sha256]
+            entry.findings = self._entry(known, entry.classified, its_place, entry).findings
 
     def _entry(
         self, held: HeldCertificate, classified: Classified, namespace: str | None, before: Entry | None
     ) -> Entry:
         facts, key, governed = held.facts, key_of(held.facts), self._governing.of(namespace)
-        subject = Subject(held=held, classified=classified, config=governed.config, now=self._now)
+        subject = Subject(
+            held=held,
+            classified=classified,
+            config=governed.config,
+            now=self._now,
+            first_made=self._across.first_made(facts),
+            policy=self._policy,
+            lifetimes=self._names.lifetimes,
+        )
         return Entry(
             sha256=facts.sha256,
             subject=facts.subject,
@@ -100,7 +126,9 @@ class Inventory:
 
     def findings(self) -> Iterator[Finding]:
         """What is to be said of them; that a key is as it should be is no news."""
-        return (finding for entry in self.entries() for finding in entry.findings if finding.status != "ok")
+        for entry in self.entries():
+            yield from (finding for finding in entry.findings if finding.status != "ok")
+        yield from of_all(self._across)
 
     def counts(self) -> Counter[tuple[str, str]]:
         """How many, by category and key: ``("signer", "RSA 2048")``."""

@@ -6,17 +6,27 @@ from collections.abc import Iterator
 
 from scanner.model.finding import Finding
 from scanner.model.rule import ScanRule
+from scanner.pki.across import Across
 from scanner.pki.admission import ADMISSION
-from scanner.pki.compliance import KEY, Subject
+from scanner.pki.aging import LIFE, RENEWAL
+from scanner.pki.compliance import KEY
 from scanner.pki.configuration import DEFINITIONS, OBJECT, Configuration
+from scanner.pki.minimums import MINIMUM
+from scanner.pki.signature import SIGNATURE
+from scanner.pki.strength import CONFIGURED, STRENGTH
+from scanner.pki.subject import Subject
+from scanner.pki.together import REUSE, SIGNERS, impossible_signatures
 
-OBJECT_RULES: tuple[ScanRule, ...] = (OBJECT, DEFINITIONS, ADMISSION)
+OBJECT_RULES: tuple[ScanRule, ...] = (OBJECT, DEFINITIONS, ADMISSION, CONFIGURED)
 """On the objects that configure keys: ``check(rule, Configuration)``."""
 
-CERTIFICATE_RULES: tuple[ScanRule, ...] = (KEY,)
+CERTIFICATE_RULES: tuple[ScanRule, ...] = (KEY, MINIMUM, STRENGTH, RENEWAL, LIFE, SIGNATURE)
 """On one certificate in one place: ``check(rule, Subject)``."""
 
-PKI_RULES: tuple[ScanRule, ...] = (*OBJECT_RULES, *CERTIFICATE_RULES)
+TOGETHER_RULES: tuple[ScanRule, ...] = (SIGNERS, REUSE)
+"""On all certificates at once: ``check(rule, Across)``."""
+
+PKI_RULES: tuple[ScanRule, ...] = (*OBJECT_RULES, *CERTIFICATE_RULES, *TOGETHER_RULES)
 """In the order in which ``adhere rules`` lists them."""
 
 
@@ -30,3 +40,10 @@ def of_certificate(subject: Subject) -> Iterator[Finding]:
     """What every rule on one certificate says of it."""
     for rule in CERTIFICATE_RULES:
         yield from rule.check(rule, subject)
+
+
+def of_all(across: Across) -> Iterator[Finding]:
+    """What shows only when all certificates are seen together."""
+    for rule in TOGETHER_RULES:
+        yield from rule.check(rule, across)
+    yield from impossible_signatures(across)

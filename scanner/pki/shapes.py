@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final
 
+from scanner.model.key import CURVES
 from scanner.model.pki_config import Shape, Usage
 from scanner.pki.schema import Schema
 
@@ -63,7 +64,6 @@ WELL_KNOWN: Final[Mapping[str, Usage]] = {
 }
 """The names that the API's own rule has, and their categories ("Well-Known Certificate Names")."""
 
-CURVES: Final = ("P256", "P384", "P521")
 ALGORITHMS: Final = ("RSA", "ECDSA")
 MODES: Final = ("Unmanaged", "Default", "Custom")
 _MEMBERS: Final = {"RSA": "rsa", "ECDSA": "ecdsa"}

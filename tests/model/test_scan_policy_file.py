@@ -19,7 +19,7 @@ from scanner.judge.scan_rules import SCAN_RULES, WAIVABLE
 from scanner.model import component_files
 from scanner.model.located import Located, load
 from scanner.model.policy import Policy
-from scanner.model.scan_policy import Override, Require, ScanPolicy, Scope, Waiver
+from scanner.model.scan_policy import CertificateMinimums, Override, Require, ScanPolicy, Scope, Waiver
 from scanner.model.scan_policy_file import FIELDS, load_scan_policy, parse
 from scanner.model.section import SELECTOR
 from scanner.model.selector import Selector
@@ -68,10 +68,21 @@ def test_the_example_sets_everything() -> None:
                 reason="the vendor's firmware makes RSA keys of 1024 bits; new firmware is announced",
                 owner="payments-platform",
                 expires=date(2027, 3, 31),
-                source="adhere.yaml:32:5",
+                source="adhere.yaml:38:5",
             ),
         ),
         require=Require(min_endpoints=100, strict_adherence=True, max_inconclusive=5, severity="high"),
+        certificates=CertificateMinimums(
+            rsa_bits=3072,
+            curves=("P256", "P384"),
+            signatures=(
+                "sha256WithRSAEncryption",
+                "sha384WithRSAEncryption",
+                "ecdsa-with-SHA256",
+                "ecdsa-with-SHA384",
+            ),
+            longest_days=398,
+        ),
         thresholds=Policy(expires_within_days=21),
     )
 
@@ -106,6 +117,9 @@ def test_what_is_not_said_is_as_without_a_file() -> None:
             "thresholds",
             Policy(min_rsa_bits=3072, groups="enforced"),
         ),
+        ("certificates: {curves: [P521]}", "certificates", CertificateMinimums(curves=("P521",))),
+        ("certificates: {longestDays: 1}", "certificates", CertificateMinimums(longest_days=1)),
+        ("certificates: {signatures: [ML-DSA-65]}", "certificates", CertificateMinimums(signatures=("ML-DSA-65",))),
         ("require: {maxInconclusive: 0}", "require", Require(max_inconclusive=0)),
         ("scope: {include: [{components: [etcd]}]}", "scope", Scope(include=(Selector(components=("etcd",)),))),
         ("layered: [{endpoints: ['*']}]", "layered", (Selector(endpoints=("*",)),)),
@@ -220,6 +234,27 @@ REFUSED = {
         "3:28: scope.acceptUnreadable[0]: adhere reads no 'secret'",
         "did you mean 'secrets'?",
     ),
+    "a curve in another spelling": (
+        HEAD + "certificates: {curves: [P256, P-384]}",
+        "3:31: certificates.curves[1]: 'P-384' is not known here",
+        "did you mean 'P384'?",
+    ),
+    "no curve at all": (HEAD + "certificates: {curves: []}", "3:24: certificates.curves: lists nothing", "any will do"),
+    "a signature that is none": (
+        HEAD + "certificates: {signatures: [sha256WithRSA]}",
+        "3:29: certificates.signatures[0]: 'sha256WithRSA' is not known here",
+        "did you mean 'sha256WithRSAEncryption'?",
+    ),
+    "too few bits to mean it": (
+        HEAD + "certificates: {minRsaBits: 4}",
+        "3:28: certificates.minRsaBits: must be from 512 to 16384, not 4",
+        "",
+    ),
+    "days under another name": (
+        HEAD + "certificates: {maxDays: 90}",
+        "3:16: certificates.maxDays: unknown field 'maxDays'",
+        "write longestDays",
+    ),
     "legacy as a requirement": (
         HEAD + "require: {adherence: Legacy}",
         "3:22: require.adherence: 'Legacy' is not known here",
@@ -238,6 +273,7 @@ REFUSED = {
 ONLY_THE_PROGRAM_KNOWS = {
     "an unknown profile",
     "a file that is no profile",
+    "a signature that is none",
     "an unknown rule",
     "a pattern without a rule",
     "a rule on the scan itself",

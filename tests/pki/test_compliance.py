@@ -15,7 +15,8 @@ from scanner.model.objects import Reference
 from scanner.model.pki_config import PkiConfig, Rule
 from scanner.model.well_known import Owner, Recognition, WellKnown
 from scanner.pki.classify import Classified
-from scanner.pki.compliance import KEY, Subject, check_key
+from scanner.pki.compliance import KEY, check_key
+from scanner.pki.subject import Subject
 from scanner.tls.certificate import CertificateFacts
 
 CHANGED = datetime(2026, 10, 1, tzinfo=UTC)
@@ -29,6 +30,7 @@ CONFIG = PkiConfig(
     platform_said="the platform's default",
     since=CHANGED,
 )
+PLATFORM = replace(CONFIG, defaults=None)
 RSA = CertificateFacts(
     der=b"x", sha256="ab" * 32, subject="CN=etcd", key_algorithm="RSA", key_size=2048,
     not_before=CHANGED - timedelta(days=10), not_after=CHANGED + timedelta(days=355),
@@ -86,6 +88,9 @@ def judged(
         (RSA, NAME, replace(CONFIG, defaults=None), "pass", "ok"),
         (replace(RSA, key_size=1024), NAME, replace(CONFIG, defaults=None), "fail", "violation"),
         (replace(RSA, key_algorithm="Ed25519", key_size=None, not_before=LATER), NAME, CONFIG, "fail", "violation"),
+        (replace(RSA, key_algorithm="RSA-PSS", key_size=4096, not_before=LATER), NAME, CONFIG, "fail", "violation"),
+        (replace(RSA, key_algorithm="ML-DSA-65", key_size=None, not_before=LATER), NAME, CONFIG, "fail", "violation"),
+        (replace(RSA, key_algorithm="SLH-DSA-SHA2-128s", key_size=None), NAME, PLATFORM, "fail", "violation"),
     ],
 )  # fmt: skip
 def test_the_verdict_respects_when_it_was_made(
@@ -121,3 +126,9 @@ def test_a_violation_says_what_to_delete_and_who_feels_it() -> None:
     )
     assert finding.expected == ("ECDSA P384",)
     assert any("spec.defaults.key: ECDSA P384, over RSA 2048 or stronger" in step for step in finding.evidence)
+
+
+@pytest.mark.parametrize("algorithm", ["Ed25519", "RSA-PSS", "ML-DSA-65", "SLH-DSA-SHAKE-256f", "1.2.3.4"])
+def test_other_algorithms_are_named(algorithm: str) -> None:
+    (finding,) = judged(replace(RSA, key_algorithm=algorithm, key_size=None, not_before=LATER), NAME)
+    assert f"its key is {algorithm}, and ECDSA P384 is required" in finding.message

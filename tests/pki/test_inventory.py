@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import pytest
+
 from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.kinds import KINDS
 from scanner.model.objects import KubeObject, Reference
 from scanner.model.pki_names import load_names
 from scanner.model.snapshot import Origin, Snapshot
+from scanner.model.well_known import Names
 from scanner.pki.governing import Governing
 from scanner.pki.inventory import PLACES, Inventory, collect
 from tests.pki.making import made
@@ -28,14 +31,14 @@ GATE = {
 }
 
 
-def inventory(pki: dict[str, object] | None = None) -> Inventory:
+def inventory(pki: dict[str, object] | None = None, names: Names = NAMES) -> Inventory:
     objects: dict[str, dict[str, object]] = {"PKI": pki, "FeatureGate": GATE} if pki else {}
     snapshot = Snapshot(
         taken_at=NOW,
         origin=Origin(name="test"),
         objects={kind: (KubeObject(objects[kind.name], kind),) if kind.name in objects else () for kind in KINDS},
     )
-    return Inventory(NAMES, Governing(snapshot), NOW)
+    return Inventory(names, Governing(snapshot), NOW)
 
 
 def held(**place: object) -> HeldCertificate:
@@ -62,15 +65,69 @@ def test_the_place_that_knows_it_tells_what_it_is_whenever_it_comes() -> None:
 
 def test_what_the_configuration_asks_for_is_judged_once() -> None:
     found = collect(inventory(PKI_OBJECT), [held(reference=SECRET), held(endpoint="x", port=6443)])
-    (finding,) = found.findings()
+    (finding,) = (each for each in found.findings() if each.rule == "pki-key")
     assert (finding.rule, finding.verdict, finding.status) == ("pki-key", "fail", "violation")
     assert finding.expected == ("RSA 4096",)
 
 
 def test_without_a_configuration_there_is_nothing_to_say() -> None:
-    assert list(collect(inventory(), [held(reference=SECRET)]).findings()) == []
+    found = collect(inventory(), [held(reference=SECRET)]).findings()
+    assert [each.rule for each in found if each.rule == "pki-key"] == []
 
 
 def test_a_key_that_cannot_be_read_is_counted_as_such() -> None:
     broken = HeldCertificate(facts=replace(LEAF, key_algorithm=None, sha256="0"), place=Place(role="leaf", file="x"))
     assert collect(inventory(), [broken]).counts() == {("serving", "unreadable"): 1}
+
+
+# --- Signers that were signed across ----------------------------------------------------------------------------------
+
+OLD, NEW = datetime(2025, 1, 1, tzinfo=UTC), datetime(2026, 10, 1, tzinfo=UTC)
+SIGNER = replace(
+    made("openshift-etcd_etcd-signer@1", ca=True), not_before=OLD, not_after=datetime(2035, 1, 1, tzinfo=UTC)
+)
+CROSSED = replace(SIGNER, sha256="c" * 64, issuer="CN=openshift-etcd_etcd-signer@2", not_before=NEW)
+AGAIN = replace(SIGNER, sha256="d" * 64, not_before=NEW)
+BUNDLE = Place(
+    role="trusted",
+    reference=Reference(kind="ConfigMap", namespace="openshift-etcd", name="etcd-ca-bundle"),
+    field="data[ca-bundle.crt]",
+)
+
+
+def status_of(found: Inventory, sha256: str) -> list[str]:
+    (entry,) = (each for each in found.entries() if each.sha256 == sha256)
+    return [each.status for each in entry.findings if each.rule == "pki-key"]
+
+
+@pytest.fixture
+def following() -> Names:
+    """The names, as when etcd's operator follows the PKI object."""
+    etcd = [replace(each, owner=replace(each.owner, implements=True)) for each in NAMES.all]
+    return replace(NAMES, all=tuple(etcd))
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_signer_that_was_signed_across_is_as_old_as_its_key(following: Names, order: int) -> None:
+    found = inventory(PKI_OBJECT, following)
+    for facts in (SIGNER, CROSSED)[::order]:
+        found.add(HeldCertificate(facts=facts, place=BUNDLE))
+    # Changed on 2026-01-01: the key was made before, though the certificate by the new signer was made after.
+    assert status_of(found, CROSSED.sha256) == ["pending-rotation"]
+    assert status_of(found, SIGNER.sha256) == ["pending-rotation"]
+
+
+def test_a_signer_that_signs_itself_anew_with_its_old_key_is_as_new_as_it_says(following: Names) -> None:
+    found = inventory(PKI_OBJECT, following)
+    for facts in (SIGNER, AGAIN, replace(CROSSED, key_sha256="0" * 64)):
+        found.add(HeldCertificate(facts=facts, place=BUNDLE))
+    assert status_of(found, AGAIN.sha256) == ["violation"]
+    assert status_of(found, CROSSED.sha256) == ["violation"]
+    assert status_of(found, SIGNER.sha256) == ["pending-rotation"]
+
+
+def test_what_shows_only_together_is_said_with_the_rest() -> None:
+    route = Reference(kind="Route", namespace="shop", name="a")
+    other = Reference(kind="Route", namespace="till", name="a")
+    found = collect(inventory(), [held(reference=route), held(reference=other)])
+    assert "pki-key-reuse" in {each.rule for each in found.findings()}

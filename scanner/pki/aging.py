@@ -1,0 +1,197 @@
+"""Whether certificates of the platform are renewed in time, and how long they live. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
+
+from scanner.model.finding import Finding
+from scanner.model.rule import ScanRule
+from scanner.model.well_known import WellKnown
+from scanner.pki.compliance import fix_of
+from scanner.pki.rotation import Renewal, renewal
+from scanner.pki.subject import Subject, finding
+
+_GRACE: Final = 0.1
+"""Of the time between renewal and end: so late an operator may be that has other work, or waits for a rollout."""
+_LAST_YEARS: Final = 0.2
+"""Of a life: how much may be left of what nothing renews, where nobody says at which age it should be."""
+_FAR: Final = 2
+"""How many times longer, or shorter, than it is typical."""
+_JUDGED: Final = frozenset({"leaf", "client"})
+"""Roles in which a certificate is in use. Bundles hold old signers beside new ones, and requests are done with."""
+
+
+def check_renewal(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
+    """Certificates are made again before they end, by whoever makes them.
+
+    ## What it requires
+
+    What an operator renews is not much older than the age at which it does that; an installer's certificate of the
+    first day is gone after that day; what nothing renews by itself has years left; nothing that is in use has ended.
+
+    ## Why
+
+    An operator that has stopped renewing says so in a condition at best, and the certificate ends weeks later, with
+    whatever needs it. What only people renew is forgotten for ten years and then stops the cluster.
+
+    ## What fails
+
+    * A certificate in use that has ended, which no listener serves (that is `cert-expired`): high.
+    * One that its operator should have renewed: medium, once a tenth of the time to its end has passed since.
+    * A certificate of the installer's first day that is still in its place after it: medium.
+    * One that nothing renews, past the age at which it should be (of the 10-year signers the eighth year), or in the
+      last fifth of its life: low, as `needs-forced-rotation`, with what to delete and who feels it.
+    * One that users gave, that no listener serves, and that ends within `expiresWithinDays` of the policy: low.
+
+    Old signers in bundles (but for those that nothing renews) and what requests were answered with are not looked at:
+    both are normal. What listeners serve of users' own is judged by `cert-expired` and `cert-expiring`.
+
+    ## What is inconclusive
+
+    A certificate in use whose end cannot be read.
+
+    ## How to fix
+
+    Look at the conditions of the ClusterOperator that the finding names. What nothing renews is made again when its
+    Secret is deleted; mind the warning.
+    """
+    end, role = subject.held.facts.not_after, subject.held.place.role
+    if role == "trusted" and end is not None and end > subject.now:
+        yield from _forgotten(rule, subject)
+    if role not in _JUDGED:
+        return
+    if end is None:
+        yield finding(rule, subject, "inconclusive", "not-tested", "when it ends cannot be read")
+    elif subject.classified.names:
+        yield from _of_platform(rule, subject)
+    elif subject.classified.governed is False and not subject.held.place.endpoint:
+        yield from _given(rule, subject)
+
+
+def _of_platform(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
+    names, facts, now = subject.classified.names, subject.held.facts, subject.now
+    found = renewal(names, facts.not_before, facts.not_after)
+    if facts.not_after and facts.not_after < now:
+        if subject.held.place.endpoint:
+            return
+        said = f"it ended on {facts.not_after.date().isoformat()}, and nothing has made it again"
+        yield finding(rule, subject, "fail", "violation", said, severity="high", fix=fix_of(names))
+    elif found.rotates == "never":
+        yield from _forgotten(rule, subject)
+    elif _late(subject, found):
+        due = found.by.date().isoformat() if found.by else ""
+        said = f"it should have been made again by {due}, and was not"
+        yield finding(rule, subject, "fail", "violation", said, fix=_ask(names))
+
+
+def _forgotten(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
+    """What nothing renews, when it is time."""
+    names, end = subject.classified.names, subject.held.facts.not_after
+    if names and end and all(each.rotates == "never" for each in names) and _old(subject, names):
+        said = f"it ends on {end.date().isoformat()}, nothing renews it by itself, and it is time"
+        yield finding(rule, subject, "fail", "needs-forced-rotation", said, severity="low", fix=fix_of(names))
+
+
+def _late(subject: Subject, found: Renewal) -> bool:
+    end = subject.held.facts.not_after
+    if found.by is None or found.ends or end is None:
+        return False
+    return subject.now > found.by + max(end - found.by, timedelta(0)) * _GRACE
+
+
+def _old(subject: Subject, names: tuple[WellKnown, ...]) -> bool:
+    """Whether what nothing renews is past the age at which somebody should."""
+    facts = subject.held.facts
+    if facts.not_before is None or facts.not_after is None:
+        return False
+    age = subject.now - facts.not_before
+    ages = [each.refresh_days for each in names if each.refresh_days]
+    if ages:
+        return age > timedelta(days=max(ages))
+    return age > (facts.not_after - facts.not_before) * (1 - _LAST_YEARS)
+
+
+def _ask(names: tuple[WellKnown, ...]) -> str:
+    operator = next((each.owner.operator for each in names if each.owner.operator), "")
+    if not operator:
+        return fix_of(names)
+    return f"find out from the conditions of ClusterOperator/{operator} why it does not renew it"
+
+
+def _given(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
+    end = subject.held.facts.not_after
+    if end is None or end > subject.now + timedelta(days=subject.policy.thresholds.expires_within_days):
+        return
+    ends = f"{'ended' if end < subject.now else 'ends'} on {end.date().isoformat()}"
+    said = f"it {ends}. It is outside of the PKI object: {subject.classified.why}"
+    yield finding(
+        rule, subject, "fail", "violation", said, severity="low", fix="have it issued again by whoever issued it"
+    )
+
+
+def check_life(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
+    """The platform's certificates live about as long as they usually do.
+
+    ## What it requires
+
+    Nothing. A certificate of the platform that is valid for more than twice as long, or less than half as long, as the
+    ones of its name usually are (else of its category) is named.
+
+    ## Why
+
+    Nobody configures lifetimes: another one than usual means that another release, or somebody by hand, has made it.
+
+    ## What fails
+
+    Nothing: it is informational.
+
+    ## What is inconclusive
+
+    Nothing: without readable times nothing is said here.
+
+    ## How to fix
+
+    Find out who made it. If it was the platform, there is nothing to do.
+    """
+    facts, names = subject.held.facts, subject.classified.names
+    if not names or facts.not_before is None or facts.not_after is None:
+        return
+    days = (facts.not_after - facts.not_before) / timedelta(days=1)
+    least, most = _usual(subject, names)
+    if least / _FAR <= days <= most * _FAR:
+        return
+    usual = f"{least} days" if least == most else f"{least} to {most} days"
+    said = f"it is valid for {days:.3g} days, where {usual} are usual"
+    yield finding(rule, subject, "pass", "informational", said, expected=(usual,))
+
+
+def _usual(subject: Subject, names: tuple[WellKnown, ...]) -> tuple[float, float]:
+    """Of its names, else of their categories; of several whatever one of them allows."""
+    spans = [(each.days, each.days) if each.days else subject.lifetimes.get(each.category) for each in names]
+    if None in spans:
+        known = [span for span in spans if span is not None]
+        return min((span[0] for span in known), default=0), float("inf")
+    every = [span for span in spans if span is not None]
+    return min(span[0] for span in every), max(span[1] for span in every)
+
+
+_REFERENCE: Final = (
+    "Enhancement 'Configurable PKI for OpenShift Internal Certificates', Certificate Category Classification",
+)
+
+RENEWAL = ScanRule(
+    id="pki-renewal",
+    title="Certificates are made again before they end",
+    severity="medium",
+    check=check_renewal,
+    references=(*_REFERENCE, "openshift/library-go pkg/operator/certrotation", "openshift/origin tls/"),
+)
+LIFE = ScanRule(
+    id="pki-lifetime",
+    title="Internal certificates live as long as usual",
+    severity="info",
+    check=check_life,
+    references=_REFERENCE,
+)

@@ -1,0 +1,185 @@
+"""What the policy file asks of certificates for which no PKI object says anything. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final, TypeAlias
+
+from scanner.model.finding import Finding
+from scanner.model.key import Key, key_of
+from scanner.model.known import Known, Unknown
+from scanner.model.rule import ScanRule
+from scanner.model.scan_policy import CertificateMinimums, ScanPolicy
+from scanner.pki.resolution import required
+from scanner.pki.subject import Subject, finding
+from scanner.tls.certificate import CertificateFacts
+
+
+def check_minimum(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
+    """Certificates that no PKI object governs are what the policy file asks for.
+
+    ## What it requires
+
+    `certificates` of the policy file may say how many bits an RSA key has at least (by default `minRsaBits` of its
+    thresholds), which curves ECDSA keys may be on, which signature algorithms an issuer may use, and how many days a
+    certificate that is no CA's may be valid. It holds for all that is outside of the PKI object: what users gave to
+    the API servers, the IngressControllers and Routes, what cert-manager made, what nobody can tell whose it is; and
+    for the platform's own where the PKI object asks for nothing.
+
+    ## Why
+
+    The PKI object speaks of what the platform makes. Whoever has to keep a policy has to keep it for the certificates
+    that people bring, too.
+
+    ## What fails
+
+    A certificate with any of these that is not as the policy asks: medium. CAs that are merely trusted are no
+    certificates of the cluster's, and are left out.
+
+    ## What is inconclusive
+
+    A key, a signature or a time that the policy asks about and that cannot be read.
+
+    ## How to fix
+
+    Have the certificate issued again by whoever issued it: the finding says by which object it came in.
+    """
+    outside = _outside(subject)
+    if outside is None or subject.held.place.role == "trusted":
+        return
+    wrong, unclear, asked = _weighed(subject.held.facts, _minimums(subject.policy))
+    if wrong:
+        fix = "have it issued again as the policy asks, by whoever issued it"
+        yield finding(
+            rule,
+            subject,
+            "fail",
+            "violation",
+            f"{'; '.join(wrong)}. {outside}",
+            expected=asked,
+            fix=fix,
+            evidence=unclear,
+        )
+    elif unclear:
+        said = f"{'; '.join(unclear)}. {outside}"
+        yield finding(rule, subject, "inconclusive", "not-tested", said, expected=asked)
+    elif asked:
+        yield finding(rule, subject, "pass", "ok", f"it is as the policy asks. {outside}", expected=asked)
+
+
+def _minimums(policy: ScanPolicy) -> CertificateMinimums:
+    """What the file says of RSA keys in general holds where it says nothing of these."""
+    asked = policy.certificates
+    return replace(asked, rsa_bits=asked.rsa_bits or policy.thresholds.min_rsa_bits)
+
+
+def _outside(subject: Subject) -> str | None:
+    """Why no PKI object says what it must be, a sentence; None where one does."""
+    classified = subject.classified
+    if not classified.governed:
+        return f"It is outside of the PKI object: {classified.why}"
+    wanted = required(subject.config, classified.category, tuple(each.name for each in classified.names))
+    if wanted.key or wanted.unknown or wanted.all_of or wanted.one_of:
+        return None
+    return f"The PKI object asks for nothing: {subject.config.platform_said or 'it says nothing of such certificates'}"
+
+
+_Weighed: TypeAlias = Known[bool] | None
+"""Whether it is as asked, or None: nothing is asked of such a one."""
+
+
+def _weighed(facts: CertificateFacts, minimums: CertificateMinimums) -> tuple[list[str], list[str], list[str]]:
+    """What is wrong, what nobody can tell, and what is asked."""
+    wrong, unclear, asked = [], [], []
+    for look, words, has in _LOOKS:
+        met = look(facts, minimums)
+        if met is None:
+            continue
+        asked.append(words(minimums))
+        if isinstance(met, Unknown):
+            unclear.append(met.reason)
+        elif not met:
+            wrong.append(has(facts))
+    return wrong, unclear, asked
+
+
+def _key(facts: CertificateFacts, algorithm: str) -> Known[Key] | None:
+    """Its key if it is of that algorithm; unknown where it may be."""
+    if facts.key_algorithm not in (None, algorithm):
+        return None
+    return key_of(facts)
+
+
+def _rsa(facts: CertificateFacts, minimums: CertificateMinimums) -> _Weighed:
+    if minimums.rsa_bits is None:
+        return None
+    key = _key(facts, "RSA")
+    return key if key is None or isinstance(key, Unknown) else (key.size or 0) >= minimums.rsa_bits
+
+
+def _curve(facts: CertificateFacts, minimums: CertificateMinimums) -> _Weighed:
+    if not minimums.curves:
+        return None
+    key = _key(facts, "ECDSA")
+    return key if key is None or isinstance(key, Unknown) else key.curve in minimums.curves
+
+
+def _signature(facts: CertificateFacts, minimums: CertificateMinimums) -> _Weighed:
+    if not minimums.signatures or facts.self_issued:
+        return None
+    if facts.signature is None:
+        return Unknown(f"the signature cannot be read ({facts.unreadable.get('signature', 'no reason given')})")
+    return facts.signature in minimums.signatures
+
+
+def _life(facts: CertificateFacts, minimums: CertificateMinimums) -> _Weighed:
+    if minimums.longest_days is None or facts.is_ca:
+        return None
+    if facts.not_before is None or facts.not_after is None:
+        return Unknown("how long it is valid cannot be read")
+    return facts.not_after - facts.not_before <= timedelta(days=minimums.longest_days, seconds=1)
+
+
+def _days(facts: CertificateFacts) -> str:
+    if facts.not_before is None or facts.not_after is None:
+        return "nobody knows how many days"
+    return f"{(facts.not_after - facts.not_before).days} days"
+
+
+_LOOKS: Final[
+    tuple[
+        tuple[
+            Callable[[CertificateFacts, CertificateMinimums], _Weighed],
+            Callable[[CertificateMinimums], str],
+            Callable[[CertificateFacts], str],
+        ],
+        ...,
+    ]
+] = (
+    (_rsa, lambda asked: f"RSA keys of {asked.rsa_bits} bits or more", lambda facts: f"its key is {key_of(facts)}"),
+    (_curve, lambda asked: f"ECDSA keys on {', '.join(asked.curves)}", lambda facts: f"its key is {key_of(facts)}"),
+    (
+        _signature,
+        lambda asked: f"signed with {', '.join(asked.signatures)}",
+        lambda facts: f"it is signed with {facts.signature}",
+    ),
+    (
+        _life,
+        lambda asked: f"valid for {asked.longest_days} days or less",
+        lambda facts: f"it is valid for {_days(facts)}",
+    ),
+)
+"""What is looked at, what the policy asks of it, and what it is."""
+
+MINIMUM = ScanRule(
+    id="pki-minimum",
+    title="Certificates outside of the PKI object meet the policy's minimums",
+    severity="medium",
+    check=check_minimum,
+    references=(
+        "docs/policy.md, Certificates",
+        "Enhancement 'Configurable PKI for OpenShift Internal Certificates', User-Provided Certificates",
+    ),
+)

@@ -1,0 +1,180 @@
+"""Keys that do not suit: too weak for the time that they last, or stronger than what vouches for them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
+
+from scanner.model.finding import Finding
+from scanner.model.key import RSA_2048, Key, key_of
+from scanner.model.known import Unknown
+from scanner.model.pki_config import PkiConfig
+from scanner.model.rule import ScanRule
+from scanner.model.well_known import Names, WellKnown, fits
+from scanner.pki.configuration import Configuration
+from scanner.pki.resolution import required
+from scanner.pki.subject import Subject, finding
+
+_YEARS: Final = timedelta(days=2 * 366)
+"""A life of years: longer than that of what the service CA makes for Services."""
+_SHOWN: Final = 10
+
+
+def check_configured(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
+    """The keys that are configured suit each other, and the time that certificates live.
+
+    ## What it requires
+
+    The PKI configuration asks for more than RSA 2048 where certificates live for years, and for no key of a serving or
+    client certificate that is stronger than the one of its signer.
+
+    ## Why
+
+    The installer's signers live for ten years and are renewed by nobody, and RSA 2048 offers 112 bits of security. A
+    certificate is worth what its signer's key is worth: a stronger key of its own costs time in every handshake and
+    protects from nobody who can forge the signer's signature.
+
+    ## What fails
+
+    * RSA 2048, configured for signers that live for more than two years: low.
+    * A configured key of a serving or client certificate with more bits of security (NIST SP 800-57) than the one of
+      the signer that its name has: low. RSA 4096 has 152 bits, ECDSA P-384 has 192.
+
+    ## What is inconclusive
+
+    Nothing: a key that nobody can tell is inconclusive at each certificate.
+
+    ## How to fix
+
+    Give signers a key of their own, of at least the strength of the strongest key below them: `category:
+    SignerCertificate`, or `signerCertificates`.
+    """
+    config = about.config
+    if not config.in_force:
+        return
+    if weak := [each.name for each in about.names.all if _weak_signer(config, each)]:
+        said = f"RSA 2048 is configured for signers that live for years: {_listed(weak)}"
+        fix = f"configure a stronger key for signers in {config.source}"
+        yield _of_config(rule, config, said, fix)
+    if pairs := [pair for each in about.names.all for pair in _stronger(config, about.names, each)]:
+        said = f"keys are configured that are stronger than their signers': {_listed(pairs)}"
+        fix = f"configure keys for signers in {config.source} that are as strong as those that they sign"
+        yield _of_config(rule, config, said, fix)
+
+
+def check_strength(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
+    """A key that lasts for years is stronger than RSA 2048.
+
+    ## What it requires
+
+    Certificates of the platform that are valid for more than two years have a key with more than the 112 bits of
+    security that RSA 2048 offers (NIST SP 800-57).
+
+    ## Why
+
+    Whoever finds a signer's key can be whoever the signer vouches for, until it ends. 112 bits are held to be enough
+    until 2030; signers of the installer last for ten years.
+
+    ## What fails
+
+    Such a certificate where the PKI configuration asks for exactly that key: low. Where nobody has configured
+    anything, which is the platform's own choice, it is informational.
+
+    ## What is inconclusive
+
+    Nothing: a key that cannot be read is inconclusive by `pki-key`.
+
+    ## How to fix
+
+    Configure a stronger key in the PKI object, and have the certificate made again.
+    """
+    facts, classified = subject.held.facts, subject.classified
+    key = key_of(facts)
+    if not classified.names or isinstance(key, Unknown) or facts.not_before is None or facts.not_after is None:
+        return
+    life = facts.not_after - facts.not_before
+    if life <= _YEARS or key.strength is None or key.strength > (RSA_2048.strength or 0):
+        return
+    said = f"its key is {key}, and it is valid for {life.days // 365} years"
+    wanted = required(subject.config, classified.category, tuple(each.name for each in classified.names))
+    if wanted.exact and wanted.fit(key) == "met":
+        fix = f"configure a stronger key in {subject.config.source}"
+        yield finding(rule, subject, "fail", "violation", f"{said}, as it is configured", fix=fix)
+    else:
+        yield finding(rule, subject, "pass", "informational", said, severity="info")
+
+
+def signers_of(name: WellKnown, names: Names) -> Iterator[WellKnown]:
+    """The signers that a certificate of that name may have."""
+    for each in names.all:
+        if each.category == "signer" and any(
+            _meets(one, name.recognition.issuers) for one in each.recognition.subjects
+        ):
+            yield each
+
+
+def _meets(subject: str, issuers: tuple[str, ...]) -> bool:
+    """Whether a signer's subject, which may be a pattern, is among the issuers, which may be the same pattern."""
+    return subject in issuers or fits(subject, issuers)
+
+
+def _key(config: PkiConfig, name: WellKnown) -> Key | None:
+    """What is configured for it; None where that is the platform's own, or not known."""
+    wanted = required(config, name.category, (name.name,))
+    return wanted.key if wanted.exact else None
+
+
+def _weak_signer(config: PkiConfig, name: WellKnown) -> bool:
+    lasting = name.category == "signer" and (name.days or 0) > _YEARS.days
+    return lasting and name.owner.implements and _key(config, name) == RSA_2048
+
+
+def _stronger(config: PkiConfig, names: Names, name: WellKnown) -> Iterator[str]:
+    """For people: the certificate and the signer that it outdoes."""
+    own = _key(config, name)
+    if own is None or name.category == "signer" or not name.owner.implements:
+        return
+    for signer in signers_of(name, names):
+        theirs = _key(config, signer)
+        if theirs is not None and (theirs.strength or 0) < (own.strength or 0):
+            yield f"{name.name} ({own}) under {signer.name} ({theirs})"
+            return
+
+
+def _listed(items: list[str]) -> str:
+    more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
+    return f"{', '.join(items[:_SHOWN])}{more}"
+
+
+def _of_config(rule: ScanRule, config: PkiConfig, said: str, fix: str) -> Finding:
+    return Finding(
+        rule=rule.id,
+        severity=rule.severity,
+        verdict="fail",
+        status="violation",
+        message=f"{config.source}: {said}",
+        fix=fix,
+        about=config.source,
+    )
+
+
+_REFERENCES: Final = (
+    "Enhancement 'Configurable PKI for OpenShift Internal Certificates', Validation; Risks and Mitigations",
+    "NIST SP 800-57 part 1 revision 5, table 2 and section 5.6.3",
+)
+
+CONFIGURED = ScanRule(
+    id="pki-configured-strength",
+    title="Configured keys suit each other and the time that they last",
+    severity="low",
+    check=check_configured,
+    references=_REFERENCES,
+)
+STRENGTH = ScanRule(
+    id="pki-strength",
+    title="Keys that last for years are stronger than RSA 2048",
+    severity="low",
+    check=check_strength,
+    references=_REFERENCES,
+)

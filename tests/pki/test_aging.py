@@ -1,0 +1,138 @@
+"""Renewal and lifetimes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+import pytest
+
+from scanner.model.held_certificate import Place, Role
+from scanner.model.policy import Policy
+from scanner.model.scan_policy import ScanPolicy
+from scanner.model.well_known import Owner, WellKnown
+from scanner.pki.aging import LIFE, RENEWAL
+from scanner.tls.certificate import CertificateFacts
+from tests.pki.subjects import DAY, LEAF, NAME, NOW, SECRET, SERVED, classified, subject
+
+NEVER = replace(NAME, name="kube-apiserver-lb-signer", rotates="never", days=3650, refresh_days=2920)
+ROUTER = replace(NEVER, name="router-ca", days=730, refresh_days=None)
+DAY_ONE = replace(NAME, name="kubelet-signer", rotates="day-1", days=1, refresh_days=None)
+KUBELET = replace(
+    NAME, name="kubelet-serving", days=30, refresh_days=None, owner=Owner(name="kubelet", implements=False)
+)
+GIVEN = classified(governed=False, why="Route/shop/web spec.tls.certificate")
+
+
+def aged(days: float, of: float) -> CertificateFacts:
+    """A certificate of that age, in days, and that life."""
+    return replace(LEAF, not_before=NOW - days * DAY, not_after=NOW + (of - days) * DAY)
+
+
+@pytest.mark.parametrize(
+    ("facts", "name"),
+    [
+        (aged(100, 1095), NAME),
+        (aged(930, 1095), NAME),  # a tenth of the time to the end has not passed
+        (aged(0.5, 1), DAY_ONE),
+        (aged(2900, 3650), NEVER),
+        (aged(580, 730), ROUTER),
+        (aged(29, 30), KUBELET),
+    ],
+)
+def test_in_time_is_no_news(facts: CertificateFacts, name: WellKnown) -> None:
+    assert list(RENEWAL.check(RENEWAL, subject(facts, told=classified(name)))) == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "name", "severity", "status", "words"),
+    [
+        (aged(940, 1095), NAME, "medium", "violation", "should have been made again by"),
+        (aged(3, 10), DAY_ONE, "medium", "violation", "should have been made again by 2026-11-19"),
+        (aged(2930, 3650), NEVER, "low", "needs-forced-rotation", "nothing renews it by itself"),
+        (aged(600, 730), ROUTER, "low", "needs-forced-rotation", "nothing renews it by itself"),
+        (aged(1100, 1095), NAME, "high", "violation", "it ended on 2026-11-16"),
+        (aged(3660, 3650), NEVER, "high", "violation", "it ended on"),
+    ],
+)
+def test_too_late_fails(facts: CertificateFacts, name: WellKnown, severity: str, status: str, words: str) -> None:
+    (finding,) = RENEWAL.check(RENEWAL, subject(facts, told=classified(name)))
+    assert (finding.verdict, finding.severity, finding.status) == ("fail", severity, status)
+    assert words in finding.message
+    assert finding.fix
+
+
+def test_a_late_operator_is_to_be_asked_and_a_forgotten_secret_deleted() -> None:
+    (late,) = RENEWAL.check(RENEWAL, subject(aged(940, 1095)))
+    assert late.fix == "find out from the conditions of ClusterOperator/etcd why it does not renew it"
+    (forgotten,) = RENEWAL.check(RENEWAL, subject(aged(2930, 3650), told=classified(NEVER)))
+    assert (forgotten.fix or "").startswith("delete Secret openshift-etcd/etcd-serving-*")
+    assert "mind that" in (forgotten.fix or "")
+
+
+def test_what_is_of_two_names_is_judged_by_the_one_that_lasts() -> None:
+    other = replace(NAME, name="other", refresh_days=1000)
+    assert list(RENEWAL.check(RENEWAL, subject(aged(940, 1095), told=classified(NAME, other)))) == []
+
+
+@pytest.mark.parametrize(("role", "count"), [("trusted", 0), ("issuer", 0), ("request", 0), ("leaf", 1), ("client", 1)])
+def test_old_signers_in_bundles_are_normal(role: Role, count: int) -> None:
+    place = replace(SECRET, role=role)
+    assert len(list(RENEWAL.check(RENEWAL, subject(aged(1100, 1095), place=place)))) == count
+
+
+def test_what_nothing_renews_is_seen_in_a_bundle_too_until_it_has_ended() -> None:
+    bundle = replace(SECRET, role="trusted")
+    old, ended = (subject(aged(days, 3650), told=classified(NEVER), place=bundle) for days in (2930, 3660))
+    assert [each.status for each in RENEWAL.check(RENEWAL, old)] == ["needs-forced-rotation"]
+    assert list(RENEWAL.check(RENEWAL, ended)) == []
+
+
+def test_an_end_that_cannot_be_read_is_never_a_pass() -> None:
+    (finding,) = RENEWAL.check(RENEWAL, subject(replace(LEAF, not_after=None)))
+    assert (finding.verdict, finding.status) == ("inconclusive", "not-tested")
+    assert list(RENEWAL.check(RENEWAL, subject(replace(LEAF, not_before=None)))) == []
+
+
+def test_the_last_year_of_the_calendar_does_no_harm() -> None:
+    odd = replace(
+        LEAF, not_before=datetime.max.replace(tzinfo=NOW.tzinfo), not_after=datetime.max.replace(tzinfo=NOW.tzinfo)
+    )
+    assert list(RENEWAL.check(RENEWAL, subject(odd))) == []
+
+
+@pytest.mark.parametrize(
+    ("days", "place", "count"),
+    [(80, SECRET, 1), (40, SECRET, 0), (100, SECRET, 1), (80, SERVED, 0)],
+)
+def test_what_users_gave_ends_within_the_policys_days(days: int, place: Place, count: int) -> None:
+    policy = ScanPolicy(thresholds=Policy(expires_within_days=21))
+    found = list(RENEWAL.check(RENEWAL, subject(aged(days, 90), told=GIVEN, place=place, policy=policy)))
+    assert len(found) == count
+    assert all(each.severity == "low" and "outside of the PKI object" in each.message for each in found)
+
+
+def test_what_a_listener_serves_past_its_end_is_said_by_cert_expired() -> None:
+    assert list(RENEWAL.check(RENEWAL, subject(aged(1100, 1095), place=SERVED))) == []
+
+
+@pytest.mark.parametrize(
+    ("life", "name", "usual"),
+    [
+        (1095, NAME, None),
+        (600, NAME, None),
+        (2200, NAME, "1095 days"),
+        (30, NAME, "1095 days"),
+        (365, replace(NAME, days=None), None),
+        (3650, replace(NAME, days=None), "30 to 365 days"),
+    ],
+)
+def test_lifetimes_far_from_the_usual_are_told(life: int, name: WellKnown, usual: str | None) -> None:
+    found = list(LIFE.check(LIFE, subject(aged(1, life), told=classified(name))))
+    assert [each.expected for each in found] == ([(usual,)] if usual else [])
+    assert all((each.verdict, each.status, each.severity) == ("pass", "informational", "info") for each in found)
+
+
+def test_no_lifetime_is_usual_for_what_has_no_name() -> None:
+    assert list(LIFE.check(LIFE, subject(aged(1, 36500), told=GIVEN))) == []
+    assert list(LIFE.check(LIFE, subject(replace(LEAF, not_after=None)))) == []

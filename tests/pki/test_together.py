@@ -1,0 +1,156 @@
+"""What shows only when certificates are seen together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from scanner.model.finding import Finding
+from scanner.model.held_certificate import HeldCertificate, Place, Role
+from scanner.model.objects import Reference
+from scanner.model.pki_names import load_names
+from scanner.pki.across import PLATFORM, Across
+from scanner.pki.rules import of_all
+from scanner.tls.certificate import CertificateFacts
+from tests.pki.subjects import LEAF, NAME, classified
+
+NAMES = load_names()
+SIGNER = replace(
+    LEAF, subject="CN=etcd-signer", sha256="0" * 64, key_sha256="aa" * 32, is_ca=True, curve="P-384", key_size=384
+)
+RSA_SIGNER = replace(SIGNER, sha256="1" * 64, key_sha256="bb" * 32, key_algorithm="RSA", key_size=2048, curve=None)
+SIGNED_BY_RSA = replace(LEAF, signature="sha256WithRSAEncryption")
+OURS, THEIRS = classified(NAME), classified(governed=False)
+
+
+def secret(namespace: str, name: str = "x", role: Role = "leaf") -> Place:
+    return Place(role=role, reference=Reference(kind="Secret", namespace=namespace, name=name), field="data[tls.crt]")
+
+
+def served(endpoint: str) -> Place:
+    return Place(role="leaf", endpoint=endpoint, port=443)
+
+
+class Seen:
+    """What an inventory would hand on."""
+
+    def __init__(self) -> None:
+        self.across = Across(NAMES)
+
+    def add(self, facts: CertificateFacts, place: Place, namespace: str | None, *, ours: bool = False) -> Seen:
+        self.across.add(HeldCertificate(facts=facts, place=place), OURS if ours else THEIRS, namespace)
+        return self
+
+    def signer(self, facts: CertificateFacts, *, ours: bool = True) -> Seen:
+        place = Place(role="trusted", reference=Reference(kind="ConfigMap", namespace="n", name="ca"))
+        return self.add(facts, place, "n", ours=ours)
+
+    def leaf(self, facts: CertificateFacts, *, ours: bool = True) -> Seen:
+        return self.add(facts, secret("openshift-etcd"), "openshift-etcd", ours=ours)
+
+    def said(self, rule: str) -> list[Finding]:
+        return [each for each in of_all(self.across) if each.rule == rule]
+
+
+def other(facts: CertificateFacts, number: int, **fields: object) -> CertificateFacts:
+    return replace(facts, sha256=f"{number:064x}", **fields)  # type: ignore[arg-type] # its fields
+
+
+# --- Signers ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_key_below_that_of_its_signer_says_nothing() -> None:
+    assert Seen().signer(SIGNER).leaf(LEAF).said("pki-signer-strength") == []
+
+
+def test_a_key_above_that_of_its_signer_is_told_once_for_all_alike() -> None:
+    seen = Seen().signer(RSA_SIGNER).leaf(SIGNED_BY_RSA).leaf(other(SIGNED_BY_RSA, 5)).leaf(SIGNED_BY_RSA)
+    (finding,) = seen.said("pki-signer-strength")
+    assert (finding.verdict, finding.severity) == ("fail", "low")
+    assert "ECDSA P256, stronger than its signer's (RSA 2048)" in finding.message
+    assert "and 1 more" in finding.message
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_an_old_and_a_new_signer_of_one_name_the_stronger_counts(order: int) -> None:
+    seen = Seen()
+    for each in (SIGNER, RSA_SIGNER)[::order]:
+        seen.signer(each)
+    assert seen.leaf(SIGNED_BY_RSA).said("pki-signer-strength") == []
+    assert seen.said("pki-signature") == []
+
+
+def test_what_users_made_or_nobody_found_the_signer_of_is_compared_with_nothing() -> None:
+    assert Seen().signer(RSA_SIGNER).leaf(SIGNED_BY_RSA, ours=False).said("pki-signer-strength") == []
+    assert Seen().leaf(SIGNED_BY_RSA).said("pki-signer-strength") == []
+    # Anybody can call a CA of theirs etcd-signer.
+    assert Seen().signer(RSA_SIGNER, ours=False).leaf(SIGNED_BY_RSA).said("pki-signer-strength") == []
+
+
+def test_a_signature_that_no_signer_of_that_name_can_have_made() -> None:
+    (finding,) = Seen().signer(RSA_SIGNER).leaf(LEAF).said("pki-signature")
+    assert (finding.verdict, finding.severity) == ("fail", "medium")
+    assert "signed with ecdsa-with-SHA256, and its signer has a key of RSA" in finding.message
+    assert Seen().signer(RSA_SIGNER).leaf(SIGNED_BY_RSA).said("pki-signature") == []
+    assert len(Seen().signer(RSA_SIGNER, ours=False).leaf(LEAF, ours=False).said("pki-signature")) == 1
+
+
+# --- Keys that several have -------------------------------------------------------------------------------------------
+
+MINE = replace(LEAF, subject="CN=web", dns_names=("web.shop.svc",), key_sha256="cc" * 32)
+REISSUED = other(MINE, 77)
+"""The same key for the same names: cert-manager may keep the key of a certificate that it renews."""
+FOREIGN = other(MINE, 78, subject="CN=other", dns_names=("other.example",))
+
+
+def test_a_key_in_two_namespaces_fails() -> None:
+    seen = Seen().add(MINE, secret("shop"), "shop").add(MINE, secret("till"), "till")
+    (finding,) = seen.said("pki-key-reuse")
+    assert (finding.verdict, finding.severity) == ("fail", "medium")
+    assert finding.observed == ("shop: Secret/shop/x data[tls.crt]", "till: Secret/till/x data[tls.crt]")
+    assert finding.about == f"key with SHA-256 {'cc' * 32}"
+
+
+def test_a_key_for_two_names_fails_also_in_one_namespace() -> None:
+    (finding,) = (
+        Seen().add(MINE, secret("shop"), "shop").add(FOREIGN, secret("shop", "y"), "shop").said("pki-key-reuse")
+    )
+    assert finding.severity == "low"
+    assert any("other.example" in each for each in finding.evidence)
+
+
+def test_what_is_no_reuse() -> None:
+    seen = Seen().add(MINE, secret("shop"), "shop").add(REISSUED, secret("shop", "y"), "shop")
+    assert seen.said("pki-key-reuse") == []
+    copied = Seen().add(LEAF, secret("openshift-etcd"), "openshift-etcd")
+    copied.add(LEAF, secret("openshift-kube-apiserver"), "openshift-kube-apiserver")
+    assert copied.said("pki-key-reuse") == []
+    bundles = Seen().signer(SIGNER).add(SIGNER, secret("a", role="trusted"), "a").add(SIGNER, secret("b"), "b")
+    assert bundles.said("pki-key-reuse") == []
+    trusted = Seen().add(MINE, secret("a", role="trusted"), "a").add(MINE, secret("b", role="issuer"), "b")
+    assert trusted.said("pki-key-reuse") == []
+    unread = replace(MINE, key_sha256=None)
+    assert Seen().add(unread, secret("a"), "a").add(unread, secret("b"), "b").said("pki-key-reuse") == []
+    given = Seen().add(MINE, Place(role="leaf", file="a.pem"), None).add(MINE, Place(role="leaf", file="b.pem"), None)
+    assert given.said("pki-key-reuse") == []
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_router_that_serves_a_routes_certificate_has_no_other_key(order: int) -> None:
+    places = [(secret("shop"), "shop"), (served("Deployment/openshift-ingress/router:443"), "openshift-ingress")]
+    seen = Seen()
+    for place, namespace in places[::order]:
+        seen.add(MINE, place, namespace)
+    assert seen.said("pki-key-reuse") == []
+
+
+def test_listeners_of_two_namespaces_with_one_key_that_no_secret_explains() -> None:
+    seen = (
+        Seen().add(MINE, served("Deployment/shop/web:443"), "shop").add(MINE, served("Deployment/till/t:443"), "till")
+    )
+    (finding,) = seen.said("pki-key-reuse")
+    assert finding.severity == "medium"
+    assert seen.said("pki-key-reuse") == [finding]
+    with_platform = Seen().add(MINE, served("a"), "shop").add(MINE, served("b"), "openshift-x").said("pki-key-reuse")
+    assert any(each.startswith(PLATFORM) for each in with_platform[0].observed)
