@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from scanner.expect.authority import Authority
 from scanner.expect.conditions import condition
-from scanner.expect.draft import Draft
+from scanner.expect.draft import Draft, same_profile
 from scanner.expect.facts import Facts
 from scanner.model.expectation import Because
 from scanner.model.kinds import CLUSTER_OPERATOR
@@ -19,7 +19,22 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
     authority = facts.authority(draft.endpoint)
     draft = _release(facts, draft, authority)
     draft = draft.declares(authority.source, authority.field, authority.declared, beat=authority.beat)
-    return replace(draft, implementation=_implementation(draft, authority)).remark(*authority.remarks)
+    draft = replace(draft, implementation=_implementation(draft, authority)).remark(*authority.remarks)
+    either = draft.entry is not None and draft.entry.either_side and authority is not facts.cluster
+    return _by_either(facts, draft) if either else draft
+
+
+def _by_either(facts: Facts, draft: Draft) -> Draft:
+    """Of a hosted control plane, where the enhancement's later text says what the operator's code does not: what the
+    hosting cluster's settings allow is no deviation that anybody can be sure of."""
+    host = facts.cluster
+    found = host.declared(host.releases.desired).profile
+    text = f"{host.source} {host.field} of the cluster that hosts it governs it by the enhancement's later text"
+    if found is None or isinstance(found, Unknown):
+        return draft.remark(f"{text}, and what that says is not known")
+    draft = draft.says(host.source, host.field, f"{found.name}, by the enhancement's later text, not by the code")
+    same = not isinstance(draft.profile, Unknown) and same_profile(draft.profile, found)
+    return draft if same else replace(draft, skewed=(*draft.skewed, found))
 
 
 def operator(facts: Facts, draft: Draft) -> KubeObject | None:

@@ -86,7 +86,7 @@ class Draft:
         if self.other_release is None:
             return draft
         other = reading(self.other_release).profile
-        if other is None or isinstance(other, Unknown) or isinstance(profile, Unknown) or _same(profile, other):
+        if other is None or isinstance(other, Unknown) or isinstance(profile, Unknown) or same_profile(profile, other):
             return draft
         return replace(draft, skewed=(other,))
 
@@ -104,5 +104,6 @@ class Draft:
         return f"{self.whose}: {'unknown' if isinstance(self.profile, Unknown) else self.profile.name}"
 
 
-def _same(one: Profile, other: Profile) -> bool:
+def same_profile(one: Profile, other: Profile) -> bool:
+    """Whether both allow the same."""
     return (one.min_version, set(one.suites), one.groups) == (other.min_version, set(other.suites), other.groups)

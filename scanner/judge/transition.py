@@ -40,7 +40,7 @@ def _explained(case: Case, failure: Finding) -> Finding:
     """A failure under the profile that stands; another profile explains it if it allows all that was seen."""
     owed = case.expectation
     if other := _allows(case, owed.skewed):
-        why = f"{other.name} allows it: what the same configuration means in the other release that is in play"
+        why = f"{other.name} allows it: what its configuration means in the other release or text that is in play"
         return replace(failure, verdict="inconclusive", status="version-skew", evidence=(*failure.evidence, why))
     if owed.binding != "settling":
         return failure

@@ -52,6 +52,7 @@ _READERS: Final[Mapping[str, tuple[str, Callable[[Section, str], object]]]] = {
     "loopback": ("loopback", Section.flag),
     "governor": ("governor", partial(Section.choice, words=get_args(Governor))),
     "managementSide": ("management_side", Section.flag),
+    "eitherSide": ("either_side", Section.flag),
     "speaks": ("speaks", partial(Section.choice, words=get_args(Speaks))),
     "clientCertificate": ("client_certificate", partial(Section.choice, words=get_args(ClientCertificate))),
     "certificate": ("certificate", Section.text),

@@ -42,6 +42,9 @@ class Listener:
     governor: Governor
     management_side: bool = False
     """In the namespace of a hosted control plane, and configured by the cluster that hosts it."""
+    either_side: bool = False
+    """In such a namespace, where code and document disagree: the code has it follow the HostedCluster, the document the
+    cluster that hosts it."""
     speaks: Speaks = "tls"
     client_certificate: ClientCertificate | None = None
     certificate: str | None = None

@@ -65,7 +65,8 @@ class Expectation:
     alternatives: tuple[Profile, ...] = ()
     """While a change is rolled out (``settling``): other profiles that are as good until it has settled."""
     skewed: tuple[Profile, ...] = ()
-    """While the cluster is upgraded: what the same configuration means in the other release that is in play."""
+    """While the cluster is upgraded: what the same configuration means in the other release that is in play. Where code
+    and document disagree about whose settings count: the document's."""
     settles_by: datetime | None = None
     """Until when ``settling`` is believed."""
     component: str | None = None
