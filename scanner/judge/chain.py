@@ -130,7 +130,9 @@ def _path(chain: Known[tuple[CertificateFacts, ...]], anchors: tuple[bytes, ...]
 @lru_cache(maxsize=16)
 def _anchors(ders: tuple[bytes, ...]) -> Anchors:
     """Cached, because they are the same for many endpoints."""
-    return by_subject(_load(ders))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that names are longer than 64 characters: those of OpenShift's signers are
+        return by_subject(_load(ders))
 
 
 def _load(ders: tuple[bytes, ...]) -> list[x509.Certificate]:

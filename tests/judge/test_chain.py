@@ -158,6 +158,13 @@ def test_odd_serial_numbers_warn_nobody(root: Authority) -> None:
     assert judged((root.der,), replace(LEAF, der=bytes(der))).verdict != "pass"
 
 
+def test_names_of_any_length_warn_nobody(root: Authority) -> None:
+    """OpenShift's operators call their signers so; warnings are errors here."""
+    signer = Authority("openshift-kube-apiserver-operator_loadbalancer-serving-signer@1700000000", now=NOW)
+    assert judged((signer.der,), signer.leaf(names=NAMES).certificate).verdict == "pass"
+    assert "loadbalancer-serving-signer" in judged((root.der,), signer.leaf(names=NAMES).certificate).observed[0]
+
+
 def test_a_listener_that_sends_too_many_issuers_is_inconclusive(root: Authority) -> None:
     leaf = root.leaf(names=NAMES).certificate
     assert judged((root.der,), leaf, *[root.certificate] * 16).verdict == "pass"
