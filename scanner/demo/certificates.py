@@ -8,6 +8,7 @@ point alone. Keys live in memory; only ``Credential.write`` puts one on a disk.
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -106,7 +107,8 @@ class Authority:
         self.issuer = issuer
         self.key = private_key(key)
         signer = self.key if issuer is None else issuer.key
-        builder = _blank(self.key, _subject(name), _subject(name) if issuer is None else issuer.certificate.subject)
+        self.subject = _subject(name)  # reading it from the certificate would warn of its length
+        builder = _blank(self.key, self.subject, self.subject if issuer is None else issuer.subject)
         builder = builder.not_valid_before(self.now - timedelta(days=1)).not_valid_after(
             self.now + timedelta(days=3650)
         )
@@ -128,7 +130,7 @@ class Authority:
         sent = () if self.issuer is None else (self.certificate,)
         key = _key(deviations)
         return Credential(
-            certificate=_leaf(names, key, deviations, self.now, self.certificate.subject, self.key),
+            certificate=_leaf(names, key, deviations, self.now, self.subject, self.key),
             key=key,
             issuers=sent,
         )
@@ -166,7 +168,12 @@ def _leaf(
 
 
 def _subject(common_name: str) -> x509.Name:
-    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)] if common_name else [])
+    """OpenShift's operators pass the 64 characters of RFC 5280 appendix A.1, and everybody reads their names."""
+    if not common_name:
+        return x509.Name([])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it is longer
+        return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name, _validate=False)])
 
 
 def _blank(

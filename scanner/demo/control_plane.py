@@ -149,7 +149,12 @@ CONTROL_PLANE = (
                 number=22623,
                 story="Hands new nodes their configuration.",
                 voice="modern",
-                paper=Paper(signer="machine-config", names=(f"api-int.{BASE_DOMAIN}", "{address}"), days=(-90, 3560)),
+                paper=Paper(
+                    signer="machine-config",
+                    names=(f"api-int.{BASE_DOMAIN}", "{address}"),
+                    subject="system:machine-config-server",
+                    days=(-90, 3560),
+                ),
             ),
             Port(
                 number=22624,

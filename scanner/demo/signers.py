@@ -11,10 +11,10 @@ from scanner.demo.certificates import Authority, Credential, Deviations, KeyKind
 Signer = Literal["kube-apiserver", "etcd", "service-ca", "kubelet", "router", "machine-config", "olm", "shop"]
 
 _SUBJECTS: dict[Signer, str] = {
-    "kube-apiserver": "kube-apiserver-lb-signer",
-    "etcd": "etcd-signer",
+    "kube-apiserver": "openshift-kube-apiserver-operator_loadbalancer-serving-signer",
+    "etcd": "openshift-etcd_etcd-signer",
     "service-ca": "openshift-service-serving-signer",
-    "kubelet": "kube-csr-signer",
+    "kubelet": "kube-csr-signer_",
     "router": "ingress-operator",
     "machine-config": "machine-config-server-ca",
     "olm": "backup-operator webhook CA",
@@ -24,10 +24,12 @@ _SUBJECTS: dict[Signer, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paper:
-    """What certificate a listener has. Names may hold ``{node}`` and ``{address}``."""
+    """What certificate a listener has. Names and subject may hold ``{node}`` and ``{address}``."""
 
     signer: Signer
     names: tuple[str, ...]
+    subject: str = ""
+    """Common name, where it is not the first of the names."""
     days: tuple[int, int] = (-20, 300)
     """First and last day, counted from now."""
     key: KeyKind = "p256"
@@ -51,14 +53,16 @@ class Signers:
         """The certificate of a listener on ``node`` at ``address``; replicas with the same names share it."""
         names = tuple(name.format(node=node, address=address) for name in paper.names)
         if (paper, names) not in self._issued:
-            self._issued[paper, names] = self._new(paper, names)
+            subject = paper.subject.format(node=node, address=address)
+            self._issued[paper, names] = self._new(paper, names, subject)
         return self._issued[paper, names]
 
-    def _new(self, paper: Paper, names: tuple[str, ...]) -> Credential:
+    def _new(self, paper: Paper, names: tuple[str, ...], subject: str) -> Credential:
         first, last = paper.days
         deviations: Deviations = {
             "not_before": self.now + timedelta(days=first, minutes=-5),
             "not_after": self.now + timedelta(days=last),
             "key": paper.key,
+            "common_name": subject or names[0],
         }
         return self.authorities[paper.signer].leaf(names=names, **deviations)

@@ -19,7 +19,7 @@ from scanner.demo.world import Replica, World
 from scanner.model.observation import Reach
 
 KUBELET_PORT = 10250
-_KUBELET_PAPER = Paper(signer="kubelet", names=("{node}", "{address}"), days=(-5, 25))
+_KUBELET_PAPER = Paper(signer="kubelet", names=("{node}", "{address}"), subject="system:node:{node}", days=(-5, 25))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ import trio
 from cryptography import x509
 from OpenSSL import SSL
 
+from scanner.certificates import Certificates
 from scanner.cluster import Access, access, read
 from scanner.demo import cluster as module
 from scanner.demo.cluster import DemoCluster, demo_cluster
@@ -74,6 +75,8 @@ def test_objects_are_where_their_kind_says() -> None:
         "openshift-config-managed",
         "openshift-service-ca",
         "openshift-ingress-operator",
+        "openshift-kube-apiserver-operator",
+        "openshift-kube-controller-manager-operator",
     }
 
 
@@ -220,6 +223,14 @@ async def test_certificates_are_their_signers_and_end_when_they_should() -> None
     oauth = "openshift-authentication/oauth-openshift"
     assert _names(leaves[oauth, 10443, "oauth-openshift.apps.demo.example"]) == ["*.apps.demo.example"]
     assert "oauth-openshift.openshift-authentication.svc" in _names(leaves[oauth, 6443, None])
+
+
+async def test_the_signers_of_the_platform_are_known_by_name(tmp_path: Path) -> None:
+    """They are called as the operators of a real cluster call them."""
+    async with demo_cluster() as cluster:
+        certificates = Certificates(await read(_access(cluster, tmp_path), READS))
+    found = {each.name for each in certificates.inventory.entries()}
+    assert {"kube-apiserver-lb-signer", "etcd-signer", "csr-signer-ca", "service-ca", "root-ca"} <= found
 
 
 def _names(leaf: x509.Certificate) -> list[str]:

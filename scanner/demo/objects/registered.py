@@ -166,6 +166,10 @@ def config_maps(world: World) -> Iterator[Object]:
         ("openshift-config-managed", "default-ingress-cert", "ca-bundle.crt", pem("router")),
         ("openshift-config-managed", "kubelet-serving-ca", "ca-bundle.crt", pem("kubelet")),
         ("openshift-config-managed", "kube-apiserver-server-ca", "ca-bundle.crt", pem("kube-apiserver")),
+        ("openshift-kube-apiserver-operator", "loadbalancer-serving-ca", "ca-bundle.crt", pem("kube-apiserver")),
+        ("openshift-kube-controller-manager-operator", "csr-signer-ca", "ca-bundle.crt", pem("kubelet")),
+        ("openshift-etcd", "etcd-ca-bundle", "ca-bundle.crt", pem("etcd")),
+        ("openshift-machine-config-operator", "machine-config-server-ca", "ca-bundle.crt", pem("machine-config")),
         ("openshift-service-ca", "signing-cabundle", "ca-bundle.crt", pem("service-ca")),
         ("openshift-config", "openshift-service-ca.crt", "service-ca.crt", pem("service-ca")),
     )
