@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from heapq import nsmallest
 from itertools import chain, islice
 from typing import TextIO
 
 from scanner.model.finding import SEVERITIES
 from scanner.model.report import EndpointRow, Report
-from scanner.report import headline, text_cluster, text_findings
+from scanner.report import headline, text_certificates, text_cluster, text_findings
 from scanner.report.coverage import unseen
 from scanner.report.escape import plain
 from scanner.report.escape import width as columns
@@ -30,6 +31,8 @@ _SECTIONS = (
     ("excused", "WHAT DEVIATES AND BREAKS NOTHING"),
     ("inconclusive", "WHAT COULD NOT BE JUDGED"),
 )
+_MOST_FINDINGS = 200
+"""Findings on no single endpoint; each of a cluster's certificates may have one."""
 _REASON = 24
 """Columns that a reason needs at least to be worth reading."""
 
@@ -42,6 +45,8 @@ def write(report: Report, out: TextIO, *, color: bool = False, width: int | None
         text_cluster.write(page, report)
     else:
         _table(page, report.rows())
+    if report.certificates is not None:
+        text_certificates.write(page, report.certificates, report.finished)
     _details(page, report)
     _summary(page, report)
 
@@ -118,7 +123,10 @@ def _details(page: Page, report: Report) -> None:
     """What failed, then what could not be judged: each with what to do."""
     if report.findings:
         page.title("FINDINGS ON NO SINGLE ENDPOINT")
-        text_findings.findings(page, report.findings)
+        worst = nsmallest(_MOST_FINDINGS, report.findings, key=text_findings.importance)
+        text_findings.findings(page, worst)
+        if len(report.findings) > len(worst):
+            page.line(f"  and {len(report.findings) - len(worst)} more, all of them in the JSON report")
         page.line()
     counts = headline.outcomes(report.summary)
     for outcome, title in _SECTIONS:

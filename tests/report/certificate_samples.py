@@ -124,6 +124,9 @@ MET = key_finding("x", "pass", "ok", "its key is as it should be")
 STRONGER = key_finding("x", "pass", "informational", "its key is RSA 4096, stronger than configured", severity="info")
 UNKNOWN = key_finding("csr-signer-ca", "inconclusive", "not-tested", "the key cannot be read: unknown curve")
 
+SAID = (VIOLATES, PENDING, FORCED, IGNORED, STRONGER, UNKNOWN)
+"""What the report has among the findings on no endpoint."""
+
 
 def rows() -> Iterator[InventoryRow]:
     """What the inventory of a cluster would give."""

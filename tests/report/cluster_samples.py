@@ -17,7 +17,7 @@ from scanner.model.snapshot import Unreadable
 from scanner.report.coverage import discovery_row
 from scanner.report.rows import endpoint_row, finding_row
 from tests.report import samples
-from tests.report.certificate_samples import certificates
+from tests.report.certificate_samples import SAID, certificates
 from tests.report.samples import HOSTILE, PASSED, PROFILE, certificate, finding
 
 STRICT = Expectation(
@@ -162,7 +162,7 @@ CLUSTER: dict[str, object] = {
 
 def report(kept: list[EndpointRow] | None = None, *, interrupted: str | None = None) -> Report:
     """A report over ``kept`` (all of ``rows`` unless given)."""
-    plain = samples.report(list(rows()) if kept is None else kept, findings=(DIFFER,), interrupted=interrupted)
+    plain = samples.report(list(rows()) if kept is None else kept, findings=(DIFFER, *SAID), interrupted=interrupted)
     told = discovery_row(plain.summary, discovered=45, left_out=LEFT_OUT, unreadable=UNREADABLE, accepted=("secrets",))
     coverage: Coverage = {**plain.coverage, "discovery": told}
     scanner: ScannerRow = {**plain.scanner, "profile": "", "arguments": ["scan", "--cluster"]}
