@@ -100,7 +100,8 @@ def observed(patient: Patient) -> Answer:
         return Answer(outcome="not-applicable", said=said or (_no_observer(patient),))
     snapshot = patient.facts.snapshot
     if gap := snapshot.gap(found.kind):
-        may = "adhere rbac --with doctor prints the role that may"
+        option = "" if found.static else " --with doctor"
+        may = f"adhere rbac{option} prints the role that may"
         return Answer(outcome="unknown", said=(f"{found.kind.name}/cluster could not be read: {gap}", may))
     each = snapshot.get(found.kind, "cluster")
     if each is None:

@@ -102,6 +102,8 @@ def _node(node: Fields, newest: int) -> str:
     failed = node.number("lastFailedRevision") == newest
     errors = "; ".join(node.texts("lastFailedRevisionErrors")[:2])[:300]
     at = f"{node.text('nodeName')}: revision {node.number('currentRevision')}, and {newest} is the newest"
+    if (target := node.number("targetRevision") or 0) > (node.number("currentRevision") or 0):
+        at += f", {target} is being installed"
     return at + (f": that failed{': ' + errors if errors else ''}" if failed else "")
 
 

@@ -51,6 +51,7 @@ READS: tuple[Kind, ...] = (
     kinds.API_SERVER,
     kinds.CLUSTER_VERSION,
     kinds.CLUSTER_OPERATOR,
+    *kinds.STATIC_POD_OPERATORS,
     kinds.INFRASTRUCTURE,
     kinds.FEATURE_GATE,
     kinds.CUSTOM_RESOURCE_DEFINITION,

@@ -7,9 +7,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from scanner.expect.cluster_profile import operator
-from scanner.expect.conditions import condition
+from scanner.expect.conditions import Condition, condition
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
+from scanner.expect.revisions import Revision, revision_of
 from scanner.model.kinds import CLUSTER_OPERATOR
 from scanner.model.profile import Profile
 
@@ -25,9 +26,13 @@ _CLOCKS = timedelta(minutes=10)
 
 
 def resolve(facts: Facts, draft: Draft) -> Draft:
-    """Settling, where the operator of the component says that it is at work."""
+    """Settling, where the operator of the component says that it is at work: on this node, where it tells nodes
+    apart."""
     found = operator(facts, draft)
     progressing = condition(found, "Progressing") if found else None
+    revision = revision_of(facts, draft)
+    if revision is not None:
+        return overdue(facts, _by_revision(facts, draft, revision, progressing))
     gap = facts.snapshot.gap(CLUSTER_OPERATOR) if found is None and draft.entry else None
     if gap:
         draft = draft.remark(f"whether its operator is rolling out a change is not known: {gap}")
@@ -39,6 +44,16 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
     field = "status.conditions[Progressing]"
     draft = settling(facts, draft, str(found.reference), field, said, progressing.since, OPERATOR_TAKES, known)
     return overdue(facts, draft)
+
+
+def _by_revision(facts: Facts, draft: Draft, revision: Revision, progressing: Condition | None) -> Draft:
+    """The node that has the newest revision owes what it says, however many others are still to get it."""
+    at_work = progressing is not None and progressing.holds
+    if revision.is_newest:
+        return draft.says(revision.source, revision.field, f"{revision}: it binds") if at_work else draft
+    since = revision.since or (progressing.since if progressing and at_work else None)
+    said = (facts, draft, revision.source, revision.field, str(revision), since)
+    return settling(*said, OPERATOR_TAKES, draft.skewed)
 
 
 def settling(

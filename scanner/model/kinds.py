@@ -150,7 +150,8 @@ def _operator(plural: str, name: str) -> Kind:
     return Kind(group="operator.openshift.io", plural=plural, name=name, namespaced=False)
 
 
-# The configurations of operators: what each has observed of the APIServer object, for ``adhere doctor``.
+# The configurations of operators: what each has observed of the APIServer object, for ``adhere doctor``, and which
+# revision each node runs.
 KUBE_API_SERVER_OPERATOR = _operator("kubeapiservers", "KubeAPIServer")
 KUBE_CONTROLLER_MANAGER_OPERATOR = _operator("kubecontrollermanagers", "KubeControllerManager")
 KUBE_SCHEDULER_OPERATOR = _operator("kubeschedulers", "KubeScheduler")
@@ -162,11 +163,14 @@ IMAGE_REGISTRY_OPERATOR = Kind(
     group="imageregistry.operator.openshift.io", plural="configs", name="Config", namespaced=False
 )
 
-OPERATORS: tuple[Kind, ...] = (
+STATIC_POD_OPERATORS: tuple[Kind, ...] = (
     KUBE_API_SERVER_OPERATOR,
     KUBE_CONTROLLER_MANAGER_OPERATOR,
     KUBE_SCHEDULER_OPERATOR,
     ETCD_OPERATOR,
+)
+"""Those that a scan reads."""
+OPERATORS: tuple[Kind, ...] = (
     OPENSHIFT_API_SERVER_OPERATOR,
     OPENSHIFT_CONTROLLER_MANAGER_OPERATOR,
     AUTHENTICATION_OPERATOR,
