@@ -3,18 +3,21 @@ inventory that is judged by the PKI configuration."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 
 from scanner.certificate_rows import configuration_line, inventory_rows
 from scanner.model.cluster_facts import hosted_namespaces
 from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding
 from scanner.model.inventory import InventoryRow
 from scanner.model.kinds import SECRET, Kind
 from scanner.model.observation import Observation
+from scanner.model.pki_config import PkiConfig
 from scanner.model.pki_names import load_names
+from scanner.model.profile import Profile
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.snapshot import Snapshot, union
 from scanner.model.well_known import Names
@@ -22,8 +25,9 @@ from scanner.pki import admission, governing, stored
 from scanner.pki.configuration import Configuration
 from scanner.pki.governing import Governing
 from scanner.pki.inventory import Inventory, collect
-from scanner.pki.rules import of_objects
+from scanner.pki.rules import of_listener, of_objects
 from scanner.pki.served import given_by_digest, served
+from scanner.pki.with_profile import Serving
 
 READS: tuple[Kind, ...] = tuple(
     kind for kind in union((governing.READS, admission.READS, stored.READS)) if kind.opt_in is None
@@ -34,8 +38,21 @@ READS: tuple[Kind, ...] = tuple(
 class Certificates:
     """Of one cluster. Nothing is looked at before the first certificate, or the findings, are asked for."""
 
-    def __init__(self, snapshot: Snapshot, policy: ScanPolicy = ScanPolicy()) -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        policy: ScanPolicy = ScanPolicy(),
+        *,
+        earlier: Iterable[Snapshot] = (),
+        given: PkiConfig | None = None,
+    ) -> None:
+        """``earlier``: snapshots of the same cluster, which tell what was configured then. ``given``: a configuration
+        in the place of the cluster's own."""
         self._policy = policy
+        self._misfits: dict[str, tuple[Finding, ...]] = {}
+        """By listener, whatever the number of its replicas."""
+        self._earlier = tuple(sorted(earlier, key=lambda each: each.taken_at))
+        self._configured = given
         self._snapshot = replace(snapshot, objects={SECRET: (), **snapshot.objects})
 
     @cached_property
@@ -50,22 +67,33 @@ class Certificates:
 
     @cached_property
     def _governing(self) -> Governing:
-        return Governing(self._snapshot)
+        return Governing(self._snapshot, self._earlier, self._configured)
 
     @cached_property
     def _given(self) -> dict[str, str]:
         return given_by_digest(stored.held(self._snapshot))
 
-    def serve(self, endpoint: Endpoint, observation: Observation) -> None:
-        """Take in what a listener served."""
+    def serve(self, endpoint: Endpoint, observation: Observation, owed: Expectation | None = None) -> None:
+        """Take in what a listener served, and judge it by the profile that it owes."""
+        leaves = []
         for each in served(endpoint, observation, self._given):
-            self.inventory.add(each, endpoint.owner.namespace)
+            classified = self.inventory.add(each, endpoint.owner.namespace)
+            if each.place.role == "leaf":
+                leaves.append((each.facts, classified))
+        profile = owed.profile if owed is not None and owed.binding != "not-enforced" else None
+        if leaves and isinstance(profile, Profile) and endpoint.id not in self._misfits:
+            config = self._governing.of(endpoint.owner.namespace).config
+            serving = Serving(endpoint=endpoint.id, profile=profile, leaves=tuple(leaves), config=config)
+            if found := tuple(of_listener(serving)):
+                self._misfits[endpoint.id] = found
 
     def findings(self) -> Iterator[Finding]:
         """What is wrong with the PKI configuration, then what it has against the certificates."""
         own = Configuration(config=self._governing.own, snapshot=self._snapshot, names=self._names)
         yield from of_objects(own)
         yield from self.inventory.findings()
+        for found in self._misfits.values():
+            yield from found
 
     def rows(self, cluster: str | None = None) -> Iterator[InventoryRow]:
         """All of them, for the report. ``cluster``: its name, where a report has several."""

@@ -7,7 +7,8 @@ last change of the configuration was right when it was made, as far as anybody k
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 
 from scanner.model.expectation import Because
 from scanner.model.finding import Finding, Severity, Status, Verdict
@@ -16,6 +17,8 @@ from scanner.model.known import Unknown
 from scanner.model.pki_config import Required
 from scanner.model.rule import ScanRule
 from scanner.model.well_known import WellKnown
+from scanner.pki.history import Past, in_force
+from scanner.pki.reading import RECOMMENDED
 from scanner.pki.resolution import Category, required
 from scanner.pki.rotation import renewal
 from scanner.pki.subject import Subject, finding
@@ -41,13 +44,15 @@ def check_key(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
     ## What fails
 
     * A key that is weaker than, or of another kind as, what is required, on a certificate that was made after the last
-      change of the configuration: medium.
+      change of the configuration, or that an earlier snapshot (`--previous`) shows to have been wrong when it was made:
+      medium.
     * The same on an older one that nothing renews by itself (10-year signers of the installer): low, as
       `needs-forced-rotation`, with what to delete and who feels it.
 
     Kept and counted, and never a failure of the scan: an older certificate that its operator renews
     (`pending-rotation`, with the date), one whose operator does not follow the configuration (`not-implemented`), and
-    one that is stronger.
+    one that is stronger. What was required when an older one was made is known only from an earlier snapshot or saved
+    scan, and of the signers of the installation from its install-config; else the finding says that it is not known.
 
     ## What is inconclusive
 
@@ -66,7 +71,7 @@ def check_key(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
         yield _finding(rule, subject, Required(), "inconclusive", "not-tested", key.reason)
         return
     category: Category = classified.category
-    wanted = required(subject.config, category, tuple(each.name for each in classified.names))
+    wanted = required(subject.config, category, _called(classified.names))
     match wanted.fit(key):
         case "unrequired":
             return
@@ -89,20 +94,56 @@ def _deviation(rule: ScanRule, subject: Subject, wanted: Required, key: Key) -> 
     if names and not any(each.owner.implements for each in names):
         told = f"{said}; {names[0].owner.name} does not follow the PKI configuration yet"
         return _finding(rule, subject, wanted, "fail", "not-implemented", told, severity="info")
-    if not _configured(wanted):
+    if not _configured(wanted) and subject.config.platform != RECOMMENDED:
         return _finding(rule, subject, wanted, "fail", "violation", said, fix=fix_of(names))
     made, since = subject.made, subject.config.since
-    if made is None or since is None:
+    then = None if made is None else _then(subject, made)
+    if made is None or (since is None and then is None):
         told = f"{said}; nothing tells whether it was made before that was configured"
         return _finding(rule, subject, wanted, "inconclusive", "not-tested", told)
-    if made > since + BACK_DATED:
+    if since is not None and made - since > BACK_DATED:
         told = f"{said}, and it was made after that was configured"
         return _finding(rule, subject, wanted, "fail", "violation", told, fix=fix_of(names))
+    return _older(rule, subject, wanted, key, then)
+
+
+def _then(subject: Subject, made: datetime) -> Past | None:
+    """What was configured for such a certificate at that time; an install-config speaks of signers only."""
+    found = in_force(subject.history, made, BACK_DATED)
+    only_signers = found is not None and found.config.shape == "install-config"
+    return None if only_signers and subject.classified.category != "signer" else found
+
+
+def _older(rule: ScanRule, subject: Subject, wanted: Required, key: Key, then: Past | None) -> Finding:
+    """A certificate that was made before the last change: what was asked for then, and what will become of it."""
+    names = subject.classified.names
+    said = f"its key is {key}, and {_said(wanted)} is required"
+    before = None if then is None else required(then.config, subject.classified.category, _called(names))
+    if then is not None and before is not None and before.fit(key) == "violated":
+        told = f"{said}; it was made before that, when {_said(before)} was required ({then.said})"
+        return _finding(rule, subject, wanted, "fail", "violation", told, fix=fix_of(names))
+    known = _known(then, before)
     if names and all(each.rotates == "never" for each in names):
         told = f"{said}; it was made before that, and nothing renews it by itself"
-        return _finding(rule, subject, wanted, "fail", "needs-forced-rotation", told, severity="low", fix=fix_of(names))
-    told = f"{said}; it was made before that{_renewal(subject, names)}"
-    return _finding(rule, subject, wanted, "fail", "pending-rotation", told)
+        found = _finding(
+            rule, subject, wanted, "fail", "needs-forced-rotation", told, severity="low", fix=fix_of(names)
+        )
+    else:
+        told = f"{said}; it was made before that{_renewal(subject, names)}"
+        found = _finding(rule, subject, wanted, "fail", "pending-rotation", told)
+    return replace(found, evidence=(*found.evidence, known))
+
+
+def _known(then: Past | None, before: Required | None) -> str:
+    """Whether it was right when it was made, as far as anybody knows."""
+    if then is None or before is None or before.unknown is not None:
+        return "what was required when it was made is not known (--previous)"
+    asked = _said(before) if before.key or before.all_of or before.one_of else "nothing"
+    return f"when it was made, {asked} was required ({then.said})"
+
+
+def _called(names: tuple[WellKnown, ...]) -> tuple[str, ...]:
+    return tuple(each.name for each in names)
 
 
 def _configured(wanted: Required) -> bool:

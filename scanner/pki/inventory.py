@@ -66,8 +66,9 @@ class Inventory:
         self._signers: dict[str, tuple[HeldCertificate, str | None]] = {}
         """Of a CA's SHA-256: in the place that tells most of it, without its DER."""
 
-    def add(self, held: HeldCertificate, namespace: str | None = None) -> None:
-        """Take in a certificate in one place. ``namespace`` decides who governs it; by default its object's.
+    def add(self, held: HeldCertificate, namespace: str | None = None) -> Classified:
+        """Take in a certificate in one place: what it is, by all places so far. ``namespace`` decides who governs it;
+        by default its object's.
 
         What one place says of it beats what another one leaves open: a well-known Secret tells more than a bundle.
         """
@@ -83,6 +84,7 @@ class Inventory:
         entry.count += 1
         if len(entry.places) < PLACES:
             entry.places.append(str(held.place))
+        return entry.classified
 
     def _judge_crossed(self, held: HeldCertificate, where: str | None) -> None:
         """A signer that was signed across has the same key in another certificate, which is judged anew: its key may be
@@ -101,6 +103,7 @@ class Inventory:
             held=held,
             classified=classified,
             config=governed.config,
+            history=governed.history,
             now=self._now,
             first_made=self._across.first_made(facts),
             policy=self._policy,

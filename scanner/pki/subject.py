@@ -13,6 +13,7 @@ from scanner.model.rule import ScanRule
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.well_known import Category
 from scanner.pki.classify import Classified
+from scanner.pki.history import Past
 
 _NAMES = 5
 """Names that one certificate may have, as far as a finding lists them."""
@@ -30,6 +31,8 @@ class Subject:
     first_made: datetime | None = None
     """When its key was first seen made, where another certificate has the same: that of a signer which was signed
     across. None: by itself."""
+    history: tuple[Past, ...] = ()
+    """What ``config`` was before, as far as anybody knows."""
     policy: ScanPolicy = ScanPolicy()
     lifetimes: Mapping[Category, tuple[int, int]] = field(default_factory=dict)
     """Least and most days that are typical."""

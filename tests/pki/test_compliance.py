@@ -16,6 +16,9 @@ from scanner.model.pki_config import PkiConfig, Rule
 from scanner.model.well_known import Owner, Recognition, WellKnown
 from scanner.pki.classify import Classified
 from scanner.pki.compliance import KEY, check_key
+from scanner.pki.history import Past
+from scanner.pki.reading import RECOMMENDED
+from scanner.pki.recognition import Use
 from scanner.pki.subject import Subject
 from scanner.tls.certificate import CertificateFacts
 
@@ -60,10 +63,16 @@ def classified(*names: WellKnown, governed: bool | None = True) -> Classified:
 
 
 def judged(
-    facts: CertificateFacts, *names: WellKnown, config: PkiConfig = CONFIG, governed: bool | None = True
+    facts: CertificateFacts,
+    *names: WellKnown,
+    config: PkiConfig = CONFIG,
+    governed: bool | None = True,
+    history: tuple[Past, ...] = (),
+    category: Use = "serving",
 ) -> list[Finding]:
     held = HeldCertificate(facts=facts, place=HERE)
-    subject = Subject(held=held, classified=classified(*names, governed=governed), config=config, now=NOW)
+    told = replace(classified(*names, governed=governed), category=category)
+    subject = Subject(held=held, classified=told, config=config, now=NOW, history=history)
     return list(check_key(KEY, subject))
 
 
@@ -132,3 +141,76 @@ def test_a_violation_says_what_to_delete_and_who_feels_it() -> None:
 def test_other_algorithms_are_named(algorithm: str) -> None:
     (finding,) = judged(replace(RSA, key_algorithm=algorithm, key_size=None, not_before=LATER), NAME)
     assert f"its key is {algorithm}, and ECDSA P384 is required" in finding.message
+
+
+def before(key: Key | None, **changes: object) -> tuple[Past, ...]:
+    """What a snapshot of the day before the change says; None: that nothing was configured."""
+    rule = Rule(key=key, field="spec.defaults.key") if key else None
+    config = replace(CONFIG, defaults=rule, since=None, reason=None if key else "absent", platform={})
+    until = CHANGED - timedelta(days=1)
+    past = Past(config=config, since=until - timedelta(days=1000), until=until, said="the snapshot of then")
+    return (replace(past, **changes),)  # type: ignore[arg-type] # its fields
+
+
+RSA_4096 = Key(algorithm="RSA", size=4096)
+NEVER = replace(NAME, rotates="never")
+
+
+@pytest.mark.parametrize(
+    ("history", "name", "status", "known"),
+    [
+        (before(RSA_2048), NAME, "pending-rotation", "RSA 2048 was required (the snapshot of then)"),
+        (before(None), NAME, "pending-rotation", "nothing was required (the snapshot of then)"),
+        (before(RSA_2048), NEVER, "needs-forced-rotation", "RSA 2048 was required (the snapshot of then)"),
+        ((), NAME, "pending-rotation", "is not known (--previous)"),
+        ((), NEVER, "needs-forced-rotation", "is not known (--previous)"),
+        # The snapshot tells nothing of the time at which it was made.
+        (before(RSA_4096, since=CHANGED - timedelta(days=2)), NAME, "pending-rotation", "is not known (--previous)"),
+        # An install-config tells of signers only, and this is none.
+        (
+            before(RSA_4096, config=replace(CONFIG, shape="install-config")),
+            NAME,
+            "pending-rotation",
+            "is not known (--previous)",
+        ),
+    ],
+)
+def test_an_older_one_says_whether_it_was_right_when_it_was_made(
+    history: tuple[Past, ...], name: WellKnown, status: str, known: str
+) -> None:
+    (finding,) = judged(RSA, name, history=history)
+    assert finding.status == status
+    assert finding.evidence[-1].endswith(known)
+
+
+@pytest.mark.parametrize("name", [NAME, NEVER])
+def test_an_older_one_that_was_wrong_already_is_a_violation(name: WellKnown) -> None:
+    (finding,) = judged(RSA, name, history=before(RSA_4096))
+    assert (finding.verdict, finding.status, finding.severity) == ("fail", "violation", "medium")
+    assert "when RSA 4096 was required (the snapshot of then)" in finding.message
+
+
+def test_the_signers_of_the_installation_are_as_the_install_config_asked() -> None:
+    history = before(RSA_2048, config=replace(CONFIG, shape="install-config", categories={}, defaults=None))
+    (finding,) = judged(RSA, NEVER, history=history, category="signer")
+    assert finding.evidence[-1].endswith("was required (the snapshot of then)")
+
+
+def test_what_operators_choose_by_themselves_holds_from_when_that_was_said() -> None:
+    """Mode Default, or the gate on and no object: as if it were configured, what is older could not know."""
+    default = replace(CONFIG, defaults=None, platform=RECOMMENDED)
+    (older,) = judged(RSA, NAME, config=default)
+    (newer,) = judged(replace(RSA, not_before=LATER), NAME, config=default)
+    (unknown,) = judged(RSA, NAME, config=replace(default, since=None))
+    (known,) = judged(RSA, NAME, config=replace(default, since=None), history=before(None))
+    assert [each.status for each in (older, newer, unknown, known)] == [
+        "pending-rotation", "violation", "not-tested", "pending-rotation",
+    ]  # fmt: skip
+
+
+def test_times_at_the_ends_of_the_calendar_are_compared() -> None:
+    for made in (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)):
+        for since in (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)):
+            config = replace(CONFIG, since=since)
+            (finding,) = judged(replace(RSA, not_before=made), NAME, config=config, history=before(None))
+            assert finding.verdict == "fail"
