@@ -60,7 +60,7 @@ class Again:
                 continue
             expectation = self._expectation(survey, own)
             if survey:
-                survey.certificates.serve(seen.endpoint, seen.observation)
+                survey.certificates.serve(seen.endpoint, seen.observation, expectation)
             owed_then = then.get(seen.endpoint.instance) or ""
             of_all.replicas.add(seen.endpoint, expectation, seen.observation, owed_then=owed_then)
             told = row(seen, expectation, self.view.policy, of_all.ledger)

@@ -24,7 +24,7 @@ Owes = Callable[[Endpoint], Expectation]
 """What an endpoint owes, once its address is known."""
 
 
-Serve = Callable[[Endpoint, Observation], None]
+Serve = Callable[[Endpoint, Observation, Expectation], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -196,7 +196,7 @@ async def _judge(case: Case, job: Job, place: int, run: Run) -> None:
         blocked_by=explained.blocked_by,
     )
     if job.serve is not None:
-        job.serve(case.endpoint, case.observation)
+        job.serve(case.endpoint, case.observation, case.expectation)
     run.record(case.endpoint, case.observation)
     run.keep(row, place, declared=case.endpoint.certainty != "candidate" or case.observation.reach in _SPEAKS_TLS)
 

@@ -9,14 +9,16 @@ from datetime import UTC, datetime
 from scanner.certificates import READS, Certificates
 from scanner.jobs import Surroundings
 from scanner.model.endpoint import Endpoint, Owner
+from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding
 from scanner.model.kinds import SECRET
+from scanner.model.known import Unknown
 from scanner.model.objects import KubeObject
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.snapshot import Origin, Snapshot
 from scanner.survey import READS as SURVEYED
 from scanner.whole import whole
-from tests.judge.cases import CONFORMING
+from tests.judge.cases import CONFORMING, PROFILE
 from tests.pki.making import made
 from tests.pki.test_inventory import GATE, PKI_OBJECT
 
@@ -61,6 +63,23 @@ def test_it_is_said_once_every_endpoint_was_seen() -> None:
     found.serve(ETCD, replace(CONFORMING, chain=(LEAF,)))
     told, _ = of_all.findings(Surroundings(late=(found.findings,)), {}, applied=())
     assert len(of_keys(told)) == 1
+
+
+def test_a_certificate_and_the_profile_of_its_listener_are_judged_together() -> None:
+    found = Certificates(snapshot(PKI=PKI_OBJECT, FeatureGate=GATE))
+    rsa_only = replace(PROFILE, suites=(0x1301, 0xC02F))
+    for _ in range(2):  # replicas
+        found.serve(ETCD, replace(CONFORMING, chain=(LEAF,)), Expectation(profile=rsa_only))
+    (finding,) = (each for each in found.findings() if each.rule == "pki-profile")
+    assert "no client of TLS 1.2 can connect now" in finding.message
+
+
+def test_a_profile_that_binds_nobody_or_fits_says_nothing_of_a_certificate() -> None:
+    found = Certificates(snapshot(PKI=PKI_OBJECT, FeatureGate=GATE))
+    unbound = Expectation(profile=replace(PROFILE, suites=(0x1301, 0xC02F)), binding="not-enforced")
+    for owed in (unbound, Expectation(profile=PROFILE), Expectation(profile=Unknown("nobody said"))):
+        found.serve(ETCD, replace(CONFORMING, chain=(LEAF,)), owed)
+    assert [each for each in found.findings() if each.rule == "pki-profile"] == []
 
 
 def test_without_a_configuration_nothing_is_said() -> None:

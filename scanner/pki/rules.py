@@ -16,6 +16,7 @@ from scanner.pki.signature import SIGNATURE
 from scanner.pki.strength import CONFIGURED, STRENGTH
 from scanner.pki.subject import Subject
 from scanner.pki.together import REUSE, SIGNERS, impossible_signatures
+from scanner.pki.with_profile import PROFILE, Serving
 
 OBJECT_RULES: tuple[ScanRule, ...] = (OBJECT, DEFINITIONS, ADMISSION, CONFIGURED)
 """On the objects that configure keys: ``check(rule, Configuration)``."""
@@ -26,7 +27,10 @@ CERTIFICATE_RULES: tuple[ScanRule, ...] = (KEY, MINIMUM, STRENGTH, RENEWAL, LIFE
 TOGETHER_RULES: tuple[ScanRule, ...] = (SIGNERS, REUSE)
 """On all certificates at once: ``check(rule, Across)``."""
 
-PKI_RULES: tuple[ScanRule, ...] = (*OBJECT_RULES, *CERTIFICATE_RULES, *TOGETHER_RULES)
+LISTENER_RULES: tuple[ScanRule, ...] = (PROFILE,)
+"""On a listener of the platform: ``check(rule, Serving)``."""
+
+PKI_RULES: tuple[ScanRule, ...] = (*OBJECT_RULES, *CERTIFICATE_RULES, *TOGETHER_RULES, *LISTENER_RULES)
 """In the order in which ``adhere rules`` lists them."""
 
 
@@ -40,6 +44,12 @@ def of_certificate(subject: Subject) -> Iterator[Finding]:
     """What every rule on one certificate says of it."""
     for rule in CERTIFICATE_RULES:
         yield from rule.check(rule, subject)
+
+
+def of_listener(serving: Serving) -> Iterator[Finding]:
+    """What its certificates and its profile together have wrong."""
+    for rule in LISTENER_RULES:
+        yield from rule.check(rule, serving)
 
 
 def of_all(across: Across) -> Iterator[Finding]:

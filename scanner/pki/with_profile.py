@@ -1,0 +1,163 @@
+"""A listener's certificate and its TLS profile together: suites up to TLS 1.2 are for one kind of key. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from scanner.model.finding import Finding
+from scanner.model.key import Key, key_of
+from scanner.model.known import Unknown
+from scanner.model.pki_config import PkiConfig, Required
+from scanner.model.profile import Profile
+from scanner.model.rule import ScanRule
+from scanner.pki.classify import Classified
+from scanner.pki.resolution import required
+from scanner.tls.certificate import CertificateFacts
+from scanner.tls.codepoints import TLS13
+from scanner.tls.names import authentication, is_tls13
+
+_AUTHENTICATES: Final = {
+    "RSA": "RSA",
+    "RSA-PSS": "RSA",  # RFC 8446 section 4.2.3, for TLS 1.2 too
+    "ECDSA": "ECDSA",
+    "Ed25519": "ECDSA",  # RFC 8422 section 5.10
+    "Ed448": "ECDSA",
+}
+"""Algorithm of a certificate's key, and of the suites up to TLS 1.2 with which it can be used. None for any other."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """One listener."""
+
+    endpoint: str
+    """Its id."""
+    profile: Profile
+    leaves: tuple[tuple[CertificateFacts, Classified], ...]
+    """The first certificate of each chain that it serves, and what each is."""
+    config: PkiConfig
+    """The one that governs it."""
+
+
+def check_profile(rule: ScanRule, serving: Serving) -> Iterator[Finding]:
+    """The keys of the platform's certificates fit the TLS 1.2 suites that their listeners' profiles allow.
+
+    ## What it requires
+
+    Where a listener's profile allows TLS 1.2, some suite of it can be used with a certificate that the listener
+    serves, and with the one that it will serve after its next rotation, by the PKI configuration: ECDHE_RSA suites
+    need an RSA key, ECDHE_ECDSA ones an ECDSA or EdDSA key. TLS 1.3 suites go with any. It is looked at for the
+    certificates that the PKI object governs.
+
+    ## Why
+
+    Both are configured by different people in different objects, and each is valid by itself. Together they are a
+    listener that no client of TLS 1.2 can reach, and that shows only when the certificate is rotated.
+
+    ## What fails
+
+    A profile whose TLS 1.2 suites are all of the other kind: medium. The finding says whether that is so now, after
+    the next rotation, or both.
+
+    ## What is inconclusive
+
+    A key that cannot be read, where the profile has suites of one kind only.
+
+    ## How to fix
+
+    Add suites of the other kind to the profile, or ask for the other algorithm in the PKI object. Where all clients
+    speak TLS 1.3, say so: `minTLSVersion: VersionTLS13`.
+    """
+    governed = [(facts, told) for facts, told in serving.leaves if told.governed]
+    kinds = _kinds(serving.profile)
+    if not governed or not kinds:
+        return
+    now = [_kind(key_of(facts)) for facts, _ in serving.leaves]
+    then = [_after(facts, told, serving.config) for facts, told in governed]
+    stuck_now, stuck_then = (not any(each is None or each in kinds for each in found) for found in (now, then))
+    if stuck_now or stuck_then:
+        yield _finding(rule, serving, kinds, stuck_now=stuck_now, stuck_then=stuck_then, then=then)
+    elif not any(each in kinds for each in now):
+        said = "what kind of key it serves cannot be read, and its profile has TLS 1.2 suites for one kind only"
+        if len(kinds) == 1:
+            yield Finding(
+                rule=rule.id,
+                severity=rule.severity,
+                verdict="inconclusive",
+                status="not-tested",
+                message=f"{serving.endpoint}: {said}",
+                about=serving.endpoint,
+            )
+
+
+def _kinds(profile: Profile) -> frozenset[str]:
+    """What the suites up to TLS 1.2 authenticate with; none where only TLS 1.3 is allowed."""
+    if profile.min_version >= TLS13:
+        return frozenset()
+    return frozenset(authentication(code) for code in profile.suites if not is_tls13(code))
+
+
+def _kind(key: Key | Unknown) -> str | None:
+    """``RSA``, ``ECDSA``, or the algorithm itself, which no suite up to TLS 1.2 has; None where it cannot be read."""
+    return None if isinstance(key, Unknown) else _AUTHENTICATES.get(key.algorithm, key.algorithm)
+
+
+def _after(facts: CertificateFacts, told: Classified, config: PkiConfig) -> str | None:
+    """The kind of the key that the next certificate will have: another one only where another is configured, and its
+    operator follows that."""
+    own = _kind(key_of(facts))
+    if not any(each.owner.implements for each in told.names):
+        return own
+    wanted = required(config, told.category, tuple(each.name for each in told.names))
+    kinds = {_kind(each.key) for each in _alternatives(wanted) if each.key is not None and each.exact}
+    return own if not kinds else kinds.pop() if len(kinds) == 1 else None
+
+
+def _alternatives(wanted: Required) -> Iterator[Required]:
+    yield wanted
+    for each in (*wanted.all_of, *wanted.one_of):
+        yield from _alternatives(each)
+
+
+def _finding(
+    rule: ScanRule,
+    serving: Serving,
+    kinds: frozenset[str],
+    *,
+    stuck_now: bool,
+    stuck_then: bool,
+    then: list[str | None],
+) -> Finding:
+    when = "now and after its next rotation" if stuck_now and stuck_then else "now" if stuck_now else ""
+    when = when or "after its next rotation, which the PKI configuration decides"
+    have = " and ".join(sorted({str(key_of(facts)) for facts, _ in serving.leaves}))
+    will = " or ".join(sorted({each for each in then if each is not None}))
+    suites = " and ".join(sorted(kinds))
+    return Finding(
+        rule=rule.id,
+        severity=rule.severity,
+        verdict="fail",
+        status="violation",
+        message=f"{serving.endpoint}: no client of TLS 1.2 can connect {when}: its profile {serving.profile.name} has "
+        f"suites for {suites} keys only",
+        expected=(f"TLS 1.2 suites for the kind of key that is served: {have} now, {will} after the next rotation",),
+        observed=(f"TLS 1.2 suites for {suites} keys only",),
+        fix=f"add suites of that kind to the profile ({serving.profile.source}), or ask for the other algorithm in "
+        f"{serving.config.source}",
+        evidence=tuple(dict.fromkeys(told.because for _, told in serving.leaves)),
+        about=serving.endpoint,
+    )
+
+
+PROFILE = ScanRule(
+    id="pki-profile",
+    title="Keys of the platform fit the TLS 1.2 suites of their listeners",
+    severity="medium",
+    check=check_profile,
+    references=(
+        "Enhancement 'Configurable PKI for OpenShift Internal Certificates', TLS Security Profiles",
+        "RFC 5246, appendix A.5, and RFC 8422, section 2 (which key a suite needs)",
+    ),
+)
