@@ -15,6 +15,7 @@ from scanner.judge import RULES, judge, judgement
 from scanner.judge.waivers import WaiverLedger
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
+from scanner.model.kinds import SECRET
 from scanner.model.local_files import LOCAL_KINDS, with_local_files
 from scanner.model.observation_record import Seen, read
 from scanner.model.profile import Profile
@@ -136,7 +137,7 @@ def surveyed_again(directory: str, head: Head, view: Viewpoint) -> dict[str, Sur
     from scanner.cluster import load  # noqa: PLC0415 - target lists have no snapshot
 
     places = zip(head.clusters, snapshot_places(Path(directory), len(head.clusters)), strict=True)
-    kept = {name: with_local_files(load(place, (*READS, *LOCAL_KINDS))) for name, place in places}
+    kept = {name: with_local_files(load(place, (*READS, SECRET, *LOCAL_KINDS))) for name, place in places}
     return {name: survey(snapshot, view) for name, snapshot in kept.items()}
 
 

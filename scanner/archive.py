@@ -21,7 +21,7 @@ from scanner.model.observation import Observation
 from scanner.model.observation_record import Seen, encode
 from scanner.model.record import NotARecord, codec
 from scanner.model.report import FindingRow
-from scanner.model.saved_scan import COMPONENTS, FINDINGS, HEAD, OBSERVATIONS, POLICY, ROWS, SCHEMA, Head
+from scanner.model.saved_scan import COMPONENTS, EARLIER, FINDINGS, HEAD, OBSERVATIONS, POLICY, ROWS, SCHEMA, Head
 from scanner.model.snapshot import Snapshot
 from scanner.report.stream import dumps
 
@@ -32,18 +32,25 @@ class Archive:
     """A directory that is being filled while a scan runs."""
 
     def __init__(
-        self, directory: str, head: Head, snapshots: tuple[Snapshot, ...], inputs: Mapping[str, str] | None = None
+        self,
+        directory: str,
+        head: Head,
+        snapshots: tuple[Snapshot, ...],
+        inputs: Mapping[str, str] | None = None,
+        earlier: tuple[Snapshot, ...] = (),
     ) -> None:
-        """``inputs``: files that decided, by the names under which they are kept.
+        """``inputs``: files that decided, by the names under which they are kept. ``earlier``: what ``--previous`` had.
 
         Raises ``UsageError`` for a directory with something else in it, and ``ResourceError`` where nothing can be
         written.
         """
         self._directory = Path(directory)
-        self._head = head
+        self._head = replace(head, earlier=len(earlier))
         try:
             self._prepare()
             for place, snapshot in zip(snapshot_places(self._directory, len(snapshots)), snapshots, strict=True):
+                _save(snapshot, place)
+            for place, snapshot in zip(earlier_places(self._directory, len(earlier)), earlier, strict=True):
                 _save(snapshot, place)
             for name, path in (inputs or {}).items():
                 (self._directory / name).parent.mkdir(exist_ok=True)
@@ -61,7 +68,7 @@ class Archive:
             )
         for name in (HEAD, ROWS, FINDINGS, OBSERVATIONS, POLICY):
             (self._directory / name).unlink(missing_ok=True)
-        for name in ("snapshot", "snapshots", COMPONENTS):
+        for name in ("snapshot", "snapshots", COMPONENTS, EARLIER):
             shutil.rmtree(self._directory / name, ignore_errors=True)
 
     def record(self, endpoint: Endpoint, observation: Observation) -> None:
@@ -105,6 +112,11 @@ def snapshot_places(directory: Path, count: int) -> list[Path]:
     if count == 1:
         return [directory / "snapshot"]
     return [directory / "snapshots" / str(number) for number in range(1, count + 1)]
+
+
+def earlier_places(directory: Path, count: int) -> list[Path]:
+    """Where the ``count`` snapshots of before are kept."""
+    return [directory / EARLIER / str(number) for number in range(1, count + 1)]
 
 
 def component_files(directory: Path, count: int) -> list[str]:

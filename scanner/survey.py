@@ -19,7 +19,7 @@ from scanner.judge.custom_profiles import custom_findings
 from scanner.judge.network_policy import NetworkPolicies
 from scanner.judge.unknown_adherence import adherence_findings
 from scanner.model import cluster_facts, kinds
-from scanner.model.cluster_facts import ClusterFacts
+from scanner.model.cluster_facts import ClusterFacts, same_cluster
 from scanner.model.component_files import load_catalogue
 from scanner.model.components import Catalogue
 from scanner.model.finding import Finding
@@ -52,6 +52,8 @@ class Viewpoint:
     port_forward: bool = False
     everything: bool = False
     """Keep also the listeners that are left out, to explain them."""
+    earlier: tuple[Snapshot, ...] = ()
+    """Snapshots of the clusters that are looked at, as they were before."""
     default_profile: Profile | None = None
     """What is owed where nothing in the cluster says anything."""
     profile: Profile | None = None
@@ -67,6 +69,7 @@ class Survey:
     """One cluster, looked at from one viewpoint."""
 
     snapshot: Snapshot
+    view: Viewpoint
     facts: ClusterFacts
     catalogue: Catalogue
     discovery: Discovery
@@ -117,11 +120,14 @@ def survey(snapshot: Snapshot, view: Viewpoint) -> Survey:
     )
     return Survey(
         snapshot=snapshot,
+        view=view,
         facts=facts,
         catalogue=catalogue,
         discovery=discovery,
         expectations=expectations,
-        certificates=Certificates(snapshot, view.policy),
+        certificates=Certificates(
+            snapshot, view.policy, earlier=[each for each in view.earlier if same_cluster(each, snapshot)]
+        ),
     )
 
 

@@ -24,7 +24,7 @@ from scanner.model.known import Known, Unknown
 from scanner.model.objects import KubeObject
 from scanner.model.scan_policy import ScanPolicy
 from scanner.survey import READS as SURVEYED
-from scanner.survey import Survey
+from scanner.survey import Survey, Viewpoint
 from tests.expect.stories import endpoint, snapshot_of
 
 PROFILE, ADHERENCE, OBSERVED, INJECTED, REPORTED, ROLLOUT, EVENTS, SERVED = range(8)
@@ -116,6 +116,7 @@ def surveyed(objects: list[Any], *names: str, distribution: str = "openshift", *
     endpoints = tuple(endpoint(name, {"node": nodes[name]} if name in nodes else {}) for name in names)
     return Survey(
         snapshot=snapshot,
+        view=Viewpoint(),
         facts=cluster_facts(snapshot),
         catalogue=catalogue,
         discovery=Discovery(endpoints=endpoints, scope=DialScope()),

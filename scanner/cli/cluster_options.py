@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from scanner.cli.previous import PREVIOUS, earlier
 from scanner.cli.running import run_trio
 from scanner.cli.secrets import SECRETS, as_wanted, asked_for
 from scanner.cli.selecting import parse_selector
 from scanner.cli.streams import say
 from scanner.errors import UsageError
-from scanner.model.kinds import CLUSTER_VERSION, NAMESPACE, SECRET, Kind
+from scanner.model.cluster_facts import identity
+from scanner.model.kinds import SECRET, Kind
 from scanner.model.local_files import LOCAL_KINDS, with_local_files
 from scanner.model.located import shown
-from scanner.model.objects import Fields
 from scanner.model.profile import Profile
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.snapshot import Snapshot
@@ -46,6 +47,7 @@ class ClusterAsked:
     allow_external: bool = False
     allow_loopback: bool = False
     secrets: bool | None = None
+    previous: tuple[str, ...] = ()
     configz: bool = False
 
     @property
@@ -95,6 +97,7 @@ _DIAL = (
         "--via", type=click.Choice(["port-forward"]), help="How to reach pods that cannot be dialled from here."
     ),
     SECRETS,
+    PREVIOUS,
 )
 
 
@@ -127,6 +130,7 @@ def viewpoint(asked: ClusterAsked, policy: ScanPolicy, default_profile: Profile 
         loopback=asked.allow_loopback,
         port_forward=asked.via == "port-forward",
         default_profile=default_profile,
+        earlier=earlier(asked.previous),
     )
 
 
@@ -173,18 +177,10 @@ def _none_twice(found: list[Snapshot]) -> None:
     twice. A cluster that does not say who it is differs from all others."""
     names: dict[str, str] = {}
     for snapshot in found:
-        identity, name = _identity(snapshot), snapshot.origin.name
-        if identity and identity in names:
+        who, name = identity(snapshot), snapshot.origin.name
+        if who and who in names:
             raise UsageError(
-                f"the contexts {shown(names[identity])} and {shown(name)} lead to one cluster ({plain(identity, 60)})",
+                f"the contexts {shown(names[who])} and {shown(name)} lead to one cluster ({plain(who, 60)})",
                 hint="name each cluster once",
             )
-        names[identity] = name
-
-
-def _identity(snapshot: Snapshot) -> str:
-    """``ClusterVersion.spec.clusterID``; elsewhere the uid of the namespace kube-system, which lives as long as its
-    cluster. Empty where neither was read."""
-    (version,) = snapshot.every(CLUSTER_VERSION)[:1] or (Fields({}),)
-    system = snapshot.get(NAMESPACE, "kube-system")
-    return version.text("spec", "clusterID") or (system.text("metadata", "uid") if system else "")
+        names[who] = name

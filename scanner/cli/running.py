@@ -44,6 +44,8 @@ class Work:
     surroundings: Surroundings = Surroundings()
     snapshots: tuple[Snapshot, ...] = ()
     """The clusters that are scanned, for ``--save``."""
+    earlier: tuple[Snapshot, ...] = ()
+    """What was known of them before, for the same."""
     save: str | None = None
     """The directory in which what is seen is kept, or None."""
     accesses: Mapping[str, Access] = field(default_factory=dict)
@@ -76,7 +78,7 @@ def _archive(work: Work) -> AbstractContextManager[Archive | None]:
         return nullcontext()
     from scanner.archive import Archive  # noqa: PLC0415 - most scans keep nothing
 
-    return Archive(work.save, work.head, work.snapshots, work.inputs)
+    return Archive(work.save, work.head, work.snapshots, work.inputs, work.earlier)
 
 
 def _forget(_: Endpoint, __: Observation) -> None:

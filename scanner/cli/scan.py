@@ -170,6 +170,7 @@ def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sc
         settings=settings,
         surroundings=scan_cluster.surroundings(clusters),
         snapshots=tuple(each.snapshot for each in clusters),
+        earlier=clusters[0].view.earlier,
         accesses=scan_cluster.ways_in(cluster, clusters),
         head=Head(
             mode=settings.mode,

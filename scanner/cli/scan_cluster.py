@@ -9,6 +9,7 @@ from functools import partial
 from itertools import chain
 
 from scanner.cli.cluster_options import ClusterAsked, accesses, snapshots, viewpoint
+from scanner.cli.previous import check
 from scanner.cluster import Access
 from scanner.jobs import Job
 from scanner.model.endpoint import Endpoint
@@ -31,7 +32,9 @@ GENTLY = frozenset({"etcd", "kube-apiserver", "openshift-apiserver", "oauth-apis
 def surveys(asked: ClusterAsked, policy: ScanPolicy, default_profile: Profile | None) -> list[Survey]:
     """Every cluster that is meant, looked at. Raises ``ScannerError``."""
     view = viewpoint(asked, policy, default_profile)
-    return [survey(snapshot, view) for snapshot in snapshots(asked, (*READS, SECRET))]
+    found = snapshots(asked, (*READS, SECRET))
+    check(view.earlier, found)
+    return [survey(snapshot, view) for snapshot in found]
 
 
 def jobs(clusters: list[Survey]) -> Iterator[Job]:

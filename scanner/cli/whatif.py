@@ -10,9 +10,10 @@ from pathlib import Path
 import click
 
 from scanner.again import Again, again
-from scanner.archive import component_files, load_head
+from scanner.archive import component_files, earlier_places, load_head
 from scanner.cli.output import width
 from scanner.cli.policies import load_policy
+from scanner.cli.previous import earlier
 from scanner.cli.progress import colors
 from scanner.errors import UsageError
 from scanner.expect.adherence import SPELLINGS
@@ -90,6 +91,7 @@ def viewpoint(
     return Viewpoint(
         policy=policy,
         component_files=components or component_files(Path(results), head.components),
+        earlier=earlier(map(str, earlier_places(Path(results), head.earlier))),
         default_profile=head.profile,
         profile=load_profile(profile, release=release or head.release or None) if profile else None,
         adherence=adherence,

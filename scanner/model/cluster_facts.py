@@ -90,6 +90,21 @@ def _in_its_namespaces(snapshot: Snapshot) -> bool:
     return any((each.namespace or "").startswith(_PLATFORMS) for each in found)
 
 
+def identity(snapshot: Snapshot) -> str:
+    """``ClusterVersion.spec.clusterID``; elsewhere the uid of the namespace kube-system, which lives as long as its
+    cluster. Empty where neither was read."""
+    version = _first(snapshot.objects.get(kinds.CLUSTER_VERSION, ()))
+    spaces = snapshot.objects.get(kinds.NAMESPACE, ())
+    system = next((each for each in spaces if each.name == "kube-system"), None)
+    return version.text("spec", "clusterID") or (system.text("metadata", "uid") if system else "")
+
+
+def same_cluster(one: Snapshot, other: Snapshot) -> bool:
+    """Whether two snapshots may be of one cluster: one that does not say who it is may be any."""
+    first, second = identity(one), identity(other)
+    return first == second or not (first and second)
+
+
 def hosted_namespaces(snapshot: Snapshot) -> tuple[str, ...]:
     """Namespaces of the control planes that HyperShift runs in this cluster, by either of the objects for each."""
     named = [hosted_namespace(each) for each in snapshot.objects.get(kinds.HOSTED_CLUSTER, ())]

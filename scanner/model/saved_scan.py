@@ -9,6 +9,8 @@ from scanner.model.policy import Policy
 from scanner.model.profile import Profile
 
 SCHEMA = "adhere.saved/v1"
+EARLIER = "earlier"
+"""The directory with what ``--previous`` had."""
 HEAD, ROWS, FINDINGS, OBSERVATIONS, POLICY, COMPONENTS = (
     "scan.json",
     "rows.jsonl",
@@ -37,6 +39,8 @@ class Head:
     """Whether there was a policy file; a copy of it is kept."""
     thresholds: Policy = Policy()
     """What the rules compared with, wherever it was said."""
+    earlier: int = 0
+    """Snapshots of before, kept in ``earlier/``."""
     components: int = 0
     """Files of the component catalogue that the user gave, kept in ``components/``."""
     interrupted: str | None = None

@@ -125,7 +125,7 @@ def test_several_contexts_are_one_report(
     call: Call, two: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The demo has one cluster: here each context is taken for one of its own, by its name."""
-    monkeypatch.setattr(cluster_options, "_identity", lambda snapshot: snapshot.origin.name)
+    monkeypatch.setattr(cluster_options, "identity", lambda snapshot: snapshot.origin.name)
     path, first = two
     only = ("--include", "namespace=openshift-etcd,port=2379")
     answer = call(
