@@ -12,13 +12,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
+from heapq import nsmallest
 from typing import TYPE_CHECKING, TextIO
 
 from scanner.data import data
 from scanner.model.component_tally import ComponentRow, name_of
 from scanner.model.finding import SEVERITIES
 from scanner.model.report import NEVER_FAILS, VERDICTS, EndpointRow, Report
-from scanner.report import headline
+from scanner.report import headline, html_certificates, text_findings
 from scanner.report.coverage import missing, unseen
 from scanner.report.escape import visible
 from scanner.report.html_row import RowView, view
@@ -30,6 +31,8 @@ MOST_ROWS = 5000
 """More rows than a browser's table is good for; the worst are kept, and the page says what was left out."""
 MOST_COMPONENTS = 500
 """Lines of the component table; users may have more namespaces than that."""
+MOST_FINDINGS = 500
+"""Findings on no single endpoint that the table of certificates does not show."""
 DETAIL_FOR_ALL = 500
 """In larger reports only what failed or could not be judged carries its evidence."""
 
@@ -43,6 +46,10 @@ def write(report: Report, out: TextIO) -> None:
     components = [_component(row, common) for row in report.summary.components.rows()]
     outcomes = headline.outcomes(report.summary)
     discovery = report.coverage.get("discovery")
+    certificates = report.certificates and html_certificates.view(report.certificates, report.finished)
+    told = certificates.told if certificates else frozenset()
+    others = [one for one in report.findings if headline.same(one) not in told]
+    objects = nsmallest(MOST_FINDINGS, others, key=text_findings.importance)
     style, script = _source("report.css"), _source("report.js")
     page = environment.get_template("report.html.j2").generate(
         report=report,
@@ -51,6 +58,10 @@ def write(report: Report, out: TextIO) -> None:
         components=components[:MOST_COMPONENTS],
         components_left_out=max(len(components) - MOST_COMPONENTS, 0),
         common=common,
+        certificates=certificates,
+        chart_base=html_certificates.BASE,
+        objects=objects,
+        objects_left_out=len(others) - len(objects),
         outcomes=outcomes,
         binding=outcomes["fail"],
         discovery=discovery,

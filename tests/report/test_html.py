@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
@@ -11,10 +12,12 @@ from io import StringIO
 
 import pytest
 
+from scanner.model.finding import Finding
+from scanner.model.inventory import InventoryRow, certificate_report
 from scanner.model.report import EndpointRow, Report
-from scanner.report import html
-from scanner.report.rows import endpoint_row
-from tests.report import cluster_samples, samples
+from scanner.report import html, html_certificates
+from scanner.report.rows import endpoint_row, finding_row
+from tests.report import certificate_samples, cluster_samples, samples
 from tests.report.samples import finding
 
 
@@ -188,3 +191,100 @@ def test_several_clusters_are_named() -> None:
     page = _text(replace(cluster_samples.report(), cluster={"clusters": [{"name": "a"}, {"name": "b"}, "odd"]}))
     assert "<dt>Cluster</dt><dd>a</dd>" in page
     assert "<dt>Cluster</dt><dd>b</dd>" in page
+
+
+def _certificates(rows: Iterable[InventoryRow], findings: tuple[Finding, ...] = ()) -> str:
+    kept = list(rows)
+    found = certificate_report(lambda: iter(kept), [certificate_samples.CONFIGURATION], certificate_samples.NOW)
+    told = [finding_row(one) for one in findings]
+    return _text(replace(cluster_samples.report([]), certificates=found, findings=told))
+
+
+def _words(page: str) -> str:
+    return " ".join("".join(_Reader(page).texts).split())
+
+
+def test_the_certificates_of_a_cluster() -> None:
+    text = _words(_text(cluster_samples.report()))
+    for said in (
+        "17 different certificates in the cluster's objects and on its listeners: 13 governed by the PKI configuration",
+        "PKI/cluster: defaults RSA 2048, signer RSA 4096, serving ECDSA P384; last changed 2026-11-01",
+        "1 waits for its rotation: the last is made again by 2026-12-04.",
+        "etcd-signer signer · etcd-operator · openshift-etcd RSA 2048 2031-07-18 in 4 years",
+        "violates delete Secret openshift-etcd/etcd-signer, so that its operator makes it again",
+        "pending rotation made again by 2026-12-04",
+        "nothing renews it by itself",
+        "2026-11-09 ended 12 days ago",
+        "and 2 more places",
+    ):
+        assert said in text
+
+
+def test_the_chart_says_in_words_what_it_shows() -> None:
+    page = _text(cluster_samples.report())
+    (described,) = re.findall(r'<desc id="ends-text">(.*?)</desc>', page)
+    assert described == (
+        "ended 1, within 1 week 1, within 1 month 5, within 3 months 1, within 6 months 1, within 2 years 2,"
+        " within 5 years 4, within 10 years 2"
+    )
+    (chart,) = re.findall(r'<svg class="ends".*?</svg>', page, re.DOTALL)
+    assert 'role="img" aria-labelledby="ends-title ends-text"' in chart
+    assert chart.count("<rect ") == 12
+    assert "<title>within 2 years: 2 (1 signer, 1 serving)</title>" in chart
+    heights = [float(each) for each in re.findall(r'<rect .*?height="(.*?)"', chart)]
+    assert min(heights) >= 3
+    assert sum(heights[2:5]) == pytest.approx(html_certificates.TALLEST, abs=0.5)
+
+
+def test_fifty_thousand_certificates_make_no_large_page() -> None:
+    violates = certificate_samples.VIOLATES
+    findings = tuple(replace(violates, message=f"number {number}", about="elsewhere") for number in range(2000))
+    page = _certificates(certificate_samples.many(50_000), findings)
+    assert len(page) < 4_000_000
+    assert "This page shows 250 of 50000 certificates" in page
+    assert page.count('<td class="judged">') == 250
+    assert page.count('<span class="mark" aria-hidden="true">✗</span> violates') == 250
+    assert "This page shows 500 of them" in page
+    assert "1500 more are in the JSON report" in page
+
+
+def test_one_certificate_among_thousands_still_has_a_bar() -> None:
+    rows = [*certificate_samples.many(3000)]
+    for row in rows:
+        row["not_after"] = "2026-12-25T00:00:00Z"
+    rows[0]["not_after"] = "2026-11-22T00:00:00Z"
+    page = _certificates(rows)
+    assert "<title>within 1 week: 1 (1 signer)</title>" in page
+    assert 'height="3.0"' in page
+
+
+def test_what_is_said_of_a_certificate_is_said_once() -> None:
+    violates = certificate_samples.VIOLATES
+    page = _certificates(certificate_samples.rows(), (violates, finding("pki-object", "low", "fail", "odd object")))
+    assert page.count(violates.message) == 1
+    assert page.count("odd object") == 1
+    assert "Findings on no single endpoint" not in _certificates(certificate_samples.rows(), (violates,))
+
+
+def test_dates_that_cannot_be_read_are_said_so() -> None:
+    row = next(certificate_samples.rows())
+    row["not_after"] = row["subject"] = row["issuer"] = None
+    text = _words(_certificates([row]))
+    assert "Of 1 the end cannot be read." in text
+    assert "RSA 2048 unreadable" in text
+
+
+@pytest.mark.parametrize(
+    ("days", "left"),
+    [(0, "ends today"), (1, "in 1 day"), (59, "in 59 days"), (60, "in 2 months"), (729, "in 24 months"),
+     (730, "in 2 years"), (-1, "ended 1 day ago"), (-90, "ended 3 months ago")],
+)  # fmt: skip
+def test_how_long_it_is_still_valid(days: int, left: str) -> None:
+    row = certificate_samples.row("etcd-signer", "signer", certificate_samples.RSA2, days)
+    assert f">{left}</span>" in _certificates([row])
+
+
+def test_without_certificates_there_is_no_section() -> None:
+    for report in (samples.report(), replace(cluster_samples.report(), certificates=None)):
+        assert 'id="certificates"' not in _text(report)
+    assert 'id="certificates"' not in _certificates([])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -246,10 +248,34 @@ def test_a_list_of_targets_has_neither_groups_nor_components(page: Page) -> None
     expect(page.locator(".group, .components, .pick, .funnel")).to_have_count(0)
 
 
+def test_a_certificate_opens_to_its_evidence(cluster: Page) -> None:
+    line = cluster.locator(".certificates tr", has_text="kube-apiserver-lb-signer")
+    expect(line.locator(".findings")).to_be_hidden()
+    line.locator("summary").first.click()
+    expect(line.locator(".findings .message")).to_contain_text("nothing renews it by itself")
+    line.locator(".findings a").first.click()
+    assert cluster.evaluate("location.hash") == "#rule-pki-key"
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_labels_of_the_chart_do_not_touch(cluster: Page, width: int, scheme: Literal["light", "dark"]) -> None:
+    cluster.emulate_media(color_scheme=scheme)
+    cluster.set_viewport_size({"width": width, "height": 800})
+    boxes = cluster.locator(".ends .tick:not(.unit)").evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect()).map(one => [one.left, one.right])"
+    )
+    assert len(boxes) == 10
+    assert all(before[1] < after[0] for before, after in pairwise(boxes))
+    colors = cluster.locator(".ends rect").evaluate_all("all => all.map(one => getComputedStyle(one).fill)")
+    assert len(set(colors)) == 4
+
+
 @pytest.mark.parametrize("width", [390, 600, 800, 1100, 1280])
 def test_no_width_of_a_cluster_scrolls_sideways(cluster: Page, width: int) -> None:
     cluster.set_viewport_size({"width": width, "height": 800})
     cluster.locator("#expand").click()
+    cluster.evaluate("document.querySelectorAll('.certificates details').forEach(each => { each.open = true })")
     assert cluster.evaluate("document.documentElement.scrollWidth") <= width
 
 
