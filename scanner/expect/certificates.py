@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from base64 import b64decode
-from binascii import Error as NotBase64
 from collections.abc import Iterator
 from ipaddress import ip_address
 
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
+from scanner.expect.pem import certificates, decoded
+from scanner.expect.services import service_of
+from scanner.expect.stored import stored
 from scanner.model import service_ca
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import CertificateExpectation
@@ -22,17 +22,10 @@ from scanner.model.kinds import (
     INGRESS_CONTROLLER,
     MUTATING_WEBHOOK,
     ROUTE,
-    SERVICE,
     VALIDATING_WEBHOOK,
     Kind,
 )
 from scanner.model.objects import Fields, KubeObject
-
-_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]{1,20000})-----END CERTIFICATE-----")
-_MOST = 100
-"""Certificates of a bundle."""
-_LONGEST = 1_000_000
-"""Characters of a bundle."""
 
 _SERVICE_CA = "service-ca"
 _OAUTH = "oauth-openshift"
@@ -60,18 +53,9 @@ def expected(facts: Facts, draft: Draft) -> CertificateExpectation:
     names = tuple(_names(draft))
     bundle, source = _anchors(facts, draft)
     anchors = tuple(certificates(bundle))
-    return CertificateExpectation(names=names, anchors=anchors, anchor_source=source if anchors else "")
-
-
-def certificates(bundle: str) -> Iterator[bytes]:
-    """The DER of each certificate in PEM text (RFC 7468); what is none is left out."""
-    for number, match in enumerate(_CERTIFICATE.finditer(bundle[:_LONGEST])):
-        if number == _MOST:
-            return
-        try:
-            yield b64decode("".join(match[1].split()), validate=True)
-        except (NotBase64, ValueError):
-            continue
+    return CertificateExpectation(
+        names=names, anchors=anchors, anchor_source=source if anchors else "", stored=stored(facts, draft)
+    )
 
 
 def _names(draft: Draft) -> Iterator[str]:
@@ -136,14 +120,8 @@ def _by_service_ca(facts: Facts, endpoint: Endpoint) -> bool:
     if endpoint.component is not None or endpoint.certainty != "declared":
         return False
     hosts = {endpoint.server_name or endpoint.host} - {""} or {each.rpartition(":")[0] for each in endpoint.aliases}
-    services = (_service(facts, each) for each in hosts)
+    services = (service_of(facts.snapshot, each) for each in hosts)
     return any(service_ca.asks(each) for each in services if each is not None)
-
-
-def _service(facts: Facts, host: str) -> KubeObject | None:
-    """The Service of which ``NAME.NAMESPACE.svc``, with or without the cluster's domain, is the name."""
-    name, namespace, *domain = (*host.split("."), "", "")
-    return facts.snapshot.get(SERVICE, name, namespace) if domain[0] == "svc" else None
 
 
 def _is_routers(facts: Facts, draft: Draft) -> bool:
@@ -204,7 +182,7 @@ def _of_subject(facts: Facts, endpoint: Endpoint) -> tuple[str, str] | None:
         service = client.fields("service")
         name = f"{service.text('name')}.{service.text('namespace')}.svc"
         if endpoint.server_name in (None, name) and client.text("caBundle"):
-            return _text(client.text("caBundle")), f"{found.reference} caBundle"
+            return decoded(client.text("caBundle")), f"{found.reference} caBundle"
     return "", ""
 
 
@@ -216,10 +194,3 @@ def _clients(found: KubeObject) -> Iterator[Fields]:
         yield found.fields("spec", "conversion", "webhook", "clientConfig")
     else:
         yield from (each.fields("clientConfig") for each in found.each("webhooks"))
-
-
-def _text(encoded: str) -> str:
-    try:
-        return b64decode(encoded[: 2 * _LONGEST], validate=False).decode("ascii", "replace")
-    except (NotBase64, ValueError):
-        return ""

@@ -16,6 +16,7 @@ from scanner.judge.client_certificate import CLIENT_CERTIFICATE
 from scanner.judge.groups import GROUP, PQ_READINESS
 from scanner.judge.overridden import OVERRIDE
 from scanner.judge.reach import REACH
+from scanner.judge.stored import STORED
 from scanner.judge.suites import SUITE
 from scanner.judge.validity import EXPIRED, EXPIRING, NOT_YET_VALID
 from scanner.judge.versions import VERSION
@@ -41,6 +42,7 @@ RULES: tuple[Rule, ...] = (
     SIGNATURE,
     CA_AS_LEAF,
     CHAIN,
+    STORED,
     OVERRIDE,
 )
 

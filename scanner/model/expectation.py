@@ -34,6 +34,33 @@ class Because:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StoredLeaf:
+    """The certificate in a Secret that a listener is known to serve."""
+
+    place: str
+    """``Secret/shop/web-tls data[tls.crt]``."""
+    sha256: str
+    serial: int | None
+    names: frozenset[str] | None
+    """Its subject alternative names; None where they cannot be read."""
+    not_before: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """The Secrets of which a listener serves one."""
+
+    leaves: tuple[StoredLeaf, ...] = ()
+    """Of those that were read."""
+    unread: tuple[str, ...] = ()
+    """Those that were not, each with the reason."""
+    wanted: bool = True
+    """Whether anybody asked for Secrets at all."""
+    exact: bool = False
+    """Whether an object says that it is one of these; else the listener may have others that no object names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CertificateExpectation:
     """What the served certificate must satisfy."""
 
@@ -43,6 +70,8 @@ class CertificateExpectation:
     """DER of the trust anchors that a client of this listener uses; none known: the chain is not judged."""
     anchor_source: str = ""
     """Where the anchors come from, for the reader: a file, an object and field."""
+    stored: Stored | None = None
+    """The Secrets whose certificate it serves; None where no object says which."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scanner.expect import Expectations
-from scanner.expect.certificates import certificates
+from scanner.expect.pem import certificates
 from scanner.model.component_files import load_catalogue
 from scanner.model.expectation import CertificateExpectation
 from scanner.model.scan_policy import ScanPolicy

@@ -1,0 +1,131 @@
+"""Does a listener serve the certificate that its Secret has, or the one that it had before it was rotated?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+
+from scanner.judge import remedy, served
+from scanner.judge.verdicts import inconclusive, listed, remark, status_of_failure
+from scanner.model.expectation import Stored, StoredLeaf
+from scanner.model.finding import Finding
+from scanner.model.known import Unknown
+from scanner.model.rule import Case, Rule
+from scanner.tls.certificate import CertificateFacts
+
+_SETTLES: Final = timedelta(minutes=10)
+"""After a certificate was made: a kubelet takes a minute or two to write a Secret's new content into a pod, and
+processes that watch their files read it again some time later."""
+
+
+def check_stored(rule: Rule, case: Case) -> Iterator[Finding]:
+    """The listener serves the certificate that stands in its Secret.
+
+    ## What it requires
+
+    Where objects say which Secret a listener serves, the SHA-256 of what it serves is that of the first certificate
+    there. Objects say so for a Service that asks the service CA for a certificate, for the certificates of the control
+    plane with well-known names, for the default certificate of an IngressController, and for the external certificate
+    of a Route. Secrets have to be readable for it (`--secrets`).
+
+    ## Why
+
+    Certificates are rotated by writing a Secret. A process that does not read its files again goes on with the former
+    certificate until that ends, and then everything that verifies refuses it: the rotation looked done, weeks ago.
+
+    ## What fails
+
+    * Another certificate with the same names than the Secret has: medium. The finding says whether the Secret's is the
+      newer one (rotated, and not loaded) or the older one, and names both by serial number and SHA-256. Within ten
+      minutes of the rotation it is `converging`.
+    * Any other certificate, where an object says that it is this one: an IngressController, a Route: medium.
+
+    ## What is inconclusive
+
+    A chain that could not be seen, a Secret that could not be read, and a certificate with other names than those of
+    the Secrets that are known: there may be another one that no object names. Without Secrets nothing is compared, and
+    that is noted.
+
+    ## How to fix
+
+    Find out why the process did not load it, and restart it: deleting the pod does.
+    """
+    stored = case.expectation.certificate.stored
+    if stored is None:
+        return
+    if not stored.wanted:
+        message = "no Secret was looked at (--secrets), so the served certificate is not compared with the stored one"
+        yield remark(rule, message, verdict="not_applicable")
+        return
+    leaves = served.leaf(case)
+    if isinstance(leaves, Unknown):
+        yield _open(rule, "whether it serves the certificate of its Secret could not be told", (leaves.reason,))
+    else:
+        yield _compared(rule, case, stored, leaves[0])
+
+
+def _compared(rule: Rule, case: Case, stored: Stored, leaf: CertificateFacts) -> Finding:
+    same = next((each for each in stored.leaves if each.sha256 == leaf.sha256), None)
+    if same is not None:
+        message = f"it serves the certificate of {same.place}"
+        return Finding(rule=rule.id, severity=rule.severity, verdict="pass", status="ok", message=message)
+    twin = _twin(stored, leaf)
+    if twin is not None:
+        return _failed(rule, case, twin, leaf, _difference(twin, leaf))
+    if stored.exact and stored.leaves and not stored.unread:
+        return _failed(rule, case, stored.leaves[0], leaf, "it serves another certificate than its Secret has")
+    reasons = stored.unread or (f"it serves one with other names than {stored.leaves[0].place} has",)
+    return _open(rule, "whether it serves the certificate of its Secret could not be told", reasons)
+
+
+def _twin(stored: Stored, leaf: CertificateFacts) -> StoredLeaf | None:
+    """The stored certificate for the same names, the newest of several."""
+    sans = leaf.sans
+    alike = [each for each in stored.leaves if sans and each.names == frozenset(sans)]
+    return max(alike, key=lambda each: each.not_before.timestamp() if each.not_before else 0.0, default=None)
+
+
+def _difference(twin: StoredLeaf, leaf: CertificateFacts) -> str:
+    if twin.not_before is None or leaf.not_before is None or twin.not_before == leaf.not_before:
+        return "it serves another certificate than its Secret has, for the same names"
+    if twin.not_before > leaf.not_before:
+        return f"its Secret was rotated ({served.date(twin.not_before)}), and it still serves the former certificate"
+    return "it serves a newer certificate than its Secret has"
+
+
+def _failed(rule: Rule, case: Case, twin: StoredLeaf, leaf: CertificateFacts, said: str) -> Finding:
+    settling = twin.not_before is not None and case.now - twin.not_before < _SETTLES
+    return Finding(
+        rule=rule.id,
+        severity=rule.severity,
+        verdict="fail",
+        status="converging" if settling else status_of_failure(case),
+        message=said,
+        expected=(f"{twin.place}: serial number {_serial(twin.serial)}, SHA-256 {twin.sha256}",),
+        observed=(f"served: serial number {_serial(leaf.serial)}, SHA-256 {leaf.sha256}",),
+        fix="find out why the process did not load the certificate again, and restart it",
+        reproduce=remedy.scan(case.endpoint),
+    )
+
+
+def _open(rule: Rule, message: str, reasons: tuple[str, ...]) -> Finding:
+    """Not decided; informational, because most of what a cluster serves comes from no Secret that is known."""
+    return replace(inconclusive(rule, f"{message}: {reasons[0]}", listed(reasons)), severity="info")
+
+
+def _serial(number: int | None) -> str:
+    return "not to be read" if number is None else f"{number:x}"[:60]
+
+
+STORED = Rule(
+    id="cert-stored",
+    title="The listener serves the certificate of its Secret",
+    severity="medium",
+    check=check_stored,
+    references=(
+        "Kubernetes documentation, Secrets: mounted Secrets are updated automatically",
+        "openshift/service-ca-operator README",
+    ),
+)

@@ -1,0 +1,152 @@
+"""Which Secret a listener serves its certificate from."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import replace
+from typing import Any, Literal
+
+import pytest
+
+from scanner.expect import Expectations
+from scanner.model.component_files import load_catalogue
+from scanner.model.expectation import Stored
+from scanner.model.kinds import SECRET
+from scanner.model.scan_policy import ScanPolicy
+from scanner.model.snapshot import Unreadable
+from scanner.tls.certificate import parse_certificate
+from tests.certs import Authority
+from tests.expect.stories import endpoint, snapshot_of
+
+CATALOGUE = load_catalogue("openshift")
+LEAF = Authority("Service CA").leaf(names=("web.shop.svc",))
+FACTS = parse_certificate(LEAF.der)
+ANNOTATION = "service.beta.openshift.io/serving-cert-secret-name"
+
+WEB = "Deployment/shop/web:8443#web.shop.svc"
+ROUTER = "Deployment/openshift-ingress/router-default:443#web.apps.example"
+ROUTED = {"subject": "Route/shop/web", "segment": "Frontend"}
+ETCD = "StaticPod/openshift-etcd/etcd:2379"
+KAS = "StaticPod/openshift-kube-apiserver/kube-apiserver:6443#localhost"
+
+
+def made(kind: str, namespace: str | None, name: str, api: str = "v1", **fields: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {}), **fields.pop("metadata", {})}
+    return {"apiVersion": api, "kind": kind, "metadata": metadata, **fields}
+
+
+def secret(namespace: str, name: str, content: bytes = LEAF.pem) -> dict[str, Any]:
+    return made("Secret", namespace, name, data={"tls.crt": b64encode(content).decode()})
+
+
+def service(secret_name: str = "web-tls") -> dict[str, Any]:
+    return made("Service", "shop", "web", metadata={"annotations": {ANNOTATION: secret_name}}, spec={})
+
+
+def route(**tls: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    return made("Route", "shop", "web", "route.openshift.io/v1", spec={"tls": {"termination": "edge", **tls}})
+
+
+def controller(**spec: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    return made("IngressController", "openshift-ingress-operator", "default", "operator.openshift.io/v1", spec=spec)
+
+
+def found(
+    name: str,
+    *objects: dict[str, Any],
+    said: dict[str, Any] | None = None,
+    gap: Literal["forbidden", "not-asked"] | None = None,
+) -> Stored | None:
+    where = endpoint(name, said or {})
+    snapshot = snapshot_of(list(objects))
+    if gap:
+        missing = Unreadable(kind=SECRET, gap=gap, reason=f"it is {gap}")
+        snapshot = replace(snapshot, unreadable={**snapshot.unreadable, SECRET: missing})
+    return Expectations(snapshot, CATALOGUE, ScanPolicy()).of(where).certificate.stored
+
+
+def places(stored: Stored | None) -> list[str]:
+    assert stored is not None
+    assert stored.unread == ()
+    return [each.place for each in stored.leaves]
+
+
+def test_a_service_that_asks_the_service_ca() -> None:
+    stored = found(WEB, service(), secret("shop", "web-tls"), secret("shop", "another"))
+    assert places(stored) == ["Secret/shop/web-tls data[tls.crt]"]
+    assert stored is not None
+    assert not stored.exact
+    (leaf,) = stored.leaves
+    assert (leaf.sha256, leaf.serial, leaf.not_before) == (FACTS.sha256, FACTS.serial, FACTS.not_before)
+    assert leaf.names == {"DNS:web.shop.svc"}
+
+
+def test_a_service_that_asks_nobody_says_nothing() -> None:
+    assert found(WEB, made("Service", "shop", "web", spec={}), secret("shop", "web-tls")) is None
+
+
+@pytest.mark.parametrize(
+    ("tls", "spec", "wanted"),
+    [
+        ({}, {}, "openshift-ingress/router-certs-default"),
+        ({}, {"defaultCertificate": {"name": "ours"}}, "openshift-ingress/ours"),
+        ({"externalCertificate": {"name": "mine"}}, {}, "shop/mine"),
+        ({"externalCertificate": {"name": "mine"}}, {"defaultCertificate": {"name": "ours"}}, "shop/mine"),
+    ],
+)
+def test_a_router_serves_what_route_or_controller_name(tls: dict[str, Any], spec: dict[str, Any], wanted: str) -> None:
+    secrets = [secret(*wanted.split("/")), secret("shop", "decoy")]
+    stored = found(ROUTER, route(**tls), controller(**spec), *secrets, said=ROUTED)
+    assert places(stored) == [f"Secret/{wanted} data[tls.crt]"]
+    assert stored is not None
+    assert stored.exact
+
+
+def test_a_routes_own_certificate_stands_in_no_secret() -> None:
+    own = route(certificate="-----BEGIN CERTIFICATE-----")
+    assert found(ROUTER, own, controller(), secret("openshift-ingress", "router-certs-default"), said=ROUTED) is None
+
+
+def test_well_known_names_of_the_control_plane() -> None:
+    secrets = [secret("openshift-etcd", f"etcd-serving-{node}") for node in ("a", "b")]
+    stored = found(ETCD, *secrets, secret("shop", "etcd-serving-a"), said={"node": "a"})
+    assert places(stored) == [f"Secret/openshift-etcd/etcd-serving-{node} data[tls.crt]" for node in ("a", "b")]
+
+
+def test_kube_apiserver_may_serve_what_administrators_gave_it() -> None:
+    spec = {"servingCerts": {"namedCertificates": [{"servingCertificate": {"name": "api-tls"}}]}}
+    server = made("APIServer", None, "cluster", "config.openshift.io/v1", spec=spec)
+    stored = found(KAS, server, secret("openshift-config", "api-tls"), said={"node": "m"})
+    assert stored is not None
+    assert [each.place for each in stored.leaves] == ["Secret/openshift-config/api-tls data[tls.crt]"]
+    assert any("localhost-serving-cert-certkey was not read" in each for each in stored.unread)
+    assert not stored.exact
+
+
+def test_the_kubelets_certificate_is_in_no_secret() -> None:
+    assert found("Node/m:10250") is None
+
+
+@pytest.mark.parametrize(("gap", "wanted"), [("forbidden", True), ("not-asked", False)])
+def test_secrets_that_were_not_read_are_named(gap: Literal["forbidden", "not-asked"], wanted: bool) -> None:
+    for name, said, objects in ((WEB, {}, [service()]), (ETCD, {"node": "a"}, [])):
+        stored = found(name, *objects, said=said, gap=gap)
+        assert stored is not None
+        assert (stored.leaves, stored.wanted) == ((), wanted)
+        assert all(f"was not read: it is {gap}" in each for each in stored.unread)
+        assert stored.unread
+
+
+@pytest.mark.parametrize("content", [b"", b"no certificate", b"-----BEGIN CERTIFICATE-----\nAA\n"])
+def test_a_secret_without_a_certificate_is_as_good_as_unread(content: bytes) -> None:
+    stored = found(WEB, service(), secret("shop", "web-tls", content))
+    assert stored is not None
+    assert stored.leaves == ()
+    assert stored.unread == ("Secret/shop/web-tls has no certificate in data[tls.crt]",)
+
+
+def test_a_secret_that_is_odd_does_no_harm() -> None:
+    odd = made("Secret", "shop", "web-tls", data={"tls.crt": 7})
+    stored = found(WEB, service(), odd)
+    assert stored is not None
+    assert len(stored.unread) == 1

@@ -1,0 +1,120 @@
+"""What is served against what is stored."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from scanner.judge import judge
+from scanner.model.expectation import CertificateExpectation, Stored, StoredLeaf
+from scanner.model.finding import Finding
+from scanner.model.known import Unknown
+from tests.judge.cases import ISSUER, LEAF, NOW, case, finding, findings
+
+SAME = StoredLeaf(
+    place="Secret/shop/web-tls data[tls.crt]",
+    sha256=LEAF.sha256,
+    serial=5,
+    names=frozenset({"DNS:a.example"}),
+    not_before=LEAF.not_before,
+)
+ROTATED = replace(SAME, sha256="ab" * 32, serial=6, not_before=NOW - timedelta(days=2))
+FOREIGN = replace(ROTATED, names=frozenset({"DNS:other.example"}))
+UNREAD = "Secret/shop/other was not read: 403 Forbidden"
+
+
+def said(*leaves: StoredLeaf, unread: tuple[str, ...] = (), exact: bool = False, **others: Any) -> Finding:  # noqa: ANN401 - as case
+    stored = Stored(leaves=leaves, unread=unread, exact=exact)
+    expectation = {"certificate": CertificateExpectation(stored=stored), **others.pop("expectation", {})}
+    return finding("cert-stored", case(expectation=expectation, **others))
+
+
+def test_the_same_certificate_passes() -> None:
+    found = said(FOREIGN, SAME, unread=(UNREAD,))
+    assert (found.verdict, found.status) == ("pass", "ok")
+    assert "Secret/shop/web-tls" in found.message
+
+
+def test_one_that_was_rotated_and_not_loaded_fails_with_both() -> None:
+    found = said(ROTATED)
+    assert (found.verdict, found.severity, found.status) == ("fail", "medium", "violation")
+    assert "its Secret was rotated (2026-11-19 12:00 UTC), and it still serves the former certificate" in found.message
+    assert found.expected == (f"Secret/shop/web-tls data[tls.crt]: serial number 6, SHA-256 {'ab' * 32}",)
+    assert found.observed == (f"served: serial number not to be read, SHA-256 {LEAF.sha256}",)
+    assert found.reproduce
+
+
+def test_a_failure_is_not_lost_for_a_secret_that_nobody_read() -> None:
+    assert said(ROTATED, unread=(UNREAD,)).verdict == "fail"
+
+
+def test_a_rotation_of_a_moment_ago_is_converging() -> None:
+    assert said(replace(ROTATED, not_before=NOW - timedelta(minutes=5))).status == "converging"
+    assert said(replace(ROTATED, not_before=NOW - timedelta(minutes=11))).status == "violation"
+
+
+@pytest.mark.parametrize(
+    ("moved", "words"),
+    [(timedelta(days=-50), "a newer certificate than its Secret has"), (timedelta(0), "for the same names")],
+)
+def test_the_other_way_round_fails_too(moved: timedelta, words: str) -> None:
+    assert LEAF.not_before is not None
+    found = said(replace(ROTATED, not_before=LEAF.not_before + moved))
+    assert found.verdict == "fail"
+    assert words in found.message
+
+
+def test_times_that_cannot_be_read_do_no_harm() -> None:
+    assert "for the same names" in said(replace(ROTATED, not_before=None, serial=None)).message
+
+
+def test_other_names_fail_only_where_an_object_says_that_it_is_this_one() -> None:
+    assert said(FOREIGN, exact=True).verdict == "fail"
+    found = said(FOREIGN)
+    assert (found.verdict, found.status, found.severity) == ("inconclusive", "not-tested", "info")
+    assert "with other names" in found.message
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_secret_that_was_not_read_is_never_a_pass(exact: bool) -> None:
+    for leaves in ((), (FOREIGN,)):
+        found = said(*leaves, unread=(UNREAD,), exact=exact)
+        assert (found.verdict, found.status) == ("inconclusive", "not-tested")
+        assert UNREAD in found.message
+
+
+def test_names_that_cannot_be_read_are_no_others_names() -> None:
+    odd = replace(LEAF, dns_names=None, unreadable={"dns_names": "odd"})
+    found = said(replace(ROTATED, names=None), observation={"chain": (odd,)})
+    assert found.verdict == "inconclusive"
+    nameless = replace(LEAF, dns_names=(), ip_addresses=(), other_names=())
+    assert said(replace(ROTATED, names=frozenset()), observation={"chain": (nameless,)}).verdict == "inconclusive"
+
+
+def test_a_chain_that_was_not_seen_is_open() -> None:
+    found = said(SAME, observation={"chain": Unknown("it broke off")})
+    assert (found.verdict, found.message.rpartition(": ")[2]) == ("inconclusive", "it broke off")
+
+
+def test_without_secrets_it_is_noted_and_without_any_nothing_is_said() -> None:
+    stored = CertificateExpectation(stored=Stored(unread=(UNREAD,), wanted=False))
+    found = finding("cert-stored", case(expectation={"certificate": stored}))
+    assert (found.verdict, found.status, found.severity) == ("not_applicable", "informational", "info")
+    assert findings("cert-stored", case()) == []
+
+
+def test_the_worst_of_all_chains_counts() -> None:
+    other = (replace(LEAF, sha256="99" * 32, der=b"other"), ISSUER)
+    stored = CertificateExpectation(stored=Stored(leaves=(SAME,)))
+    result = judge(case(expectation={"certificate": stored}, observation={"other_chains": (other,)}))
+    (found,) = (each for each in result.findings if each.rule == "cert-stored")
+    assert found.verdict == "fail"
+
+
+def test_what_is_open_leaves_the_listener_as_it_is() -> None:
+    stored = CertificateExpectation(stored=Stored(unread=(UNREAD,)))
+    plain = judge(case())
+    assert judge(case(expectation={"certificate": stored})).verdict == plain.verdict
