@@ -10,6 +10,7 @@ from scanner.model.key import Key
 from scanner.model.known import Unknown
 from scanner.model.pki_config import PkiConfig, Rule
 from scanner.model.report import NEVER_FAILS, VERDICTS
+from scanner.pki.compliance import KEY
 from scanner.pki.inventory import Entry
 from scanner.pki.rotation import renewal
 from scanner.report.rows import finding_row, timestamp
@@ -63,9 +64,11 @@ def _renewal(entry: Entry) -> RenewalRow | None:
 
 
 def _judged(entry: Entry) -> tuple[str, str]:
-    """Verdict and status of the finding that matters most; without one, why there is none."""
-    if entry.findings:
-        worst = min(entry.findings, key=_importance)
+    """Verdict and status of the finding that matters most; without one, why there is none. A remark judges nothing, but
+    for the one that a key is stronger than configured."""
+    told = [each for each in entry.findings if each.status != "informational" or each.rule == KEY.id]
+    if told:
+        worst = min(told, key=_importance)
         return worst.verdict, worst.status
     if entry.classified.governed is None:
         return "inconclusive", "unattributed"

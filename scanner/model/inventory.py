@@ -65,7 +65,7 @@ class InventoryRow(TypedDict):
     not_after: str | None
     verdict: str
     status: str
-    """Of the finding that matters most, else one of ``NOT_JUDGED``."""
+    """Of the finding that matters most, remarks left out; else one of ``NOT_JUDGED``."""
     renewal: RenewalRow | None
     """Null where its name is not known."""
     findings: list[FindingRow]
