@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from scanner.model.inventory import CertificateReport, InventoryRow, InventorySummary, key_name, moment
@@ -62,12 +62,13 @@ class CertificateView:
     left: str
     """``in 17 days``, ``ended 2 days ago``."""
     urgency: str
+    """``fail`` where it has ended, ``inconclusive`` where it ends within a month, else empty."""
     again: str
     """When it is made again."""
     fix: str
     """What to do, where it violates."""
     about: str
-    """Category, component, namespace and cluster."""
+    """Category, component, namespace, cluster; and the subject, where that is not its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +126,7 @@ def _bars(told: InventorySummary) -> list[Bar]:
             categories=step["categories"],
             segments=_segments(step["categories"], most),
             left=round(place * width, 3),
-            urgency=_urgency(step["to_days"]) if step["categories"] else "",
+            urgency=_step_urgency(step["to_days"]) if step["categories"] else "",
         )
         for place, step in enumerate(steps)
     ]
@@ -140,7 +141,7 @@ def _short(name: str) -> str:
     return f"{number} {_SHORT[unit]}" if unit else name
 
 
-def _urgency(days: int | None) -> str:
+def _step_urgency(days: int | None) -> str:
     if days is None or days > certificates.SOON.days:
         return ""
     return "inconclusive" if days else "fail"
@@ -160,7 +161,9 @@ def _segments(counts: dict[str, int], most: int) -> list[Segment]:
 
 
 def _row(row: InventoryRow, now: datetime | None) -> CertificateView:
-    days = _days(row, now)
+    end = moment(row["not_after"])
+    left = None if end is None or now is None else end - now
+    subject = row["subject"] if row["names"] else ""
     return CertificateView(
         row=row,
         name=certificates.name(row),
@@ -168,24 +171,23 @@ def _row(row: InventoryRow, now: datetime | None) -> CertificateView:
         words=certificates.words(row["status"]),
         key=key_name(row["key"]),
         ends=(row["not_after"] or "")[:10],
-        left="" if days is None else _left(days),
-        urgency="" if days is None else "fail" if days < 0 else "inconclusive" if days < certificates.SOON.days else "",
+        left="" if left is None else _left(left),
+        urgency="" if left is None else _urgency(left),
         again=_again(row),
         fix=next((one["fix"] for one in row["findings"] if one["verdict"] == "fail" and one["fix"]), ""),
-        about=" · ".join(filter(None, (row["category"], row["component"], row["namespace"], row["cluster"]))),
+        about=" · ".join(filter(None, (row["category"], row["component"], row["namespace"], row["cluster"], subject))),
     )
 
 
-def _days(row: InventoryRow, now: datetime | None) -> int | None:
-    """Whole days until it ends, less than none for what has ended."""
-    end = moment(row["not_after"])
-    return None if end is None or now is None else (end - now).days
+def _urgency(left: timedelta) -> str:
+    return "fail" if left < timedelta() else "inconclusive" if left < certificates.SOON else ""
 
 
-def _left(days: int) -> str:
-    if days < 0:
-        return f"ended {_span(-days)} ago"
-    return "ends today" if days == 0 else f"in {_span(days)}"
+def _left(left: timedelta) -> str:
+    days = abs(left).days
+    if left < timedelta():
+        return f"ended {_span(days)} ago" if days else "has just ended"
+    return f"in {_span(days)}" if days else "within a day"
 
 
 def _span(days: int) -> str:

@@ -210,7 +210,7 @@ def test_the_certificates_of_a_cluster() -> None:
         "17 different certificates in the cluster's objects and on its listeners: 13 governed by the PKI configuration",
         "PKI/cluster: defaults RSA 2048, signer RSA 4096, serving ECDSA P384; last changed 2026-11-01",
         "1 waits for its rotation: the last is made again by 2026-12-04.",
-        "etcd-signer signer · etcd-operator · openshift-etcd RSA 2048 2031-07-18 in 4 years",
+        "etcd-signer signer · etcd-operator · openshift-etcd · CN=etcd-signer RSA 2048 2031-07-18 in 4 years",
         "violates delete Secret openshift-etcd/etcd-signer, so that its operator makes it again",
         "pending rotation made again by 2026-12-04",
         "nothing renews it by itself",
@@ -276,12 +276,19 @@ def test_dates_that_cannot_be_read_are_said_so() -> None:
 
 @pytest.mark.parametrize(
     ("days", "left"),
-    [(0, "ends today"), (1, "in 1 day"), (59, "in 59 days"), (60, "in 2 months"), (729, "in 24 months"),
+    [(0, "within a day"), (1, "in 1 day"), (59, "in 59 days"), (60, "in 2 months"), (729, "in 24 months"),
      (730, "in 2 years"), (-1, "ended 1 day ago"), (-90, "ended 3 months ago")],
 )  # fmt: skip
 def test_how_long_it_is_still_valid(days: int, left: str) -> None:
     row = certificate_samples.row("etcd-signer", "signer", certificate_samples.RSA2, days)
     assert f">{left}</span>" in _certificates([row])
+
+
+def test_what_ended_a_moment_ago_has_ended() -> None:
+    row = next(certificate_samples.rows())
+    row["not_after"] = "2026-11-21T10:00:02Z"
+    page = _certificates([row])
+    assert '<span class="sub fail">has just ended</span>' in page
 
 
 def test_without_certificates_there_is_no_section() -> None:
