@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import cache
 from typing import Any
@@ -11,7 +11,7 @@ import pytest
 
 from scanner.certificates import Certificates
 from scanner.discover import Discovery
-from scanner.doctor import INJECTED_MAPS, READS, STEPS, Served, diagnose, diagnosis_of, injected
+from scanner.doctor import INJECTED_MAPS, NO_EVENTS, READS, STEPS, Hear, Served, diagnose, diagnosis_of, injected
 from scanner.expect import Expectations
 from scanner.model import kinds
 from scanner.model.cluster_facts import cluster_facts
@@ -20,6 +20,7 @@ from scanner.model.component_tally import Honours
 from scanner.model.components import Catalogue
 from scanner.model.diagnosis import Answer, Diagnosis, Step
 from scanner.model.dial_scope import DialScope
+from scanner.model.event import EVENT, Events
 from scanner.model.known import Known, Unknown
 from scanner.model.objects import KubeObject
 from scanner.model.scan_policy import ScanPolicy
@@ -131,9 +132,10 @@ def look(
     *,
     maps: Known[tuple[KubeObject, ...]] = Unknown("not read"),
     seen: list[Served] | None = None,
+    hear: Hear = lambda _: NO_EVENTS,
     **said: Any,  # noqa: ANN401
 ) -> Diagnosis:
-    (found,) = diagnose(surveyed(objects, name, **said), maps=maps, seen=seen)
+    (found,) = diagnose(surveyed(objects, name, **said), maps=maps, seen=seen, hear=hear)
     return found
 
 
@@ -247,7 +249,10 @@ def test_what_is_on_its_way_or_missing_is_unknown(objects: list[Any], step: int)
 def test_kinds_that_may_not_be_read_are_unknown_and_say_which_role_may() -> None:
     found = look(HEALTHY, unreadable={"kubeapiservers.operator.openshift.io": "403"})
     assert found.steps[OBSERVED].answer.outcome == "unknown"
-    assert "--with doctor" in said(found, OBSERVED)
+    assert "adhere rbac prints the role that may" in said(found, OBSERVED)  # what a scan reads, too
+    registry = "Deployment/openshift-image-registry/image-registry:5000"
+    gap = {"configs.imageregistry.operator.openshift.io": "403"}
+    assert "adhere rbac --with doctor" in said(look(HEALTHY, registry, unreadable=gap), OBSERVED)
     blind = look(HEALTHY, unreadable={"apiservers.config.openshift.io": "403"})
     assert outcomes(blind)[:3] == ["unknown", "unknown", "unknown"]
 
@@ -553,3 +558,67 @@ def test_an_unknown_step_is_no_pass_unless_a_later_one_shows_that_all_went_well(
     assert told("unknown", "ok") == "ok"
     assert told("stopped", "ok") == "stopped"
     assert told("not-applicable", "not-read") == "unknown"
+
+
+# --- events ----------------------------------------------------------------------------------------------------------
+
+
+def warning(
+    message: str, namespace: str = "openshift-kube-apiserver", reason: str = "Odd", when: str = "10:00", **more: object
+) -> KubeObject:
+    raw = {"metadata": {"name": "e", "namespace": namespace}, "type": "Warning", "reason": reason, "message": message,
+           "lastTimestamp": f"2026-11-21T{when}:00Z", "involvedObject": {"kind": "Pod", "name": "a"}}  # fmt: skip
+    return KubeObject({**raw, **more}, EVENT)
+
+
+def hears(*found: KubeObject, missed: Mapping[str, str] | None = None) -> Hear:
+    return lambda _: Events(found=found, missed=missed or {})
+
+
+@pytest.mark.parametrize(
+    ("event", "told"),
+    [
+        (warning("remote error: tls: handshake failure"), True),
+        (warning("x509: certificate has expired"), True),
+        (warning("no", reason="ObservedConfigWriteError"), True),
+        (warning('secret "serving-cert" not found', "openshift-kube-apiserver-operator"), True),
+        (warning("Back-off restarting failed container"), False),
+        (warning("tls: bad", type="Normal"), False),
+        (warning("tls: bad", "shop"), False),
+        (warning("settled"), False),
+    ],
+)
+def test_warnings_that_speak_of_it_are_told_and_stop_nothing(event: KubeObject, told: bool) -> None:
+    found = look(HEALTHY, hear=hears(event))
+    assert found.steps[EVENTS].answer.outcome == ("unknown" if told else "not-applicable")
+    assert (event.text("message") in said(found, EVENTS)) is told
+    assert found.stopped_at is None
+
+
+def test_the_newest_warnings_come_first_and_not_all_of_them() -> None:
+    every = [warning(f"tls {number}", when=f"10:{number:02}", count=number) for number in range(8)]
+    first, newest, *_, last = said(look(HEALTHY, hear=hears(*every)), EVENTS).split("\n")
+    assert first.startswith("of openshift-kube-apiserver, openshift-kube-apiserver-operator, warnings that speak of")
+    assert first.endswith(": 8")
+    assert newest == "2026-11-21T10:07:00Z openshift-kube-apiserver/Pod/a Odd (7 times): tls 7"
+    assert last == "and 3 more"
+
+
+def test_namespaces_without_events_that_could_be_read_are_no_silence() -> None:
+    found = look(HEALTHY, hear=hears(missed={"openshift-kube-apiserver-operator": "forbidden"}))
+    assert (found.steps[EVENTS].answer.outcome, found.conclusion) == ("not-read", "ok")
+    assert "events of openshift-kube-apiserver-operator: forbidden" in said(found, EVENTS)
+    both = look(HEALTHY, hear=hears(warning("tls"), missed={"openshift-kube-apiserver-operator": "forbidden"}))
+    assert "forbidden" in said(both, EVENTS)
+
+
+def test_all_namespaces_are_asked_for_at_once() -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def hear(namespaces: Sequence[str]) -> Unknown:
+        asked.append(tuple(namespaces))
+        return NO_EVENTS
+
+    assert len(list(diagnose(surveyed(HEALTHY, API, METRICS, KUBELET), hear=hear))) == 3
+    (names,) = asked
+    assert set(names) >= {"openshift-kube-apiserver", "openshift-kube-apiserver-operator", "openshift-monitoring"}

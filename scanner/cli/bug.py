@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from scanner.cli.cluster_options import ClusterAsked
 from scanner.cli.doctor import ALL_READS, maps
+from scanner.cli.hearing import hearing
 from scanner.cli.naming import names
 from scanner.cli.saved import Subject, subjects
-from scanner.doctor import diagnosis_of, served
+from scanner.doctor import Hear, diagnosis_of, served
 from scanner.errors import UsageError
 from scanner.model.component_tally import honours
 from scanner.model.endpoint import Endpoint
@@ -57,7 +58,8 @@ def _of(subject: Subject, listener: str, asked: ClusterAsked) -> Iterator[Bug | 
                 told[name].append((seen, row))
     for name, endpoint in meant.items():
         excuse = _excuse(looked_at.expectations.of(endpoint), told[name])
-        yield f"{plain(name, 200)}: {excuse}" if excuse else _bug(looked_at, endpoint, told[name], asked)
+        hear = hearing(asked, subject)
+        yield f"{plain(name, 200)}: {excuse}" if excuse else _bug(looked_at, endpoint, told[name], asked, hear)
 
 
 def _meant(looked_at: Survey, listener: str) -> dict[str, Endpoint]:
@@ -85,11 +87,14 @@ def _failing(told: Sequence[tuple[Seen, EndpointRow]]) -> list[tuple[Seen, Endpo
     return [(seen, row) for seen, row in told if honours(row) == "no"]
 
 
-def _bug(looked_at: Survey, endpoint: Endpoint, told: Sequence[tuple[Seen, EndpointRow]], asked: ClusterAsked) -> Bug:
+def _bug(
+    looked_at: Survey, endpoint: Endpoint, told: Sequence[tuple[Seen, EndpointRow]], asked: ClusterAsked, hear: Hear
+) -> Bug:
     failing = _failing(told)
+    seen = [served(row) for _, row in told]
     return Bug(
         cluster=looked_at.facts,
-        diagnosis=diagnosis_of(looked_at, endpoint, maps=maps(asked), seen=[served(row) for _, row in told]),
+        diagnosis=diagnosis_of(looked_at, endpoint, maps=maps(asked), seen=seen, hear=hear),
         rows=[row for _, row in failing],
         at=min(seen.observation.at for seen, _ in failing),
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
 from scanner.cli.cluster_options import ClusterAsked, which_cluster
+from scanner.cli.hearing import gathered, hearing
 from scanner.cli.output import width
 from scanner.cli.progress import colors
 from scanner.cli.saved import subjects
@@ -50,7 +50,8 @@ def doctor(component: str | None, results: str | None, policy_file: str | None, 
         looked_at = survey(subject.snapshot, subject.view)
         judged = subject.judged()
         seen = None if judged is None else [served(row) for _, row in judged]
-        diagnoses = list(diagnose(looked_at, component, maps=maps(asked), seen=seen))
+        hear = hearing(asked, subject)
+        diagnoses = list(diagnose(looked_at, component, maps=maps(asked), seen=seen, hear=hear))
         if diagnoses or component is None:
             write(page, looked_at.facts, diagnoses, whole=component is not None)
         found += diagnoses
@@ -62,16 +63,12 @@ def doctor(component: str | None, results: str | None, policy_file: str | None, 
 
 
 def maps(asked: ClusterAsked) -> Known[tuple[KubeObject, ...]]:
-    """The ConfigMaps that the platform fills in, where a directory may hold them. Raises ``InputError``."""
-    from scanner.cluster import load  # noqa: PLC0415 - the HTTP client takes longer than most commands
-    from scanner.cluster.saving import HEAD  # noqa: PLC0415 - see above
-
-    if asked.snapshot is None or (Path(asked.snapshot) / HEAD).is_file():
-        return NOT_READ  # one of adhere's own snapshots has certain ConfigMaps by name, and none of these
-    found = load(asked.snapshot, (INJECTED_MAPS,))
-    objects, gap = found.every(INJECTED_MAPS), found.gap(INJECTED_MAPS)
-    # A directory never has those of every namespace; what it has is what can be looked at.
-    return Unknown(gap) if gap and not objects else injected(objects)
+    """The ConfigMaps that the platform fills in, where a directory may hold them."""
+    if asked.snapshot is None:
+        return NOT_READ
+    # One of adhere's own snapshots has certain ConfigMaps by name, and none of these.
+    found = gathered(asked.snapshot, INJECTED_MAPS, NOT_READ)
+    return found if isinstance(found, Unknown) else injected(found)
 
 
 def _components(looked_at: Survey) -> set[str]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from scanner.errors import UsageError
+from scanner.model.event import EVENT
 from scanner.model.kinds import OPERATORS, Kind
 from scanner.model.problems import did_you_mean
 
@@ -60,10 +61,11 @@ OPTIONS: Mapping[str, Option] = {
         ),
     ),
     "doctor": Option(
-        "None beyond reading the configurations of the platform's operators, for adhere doctor.",
+        "Reads the configurations of the platform's operators, and events of all namespaces, which may quote what "
+        "they are about. Only adhere doctor needs it.",
         tuple(
-            _rule(group, [kind.plural for kind in OPERATORS if kind.group == group], READING)
-            for group in dict.fromkeys(kind.group for kind in OPERATORS)
+            _rule(group, [kind.plural for kind in (*OPERATORS, EVENT) if kind.group == group], READING)
+            for group in dict.fromkeys(kind.group for kind in (*OPERATORS, EVENT))
         ),
     ),
     "secrets": Option(

@@ -6,14 +6,15 @@ between that its operators have. ``STEPS`` is the table; a step is a function of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from scanner.doctor import authorities, listeners, operators, rollouts
-from scanner.doctor.patient import NOT_READ, Patient, Served, served
+from scanner.doctor import authorities, events, listeners, operators, rollouts
+from scanner.doctor.patient import NO_EVENTS, NOT_READ, Patient, Served, served
 from scanner.model import kinds
 from scanner.model.diagnosis import Answer, Diagnosis, Step
 from scanner.model.endpoint import Endpoint
+from scanner.model.event import Events
 from scanner.model.expectation import Expectation
 from scanner.model.kinds import Kind
 from scanner.model.known import Known, Unknown
@@ -21,7 +22,22 @@ from scanner.model.objects import KubeObject
 from scanner.model.snapshot import union
 from scanner.survey import Survey
 
-__all__ = ["INJECTED_MAPS", "NOT_READ", "READS", "STEPS", "Served", "diagnose", "diagnosis_of", "injected", "served"]
+__all__ = [
+    "INJECTED_MAPS",
+    "NOT_READ",
+    "NO_EVENTS",
+    "READS",
+    "STEPS",
+    "Hear",
+    "Served",
+    "diagnose",
+    "diagnosis_of",
+    "injected",
+    "served",
+]
+
+Hear = Callable[[Sequence[str]], Known[Events]]
+"""The warnings of these namespaces, or why there are none to be had."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +86,7 @@ STEPS: tuple[Check, ...] = (
         look=rollouts.rollout,
         commands=rollouts.rollout_commands,
     ),
-    Check(name="events and logs", look=rollouts.events, commands=rollouts.events_commands),
+    Check(name="events and logs", look=events.events, commands=events.events_commands),
     Check(name="what is served", look=listeners.serves, commands=listeners.serves_commands),
 )
 """In the order in which a configuration travels."""
@@ -93,9 +109,24 @@ def diagnose(
     *,
     maps: Known[tuple[KubeObject, ...]] = NOT_READ,
     seen: Iterable[Served] | None = None,
+    hear: Hear = lambda _: NO_EVENTS,
 ) -> Iterator[Diagnosis]:
     """A diagnosis for each component that has a listener, or for the one of that name. ``survey`` is of a snapshot that
-    has read ``READS`` beside its own; ``maps`` are ``injected``; ``seen`` is what a saved scan saw."""
+    has read ``READS`` beside its own; ``maps`` are ``injected``; ``seen`` is what a saved scan saw; ``hear`` is asked
+    once, for the namespaces of all of them."""
+    patients = list(_patients(survey, component, maps, seen))
+    yield from map(_diagnosis, _with_events(patients, hear))
+
+
+def _with_events(patients: Sequence[Patient], hear: Hear) -> Iterator[Patient]:
+    names = dict.fromkeys(name for each in patients for name in events.places(each))
+    heard = hear(tuple(names)) if names else NO_EVENTS
+    return (replace(each, events=heard) for each in patients)
+
+
+def _patients(
+    survey: Survey, component: str | None, maps: Known[tuple[KubeObject, ...]], seen: Iterable[Served] | None
+) -> Iterator[Patient]:
     heard = None if seen is None else tuple(seen)
     groups: dict[tuple[str, str], list[tuple[Endpoint, Expectation]]] = {}
     for endpoint in survey.discovery.endpoints:
@@ -106,7 +137,7 @@ def diagnose(
         mine = None if heard is None else tuple(each for each in heard if each.component == name)
         if mine is not None:
             mine = tuple(each for each in mine if _plane(survey, each.namespace) == plane)
-        yield _diagnosis(_patient(survey, name, listening, maps, mine))
+        yield _patient(survey, name, listening, maps, mine)
 
 
 def diagnosis_of(
@@ -115,11 +146,13 @@ def diagnosis_of(
     *,
     maps: Known[tuple[KubeObject, ...]] = NOT_READ,
     seen: Iterable[Served] | None = None,
+    hear: Hear = lambda _: NO_EVENTS,
 ) -> Diagnosis:
     """The diagnosis of what ``endpoint`` is part of, looking at that listener alone; ``seen`` is of its replicas."""
     owed = survey.expectations.of(endpoint)
     name = owed.component or endpoint.component or endpoint.owner.name
-    return _diagnosis(_patient(survey, name, [(endpoint, owed)], maps, None if seen is None else tuple(seen)))
+    patient = _patient(survey, name, [(endpoint, owed)], maps, None if seen is None else tuple(seen))
+    return _diagnosis(next(_with_events([patient], hear)))
 
 
 def _plane(survey: Survey, namespace: str | None) -> str:

@@ -11,6 +11,7 @@ from scanner.expect.facts import Facts
 from scanner.model.cluster_facts import ClusterFacts
 from scanner.model.component_tally import Honours, honours
 from scanner.model.endpoint import Endpoint, Owner
+from scanner.model.event import Events
 from scanner.model.expectation import Expectation
 from scanner.model.known import Known, Unknown
 from scanner.model.objects import KubeObject
@@ -20,6 +21,7 @@ World = Literal["openshift", "hypershift", "microshift", "kubernetes", "hosted"]
 """Where a component runs. ``hypershift``: in a guest cluster. ``hosted``: in a control plane for another cluster."""
 
 NOT_READ = Unknown("ConfigMaps are not read from the API, only those of a must-gather or of manifests")
+NO_EVENTS = Unknown("events are read from the API, or of a must-gather; a saved snapshot has none")
 _EVIDENCE = 2
 """Lines kept of each listener that does not follow."""
 
@@ -67,6 +69,8 @@ class Patient:
     """Of each endpoint."""
     injected: Known[tuple[KubeObject, ...]] = NOT_READ
     """Every ConfigMap of the cluster into which the platform writes a profile."""
+    events: Known[Events] = NO_EVENTS
+    """Of its namespaces, among others."""
     seen: tuple[Served, ...] | None = None
     """Of the component's listeners, from a saved scan; None where none was given."""
 

@@ -163,32 +163,3 @@ def rollout_commands(patient: Patient) -> tuple[str, ...]:
         for each in list(patient.workloads)[:_MOST]
         if each.kind in rolled
     )
-
-
-# --- what only commands show -----------------------------------------------------------------------------------------
-
-
-def events(patient: Patient) -> Answer:
-    """Events and logs are not read: they are many, short-lived, and written by anybody."""
-    where = "events and logs" if patient.world != "microshift" else "the journal, events and logs"
-    return Answer(outcome="not-read", said=(f"adhere reads no {where}",))
-
-
-def events_commands(patient: Patient) -> tuple[str, ...]:
-    """Of the component's namespaces, and of its operator's, as the ClusterOperator names them."""
-    names = list(dict.fromkeys((*patient.namespaces, *_related(patient))))[:_MOST]
-    shown = [f"{patient.oc} get events -n {quote(name)} --sort-by=.lastTimestamp" for name in names]
-    logs = [
-        f"{patient.oc} logs -n {quote(each.namespace or '')} {each.kind.lower()}/{quote(each.name)} | grep -i tls"
-        for each in list(patient.workloads)[:1]
-        if each.kind in ("Deployment", "DaemonSet", "StatefulSet")
-    ]
-    return (*shown, *logs)
-
-
-def _related(patient: Patient) -> Iterator[str]:
-    """``status.relatedObjects`` of the ClusterOperator: its namespaces, the operator's among them."""
-    found = patient.facts.snapshot.get(CLUSTER_OPERATOR, patient.operator) if patient.world == "openshift" else None
-    for each in found.each("status", "relatedObjects") if found else ():
-        if each.text("resource") == "namespaces" and each.text("name").endswith("-operator"):
-            yield each.text("name")

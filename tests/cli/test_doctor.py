@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -57,6 +58,8 @@ def test_the_component_that_is_stuck_is_found(call: Call, place: Place) -> None:
     assert re.search(r"^  metrics-server +stopped at step 8, what is served$", answer.out, re.MULTILINE)
     assert "something else than is owed at 1 of 1 address" in answer.out
     assert "oc rollout status -n openshift-monitoring deployment/metrics-server" in answer.out
+    assert "of openshift-monitoring, warnings that speak of TLS, certificates or configuration: 1" in answer.out
+    assert "Service/metrics-server ProbeError (3 times): tls: server selected unsupported protocol" in answer.out
 
 
 def test_its_operators_have_seen_the_profile(call: Call, place: Place) -> None:
@@ -72,9 +75,9 @@ def test_a_saved_scan_is_enough(call: Call, place: Place) -> None:
     kubelet = call("doctor", "kubelet", "--results", place.kept)
     assert (kubelet.code, "what is owed, at 3 addresses" in kubelet.out) == (0, True)
     assert call("doctor", "metrics-server", "--results", place.kept).code == 1
-    etcd = call("doctor", "etcd", "--results", place.kept)
-    assert etcd.code == 3
-    assert "was not read" in etcd.out
+    registry = call("doctor", "openshift-apiserver", "--results", place.kept)
+    assert registry.code == 3, registry.out
+    assert "was not read" in registry.out
 
 
 def test_a_snapshot_has_all_objects(call: Call, place: Place) -> None:
@@ -96,7 +99,7 @@ def test_an_operator_that_is_behind_is_named(call: Call, place: Place, tmp_path:
 
 def test_a_must_gather_has_the_config_maps(call: Call, tmp_path: Path) -> None:
     namespace, name = "openshift-kube-apiserver-operator", "kube-apiserver-operator"
-    config = {
+    config: dict[str, Any] = {
         "cluster-scoped-resources/config.openshift.io/apiservers/cluster.yaml": {
             "apiVersion": "config.openshift.io/v1",
             "kind": "APIServer",
@@ -134,14 +137,32 @@ def test_a_must_gather_has_the_config_maps(call: Call, tmp_path: Path) -> None:
             "status": {"phase": "Running", "podIP": "10.128.0.7", "podIPs": [{"ip": "10.128.0.7"}]},
         },
     }  # fmt: skip
+    config[f"namespaces/{namespace}/core/events.yaml"] = {
+        "apiVersion": "v1",
+        "kind": "EventList",
+        "items": [
+            {
+                "apiVersion": "v1",
+                "kind": "Event",
+                "metadata": {"name": "a", "namespace": namespace},
+                "involvedObject": {"kind": "Pod", "name": "operator\x1b[31m"},
+                "type": "Warning",
+                "reason": "Failed",
+                "message": "x509: bad\n::error::",
+            }
+        ],
+    }
     for file, each in config.items():
         path = tmp_path / "must-gather" / file
-        path.parent.mkdir(parents=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(yaml.safe_dump(each))
     answer = call("doctor", "kube-apiserver-operator", "--snapshot", tmp_path / "must-gather")
     assert answer.code == 1, answer.err
     assert "stopped at step 4, ConfigMaps that the platform fills in" in answer.out
     assert "data[config.yaml] servingInfo: VersionTLS12" in answer.out
+    assert "Failed: x509: bad" in answer.out
+    assert "\x1b" not in answer.out
+    assert not re.search(r"^::", answer.out, re.MULTILINE)
 
 
 def test_an_unknown_component_is_said(call: Call, place: Place) -> None:
@@ -220,10 +241,13 @@ def test_what_is_missing_is_said(call: Call, place: Place) -> None:
 
 def test_the_role_of_the_doctor_is_apart(call: Call) -> None:
     base, both = call("rbac").out, call("rbac", "--with", "doctor").out
-    assert "kubeapiservers" not in base
+    assert "openshiftapiservers" not in base
+    assert "events" not in base
     assert both.startswith(base)
     (role,) = yaml.safe_load_all(both.removeprefix(base))
-    assert "kubeapiservers" in role["rules"][0]["resources"]
+    allowed = {name for rule in role["rules"] for name in rule["resources"]}
+    assert {"openshiftapiservers", "events"} <= allowed
+    assert "kubeapiservers" not in allowed
     assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list", "watch"}
 
 

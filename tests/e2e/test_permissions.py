@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from scanner.cluster import access, read
+from scanner.cluster.events import warnings
 from scanner.model import kinds
 from scanner.model.kinds import KINDS
 from scanner.model.snapshot import Snapshot
@@ -159,6 +160,24 @@ async def test_with_doctor_the_operators_configurations_are_read_and_without_the
     gaps = []
     for each in (doctor, scanner_account):
         kubeconfig = cluster.kubeconfig(tmp_path / each.name, {"token": each.token().value})
-        snapshot = await read(access(str(kubeconfig)), [kinds.ETCD_OPERATOR, kinds.KUBE_API_SERVER_OPERATOR])
+        snapshot = await read(access(str(kubeconfig)), [kinds.AUTHENTICATION_OPERATOR, kinds.OPENSHIFT_API_SERVER_OPERATOR])
         gaps.append({kind.name: gap.gap for kind, gap in snapshot.unreadable.items()})
-    assert gaps == [{}, {"Etcd": "forbidden", "KubeAPIServer": "forbidden"}]
+    assert gaps == [{}, {"Authentication": "forbidden", "OpenShiftAPIServer": "forbidden"}]
+
+
+async def test_with_doctor_warnings_are_read_and_without_they_are_not(
+    cluster: ControlPlane, writer: Writer, scanner_account: Account, tmp_path: Path
+) -> None:
+    doctor = role_of(cluster, writer, "--with", "doctor")
+    about = {"kind": "Service", "namespace": "default", "name": "kubernetes"}
+    event = {"apiVersion": "v1", "kind": "Event", "reason": "Odd", "involvedObject": about, "count": 2}
+    for kind in ("Warning", "Normal"):
+        metadata = {"name": f"adhere-{kind.lower()}", "namespace": "default"}
+        writer.create({**event, "metadata": metadata, "type": kind, "message": f"tls: {kind}"})
+    told = []
+    for each in (doctor, scanner_account):
+        kubeconfig = cluster.kubeconfig(tmp_path / each.name, {"token": each.token().value})
+        told.append(await warnings(access(str(kubeconfig)), ["default"]))
+    assert [each.text("message") for each in told[0].found] == ["tls: Warning"]
+    assert (told[0].missed, told[1].found) == ({}, ())
+    assert "adhere rbac --with doctor" in told[1].missed["default"]

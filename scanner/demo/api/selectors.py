@@ -21,7 +21,10 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     "metadata.name": ("metadata", "name"),
     "metadata.namespace": ("metadata", "namespace"),
 }
-_POD_FIELDS = {"spec.nodeName": ("spec", "nodeName"), "status.phase": ("status", "phase")}
+_OWN_FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
+    "pods": {"spec.nodeName": ("spec", "nodeName"), "status.phase": ("status", "phase")},
+    "events": {"type": ("type",), "reason": ("reason",)},
+}
 
 
 def by_labels(text: str) -> Test:
@@ -48,8 +51,8 @@ def _label_test(text: str) -> Callable[[dict[str, str]], bool]:
 
 
 def by_fields(text: str, plural: str) -> Test:
-    """A test of an object's fields, those that every resource knows and two of pods. Raises ``Failure``, 400."""
-    known = _FIELDS | (_POD_FIELDS if plural == "pods" else {})
+    """A test of an object's fields, those that every resource knows and some of its own. Raises ``Failure``, 400."""
+    known = _FIELDS | _OWN_FIELDS.get(plural, {})
     wanted: list[tuple[tuple[str, ...], bool, str]] = []
     for each in filter(None, text.split(",")):
         match = re.fullmatch(r"([A-Za-z.]+)(==|!=|=)(.*)", each)

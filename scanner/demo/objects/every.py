@@ -9,6 +9,7 @@ from scanner.demo.api.store import Object, Resource, Store
 from scanner.demo.objects import platform, pods, published, registered
 from scanner.demo.world import World
 from scanner.model import kinds
+from scanner.model.event import EVENT
 from scanner.model.kinds import Kind
 
 FORBIDDEN = frozenset({kinds.SECRET.resource, kinds.NETWORK_POLICY.resource})
@@ -22,6 +23,7 @@ RESOURCES: tuple[Resource, ...] = (
     Resource(kind=kinds.NODE, short_names=("no",)),
     Resource(kind=kinds.NAMESPACE, short_names=("ns",)),
     Resource(kind=kinds.SECRET),
+    Resource(kind=EVENT, short_names=("ev",)),
     Resource(kind=kinds.CONFIG_MAP, short_names=("cm",)),
     Resource(kind=kinds.ENDPOINT_SLICE),
     Resource(kind=kinds.INGRESS, short_names=("ing",)),
@@ -63,6 +65,7 @@ def objects(world: World) -> dict[Kind, Iterable[Object]]:
         kinds.NODE: platform.nodes(world),
         kinds.NAMESPACE: platform.namespaces(),
         kinds.CONFIG_MAP: registered.config_maps(world),
+        EVENT: registered.events(world),
         kinds.VALIDATING_WEBHOOK: registered.validating_webhooks(world),
         kinds.MUTATING_WEBHOOK: registered.mutating_webhooks(world),
         kinds.CUSTOM_RESOURCE_DEFINITION: registered.custom_resource_definitions(world, RESOURCES),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Iterator
+from datetime import timedelta
 from typing import Any
 
 from scanner.demo.api.store import Object, Resource
@@ -142,6 +143,28 @@ def cluster_service_versions() -> Iterator[Object]:
         },
         "status": {"phase": "Succeeded", "reason": "InstallSucceeded"},
     }
+
+
+def events(world: World) -> Iterator[Object]:
+    """What a client told the metrics server that is not reached as the cluster's profile would have it."""
+    about = {"apiVersion": "v1", "kind": "Service", "namespace": "openshift-monitoring", "name": "metrics-server"}
+    said = f"{world.now - timedelta(minutes=7):%Y-%m-%dT%H:%M:%SZ}"
+    for kind, reason, message in (
+        ("Warning", "ProbeError", "tls: server selected unsupported protocol version 303"),
+        ("Warning", "BackOff", "Back-off restarting failed container"),
+        ("Normal", "Pulled", "Container image with a TLS library already present on machine"),
+    ):
+        yield {
+            "metadata": {"name": f"metrics-server.{reason.lower()}", "namespace": "openshift-monitoring"},
+            "involvedObject": about,
+            "type": kind,
+            "reason": reason,
+            "message": message,
+            "count": 3,
+            "firstTimestamp": said,
+            "lastTimestamp": said,
+            "source": {"component": "kubelet"},
+        }
 
 
 def config_maps(world: World) -> Iterator[Object]:

@@ -1,0 +1,78 @@
+"""The warnings of a few namespaces (core/v1 Event), one page of each: no snapshot has them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import trio
+
+from scanner.cluster.api_server import Access
+from scanner.cluster.client import ApiError, Client, Manners
+from scanner.errors import ClusterError
+from scanner.model.event import EVENT, Events
+from scanner.model.objects import Fields, KubeObject
+
+MOST = 500
+"""Of one namespace."""
+MOST_NAMESPACES = 200
+_AT_ONCE = 4
+_LONGEST = 1024
+"""Characters of a message; the API takes as many."""
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+_TEXTS = ("type", "reason", "message", "lastTimestamp", "eventTime")
+_ABOUT = ("kind", "namespace", "name")
+
+
+async def warnings(access: Access, namespaces: Iterable[str], manners: Manners | None = None) -> Events:
+    """``GET /api/v1/namespaces/NAMESPACE/events?fieldSelector=type=Warning`` of each.
+
+    Raises ``ScannerError`` where the credential is refused; what goes wrong with one namespace is in ``missed``.
+    """
+    wanted = [each for each in dict.fromkeys(namespaces) if _NAME.fullmatch(each)]
+    found: dict[str, list[KubeObject]] = {}
+    missed = dict.fromkeys(wanted[MOST_NAMESPACES:], f"only those of {MOST_NAMESPACES} namespaces are read")
+    limit = trio.CapacityLimiter(_AT_ONCE)
+
+    async def ask(client: Client, namespace: str) -> None:
+        async with limit:
+            try:
+                found[namespace], more = await _page(client, namespace)
+            except ClusterError as error:
+                missed[namespace] = _why(error)
+            else:
+                missed.update({namespace: f"there are more than {MOST}, of which these are the first"} if more else {})
+
+    async with Client(access, manners) as client, trio.open_nursery() as nursery:
+        for each in wanted[:MOST_NAMESPACES]:
+            nursery.start_soon(ask, client, each)
+    return Events(found=tuple(each for name in sorted(found) for each in found[name]), missed=missed)
+
+
+async def _page(client: Client, namespace: str) -> tuple[list[KubeObject], bool]:
+    path = f"/api/v1/namespaces/{namespace}/events"
+    answer = await client.get(path, {"fieldSelector": "type=Warning", "limit": str(MOST)})
+    page = Fields(answer if isinstance(answer, dict) else {})
+    if not page.text("kind").endswith("List"):
+        raise ClusterError(f"GET {path}: the answer is no list of objects")
+    every = list(page.each("items"))
+    more = bool(page.text("metadata", "continue")) or len(every) > MOST
+    return [_kept(each, namespace) for each in every[:MOST]], more
+
+
+def _kept(each: Fields, namespace: str) -> KubeObject:
+    """What is said of what, how often and when. Who says it, and where, is nobody's business here."""
+    about = each.fields("involvedObject")
+    kept: dict[str, object] = {name: text[:_LONGEST] for name in _TEXTS if (text := each.text(name))}
+    kept |= {
+        "metadata": {"name": each.text("metadata", "name")[:_LONGEST], "namespace": namespace},
+        "involvedObject": {name: about.text(name)[:_LONGEST] for name in _ABOUT},
+        "count": each.number("count") or each.number("series", "count") or 1,
+        "series": {"lastObservedTime": each.text("series", "lastObservedTime")[:_LONGEST]},
+    }
+    return KubeObject(kept, EVENT)
+
+
+def _why(error: ClusterError) -> str:
+    forbidden = isinstance(error, ApiError) and error.status == 403
+    return error.message + (" (adhere rbac --with doctor prints the role that may)" if forbidden else "")

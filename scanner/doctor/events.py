@@ -1,0 +1,88 @@
+"""Events: the warnings of a component's namespaces, and of its operator's, that speak of what a profile is made of.
+
+They stop nothing: whoever may create events writes them. But where a configuration stopped they often say why.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from shlex import quote
+
+from scanner.doctor.patient import Patient
+from scanner.model.diagnosis import Answer
+from scanner.model.event import Events
+from scanner.model.kinds import CLUSTER_OPERATOR
+from scanner.model.known import Unknown
+from scanner.model.objects import KubeObject
+
+_MOST = 5
+"""Namespaces, and events, that are named."""
+_LONGEST = 300
+"""Characters of one message."""
+_SPEAKS = re.compile(r"(?i)\b(?:tls|ssl|x509)|certificate|cipher|handshake|config|secret")
+"""Words of a reason or a message that have to do with TLS, certificates or a configuration."""
+
+
+def events(patient: Patient) -> Answer:
+    """What the warnings say; the newest first."""
+    if isinstance(patient.events, Unknown):
+        return Answer(outcome="not-read", said=(patient.events.reason,))
+    names = places(patient)
+    if not names:
+        return Answer(outcome="not-applicable", said=("it runs in no namespace: its journal has what it says",))
+    read = patient.events
+    gaps = [f"events of {each}: {read.missed[each]}" for each in names if each in read.missed]
+    told = _telling(read, names)
+    if told:
+        first = f"of {', '.join(names)}, warnings that speak of TLS, certificates or configuration: {len(told)}"
+        more = [f"and {len(told) - _MOST} more"] if len(told) > _MOST else []
+        return Answer(outcome="unknown", said=(first, *map(_line, told[:_MOST]), *more, *gaps))
+    if gaps:
+        return Answer(outcome="not-read", said=tuple(gaps))
+    said = f"no warning of {', '.join(names)} speaks of TLS, certificates or configuration; events last an hour or so"
+    return Answer(outcome="not-applicable", said=(said,))
+
+
+def places(patient: Patient) -> list[str]:
+    """The component's namespaces, and its operator's as the ClusterOperator names them."""
+    return list(dict.fromkeys((*patient.namespaces, *_related(patient))))[:_MOST]
+
+
+def _telling(read: Events, names: list[str]) -> list[KubeObject]:
+    found = [each for each in read.found if each.namespace in names and each.text("type") == "Warning"]
+    told = [each for each in found if _SPEAKS.search(f"{each.text('reason')} {each.text('message')}")]
+    return sorted(told, key=_when, reverse=True)
+
+
+def _when(each: KubeObject) -> str:
+    """RFC 3339 in UTC, which sorts as text."""
+    return each.text("lastTimestamp") or each.text("series", "lastObservedTime") or each.text("eventTime")
+
+
+def _line(each: KubeObject) -> str:
+    about = each.fields("involvedObject")
+    name = "/".join(filter(None, (each.namespace, about.text("kind"), about.text("name"))))[:_LONGEST]
+    count = each.number("count") or 1
+    times = f" ({count} times)" if count > 1 else ""
+    what = f"{each.text('reason')[:60]}{times}: {each.text('message')[:_LONGEST]}"
+    return f"{_when(each)[:20]} {name} {what}".strip()
+
+
+def events_commands(patient: Patient) -> tuple[str, ...]:
+    """Where to look; logs are not read."""
+    shown = [f"{patient.oc} get events -n {quote(name)} --sort-by=.lastTimestamp" for name in places(patient)]
+    logs = [
+        f"{patient.oc} logs -n {quote(each.namespace or '')} {each.kind.lower()}/{quote(each.name)} | grep -i tls"
+        for each in list(patient.workloads)[:1]
+        if each.kind in ("Deployment", "DaemonSet", "StatefulSet")
+    ]
+    return (*shown, *logs)
+
+
+def _related(patient: Patient) -> Iterator[str]:
+    """``status.relatedObjects`` of the ClusterOperator: its namespaces, the operator's among them."""
+    found = patient.facts.snapshot.get(CLUSTER_OPERATOR, patient.operator) if patient.world == "openshift" else None
+    for each in found.each("status", "relatedObjects") if found else ():
+        if each.text("resource") == "namespaces" and each.text("name").endswith("-operator"):
+            yield each.text("name")
