@@ -45,14 +45,16 @@ class Certificates:
         *,
         earlier: Iterable[Snapshot] = (),
         given: PkiConfig | None = None,
+        day_one: PkiConfig | None = None,
     ) -> None:
         """``earlier``: snapshots of the same cluster, which tell what was configured then. ``given``: a configuration
-        in the place of the cluster's own."""
+        in the place of the cluster's own; ``day_one``: an install-config in the place of the one that it keeps."""
         self._policy = policy
         self._misfits: dict[str, tuple[Finding, ...]] = {}
         """By listener, whatever the number of its replicas."""
         self._earlier = tuple(sorted(earlier, key=lambda each: each.taken_at))
         self._configured = given
+        self._day_one = day_one
         self._snapshot = replace(snapshot, objects={SECRET: (), **snapshot.objects})
 
     @cached_property
@@ -89,7 +91,9 @@ class Certificates:
 
     def findings(self) -> Iterator[Finding]:
         """What is wrong with the PKI configuration, then what it has against the certificates."""
-        own = Configuration(config=self._governing.own, snapshot=self._snapshot, names=self._names)
+        own = Configuration(
+            config=self._governing.own, snapshot=self._snapshot, names=self._names, day_one=self._day_one
+        )
         yield from of_objects(own)
         yield from self.inventory.findings()
         for found in self._misfits.values():

@@ -30,6 +30,8 @@ class Configuration:
     """The cluster's own."""
     snapshot: Snapshot
     names: Names
+    day_one: PkiConfig | None = None
+    """The install-config that was given; None: the one that the cluster keeps, if it does."""
 
 
 def check_object(rule: ScanRule, about: Configuration) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from scanner.pki.admission import ADMISSION
 from scanner.pki.aging import LIFE, RENEWAL
 from scanner.pki.compliance import KEY
 from scanner.pki.configuration import DEFINITIONS, OBJECT, Configuration
+from scanner.pki.installation import INSTALLATION
 from scanner.pki.minimums import MINIMUM
 from scanner.pki.signature import SIGNATURE
 from scanner.pki.strength import CONFIGURED, STRENGTH
@@ -18,7 +19,7 @@ from scanner.pki.subject import Subject
 from scanner.pki.together import REUSE, SIGNERS, impossible_signatures
 from scanner.pki.with_profile import PROFILE, Serving
 
-OBJECT_RULES: tuple[ScanRule, ...] = (OBJECT, DEFINITIONS, ADMISSION, CONFIGURED)
+OBJECT_RULES: tuple[ScanRule, ...] = (OBJECT, DEFINITIONS, ADMISSION, CONFIGURED, INSTALLATION)
 """On the objects that configure keys: ``check(rule, Configuration)``."""
 
 CERTIFICATE_RULES: tuple[ScanRule, ...] = (KEY, MINIMUM, STRENGTH, RENEWAL, LIFE, SIGNATURE)

@@ -35,7 +35,7 @@ def snapshot(
     *objects: tuple[Kind, Mapping[str, Any]], gate: str = "", absent: frozenset[Kind] = frozenset()
 ) -> Snapshot:
     """A cluster with these objects; ``gate`` is ``on`` or ``off``."""
-    held: dict[Kind, tuple[KubeObject, ...]] = dict.fromkeys(READS, ())
+    held: dict[Kind, tuple[KubeObject, ...]] = dict.fromkeys((*READS, kinds.CONFIG_MAP), ())
     for kind, raw in (*objects, *_gated(gate)):
         held[kind] = (*held[kind], KubeObject(raw, kind))
     return Snapshot(taken_at=AT, origin=Origin(name="test"), objects=held, absent=absent)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from scanner.pki.distinguished import LONGEST, common_name, organizations, values
 
-TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=16)
+"""Up to 64 bytes in UTF-8, which is as long as an attribute may be (RFC 5280 appendix A.1)."""
 
 
 @pytest.mark.parametrize(
