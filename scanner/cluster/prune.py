@@ -26,6 +26,8 @@ MAX_DEPTH = 64
 """Deeper nesting is left out. An API object needs 15, and a stage that walks one must not run out of stack."""
 _MARSHAL = 2
 """marshal writes JSON values four times as fast as repr, and in this version the same for equal ones."""
+_SHORT = 63
+"""Bytes up to which a text stands for itself: no digest, which has one more, can be taken for one."""
 _INTERNED = 256
 """Characters up to which a text is kept once for all objects: names, labels, addresses, images."""
 
@@ -117,7 +119,7 @@ class Pruner:
 
     def _only(self, fields: Mapping[str, Shape]) -> Keep:
         texts, copy = self.texts, self.copy
-        keepers = {name: None if shape is whole else self.keeper(shape) for name, shape in fields.items()}
+        keepers = {name: copy if shape is whole else self.keeper(shape) for name, shape in fields.items()}
 
         def keep(value: object) -> object:
             if type(value) is list:
@@ -126,13 +128,12 @@ class Pruner:
                 return copy(value)
             kept: dict[str, object] = {}
             for name, item in value.items():
-                if name in keepers:
-                    keeper = keepers[name]
-                    # Most fields are texts that stay as they are; this shortcut saves a third of all calls.
-                    if keeper is not None:
-                        kept[name] = keeper(item)
-                    else:
-                        kept[name] = texts[item] if type(item) is str else copy(item)
+                keeper = keepers.get(name)
+                # Most fields are texts that stay as they are; this shortcut saves a third of all calls.
+                if keeper is copy and type(item) is str:
+                    kept[name] = texts[item]
+                elif keeper:
+                    kept[name] = keeper(item)
             return kept
 
         return keep
@@ -158,7 +159,7 @@ def _once(keep: Keep, but: re.Pattern[bytes] | None) -> Keep:
 
     def kept(value: Any) -> object:  # noqa: ANN401 - JSON, as marshal takes it
         text = bytes(value) if type(value) is Raw else marshal.dumps(value, _MARSHAL)
-        looks = _digest(but.sub(b"", text) if but else text)
+        looks = _looks(but.sub(b"", text) if but else text)
         found = known.get(looks)
         if found is None:
             found = known[looks] = keep(decoded(text) if type(value) is Raw else value)
@@ -173,14 +174,17 @@ def _pruned_once(keep: Keep) -> Keep:
 
     def kept(value: object) -> object:
         made: Any = keep(value)
-        return known.setdefault(_digest(marshal.dumps(made, _MARSHAL)), made)
+        return known.setdefault(_looks(marshal.dumps(made, _MARSHAL)), made)
 
     return kept
 
 
-def _digest(text: bytes) -> bytes:
-    """Whoever writes the objects must not be able to have two that differ taken for one, so it is cryptographic."""
-    return blake2b(text, digest_size=16).digest()
+def _looks(text: bytes) -> bytes:
+    """What stands for a text among others: itself, or a digest where that is shorter.
+
+    Whoever writes the objects must not be able to have two that differ taken for one, so it is a cryptographic one.
+    """
+    return text if len(text) <= _SHORT else blake2b(text, digest_size=_SHORT + 1).digest()
 
 
 def _encodable(text: str) -> str:

@@ -34,7 +34,7 @@ class Built:
     def __init__(self, view: View, listener: Listener, *, via_port_forward: bool) -> None:
         self._listener = listener
         self._view = view
-        self._claims = sorted(listener.pods, key=_pod_order)
+        self._claims = sorted(listener.pods, key=_pod_order) if len(listener.pods) > 1 else listener.pods
         self.entry, self.pod = self._known()
         self.owner = self._owner()
         self.loopback = self._is_loopback()
@@ -46,8 +46,7 @@ class Built:
 
     def omitted(self) -> str | None:
         """Why it is not asked, or None."""
-        declared = any(each.certainty == "declared" for each in self._everything())
-        if self.entry and self.entry.speaks in ("plain", "nothing") and not declared:
+        if self.entry and self.entry.speaks in ("plain", "nothing") and not self._is_declared():
             return "ports that the component catalogue knows not to speak TLS"
         if self.loopback and self.tunnel is None:
             return _NO_WAY if self._forwards else _NO_FORWARD
@@ -56,13 +55,17 @@ class Built:
     def endpoints(self) -> Iterator[Endpoint]:
         """One for each name and address. A name beside others is asked at one address: the process is the same."""
         listener = self._listener
-        addresses = [_LOOPBACK] if self.loopback else list(listener.addresses)
+        addresses = [_LOOPBACK] if self.loopback else listener.addresses
+        if not listener.named and not (self.entry and self.entry.server_names):  # nearly always
+            name = listener.soft[2] if listener.soft and not listener.bare else None
+            yield from (self._endpoint(each, name, listener.unnamed) for each in addresses if listener.unnamed)
+            return
         only = {name: self._folded(said) for name, said in listener.named.items() if said.naming == "only"}
         also = {name: said for name, said in listener.named.items() if said.naming == "also"}
         for extra in self.entry.server_names if self.entry else ():
             name = server_name(extra)
             if name and name not in only:
-                also.setdefault(name, Said(certainty="declared", origins={f"catalogue: {self.entry_name}": None}))
+                also.setdefault(name, Said(certainty="declared", origins=[f"catalogue: {self.entry_name}"]))
         soft = listener.soft[2] if listener.soft and not only and not listener.bare else None
         for address in addresses:
             if only:
@@ -76,8 +79,9 @@ class Built:
         """The catalogue's entry, for people."""
         return f"{self.entry.component} {self.entry.listener}" if self.entry else ""
 
-    def _everything(self) -> list[Said]:
-        return [*([self._listener.unnamed] if self._listener.unnamed else []), *self._listener.named.values()]
+    def _is_declared(self) -> bool:
+        every = (self._listener.unnamed, *self._listener.named.values())
+        return any(each.certainty == "declared" for each in every if each)
 
     def _known(self) -> tuple[components.Listener | None, Pod | None]:
         """The catalogue's entry, and the pod that listens: the one that the catalogue knows, else the first."""
@@ -158,14 +162,11 @@ class Built:
     def _labels(self, said: Said) -> tuple[tuple[str, str], ...]:
         """The pod's or the node's, and those of the object that decides what is served under the name."""
         place = self._listener.place
-        node = self._view.workloads.nodes.get(place.node or "")
+        node = self._view.workloads.nodes.get(place.node or "") if self.pod is None else None
         own = self.pod.labels if self.pod else place.labels or (node.labels if node else ())
-        named = said.subject is not None and said.naming != "soft"
-        return (
-            (*own, *(pair for pair in sorted(said.subject.labels.items()) if pair not in own))
-            if named and said.subject
-            else own
-        )
+        if said.subject is None or said.naming == "soft":
+            return own
+        return (*own, *(pair for pair in sorted(said.subject.labels.items()) if pair not in own))
 
     def _endpoint(self, address: str, name: str | None, said: Said) -> Endpoint:
         listener, place = self._listener, self._listener.place
@@ -187,14 +188,14 @@ class Built:
             component=self.entry.component if self.entry else MESH if self.pod and self.pod.mesh else None,
             segment=said.segment,
             certainty=certainty,
-            origins=said.all_origins(),
+            origins=self._view.same(said.all_origins()),
             subject=said.subject.reference if said.subject else None,
             node=place.node,
             runs_on=self.pod.node if self.pod else place.node,
             pod=self.pod.reference if self.pod else None,
             candidates=self._candidates(),
             labels=self._labels(said),
-            aliases=tuple(listener.aliases),
+            aliases=self._view.same(tuple(listener.aliases)),
             sampled=place.sampled or said.sampled,
             ready=listener.ready,
             tunnel=self.tunnel,

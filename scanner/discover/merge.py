@@ -26,7 +26,8 @@ class Said:
     """What is said of a listener, or of one of its server names."""
 
     certainty: Certainty = "candidate"
-    origins: dict[str, None] = field(default_factory=dict)
+    origins: list[str] = field(default_factory=list)
+    """Each once. They are few, and there are too many listeners to have dictionaries."""
     more: int = 0
     """Origins that are not kept."""
     segment: Segment | None = None
@@ -50,10 +51,11 @@ class Said:
 
     def origin(self, text: str) -> None:
         """Keep one more origin, or count it."""
-        if len(self.origins) < MAX_ORIGINS:
-            self.origins[text] = None
-        elif text not in self.origins:
-            self.more += 1
+        if text not in self.origins:
+            if len(self.origins) < MAX_ORIGINS:
+                self.origins.append(text)
+            else:
+                self.more += 1
 
     def all_origins(self) -> tuple[str, ...]:
         """The origins, and how many are not among them."""
@@ -66,8 +68,8 @@ class Listener:
 
     place: Place
     """The first that was met."""
-    addresses: dict[str, None] = field(default_factory=dict)
-    pods: dict[Pod, None] = field(default_factory=dict)
+    addresses: list[str] = field(default_factory=list)
+    pods: list[Pod] = field(default_factory=list)
     """Who claims it: one pod of the pod network, or those of a node."""
     owner: Owner | None = None
     """Of the node's own processes: the one that the node's status names."""
@@ -76,7 +78,7 @@ class Listener:
     soft: tuple[int, bool, str] | None = None
     """The best name that clients verify and that changes nothing else."""
     named: dict[str, Said] = field(default_factory=dict)
-    aliases: dict[str, None] = field(default_factory=dict)
+    aliases: list[str] = field(default_factory=list)
     ready: bool = False
     loopback: frozenset[bool] = frozenset()
     called: bool = False
@@ -91,15 +93,17 @@ class Listener:
     def add(self, draft: Draft) -> None:
         """One more draft."""
         claim, place, ready, aliases, called = draft
-        self.addresses[place.address] = None
+        if place.address not in self.addresses:
+            self.addresses.append(place.address)
         if place.pod:
-            self.pods[place.pod] = None
+            if place.pod not in self.pods:
+                self.pods.append(place.pod)
         elif place.owner and place.node and not claim.guess:
             self.owner = place.owner
         self._say(claim)
         for alias in aliases:
-            if len(self.aliases) < MAX_ALIASES:
-                self.aliases[alias] = None
+            if len(self.aliases) < MAX_ALIASES and alias not in self.aliases:
+                self.aliases.append(alias)
         self.ready = self.ready or ready
         self.called = self.called or called
         if claim.loopback is not None:

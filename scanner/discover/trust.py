@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Literal
 
 from scanner.discover.balanced import Service
 from scanner.discover.draft import Claim, Place
-from scanner.discover.names import port
 from scanner.discover.workloads import Pod, Workloads
 from scanner.model.components import Catalogue, Listener
 
@@ -64,9 +64,7 @@ class Trust:
 
     def is_platform(self, namespace: str) -> bool:
         """Whether only administrators write there. ``default`` is everybody's."""
-        return namespace != "default" and any(
-            namespace == each or fnmatchcase(namespace, each) for each in self.catalogue.platform_namespaces
-        )
+        return _is_platform(namespace, self.catalogue.platform_namespaces)
 
     def served(self, place: Place, *, published: bool = False) -> Served:
         """Who serves a place: a router or gateway, which has others' names on it, something else, or nobody known."""
@@ -87,11 +85,14 @@ class Trust:
     def _on(self, node: str, number: int) -> Iterator[Pod]:
         """Pods that have a port of a node."""
         for pod in self.workloads.on_node.get(node, ()):
-            if self._entry(pod, number) or any(
-                port(each.at("containerPort")) == number for one in pod.containers for each in one.each("ports")
-            ):
+            if self._entry(pod, number) or any(each.number == number for one in pod.containers for each in one.ports):
                 yield pod
         yield from self.workloads.with_host_port(node, number)
 
     def _entry(self, pod: Pod, number: int) -> Listener | None:
         return self.catalogue.find(pod.namespace, (pod.owner.name,), number, on_node=pod.vantage is not None)
+
+
+@lru_cache(maxsize=1 << 12)
+def _is_platform(namespace: str, patterns: tuple[str, ...]) -> bool:
+    return namespace != "default" and any(namespace == each or fnmatchcase(namespace, each) for each in patterns)

@@ -33,7 +33,12 @@ class View:
         self.balanced = Balanced(snapshot, self.workloads, self.cuts)
         self.routers = routers.find(snapshot, self.workloads)
         self.trust = Trust(self.workloads, catalogue)
+        self._same: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._entries: dict[tuple[str | None, tuple[str, ...], int, bool], Listener | None] = {}
+
+    def same(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """These texts, as the first of the replicas that have them has them: kept once."""
+        return self._same.setdefault(texts, texts)
 
     def entry(self, namespace: str | None, names: tuple[str, ...], number: int, *, on_node: bool) -> Listener | None:
         """What the catalogue knows of a port; asked once for all replicas."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from scanner.discover.alike import Alike
+from scanner.discover.containers import Container, named_ports, staying
 from scanner.discover.cuts import Cuts
 from scanner.discover.draft import Place
 from scanner.discover.labels import Labelled
@@ -40,8 +41,8 @@ class Pod:
     """False where the cluster says that it is not."""
     leaves: bool
     """Whether it was deleted, and only ends."""
-    containers: tuple[Fields, ...]
-    """Those that stay: regular ones, sidecars (init containers that restart always) and ephemeral ones."""
+    containers: tuple[Container, ...]
+    """Those that stay."""
     ports: Mapping[str, int | None]
     """Of all containers, by the names that they have."""
     reference: Reference = field(init=False)
@@ -115,10 +116,9 @@ class Workloads:
         if self._host_ports is None:
             self._host_ports = {}
             for pod in self.pods:
-                for each in (one for container in pod.containers for one in container.each("ports")):
-                    found = None if pod.host_network else port(each.at("hostPort"))
-                    if found and pod.node:
-                        self._host_ports.setdefault((pod.node, found), []).append(pod)
+                for each in (one for container in pod.containers for one in container.ports):
+                    if each.on_node and pod.node and not pod.host_network:
+                        self._host_ports.setdefault((pod.node, each.on_node), []).append(pod)
         return self._host_ports.get((node, number), [])
 
     def places(self, pod: Pod, number: int) -> list[Place]:
@@ -223,20 +223,18 @@ class _Alike:
         self.labels = Alike(_labels)
         self.ready = Alike(_is_ready)
         self.owners = Owners()
-        self._regular = Alike(_each)
-        self.ports = Alike(_named_ports)
+        self._staying = Alike(staying)
+        self.ports = Alike(named_ports)
         self._injected = Alike(injected)
 
     def injected(self, spec: Fields) -> bool:
         """Whether a mesh has put a sidecar in."""
         return self._injected(spec.at("containers"), spec.at("initContainers"))
 
-    def containers(self, spec: Fields) -> tuple[Fields, ...]:
+    def containers(self, spec: Fields) -> tuple[Container, ...]:
         """Those that stay."""
-        regular = self._regular(spec.at("containers"))
-        started = (each for each in spec.each("initContainers") if each.text("restartPolicy") == "Always")
-        more = (*started, *spec.each("ephemeralContainers"))
-        return (*regular, *more) if more else regular
+        raw = spec.raw
+        return self._staying(raw.get("containers"), raw.get("initContainers"), raw.get("ephemeralContainers"))
 
 
 def _labels(value: object) -> tuple[tuple[str, str], ...]:
@@ -246,17 +244,6 @@ def _labels(value: object) -> tuple[tuple[str, str], ...]:
 def _is_ready(conditions: object) -> bool:
     each_condition = Fields({"conditions": conditions}).each("conditions")
     return not any(each.text("type") == "Ready" and each.text("status") == "False" for each in each_condition)
-
-
-def _each(value: object) -> tuple[Fields, ...]:
-    return tuple(Fields({"items": value}).each("items"))
-
-
-def _named_ports(containers: tuple[Fields, ...]) -> dict[str, int | None]:
-    found: dict[str, int | None] = {}
-    for each in (one for container in containers for one in container.each("ports")):
-        found.setdefault(each.text("name"), port(each.at("containerPort")))
-    return found
 
 
 def _where(pod: Pod) -> tuple[str, Mapping[str, str]]:

@@ -38,7 +38,12 @@ class Fields:
 
     def text(self, *steps: str) -> str:
         """The text there, or ""."""
-        value = self.at(*steps)
+        value: object = self.raw
+        for step in steps:  # as ``at`` does it, which half of the time goes to calling
+            if type(value) is not dict:
+                value = self.at(*steps)
+                break
+            value = value.get(step)
         return value if isinstance(value, str) else ""
 
     def number(self, *steps: str) -> int | None:

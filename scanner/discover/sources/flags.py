@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from scanner.discover.alike import Alike
+from scanner.discover.containers import Container
 from scanner.discover.draft import Claim, Draft, Found, Omission, Source
 from scanner.discover.names import parsed, port
 from scanner.discover.view import View
 from scanner.discover.workloads import READS, Pod
 from scanner.model.endpoint import Certainty
-from scanner.model.objects import Fields
 
 MAX_TEXT = 1 << 16
 """Characters of one container's arguments that are read."""
@@ -78,15 +78,15 @@ def _find(view: View) -> Iterator[Found]:
             if cut:
                 yield Omission(f"arguments of one container beyond {MAX_TEXT:,} characters: cut, not read", cut=True)
             for bound, flag in _bounds(words):
-                yield from view.of_pod(pod, bound.port, _claim(pod, container.text("name"), bound, flag))
+                yield from view.of_pod(pod, bound.port, _claim(pod, container.name, bound, flag))
             yield from _probed(view, pod, container, words)
 
 
-def _words(containers: tuple[Fields, ...]) -> list[tuple[Fields, list[tuple[str, str]], bool]]:
+def _words(containers: tuple[Container, ...]) -> list[tuple[Container, list[tuple[str, str]], bool]]:
     """The flags of those that have any, and whether there was more than is read."""
     found = []
     for each in containers:
-        text = "\n".join((*each.texts("command"), *each.texts("args")))
+        text = "\n".join((*each.raw.texts("command"), *each.raw.texts("args")))
         words, cut = _WORD.findall(text[:MAX_TEXT]) if "--" in text else [], len(text) > MAX_TEXT
         found += [(each, words, cut)] if words or cut else []
     return found
@@ -106,15 +106,15 @@ def _bounds(words: list[tuple[str, str]]) -> Iterator[tuple[Bound, str]]:
             yield bound, name
 
 
-def _probed(view: View, pod: Pod, container: Fields, words: list[tuple[str, str]]) -> Iterator[Draft]:
+def _probed(view: View, pod: Pod, container: Container, words: list[tuple[str, str]]) -> Iterator[Draft]:
     """``--bind-address=127.0.0.1`` without a port (kubeadm's controller manager and scheduler): the port is the one
     that the probe of that container asks."""
     bind = dict(words).get(_BIND, "")
-    request = container.fields("livenessProbe", "httpGet")
+    request = container.raw.fields("livenessProbe", "httpGet")
     number = pod.number(request.at("port"))
     if bind and number and request.text("scheme").upper() == "HTTPS":
         bound = Bound(number, "declared", bind)
-        yield from view.of_pod(pod, number, _claim(pod, container.text("name"), bound, _BIND))
+        yield from view.of_pod(pod, number, _claim(pod, container.name, bound, _BIND))
 
 
 def _claim(pod: Pod, container: str, bound: Bound, flag: str) -> Claim:

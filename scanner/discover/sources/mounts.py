@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 from scanner.discover import balanced, hints, workloads
 from scanner.discover.alike import Alike
+from scanner.discover.containers import Container
 from scanner.discover.draft import Claim, Found, Omission, Source
-from scanner.discover.names import port
 from scanner.discover.view import View
 from scanner.model import service_ca
+from scanner.model.endpoint import Owner
 from scanner.model.kinds import CERTIFICATE
 from scanner.model.objects import Fields
 from scanner.model.pki_names import load_names
@@ -27,28 +28,37 @@ _DRIVERS = {"csi.cert-manager.io": "a certificate of cert-manager's CSI driver"}
 
 
 class _Mount(NamedTuple):
-    """A volume of a container, and the ports that may be what it is for."""
+    """A volume of a container."""
 
     secret: str
     """The Secret's name, or ""."""
     what: str
     """What it is where it is no Secret."""
-    container: str
-    ports: tuple[int, ...]
+    container: Container
 
 
 def _find(view: View) -> Iterator[Found]:
-    known, told = _known(view), Alike(_told)
+    known = _known(view)
+
+    def told(containers: tuple[Container, ...], volumes: object, owner: Owner) -> tuple[list[tuple[int, Claim]], int]:
+        """What each port of a pod owes to what is mounted, and how many volumes were not looked at."""
+        mounts, cut = _told(containers, volumes)
+        return [each for mount in mounts for each in _claims(mount, _named(view, known, owner, mount), owner)], cut
+
+    replicas = Alike(told)
     for pod in view.workloads.pods:
         volumes = pod.raw.at("spec", "volumes")
-        mounts, cut = told(pod.containers, volumes) if volumes else ([], 0)
+        claims, cut = replicas(pod.containers, volumes, pod.owner) if volumes else ([], 0)
         if cut:
             yield Omission(f"volumes of one pod beyond the first {MAX_VOLUMES}: cut, not looked at", cut, cut=True)
-        for mount in mounts:
-            what = mount.what or _named(view, known, pod.namespace, mount.secret)
-            origin = f"Pod/{pod.namespace}/{pod.name} container {mount.container} mounts {what}"
-            for number in mount.ports if what else ():
-                yield from view.of_pod(pod, number, Claim(certainty="hinted", origin=origin[:300]))
+        for number, claim in claims:
+            yield from view.of_pod(pod, number, claim)
+
+
+def _claims(mount: _Mount, what: str, owner: Owner) -> Iterator[tuple[int, Claim]]:
+    origin = f"{owner.kind}/{owner.namespace}/{owner.name} container {mount.container.name} mounts {what}"
+    for number in _ports(mount.container) if what else ():
+        yield number, Claim(certainty="hinted", origin=origin[:300])
 
 
 def _known(view: View) -> dict[tuple[str, str], str]:
@@ -64,12 +74,11 @@ def _known(view: View) -> dict[tuple[str, str], str]:
     return found
 
 
-def _named(view: View, known: dict[tuple[str, str], str], namespace: str, name: str) -> str:
-    """What is known of a Secret; the platform's names mean something in the platform's namespaces only."""
-    key = (namespace, name)
-    if key not in known:
-        known[key] = _by_name(namespace, name) if view.trust.is_platform(namespace) else ""
-    return known[key]
+def _named(view: View, known: dict[tuple[str, str], str], owner: Owner, mount: _Mount) -> str:
+    """What a mount is; the platform's names mean something in the platform's namespaces only."""
+    namespace = owner.namespace or ""
+    found = mount.what or known.get((namespace, mount.secret), "")
+    return found or (_by_name(namespace, mount.secret) if view.trust.is_platform(namespace) else "")
 
 
 def _by_name(namespace: str, name: str) -> str:
@@ -79,15 +88,14 @@ def _by_name(namespace: str, name: str) -> str:
     return f"Secret/{namespace}/{name}, known as {known.name}" if known else ""
 
 
-def _told(containers: tuple[Fields, ...], volumes: object) -> tuple[list[_Mount], int]:
+def _told(containers: tuple[Container, ...], volumes: object) -> tuple[list[_Mount], int]:
     """What each container mounts that may be a certificate, and how many volumes were not looked at."""
     every = list(Fields({"volumes": volumes}).each("volumes"))
-    inside = {each.text("name"): list(_inside(each)) for each in every[:MAX_VOLUMES]}
+    inside = {each.text("name"): held for each in every[:MAX_VOLUMES] if (held := list(_inside(each)))}
     found = [
-        _Mount(secret, what, each.text("name"), ports)
-        for each in containers
-        if (ports := _ports(each))
-        for name in dict.fromkeys(mount.text("name") for mount in each.each("volumeMounts"))
+        _Mount(secret, what, each)
+        for each in (containers if inside else ())
+        for name in dict.fromkeys(mount.text("name") for mount in each.raw.each("volumeMounts"))
         for secret, what in inside.get(name, ())
     ]
     return found, max(len(every) - MAX_VOLUMES, 0)
@@ -106,14 +114,10 @@ def _inside(volume: Fields) -> Iterator[tuple[str, str]]:
         yield "", _DRIVERS[volume.text("csi", "driver")]
 
 
-def _ports(container: Fields) -> tuple[int, ...]:
+def _ports(container: Container) -> Iterator[int]:
     """Its TCP ports, but for those that say that they are plain HTTP."""
-    found = (
-        (port(each.at("containerPort")), each.text("name"))
-        for each in container.each("ports")
-        if each.text("protocol") in ("", "TCP")
-    )
-    return tuple(dict.fromkeys(number for number, name in found if number and not hints.is_plain(number, name)))
+    found = ((each.number, each.name) for each in container.ports if each.protocol == "TCP")
+    yield from dict.fromkeys(number for number, name in found if number and not hints.is_plain(number, name))
 
 
 SOURCE = Source(name="mounted certificates", reads=(CERTIFICATE, *workloads.READS, *balanced.READS), find=_find)

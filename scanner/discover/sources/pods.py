@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from scanner.discover import hints
 from scanner.discover.alike import Alike
+from scanner.discover.containers import Container, ContainerPort
 from scanner.discover.draft import Claim, Draft, Found, Omission, Source
 from scanner.discover.merge import stronger
 from scanner.discover.names import parsed, port
@@ -95,18 +96,18 @@ def _find(view: View) -> Iterator[Found]:
                 yield from (one._replace(called=called) for one in view.of_pod(pod, number, claim))
 
 
-def _told(containers: tuple[Fields, ...], owner: Owner, names: Mapping[str, int | None]) -> _Told:
+def _told(containers: tuple[Container, ...], owner: Owner, names: Mapping[str, int | None]) -> _Told:
     """What is said of each port, as far as there is not too much of it. ``names``: of ports."""
     ports: dict[int, _Port] = {}
     elsewhere: list[tuple[int, _Asked, str]] = []
     omitted: list[Omission] = []
     room, over = MAX_PORTS, 0
     for each in containers:
-        where = f"{owner.kind}/{owner.namespace}/{owner.name} container {each.text('name')}"
-        declared, asked = list(each.each("ports")), _asked(each)
-        over += max(len(declared) + len(asked) - room, 0)
-        omitted += filter(None, (_declared(ports, port, where) for port in declared[:room]))
-        room = max(room - len(declared), 0)
+        where = f"{owner.kind}/{owner.namespace}/{owner.name} container {each.name}"
+        asked = _asked(each.raw)
+        over += max(len(each.ports) + len(asked) - room, 0)
+        omitted += filter(None, (_declared(ports, one, where) for one in each.ports[:room]))
+        room = max(room - len(each.ports), 0)
         for one in asked[:room]:
             number = numbered(one.target, names)
             if number and one.host:
@@ -123,19 +124,16 @@ def _told(containers: tuple[Fields, ...], owner: Owner, names: Mapping[str, int 
     return _Told([(each, each.claim) for each in ports.values()], elsewhere, omitted)
 
 
-def _declared(ports: dict[int, _Port], said: Fields, where: str) -> Omission | None:
+def _declared(ports: dict[int, _Port], said: ContainerPort, where: str) -> Omission | None:
     """Take a port that a container declares in, or say why not."""
-    number, name = port(said.at("containerPort")), said.text("name")
-    protocol = said.text("protocol") or "TCP"
-    if number is None:
+    if said.number is None:
         return Omission("absurd ports")
-    if protocol != "TCP":
-        return Omission(f"{protocol if protocol in ('UDP', 'SCTP') else 'other'} ports")
-    met = ports.setdefault(number, _Port(number))
-    met.say(hints.certainty(number, name, ""), f"{where} port {number}")
-    on_node = port(said.at("hostPort"))
-    if on_node:
-        met.on_node.append((on_node, said.text("hostIP")))
+    if said.protocol != "TCP":
+        return Omission(f"{said.protocol if said.protocol in ('UDP', 'SCTP') else 'other'} ports")
+    met = ports.setdefault(said.number, _Port(said.number))
+    met.say(hints.certainty(said.number, said.name, ""), f"{where} port {said.number}")
+    if said.on_node:
+        met.on_node.append((said.on_node, said.host))
     return None
 
 
@@ -157,6 +155,8 @@ def _asked(container: Fields) -> list[_Asked]:
     found = []
     for step in _ASKED:
         asked = container.fields(*step)
+        if not asked.raw:
+            continue
         request, grpc = asked.fields("httpGet"), asked.fields("grpc")
         if request.text("scheme").upper() == "HTTPS":
             found.append(_Asked(f"{step[-1]} HTTPS", request.at("port"), "declared", request.text("host")))
