@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import ip_address
 
+from scanner.expect.clients import SERVICE_CA_BUNDLES, clients
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.expect.pem import certificates, decoded
@@ -30,10 +31,7 @@ from scanner.model.objects import Fields, KubeObject
 _SERVICE_CA = "service-ca"
 _OAUTH = "oauth-openshift"
 _BUNDLES = {
-    _SERVICE_CA: (
-        ("openshift-service-ca", "signing-cabundle", "ca-bundle.crt"),
-        ("openshift-config", "openshift-service-ca.crt", "service-ca.crt"),
-    ),
+    _SERVICE_CA: SERVICE_CA_BUNDLES,
     "kube-apiserver": (
         ("openshift-config-managed", "kube-apiserver-server-ca", "ca-bundle.crt"),
         ("kube-system", "kube-root-ca.crt", "ca.crt"),
@@ -54,7 +52,11 @@ def expected(facts: Facts, draft: Draft) -> CertificateExpectation:
     bundle, source = _anchors(facts, draft)
     anchors = tuple(certificates(bundle))
     return CertificateExpectation(
-        names=names, anchors=anchors, anchor_source=source if anchors else "", stored=stored(facts, draft)
+        names=names,
+        anchors=anchors,
+        anchor_source=source if anchors else "",
+        clients=tuple(clients(facts.snapshot, draft.endpoint)),
+        stored=stored(facts, draft),
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from scanner.judge import transition
+from scanner.judge.callers import CALLERS
 from scanner.judge.certificates import CA_AS_LEAF, KEY_SIZE, NAME, SIGNATURE
 from scanner.judge.chain import CHAIN
 from scanner.judge.client_certificate import CLIENT_CERTIFICATE
@@ -42,6 +43,7 @@ RULES: tuple[Rule, ...] = (
     SIGNATURE,
     CA_AS_LEAF,
     CHAIN,
+    CALLERS,
     STORED,
     OVERRIDE,
 )

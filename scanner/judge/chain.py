@@ -97,6 +97,15 @@ def _without_anchors(chain: Known[tuple[CertificateFacts, ...]]) -> str:
     return text
 
 
+def objection(
+    chain: Known[tuple[CertificateFacts, ...]], anchors: tuple[bytes, ...], now: datetime
+) -> Known[str | None]:
+    """Why the chain leads to none of the anchors, at the time nearest to ``now`` at which it is valid; None: it leads
+    to one."""
+    path = _path(chain, anchors, now)
+    return path if isinstance(path, Unknown) else path.objection
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Path:
     """What verifying found."""

@@ -202,6 +202,7 @@ CERTIFICATE_RULES = (
     "cert-signature",
     "cert-ca-as-leaf",
     "cert-chain",
+    "cert-clients",
     "cert-stored",
 )
 

@@ -61,6 +61,20 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """Whoever calls a listener and verifies it, by an object that says whom it trusts."""
+
+    who: str
+    """``Route/shop/web reencrypt backend``, ``ValidatingWebhookConfiguration/hook webhook a.example``."""
+    source: str
+    """The object and field that hold its anchors."""
+    anchors: tuple[bytes, ...]
+    """DER; none where the field holds no certificate that can be read."""
+    name: str | None
+    """What it verifies the certificate for; None: it looks at no name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CertificateExpectation:
     """What the served certificate must satisfy."""
 
@@ -70,6 +84,8 @@ class CertificateExpectation:
     """DER of the trust anchors that a client of this listener uses; none known: the chain is not judged."""
     anchor_source: str = ""
     """Where the anchors come from, for the reader: a file, an object and field."""
+    clients: tuple[Client, ...] = ()
+    """Clients that are known one by one, each with its own trust; those without any are left out."""
     stored: Stored | None = None
     """The Secrets whose certificate it serves; None where no object says which."""
 

@@ -196,6 +196,7 @@ def test_ids_are_what_they_always_were() -> None:
         "cert-signature",
         "cert-ca-as-leaf",
         "cert-chain",
+        "cert-clients",
         "cert-stored",
         "policy-override",
     ]
@@ -225,8 +226,8 @@ def test_every_rule_of_the_package_is_registered() -> None:
 def test_a_finding_of_each_rule_carries_its_id() -> None:
     found: list[Finding] = [f for each in RULES for f in each.check(each, case())]
     assert {f.rule for f in found} <= {each.id for each in RULES}
-    # Names, Secrets, the client certificate and overrides are judged only where something is expected.
-    assert len(found) >= len(RULES) - 4
+    # Names, Secrets, clients, the client certificate and overrides are judged only where something is expected.
+    assert len(found) >= len(RULES) - 5
 
 
 EXPIRED = replace(LEAF, der=b"other leaf", not_after=LEAF.not_before)

@@ -1,0 +1,123 @@
+"""Who calls a listener, whom each of them trusts, and by which name: one object after the other that led there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+from urllib.parse import urlsplit
+
+from scanner.expect.pem import certificates, decoded
+from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import Client
+from scanner.model.kinds import (
+    API_SERVICE,
+    CONFIG_MAP,
+    CUSTOM_RESOURCE_DEFINITION,
+    MUTATING_WEBHOOK,
+    ROUTE,
+    VALIDATING_WEBHOOK,
+    Kind,
+)
+from scanner.model.objects import Fields, KubeObject
+from scanner.model.snapshot import Snapshot
+
+SERVICE_CA_BUNDLES: Final = (
+    ("openshift-service-ca", "signing-cabundle", "ca-bundle.crt"),
+    ("openshift-config", "openshift-service-ca.crt", "service-ca.crt"),
+)
+"""The ConfigMaps (namespace, name, key) that hold the service CA; the first that is there counts."""
+
+_REENCRYPTED: Final = "reencrypt backend"
+"""Behind a Route's name, in the words of the source that led there: what its router connects to."""
+
+
+def clients(snapshot: Snapshot, endpoint: Endpoint) -> Iterator[Client]:
+    """Each client whose trust an object says. Nobody is named of whom it is not known what they trust: the API server
+    without a caBundle goes by its own system's roots, and with ``insecureSkipTLSVerify`` by nothing."""
+    for origin in endpoint.origins:
+        reference, _, rest = origin.partition(" ")
+        kind, _, path = reference.partition("/")
+        reader = _READERS.get(kind)
+        if reader is not None:
+            namespace, _, name = path.rpartition("/")
+            found = snapshot.get(reader[0], name, namespace or None)
+            if found is not None:
+                yield from reader[1](snapshot, endpoint, found, rest)
+
+
+def _webhook(_: Snapshot, __: Endpoint, found: KubeObject, rest: str) -> Iterator[Client]:
+    for number, each in enumerate(found.each("webhooks")):
+        if rest == f"webhook {each.text('name')}":
+            field = f"webhooks[{number}].clientConfig.caBundle"
+            yield from _of_api_server(f"{found.reference} {rest}", found, field, each.fields("clientConfig"))
+
+
+def _conversion(_: Snapshot, __: Endpoint, found: KubeObject, rest: str) -> Iterator[Client]:
+    client = found.fields("spec", "conversion", "webhook", "clientConfig")
+    field = "spec.conversion.webhook.clientConfig.caBundle"
+    yield from _of_api_server(f"{found.reference} {rest}".rstrip(), found, field, client)
+
+
+def _aggregated(_: Snapshot, __: Endpoint, found: KubeObject, rest: str) -> Iterator[Client]:
+    spec = found.fields("spec")
+    if not spec.flag("insecureSkipTLSVerify"):
+        yield from _of_api_server(f"{found.reference} {rest}".rstrip(), found, "spec.caBundle", spec)
+
+
+def _of_api_server(who: str, found: KubeObject, field: str, client: Fields) -> Iterator[Client]:
+    """It verifies ``<name>.<namespace>.svc``, or the host of the URL (k8s.io/apiserver, pkg/util/webhook/client.go)."""
+    bundle = client.text("caBundle")
+    if bundle:
+        service = client.fields("service")
+        called = f"{service.text('name')}.{service.text('namespace')}.svc" if service.raw else _host(client.text("url"))
+        anchors = tuple(certificates(decoded(bundle)))
+        yield Client(who=who, source=f"{found.reference} {field}", anchors=anchors, name=called or None)
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url[:2048]).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _route(snapshot: Snapshot, endpoint: Endpoint, found: KubeObject, rest: str) -> Iterator[Client]:
+    """The router: with a CA of the Route's own it looks at no name, else it goes by the service CA and the Service's
+    name (openshift/router, haproxy-config.template)."""
+    if rest != _REENCRYPTED:
+        return
+    who, field = f"{found.reference} {rest}", "spec.tls.destinationCACertificate"
+    own = found.text("spec", "tls", "destinationCACertificate")
+    if own.strip():
+        yield Client(who=who, source=f"{found.reference} {field}", anchors=tuple(certificates(own)), name=None)
+        return
+    bundle, source = service_ca_bundle(snapshot)
+    if bundle:
+        yield Client(who=who, source=source, anchors=tuple(certificates(bundle)), name=_backend(endpoint, found))
+
+
+def _backend(endpoint: Endpoint, route: KubeObject) -> str | None:
+    """The name of that Service of the Route which leads there; None where nothing tells which."""
+    hosts = {endpoint.server_name or "", endpoint.host, *(each.rpartition(":")[0] for each in endpoint.aliases)}
+    backends = (route.fields("spec", "to"), *route.each("spec", "alternateBackends"))
+    names = {f"{each.text('name')}.{route.namespace}.svc" for each in backends} & hosts
+    return names.pop() if len(names) == 1 else None
+
+
+def service_ca_bundle(snapshot: Snapshot) -> tuple[str, str]:
+    """PEM of the service CA, and where it stands; empty where the cluster has none."""
+    for namespace, name, key in SERVICE_CA_BUNDLES:
+        held = snapshot.get(CONFIG_MAP, name, namespace)
+        if held is not None and held.text("data", key):
+            return held.text("data", key), f"{held.reference} data[{key}]"
+    return "", ""
+
+
+_READERS: Final[Mapping[str, tuple[Kind, Callable[[Snapshot, Endpoint, KubeObject, str], Iterator[Client]]]]] = {
+    VALIDATING_WEBHOOK.name: (VALIDATING_WEBHOOK, _webhook),
+    MUTATING_WEBHOOK.name: (MUTATING_WEBHOOK, _webhook),
+    CUSTOM_RESOURCE_DEFINITION.name: (CUSTOM_RESOURCE_DEFINITION, _conversion),
+    API_SERVICE.name: (API_SERVICE, _aggregated),
+    ROUTE.name: (ROUTE, _route),
+}
+"""By the kind of the object that leads there."""

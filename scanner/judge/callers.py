@@ -1,0 +1,104 @@
+"""Can everybody who calls a listener verify it, each with the trust that its own object gives it?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scanner.judge import remedy, served
+from scanner.judge.chain import objection
+from scanner.judge.san import covers
+from scanner.judge.verdicts import Tally, Words, conclude
+from scanner.model.expectation import Client
+from scanner.model.finding import Finding
+from scanner.model.known import Unknown
+from scanner.model.rule import Case, Rule
+
+
+def check_callers(rule: Rule, case: Case) -> Iterator[Finding]:
+    """Every client that an object configures can verify the certificate.
+
+    ## What it requires
+
+    For each object that has something connect to the listener and says whom that trusts, the served chain leads to one
+    of its anchors, and the leaf is valid for the name that it verifies:
+
+    * webhooks, conversions and aggregated APIs: `caBundle`, and the name of the Service, or of the URL;
+    * re-encrypting Routes: `destinationCACertificate`, and then no name, as the router does it; without one the
+      service CA, and the name of the Service.
+
+    Where no object says so, nothing is reported. What the listener's usual clients trust is judged by `cert-chain`.
+
+    ## Why
+
+    A listener may have several clients, each with a CA of its own. When a CA is replaced in one object and not in the
+    other, one of them fails, and the listener looks well to everybody else.
+
+    ## What fails
+
+    A client that the certificate cannot be verified by: medium. The finding names each, with the field that holds its
+    trust and the reason.
+
+    ## What is inconclusive
+
+    A chain that could not be seen, and a field that holds no certificate that can be read.
+
+    ## How to fix
+
+    Put the CA that signs the certificate into the field that the finding names; better, let it be injected
+    (`service.beta.openshift.io/inject-cabundle`, cert-manager's `inject-ca-from`).
+    """
+    clients = case.expectation.certificate.clients
+    if not clients:
+        return
+    seen: list[str] = []
+    unknown: list[str] = []
+    for client in clients:
+        wrong = _wrong(client, case)
+        if isinstance(wrong, Unknown):
+            unknown.append(f"{client.who}: {wrong.reason}")
+        elif wrong:
+            seen.append(f"{client.who}, which trusts {client.source}: {wrong}")
+    yield conclude(
+        rule,
+        case,
+        Tally(seen=tuple(seen), unknown=tuple(unknown)),
+        Words(
+            passed="every client that an object configures can verify the certificate",
+            failed=f"the certificate cannot be verified by {_number(len(seen))} that an object configures",
+            unclear="whether every client can verify the certificate could not be told",
+        ),
+        expected=[f"a certificate that {client.who} can verify by {client.source}" for client in clients[:5]],
+        fix="put the CA that signs the certificate into the field that holds this client's trust",
+        reproduce=remedy.scan(case.endpoint),
+    )
+
+
+def _wrong(client: Client, case: Case) -> str | Unknown | None:
+    """Why the client refuses what is served; None: it does not."""
+    if not client.anchors:
+        return Unknown(f"{client.source} holds no certificate that can be read")
+    objected = objection(case.observation.chain, client.anchors, case.now)
+    leaves = served.leaf(case)
+    if objected is not None or client.name is None or isinstance(leaves, Unknown):
+        return objected
+    covered = covers(leaves[0], client.name)
+    if isinstance(covered, Unknown):
+        return covered
+    return None if covered else f"it is not valid for {served.short(client.name)}"
+
+
+def _number(count: int) -> str:
+    return "a client" if count == 1 else f"{count} clients"
+
+
+CALLERS = Rule(
+    id="cert-clients",
+    title="Every configured client can verify the certificate",
+    severity="medium",
+    check=check_callers,
+    references=(
+        "Kubernetes documentation, Dynamic Admission Control: contacting the webhook",
+        "openshift/api route/v1/types.go (destinationCACertificate)",
+        "RFC 5280, section 6, and RFC 9525, section 6",
+    ),
+)

@@ -1,0 +1,84 @@
+"""Clients that are known one by one, each with a trust of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from scanner.model.expectation import CertificateExpectation, Client
+from scanner.model.finding import Finding
+from scanner.model.known import Unknown
+from scanner.tls.certificate import parse_certificate
+from tests.certs import Authority
+from tests.judge.cases import NOW, case, finding, findings
+
+ROOT, OTHER = Authority("Root", now=NOW), Authority("Other", now=NOW)
+LEAF = parse_certificate(ROOT.leaf(names=("hook.shop.svc",)).der)
+HOOK = Client(
+    who="ValidatingWebhookConfiguration/hook webhook a.example",
+    source="ValidatingWebhookConfiguration/hook webhooks[0].clientConfig.caBundle",
+    anchors=(ROOT.der,),
+    name="hook.shop.svc",
+)
+ROUTER = Client(who="Route/shop/web", source="Route/shop/web spec.tls.x", anchors=(ROOT.der,), name=None)
+
+
+def said(*clients: Client, chain: object = (LEAF,)) -> Finding:
+    certificate = CertificateExpectation(clients=clients)
+    return finding("cert-clients", case(expectation={"certificate": certificate}, observation={"chain": chain}))
+
+
+def test_clients_that_can_all_verify_it_pass() -> None:
+    found = said(HOOK, ROUTER, replace(HOOK, anchors=(OTHER.der, ROOT.der)))
+    assert (found.verdict, found.status) == ("pass", "ok")
+    assert found.expected[0].endswith(
+        "can verify by ValidatingWebhookConfiguration/hook webhooks[0].clientConfig.caBundle"
+    )
+
+
+@pytest.mark.parametrize(
+    ("client", "why"),
+    [
+        (replace(HOOK, anchors=(OTHER.der,)), "this issuer is neither sent nor an anchor: CN=Root"),
+        (replace(HOOK, name="hook.till.svc"), "it is not valid for hook.till.svc"),
+        (replace(ROUTER, anchors=(OTHER.der,)), "neither sent nor an anchor"),
+    ],
+)
+def test_one_that_cannot_fails_with_the_field_that_holds_its_trust(client: Client, why: str) -> None:
+    found = said(HOOK, client)
+    assert (found.verdict, found.severity) == ("fail", "medium")
+    (only,) = found.observed
+    assert only.startswith(f"{client.who}, which trusts {client.source}: ")
+    assert why in only
+
+
+def test_several_that_cannot_are_counted() -> None:
+    wrong = replace(HOOK, anchors=(OTHER.der,))
+    assert "by 2 clients" in said(wrong, replace(wrong, who="APIService/v1.x")).message
+
+
+@pytest.mark.parametrize(
+    ("client", "chain"),
+    [
+        (replace(HOOK, anchors=()), (LEAF,)),
+        (replace(HOOK, anchors=(b"odd",)), (LEAF,)),
+        (HOOK, Unknown("it broke off")),
+        (HOOK, ()),
+        (HOOK, (replace(LEAF, dns_names=None),)),
+        (replace(HOOK, name="\udcff"), (LEAF,)),
+    ],
+)
+def test_what_cannot_be_told_is_never_a_pass(client: Client, chain: object) -> None:
+    found = said(ROUTER if chain == (LEAF,) else HOOK, client, chain=chain)
+    assert (found.verdict, found.status) == ("inconclusive", "not-tested")
+
+
+def test_a_failure_is_not_lost_for_what_cannot_be_told() -> None:
+    found = said(replace(HOOK, anchors=()), replace(HOOK, anchors=(OTHER.der,)))
+    assert found.verdict == "fail"
+    assert any("holds no certificate" in each for each in found.evidence)
+
+
+def test_without_clients_nothing_is_said() -> None:
+    assert findings("cert-clients", case()) == []
