@@ -197,8 +197,8 @@ class Balanced:
 
     def _of_slice(self, service: Service, part: KubeObject, number: int) -> Iterator[Backend]:
         for each in part.each("endpoints"):
-            target = each.fields("targetRef")
-            pod = self._workloads.named.get((service.namespace, target.text("name"))) if target.raw else None
+            target = each.text("targetRef", "name")
+            pod = self._workloads.named.get((service.namespace, target)) if target else None
             ready = each.at("conditions", "ready") is not False
             given = each.texts("addresses")
             if len(given) > MAX_ADDRESSES:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from socket import AF_INET, inet_pton
 
 from scanner.model.endpoint import Owner
 
@@ -44,9 +45,8 @@ class DialScope:
 
         ``port`` and ``owner`` of the listener: what is published is open to whom published it alone.
         """
-        try:
-            meant = ip_address(address.partition("%")[0])
-        except ValueError:
+        meant = _parsed(address)
+        if meant is None:
             return "not an IP address"
         if isinstance(meant, IPv6Address):
             meant = IPv4Address(int(meant) & 0xFFFFFFFF) if meant in _NAT64 else meant.ipv4_mapped or meant
@@ -62,3 +62,12 @@ class DialScope:
             "it is not the cluster's: neither a pod, service or node address nor a published one "
             "(--allow-external if you mean it)"
         )
+
+
+def _parsed(address: str) -> Address | None:
+    """The IP address, without the zone of one that is link-local, or None."""
+    try:
+        # Of IPv4 both take four decimal numbers without leading zeros and nothing else; the C library is faster.
+        return ip_address(address.partition("%")[0]) if ":" in address else IPv4Address(inet_pton(AF_INET, address))
+    except (ValueError, OSError):
+        return None
