@@ -78,7 +78,7 @@ def test_a_service_that_asks_the_service_ca() -> None:
     assert not stored.exact
     (leaf,) = stored.leaves
     assert (leaf.sha256, leaf.serial, leaf.not_before) == (FACTS.sha256, FACTS.serial, FACTS.not_before)
-    assert leaf.names == {"DNS:web.shop.svc"}
+    assert leaf.names == frozenset({"DNS:web.shop.svc"})
 
 
 def test_a_service_that_asks_nobody_says_nothing() -> None:
@@ -95,7 +95,8 @@ def test_a_service_that_asks_nobody_says_nothing() -> None:
     ],
 )
 def test_a_router_serves_what_route_or_controller_name(tls: dict[str, Any], spec: dict[str, Any], wanted: str) -> None:
-    secrets = [secret(*wanted.split("/")), secret("shop", "decoy")]
+    namespace, _, name = wanted.partition("/")
+    secrets = [secret(namespace, name), secret("shop", "decoy")]
     stored = found(ROUTER, route(**tls), controller(**spec), *secrets, said=ROUTED)
     assert places(stored) == [f"Secret/{wanted} data[tls.crt]"]
     assert stored is not None
