@@ -12,17 +12,20 @@ from scanner.archive import snapshot_places
 from scanner.errors import InputError
 from scanner.jobs import Owed, Surroundings
 from scanner.judge import RULES, judge, judgement
+from scanner.judge.network_policy import NetworkPolicies, explain
+from scanner.judge.vulnerabilities import DEEP_RULES
 from scanner.judge.waivers import WaiverLedger
+from scanner.judge.witness import heard
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
-from scanner.model.kinds import SECRET
+from scanner.model.kinds import NETWORK_POLICY, SECRET
 from scanner.model.local_files import LOCAL_KINDS, with_local_files
 from scanner.model.observation_record import Seen, read
 from scanner.model.profile import Profile
 from scanner.model.report import EndpointRow, FindingRow
 from scanner.model.rule import Case
 from scanner.model.saved_scan import OBSERVATIONS, ROWS, Head, cluster_of
-from scanner.model.scan_policy import ScanPolicy, Scope
+from scanner.model.scan_policy import Scope
 from scanner.model.selector import any_matches
 from scanner.report.rows import endpoint_row, finding_row
 from scanner.report.stream import read_rows
@@ -64,13 +67,43 @@ class Again:
                 survey.certificates.serve(seen.endpoint, seen.observation, expectation)
             owed_then = then.get(seen.endpoint.instance) or ""
             of_all.replicas.add(seen.endpoint, expectation, seen.observation, owed_then=owed_then)
-            told = row(seen, expectation, self.view.policy, of_all.ledger)
+            told = self._row(seen, survey, expectation, of_all.ledger)
             self._verdicts[told["verdict"]] += 1
             yield told
 
-    def owes(self, endpoint: Endpoint) -> Expectation:
-        """What an endpoint of the saved scan owes. Raises ``InputError`` for one that is of none of its clusters."""
-        return self._expectation(*self._own(endpoint))
+    def judged(self, seen: Seen, ledger: WaiverLedger) -> EndpointRow:
+        """One observation by itself. Raises ``InputError`` for an endpoint that is of none of the scan's clusters."""
+        survey, own = self._own(seen.endpoint)
+        return self._row(seen, survey, self._expectation(survey, own), ledger)
+
+    def _row(self, seen: Seen, survey: Survey | None, expectation: Expectation, ledger: WaiverLedger) -> EndpointRow:
+        endpoint, observation = seen.endpoint, seen.observation
+        case = Case(
+            endpoint=endpoint,
+            expectation=expectation,
+            observation=observation,
+            policy=self.view.policy.thresholds,
+            now=observation.at,
+            opinion=seen.opinion,
+        )
+        told = heard(judge(case).findings, case, confirmed=bool(self.head.confirm), deep=bool(self.head.deep))
+        explained = explain(survey.policies if survey else NetworkPolicies(()), endpoint, observation, told)
+        result = judgement(ledger.waive(explained.findings, endpoint))
+        said = (endpoint, expectation, observation, result.verdict, result.status, result.findings)
+        return endpoint_row(*said, blocked_by=explained.blocked_by)
+
+    def not_judged(self) -> tuple[str, ...]:
+        """What the scan may have said and cannot be judged again, for want of what it needs, with the reason."""
+        return tuple(self._gaps())
+
+    def _gaps(self) -> Iterator[str]:
+        if self.head.deep is None:
+            yield "what --confirm and --deep had sslyze say: the release that saved the scan did not keep its answers"
+        if self.head.confirm:
+            yield "whether sslyze confirms what did not violate then: it was asked of violations alone, so they count"
+        for name, each in self.surveys.items():
+            if gap := each.snapshot.gap(NETWORK_POLICY):
+                yield f"which NetworkPolicies close a port in {name}: {gap}"
 
     def _expectation(self, survey: Survey | None, own: Endpoint) -> Expectation:
         if survey:
@@ -96,7 +129,8 @@ class Again:
         """What would have been said of no single endpoint, by the rules on a scan as a whole; after all ``rows``."""
         of_all = self._whole or whole(self.view.policy, datetime.now(UTC).date())
         around = surroundings(list(self.surveys.values())) if self.surveys else Surroundings()
-        told, _ = of_all.findings(around, self._verdicts, applied=RULES, interrupted=self.head.interrupted)
+        rules = (*RULES, *(DEEP_RULES if self.head.deep else ()))
+        told, _ = of_all.findings(around, self._verdicts, applied=rules, interrupted=self.head.interrupted)
         return [finding_row(each) for each in told]
 
     def newly_in_scope(self, then: Scope) -> int:
@@ -116,20 +150,6 @@ def in_scope(endpoint: Endpoint, scope: Scope) -> bool:
     """Whether a policy lets a scan ask ``endpoint``, as discovery decides it."""
     included = not scope.include or any_matches(scope.include, endpoint)
     return included and not any_matches(scope.exclude, endpoint)
-
-
-def row(seen: Seen, expectation: Expectation, policy: ScanPolicy, ledger: WaiverLedger) -> EndpointRow:
-    """One observation, judged by ``expectation``."""
-    observation = seen.observation
-    case = Case(
-        endpoint=seen.endpoint,
-        expectation=expectation,
-        observation=observation,
-        policy=policy.thresholds,
-        now=observation.at,
-    )
-    result = judgement(ledger.waive(judge(case).findings, seen.endpoint))
-    return endpoint_row(seen.endpoint, expectation, observation, result.verdict, result.status, result.findings)
 
 
 def surveyed_again(directory: str, head: Head, view: Viewpoint) -> dict[str, Survey]:

@@ -16,8 +16,6 @@ from types import TracebackType
 from typing import Self
 
 from scanner.errors import InputError, ResourceError, UsageError
-from scanner.model.endpoint import Endpoint
-from scanner.model.observation import Observation
 from scanner.model.observation_record import Seen, encode
 from scanner.model.record import NotARecord, codec
 from scanner.model.report import FindingRow
@@ -71,10 +69,10 @@ class Archive:
         for name in ("snapshot", "snapshots", COMPONENTS, EARLIER):
             shutil.rmtree(self._directory / name, ignore_errors=True)
 
-    def record(self, endpoint: Endpoint, observation: Observation) -> None:
+    def record(self, seen: Seen) -> None:
         """Keep one observation. Raises ``ResourceError``."""
         try:
-            self._out.write(encode(Seen(endpoint=endpoint, observation=observation)) + "\n")
+            self._out.write(encode(seen) + "\n")
         except OSError as error:
             raise self._cannot(error) from None
 

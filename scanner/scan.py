@@ -16,12 +16,14 @@ from scanner.jobs import Job, Surroundings, at
 from scanner.judge import RULES, Judgement, judge, judgement
 from scanner.judge.network_policy import explain
 from scanner.judge.scan_rules import SCAN_RULES
-from scanner.judge.second_opinion import confirm, inquiry
-from scanner.judge.vulnerabilities import DEEP_RULES, deep_findings
+from scanner.judge.second_opinion import inquiry
+from scanner.judge.vulnerabilities import DEEP_RULES
+from scanner.judge.witness import heard
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.known import Unknown
 from scanner.model.observation import JUDGEABLE, Answers, Observation, Reach
+from scanner.model.observation_record import Seen
 from scanner.model.opinion import Opinion
 from scanner.model.report import EndpointRow, Report, ScannerRow, Summary
 from scanner.model.rule import Case
@@ -61,7 +63,7 @@ _SPEAKS_TLS = JUDGEABLE | {Reach.REJECTED, Reach.NAME_REQUIRED}
 
 Progress = Callable[[EndpointRow], None]
 """Told of every row that is finished."""
-Record = Callable[[Endpoint, Observation], None]
+Record = Callable[[Seen], None]
 """Told of everything that was seen, as it was seen: what ``adhere whatif`` judges again."""
 
 
@@ -99,7 +101,7 @@ async def scan(
     progress: Progress,
     gate: Gate,
     surroundings: Surroundings = Surroundings(),
-    record: Record = lambda _, __: None,
+    record: Record = lambda _: None,
     way: Callable[[Job], Way | None] = lambda _: None,
 ) -> Report:
     """Do ``jobs`` and report. Rows go to ``rows`` as they are finished; memory does not grow with the jobs.
@@ -181,7 +183,7 @@ async def _judge(case: Case, job: Job, place: int, run: Run) -> None:
     """Judge one observation, let the second witness speak where one was wanted, and keep the row."""
     result = judge(case)
     if run.settings.confirm or run.settings.deep:
-        result = await _hear_witness(case, result, run)
+        case, result = await _hear_witness(case, result, run)
     explained = explain(job.policies, case.endpoint, case.observation, result.findings)
     result = judgement(run.whole.ledger.waive(explained.findings, case.endpoint))
     if job.replicated:
@@ -197,12 +199,13 @@ async def _judge(case: Case, job: Job, place: int, run: Run) -> None:
     )
     if job.serve is not None:
         job.serve(case.endpoint, case.observation, case.expectation)
-    run.record(case.endpoint, case.observation)
+    run.record(Seen(endpoint=case.endpoint, observation=case.observation, opinion=case.opinion))
     run.keep(row, place, declared=case.endpoint.certainty != "candidate" or case.observation.reach in _SPEAKS_TLS)
 
 
-async def _hear_witness(case: Case, result: Judgement, run: Run) -> Judgement:
-    """Ask sslyze what it can see of the violations, and for the flaws that only it looks for."""
+async def _hear_witness(case: Case, result: Judgement, run: Run) -> tuple[Case, Judgement]:
+    """Ask sslyze what it can see of the violations, and for the flaws that only it looks for. The case has its opinion
+    then."""
     settings = run.settings
     wanted = inquiry(result.findings, case, confirm=settings.confirm, deep=settings.deep)
     if wanted is not None and (case.endpoint.tunnel or case.observation.reach not in JUDGEABLE):
@@ -211,8 +214,7 @@ async def _hear_witness(case: Case, result: Judgement, run: Run) -> Judgement:
     elif wanted is not None:
         with run.gate.deadline(inf):  # sslyze has a time of its own, from when there is a seat for it
             case = replace(case, opinion=await run.witness.ask(case.endpoint, wanted))
-    heard = confirm(result.findings, case) if settings.confirm else result.findings
-    return judgement((*heard, *(deep_findings(case) if settings.deep else ())))
+    return case, judgement(heard(result.findings, case, confirmed=settings.confirm, deep=settings.deep))
 
 
 # --- what has to be asked -------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from functools import partial
 from itertools import chain
@@ -75,17 +75,18 @@ class Survey:
     discovery: Discovery
     expectations: Expectations
     certificates: Certificates
+    policies: NetworkPolicies = field(default_factory=lambda: NetworkPolicies(()))
+    """They may explain why a listener does not answer."""
 
     def jobs(self) -> Iterator[Job]:
         """A job for each endpoint."""
-        policies = NetworkPolicies(self.snapshot.every(kinds.NETWORK_POLICY))
         for endpoint in self.discovery.endpoints:
             yield Job(
                 endpoint=endpoint,
                 owes=self.expectations.of,
                 cluster=self.facts.name,
                 scope=self.discovery.scope,
-                policies=policies,
+                policies=self.policies,
                 replicated=True,
                 serve=self.certificates.serve,
             )
@@ -125,6 +126,7 @@ def survey(snapshot: Snapshot, view: Viewpoint) -> Survey:
         catalogue=catalogue,
         discovery=discovery,
         expectations=expectations,
+        policies=NetworkPolicies(snapshot.every(kinds.NETWORK_POLICY)),
         certificates=Certificates(
             snapshot, view.policy, earlier=[each for each in view.earlier if same_cluster(each, snapshot)]
         ),

@@ -18,8 +18,7 @@ from scanner.cli.progress import Loudness, progress
 from scanner.cli.streams import say
 from scanner.errors import ResourceError, ScannerError
 from scanner.jobs import Job, Surroundings
-from scanner.model.endpoint import Endpoint
-from scanner.model.observation import Observation
+from scanner.model.observation_record import Seen
 from scanner.model.report import FailOn, Report, exit_code
 from scanner.model.saved_scan import Head
 from scanner.model.snapshot import Snapshot
@@ -81,7 +80,7 @@ def _archive(work: Work) -> AbstractContextManager[Archive | None]:
     return Archive(work.save, work.head, work.snapshots, work.inputs, work.earlier)
 
 
-def _forget(_: Endpoint, __: Observation) -> None:
+def _forget(_: Seen) -> None:
     """What is seen is not kept."""
 
 

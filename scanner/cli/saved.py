@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from scanner.again import again, row
+from scanner.again import again
 from scanner.archive import load_head, snapshot_places
 from scanner.cli.cluster_options import ClusterAsked, snapshots, viewpoint
 from scanner.cli.policies import load_policy
@@ -40,7 +40,7 @@ class Results:
         for seen in read(Path(self.directory) / OBSERVATIONS):
             ledger = ledger or WaiverLedger(self.view.policy.waivers, seen.observation.at.date())
             if cluster_of(seen.endpoint.id, self.head.clusters) == cluster:
-                yield seen, row(seen, once.owes(seen.endpoint), self.view.policy, ledger)
+                yield seen, once.judged(seen, ledger)
 
     def snapshots(self, reads: tuple[Kind, ...]) -> Iterator[tuple[str, Snapshot]]:
         """The clusters as they were when they were scanned, by name."""

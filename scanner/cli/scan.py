@@ -143,6 +143,8 @@ def target_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sca
     settings = settings_of(asked, config, owed.profile.name, policy)
     head = Head(
         mode=settings.mode,
+        confirm=settings.confirm,
+        deep=settings.deep,
         profile=owed.profile,
         anchors=owed.anchors,
         anchor_source=owed.anchor_source,
@@ -174,6 +176,8 @@ def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sc
         accesses=scan_cluster.ways_in(cluster, clusters),
         head=Head(
             mode=settings.mode,
+            confirm=settings.confirm,
+            deep=settings.deep,
             clusters=tuple(each.facts.name for each in clusters),
             release=scan_cluster.release(clusters[0]),
             profile=default,

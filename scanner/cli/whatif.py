@@ -69,7 +69,8 @@ def compared(judged: Again) -> Comparison:
     told = compare(read_rows(kept / ROWS), judged.rows())
     told = told.with_findings(read_findings(kept / FINDINGS), judged.findings())
     then = kept_policy(kept, judged.head)
-    return replace(told, out_of_scope=judged.out_of_scope, newly_in_scope=judged.newly_in_scope(then.scope))
+    newly = judged.newly_in_scope(then.scope)
+    return replace(told, out_of_scope=judged.out_of_scope, newly_in_scope=newly, not_judged=judged.not_judged())
 
 
 def viewpoint(

@@ -1,7 +1,8 @@
 """``observations.jsonl``: what a scan saw, one endpoint a line, to be judged again without a handshake.
 
 Each line is whole by itself, so that lines can be filtered and joined: ``{"record": "adhere.observation/v1",
-"endpoint": {...}, "observation": {...}}``. Certificates are kept as they were served (DER, base64) and read again.
+"endpoint": {...}, "observation": {...}}``, and ``"opinion": {...}`` where sslyze was asked, too. Certificates are kept
+as they were served (DER, base64) and read again.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import BinaryIO, TypeVar, cast
 from scanner.errors import InputError
 from scanner.model.endpoint import Endpoint
 from scanner.model.observation import Observation
+from scanner.model.opinion import Opinion
 from scanner.model.record import NotARecord, codec
 
 T = TypeVar("T")
@@ -33,19 +35,20 @@ class Seen:
 
     endpoint: Endpoint
     observation: Observation
+    opinion: Opinion | None = None
+    """What the second witness saw of it, where one was asked."""
 
 
 def encode(seen: Seen) -> str:
     """One line, without its end, in ASCII."""
-    return json.dumps(
-        {
-            "record": RECORD,
-            "endpoint": codec(Endpoint).encode(seen.endpoint),
-            "observation": codec(Observation).encode(seen.observation),
-        },
-        separators=(",", ":"),
-        allow_nan=False,
-    )
+    said = {
+        "record": RECORD,
+        "endpoint": codec(Endpoint).encode(seen.endpoint),
+        "observation": codec(Observation).encode(seen.observation),
+    }
+    if seen.opinion is not None:
+        said["opinion"] = codec(Opinion).encode(seen.opinion)
+    return json.dumps(said, separators=(",", ":"), allow_nan=False)
 
 
 def decode(line: str | bytes, where: str) -> Seen:
@@ -61,11 +64,12 @@ def decode(line: str | bytes, where: str) -> Seen:
     try:
         endpoint = _member(value, "endpoint", Endpoint)
         observation = _member(value, "observation", Observation)
+        opinion = _member(value, "opinion", Opinion) if "opinion" in value else None
     except NotARecord as error:
         raise InputError(f"{where}: {error.path}: {error.problem}", hint=_HINT) from error
     if not 0 < endpoint.port < 65536:
         raise InputError(f"{where}: endpoint.port: {endpoint.port} is no port", hint=_HINT)
-    return Seen(endpoint=endpoint, observation=observation)
+    return Seen(endpoint=endpoint, observation=observation, opinion=opinion)
 
 
 def _member(value: dict[str, object], name: str, kind: type[T]) -> T:

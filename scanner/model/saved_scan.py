@@ -43,6 +43,10 @@ class Head:
     """Snapshots of before, kept in ``earlier/``."""
     components: int = 0
     """Files of the component catalogue that the user gave, kept in ``components/``."""
+    confirm: bool | None = None
+    deep: bool | None = None
+    """Whether sslyze was asked, and for what (``--confirm``, ``--deep``). None: by a release that did not keep its
+    answers."""
     interrupted: str | None = None
     """Why the scan stopped early: ``SIGTERM``."""
 

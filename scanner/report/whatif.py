@@ -93,6 +93,8 @@ class Comparison:
     """Of ``only_before``: endpoints that the policy would leave out."""
     newly_in_scope: int = 0
     """Listeners that the policy would let a scan ask, and of which the saved one cannot tell: nobody has asked them."""
+    not_judged: tuple[str, ...] = ()
+    """What the scan may have said and was not judged again, each with the reason."""
     failing: tuple[FindingRow, ...] = ()
     """Findings on no single endpoint that would newly fail."""
     undecided: tuple[FindingRow, ...] = ()
@@ -242,6 +244,8 @@ def write_text(
     ):
         if count:
             page.line(f"  {'':<10} {what}: {count}")
+    for each in comparison.not_judged:
+        page.folded(13, f"  {'not judged':<10} ", plain(each, 300))
 
 
 def _section(page: Page, after: Outcome, changes: list[Change]) -> None:
@@ -290,6 +294,7 @@ def write_json(comparison: Comparison, out: TextIO, *, assumed: dict[str, str] |
         "only_after": comparison.only_after,
         "out_of_scope": comparison.out_of_scope,
         "newly_in_scope": comparison.newly_in_scope,
+        "not_judged": list(comparison.not_judged),
         "findings": {
             "failing": comparison.failing,
             "undecided": comparison.undecided,

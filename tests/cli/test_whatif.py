@@ -8,6 +8,7 @@ from shutil import copytree
 
 import pytest
 
+from scanner.probe.second_opinion import available
 from tests.cli.calling import PATIENT, POLICY, Call
 from tests.cli.conftest import Farm, Place
 
@@ -154,3 +155,20 @@ def test_a_waiver_is_kept_with_the_scan(call: Call, place: Place, tmp_path: Path
     assert answer.code == 3  # nothing counts, and NetworkPolicies could not be read
     policy.unlink()
     assert json.loads(call("whatif", tmp_path / "kept", "--format", "json").out)["changes"] == []
+
+
+def test_what_sslyze_said_is_judged_again(call: Call, farm: Farm, tmp_path: Path) -> None:
+    if available() is None:
+        pytest.skip("sslyze is not installed")
+    kept, asked = tmp_path / "kept", ("--profile", "modern", "--ca", farm.ca, "--confirm", "--deep")
+    scanned = call("scan", farm["intermediate-rsa"].target, *asked, "--save", kept, "--format", "json", "--quiet")
+    (row,) = scanned.document["endpoints"]
+    assert {each["second_opinion"] for each in row["findings"]} >= {"confirmed"}
+    assert any(each["rule"] == "vuln-robot" for each in row["findings"])
+    same = call("whatif", kept, "--format", "json")
+    told = json.loads(same.out)
+    assert (same.code, told["changes"], told["unchanged"]) == (0, [], 1)
+    (note,) = told["not_judged"]
+    assert "sslyze" in note
+    text = call("whatif", kept)
+    assert "not judged" in text.out

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -20,6 +21,7 @@ from scanner.model.known import Unknown
 from scanner.model.objects import Reference
 from scanner.model.observation import Answers, Attempt, Negotiated, Observation, Reach
 from scanner.model.observation_record import MOST_BYTES, RECORD, Seen, decode, encode, read
+from scanner.model.opinion import Flaw, Opinion
 from scanner.tls.certificate import CertificateFacts, parse_certificate
 
 CODE = st.integers(0, 0xFFFF)
@@ -209,3 +211,23 @@ def _outcome(line: str) -> str:
     except InputError as error:
         return error.message.split(": ")[0]
     return ""
+
+
+OPINIONS = st.builds(
+    Opinion,
+    witness=TEXT,
+    highest=st.none() | CODE,
+    suites=st.dictionaries(CODE, ANSWERS, max_size=3),
+    groups=ANSWERS,
+    client_certificate=st.sampled_from(("none", "requested", "required")) | UNKNOWN,
+    certificates=st.frozensets(TEXT, max_size=2) | UNKNOWN,
+    flaws=st.dictionaries(st.sampled_from(get_args(Flaw)), st.booleans() | UNKNOWN, max_size=3),
+    failure=NAME,
+)
+
+
+@settings(deadline=None)
+@given(OPINIONS)
+def test_what_the_second_witness_said_is_kept_beside_it(opinion: Opinion) -> None:
+    assert decode(encode(replace(PLAIN, opinion=opinion)), "f:1").opinion == opinion
+    assert "opinion" not in encode(PLAIN)

@@ -152,7 +152,7 @@ def test_the_json_is_what_its_schema_says() -> None:
     assert [error.message for error in Draft202012Validator(SCHEMA).iter_errors(document)] == []
     assert list(document) == list(SCHEMA["properties"])
     assert document["after"]["fails"] == compare(BEFORE, AFTER).after["fails"]
-    assert len(out.getvalue().splitlines()) == 11 + len(document["changes"]) + 3
+    assert len(out.getvalue().splitlines()) == 12 + len(document["changes"]) + 3
 
 
 def test_hostile_text_stays_text() -> None:

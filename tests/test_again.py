@@ -1,0 +1,123 @@
+"""A saved scan judged again: what sslyze answered and what policies explain is judged again too, or said not to be."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scanner.again import Again, again
+from scanner.archive import Archive, load_head
+from scanner.cli.whatif import compared
+from scanner.model.observation import Answers, Observation, Reach
+from scanner.model.observation_record import Seen
+from scanner.model.opinion import Opinion
+from scanner.model.profile import Profile
+from scanner.model.report import EndpointRow
+from scanner.model.saved_scan import HEAD, Head
+from scanner.survey import Viewpoint
+from scanner.tls.codepoints import TLS12
+from tests.expect.stories import snapshot_of
+from tests.judge.cases import CONFORMING, ENDPOINT, PROFILE, TLS12_SUITES, all_suites, answers
+from tests.judge.test_network_policy import WEB
+
+CBC, RSA_CBC = 0xC013, 0x002F
+ACCEPTS_CBC = replace(
+    CONFORMING,
+    suites={**CONFORMING.suites, TLS12: answers((*TLS12_SUITES, CBC, RSA_CBC), all_suites(TLS12))},
+)
+WIDE = replace(PROFILE, name="wide", suites=(*PROFILE.suites, RSA_CBC))
+"""Under it the listener violates by one suite alone."""
+ANSWERED = Opinion(
+    witness="sslyze 6.3.1", highest=TLS12, suites={TLS12: Answers(refused=frozenset({CBC}), unasked="not asked")},
+    flaws={"heartbleed": True, "robot": False},
+)  # fmt: skip
+
+
+def saved(
+    directory: Path,
+    head: Head,
+    opinion: Opinion | None = None,
+    observation: Observation = ACCEPTS_CBC,
+    profile: Profile | None = None,
+) -> Again:
+    """A scan of one target that was kept, as it would have come out from the same viewpoint."""
+    rows = directory / "rows"
+    rows.write_text("")
+    kept = str(directory / "kept")
+    with Archive(kept, head, ()) as archive:
+        archive.record(Seen(endpoint=ENDPOINT, observation=observation, opinion=opinion))
+        archive.finish(rows)
+    return again(kept, load_head(kept), Viewpoint(profile=profile))
+
+
+def suites(row: EndpointRow) -> dict[str, Any]:
+    (found,) = [each for each in row["findings"] if each["rule"] == "tls-cipher-suite"]
+    return {name: found[name] for name in ("verdict", "second_opinion")}
+
+
+def flaws(row: EndpointRow) -> dict[str, str]:
+    return {each["rule"]: each["verdict"] for each in row["findings"] if each["rule"].startswith("vuln-")}
+
+
+def test_what_sslyze_answered_is_judged_again(tmp_path: Path) -> None:
+    once = saved(tmp_path, Head(profile=WIDE, confirm=True, deep=True), ANSWERED)
+    (row,) = once.rows()
+    assert suites(row) == {"verdict": "inconclusive", "second_opinion": "contradicted"}
+    assert (flaws(row)["vuln-heartbleed"], flaws(row)["vuln-robot"]) == ("fail", "pass")
+    assert flaws(row)["vuln-compression"] == "inconclusive"  # nobody asked
+
+
+def test_a_violation_that_it_was_not_asked_of_stays_one(tmp_path: Path) -> None:
+    once = saved(tmp_path, Head(profile=WIDE, confirm=True, deep=False), ANSWERED, profile=PROFILE)
+    (row,) = once.rows()
+    assert suites(row) == {"verdict": "fail", "second_opinion": "not-visible-to-sslyze"}
+    assert flaws(row) == {}
+    assert any("it was asked of violations alone" in each for each in once.not_judged())
+
+
+@pytest.mark.parametrize(("head", "said"), [(Head(profile=WIDE), True), (Head(profile=WIDE, deep=False), False)])
+def test_a_scan_that_kept_no_answers_says_so(tmp_path: Path, head: Head, said: bool) -> None:
+    once = saved(tmp_path, head)
+    (row,) = once.rows()
+    assert (suites(row), flaws(row)) == ({"verdict": "fail", "second_opinion": None}, {})
+    assert any("did not keep its answers" in each for each in once.not_judged()) is said
+    assert compared(once).not_judged == once.not_judged()
+
+
+def test_a_directory_of_an_older_release_is_read(tmp_path: Path) -> None:
+    saved(tmp_path, Head(profile=WIDE, deep=True))
+    file = tmp_path / "kept" / HEAD
+    value = json.loads(file.read_text())
+    del value["deep"], value["confirm"]
+    file.write_text(json.dumps(value))
+    assert load_head(str(file.parent)).deep is None
+
+
+POLICY = {
+    "apiVersion": "networking.k8s.io/v1",
+    "kind": "NetworkPolicy",
+    "metadata": {"name": "closed", "namespace": "shop"},
+    "spec": {"podSelector": {}},
+}
+
+
+@pytest.mark.parametrize("readable", [True, False])
+def test_policies_explain_silence_again(tmp_path: Path, readable: bool) -> None:
+    unreadable = {} if readable else {"networkpolicies.networking.k8s.io": "forbidden"}
+    snapshot = snapshot_of([POLICY] if readable else [], unreadable=unreadable)
+    seen = Seen(endpoint=WEB, observation=replace(CONFORMING, reach=Reach.FILTERED, versions=Answers(unasked="none")))
+    (tmp_path / "rows").write_text("")
+    with Archive(str(tmp_path / "kept"), Head(clusters=("c",), deep=False), (snapshot,)) as archive:
+        archive.record(seen)
+        archive.finish(tmp_path / "rows")
+    once = again(str(tmp_path / "kept"), load_head(str(tmp_path / "kept")), Viewpoint())
+    (row,) = once.rows()
+    (reach,) = [each for each in row["findings"] if each["rule"] == "tls-reach"]
+    said = "NetworkPolicy/shop/closed selects the pod and admits nobody to this port"
+    assert (said in reach["evidence"]) is readable
+    assert bool(row["blocked_by"]) is readable
+    assert any("NetworkPolicies" in each for each in once.not_judged()) is not readable
