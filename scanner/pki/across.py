@@ -45,6 +45,9 @@ class Use:
 
     holders: dict[str, str] = field(default_factory=dict)
     """Namespaces, each with the first place there."""
+    serving: dict[str, str] = field(default_factory=dict)
+    """Namespaces whose listeners serve a certificate with it that no object was seen to hold, likewise. One of them may
+    merely pass connections through to another."""
     made_out: dict[str, str] = field(default_factory=dict)
     """SHA-256 of the certificates with it, to whom each is made out."""
 
@@ -106,12 +109,13 @@ class Across:
 
     def shared(self) -> Iterator[tuple[str, Use]]:
         """Keys that several namespaces have, or certificates made out to different names; with their digests. A
-        certificate that a Secret or a Route has is theirs, whichever listener serves it."""
+        certificate that a Secret or a Route has is theirs, whichever listener serves it; and the platform's routers and
+        gateways serve what is others'."""
         for (digest, key, holder), where in self._served.items():
-            if digest not in self._stored:
-                self._uses[key].holders.setdefault(holder, where)
+            if digest not in self._stored and holder != PLATFORM:
+                self._uses[key].serving.setdefault(holder, where)
         for key, use in self._uses.items():
-            if len(use.holders) > 1 or len(set(use.made_out.values())) > 1:
+            if len(use.holders.keys() | use.serving.keys()) > 1 or len(set(use.made_out.values())) > 1:
                 yield key, use
 
     def _add_signer(self, facts: CertificateFacts, classified: Classified) -> None:

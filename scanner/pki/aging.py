@@ -163,8 +163,12 @@ def check_life(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
     if least / _FAR <= days <= most * _FAR:
         return
     usual = f"{least} days" if least == most else f"{least} to {most} days"
-    said = f"it is valid for {days:.3g} days, where {usual} are usual"
+    said = f"it is valid for {_round(days)} days, where {usual} are usual"
     yield finding(rule, subject, "pass", "informational", said, expected=(usual,))
+
+
+def _round(days: float) -> str:
+    return f"{days:.0f}" if days >= 1 else f"{days:.2g}"
 
 
 def _usual(subject: Subject, names: tuple[WellKnown, ...]) -> tuple[float, float]:

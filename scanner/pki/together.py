@@ -80,7 +80,9 @@ def check_reuse(rule: ScanRule, across: Across) -> Iterator[Finding]:
 
     ## What fails
 
-    * One key in several namespaces: medium.
+    * One key in Secrets or Routes of several namespaces: medium.
+    * One key that listeners of several namespaces serve, while no object was seen to hold it (without Secrets, one may
+      merely pass connections through to the other): low.
     * One key in certificates for different names: low.
 
     ## What is inconclusive
@@ -97,21 +99,20 @@ def check_reuse(rule: ScanRule, across: Across) -> Iterator[Finding]:
 
 
 def _of_use(rule: ScanRule, key: str, use: Use) -> Finding:
-    several = len(use.holders) > 1
+    holders = {**use.serving, **use.holders}
     names = sorted(set(use.made_out.values()))
-    said = (
-        f"{len(use.holders)} namespaces have it"
-        if several
-        else f"certificates for {len(names)} different names have it"
-    )
+    said = f"certificates for {len(names)} different names have it"
+    if len(holders) > 1:
+        passed = "" if len(use.holders) > 1 else ", unless one of them passes connections through to another"
+        said = f"{len(holders)} namespaces have it{passed}"
     return Finding(
         rule=rule.id,
-        severity=rule.severity if several else "low",
+        severity=rule.severity if len(use.holders) > 1 else "low",
         verdict="fail",
         status="violation",
         message=f"one private key is used more than once: {said}",
         expected=("a key of its own for each",),
-        observed=_some([f"{holder}: {where}" for holder, where in use.holders.items()]),
+        observed=_some([f"{holder}: {where}" for holder, where in holders.items()]),
         fix="issue a certificate with a new key for each of these places",
         evidence=_some(f"made out to {each[:200]}" for each in names),
         about=f"key with SHA-256 {key}",

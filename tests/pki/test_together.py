@@ -145,12 +145,23 @@ def test_the_router_that_serves_a_routes_certificate_has_no_other_key(order: int
     assert seen.said("pki-key-reuse") == []
 
 
-def test_listeners_of_two_namespaces_with_one_key_that_no_secret_explains() -> None:
+def test_listeners_of_two_namespaces_with_one_key_that_no_object_holds_are_low() -> None:
     seen = (
         Seen().add(MINE, served("Deployment/shop/web:443"), "shop").add(MINE, served("Deployment/till/t:443"), "till")
     )
     (finding,) = seen.said("pki-key-reuse")
-    assert finding.severity == "medium"
+    assert finding.severity == "low"
+    assert "unless one of them passes connections through" in finding.message
     assert seen.said("pki-key-reuse") == [finding]
-    with_platform = Seen().add(MINE, served("a"), "shop").add(MINE, served("b"), "openshift-x").said("pki-key-reuse")
-    assert any(each.startswith(PLATFORM) for each in with_platform[0].observed)
+
+
+def test_what_the_platforms_router_passes_through_has_no_other_key() -> None:
+    seen = Seen().add(MINE, served("Deployment/shop/web:443"), "shop")
+    assert seen.add(MINE, served("Deployment/openshift-ingress/r:443"), "openshift-ingress").said("pki-key-reuse") == []
+
+
+def test_a_users_copy_of_a_key_of_the_platform_fails() -> None:
+    seen = Seen().add(LEAF, secret("openshift-etcd"), "openshift-etcd").add(LEAF, secret("shop"), "shop")
+    (finding,) = seen.said("pki-key-reuse")
+    assert finding.severity == "medium"
+    assert any(each.startswith(PLATFORM) for each in finding.observed)
