@@ -3,7 +3,7 @@ inventory that is judged by the PKI configuration."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 
@@ -12,6 +12,7 @@ from scanner.model.cluster_facts import hosted_namespaces
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding
+from scanner.model.held_certificate import HeldCertificate
 from scanner.model.inventory import InventoryRow
 from scanner.model.kinds import SECRET, Kind
 from scanner.model.observation import Observation
@@ -46,34 +47,45 @@ class Certificates:
         earlier: Iterable[Snapshot] = (),
         given: PkiConfig | None = None,
         day_one: PkiConfig | None = None,
+        tell: Callable[[HeldCertificate], None] = lambda _: None,
     ) -> None:
         """``earlier``: snapshots of the same cluster, which tell what was configured then. ``given``: a configuration
-        in the place of the cluster's own; ``day_one``: an install-config in the place of the one that it keeps."""
+        in the place of the cluster's own; ``day_one``: an install-config in the place of the one that it keeps.
+        ``tell`` is told of everything that the objects hold, as it is found."""
         self._policy = policy
         self._misfits: dict[str, tuple[Finding, ...]] = {}
         """By listener, whatever the number of its replicas."""
         self._earlier = tuple(sorted(earlier, key=lambda each: each.taken_at))
         self._configured = given
         self._day_one = day_one
-        self._snapshot = replace(snapshot, objects={SECRET: (), **snapshot.objects})
+        self._tell = tell
+        self.snapshot = replace(snapshot, objects={SECRET: (), **snapshot.objects})
 
     @cached_property
     def inventory(self) -> Inventory:
         """Everything that was found so far."""
-        empty = Inventory(self._names, self._governing, self._snapshot.taken_at, self._policy)
-        return collect(empty, stored.held(self._snapshot))
+        empty = Inventory(self._names, self._governing, self.snapshot.taken_at, self._policy)
+        return collect(empty, map(self._told, stored.held(self.snapshot)))
+
+    def _told(self, held: HeldCertificate) -> HeldCertificate:
+        self._tell(held)
+        return held
+
+    def add(self, held: HeldCertificate) -> None:
+        """Take in what was found elsewhere."""
+        self.inventory.add(held)
 
     @cached_property
     def _names(self) -> Names:
-        return load_names(hosted=hosted_namespaces(self._snapshot))
+        return load_names(hosted=hosted_namespaces(self.snapshot))
 
     @cached_property
     def _governing(self) -> Governing:
-        return Governing(self._snapshot, self._earlier, self._configured)
+        return Governing(self.snapshot, self._earlier, self._configured)
 
     @cached_property
     def _given(self) -> dict[str, str]:
-        return given_by_digest(stored.held(self._snapshot))
+        return given_by_digest(stored.held(self.snapshot))
 
     def serve(self, endpoint: Endpoint, observation: Observation, owed: Expectation | None = None) -> None:
         """Take in what a listener served, and judge it by the profile that it owes."""
@@ -92,7 +104,7 @@ class Certificates:
     def findings(self) -> Iterator[Finding]:
         """What is wrong with the PKI configuration, then what it has against the certificates."""
         own = Configuration(
-            config=self._governing.own, snapshot=self._snapshot, names=self._names, day_one=self._day_one
+            config=self._governing.own, snapshot=self.snapshot, names=self._names, day_one=self._day_one
         )
         yield from of_objects(own)
         yield from self.inventory.findings()

@@ -1,33 +1,34 @@
-"""``adhere certs``: the certificates in files, as an inventory."""
+"""``adhere certs``: the certificates in files and in the objects of a cluster, listed and judged."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
-from typing import Literal
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 import click
 
+from scanner.certificates import Certificates
 from scanner.cli.certificate_files import Files, password
+from scanner.cli.certs_basis import basis
+from scanner.cli.certs_listing import Listing, rows, unread, without_bytes
+from scanner.cli.cluster_options import ClusterAsked, held_cluster
+from scanner.cli.output import width
+from scanner.cli.progress import colors
 from scanner.cli.streams import say
+from scanner.errors import UsageError
 from scanner.model.held_certificate import HeldCertificate
-from scanner.model.key import key_of
-from scanner.model.known import Known, Unknown
-from scanner.model.report import EXIT_INCOMPLETE, EXIT_OK
-from scanner.pki.recognition import use_of
-from scanner.report.escape import json_text, plain
-from scanner.tls.certificate import CertificateFacts
-
-_HEADINGS = ("WHERE", "ROLE", "CATEGORY", "SUBJECT", "ISSUER", "KEY", "SIGNATURE", "NOT BEFORE", "NOT AFTER", "SHA-256")
-_WIDEST = 80
-"""Characters of a name in the table; JSON has all of it."""
-_DIGEST = 16
-"""Hexadecimal digits that tell certificates apart for people."""
+from scanner.model.known import Unknown
+from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING, EXIT_OK, FailOn, FindingRow, fails
+from scanner.model.snapshot import Snapshot
+from scanner.report.escape import plain
+from scanner.report.page import Page
+from scanner.report.rows import finding_row
 
 
 @click.command()
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.argument("paths", metavar="[PATH]...", nargs=-1)
 @click.option(
     "--format",
     "format_",
@@ -40,108 +41,111 @@ _DIGEST = 16
     "--password-file", "password_files", metavar="FILE", multiple=True,
     help="Whose first line opens PKCS #12; repeatable.",
 )  # fmt: skip
-def certs(paths: Sequence[str], format_: Literal["text", "json"], password_files: Sequence[str]) -> int:
-    """List the certificates in files and below directories: PEM, DER, PKCS #12, Java key stores, kubeconfig.
+@click.option("--policy", "policy_file", metavar="FILE", help="The minimums of certificates (kind: ScanPolicy).")
+@click.option("--pki", metavar="FILE", help="Judge by this PKI object, or MicroShift file, and not by the cluster's.")
+@click.option(
+    "--install-config", "install_config_file", metavar="FILE", help="Judge signers by what an installation asks for."
+)
+@click.option(
+    "--fail-on", type=click.Choice(get_args(FailOn)), default="medium", show_default=True, help="Exit 1 from here on."
+)
+@held_cluster
+def certs(
+    paths: Sequence[str],
+    format_: Literal["text", "json"],
+    password_files: Sequence[str],
+    fail_on: FailOn,
+    **options: object,
+) -> int:
+    """List and judge the certificates in files and below directories, and those that a cluster's objects hold.
 
-    Keys are neither kept nor printed. Exits with 3 where something could not be read; the rest is listed.
+    \b
+    Files: PEM, DER, PKCS #12, Java key stores, kubeconfig. Keys are neither kept nor printed.
+    With --cluster, --context or --snapshot the cluster's PKI object judges, and its objects are looked
+    through too: bundles of CAs, webhooks, aggregated APIs, signing requests, and Secrets with --secrets.
+
+    \b
+    Exit codes: 0 nothing to object to · 1 findings at or above --fail-on · 2 usage or configuration error ·
+    3 something could not be read or judged, the rest is listed · 4 there was no certificate at all
     """
-    files = Files(tuple(password(each) for each in password_files))
-    found: list[HeldCertificate] = []
-    problems = []
+    by = {name: options.pop(name) for name in ("policy_file", "pki", "install_config_file")}
+    asked = ClusterAsked(**options)  # type: ignore[arg-type] # click has checked the types
+    if not (paths or asked.meant):
+        raise UsageError("neither a path nor a cluster was given", hint="adhere certs PATH..., or --cluster")
+    search = _Search(Files(tuple(password(each) for each in password_files)))
+    certificates = basis(asked, tell=search.keep, **by)  # type: ignore[arg-type] # see above
+    certificates.inventory  # noqa: B018 - now the cluster is looked through, before the files
     for path in paths:
-        for each in files.under(path):
+        search.under(path, certificates)
+    search.problems += _gaps(certificates.snapshot) if asked.meant else []
+    listing = search.listing(certificates)
+    if format_ == "json":
+        for line in listing.document():
+            click.echo(line)
+    else:
+        listing.table(Page(out=sys.stdout, color=colors(sys.stdout), width=width()))
+    search.say()
+    return exit_code(listing, fail_on)
+
+
+@dataclass(slots=True)
+class _Search:
+    """What was found so far."""
+
+    files: Files
+    held: list[HeldCertificate] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def keep(self, held: HeldCertificate) -> None:
+        """One certificate in one place."""
+        self.held.append(without_bytes(held))
+        self.problems += unread(held)
+
+    def under(self, path: str, certificates: Certificates) -> None:
+        """What a file, or a directory, has."""
+        for each in self.files.under(path):
             if isinstance(each, Unknown):
-                problems.append(each.reason)
+                self.problems.append(each.reason)
             else:
-                found.append(each)
-                problems += unread(each)
-    for line in document(found, problems) if format_ == "json" else table(found):
-        click.echo(line)
-    for problem in problems:
-        say(f"adhere: {plain(problem, 500)}")
-    if files.links:
-        more = f" and {len(files.links) - 1} more" if files.links[1:] else ""
-        say(f"adhere: links that lead out of their directory were not followed: {plain(files.links[0], 200)}{more}")
-    return EXIT_INCOMPLETE if problems else EXIT_OK
+                certificates.add(each)
+                self.keep(each)
+
+    def listing(self, certificates: Certificates) -> Listing:
+        """Everything, judged."""
+        return Listing(
+            held=self.held,
+            judged=rows(certificates.inventory),
+            findings=[finding_row(each) for each in certificates.findings()],
+            problems=self.problems,
+            configuration=certificates.configuration(),
+        )
+
+    def say(self) -> None:
+        """What could not be read, and what was left, for people."""
+        for problem in self.problems:
+            say(f"adhere: {plain(problem, 500)}")
+        links = self.files.links
+        if links:
+            more = f" and {len(links) - 1} more" if links[1:] else ""
+            say(f"adhere: links that lead out of their directory were not followed: {plain(links[0], 200)}{more}")
 
 
-def unread(held: HeldCertificate) -> Iterator[str]:
-    """What of a certificate could not be read, in one line."""
-    reasons = dict.fromkeys(held.facts.unreadable.values())
-    if reasons:
-        yield f"{held.place}: {', '.join(held.facts.unreadable)}: {'; '.join(reasons)}"
+def _gaps(snapshot: Snapshot) -> list[str]:
+    """Kinds of which there may be more than was seen, though somebody wanted to see it."""
+    gaps = [each for each in snapshot.unreadable.values() if each.gap != "not-asked"]
+    told = [f"{each.kind.resource}: {each.gap}: {each.reason}" for each in gaps if each.gap != "not-saved"]
+    missing = ", ".join(each.kind.resource for each in gaps if each.gap == "not-saved")
+    return [*told, f"not saved, or only some of them: {missing}"] if missing else told
 
 
-def table(found: Sequence[HeldCertificate]) -> Iterator[str]:
-    """A line for each certificate, under headings; nothing where there is none."""
-    rows = [_HEADINGS, *(tuple(plain(cell, _WIDEST) for cell in _cells(each)) for each in found)]
-    if not found:
-        return
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+def exit_code(listing: Listing, fail_on: FailOn) -> int:
+    """What was found weighs more than what could not be told."""
+    if any(fails(each, fail_on) for each in listing.findings):
+        return EXIT_FINDINGS
+    if listing.problems or any(map(_undecided, listing.findings)):
+        return EXIT_INCOMPLETE
+    return EXIT_OK if listing.held else EXIT_NOTHING
 
 
-def _cells(held: HeldCertificate) -> tuple[str, ...]:
-    facts, place = held.facts, held.place
-    return (
-        str(place),
-        place.role,
-        use_of(facts),
-        "-" if facts.subject == "" else facts.subject or "?",
-        facts.issuer or "?",
-        _key(facts) or "?",
-        facts.signature or "?",
-        _day(facts.not_before) or "?",
-        _day(facts.not_after) or "?",
-        facts.sha256[:_DIGEST],
-    )
-
-
-def _key(facts: CertificateFacts) -> str | None:
-    key: Known[object] = key_of(facts)
-    return None if isinstance(key, Unknown) else str(key)
-
-
-def _day(when: datetime | None) -> str | None:
-    return when.strftime("%Y-%m-%d") if when else None
-
-
-def document(found: Iterable[HeldCertificate], problems: Sequence[str]) -> Iterator[str]:
-    """JSON, a certificate a line: what cannot be read is null, and ``unreadable`` says why."""
-    yield '{"certificates": ['
-    before = None
-    for held in found:
-        if before is not None:
-            yield f"{before},"
-        before = _json(record(held))
-    if before is not None:
-        yield before
-    yield f'], "problems": {_json(list(problems))}}}'
-
-
-def record(held: HeldCertificate) -> dict[str, object]:
-    """One certificate of the JSON document."""
-    facts, place = held.facts, held.place
-    return {
-        "where": str(place),
-        "role": place.role,
-        "category": use_of(facts),
-        "subject": facts.subject,
-        "issuer": facts.issuer,
-        "serial": None if facts.serial is None else str(facts.serial),
-        "names": None if facts.sans is None else list(facts.sans),
-        "key": _key(facts),
-        "signature": facts.signature,
-        "not_before": facts.not_before.isoformat() if facts.not_before else None,
-        "not_after": facts.not_after.isoformat() if facts.not_after else None,
-        "ca": facts.is_ca,
-        "extended_key_usage": None if facts.extended_key_usage is None else list(facts.extended_key_usage),
-        "sha256": facts.sha256,
-        "chain": [each.sha256 for each in held.chain],
-        "unreadable": dict(facts.unreadable),
-    }
-
-
-def _json(value: object) -> str:
-    return json_text(json.dumps(value, ensure_ascii=False))
+def _undecided(finding: FindingRow) -> bool:
+    return finding["verdict"] == "inconclusive" and finding["severity"] != "info"

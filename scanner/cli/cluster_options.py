@@ -89,8 +89,11 @@ _HOW = (
     click.option("--allow-loopback", is_flag=True, help="Dial loopback addresses too: the cluster is on this machine."),
     click.option("--configz", is_flag=True, help="Ask kubelets what they were told (needs nodes/proxy)."),
 )
+_CLUSTER = click.option(
+    "--cluster", is_flag=True, help="Scan the cluster of the kubeconfig, or the one that this pod is in."
+)
 _DIAL = (
-    click.option("--cluster", is_flag=True, help="Scan the cluster of the kubeconfig, or the one that this pod is in."),
+    _CLUSTER,
     *_WHICH,
     *_HOW,
     click.option(
@@ -109,6 +112,11 @@ def which_cluster(command: Command) -> Command:
 def dialled_cluster(command: Command) -> Command:
     """The same for ``scan``, which also dials."""
     return _add(command, _DIAL)
+
+
+def held_cluster(command: Command) -> Command:
+    """The options that say which cluster, for ``certs``, which looks at nothing but what its objects hold."""
+    return _add(command, (_CLUSTER, *_WHICH, SECRETS, PREVIOUS))
 
 
 def _add(command: Command, options: tuple[Callable[[Command], Command], ...]) -> Command:

@@ -219,6 +219,13 @@ FailOn = Literal["low", "medium", "high", "critical", "never"]
 EXIT_OK, EXIT_FINDINGS, EXIT_USAGE, EXIT_INCOMPLETE, EXIT_NOTHING, EXIT_INTERNAL = 0, 1, 2, 3, 4, 70
 
 
+def fails(finding: FindingRow, fail_on: FailOn) -> bool:
+    """Whether a finding counts against ``--fail-on``."""
+    if fail_on == "never" or finding["verdict"] != "fail" or finding["status"] in NEVER_FAILS:
+        return False
+    return SEVERITIES.index(finding["severity"]) >= SEVERITIES.index(fail_on)
+
+
 def exit_code(report: Report, fail_on: FailOn) -> int:
     """The exit code that a report earns (design, "Exit codes"). Findings win over an incomplete scan."""
     if fail_on != "never":

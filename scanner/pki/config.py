@@ -54,10 +54,10 @@ def pki_config_of_file(document: Located) -> PkiConfig:
     ``pki``. Raises ``InputError`` with everything that the API would not take."""
     problems = Problems(document)
     top = _top(problems)
-    kind = document.get((*top, "kind"))
-    steps: Steps = (*top, "pki" if kind == "MicroShiftConfig" else "spec")
+    of_microshift = document.get((*top, "kind")) != "PKI"
+    steps: Steps = (*top, "pki" if of_microshift else "spec")
     config = of_spec(document.get(top), steps[len(top) :], source=document.file)
-    if kind != "MicroShiftConfig":
+    if not of_microshift:
         _named(problems, top)
     for each in config.problems:
         problems.add((*top, *each.steps), each.message, hint(each, document.get((*top, *each.steps))))
@@ -126,12 +126,21 @@ def _top(problems: Problems) -> Steps:
     items = document.get(("items",))
     tops: list[Steps] = [("items", index) for index in range(len(items))] if isinstance(items, list) else [()]
     found = [top for top in tops if document.get((*top, "kind")) in ("PKI", "MicroShiftConfig")]
+    if _is_microshifts(document):
+        found = [()]
     if not found:
         problems.add((), "no PKI object in this file", "it has 'kind: PKI' and a spec; an install-config is another")
     for extra in found[1:]:
         problems.add(extra, "one PKI object too many", "keep one of them in the file")
     problems.raise_any()
     return found[0]
+
+
+def _is_microshifts(document: Located) -> bool:
+    """Whether it is /etc/microshift/config.yaml as it stands there, which is of no kind; an install-config has ``pki``
+    too, and says its version."""
+    value = document.value
+    return isinstance(value, dict) and "pki" in value and not {"kind", "apiVersion", "baseDomain"} & value.keys()
 
 
 def _named(problems: Problems, top: Steps) -> None:
