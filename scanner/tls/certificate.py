@@ -141,11 +141,12 @@ def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {text[:160]}" if text else type(error).__name__
 
 
-def _alternative_names(certificate: x509.Certificate) -> list[x509.GeneralName]:
+@lru_cache(maxsize=4)  # three fields of a certificate ask one after another
+def _alternative_names(certificate: x509.Certificate) -> tuple[x509.GeneralName, ...]:
     try:
-        return list(certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value)
+        return tuple(certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value)
     except x509.ExtensionNotFound:
-        return []
+        return ()
 
 
 def _dns_names(certificate: x509.Certificate) -> tuple[str, ...]:
@@ -192,12 +193,12 @@ def _key_identifiers(certificate: x509.Certificate) -> tuple[bytes, int, bytes]:
     return _identifiers(_key_info(certificate))
 
 
+@lru_cache(maxsize=4)  # four fields of a certificate ask one after another, and each time its bytes are copied
 def _key_info(certificate: x509.Certificate) -> bytes:
     """The DER of subjectPublicKeyInfo."""
     return _walk_to_key(certificate.tbs_certificate_bytes, 5 if certificate.version is x509.Version.v1 else 6)
 
 
-@lru_cache(maxsize=4)  # four fields of a certificate ask one after another
 def _walk_to_key(tbs_certificate: bytes, before: int) -> bytes:
     content = _element(Reader(tbs_certificate))[1].rest()
     tbs = Reader(content)
@@ -247,6 +248,7 @@ def _key_size(certificate: x509.Certificate) -> int | None:
     return None
 
 
+@lru_cache(maxsize=64)  # nearly all certificates have the same few
 def _dotted(encoded: bytes) -> str:
     """An object identifier in dots (X.690 section 8.19)."""
     arcs, value = [], 0
