@@ -27,7 +27,7 @@ from scanner.pki.configuration import Configuration
 from scanner.pki.governing import Governing
 from scanner.pki.inventory import Inventory, collect
 from scanner.pki.rules import of_listener, of_objects
-from scanner.pki.served import given_by_digest, served
+from scanner.pki.served import served
 from scanner.pki.with_profile import Serving
 
 READS: tuple[Kind, ...] = tuple(
@@ -59,6 +59,8 @@ class Certificates:
         self._configured = given
         self._day_one = day_one
         self._tell = tell
+        self._given: dict[str, str] = {}
+        """SHA-256 of each stored certificate that somebody gave, and who: a listener does not say so of what it has."""
         self.snapshot = replace(snapshot, objects={SECRET: (), **snapshot.objects})
 
     @cached_property
@@ -69,6 +71,8 @@ class Certificates:
 
     def _told(self, held: HeldCertificate) -> HeldCertificate:
         self._tell(held)
+        if held.place.user_provided:
+            self._given[held.facts.sha256] = held.place.user_provided
         return held
 
     def add(self, held: HeldCertificate) -> None:
@@ -83,15 +87,11 @@ class Certificates:
     def _governing(self) -> Governing:
         return Governing(self.snapshot, self._earlier, self._configured)
 
-    @cached_property
-    def _given(self) -> dict[str, str]:
-        return given_by_digest(stored.held(self.snapshot))
-
     def serve(self, endpoint: Endpoint, observation: Observation, owed: Expectation | None = None) -> None:
         """Take in what a listener served, and judge it by the profile that it owes."""
-        leaves = []
+        leaves, inventory = [], self.inventory  # which has to be there before anybody is asked who gave what
         for each in served(endpoint, observation, self._given):
-            classified = self.inventory.add(each, endpoint.owner.namespace)
+            classified = inventory.add(each, endpoint.owner.namespace)
             if each.place.role == "leaf":
                 leaves.append((each.facts, classified))
         profile = owed.profile if owed is not None and owed.binding != "not-enforced" else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -80,6 +81,24 @@ def test_a_profile_that_binds_nobody_or_fits_says_nothing_of_a_certificate() -> 
     for owed in (unbound, Expectation(profile=PROFILE), Expectation(profile=Unknown("nobody said"))):
         found.serve(ETCD, replace(CONFORMING, chain=(LEAF,)), owed)
     assert [each for each in found.findings() if each.rule == "pki-profile"] == []
+
+
+def test_what_somebody_gave_is_his_wherever_it_is_served() -> None:
+    """The object says so, the listener does not; it is known before the first listener is heard."""
+    route = {
+        "metadata": {"namespace": "shop", "name": "web"},
+        "spec": {"tls": {"certificate": pem(LEAF.der)}},
+    }
+    found = Certificates(snapshot(PKI=PKI_OBJECT, FeatureGate=GATE, Route=route))
+    found.serve(ETCD, replace(CONFORMING, chain=(LEAF,)))
+    (row,) = found.rows()
+    assert row["governed"] is False
+    assert row["why"] == "it was given, not made: Route/shop/web spec.tls.certificate"
+    assert row["found"] == 2
+
+
+def pem(der: bytes) -> str:
+    return f"-----BEGIN CERTIFICATE-----\n{base64.encodebytes(der).decode()}-----END CERTIFICATE-----\n"
 
 
 def test_without_a_configuration_nothing_is_said() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from scanner.model.endpoint import Endpoint
 from scanner.model.held_certificate import HeldCertificate, Place, Role
@@ -16,7 +16,8 @@ _NOTHING: Mapping[str, str] = {}
 def served(
     endpoint: Endpoint, observation: Observation, given: Mapping[str, str] = _NOTHING
 ) -> Iterator[HeldCertificate]:
-    """Every certificate of every chain that the listener sent, each once. ``given``: see ``given_by_digest``."""
+    """Every certificate of every chain that the listener sent, each once. ``given``: by the SHA-256 of what
+    somebody gave, who did."""
     first = () if isinstance(observation.chain, Unknown) else observation.chain
     seen: set[str] = set()
     for chain in (first, *observation.other_chains):
@@ -39,8 +40,3 @@ def _place(endpoint: Endpoint, role: Role, given: str | None) -> Place:
         component=endpoint.component,
         user_provided=given,
     )
-
-
-def given_by_digest(stored: Iterable[HeldCertificate]) -> dict[str, str]:
-    """SHA-256 of each stored certificate that somebody gave, to who: a listener does not say so of what it serves."""
-    return {each.facts.sha256: each.place.user_provided for each in stored if each.place.user_provided}

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.observation import Observation, Reach
-from scanner.pki.served import given_by_digest, served
+from scanner.pki.served import served
 from scanner.pki.stored import held
 from scanner.tls.certificate import parse_certificate
 from tests.certs import Authority
@@ -44,7 +44,7 @@ def test_what_a_user_gave_is_known_again_where_it_is_served() -> None:
     given = ROOT.leaf(names=("web.example",))
     tls = {"certificate": given.pem.decode()}
     route = {"kind": "Route", "metadata": {"name": "r", "namespace": "shop"}, "spec": {"tls": tls}}
-    who = given_by_digest(held(snapshot("", route)))
+    who = {each.facts.sha256: each.place.user_provided or "" for each in held(snapshot("", route))}
     seen = Observation(instance=SEEN.instance, at=SEEN.at, reach=Reach.TLS, chain=(parse_certificate(given.der), LEAF))
     first, second = served(ENDPOINT, seen, who)
     assert first.place.user_provided == "Route/shop/r spec.tls.certificate"
