@@ -94,10 +94,10 @@ def _array(schema: Schema, value: object, steps: Steps) -> Iterator[Complaint]:
             yield from complaints(schema.items, item, (*steps, index))
         if schema.list_key and not isinstance(item, dict):
             yield Complaint((*steps, index), "must be an object for an array of list-type map")
-        name = item.get(schema.list_key) if schema.list_key and isinstance(item, dict) else None
-        if isinstance(name, str):
-            if name in seen:
-                yield Complaint((*steps, index), f"Duplicate value: {_quoted({schema.list_key: name})}")
+        if schema.list_key and (item is None or isinstance(item, dict)):
+            name = _quoted({key: value for key, value in (item or {}).items() if key == schema.list_key})
+            if name in seen:  # two without a name, too
+                yield Complaint((*steps, index), f"Duplicate value: {name}")
             seen.add(name)
 
 

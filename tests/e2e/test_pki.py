@@ -6,10 +6,14 @@ from the Go types and markers that the document has.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from scanner.cluster import access, read
 from scanner.model.key import Key
@@ -128,3 +132,126 @@ def test_the_api_server_agrees(both: Writer, case: Case) -> None:
             continue
         said = [what for path, what in found if path == field]
         assert any(what in message for what in said), (field, message, found)
+
+
+# --- Nothing of either definition is left out -------------------------------------------------------------------------
+
+_SAYS: dict[str, str] = {
+    "enum": "Unsupported value",
+    "minimum": "should be greater than or equal to",
+    "maximum": "should be less than or equal to",
+    "multipleOf": "should be a multiple of",
+    "minProperties": "should have at least",
+    "minLength": "should be at least",
+}
+"""Words of the API server by the keyword of a schema that they are about."""
+_NOT_OURS = {"spec.certificateManagement"}
+"""Required in the shipped shape, whose empty spec nobody can tell from the document's, where it is allowed."""
+
+
+def constraints(schema: Object, path: str) -> Iterator[tuple[str, str]]:
+    """Every (path, words) that an object can be refused with."""
+    yield path, "must be of type"
+    yield from ((path, said) for keyword, said in _SAYS.items() if keyword in schema)
+    yield from ((path, each["message"]) for each in schema.get("x-kubernetes-validations", ()))
+    yield from ((f"{path}.{name}", "Required value") for name in schema.get("required", ()))
+    for name, inner in schema.get("properties", {}).items():
+        yield from constraints(inner, f"{path}.{name}")
+    if "items" in schema:
+        yield f"{path}[*]", "Duplicate value"
+        yield from constraints(schema["items"], f"{path}[*]")
+
+
+@pytest.mark.parametrize("shape", ["shipped", "document"])
+def test_every_constraint_of_the_definition_refuses_a_case(both: Writer, definitions: list[Object], shape: str) -> None:
+    """So a rule that a later definition adds, or a place that nobody thought of, shows here."""
+    shipped = next(each for each in definitions if each["metadata"]["name"] == "pkis.config.openshift.io")
+    (version,) = (document_definition() if shape == "document" else shipped)["spec"]["versions"]
+    schema = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    told = [
+        (re.sub(r"\[\d+\]", "[*]", field), message)
+        for case in CASES
+        if case.shape == shape
+        for field, message in refusal(both, case) or ()
+    ]
+    untested = {
+        (path, words)
+        for path, words in constraints(schema, "spec")
+        if path not in _NOT_OURS and not any(field == path and words in message for field, message in told)
+    }
+    assert untested == set()
+
+
+KEYS = st.fixed_dictionaries(
+    {},
+    optional={
+        "algorithm": st.sampled_from(["RSA", "ECDSA", "DSA", "", None, 1]),
+        "rsa": st.none()
+        | st.fixed_dictionaries({}, optional={"keySize": st.sampled_from([2048, 4096, 5120, 2049, "2048", None])}),
+        "ecdsa": st.none()
+        | st.fixed_dictionaries({}, optional={"curve": st.sampled_from(["P256", "P521", "P224", None])}),
+    },
+)
+HELD = st.none() | st.fixed_dictionaries({}, optional={"key": st.none() | KEYS})
+DOCUMENTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "defaults": HELD,
+        "categories": st.none() | st.lists(
+            st.fixed_dictionaries({}, optional={
+                "category": st.sampled_from(["SignerCertificate", "ServingCertificate", "PeerCertificate", None]),
+                "certificate": HELD,
+            }), max_size=3,
+        ),
+        "overrides": st.none() | st.lists(
+            st.fixed_dictionaries({}, optional={
+                "certificateName": st.sampled_from(["root-ca", "etcd-signer", "mine", "", None]),
+                "certificate": HELD,
+            }), max_size=3,
+        ),
+    },
+)  # fmt: skip
+CATEGORIES = ("defaults", "signerCertificates", "servingCertificates", "clientCertificates")
+MANAGED = st.fixed_dictionaries(
+    {
+        "certificateManagement": st.fixed_dictionaries(
+            {},
+            optional={
+                "mode": st.sampled_from(["Custom", "Default", "Unmanaged", "Magic", None]),
+                "custom": st.none() | st.fixed_dictionaries({}, optional=dict.fromkeys(CATEGORIES, HELD)),
+            },
+        )
+    }
+)
+
+
+@given(spec=DOCUMENTS.map(lambda spec: ("document", spec)) | MANAGED.map(lambda spec: ("shipped", spec)))
+@settings(
+    max_examples=400, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_the_api_server_agrees_on_whatever_is_made_up(both: Writer, spec: tuple[Any, Any]) -> None:
+    """Whether it is taken, and the fields that are complained of as far as the server goes on to look."""
+    case = Case(shape=spec[0], name="made up", spec=spec[1])
+    causes = refusal(both, case)
+    found = {dotted(each.steps) for each in ours(case).problems}
+    assert bool(found) == (causes is not None), (found, causes)
+    assert {field for field, _ in causes or () if field != "<nil>"} <= found
+
+
+def test_fields_that_no_shape_has_are_those_that_the_server_prunes(both: Writer) -> None:
+    """In its own words: it warns of each."""
+    strange = {"key": {"algorithm": "RSA", "rsa": {"keySize": 4096, "bits": 1}, "lifetime": "1y"}, "rotation": {}}
+    cases = (
+        Case("document", "unknown", {"defaults": strange, "colour": "red"}),
+        Case(
+            "shipped",
+            "unknown",
+            {"certificateManagement": {"mode": "Custom", "custom": {"defaults": strange, "peerCertificates": {}}}},
+        ),
+    )
+    for case in cases:
+        item = {"apiVersion": VERSION[case.shape], "kind": "PKI", "metadata": {"name": "dry-run"}, "spec": case.spec}
+        answer = both.client.post(both.path(item), json=item, params={"dryRun": "All", "fieldValidation": "Warn"})
+        assert answer.is_success, answer.text
+        warned = set(re.findall(r'unknown field \\?"([^"\\]+)', answer.headers["warning"]))
+        assert set(ours(case).unknown_fields) == warned

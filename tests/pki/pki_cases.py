@@ -3,8 +3,11 @@ real API server."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
+
+from scanner.pki.shapes import WELL_KNOWN
 
 RSA, ECDSA = ({"algorithm": "RSA", "rsa": {"keySize": 4096}}, {"algorithm": "ECDSA", "ecdsa": {"curve": "P384"}})
 UNION = "algorithm must match the configuration: use rsa field for RSA, ecdsa field for ECDSA"
@@ -33,23 +36,43 @@ class Case:
         return f"{self.shape}: {self.name}"
 
 
-def _key(key: object, *refused: tuple[str, str], name: str) -> tuple[Case, Case]:
-    """The same key in both shapes; ``refused`` with fields below ``key``, messages as they are in both."""
-    custom = {"defaults": {"key": key}}
-    return (
-        Case(
-            "document",
-            name,
-            {"defaults": {"key": key}},
-            tuple((f"spec.defaults.key{at}", what) for at, what in refused),
-        ),
-        Case(
-            "shipped",
-            name,
-            {"certificateManagement": {"mode": "Custom", "custom": custom}},
-            tuple((f"{CUSTOM}.defaults.key{at}", what) for at, what in refused),
-        ),
-    )
+Place = tuple[str, Callable[[object], object]]
+"""The way to a key, and the spec with one there."""
+
+
+def _below(name: str, key: str, value: str) -> Place:
+    return f"spec.{name}[0].certificate.key", lambda it: {name: [{key: value, "certificate": {"key": it}}]}
+
+
+def _beside(name: str) -> Place:
+    custom: Callable[[object], object] = lambda it: {"defaults": {"key": RSA}, name: {"key": it}}  # noqa: E731
+    return f"{CUSTOM}.{name}.key", lambda it: {"certificateManagement": {"mode": "Custom", "custom": custom(it)}}
+
+
+PLACES: dict[Literal["document", "shipped"], tuple[Place, ...]] = {
+    "document": (
+        ("spec.defaults.key", lambda it: {"defaults": {"key": it}}),
+        _below("categories", "category", "ServingCertificate"),
+        _below("overrides", "certificateName", "etcd-signer"),
+    ),
+    "shipped": tuple(
+        _beside(name) for name in ("defaults", "signerCertificates", "servingCertificates", "clientCertificates")
+    ),
+}
+"""Where a key may stand."""
+
+
+def _at(shape: Literal["document", "shipped"], name: str, key: object, *refused: tuple[str, str]) -> Iterator[Case]:
+    """The same key in every place; ``refused`` with fields below it."""
+    for place, spec in PLACES[shape]:
+        told = tuple((f"{place}{at}", what) for at, what in refused)
+        yield Case(shape, f"{name}, {place.removeprefix(f'{CUSTOM}.').removeprefix('spec.')}", spec(key), told)
+
+
+def _key(key: object, *refused: tuple[str, str], name: str) -> Iterator[Case]:
+    """The same key in both shapes, messages as they are in both."""
+    yield from _at("document", name, key, *refused)
+    yield from _at("shipped", name, key, *refused)
 
 
 def _document(name: str, spec: object, *refused: tuple[str, str]) -> Case:
@@ -71,6 +94,7 @@ def _sized(size: object) -> dict[str, object]:
 
 
 _KEY = {"key": RSA}
+_NAMED = (("category", "categories", "SignerCertificate"), ("certificateName", "overrides", "root-ca"))
 _CATEGORIES = ('"SignerCertificate"', '"ServingCertificate"', '"ClientCertificate"')
 
 CASES: tuple[Case, ...] = (
@@ -106,11 +130,17 @@ CASES: tuple[Case, ...] = (
     *_key(_sized(4096.5), (".rsa.keySize", "must be of type int32"), name="half a bit"),
     *_key(_sized(True), (".rsa.keySize", "must be of type int32"), name="a size that is true"),
     *_key({"algorithm": "RSA", "rsa": []}, (".rsa", "must be of type object"), name="rsa a list"),
+    *_key({"algorithm": "ECDSA", "ecdsa": []}, (".ecdsa", "must be of type object"), name="ecdsa a list"),
+    *_key(
+        {"algorithm": "ECDSA", "ecdsa": {"curve": 384}},
+        (".ecdsa.curve", "must be of type string"),
+        name="a curve that is a number",
+    ),
     *_key([], ("", "must be of type object"), name="a key that is a list"),
     *_key("RSA", ("", "must be of type object"), name="a key that is text"),
     # Unions, each shape with its own words.
     *(
-        _document(name, {"defaults": {"key": key}}, ("spec.defaults.key", UNION))
+        case
         for name, key in (
             ("RSA without rsa", {"algorithm": "RSA"}),
             ("RSA with both", {**ECDSA, **RSA}),
@@ -118,9 +148,10 @@ CASES: tuple[Case, ...] = (
             ("RSA with ecdsa", {**ECDSA, "algorithm": "RSA"}),
             ("ECDSA without ecdsa", {"algorithm": "ECDSA"}),
         )
+        for case in _at("document", name, key, ("", UNION))
     ),
     *(
-        _managed(name, "Custom", {"defaults": {"key": key}}, *((f"{CUSTOM}.defaults.key", rule) for rule in rules))
+        case
         for name, key, rules in (
             ("RSA without rsa", {"algorithm": "RSA"}, (RSA_RULE,)),
             ("RSA with both", {**ECDSA, **RSA}, (ECDSA_RULE,)),
@@ -128,24 +159,19 @@ CASES: tuple[Case, ...] = (
             ("RSA with ecdsa", {**ECDSA, "algorithm": "RSA"}, (RSA_RULE, ECDSA_RULE)),
             ("ECDSA without ecdsa", {"algorithm": "ECDSA"}, (ECDSA_RULE,)),
         )
+        for case in _at("shipped", name, key, *(("", rule) for rule in rules))
     ),
     # Sizes, which differ.
     *(
-        _document(
-            f"RSA {size}",
-            {"defaults": {"key": _sized(size)}},
-            ("spec.defaults.key.rsa.keySize", f"Unsupported value: {size}: {SIZES}"),
-        )
+        case
         for size in (0, 1024, 2049, 5120, 8192, 16384, -2048)
-    ),
-    *(_managed(f"RSA {size}", "Custom", {"defaults": {"key": _sized(size)}}) for size in (5120, 6144, 7168, 8192)),
-    *(
-        _managed(
-            f"RSA {size}",
-            "Custom",
-            {"defaults": {"key": _sized(size)}},
-            (f"{CUSTOM}.defaults.key.rsa.keySize", message),
+        for case in _at(
+            "document", f"RSA {size}", _sized(size), (".rsa.keySize", f"Unsupported value: {size}: {SIZES}")
         )
+    ),
+    *(case for size in (5120, 6144, 7168, 8192) for case in _at("shipped", f"RSA {size}", _sized(size))),
+    *(
+        case
         for size, message in (
             (0, "should be greater than or equal to 2048"),
             (1024, "should be greater than or equal to 2048"),
@@ -153,6 +179,7 @@ CASES: tuple[Case, ...] = (
             (9216, "should be less than or equal to 8192"),
             (9000, "should be a multiple of 1024"),
         )
+        for case in _at("shipped", f"RSA {size}", _sized(size), (".rsa.keySize", message))
     ),
     # The document's lists.
     _document("empty", {}),
@@ -205,6 +232,8 @@ CASES: tuple[Case, ...] = (
         {"categories": [{"category": "SignerCertificate", "certificate": _KEY}] * 2},
         ("spec.categories[1]", 'Duplicate value: {"category":"SignerCertificate"}'),
     ),
+    _document("no category twice", {"categories": [{}, {}]}, ("spec.categories[1]", "Duplicate value: {}")),
+    _document("null twice", {"overrides": [None, None]}, ("spec.overrides[1]", "Duplicate value: {}")),
     _document(
         "a name twice",
         {"overrides": [{"certificateName": "root-ca", "certificate": _KEY}] * 2},
@@ -214,6 +243,38 @@ CASES: tuple[Case, ...] = (
         "three times",
         {"overrides": [{"certificateName": "root-ca", "certificate": _KEY}] * 3},
         ("spec.overrides[2]", 'Duplicate value: {"certificateName":"root-ca"}'),
+    ),
+    # Each of the 32 names, one by one and all at once.
+    *(_entry(f"the name {name}", "certificateName", name, _KEY) for name in WELL_KNOWN),
+    _document("all names", {"overrides": [{"certificateName": name, "certificate": _KEY} for name in WELL_KNOWN]}),
+    *(
+        _entry(f"{field}: no key", field, value, {}, (f"spec.{lists}[0].certificate.key", "Required value"))
+        for field, lists, value in _NAMED
+    ),
+    *(
+        _entry(
+            f"{field}: a certificate that is text",
+            field,
+            value,
+            "RSA",
+            (f"spec.{lists}[0].certificate", "must be of type object"),
+        )
+        for field, lists, value in _NAMED
+    ),
+    *(
+        _entry(f"{field}: a number", field, 7, _KEY, (f"spec.{lists}[0].{field}", "must be of type string"))
+        for field, lists, _ in _NAMED
+    ),
+    _document("overrides a mapping", {"overrides": {}}, ("spec.overrides", "must be of type array")),
+    _document("an override that is text", {"overrides": ["x"]}, ("spec.overrides[0]", "must be of type object")),
+    _document("defaults a list", {"defaults": []}, ("spec.defaults", "must be of type object")),
+    _document(
+        "no name", {"overrides": [{"certificate": _KEY}]}, ("spec.overrides[0].certificateName", "Required value")
+    ),
+    _document(
+        "an override without a certificate",
+        {"overrides": [{"certificateName": "root-ca"}]},
+        ("spec.overrides[0].certificate", "Required value"),
     ),
     _entry("every deprecated name", "certificateName", "aggregator-ca", _KEY),
     _entry("another name", "certificateName", "mine", _KEY, ("spec.overrides[0]", NAME_RULE)),
@@ -228,6 +289,23 @@ CASES: tuple[Case, ...] = (
         ("spec.overrides[0].certificateName", "should be at least 1 chars long"),
     ),
     # The shipped shape's modes and categories.
+    Case("shipped", "spec null", None, (("spec", "Required value"),)),
+    Case("shipped", "spec a list", [], (("spec", "must be of type object"),)),
+    Case(
+        "shipped",
+        "certificateManagement a list",
+        {"certificateManagement": []},
+        (("spec.certificateManagement", "must be of type object"),),
+    ),
+    _managed("a mode that is a number", 1, None, ("spec.certificateManagement.mode", "must be of type string")),
+    _managed("custom a list", "Custom", [], (CUSTOM, "must be of type object")),
+    *(
+        _managed(
+            f"{name} a list", "Custom", {"defaults": _KEY, name: []}, (f"{CUSTOM}.{name}", "must be of type object")
+        )
+        for name in ("signerCertificates", "servingCertificates", "clientCertificates")
+    ),
+    _managed("defaults text", "Custom", {"defaults": "RSA"}, (f"{CUSTOM}.defaults", "must be of type object")),
     _managed("custom null", "Default", None),
     _managed("a category null", "Custom", {"defaults": _KEY, "signerCertificates": None}),
     _managed(
