@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -12,17 +13,15 @@ from typing import Any, Final
 
 from cryptography import x509
 
+from scanner.tls import der
 from scanner.tls.oids import CURVES, EXTENDED_KEY_USAGES, KEY_ALGORITHMS, SIGNATURES
-from scanner.tls.wire import Malformed, Reader, read_message, vec24
+from scanner.tls.wire import Malformed, read_message, vec24
 
 CERTIFICATE: Final = 11
 
 MOST_CERTIFICATES: Final = 100
 """Certificates of one message. Clients give up after ten or so; of empty ones 80,000 fit into the bytes that a reply
 may have, and each costs a report a kilobyte and a half."""
-
-_NULL, _OBJECT_IDENTIFIER = 5, 6
-"""DER tags."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +84,7 @@ class CertificateMessage:
 
     def encode(self) -> bytes:
         """The handshake message with its four-byte header."""
-        return bytes((CERTIFICATE,)) + vec24(vec24(b"".join(vec24(der) for der in self.chain)))
+        return bytes((CERTIFICATE,)) + vec24(vec24(b"".join(vec24(each) for each in self.chain)))
 
     @classmethod
     def decode(cls, message: bytes) -> CertificateMessage:
@@ -101,34 +100,44 @@ class CertificateMessage:
         return cls(chain=tuple(chain))
 
 
-def parse_certificate(der: bytes) -> CertificateFacts:
-    """Everything that can be read of a certificate; never raises, whatever the bytes are.
+def parse_certificate(content: bytes) -> CertificateFacts:
+    """Everything that can be read of a certificate in DER; never raises, whatever the bytes are.
 
     The ``cryptography`` package refuses some certificates as a whole (trailing bytes, version 4, an empty
     PrintableString) and others field by field, its versions differ, and it warns of what it tolerates; so every field
-    has its own try, and what failed is named with the reason. Not for use in several threads at once: it silences
-    those warnings, which is global to the process.
+    has its own try, then another one element by element, and what failed is named with the reason. Not for use in
+    several threads at once: it silences those warnings, which is global to the process.
     """
     facts: dict[str, Any] = {}
     unreadable: dict[str, str] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            certificate = x509.load_der_x509_certificate(der)
+            certificate = x509.load_der_x509_certificate(content)
         except Exception as error:  # noqa: BLE001 - the package documents ValueError and raises others too
-            return CertificateFacts(der=der, sha256=_digest(der), unreadable=dict.fromkeys(_FIELDS, _reason(error)))
-        for name, read in _FIELDS.items():
-            try:
-                facts[name] = read(certificate)
-            except Exception as error:  # noqa: BLE001 - as above
-                unreadable[name] = _reason(error)
-    return CertificateFacts(der=der, sha256=_digest(der), unreadable=unreadable, **facts)
+            unreadable = dict.fromkeys(_FIELDS, _reason(error))
+        else:
+            _read(certificate, facts, unreadable)
+        for name in unreadable.keys() & _BY_ELEMENT.keys():
+            with suppress(Exception):  # then what is said of it stands
+                facts[name] = _BY_ELEMENT[name](content)
+                del unreadable[name]
+    return CertificateFacts(der=content, sha256=_digest(content), unreadable=unreadable, **facts)
+
+
+def _read(certificate: x509.Certificate, facts: dict[str, Any], unreadable: dict[str, str]) -> None:
+    """Each field, or why it cannot be read."""
+    for name, read in _FIELDS.items():
+        try:
+            facts[name] = read(certificate)
+        except Exception as error:  # noqa: BLE001 - as above
+            unreadable[name] = _reason(error)
 
 
 @lru_cache(maxsize=4096)
-def parsed_once(der: bytes) -> CertificateFacts:
+def parsed_once(content: bytes) -> CertificateFacts:
     """``parse_certificate`` for what comes again: issuers in every chain, and the leaf that replicas share."""
-    return parse_certificate(der)
+    return parse_certificate(content)
 
 
 def _digest(der: bytes) -> str:
@@ -177,59 +186,23 @@ def _other_names(certificate: x509.Certificate) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _element(reader: Reader) -> tuple[int, Reader]:
-    """Tag and content of the next DER element (X.690 section 8.1)."""
-    tag, size = reader.u8(), reader.u8()
-    if size & 0x80:
-        size = int.from_bytes(reader.take(size & 0x7F), "big")
-    return tag, Reader(reader.take(size))
-
-
-def _key_identifiers(certificate: x509.Certificate) -> tuple[bytes, int, bytes]:
-    """The key's algorithm, and tag and content of its parameters, NULL's where there are none (RFC 5280 4.1.2.7).
-
-    Read here, because ``cryptography`` names no algorithm when it does not like the parameters behind it.
-    """
-    return _identifiers(_key_info(certificate))
-
-
 @lru_cache(maxsize=4)  # four fields of a certificate ask one after another, and each time its bytes are copied
 def _key_info(certificate: x509.Certificate) -> bytes:
-    """The DER of subjectPublicKeyInfo."""
-    return _walk_to_key(certificate.tbs_certificate_bytes, 5 if certificate.version is x509.Version.v1 else 6)
-
-
-def _walk_to_key(tbs_certificate: bytes, before: int) -> bytes:
-    content = _element(Reader(tbs_certificate))[1].rest()
-    tbs = Reader(content)
-    for _ in range(before):  # version (not in v1), serial ... subject
-        _element(tbs)
-    start = len(content) - tbs.left
-    _element(tbs)
-    return content[start : len(content) - tbs.left]
-
-
-@lru_cache(maxsize=4)
-def _identifiers(key_info: bytes) -> tuple[bytes, int, bytes]:
-    _, key = _element(Reader(key_info))
-    _, identifiers = _element(key)
-    _, algorithm = _element(identifiers)
-    tag, parameters = _element(identifiers) if identifiers.left else (_NULL, Reader(b""))
-    return algorithm.rest(), tag, parameters.rest()
+    """The DER of subjectPublicKeyInfo. Read here, because ``cryptography`` names no algorithm when it does not like the
+    parameters behind it."""
+    before = 5 if certificate.version is x509.Version.v1 else 6  # version (not in v1), serial ... subject
+    return der.key_info_of(certificate.tbs_certificate_bytes, before)
 
 
 def _key_algorithm(certificate: x509.Certificate) -> str:
     """By object identifier, so that a key that cannot be loaded is still named."""
-    oid = _dotted(_key_identifiers(certificate)[0])
+    oid = der.dotted(der.key_identifiers(_key_info(certificate))[0])
     return KEY_ALGORITHMS.get(oid, oid)
 
 
 def _curve_oid(certificate: x509.Certificate) -> str:
-    """namedCurve of the key (RFC 5480 section 2.1.1), also where ``cryptography`` cannot load the curve."""
-    _, tag, parameters = _key_identifiers(certificate)
-    if tag != _OBJECT_IDENTIFIER:
-        raise Malformed("no named curve but explicit parameters, or none")
-    return _dotted(parameters)
+    """Also where ``cryptography`` cannot load the curve."""
+    return der.curve_oid(_key_info(certificate))
 
 
 def _curve(certificate: x509.Certificate) -> str | None:
@@ -246,19 +219,6 @@ def _key_size(certificate: x509.Certificate) -> int | None:
     if algorithm in ("RSA", "RSA-PSS", "DSA"):
         return int(certificate.public_key().key_size)  # type: ignore[union-attr] # these three have one
     return None
-
-
-@lru_cache(maxsize=64)  # nearly all certificates have the same few
-def _dotted(encoded: bytes) -> str:
-    """An object identifier in dots (X.690 section 8.19)."""
-    arcs, value = [], 0
-    for byte in encoded:
-        value = value << 7 | byte & 0x7F
-        if not byte & 0x80:
-            arcs.append(value)
-            value = 0
-    first = min(arcs[0] // 40, 2) if arcs else 0
-    return ".".join(str(arc) for arc in (first, arcs[0] - 40 * first, *arcs[1:])) if arcs else ""
 
 
 def _signature(certificate: x509.Certificate) -> str:
@@ -307,3 +267,20 @@ _FIELDS: dict[str, Callable[[x509.Certificate], object]] = {
     "is_ca": _is_ca,
     "extended_key_usage": _extended_key_usage,
 }
+
+
+def _name(encoded: bytes) -> str:
+    """As RFC 4514 writes it; ``cryptography`` does not take every kind of text in a name that it parses."""
+    groups = (
+        [x509.NameAttribute(x509.ObjectIdentifier(oid), text, _validate=False) for oid, text in group]
+        for group in der.name(encoded)
+    )
+    return x509.Name([x509.RelativeDistinguishedName(group) for group in groups]).rfc4514_string()
+
+
+_BY_ELEMENT: dict[str, Callable[[bytes], object]] = {
+    "subject": lambda content: _name(der.parts(content).subject),
+    "issuer": lambda content: _name(der.parts(content).issuer),
+    **der.READERS,
+}
+"""The second try of those fields that can have one."""
