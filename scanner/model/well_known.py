@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
 from functools import lru_cache
 from typing import Literal
 
@@ -110,16 +111,16 @@ class Index:
                     self._headed.append((pattern[:-1], pattern, each))
                 else:
                     self._loose.append((pattern, each))
+        self._heads = tuple(head for head, _, _ in self._headed)
+        self._any_loose = re.compile("|".join(translate(pattern) for pattern, _ in self._loose) or r"(?!)")
 
     def find(self, value: str) -> Iterator[tuple[str, WellKnown]]:
         """Each name that ``value`` may mean, with the pattern that says so."""
         yield from self._plain.get(value, ())
-        for head, pattern, each in self._headed:
-            if value.startswith(head):
-                yield pattern, each
-        for pattern, each in self._loose:
-            if fnmatchcase(value, pattern):
-                yield pattern, each
+        if value.startswith(self._heads):  # most values mean nothing, which one question for all patterns tells
+            yield from ((pattern, each) for head, pattern, each in self._headed if value.startswith(head))
+        if self._any_loose.match(value):
+            yield from ((pattern, each) for pattern, each in self._loose if fnmatchcase(value, pattern))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

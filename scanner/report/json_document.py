@@ -10,8 +10,8 @@ from scanner.report.stream import dumps
 
 
 def write(report: Report, out: TextIO) -> None:
-    """One object: a line for every member of the header, for every certificate, then for every endpoint (easy to
-    ``grep``)."""
+    """One object: a line for every member of the header, for every finding on no endpoint, every certificate, and every
+    endpoint (easy to ``grep``)."""
     header: dict[str, object] = {
         "schema": SCHEMA,
         "scanner": report.scanner,
@@ -22,13 +22,14 @@ def write(report: Report, out: TextIO) -> None:
         "rules": report.rules,
         "summary": summary(report.summary),
         "components": report.summary.components.rows(),
-        "findings": report.findings,
     }
     certificates = report.certificates
-    header["inventory"] = certificates.summary if certificates else None
     out.write("{\n")
     for key, value in header.items():
         out.write(f"{dumps(key)}: {dumps(value)},\n")
+    _array(out, "findings", map(dumps, report.findings))
+    inventory = certificates.summary if certificates else None
+    out.write(f',\n"inventory": {dumps(inventory)},\n')
     _array(out, "certificates", map(dumps, certificates.rows() if certificates else ()))
     out.write(",\n")
     _array(out, "endpoints", report.lines() if report.lines is not None else map(dumps, report.rows()))
