@@ -6,13 +6,14 @@ somebody gives is refused with all of its problems, each with file, line and col
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
 from scanner.model.feature_gates import State, gates
 from scanner.model.kinds import CLUSTER_VERSION, FEATURE_GATE, PKI, PKI_CERTIFICATE_DEFINITION, Kind
-from scanner.model.located import Located, Steps, shown
+from scanner.model.located import Document, Located, Steps, shown
 from scanner.model.objects import KubeObject
 from scanner.model.pki_config import Complaint, PkiConfig, Reason
 from scanner.model.problems import Problems
@@ -25,6 +26,9 @@ from scanner.pki.since import changed
 READS: tuple[Kind, ...] = (PKI, PKI_CERTIFICATE_DEFINITION, FEATURE_GATE, CLUSTER_VERSION)
 NAME: Final = "cluster"
 GATE: Final = ("ConfigurablePKI",)
+SINCE: Final = (4, 22)
+"""The first release that knows it (openshift/api ``features/features.go``, 2026-03)."""
+_RELEASE: Final = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})\.")
 
 
 def pki_config(snapshot: Snapshot, previous: Snapshot | None = None) -> PkiConfig:
@@ -68,9 +72,18 @@ def pki_config_of_file(document: Located) -> PkiConfig:
 
 
 def gate(snapshot: Snapshot) -> State:
-    """Of the feature gate, in the release that runs."""
+    """Of the feature gate, in the release that runs: one that is older than the gate has it off, whatever a newer one
+    has left behind (the enhancement, "Upgrade / Downgrade Strategy")."""
     version = snapshot.get(CLUSTER_VERSION, "version")
-    return gates(snapshot, version.text("status", "desired", "version") if version else "").state(GATE)
+    release = version.text("status", "desired", "version") if version else ""
+    state = gates(snapshot, release).state(GATE)
+    return "off" if state == "unknown" and _older(release) else state
+
+
+def _older(release: str) -> bool:
+    """Than the first release that knows the gate."""
+    found = _RELEASE.match(release)
+    return found is not None and (int(found[1]), int(found[2])) < SINCE
 
 
 # --- What a cluster has instead ---------------------------------------------------------------------------------------
@@ -96,7 +109,7 @@ def _under(config: PkiConfig, state: State, remarks: Iterable[str]) -> PkiConfig
     """With the gate off, operators ignore the object; what it says is kept for the reader."""
     config = replace(config, remarks=(*config.remarks, *remarks))
     if state == "off":
-        said = f"the feature gate {GATE[0]} is off: nobody reads {config.source}"
+        said = f"the feature gate {GATE[0]} is off, or unknown to this release: nobody reads {config.source}"
         return replace(config, reason="gate-off", platform={}, platform_said=said)
     if state == "unknown" and config.reason is None:
         note = f"whether the feature gate {GATE[0]} is on is not known; the object is taken to be in force"
@@ -136,10 +149,10 @@ def _top(problems: Problems) -> Steps:
     return found[0]
 
 
-def _is_microshifts(document: Located) -> bool:
+def _is_microshifts(document: Document) -> bool:
     """Whether it is /etc/microshift/config.yaml as it stands there, which is of no kind; an install-config has ``pki``
     too, and says its version."""
-    value = document.value
+    value = document.get(())
     return isinstance(value, dict) and "pki" in value and not {"kind", "apiVersion", "baseDomain"} & value.keys()
 
 

@@ -329,3 +329,13 @@ def _rules(config: PkiConfig) -> list[Any]:
 
 def _known(key: object) -> bool:
     return not isinstance(key, Key) or (key.strength is not None and key.strength >= 112)
+
+
+@pytest.mark.parametrize(
+    ("release", "reason"),
+    [("4.21.9", "gate-off"), ("4.22.0", None), ("5.0.1", None), ("", None), ("4.22.0-0.nightly", None), ("odd", None)],
+)
+def test_a_release_that_is_older_than_the_gate_reads_no_object(release: str, reason: str | None) -> None:
+    """A downgrade leaves the object behind."""
+    version = kinds.CLUSTER_VERSION, {"metadata": {"name": "version"}, "status": {"desired": {"version": release}}}
+    assert pki_config(snapshot(pki(CUSTOM), version)).reason == reason
