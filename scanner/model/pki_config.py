@@ -83,6 +83,10 @@ class PkiConfig:
     unknown_fields: tuple[str, ...] = ()
     """Fields that no shape has: kept, and without effect."""
     remarks: tuple[str, ...] = ()
+    asked: dict[tuple[str, tuple[str, ...]], Required] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
+    """What it was found to ask, by category and names: of thousands of certificates the same few questions."""
 
     @property
     def in_force(self) -> bool:

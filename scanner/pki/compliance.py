@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from scanner.model.expectation import Because
 from scanner.model.finding import Finding, Severity, Status, Verdict
@@ -198,6 +199,7 @@ def _finding(
     return finding(rule, subject, verdict, status, said, severity=severity, expected=expected, fix=fix, evidence=steps)
 
 
+@lru_cache(maxsize=1024)  # 50,000 certificates share a few steps, and their texts
 def _step(step: Because) -> str:
     beat = f", over {step.beat}" if step.beat else ""
     return f"{' '.join(filter(None, (step.source, step.field)))}: {step.said}{beat}"

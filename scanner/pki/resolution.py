@@ -24,6 +24,13 @@ _NAMES_MOST: Final = 100
 def required(config: PkiConfig, category: Category, names: tuple[str, ...] = ()) -> Required:
     """What the key of a certificate must be that is of ``category``, and is called one of ``names`` (none: it has no
     name of its own, as a Service's certificate)."""
+    found = config.asked.get((category, names))
+    if found is None:
+        found = config.asked[category, names] = _required(config, category, names)
+    return found
+
+
+def _required(config: PkiConfig, category: Category, names: tuple[str, ...]) -> Required:
     if config.reason == "unreadable":
         return Required(unknown=f"{config.source}: {config.platform_said}", because=(_silence(config),))
     if not config.in_force and not config.platform:

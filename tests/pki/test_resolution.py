@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.model.key import RSA_2048, Key
-from scanner.model.pki_config import USAGES, PkiConfig, Required, Usage
+from scanner.model.pki_config import USAGES, PkiConfig, Required, Rule, Usage
 from scanner.pki.reading import RECOMMENDED, of_spec
 from scanner.pki.resolution import Category, required
 from scanner.pki.shapes import CATEGORIES, FIELDS, WELL_KNOWN
@@ -286,3 +287,12 @@ def test_every_answer_is_one_answer(config: PkiConfig, category: Category, names
     assert sum(map(bool, (found.key, found.unknown, found.all_of, found.one_of))) <= 1
     assert found.because
     assert found.fit(key) in ("unrequired", "met", "stronger", "unknown", "violated")
+
+
+def test_what_was_asked_before_is_answered_alike_and_another_configuration_begins_anew() -> None:
+    config = PkiConfig(source="PKI/cluster", shape="document", defaults=Rule(key=RSA_2048, field="spec.defaults.key"))
+    first = required(config, "serving", ("etcd-server",))
+    assert required(config, "serving", ("etcd-server",)) is first
+    larger = replace(config, defaults=Rule(key=Key(algorithm="RSA", size=4096), field="spec.defaults.key"))
+    assert required(larger, "serving", ("etcd-server",)).key == Key(algorithm="RSA", size=4096)
+    assert config == replace(config)
