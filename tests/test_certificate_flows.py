@@ -222,7 +222,7 @@ def test_a_downgrade_requires_nothing_and_keeps_what_was_made() -> None:
     assert judged(new) == {LB_SERVING: "ok"}
     without = Moment(on=140, gate=None, kind=False, secrets=new.secrets)
     assert judged(without, new) == {LB_SERVING: ""}
-    newer = {LB_SERVING: ("rsa2048", 135)}
+    newer: dict[str, Certificate] = {LB_SERVING: ("rsa2048", 135)}
     left_behind = replace(new, on=140, release="4.21.9", gate=None, secrets=newer)
     assert judged(left_behind, new) == {LB_SERVING: ""}
     assert "unknown to this release" in Certificates(left_behind.snapshot()).configuration()

@@ -13,14 +13,15 @@ from scanner.pki.compliance import KEY
 from scanner.pki.configuration import DEFINITIONS, OBJECT, Configuration
 from scanner.pki.installation import INSTALLATION
 from scanner.pki.minimums import MINIMUM
+from scanner.pki.pairs import PAIRS
 from scanner.pki.signature import SIGNATURE
 from scanner.pki.strength import CONFIGURED, STRENGTH
 from scanner.pki.subject import Subject
 from scanner.pki.together import REUSE, SIGNERS, impossible_signatures
 from scanner.pki.with_profile import PROFILE, Serving
 
-OBJECT_RULES: tuple[ScanRule, ...] = (OBJECT, DEFINITIONS, ADMISSION, CONFIGURED, INSTALLATION)
-"""On the objects that configure keys: ``check(rule, Configuration)``."""
+OBJECT_RULES: tuple[ScanRule, ...] = (OBJECT, DEFINITIONS, ADMISSION, CONFIGURED, INSTALLATION, PAIRS)
+"""On the objects that configure keys, and those that hold them: ``check(rule, Configuration)``."""
 
 CERTIFICATE_RULES: tuple[ScanRule, ...] = (KEY, MINIMUM, STRENGTH, RENEWAL, LIFE, SIGNATURE)
 """On one certificate in one place: ``check(rule, Subject)``."""

@@ -89,6 +89,8 @@ def test_with_permission_what_is_stored_is_judged(asked: Api, call: Call, tmp_pa
     (finding,) = [each for each in answer.document["findings"] if each["rule"] == "pki-key"]
     assert "Secret/openshift-etcd/etcd-signer data[tls.crt]" in finding["about"]
     assert finding["message"].startswith("etcd-signer (signer): its key is ECDSA P256")
+    (pair,) = [each for each in answer.document["findings"] if each["rule"] == "pki-key-pair"]
+    assert pair["about"] == "Secret/openshift-etcd/etcd-signer"
     assert "secrets" not in json.dumps(answer.document["coverage"]["discovery"]["unreadable"])
     assert "hunter2" not in answer.out
     assert "/api/v1/namespaces/openshift-etcd/secrets/etcd-metric-signer" in secret_paths(asked)
