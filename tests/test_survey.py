@@ -1,0 +1,62 @@
+"""What a report says of clusters beside their endpoints: their certificates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from scanner.jobs import Owed, Surroundings, of_targets
+from scanner.model.catalogue import load_profile
+from scanner.model.target import Target
+from scanner.probe.limits import Gate, Limits
+from scanner.report.stream import RowFile
+from scanner.scan import Settings, scan
+from scanner.survey import Survey, Viewpoint, surroundings, survey
+from tests.expect.stories import load
+from tests.judge.cases import CONFORMING
+from tests.servers import tls_listener
+from tests.test_certificates import ETCD, LEAF
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+def looked_at(story: str, name: str) -> Survey:
+    found = survey(load(story).snapshot, Viewpoint())
+    return replace(found, facts=replace(found.facts, name=name))
+
+
+async def test_what_was_served_during_the_scan_is_in_its_report(tmp_path: Path) -> None:
+    cluster = looked_at("kubeadm", "prod")
+    limits = Limits(timeout=2)
+    with RowFile(tmp_path / "rows") as rows:
+        async with tls_listener() as server:
+            target = Target(host=server.sockaddr[0], port=server.sockaddr[1])
+            jobs = of_targets([target], Owed(profile=load_profile("intermediate@4.22")))
+            heard = (replace(job, serve=cluster.certificates.serve) for job in jobs)
+            report = await scan(
+                heard, Settings(limits=limits), rows, lambda _: None, Gate(limits), surroundings([cluster])
+            )
+        (row,) = report.rows()
+    assert report.certificates is not None
+    leaf = (row["observed"]["chain"] or [])[0]
+    (kept,) = [each for each in report.certificates.rows() if each["sha256"] == leaf["sha256"]]
+    assert kept["places"] == [row["id"]]
+    assert kept["cluster"] is None
+    assert report.certificates.summary["certificates"] == len(list(report.certificates.rows()))
+
+
+def test_of_several_clusters_each_certificate_says_whose_it_is() -> None:
+    clusters = [looked_at("kubeadm", "here"), looked_at("single-node", "there")]
+    for each in clusters:
+        each.certificates.serve(ETCD, replace(CONFORMING, chain=(LEAF,)))
+    certificates = surroundings(clusters).certificates
+    assert certificates is not None
+    found = certificates(NOW)
+    assert [each["cluster"] for each in found.rows()] == ["here", "there"]
+    assert found.summary["certificates"] == 2
+    assert [line.partition(":")[0] for line in found.summary["configurations"]] == ["here", "there"]
+
+
+def test_a_list_of_targets_has_no_certificates_of_its_own() -> None:
+    assert Surroundings().certificates is None
