@@ -5,10 +5,10 @@ Of 50,000 certificates a few words each are kept; of signers, of which there are
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from scanner.model.held_certificate import HeldCertificate
 from scanner.model.key import Key, key_of
@@ -21,8 +21,8 @@ _SIGNERS: Final = 20_000
 """CAs that are remembered; bundles of public roots have a few hundred."""
 _NAMESAKES: Final = 20
 """CAs of one name. A signer that was renewed has a few."""
-_HOLDERS: Final = 50
-"""Places, and certificates, that are remembered of one key."""
+_HOLDS: Final = 100
+"""Places that are remembered of one key."""
 PLATFORM: Final = "the platform"
 """The holder of everything in its namespaces: its operators copy Secrets from one to another."""
 _IN_USE: Final = frozenset({"leaf", "client"})
@@ -39,17 +39,55 @@ class Signed:
     count: int = 0
 
 
+class _Hold(NamedTuple):
+    """A key in one place."""
+
+    holder: str
+    """Namespace, or ``PLATFORM``."""
+    where: str
+    sha256: str
+    """Of its certificate there."""
+    made_out: int
+    """The same for certificates with the same subject and names."""
+    called: str
+    served: bool
+
+
 @dataclass(slots=True)
 class Use:
-    """Who has one key."""
+    """A key in several places, or with several certificates."""
 
-    holders: dict[str, str] = field(default_factory=dict)
-    """Namespaces, each with the first place there."""
-    serving: dict[str, str] = field(default_factory=dict)
-    """Namespaces whose listeners serve a certificate with it that no object was seen to hold, likewise. One of them may
-    merely pass connections through to another."""
-    made_out: dict[str, str] = field(default_factory=dict)
-    """SHA-256 of the certificates with it, to whom each is made out."""
+    holds: dict[tuple[str, str, bool], _Hold] = field(default_factory=dict)
+
+    def add(self, hold: _Hold) -> None:
+        """One more."""
+        if len(self.holds) < _HOLDS:
+            self.holds.setdefault((hold.holder, hold.sha256, hold.served), hold)
+
+    @property
+    def holders(self) -> dict[str, str]:
+        """Namespaces whose objects have it, each with the first place there."""
+        return _places(each for each in self.holds.values() if not each.served)
+
+    @property
+    def serving(self) -> dict[str, str]:
+        """Namespaces whose listeners serve a certificate with it that no object was seen to hold, likewise. One of them
+        may merely pass connections through to another; the platform's routers and gateways often do."""
+        stored = {each.sha256 for each in self.holds.values() if not each.served}
+        served = (each for each in self.holds.values() if each.served and each.holder != PLATFORM)
+        return _places(each for each in served if each.sha256 not in stored)
+
+    @property
+    def made_out(self) -> tuple[str, ...]:
+        """To whom its certificates are made out, each once."""
+        return tuple({each.made_out: each.called for each in self.holds.values()}.values())
+
+
+def _places(holds: Iterable[_Hold]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for each in holds:
+        found.setdefault(each.holder, each.where)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,22 +104,28 @@ class Across:
         self._names = names
         self._signers: dict[str, list[_Signer]] = {}
         self._by_key: dict[str, list[CertificateFacts]] = {}
-        self._seen: set[str] = set()
         self._signed: dict[tuple[str | None, bool, Key | None, str | None], Signed] = {}
+        self._once: dict[str, _Hold] = {}
         self._uses: dict[str, Use] = {}
-        self._served: dict[tuple[str, str, str], str] = {}
-        self._stored: set[str] = set()
 
-    def add(self, held: HeldCertificate, classified: Classified, namespace: str | None) -> None:
-        """Take in a certificate in one place."""
+    def add(
+        self,
+        held: HeldCertificate,
+        classified: Classified,
+        namespace: str | None,
+        *,
+        where: str = "",
+        first: bool = True,
+    ) -> None:
+        """Take in a certificate in one place, which people call ``where``; ``first``: it was seen nowhere before."""
+        where = where or str(held.place)
         facts = held.facts
         if facts.is_ca:
             self._add_signer(facts, classified)
         elif held.place.role in _IN_USE:
-            self._add_use(held, namespace)
-        if held.place.role != "trusted" and not facts.self_issued and facts.sha256 not in self._seen:
-            self._seen.add(facts.sha256)
-            self._add_signed(held, classified)
+            self._add_use(held, namespace, where)
+        if first and held.place.role != "trusted" and not facts.self_issued:
+            self._add_signed(held, classified, where)
 
     def crossed(self, facts: CertificateFacts) -> tuple[CertificateFacts, ...]:
         """The other certificates of the same subject and key as a CA's, by whomever they were issued."""
@@ -109,13 +153,9 @@ class Across:
 
     def shared(self) -> Iterator[tuple[str, Use]]:
         """Keys that several namespaces have, or certificates made out to different names; with their digests. A
-        certificate that a Secret or a Route has is theirs, whichever listener serves it; and the platform's routers and
-        gateways serve what is others'."""
-        for (digest, key, holder), where in self._served.items():
-            if digest not in self._stored and holder != PLATFORM:
-                self._uses[key].serving.setdefault(holder, where)
+        certificate that a Secret or a Route has is theirs, whichever listener serves it."""
         for key, use in self._uses.items():
-            if len(use.holders.keys() | use.serving.keys()) > 1 or len(set(use.made_out.values())) > 1:
+            if len(use.holders.keys() | use.serving.keys()) > 1 or len(use.made_out) > 1:
                 yield key, use
 
     def _add_signer(self, facts: CertificateFacts, classified: Classified) -> None:
@@ -131,32 +171,23 @@ class Across:
             if facts.key_sha256 is not None:
                 self._by_key.setdefault(facts.key_sha256, []).append(slim)
 
-    def _add_signed(self, held: HeldCertificate, classified: Classified) -> None:
+    def _add_signed(self, held: HeldCertificate, classified: Classified, where: str) -> None:
         facts, key = held.facts, key_of(held.facts)
         kind = (facts.issuer, bool(classified.names), None if isinstance(key, Unknown) else key, facts.signature)
         if kind not in self._signed:
-            self._signed[kind] = Signed(replace(facts, der=b""), classified, str(held.place))
+            self._signed[kind] = Signed(replace(facts, der=b""), classified, where)
         self._signed[kind].count += 1
 
-    def _add_use(self, held: HeldCertificate, namespace: str | None) -> None:
+    def _add_use(self, held: HeldCertificate, namespace: str | None, where: str) -> None:
         facts, key = held.facts, held.facts.key_sha256
         if key is None or facts.is_ca is None or not (held.place.endpoint or held.place.reference):
             return
-        use = self._uses.setdefault(key, Use())
-        if len(use.made_out) < _HOLDERS:
-            use.made_out.setdefault(facts.sha256, _made_out(facts))
-        holder = self._holder(namespace)
-        if held.place.endpoint:
-            self._served.setdefault((facts.sha256, key, holder), str(held.place))
-            return
-        self._stored.add(facts.sha256)
-        if len(use.holders) < _HOLDERS:
-            use.holders.setdefault(holder, str(held.place))
-
-    def _holder(self, namespace: str | None) -> str:
-        return PLATFORM if namespace is None or self._names.is_platform(namespace) else namespace
-
-
-def _made_out(facts: CertificateFacts) -> str:
-    """To whom, so that the next certificate for the same is no other one."""
-    return " ".join(filter(None, (facts.subject, *sorted(facts.sans or ()))))[:500]
+        holder = PLATFORM if namespace is None or self._names.is_platform(namespace) else namespace
+        made_out = hash((facts.subject, frozenset(facts.sans or ())))
+        called = facts.subject or facts.sha256
+        hold = _Hold(holder, where, facts.sha256, made_out, called, served=bool(held.place.endpoint))
+        once = self._once.setdefault(key, hold)  # of most keys there is no more
+        if once.holder != holder or once.sha256 != facts.sha256 or once.served != hold.served:
+            use = self._uses.setdefault(key, Use())
+            use.add(once)
+            use.add(hold)

@@ -76,14 +76,15 @@ class Inventory:
         where = namespace or (reference.namespace if reference else None)
         classified = classify(held, self._names)
         entry = self._entries.get(held.facts.sha256)
-        self._across.add(held, classified, where)
+        place = str(held.place)
+        self._across.add(held, classified, where, where=place, first=entry is None)
         if entry is None or _tells_more(classified, entry.classified):
             entry = self._entries[held.facts.sha256] = self._entry(held, classified, where, entry)
             if held.facts.is_ca:
                 self._judge_crossed(held, where)
         entry.count += 1
         if len(entry.places) < PLACES:
-            entry.places.append(str(held.place))
+            entry.places.append(place)
         return entry.classified
 
     def _judge_crossed(self, held: HeldCertificate, where: str | None) -> None:

@@ -99,15 +99,15 @@ def check_reuse(rule: ScanRule, across: Across) -> Iterator[Finding]:
 
 
 def _of_use(rule: ScanRule, key: str, use: Use) -> Finding:
-    holders = {**use.serving, **use.holders}
-    names = sorted(set(use.made_out.values()))
+    held, names = use.holders, sorted(use.made_out)
+    holders = {**use.serving, **held}
     said = f"certificates for {len(names)} different names have it"
     if len(holders) > 1:
-        passed = "" if len(use.holders) > 1 else ", unless one of them passes connections through to another"
+        passed = "" if len(held) > 1 else ", unless one of them passes connections through to another"
         said = f"{len(holders)} namespaces have it{passed}"
     return Finding(
         rule=rule.id,
-        severity=rule.severity if len(use.holders) > 1 else "low",
+        severity=rule.severity if len(held) > 1 else "low",
         verdict="fail",
         status="violation",
         message=f"one private key is used more than once: {said}",
