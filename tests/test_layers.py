@@ -13,10 +13,10 @@ SCANNER = Path(__file__).parent.parent / "scanner"
 ROWS: tuple[frozenset[str], ...] = (
     frozenset({"tls", "errors"}),
     frozenset({"model", "data"}),
-    frozenset({"cluster", "discover", "expect", "pki", "probe", "judge", "report", "metrics"}),
+    frozenset({"cluster", "discover", "expect", "pki", "probe", "judge", "lint", "report", "metrics"}),
     frozenset(
         {"scan", "jobs", "survey", "coverage", "whole", "archive", "again", "tunnel", "doctor", "demo"}
-        | {"certificates", "certificate_rows"}
+        | {"certificates", "certificate_rows", "linting"}
     ),
     frozenset({"cli", "serve", "__main__"}),
 )

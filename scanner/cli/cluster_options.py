@@ -17,7 +17,7 @@ from scanner.cli.selecting import parse_selector
 from scanner.cli.streams import say
 from scanner.errors import UsageError
 from scanner.model.cluster_facts import identity
-from scanner.model.kinds import SECRET, Kind
+from scanner.model.kinds import LINTED, SECRET, Kind
 from scanner.model.local_files import LOCAL_KINDS, with_local_files
 from scanner.model.located import shown
 from scanner.model.profile import Profile
@@ -158,7 +158,8 @@ def snapshots(asked: ClusterAsked, reads: tuple[Kind, ...]) -> list[Snapshot]:
 def _live(asked: ClusterAsked, reads: tuple[Kind, ...]) -> list[Snapshot]:
     from scanner.cluster import read  # noqa: PLC0415 - see above
 
-    permitted = ("configz",) if asked.configz else ()
+    permitted = {"configz"} if asked.configz else set[str]()
+    permitted |= {"lint"} if set(reads) & set(LINTED) else set()  # only lint reads them, and --all
     reading = partial(
         read, no_secrets=asked.secrets is False, secrets=asked_for(secrets=asked.secrets), permitted=permitted
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from typing import TypeAlias
 
 import click
 
@@ -10,12 +11,16 @@ from scanner.errors import UsageError
 from scanner.judge import RULES
 from scanner.judge.scan_rules import SCAN_RULES
 from scanner.judge.vulnerabilities import DEEP_RULES
+from scanner.lint import RULES as LINT_RULES
+from scanner.lint.manifests import UNREADABLE
+from scanner.model.object_rule import ObjectRule
 from scanner.model.rule import Rule, ScanRule
 from scanner.pki.rules import PKI_RULES
 from scanner.report.escape import plain
 
-ALL: tuple[Rule | ScanRule, ...] = (*RULES, *DEEP_RULES, *SCAN_RULES, *PKI_RULES)
-"""Every rule: those on an endpoint, those that need ``--deep``, and those on a scan as a whole."""
+AnyRule: TypeAlias = Rule | ScanRule | ObjectRule
+ALL: tuple[AnyRule, ...] = (*RULES, *DEEP_RULES, *SCAN_RULES, *PKI_RULES, UNREADABLE, *LINT_RULES)
+"""Every rule: those on an endpoint, those that need ``--deep``, those on a scan as a whole, and those of lint."""
 
 
 @click.group(invoke_without_command=True)
@@ -39,14 +44,14 @@ def table() -> str:
     return "\n".join(f"{each.id:<{width}}  {each.severity:<8}  {each.title}" for each in ALL)
 
 
-def page(each: Rule | ScanRule) -> str:
+def page(each: AnyRule) -> str:
     """A rule's page, as it also stands in ``docs/rules``: ``adhere rules show ID >docs/rules/ID.md`` renews it."""
     references = "\n".join(f"* {reference}" for reference in each.references)
     head = f"# {each.title}\n\nRule `{each.id}`, severity {each.severity}."
     return f"{head}\n\n{each.page.strip()}\n\n## References\n\n{references}"
 
 
-def find(rule_id: str) -> Rule | ScanRule:
+def find(rule_id: str) -> AnyRule:
     """The rule with this id. Raises ``UsageError`` with what was probably meant."""
     known = {each.id: each for each in ALL}
     if rule_id in known:

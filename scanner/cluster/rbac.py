@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from scanner.errors import UsageError
 from scanner.model.event import EVENT
-from scanner.model.kinds import OPERATORS, Kind
+from scanner.model.kinds import LINTED, OPERATORS, Kind
 from scanner.model.problems import did_you_mean
 
 NAME = "adhere-scan"
@@ -37,6 +37,11 @@ class Option:
 
 def _rule(group: str, resources: Iterable[str], verbs: Iterable[str]) -> Rule:
     return {"apiGroups": [group], "resources": list(resources), "verbs": list(verbs)}
+
+
+def _reading(kinds: tuple[Kind, ...]) -> tuple[Rule, ...]:
+    groups = dict.fromkeys(kind.group for kind in kinds)
+    return tuple(_rule(group, [kind.plural for kind in kinds if kind.group == group], READING) for group in groups)
 
 
 _WRITING = ("get", "list", "create", "update", "patch", "delete")
@@ -63,10 +68,11 @@ OPTIONS: Mapping[str, Option] = {
     "doctor": Option(
         "Reads the configurations of the platform's operators, and events of all namespaces, which may quote what "
         "they are about. Only adhere doctor needs it.",
-        tuple(
-            _rule(group, [kind.plural for kind in (*OPERATORS, EVENT) if kind.group == group], READING)
-            for group in dict.fromkeys(kind.group for kind in (*OPERATORS, EVENT))
-        ),
+        _reading((*OPERATORS, EVENT)),
+    ),
+    "lint": Option(
+        "Reads who may do what, and the routes and grants of gateways. Only adhere lint --cluster needs it.",
+        _reading(LINTED),
     ),
     "secrets": Option(
         "Gets any Secret by name, private keys and tokens among them. adhere keeps the certificates of those that "

@@ -124,6 +124,17 @@ CERTIFICATE_SIGNING_REQUEST = Kind(
     namespaced=False,
 )
 
+
+def _authorization(plural: str, name: str, *, namespaced: bool) -> Kind:
+    """Who may do what, for lint: whether a router may read a Secret."""
+    return Kind(group="rbac.authorization.k8s.io", plural=plural, name=name, namespaced=namespaced, opt_in="lint")
+
+
+ROLE = _authorization("roles", "Role", namespaced=True)
+ROLE_BINDING = _authorization("rolebindings", "RoleBinding", namespaced=True)
+CLUSTER_ROLE = _authorization("clusterroles", "ClusterRole", namespaced=False)
+CLUSTER_ROLE_BINDING = _authorization("clusterrolebindings", "ClusterRoleBinding", namespaced=False)
+
 # --- OpenShift -------------------------------------------------------------------------------------------------------
 
 
@@ -198,9 +209,23 @@ GATEWAY = Kind(group=_GATEWAY, plural="gateways", name="Gateway")
 GATEWAY_CLASS = Kind(group=_GATEWAY, plural="gatewayclasses", name="GatewayClass", namespaced=False)
 LISTENER_SET = Kind(group=_GATEWAY, plural="listenersets", name="ListenerSet")
 X_LISTENER_SET = Kind(group="gateway.networking.x-k8s.io", plural="xlistenersets", name="XListenerSet")
+HTTP_ROUTE = Kind(group=_GATEWAY, plural="httproutes", name="HTTPRoute", opt_in="lint")
+GRPC_ROUTE = Kind(group=_GATEWAY, plural="grpcroutes", name="GRPCRoute", opt_in="lint")
+TCP_ROUTE = Kind(group=_GATEWAY, plural="tcproutes", name="TCPRoute", opt_in="lint")
+REFERENCE_GRANT = Kind(group=_GATEWAY, plural="referencegrants", name="ReferenceGrant", opt_in="lint")
 TLS_ROUTE = Kind(group=_GATEWAY, plural="tlsroutes", name="TLSRoute")
 BACKEND_TLS_POLICY = Kind(group=_GATEWAY, plural="backendtlspolicies", name="BackendTLSPolicy")
 HTTP_PROXY = Kind(group="projectcontour.io", plural="httpproxies", name="HTTPProxy")
+TLS_CERTIFICATE_DELEGATION = Kind(
+    group="projectcontour.io", plural="tlscertificatedelegations", name="TLSCertificateDelegation", opt_in="lint"
+)
+HEPTIO_DELEGATION = Kind(
+    group="contour.heptio.com", plural="tlscertificatedelegations", name="TLSCertificateDelegation", opt_in="lint"
+)
+VMWARE_DELEGATION = Kind(
+    group="contour.vmware.com", plural="tlscertificatedelegations", name="TLSCertificateDelegation", opt_in="lint"
+)
+INGRESS_ROUTE = Kind(group="contour.heptio.com", plural="ingressroutes", name="IngressRoute", opt_in="lint")
 CONTOUR_CONFIGURATION = Kind(group="projectcontour.io", plural="contourconfigurations", name="ContourConfiguration")
 SERVICE_MONITOR = Kind(group="monitoring.coreos.com", plural="servicemonitors", name="ServiceMonitor")
 POD_MONITOR = Kind(group="monitoring.coreos.com", plural="podmonitors", name="PodMonitor")
@@ -214,3 +239,5 @@ def _all() -> tuple[Kind, ...]:
 
 KINDS: tuple[Kind, ...] = _all()
 """Every kind above, in this order."""
+LINTED: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind.opt_in == "lint")
+"""Those that only lint looks at: ``adhere rbac --with lint``."""

@@ -182,6 +182,14 @@ def documents(data: bytes, name: str, limit: int = MAX_BYTES) -> Iterator[Value]
         yield from builder.documents()
 
 
+def located_documents(data: bytes, name: str, limit: int = MAX_BYTES) -> Iterator[Located]:
+    """The same with their places. What stands before a document that is refused is given all the same."""
+    builder = _Builder(name, _decoded(data, name, limit))
+    with _told(name):
+        for root in builder.roots():
+            yield Located(name, root)
+
+
 @contextmanager
 def _told(name: str) -> Generator[None]:
     """Turns the parser's exceptions into ours."""
@@ -249,9 +257,13 @@ class _Builder:
 
     def documents(self) -> Iterator[Value]:
         """Every document's value."""
+        yield from (root.value for root in self.roots())
+
+    def roots(self) -> Iterator[_Node]:
+        """Every document."""
         for event in self._events:
             if isinstance(event, yaml.DocumentStartEvent):
-                yield self._node(next(self._events), 0).value
+                yield self._node(next(self._events), 0)
 
     def _node(self, event: yaml.Event, depth: int) -> _Node:
         self._plain(event)

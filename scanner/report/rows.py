@@ -11,6 +11,7 @@ from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Because, Expectation
 from scanner.model.finding import Finding, Status, Verdict
 from scanner.model.known import Known, Unknown
+from scanner.model.object_rule import ObjectRule
 from scanner.model.objects import Reference
 from scanner.model.observation import Answers, Negotiated, Observation
 from scanner.model.report import (
@@ -108,7 +109,7 @@ def finding_row(finding: Finding) -> FindingRow:
     )
 
 
-def rule_row(rule: Rule | ScanRule) -> RuleRow:
+def rule_row(rule: Rule | ScanRule | ObjectRule) -> RuleRow:
     """One line of the rules' table, with its page (Markdown)."""
     return RuleRow(
         id=rule.id, title=rule.title, severity=rule.severity, page=rule.page, references=list(rule.references)

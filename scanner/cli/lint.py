@@ -1,0 +1,118 @@
+"""``adhere lint``: what objects declare, judged from the objects alone."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from scanner.cli.cluster_options import ClusterAsked, snapshots
+from scanner.cli.output import Output
+from scanner.cli.progress import colors
+from scanner.cli.secrets import SECRETS
+from scanner.cli.streams import say
+from scanner.errors import UsageError
+from scanner.model.lint_report import LintReport, exit_code
+from scanner.model.report import FailOn
+from scanner.report.atomic import atomic_write
+from scanner.report.lint import FORMATS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """How to say it, as click gives it."""
+
+    formats: tuple[str, ...]
+    fail_on: FailOn
+    accept_undecided: bool
+    fix_hints: bool
+    quiet: bool
+
+
+@click.command()
+@click.argument("paths", metavar="[PATH]...", nargs=-1)
+@click.option("--cluster", is_flag=True, help="Look things up in the cluster of the kubeconfig.")
+@click.option("--kubeconfig", metavar="FILE", help="Access to the cluster.  [default: as kubectl finds it]")
+@click.option("--context", "context", metavar="NAME", help="Context of the kubeconfig.")
+@click.option("--snapshot", metavar="DIR", help="A saved snapshot or a must-gather instead of the cluster.")
+@SECRETS
+@click.option(
+    "--format",
+    "formats",
+    metavar="FMT[=PATH]",
+    multiple=True,
+    help="text, json, junit or sarif; repeatable.  [default: text]",
+)
+@click.option(
+    "--fail-on", type=click.Choice(get_args(FailOn)), default="medium", help="Exit 1 from here on.", show_default=True
+)
+@click.option("--accept-undecided", is_flag=True, help="Exit 0 also where something could not be decided here.")
+@click.option("--fix-hints", is_flag=True, help="Print the YAML that would be right below each finding.")
+@click.option("-q", "--quiet", is_flag=True, help="Nothing on stderr but errors.")
+def lint(paths: tuple[str, ...], context: str | None, **options: object) -> int:
+    """Judge what manifests declare about TLS, without a cluster and without a connection.
+
+    \b
+    PATH is a file or directory of YAML and JSON, or - for standard input: kustomize build . | adhere lint -
+    With --cluster or --snapshot what they refer to is looked up there; without PATH its own objects are judged.
+    What refers to an object that was not given cannot be decided, which is no pass: exit 3.
+    """
+    which = {name: options.pop(name) for name in ("cluster", "kubeconfig", "snapshot", "secrets")}
+    cluster = ClusterAsked(contexts=(context,) if context else (), **which)  # type: ignore[arg-type]
+    asked = Asked(**options)  # type: ignore[arg-type] # click has checked the types
+    if not paths and not cluster.meant:
+        raise UsageError("nothing to lint", hint="give files or directories, - for standard input, or --cluster")
+    outputs = [_parsed(each) for each in asked.formats] or [Output(format="text")]
+    if sum(each.path is None for each in outputs) > 1:
+        raise UsageError("two formats go to standard output", hint="give each a path of its own: --format json=FILE")
+    report = _linted(paths, cluster)
+    for each in sorted(outputs, key=lambda output: output.path is None):
+        _write(report, each, hints=asked.fix_hints, quiet=asked.quiet)
+    return exit_code(report, asked.fail_on, accept_undecided=asked.accept_undecided)
+
+
+def _linted(paths: tuple[str, ...], asked: ClusterAsked) -> LintReport:
+    from scanner.cluster.given import read_manifests  # noqa: PLC0415 - what is behind it takes longer than linting
+    from scanner.linting import LINT_READS, declared, lint_report  # noqa: PLC0415
+
+    started = datetime.now(UTC)
+    known = None
+    if asked.meant:
+        (known,) = snapshots(replace(asked, cluster=asked.cluster and not asked.snapshot), LINT_READS)
+    given = read_manifests(paths, LINT_READS) if paths else None
+    sources = (*paths, *([known.origin.name] if known else []))
+    return lint_report(declared(given, known), given, started=started, sources=sources, arguments=sys.argv[1:])
+
+
+def _parsed(value: str) -> Output:
+    name, equals, path = value.partition("=")
+    if name not in FORMATS:
+        raise UsageError(f"--format {value}: there is no format '{name}'", hint=f"formats are {', '.join(FORMATS)}")
+    if equals and not path:
+        raise UsageError(f"--format {value}: the path is missing", hint=f"--format {name}=FILE, or only {name}")
+    target = Path(path) if path and path != "-" else None
+    if target is not None and target.is_dir():
+        target = target / FORMATS[name].file_name
+    if target is not None and not target.parent.is_dir():
+        raise UsageError(f"--format {value}: there is no directory {target.parent}", hint="make it first")
+    return Output(format=name, path=target)
+
+
+def _write(report: LintReport, output: Output, *, hints: bool, quiet: bool) -> None:
+    from scanner.report.lint import text  # noqa: PLC0415 - see above
+
+    if output.path is None:
+        if output.format == "text":
+            text.write(report, sys.stdout, color=colors(sys.stdout), hints=hints)
+        else:
+            FORMATS[output.format].write(report, sys.stdout)
+        return
+    write = partial(text.write, hints=hints) if output.format == "text" else FORMATS[output.format].write
+    atomic_write(output.path, partial(write, report))
+    if not quiet:
+        say(f"adhere: wrote {output.path}")

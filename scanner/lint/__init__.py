@@ -1,0 +1,92 @@
+"""Lint: what objects declare about TLS, judged from the objects alone. Pure; one file a topic.
+
+Each rule looks at the objects of its kinds, one by one, and at what they refer to. What refers to something that nobody
+gave "cannot be decided here", which is never a pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from scanner.lint.gateway import GATEWAY_RULES
+from scanner.model.declared import Declared, Given, Place
+from scanner.model.finding import Finding, Verdict
+from scanner.model.kinds import Kind
+from scanner.model.located import dotted
+from scanner.model.object_rule import Flaw, ObjectRule, Subject
+from scanner.model.snapshot import union
+
+RULES: tuple[ObjectRule, ...] = (*GATEWAY_RULES,)
+"""Every rule, in the order in which ``adhere rules`` lists them."""
+
+READS: tuple[Kind, ...] = union((*(rule.subjects for rule in RULES), *(rule.reads for rule in RULES)))
+"""Every kind that a rule looks at."""
+
+MOST = 200
+"""Findings of one rule on one object; more of the same help nobody, and whoever wrote the object chooses how many."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """A finding, and where in the object it is."""
+
+    finding: Finding
+    place: Place | None
+    field: str
+    """``spec.listeners[0].tls``; empty for the whole object."""
+    correction: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linted:
+    """What all rules say of one object."""
+
+    given: Given
+    passed: tuple[str, ...]
+    """Rules that have nothing against it."""
+    findings: tuple[Placed, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Fail by any failure, else inconclusive by anything that could not be decided and matters."""
+        told = {each.finding.verdict for each in self.findings if each.finding.severity != "info"}
+        return "fail" if "fail" in told else "inconclusive" if "inconclusive" in told else "pass"
+
+
+def lint(declared: Declared, rules: Iterable[ObjectRule] = RULES) -> Iterator[Linted]:
+    """What ``rules`` say of every given object of their kinds."""
+    by_kind: dict[Kind, list[ObjectRule]] = {}
+    for rule in rules:
+        for kind in rule.subjects:
+            by_kind.setdefault(kind, []).append(rule)
+    for given in declared.given:
+        applying = by_kind.get(given.object.kind)
+        if applying:
+            yield _linted(given, declared, applying)
+
+
+def _linted(given: Given, declared: Declared, rules: Iterable[ObjectRule]) -> Linted:
+    subject, passed, findings = Subject(given.object, declared), [], []
+    for rule in rules:
+        found = [_placed(rule, given, flaw) for flaw, _ in zip(rule.check(subject), range(MOST), strict=False)]
+        findings += found
+        passed += [] if found else [rule.id]
+    return Linted(given=given, passed=tuple(passed), findings=tuple(findings))
+
+
+def _placed(rule: ObjectRule, given: Given, flaw: Flaw) -> Placed:
+    where = dotted(flaw.at)
+    finding = Finding(
+        rule=rule.id,
+        severity=flaw.severity or rule.severity,
+        verdict=flaw.verdict,
+        status=flaw.status or ("violation" if flaw.verdict == "fail" else "not-tested"),
+        message=flaw.message,
+        expected=flaw.expected,
+        observed=flaw.observed,
+        fix=flaw.fix,
+        evidence=flaw.evidence,
+        about=str(given.object.reference) + (f" {where}" if where else ""),
+    )
+    return Placed(finding=finding, place=given.place(flaw.at), field=where, correction=flaw.correction)

@@ -1,0 +1,106 @@
+"""Validation of client certificates at the frontend (Gateway API, FrontendTLSConfig)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scanner.model.kinds import GATEWAY
+from scanner.model.located import Steps
+from scanner.model.object_rule import Flaw, ObjectRule, Subject
+from scanner.model.objects import Fields
+
+_FRONTEND = ("spec", "tls", "frontend")
+
+
+def configurations(subject: Subject) -> Iterator[tuple[Steps, Fields]]:
+    """The default and each port's TLS configuration, with the way to it."""
+    default = subject.object.fields(*_FRONTEND, "default")
+    if default.raw:
+        yield (*_FRONTEND, "default"), default
+    for steps, each in subject.items(*_FRONTEND, "perPort"):
+        yield (*steps, "tls"), each.fields("tls")
+
+
+def check_insecure_fallback(subject: Subject) -> Iterator[Flaw]:
+    """A Gateway does not fall back to connections without a valid client certificate.
+
+    ## What it requires
+
+    That no `validation` below `spec.tls.frontend` of a Gateway, neither the default nor that of a port, has the mode
+    `AllowInsecureFallback`.
+
+    ## Why
+
+    In this mode the listener asks for a client certificate, and lets everybody in who has none or an invalid one. What
+    looks like mutual TLS is then a wish: the backend alone can tell who was validated.
+
+    ## What fails
+
+    The mode `AllowInsecureFallback`: high.
+
+    ## What is inconclusive
+
+    Nothing: the mode stands in the object.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: Gateway
+    metadata: {name: edge, namespace: shop}
+    spec:
+      gatewayClassName: example
+      listeners:
+      - {name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: edge-tls}]}}
+      tls:
+        frontend:
+          default:
+            validation:
+              caCertificateRefs: [{group: "", kind: ConfigMap, name: clients}]
+              mode: AllowInsecureFallback
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: Gateway
+    metadata: {name: edge, namespace: shop}
+    spec:
+      gatewayClassName: example
+      listeners:
+      - {name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: edge-tls}]}}
+      tls:
+        frontend:
+          default:
+            validation:
+              caCertificateRefs: [{group: "", kind: ConfigMap, name: clients}]
+    ```
+
+    ## How to fix
+
+    Remove the mode, or set it to `AllowValidOnly`, once every client has a certificate.
+    """
+    for steps, each in configurations(subject):
+        if each.text("validation", "mode") == "AllowInsecureFallback":
+            yield Flaw(
+                message="clients without a valid certificate are let in",
+                at=(*steps, "validation", "mode"),
+                expected=("AllowValidOnly",),
+                observed=("AllowInsecureFallback",),
+                fix=f"{subject.object.reference}: set the mode to AllowValidOnly",
+                correction="validation:\n  mode: AllowValidOnly",
+            )
+
+
+INSECURE_FALLBACK = ObjectRule(
+    id="gateway-insecure-fallback",
+    title="A Gateway does not let clients in without a valid certificate",
+    severity="high",
+    subjects=(GATEWAY,),
+    check=check_insecure_fallback,
+    references=(
+        "Gateway API apis/v1/gateway_types.go (FrontendValidationModeType)",
+        "GEP-91, Client Certificate Validation for TLS terminating at the Gateway",
+    ),
+)

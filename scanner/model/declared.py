@@ -1,0 +1,79 @@
+"""What objects declare, as lint looks at it: those that were given, each with its place, and what else is known.
+
+An object that refers to one that was not given is not wrong for that: whether the other exists nobody said. So looking
+for an object has three answers: it is there, it does not exist, or that cannot be decided here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from scanner.model.kinds import Kind
+from scanner.model.located import Located, Mark, Steps
+from scanner.model.objects import KubeObject
+from scanner.model.snapshot import Snapshot
+
+
+class Place(NamedTuple):
+    """Where something stands; line and column count from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """One object to look at."""
+
+    object: KubeObject
+    located: Located | None = None
+    """The document that it stands in; None for an object of a cluster."""
+    above: Steps = ()
+    """The way to it in the document: an item of a list."""
+
+    def place(self, steps: Steps = (), *, key: bool = False) -> Place | None:
+        """Where a field stands, or the nearest around it."""
+        if self.located is None:
+            return None
+        mark: Mark = self.located.mark((*self.above, *steps), key=key)
+        return Place(self.located.file, *mark)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """An object that was looked for and is not there."""
+
+    name: str
+    """``Secret/shop/web``."""
+    gap: str | None = None
+    """Why it may exist all the same; None: it does not."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Declared:
+    """Everything that lint knows: the objects to look at, and those that they may refer to."""
+
+    given: tuple[Given, ...]
+    known: Snapshot
+    """With the given ones, which come first. A kind of which there may be others is in ``unreadable``."""
+
+    def every(self, kind: Kind) -> tuple[KubeObject, ...]:
+        """All objects of a kind that are known. Raises ``NotRead`` for one that nobody declared."""
+        return self.known.every(kind)
+
+    def gap(self, kind: Kind) -> str | None:
+        """Why there may be objects of this kind that nobody saw, or None."""
+        return self.known.gap(kind)
+
+    def find(self, kind: Kind, name: str, namespace: str | None = None) -> KubeObject | Missing:
+        """The object of that name, or what its absence means."""
+        found = self.known.get(kind, name, namespace if kind.namespaced else None)
+        if found is not None:
+            return found
+        called = "/".join(filter(None, (kind.name, namespace, name)))
+        return Missing(name=called, gap=self.gap(kind))

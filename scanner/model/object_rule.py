@@ -1,0 +1,87 @@
+"""A rule on what an object declares, and what it finds wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from inspect import getdoc
+
+from scanner.model.declared import Declared, Missing
+from scanner.model.finding import Severity, Status, Verdict
+from scanner.model.kinds import Kind
+from scanner.model.located import Steps
+from scanner.model.objects import Fields, KubeObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flaw:
+    """One thing that a rule has to say of an object."""
+
+    message: str
+    """One sentence."""
+    at: Steps = ()
+    """The field that it is about, from the object's top; of one that is missing, where it would stand."""
+    verdict: Verdict = "fail"
+    status: Status | None = None
+    """None: ``violation`` of what fails, ``not-tested`` of what could not be decided."""
+    severity: Severity | None = None
+    """Where it is not the rule's."""
+    expected: tuple[str, ...] = ()
+    observed: tuple[str, ...] = ()
+    fix: str | None = None
+    """The object and field to edit."""
+    correction: str | None = None
+    """YAML that would be right, for ``--fix-hints``: the field and what is around it."""
+    evidence: tuple[str, ...] = ()
+
+
+def undecided(missing: Missing, steps: Steps, what: str) -> Flaw:
+    """What refers to an object that was not seen and may exist. ``what``: cannot be told, such as "whether the key
+    belongs to the certificate"."""
+    return Flaw(
+        message=f"cannot be decided here: {what}; {missing.name} was not seen ({missing.gap})",
+        at=steps,
+        verdict="inconclusive",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The object that a rule looks at, and everything else that is known."""
+
+    object: KubeObject
+    declared: Declared
+
+    def find(self, kind: Kind, name: str, namespace: str | None = None) -> KubeObject | Missing:
+        """Another object; ``namespace`` None is the subject's own."""
+        return self.declared.find(kind, name, namespace if namespace is not None else self.object.namespace)
+
+    def items(self, *steps: str) -> Iterator[tuple[Steps, Fields]]:
+        """The mappings of a list, each with the way to it."""
+        value = self.object.at(*steps)
+        for index, item in enumerate(value if isinstance(value, list) else ()):
+            if isinstance(item, dict):
+                yield (*steps, index), Fields(item)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectRule:
+    """One requirement on what objects declare. ``check``'s docstring is its public page, with an example that fails
+    and one that passes, which the tests run."""
+
+    id: str
+    """Never changes: ``gateway-listener-tls``."""
+    title: str
+    severity: Severity
+    """Of a violation, unless the flaw says otherwise."""
+    subjects: tuple[Kind, ...]
+    """The kinds that it looks at."""
+    check: Callable[[Subject], Iterable[Flaw]]
+    reads: tuple[Kind, ...] = field(default=())
+    """Other kinds that it looks up."""
+    references: tuple[str, ...] = ()
+
+    @property
+    def page(self) -> str:
+        """Its explanation for people, Markdown."""
+        return getdoc(self.check) or ""

@@ -1,0 +1,67 @@
+"""Lint's findings for people and editors: ``file:line:column: severity: rule: what``, as compilers have it."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from scanner.model.lint_report import LintFindingRow, LintReport
+from scanner.model.report import OwnerRow
+from scanner.report.escape import plain
+from scanner.report.lint.order import place, ranked
+
+_COLORS = {"critical": "1;31", "high": "31", "medium": "33", "low": "36", "info": "2", "undecided": "35"}
+_GAPS = 10
+_ITEMS = 5
+
+
+def write(report: LintReport, out: TextIO, *, color: bool = False, hints: bool = False) -> None:
+    """The whole report. ``hints``: with the YAML that would be right."""
+    for finding in ranked(report):
+        _finding(finding, out, color=color, hints=hints)
+    for gap in report.unreadable[:_GAPS]:
+        out.write(f"not read: {plain(gap['resource'])}: {plain(gap['reason'], 300)}\n")
+    if len(report.unreadable) > _GAPS:
+        out.write(f"not read: and {len(report.unreadable) - _GAPS} more kinds\n")
+    out.write(f"{summary(report)}\n")
+
+
+def summary(report: LintReport) -> str:
+    """The last line: how many objects there were, and what became of them."""
+    told, files = report.counts(), f" in {_many(report.files, 'file')}" if report.files else ""
+    parts = [
+        f"{_many(told['fail'], 'fails', 'fail')}" if told["fail"] else "",
+        f"{told['inconclusive']} cannot be decided here" if told["inconclusive"] else "",
+        f"{_many(told['pass'], 'passes', 'pass')}" if told["pass"] else "",
+        f"{_many(len(report.findings), 'place')} cannot be read" if report.findings else "",
+    ]
+    what = ", ".join(filter(None, parts)) or "nothing to judge"
+    others = f" ({report.others} other documents)" if report.others else ""
+    return f"{_many(len(report.objects), 'object')}{files}: {what}{others}"
+
+
+def _many(count: int, one: str, several: str | None = None) -> str:
+    return f"{count} {one if count == 1 else several or f'{one}s'}"
+
+
+def _finding(finding: LintFindingRow, out: TextIO, *, color: bool, hints: bool) -> None:
+    word = finding["severity"] if finding["verdict"] == "fail" else "undecided"
+    shown = f"\x1b[{_COLORS.get(word, '0')}m{plain(word)}\x1b[0m" if color else plain(word)
+    out.write(f"{plain(place(finding), 300)}: {shown}: {plain(finding['rule'])}: {plain(finding['message'], 600)}\n")
+    lines = [("in", finding["about"] or "")] if finding["place"] and finding["field"] else []
+    lines += [("seen", _items(finding["observed"])), ("right", _items(finding["expected"]))]
+    lines += [("fix", finding["fix"] or "")]
+    for label, text in lines:
+        if text:
+            out.write(f"    {label:<6}{plain(text, 600)}\n")
+    if hints and finding["correction"]:
+        out.write("".join(f"    | {plain(line, 300)}\n" for line in finding["correction"].splitlines()))
+
+
+def _items(items: list[str]) -> str:
+    more = f" and {len(items) - _ITEMS} more" if len(items) > _ITEMS else ""
+    return ", ".join(items[:_ITEMS]) + more
+
+
+def named(each: OwnerRow) -> str:
+    """``Gateway/shop/edge``."""
+    return "/".join(filter(None, (each["kind"], each["namespace"], each["name"])))

@@ -1,0 +1,76 @@
+"""The examples on rules' pages, as objects: what a page shows is what the tests run.
+
+A page cannot show certificates that are valid today. Where an example has ``CERTIFICATE(web.shop.example)`` or
+``KEY(web.shop.example)``, there is a base64 of a leaf for these names (commas between them), or of its key;
+``EXPIRED(...)`` is one of last year, and ``CA(clients)`` the PEM of a CA of that name, in JSON's quotes.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import textwrap
+from collections.abc import Iterable
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+
+from scanner.cluster.given import Manifests, read_manifests
+from scanner.lint import READS, Linted, lint
+from scanner.linting import declared
+from scanner.model.object_rule import ObjectRule
+from scanner.model.snapshot import Snapshot
+from tests.certs import Authority, Credential
+
+_SECTION = re.compile(
+    r"^## (?P<title>Example that (?:fails|passes)).*?\n(?P<body>.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL
+)
+_FENCED = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_TOKEN = re.compile(r"\b(CERTIFICATE|KEY|EXPIRED|CA)\(([^)]*)\)")
+
+
+def examples(rule: ObjectRule, which: str) -> list[str]:
+    """The YAML of every example on the rule's page that ``fails`` or ``passes``."""
+    bodies = [each["body"] for each in _SECTION.finditer(rule.page) if each["title"].endswith(which)]
+    return [textwrap.dedent(text) for body in bodies for text in _FENCED.findall(body)]
+
+
+def manifests(directory: Path, text: str) -> Manifests:
+    """What a text says, with certificates where it has their names."""
+    file = directory / "example.yaml"
+    file.write_text(_TOKEN.sub(lambda token: _made(token[1], token[2]), text), encoding="utf-8")
+    return read_manifests([str(file)], READS)
+
+
+def linted(
+    directory: Path, text: str, rules: Iterable[ObjectRule], cluster: Snapshot | None = None
+) -> tuple[list[Linted], Manifests]:
+    """What the rules say of the objects in a text."""
+    given = manifests(directory, text)
+    return list(lint(declared(given, cluster), rules)), given
+
+
+@cache
+def authority(name: str = "examples") -> Authority:
+    """Made once; the keys take time."""
+    return Authority(name)
+
+
+@cache
+def leaf(names: str, *, expired: bool = False) -> Credential:
+    """For these names; the same each time."""
+    every = tuple(each.strip() for each in names.split(","))
+    then = authority().now - timedelta(days=400)
+    return (
+        authority().leaf(names=every, not_before=then, not_after=then + timedelta(days=90))
+        if expired
+        else authority().leaf(names=every)
+    )
+
+
+def _made(what: str, names: str) -> str:
+    if what == "CA":
+        return json.dumps(authority(names).pem.decode())
+    made = leaf(names, expired=what == "EXPIRED")
+    return base64.b64encode(made.key_pem if what == "KEY" else made.pem).decode()

@@ -1,0 +1,94 @@
+"""Every rule on declared objects: its page, its examples, and that no object is too odd for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scanner.lint import READS, RULES, lint
+from scanner.model.declared import Declared, Given
+from scanner.model.kinds import Kind
+from scanner.model.object_rule import ObjectRule
+from scanner.model.objects import KubeObject
+from scanner.model.snapshot import Origin, Snapshot
+from tests.cluster.test_keeping import JSON
+from tests.lint.examples import authority, examples, linted
+
+SECTIONS = ("What it requires", "Why", "What fails", "What is inconclusive", "How to fix")
+EACH = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+
+
+def test_ids_are_unique() -> None:
+    assert len({rule.id for rule in RULES}) == len(RULES)
+
+
+@EACH
+def test_a_page_says_everything(rule: ObjectRule) -> None:
+    assert all(f"## {each}\n" in rule.page for each in SECTIONS)
+    assert rule.references
+    assert examples(rule, "fails")
+    assert examples(rule, "passes")
+
+
+@EACH
+def test_the_example_that_fails_does(rule: ObjectRule, tmp_path: Path) -> None:
+    for text in examples(rule, "fails"):
+        found, given = linted(tmp_path, text, [rule])
+        assert not given.bad
+        verdicts = [each.finding.verdict for one in found for each in one.findings]
+        assert "fail" in verdicts, text
+
+
+@EACH
+def test_the_example_that_passes_does(rule: ObjectRule, tmp_path: Path) -> None:
+    for text in examples(rule, "passes"):
+        found, given = linted(tmp_path, text, [rule])
+        assert not given.bad
+        assert found, "no object that the rule looks at"
+        assert [each.finding for one in found for each in one.findings] == [], text
+
+
+@EACH
+def test_findings_name_the_rule_and_a_field_that_is_there(rule: ObjectRule, tmp_path: Path) -> None:
+    for text in examples(rule, "fails"):
+        for one in linted(tmp_path, text, [rule])[0]:
+            for each in one.findings:
+                assert each.finding.rule == rule.id
+                assert each.place is not None
+                assert each.finding.message
+                assert each.finding.about
+
+
+NAMES = ("edge", "shop", "web", "a", "tls", "web.shop.example")
+WORDS = sorted(
+    {word for rule in RULES for text in (*examples(rule, "fails"), *examples(rule, "passes")) for word in text.split()}
+)
+LIKELY = st.recursive(
+    st.sampled_from([*(word.strip("{}[],:-\"'") for word in WORDS), *NAMES, ""])
+    | st.integers(0, 70000)
+    | st.booleans(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from([word.strip("{}[],:-\"'") for word in WORDS]), inner, max_size=5)
+    ),
+    max_leaves=25,
+)
+
+
+@given(st.lists(st.tuples(st.sampled_from(READS), LIKELY | JSON, LIKELY | JSON, st.sampled_from(NAMES)), max_size=5))
+def test_no_object_is_too_odd(objects: list[tuple[Kind, object, object, str]]) -> None:
+    made = [
+        KubeObject({"metadata": {"name": name, "namespace": "shop"}, "spec": spec, "data": data}, kind)
+        for kind, spec, data, name in objects
+    ]
+    snapshot = Snapshot(
+        taken_at=authority().now,
+        origin=Origin(name="odd"),
+        objects={kind: tuple(each for each in made if each.kind == kind) for kind in READS},
+        unreadable={},
+    )
+    found = list(lint(Declared(given=tuple(Given(object=each) for each in made), known=snapshot)))
+    assert all(each.finding.message for one in found for each in one.findings)
