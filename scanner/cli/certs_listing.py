@@ -18,6 +18,8 @@ from scanner.pki.recognition import use_of
 from scanner.report.escape import json_text, plain
 from scanner.report.page import Page
 from scanner.report.text_findings import findings as write_findings
+from scanner.report.text_findings import importance
+from scanner.report.wording import counted
 from scanner.tls.certificate import CertificateFacts
 
 _HEADINGS = (
@@ -26,6 +28,8 @@ _HEADINGS = (
 )  # fmt: skip
 _WIDEST = 80
 """Characters of a name in the table; JSON has all of it."""
+_MOST = 200
+"""Findings in the text."""
 _DIGEST = 16
 """Hexadecimal digits that tell certificates apart for people."""
 
@@ -53,7 +57,11 @@ class Listing:
         if self.findings:
             page.line()
             page.folded(12, "judged by   ", plain(self.configuration, 400))
-            write_findings(page, list(self.findings))
+            first = sorted(self.findings, key=importance)[:_MOST]
+            write_findings(page, first)
+            left = len(self.findings) - len(first)
+            if left:
+                page.line(f"  and {counted(left, 'finding')} more (all of them are in --format json)")
 
     def document(self) -> Iterator[str]:
         """JSON, a certificate a line: what cannot be read is null, and ``unreadable`` says why."""

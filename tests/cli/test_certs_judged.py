@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from scanner.cli import certs_listing
 from scanner.model.kinds import FEATURE_GATE, NAMESPACE, PKI, SECRET
 from tests.certs import Authority
 from tests.cli.calling import POLICY, Call, Called
@@ -87,6 +88,17 @@ def test_the_text_ends_with_what_is_wrong_and_how_to_mend_it(call: Call, signer:
     assert f"judged by   {configured}: defaults RSA 4096" in answer.out
     assert "pki-key: service-ca (signer): its key is ECDSA P256, and RSA 4096 is required" in answer.out
     assert "delete Secret openshift-service-ca/signing-key" in answer.out
+
+
+def test_the_text_has_the_gravest_findings_and_counts_the_rest(
+    call: Call, signer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(certs_listing, "_MOST", 1)
+    other = tmp_path / "other.pem"
+    other.write_bytes(Authority("openshift-service-serving-signer@2").pem)
+    answer = call("certs", signer, other, "--pki", file(tmp_path, "pki.yaml", pki(4096, "2020-01-01T00:00:00Z")))
+    assert answer.out.count("pki-key: ") == 1
+    assert answer.out.splitlines()[-1].endswith("more (all of them are in --format json)")
 
 
 def test_a_pki_object_that_the_api_would_not_take_is_refused_with_its_place(
