@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
+from typing import get_args
 
 from scanner.model.expectation import Because
 from scanner.model.finding import Finding, Severity, Status, Verdict
-from scanner.model.key import Key, key_of
+from scanner.model.key import Algorithm, Key, key_of
 from scanner.model.known import Unknown
 from scanner.model.pki_config import Required
 from scanner.model.rule import ScanRule
@@ -47,7 +48,8 @@ def check_key(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
     * A key that is weaker than, or of another kind as, what is required, on a certificate that was made after the last
       change of the configuration, or that an earlier snapshot (`--previous`) shows to have been wrong when it was made:
       medium.
-    * The same on an older one that nothing renews by itself (10-year signers of the installer): low, as
+    * A key of a kind that no configuration can ask for (Ed25519, RSA-PSS, ML-DSA), whenever it was made: medium.
+    * Another key on an older certificate that nothing renews by itself (10-year signers of the installer): low, as
       `needs-forced-rotation`, with what to delete and who feels it.
 
     Kept and counted, and never a failure of the scan: an older certificate that its operator renews
@@ -96,6 +98,9 @@ def _deviation(rule: ScanRule, subject: Subject, wanted: Required, key: Key) -> 
     if names and not by_installer and not any(each.owner.implements for each in names):
         told = f"{said}; {names[0].owner.name} does not follow the PKI configuration yet"
         return _finding(rule, subject, wanted, "fail", "not-implemented", told, severity="info")
+    if key.algorithm not in get_args(Algorithm):
+        told = f"{said}; no configuration can have asked for {key}, whenever it was made"
+        return _finding(rule, subject, wanted, "fail", "violation", told, fix=fix_of(names))
     if not _configured(wanted) and subject.config.platform != RECOMMENDED:
         return _finding(rule, subject, wanted, "fail", "violation", said, fix=fix_of(names))
     made, since = subject.made, subject.config.since

@@ -139,8 +139,10 @@ def test_a_violation_says_what_to_delete_and_who_feels_it() -> None:
 
 @pytest.mark.parametrize("algorithm", ["Ed25519", "RSA-PSS", "ML-DSA-65", "SLH-DSA-SHAKE-256f", "1.2.3.4"])
 def test_other_algorithms_are_named(algorithm: str) -> None:
-    (finding,) = judged(replace(RSA, key_algorithm=algorithm, key_size=None, not_before=LATER), NAME)
-    assert f"its key is {algorithm}, and ECDSA P384 is required" in finding.message
+    for made in (RSA.not_before, LATER, None):  # no configuration can have asked for one
+        (finding,) = judged(replace(RSA, key_algorithm=algorithm, key_size=None, not_before=made), NAME)
+        assert (finding.verdict, finding.status) == ("fail", "violation")
+        assert f"its key is {algorithm}, and ECDSA P384 is required" in finding.message
 
 
 def before(key: Key | None, **changes: object) -> tuple[Past, ...]:
