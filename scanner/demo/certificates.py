@@ -101,8 +101,15 @@ class Authority:
     """A certification authority: a root, or below ``issuer`` an intermediate."""
 
     def __init__(
-        self, name: str, *, key: KeyKind = "p256", now: datetime | None = None, issuer: Authority | None = None
+        self,
+        name: str,
+        *,
+        key: KeyKind = "p256",
+        now: datetime | None = None,
+        issuer: Authority | None = None,
+        days: int = 3650,
     ) -> None:
+        """``days``: from ``now`` to its end."""
         self.now = now or datetime.now(UTC)
         self.issuer = issuer
         self.key = private_key(key)
@@ -110,7 +117,7 @@ class Authority:
         self.subject = _subject(name)  # reading it from the certificate would warn of its length
         builder = _blank(self.key, self.subject, self.subject if issuer is None else issuer.subject)
         builder = builder.not_valid_before(self.now - timedelta(days=1)).not_valid_after(
-            self.now + timedelta(days=3650)
+            self.now + timedelta(days=days)
         )
         builder = _usage(builder, self.key, signer, ca=True)
         self.certificate: x509.Certificate = builder.sign(signer, _hash_for(signer, "sha256"))
