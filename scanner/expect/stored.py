@@ -65,6 +65,7 @@ def _leaf(snapshot: Snapshot, name: _Name) -> Known[StoredLeaf]:
         sha256=facts.sha256,
         serial=facts.serial,
         names=None if sans is None else frozenset(sans),
+        issuer=facts.issuer,
         not_before=facts.not_before,
     )
 

@@ -37,16 +37,16 @@ def check_stored(rule: Rule, case: Case) -> Iterator[Finding]:
 
     ## What fails
 
-    * Another certificate with the same names than the Secret has: medium. The finding says whether the Secret's is the
-      newer one (rotated, and not loaded) or the older one, and names both by serial number and SHA-256. Within ten
-      minutes of the rotation it is `converging`.
+    * Another certificate with the same names, by the same signer, than the Secret has: medium. The finding says
+      whether the Secret's is the newer one (rotated, and not loaded) or the older one, and names both by serial
+      number and SHA-256. Within ten minutes of the rotation it is `converging`.
     * Any other certificate, where an object says that it is this one: an IngressController, a Route: medium.
 
     ## What is inconclusive
 
-    A chain that could not be seen, a Secret that could not be read, and a certificate with other names than those of
-    the Secrets that are known: there may be another one that no object names. Without Secrets nothing is compared, and
-    that is noted.
+    A chain that could not be seen, a Secret that could not be read, and a certificate with other names, or by another
+    signer, than those of the Secrets that are known: there may be another one that no object names. Without Secrets
+    nothing is compared, and that is noted.
 
     ## How to fix
 
@@ -76,15 +76,26 @@ def _compared(rule: Rule, case: Case, stored: Stored, leaf: CertificateFacts) ->
         return _failed(rule, case, twin, leaf, _difference(twin, leaf))
     if stored.exact and stored.leaves and not stored.unread:
         return _failed(rule, case, stored.leaves[0], leaf, "it serves another certificate than its Secret has")
-    reasons = stored.unread or (f"it serves one with other names than {stored.leaves[0].place} has",)
+    reasons = stored.unread or (
+        f"it serves one with other names, or by another signer, than {stored.leaves[0].place} has",
+    )
     return _open(rule, "whether it serves the certificate of its Secret could not be told", reasons)
 
 
 def _twin(stored: Stored, leaf: CertificateFacts) -> StoredLeaf | None:
-    """The stored certificate for the same names, the newest of several."""
+    """The stored certificate for the same names by the same signer, the newest of several."""
     sans = leaf.sans
-    alike = [each for each in stored.leaves if sans and each.names == frozenset(sans)]
+    alike = [
+        each
+        for each in stored.leaves
+        if sans and each.names == frozenset(sans) and _signer(each.issuer) == _signer(leaf.issuer)
+    ]
     return max(alike, key=lambda each: each.not_before.timestamp() if each.not_before else 0.0, default=None)
+
+
+def _signer(issuer: str | None) -> str | None:
+    """Its name without the time that operators put behind it: a signer that was rotated is the same one."""
+    return None if issuer is None else issuer.partition("@")[0]
 
 
 def _difference(twin: StoredLeaf, leaf: CertificateFacts) -> str:

@@ -43,6 +43,7 @@ class StoredLeaf:
     serial: int | None
     names: frozenset[str] | None
     """Its subject alternative names; None where they cannot be read."""
+    issuer: str | None
     not_before: datetime | None
 
 

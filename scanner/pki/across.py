@@ -15,6 +15,7 @@ from scanner.model.key import Key, key_of
 from scanner.model.known import Unknown
 from scanner.model.well_known import Names
 from scanner.pki.classify import Classified
+from scanner.pki.recognition import given_there
 from scanner.tls.certificate import CertificateFacts
 
 _SIGNERS: Final = 20_000
@@ -182,7 +183,9 @@ class Across:
         facts, key = held.facts, held.facts.key_sha256
         if key is None or facts.is_ca is None or not (held.place.endpoint or held.place.reference):
             return
-        holder = PLATFORM if namespace is None or self._names.is_platform(namespace) else namespace
+        holder = namespace or PLATFORM
+        if self._names.is_platform(holder) or given_there(held.place, self._names):
+            holder = PLATFORM  # HyperShift copies what it makes for its hosted control planes, too
         made_out = hash((facts.subject, frozenset(facts.sans or ())))
         called = facts.subject or facts.sha256
         hold = _Hold(holder, where, facts.sha256, made_out, called, served=bool(held.place.endpoint))

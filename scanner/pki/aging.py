@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from scanner.model.finding import Finding
+from scanner.model.kinds import SECRET
 from scanner.model.rule import ScanRule
 from scanner.model.well_known import WellKnown
 from scanner.pki.compliance import fix_of
@@ -45,8 +46,9 @@ def check_renewal(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
       last fifth of its life: low, as `needs-forced-rotation`, with what to delete and who feels it.
     * One that users gave, that no listener serves, and that ends within `expiresWithinDays` of the policy: low.
 
-    Old signers in bundles (but for those that nothing renews) and what requests were answered with are not looked at:
-    both are normal. What listeners serve of users' own is judged by `cert-expired` and `cert-expiring`.
+    Old signers in bundles (but for those that nothing renews), what requests were answered with, and the copies that
+    former revisions of static pods had are not looked at: all are normal. What listeners serve of users' own is
+    judged by `cert-expired` and `cert-expiring`.
 
     ## What is inconclusive
 
@@ -60,7 +62,7 @@ def check_renewal(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
     end, role = subject.held.facts.not_after, subject.held.place.role
     if role == "trusted" and end is not None and end > subject.now:
         yield from _forgotten(rule, subject)
-    if role not in _JUDGED:
+    if role not in _JUDGED or _of_revision(subject):
         return
     if end is None:
         yield finding(rule, subject, "inconclusive", "not-tested", "when it ends cannot be read")
@@ -68,6 +70,17 @@ def check_renewal(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
         yield from _of_platform(rule, subject)
     elif subject.classified.governed is False and not subject.held.place.endpoint:
         yield from _given(rule, subject)
+
+
+def _of_revision(subject: Subject) -> bool:
+    """Whether it is the copy that a static pod's former revision had: ``etcd-client-7`` of ``etcd-client``. They stay
+    as they were until the operator prunes them."""
+    reference = subject.held.place.reference
+    if reference is None or reference.kind != SECRET.name:
+        return False
+    head, _, number = reference.name.rpartition("-")
+    original = f"{reference.namespace}/{head}"
+    return number.isdecimal() and any(original in each.recognition.secrets for each in subject.classified.names)
 
 
 def _of_platform(rule: ScanRule, subject: Subject) -> Iterator[Finding]:

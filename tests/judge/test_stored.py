@@ -19,6 +19,7 @@ SAME = StoredLeaf(
     sha256=LEAF.sha256,
     serial=5,
     names=frozenset({"DNS:a.example"}),
+    issuer=LEAF.issuer,
     not_before=LEAF.not_before,
 )
 ROTATED = replace(SAME, sha256="ab" * 32, serial=6, not_before=NOW - timedelta(days=2))
@@ -49,6 +50,15 @@ def test_one_that_was_rotated_and_not_loaded_fails_with_both() -> None:
 
 def test_a_failure_is_not_lost_for_a_secret_that_nobody_read() -> None:
     assert said(ROTATED, unread=(UNREAD,)).verdict == "fail"
+
+
+def test_a_signer_that_was_rotated_too_is_the_same_one_and_any_other_is_not() -> None:
+    by_old = replace(LEAF, issuer="CN=openshift-service-serving-signer@1")
+    by_new = replace(ROTATED, issuer="CN=openshift-service-serving-signer@2")
+    assert said(by_new, observation={"chain": (by_old,)}).verdict == "fail"
+    # Another port of the same Service may serve one of its own making, for the same names.
+    assert said(replace(by_new, issuer="CN=me"), observation={"chain": (by_old,)}).verdict == "inconclusive"
+    assert said(replace(by_new, issuer="CN=me"), observation={"chain": (by_old,)}, exact=True).verdict == "fail"
 
 
 def test_a_rotation_of_a_moment_ago_is_converging() -> None:

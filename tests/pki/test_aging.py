@@ -8,9 +8,10 @@ from datetime import datetime
 import pytest
 
 from scanner.model.held_certificate import Place, Role
+from scanner.model.objects import Reference
 from scanner.model.policy import Policy
 from scanner.model.scan_policy import ScanPolicy
-from scanner.model.well_known import Owner, WellKnown
+from scanner.model.well_known import Owner, Recognition, WellKnown
 from scanner.pki.aging import LIFE, RENEWAL
 from scanner.tls.certificate import CertificateFacts
 from tests.pki.subjects import DAY, LEAF, NAME, NOW, SECRET, SERVED, classified, subject
@@ -79,6 +80,15 @@ def test_what_is_of_two_names_is_judged_by_the_one_that_lasts() -> None:
 def test_old_signers_in_bundles_are_normal(role: Role, count: int) -> None:
     place = replace(SECRET, role=role)
     assert len(list(RENEWAL.check(RENEWAL, subject(aged(1100, 1095), place=place)))) == count
+
+
+@pytest.mark.parametrize(("name", "count"), [("etcd-client-7", 0), ("etcd-client", 1), ("etcd-serving-7", 1)])
+def test_what_a_former_revision_had_stays_as_it_was(name: str, count: int) -> None:
+    namespace = "openshift-kube-apiserver"
+    known = replace(NAME, recognition=Recognition(secrets=(f"{namespace}/etcd-client", f"{namespace}/etcd-client-*")))
+    place = replace(SECRET, reference=Reference(kind="Secret", namespace=namespace, name=name))
+    found = RENEWAL.check(RENEWAL, subject(aged(1100, 1095), told=classified(known), place=place))
+    assert len(list(found)) == count
 
 
 def test_what_nothing_renews_is_seen_in_a_bundle_too_until_it_has_ended() -> None:

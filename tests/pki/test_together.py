@@ -139,6 +139,11 @@ def test_what_is_no_reuse() -> None:
     assert given.said("pki-key-reuse") == []
 
 
+def test_what_hypershift_copies_is_the_platforms() -> None:
+    seen = Seen().add(MINE, secret("clusters-a", role="client"), "clusters-a")
+    assert seen.add(MINE, secret("clusters-b", role="client"), "clusters-b").said("pki-key-reuse") == []
+
+
 @pytest.mark.parametrize("order", [1, -1])
 def test_the_router_that_serves_a_routes_certificate_has_no_other_key(order: int) -> None:
     places = [(secret("shop"), "shop"), (served("Deployment/openshift-ingress/router:443"), "openshift-ingress")]
