@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from itertools import chain
@@ -26,6 +26,7 @@ from scanner.model.finding import Finding
 from scanner.model.inventory import CertificateReport, certificate_report
 from scanner.model.kinds import Kind
 from scanner.model.known import Known, Unknown
+from scanner.model.pki_config import PkiConfig
 from scanner.model.profile import Profile
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.selector import Selector
@@ -60,6 +61,8 @@ class Viewpoint:
     """``whatif``: instead of what the APIServer object says."""
     adherence: str | None = None
     """``whatif``: instead of ``spec.tlsAdherence``."""
+    pki: PkiConfig | None = None
+    """``whatif``: instead of what PKI/cluster says, from the moment of the snapshot on."""
     release: str | None = None
     """``whatif``: judge with this release's meaning of the profiles."""
 
@@ -127,10 +130,17 @@ def survey(snapshot: Snapshot, view: Viewpoint) -> Survey:
         discovery=discovery,
         expectations=expectations,
         policies=NetworkPolicies(snapshot.every(kinds.NETWORK_POLICY)),
-        certificates=Certificates(
-            snapshot, view.policy, earlier=[each for each in view.earlier if same_cluster(each, snapshot)]
-        ),
+        certificates=_held(snapshot, view),
     )
+
+
+def _held(snapshot: Snapshot, view: Viewpoint) -> Certificates:
+    """Under another PKI configuration, the cluster's own becomes what was asked for until now."""
+    earlier = [each for each in view.earlier if same_cluster(each, snapshot)]
+    if view.pki is None:
+        return Certificates(snapshot, view.policy, earlier=earlier)
+    given = replace(view.pki, since=snapshot.taken_at)
+    return Certificates(snapshot, view.policy, earlier=[*earlier, snapshot], given=given)
 
 
 def surroundings(clusters: Sequence[Survey]) -> Surroundings:

@@ -82,6 +82,7 @@ def load_results(directory: str, asked: ClusterAsked, policy_file: str | None) -
         head,
         profile=None,
         adherence=None,
+        pki=None,
         release=None,
         policy_file=policy_file,
         components=asked.components,

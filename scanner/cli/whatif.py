@@ -17,12 +17,14 @@ from scanner.cli.previous import earlier
 from scanner.cli.progress import colors
 from scanner.errors import UsageError
 from scanner.expect.adherence import SPELLINGS
+from scanner.model import located
 from scanner.model.catalogue import is_release, load_profile
 from scanner.model.located import shown
 from scanner.model.problems import did_you_mean
 from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_OK
 from scanner.model.saved_scan import FINDINGS, POLICY, ROWS, Head
 from scanner.model.scan_policy import ScanPolicy
+from scanner.pki.config import pki_config_of_file
 from scanner.report.atomic import atomic_write
 from scanner.report.stream import read_findings, read_rows
 from scanner.report.whatif import Comparison, compare, write_json, write_text
@@ -36,6 +38,9 @@ from scanner.survey import Viewpoint
     "--adherence",
     metavar="VALUE",
     help="Instead of spec.tlsAdherence: StrictAllComponents or LegacyAdheringComponentsOnly.",
+)
+@click.option(
+    "--pki", metavar="FILE", help="Instead of what PKI/cluster asks for: another object, for the keys to come."
 )
 @click.option("--release", metavar="X.Y", help="With this release's meaning of the profiles.")
 @click.option("--policy", "policy_file", metavar="FILE", help="Instead of the policy file of the scan.")
@@ -79,12 +84,14 @@ def viewpoint(
     *,
     profile: str | None,
     adherence: str | None,
+    pki: str | None,
     release: str | None,
     policy_file: str | None,
     components: tuple[str, ...],
 ) -> Viewpoint:
     """How the saved scan is looked at now: as it was looked at then, but for what is asked. Raises ``ScannerError``."""
-    for option, value in (("--adherence", adherence), ("--release", release), ("--components", components)):
+    given = (("--adherence", adherence), ("--pki", pki), ("--release", release), ("--components", components))
+    for option, value in given:
         if value and not head.clusters:
             raise UsageError(f"{option} is about a cluster, and {results} has a list of targets", hint="leave it out")
     _known(adherence, release)
@@ -96,6 +103,7 @@ def viewpoint(
         default_profile=head.profile,
         profile=load_profile(profile, release=release or head.release or None) if profile else None,
         adherence=adherence,
+        pki=pki_config_of_file(located.read(pki)) if pki else None,
         release=release,
     )
 
