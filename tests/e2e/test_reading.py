@@ -21,7 +21,7 @@ from tests.e2e.writing import Object, Writer
 SMALL_PAGES = Manners(page=7)
 BUILT_IN = {
     "", "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "certificates.k8s.io",
-    "discovery.k8s.io", "networking.k8s.io",
+    "discovery.k8s.io", "networking.k8s.io", "rbac.authorization.k8s.io",
 }  # fmt: skip
 CROWD = 60
 
@@ -49,7 +49,7 @@ async def test_every_kind_that_there_is_is_read_and_every_other_is_known_to_be_a
     cluster: ControlPlane, definitions: list[Object], tmp_path: Path
 ) -> None:
     """Nobody installed OLM, HyperShift or the monitoring stack here."""
-    snapshot = await read(access(admin(cluster, tmp_path)), KINDS, permitted={"secrets"})
+    snapshot = await read(access(admin(cluster, tmp_path)), KINDS, permitted={"secrets", "lint"})
     defined = {(each["spec"]["group"], each["spec"]["names"]["plural"]) for each in definitions}
     there = {kind for kind in KINDS if kind.group in BUILT_IN or (kind.group, kind.plural) in defined}
     assert snapshot.absent == set(KINDS) - there
@@ -63,7 +63,9 @@ async def test_every_kind_that_there_is_is_read_and_every_other_is_known_to_be_a
         reference = Reference(kind=item["kind"], name=metadata["name"], namespace=metadata.get("namespace"))
         assert reference in found or item["kind"] == "Secret"  # nobody asked for this one
     without = {kind for kind in there if not snapshot.every(kind)}
-    assert without == {kinds.SECRET, kinds.CERTIFICATE_SIGNING_REQUEST}
+    of_lint = {kind for kind in kinds.LINTED if kind in there and kind.group not in BUILT_IN}
+    policies = {kinds.VALIDATING_ADMISSION_POLICY, kinds.VALIDATING_ADMISSION_POLICY_BINDING}
+    assert without == {kinds.SECRET, kinds.CERTIFICATE_SIGNING_REQUEST, *policies, *of_lint}
     assert [each.text("spec", "tlsAdherence") for each in snapshot.every(kinds.API_SERVER)] == ["StrictAllComponents"]
 
 
@@ -78,6 +80,7 @@ async def test_versions_are_those_that_the_cluster_prefers(cluster: ControlPlane
         assert found.versions[kind] == listed[kind.group]
     assert {kind: version for kind, version in found.versions.items() if kind.group == "projectcontour.io"} == {
         kinds.HTTP_PROXY: "v1",
+        kinds.TLS_CERTIFICATE_DELEGATION: "v1",
         kinds.CONTOUR_CONFIGURATION: "v1alpha1",  # not served in the version that its group prefers
     }
 
