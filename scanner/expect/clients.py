@@ -13,7 +13,9 @@ from scanner.model.kinds import (
     API_SERVICE,
     CONFIG_MAP,
     CUSTOM_RESOURCE_DEFINITION,
+    INFRASTRUCTURE,
     MUTATING_WEBHOOK,
+    NODE,
     ROUTE,
     VALIDATING_WEBHOOK,
     Kind,
@@ -28,7 +30,9 @@ SERVICE_CA_BUNDLES: Final = (
 """The ConfigMaps (namespace, name, key) that hold the service CA; the first that is there counts."""
 
 _REENCRYPTED: Final = "reencrypt backend"
-"""Behind a Route's name, in the words of the source that led there: what its router connects to."""
+_KUBELET: Final = "kubeletEndpoint"
+"""Behind the name of a Route or a Node, in the words of the source that led there: what a router, or kube-apiserver,
+connects to."""
 
 
 def clients(snapshot: Snapshot, endpoint: Endpoint) -> Iterator[Client]:
@@ -104,6 +108,23 @@ def _backend(endpoint: Endpoint, route: KubeObject) -> str | None:
     return names.pop() if len(names) == 1 else None
 
 
+def _kubelet(snapshot: Snapshot, _: Endpoint, found: KubeObject, rest: str) -> Iterator[Client]:
+    """kube-apiserver calls kubelets by their internal address alone (cluster-kube-apiserver-operator,
+    ``bindata/assets/config/defaultconfig.yaml``). A hosted control plane has a configuration of its own."""
+    infrastructure = snapshot.get(INFRASTRUCTURE, "cluster")
+    hosted = infrastructure is not None and infrastructure.text("status", "controlPlaneTopology") == "External"
+    held = snapshot.get(CONFIG_MAP, "kubelet-serving-ca", "openshift-config-managed")
+    if rest != _KUBELET or hosted or held is None:
+        return
+    addresses = (each for each in found.each("status", "addresses") if each.text("type") == "InternalIP")
+    yield Client(
+        who="kube-apiserver, which calls kubelets",
+        source=f"{held.reference} data[ca-bundle.crt]",
+        anchors=tuple(certificates(held.text("data", "ca-bundle.crt"))),
+        name=next((each.text("address") for each in addresses), None) or None,
+    )
+
+
 def service_ca_bundle(snapshot: Snapshot) -> tuple[str, str]:
     """PEM of the service CA, and where it stands; empty where the cluster has none."""
     for namespace, name, key in SERVICE_CA_BUNDLES:
@@ -119,5 +140,6 @@ _READERS: Final[Mapping[str, tuple[Kind, Callable[[Snapshot, Endpoint, KubeObjec
     CUSTOM_RESOURCE_DEFINITION.name: (CUSTOM_RESOURCE_DEFINITION, _conversion),
     API_SERVICE.name: (API_SERVICE, _aggregated),
     ROUTE.name: (ROUTE, _route),
+    NODE.name: (NODE, _kubelet),
 }
 """By the kind of the object that leads there."""

@@ -24,7 +24,8 @@ def check_callers(rule: Rule, case: Case) -> Iterator[Finding]:
 
     * webhooks, conversions and aggregated APIs: `caBundle`, and the name of the Service, or of the URL;
     * re-encrypting Routes: `destinationCACertificate`, and then no name, as the router does it; without one the
-      service CA, and the name of the Service.
+      service CA, and the name of the Service;
+    * kubelets: the CA that kube-apiserver has for them, and the node's internal address.
 
     Where no object says so, nothing is reported. What the listener's usual clients trust is judged by `cert-chain`.
 

@@ -113,6 +113,34 @@ def test_a_ca_that_cannot_be_read_stays_a_client_without_anchors() -> None:
     assert hook.anchors == ()
 
 
+NODE = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {"name": "m"},
+    "status": {"addresses": [{"type": "Hostname", "address": "m"}, {"type": "InternalIP", "address": "10.0.0.1"}]},
+}
+KUBELET_CA = config_map("openshift-config-managed", "kubelet-serving-ca", "ca-bundle.crt", b"kubelet")
+
+
+def test_kube_apiserver_calls_kubelets_by_their_internal_address() -> None:
+    (client,) = found(("Node/m kubeletEndpoint",), NODE, KUBELET_CA, name="Node/m:10250")
+    assert (client.anchors, client.name) == ((b"kubelet",), "10.0.0.1")
+    assert client.source == "ConfigMap/openshift-config-managed/kubelet-serving-ca data[ca-bundle.crt]"
+
+
+def test_other_ports_of_a_node_and_hosted_control_planes_are_not_called_so() -> None:
+    assert found(("Node/m well-known crio",), NODE, KUBELET_CA) == []
+    assert found(("Node/m kubeletEndpoint",), NODE) == []
+    status = {"controlPlaneTopology": "External"}
+    hosted = {
+        "apiVersion": "config.openshift.io/v1",
+        "kind": "Infrastructure",
+        "metadata": {"name": "cluster"},
+        "status": status,
+    }
+    assert found(("Node/m kubeletEndpoint",), NODE, KUBELET_CA, hosted) == []
+
+
 @pytest.mark.parametrize("bundle", ["", 7, None])
 def test_no_ca_at_all_is_the_systems_trust(bundle: Any) -> None:  # noqa: ANN401 - JSON
     assert (
