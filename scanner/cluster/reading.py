@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import TypeAlias
 
 import trio
@@ -35,7 +36,8 @@ LIST = "secrets-list"
 _REFUSALS = 100
 """Objects that are asked for by name, and all are refused: the others would be, too."""
 _AT_ONCE = 4
-"""Kinds that are listed at the same time: enough to hide the network's latency, few for an API server."""
+"""Kinds that are listed, and Secrets that are read, at the same time: enough to hide the network's latency, few for an
+API server."""
 
 
 @dataclass(slots=True)
@@ -61,24 +63,29 @@ class _Reading:
             else:
                 await self._listed(kind)
 
-    async def by_name(self, kind: Kind, names: Names) -> None:
-        """Read certain objects of a kind."""
-        found: list[KubeObject] = []
-        missed: list[tuple[str, ClusterError]] = []
-        for namespace, name in dict.fromkeys(names):
-            if not (_NAME.fullmatch(namespace) and _NAME.fullmatch(name)):
-                continue  # no object is called so, and a path with slashes would ask for another one
-            try:
-                each = await self.lister.named(kind, namespace, name)
-            except ClusterError as error:
-                missed.append((f"{namespace}/{name}", error))
+    async def by_name(self, kind: Kind, names: Names, at_once: int = 1) -> None:
+        """Read certain objects of a kind, several at a time."""
+        found: dict[int, KubeObject] = {}
+        missed: dict[int, tuple[str, ClusterError]] = {}
+        # No object is called otherwise, and a path with slashes would ask for another one.
+        known = (name for name in dict.fromkeys(names) if all(map(_NAME.fullmatch, name)))
+        source = enumerate(known)
+
+        async def work() -> None:
+            for place, (namespace, name) in source:
+                try:
+                    each = await self.lister.named(kind, namespace, name)
+                except ClusterError as error:
+                    missed[place] = f"{namespace}/{name}", error
+                else:
+                    found.update({place: each} if each else {})
                 if len(missed) >= _REFUSALS and not found:
-                    break
-            else:
-                found += [each] if each else []
-        self.objects[kind] = tuple(found)
+                    return
+
+        await _concurrently([work] * at_once)
+        self.objects[kind] = tuple(found[place] for place in sorted(found))
         if missed:
-            self._missed_names(kind, missed)
+            self._missed_names(kind, [missed[place] for place in sorted(missed)])
 
     def _missed_names(self, kind: Kind, missed: list[tuple[str, ClusterError]]) -> None:
         forbidden = all(isinstance(error, ApiError) and error.status == 403 for _, error in missed)
@@ -96,7 +103,7 @@ class _Reading:
             listed, short = error.objects, error
         listed = tuple(each for each in listed if each.text("type") == _TLS)  # whatever a server makes of the selector
         there = {(each.namespace or "", each.name) for each in listed}
-        await self.by_name(SECRET, (name for name in names if name not in there))
+        await self.by_name(SECRET, (name for name in names if name not in there), _AT_ONCE)
         self.objects[SECRET] = (*listed, *self.objects[SECRET])
         if short is not None and SECRET not in self.unreadable:
             self.unreadable[SECRET] = _not_listed(short.error)
@@ -170,7 +177,7 @@ async def read(
         for kind, reason in found.failed.items():
             reading.miss(kind, "failed", reason)
         asked = [kind for kind in found.versions if kind != SECRET and _may(reading, kind, permitted)]
-        await _concurrently(reading, asked)
+        await _concurrently(partial(reading.read, kind) for kind in asked)
         if "configz" in permitted:
             reading.objects[KUBELET_CONFIGZ], missed = await configz(client, _names(reading.objects.get(NODE, ())))
             if missed:
@@ -193,20 +200,20 @@ def _names(objects: Iterable[KubeObject]) -> Iterator[str]:
     return (each.name for each in objects)
 
 
-async def _concurrently(reading: _Reading, kinds: Iterable[Kind]) -> None:
-    """An exception of one kind is the exception, not a group of it."""
+async def _concurrently(tasks: Iterable[Callable[[], Awaitable[None]]]) -> None:
+    """An exception of one task is the exception, not a group of it."""
     failed: list[ScannerError] = []
 
-    async def one(kind: Kind) -> None:
+    async def one(task: Callable[[], Awaitable[None]]) -> None:
         try:
-            await reading.read(kind)
-        except ScannerError as error:  # a credential that cannot be renewed: no kind can be read any more
+            await task()
+        except ScannerError as error:  # a credential that cannot be renewed: nothing can be read any more
             failed.append(error)
             nursery.cancel_scope.cancel()
 
     async with trio.open_nursery() as nursery:
-        for kind in kinds:
-            nursery.start_soon(one, kind)
+        for task in tasks:
+            nursery.start_soon(one, task)
     if failed:
         raise failed[0]
 

@@ -287,7 +287,8 @@ async def test_secrets_that_are_all_refused_are_a_gap_and_soon_no_longer_asked_f
     gap = found.unreadable[SECRET]
     assert (gap.gap, found.every(SECRET)) == ("forbidden", ())
     assert "adhere rbac --with secrets prints it" in gap.reason
-    assert len([each for each in api.paths() if "secrets" in each]) == 101
+    asked = [each for each in api.paths() if "secrets" in each]
+    assert 101 <= len(asked) < 110  # the list, a hundred, and what was under way then
 
 
 async def test_a_list_of_secrets_that_fails_is_a_gap() -> None:
