@@ -1,0 +1,135 @@
+"""Who may do what, decided as the API server's authorizer does it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from scanner.lint.authorization import READS, Identity, Wish, access, account, subjects
+from scanner.model.declared import Declared
+from scanner.model.kinds import CLUSTER_ROLE, CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING, Kind
+from scanner.model.objects import KubeObject
+from scanner.model.snapshot import Origin, Snapshot, Unreadable
+
+ROUTER = {"kind": "ServiceAccount", "name": "router", "namespace": "openshift-ingress"}
+SECRETS = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}
+WISH = Wish(verb="get", resource="secrets", namespace="shop", name="web")
+WHO = account("openshift-ingress", "router")
+
+
+def role(*rules: Mapping[str, Any], kind: Kind = ROLE, name: str = "reader", **more: object) -> KubeObject:
+    metadata = {"name": name, **({"namespace": "shop"} if kind.namespaced else {}), **more}
+    return KubeObject({"metadata": metadata, "rules": list(rules)}, kind)
+
+
+def binding(*subjects: Mapping[str, str], to: Kind = ROLE, kind: Kind = ROLE_BINDING) -> KubeObject:
+    metadata = {"name": "b", **({"namespace": "shop"} if kind.namespaced else {})}
+    return KubeObject(
+        {"metadata": metadata, "subjects": list(subjects), "roleRef": {"kind": to.name, "name": "reader"}}, kind
+    )
+
+
+def known(*objects: KubeObject, gaps: bool = False) -> Declared:
+    unreadable = {kind: Unreadable(kind=kind, gap="not-saved", reason="not given") for kind in READS if gaps}
+    snapshot = Snapshot(
+        taken_at=datetime(2026, 1, 1, tzinfo=UTC),
+        origin=Origin(name="test"),
+        objects={kind: tuple(each for each in objects if each.kind == kind) for kind in READS},
+        unreadable=unreadable,
+    )
+    return Declared(given=(), known=snapshot)
+
+
+@pytest.mark.parametrize(
+    ("rule", "wish", "allowed"),
+    [
+        (SECRETS, WISH, True),
+        ({**SECRETS, "resourceNames": ["web"]}, WISH, True),
+        ({**SECRETS, "resourceNames": ["other"]}, WISH, False),
+        ({**SECRETS, "resourceNames": ["web"]}, Wish(verb="get", resource="secrets", namespace="shop"), False),
+        ({**SECRETS, "verbs": ["*"]}, WISH, True),
+        ({**SECRETS, "verbs": ["list"]}, WISH, False),
+        ({**SECRETS, "apiGroups": ["apps"]}, WISH, False),
+        ({**SECRETS, "apiGroups": ["*"], "resources": ["*"]}, WISH, True),
+        ({**SECRETS, "resources": ["configmaps"]}, WISH, False),
+        (SECRETS, Wish(verb="get", resource="secrets", namespace="other", name="web"), False),
+        (
+            {"apiGroups": ["r"], "resources": ["routes"], "verbs": ["create"]},
+            Wish(verb="create", resource="routes/custom-host", group="r", namespace="shop"),
+            False,
+        ),
+        (
+            {"apiGroups": ["r"], "resources": ["*/custom-host"], "verbs": ["create"]},
+            Wish(verb="create", resource="routes/custom-host", group="r", namespace="shop"),
+            True,
+        ),
+    ],
+)
+def test_a_rule_allows_what_the_authorizer_says(rule: Mapping[str, Any], wish: Wish, *, allowed: bool) -> None:
+    assert access(known(role(rule), binding(ROUTER)), WHO, wish).allowed is allowed
+
+
+@pytest.mark.parametrize(
+    ("subject", "who", "allowed"),
+    [
+        (ROUTER, WHO, True),
+        ({"kind": "User", "name": WHO.name}, WHO, True),
+        ({"kind": "Group", "name": "system:serviceaccounts:openshift-ingress"}, WHO, False),
+        ({"kind": "Group", "name": "dev"}, Identity(name="eve", groups=("dev",)), True),
+        ({"kind": "User", "name": "dev"}, Identity(name="eve", groups=("dev",)), False),
+        ({"kind": "ServiceAccount", "name": "default"}, account("shop", "default"), True),
+        ({"kind": "ServiceAccount", "name": "router"}, WHO, False),
+    ],
+)
+def test_a_binding_is_for_its_subjects(subject: Mapping[str, str], who: Identity, *, allowed: bool) -> None:
+    assert access(known(role(SECRETS), binding(subject)), who, WISH).allowed is allowed
+
+
+def test_cluster_wide() -> None:
+    objects = (role(SECRETS, kind=CLUSTER_ROLE), binding(ROUTER, to=CLUSTER_ROLE, kind=CLUSTER_ROLE_BINDING))
+    (grant,) = access(known(*objects), WHO, WISH).grants
+    assert grant.cluster_wide
+    assert not grant.by_name
+    assert str(grant) == "ClusterRole/reader by ClusterRoleBinding/b"
+
+
+def test_a_cluster_role_in_one_namespace() -> None:
+    objects = (role(SECRETS, kind=CLUSTER_ROLE), binding(ROUTER, to=CLUSTER_ROLE))
+    (grant,) = access(known(*objects), WHO, WISH).grants
+    assert not grant.cluster_wide
+
+
+def test_what_is_aggregated_counts() -> None:
+    whole = KubeObject(
+        {
+            "metadata": {"name": "reader"},
+            "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"into": "reader"}}]},
+        },
+        CLUSTER_ROLE,
+    )
+    part = role(SECRETS, kind=CLUSTER_ROLE, name="part", labels={"into": "reader"})
+    assert access(known(whole, part, binding(ROUTER, to=CLUSTER_ROLE)), WHO, WISH).allowed
+    assert not access(known(whole, binding(ROUTER, to=CLUSTER_ROLE)), WHO, WISH).allowed
+
+
+def test_a_role_that_nobody_saw() -> None:
+    assert access(known(binding(ROUTER)), WHO, WISH).allowed is False
+    unseen = access(known(binding(ROUTER), gaps=True), WHO, WISH)
+    assert unseen.allowed is None
+    assert unseen.unseen is not None
+    assert unseen.unseen.name == "Role/shop/reader"
+    nothing = access(known(gaps=True), WHO, WISH)
+    assert nothing.allowed is None
+
+
+def test_what_is_known_to_be_allowed_needs_no_more() -> None:
+    assert access(known(role(SECRETS), binding(ROUTER), gaps=True), WHO, WISH).allowed is True
+
+
+def test_everybody() -> None:
+    found = subjects(known(binding(ROUTER, {"kind": "Group", "name": "dev"})), "shop")
+    assert found == (WHO, Identity(name="", groups=("dev",)))
+    assert subjects(known(binding(ROUTER)), "other") == ()
