@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -170,3 +171,24 @@ def test_a_scan_with_the_secrets_roles_reads_certificates_and_keeps_no_key(
     assert '"name": "web-tls"' in text
     assert "PRIVATE KEY" not in text
     assert "tls.key" not in text
+
+
+def test_the_certificates_of_the_cluster_are_listed_and_judged_with_the_same_roles(
+    cluster: ControlPlane, writer: Writer, tmp_path: Path
+) -> None:
+    """Nothing is dialled, nothing but the list of Secrets is refused, and the Ingress's certificate is its user's."""
+    token = role_of(cluster, writer, "--with", "secrets").token().value
+    kubeconfig = cluster.kubeconfig(tmp_path / "kubeconfig", {"token": token})
+    before = len(cluster.audited())
+    ended = called("certs", "--cluster", "--secrets", "--kubeconfig", kubeconfig, "--format", "json")
+    assert ended.code == 0, ended.err
+    document = json.loads(ended.out)
+    (web,) = [each for each in document["certificates"] if each["where"] == "Secret/shop/web-tls data[tls.crt]"]
+    assert (web["key_matches"], web["governed"]) == (True, False)
+    assert web["why"].endswith("Ingress/shop/web spec.tls[0]")
+    assert document["judged_by"].startswith("PKI/cluster: defaults")
+    asked = [each for each in cluster.audited()[before:] if str(each.get("userAgent")).startswith("adhere/")]
+    refused = [each["requestURI"] for each in asked if each["responseStatus"]["code"] == 403]  # type: ignore[index]
+    assert len(refused) == 1
+    assert str(refused[0]).startswith("/api/v1/secrets?")
+    assert "PRIVATE" not in ended.out
