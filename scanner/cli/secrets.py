@@ -43,6 +43,13 @@ def as_wanted(found: Snapshot, *, secrets: bool | None) -> Snapshot:
         told = Unreadable(kind=SECRET, gap="not-asked", reason="no Secret is looked at (--no-secrets)")
         objects = {**found.objects, SECRET: ()}
         return replace(found, objects=objects, unreadable={**found.unreadable, SECRET: told})
-    if secrets or gap is None or gap.gap != "not-saved":
-        return found
-    return replace(found, unreadable={**found.unreadable, SECRET: replace(gap, gap="not-asked")})
+    told = None if gap is None else _as_told(gap, wanted=secrets is True)
+    return found if told is None else replace(found, unreadable={**found.unreadable, SECRET: told})
+
+
+def _as_told(gap: Unreadable, *, wanted: bool) -> Unreadable:
+    """What was left out when the directory was filled is missed by those who want it, and by nobody else. That only
+    named ones were read (``option``) is no more than what a living cluster would have shown."""
+    if wanted and gap.gap == "not-asked" and not gap.option:
+        return replace(gap, gap="not-saved", reason="the snapshot was taken without --secrets")
+    return replace(gap, gap="not-asked") if gap.gap == "not-saved" and not wanted else gap

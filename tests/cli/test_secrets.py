@@ -132,6 +132,18 @@ def test_a_snapshot_has_them_without_keys_and_is_judged_alike(asked: Api, call: 
     assert gap(without)["reason"] == "no Secret is looked at (--no-secrets)"
 
 
+def test_a_snapshot_that_was_taken_without_lacks_them_for_who_wants_them(
+    asked: Api, call: Call, tmp_path: Path
+) -> None:
+    saved = tmp_path / "saved"
+    assert call("snapshot", "save", saved, "--kubeconfig", kubeconfig(tmp_path, asked)).code == 0
+    assert gap(call("scan", "--snapshot", saved, "--format", "json").document)["gap"] == "not-asked"
+    wanted = call("scan", "--snapshot", saved, "--secrets", "--format", "json")
+    told = gap(wanted.document)
+    assert (told["gap"], told["reason"]) == ("not-saved", "the snapshot was taken without --secrets")
+    assert wanted.document["coverage"]["complete"] is False
+
+
 def test_manifests_without_secrets_lack_none_unless_they_are_wanted(call: Call, tmp_path: Path) -> None:
     path = tmp_path / "pki.json"
     path.write_text(json.dumps(PKI_OBJECT))
