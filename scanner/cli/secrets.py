@@ -43,8 +43,9 @@ def as_wanted(found: Snapshot, *, secrets: bool | None) -> Snapshot:
         told = Unreadable(kind=SECRET, gap="not-asked", reason="no Secret is looked at (--no-secrets)")
         objects = {**found.objects, SECRET: ()}
         return replace(found, objects=objects, unreadable={**found.unreadable, SECRET: told})
-    told = None if gap is None else _as_told(gap, wanted=secrets is True)
-    return found if told is None else replace(found, unreadable={**found.unreadable, SECRET: told})
+    if gap is None:
+        return found
+    return replace(found, unreadable={**found.unreadable, SECRET: _as_told(gap, wanted=secrets is True)})
 
 
 def _as_told(gap: Unreadable, *, wanted: bool) -> Unreadable:
