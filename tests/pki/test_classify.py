@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from functools import cache
-from typing import NamedTuple
 
 import pytest
 from hypothesis import given
@@ -19,6 +18,7 @@ from scanner.pki.classify import Classified, classify
 from scanner.tls.certificate import CertificateFacts, parse_certificate
 from tests.certs import HOSTILE_NAMES, Authority, hostile
 from tests.pki.making import made, subject
+from tests.pki.names_story import ROWS, Row, certificate
 
 SERVER, CLIENT = ("serverAuth",), ("clientAuth",)
 BOTH = (*SERVER, *CLIENT)
@@ -27,191 +27,19 @@ MCO, KCMO = "openshift-machine-config-operator", "openshift-kube-controller-mana
 MASTERS = "system:masters"
 
 
-class Row(NamedTuple):
-    """A well-known certificate as its maker makes it, written once more by hand: a slip in the data does not pass."""
-
-    name: str
-    common_name: str
-    secret: str = ""
-    organization: str = ""
-    issuer: str | None = None
-    eku: tuple[str, ...] = ()
-    sans: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
-    """Names that the certificate alone does not tell it from."""
+def of(category: str) -> list[Row]:
+    return [row for row in ROWS if row.category == category]
 
 
-SIGNERS = [
-    Row("admin-kubeconfig-signer", "admin-kubeconfig-signer"),
-    Row("kubelet-bootstrap-kubeconfig-signer", "kubelet-bootstrap-kubeconfig-signer"),
-    Row("kube-apiserver-localhost-signer", "kube-apiserver-localhost-signer", f"{OPERATOR}/localhost-serving-signer"),
-    Row(
-        "kube-apiserver-service-network-signer",
-        "kube-apiserver-service-network-signer",
-        f"{OPERATOR}/service-network-serving-signer",
-    ),
-    Row("kube-apiserver-lb-signer", "kube-apiserver-lb-signer", f"{OPERATOR}/loadbalancer-serving-signer"),
-    Row("root-ca", "root-ca", f"{MCO}/machine-config-server-ca"),
-    Row(
-        "kube-apiserver-to-kubelet-signer",
-        f"{OPERATOR}_kube-apiserver-to-kubelet-signer@1790000000",
-        f"{OPERATOR}/kube-apiserver-to-kubelet-signer",
-    ),
-    Row(
-        "kube-control-plane-signer",
-        f"{OPERATOR}_kube-control-plane-signer@1790000000",
-        f"{OPERATOR}/kube-control-plane-signer",
-    ),
-    Row("aggregator-signer", f"{OPERATOR}_aggregator-client-signer@1790000000", f"{OPERATOR}/aggregator-client-signer"),
-    Row("kubelet-signer", "kubelet-signer"),
-    Row("aggregator-ca", "aggregator"),
-    Row("etcd-signer", "etcd-signer", f"{ETCD}/etcd-signer"),
-    Row("etcd-metrics-signer", f"{ETCD}_etcd-metric-signer@1790000000", f"{ETCD}/etcd-metric-signer"),
-    Row("service-ca", "openshift-service-serving-signer@1790000000", "openshift-service-ca/signing-key"),
-    Row(
-        "csr-signer-ca", "kube-csr-signer_@1790000000", f"{KCMO}/csr-signer", issuer=f"{KCMO}_csr-signer-signer@1780000"
-    ),
-]
-KUBE = "system:kube-apiserver"
-SERVING = [
-    Row(
-        "kube-apiserver-localhost-server",
-        KUBE,
-        f"{KAS}/localhost-serving-cert-certkey",
-        "kube-master",
-        "kube-apiserver-localhost-signer",
-        SERVER,
-        ("localhost", "127.0.0.1"),
-    ),
-    Row(
-        "kube-apiserver-service-network-server",
-        "172.30.0.1",
-        f"{KAS}/service-network-serving-certkey",
-        "",
-        f"{OPERATOR}_service-network-serving-signer@1790000000",
-        SERVER,
-        ("172.30.0.1", "kubernetes.default.svc"),
-    ),
-    Row(
-        "kube-apiserver-lb-server",
-        KUBE,
-        f"{KAS}/external-loadbalancer-serving-certkey",
-        "kube-master",
-        "kube-apiserver-lb-signer",
-        SERVER,
-        ("api.shop.example.com",),
-    ),
-    Row(
-        "kube-apiserver-internal-lb-server",
-        "api-int.shop.example.com",
-        f"{KAS}/internal-loadbalancer-serving-certkey",
-        "",
-        f"{OPERATOR}_loadbalancer-serving-signer@1790000000",
-        SERVER,
-        ("api-int.shop.example.com",),
-    ),
-    Row(
-        "machine-config-server",
-        "system:machine-config-server",
-        f"{MCO}/machine-config-server-tls",
-        "",
-        "root-ca",
-        SERVER,
-        ("api-int.shop.example.com",),
-    ),
-    Row("ironic-server", "ironic", "openshift-machine-api/metal3-ironic-tls", eku=SERVER, sans=("192.0.2.5",)),
-    Row(
-        "etcd-peer-server",
-        "10.0.0.4",
-        f"{ETCD}/etcd-peer-master-0",
-        "",
-        "etcd-signer",
-        BOTH,
-        ("10.0.0.4", "localhost"),
-        others=("etcd-server",),
-    ),
-    Row(
-        "etcd-server",
-        "10.0.0.4",
-        f"{ETCD}/etcd-serving-master-0",
-        "",
-        f"{ETCD}_etcd-signer@1790000000",
-        BOTH,
-        ("10.0.0.4", "localhost"),
-        others=("etcd-peer-server",),
-    ),
-    Row(
-        "etcd-metrics-server",
-        "10.0.0.4",
-        f"{ETCD}/etcd-serving-metrics-master-0",
-        "",
-        f"{ETCD}_etcd-metric-signer@1790000000",
-        BOTH,
-        ("10.0.0.4", "localhost"),
-    ),
-]
-SCHEDULER = "kube-control-plane-kube-scheduler-client"
+SIGNERS, SERVING = of("signer"), of("serving")
 MANAGER = "kube-control-plane-kube-controller-manager-client"
-CLIENTS = [
-    Row("admin-kubeconfig-client", "system:admin", "", MASTERS, "admin-kubeconfig-signer", BOTH),
-    Row(
-        "kubelet-client",
-        f"system:serviceaccount:{MCO}:node-bootstrapper",
-        "",
-        "system:serviceaccounts",
-        "kubelet-bootstrap-kubeconfig-signer",
-        CLIENT,
-    ),
-    Row(
-        "kube-apiserver-to-kubelet-client",
-        KUBE,
-        f"{KAS}/kubelet-client",
-        "kube-master",
-        f"{OPERATOR}_kube-apiserver-to-kubelet-signer@1790000000",
-        CLIENT,
-    ),
-    Row(
-        MANAGER,
-        "system:admin",
-        "openshift-config-managed/kube-controller-manager-client-cert-key",
-        MASTERS,
-        "kube-control-plane-signer",
-        CLIENT,
-        others=(SCHEDULER,),
-    ),
-    Row(
-        SCHEDULER,
-        "system:kube-scheduler",
-        "openshift-kube-scheduler/kube-scheduler-client-cert-key",
-        "",
-        f"{OPERATOR}_kube-control-plane-signer@1790000000",
-        CLIENT,
-    ),
-    Row(
-        "aggregator-client",
-        "system:openshift-aggregator",
-        f"{KAS}/aggregator-client",
-        "",
-        f"{OPERATOR}_aggregator-client-signer@1790000000",
-        CLIENT,
-    ),
-    Row("apiserver-proxy-client", "system:kube-apiserver-proxy", "", "kube-master", "aggregator", CLIENT),
-    Row("journal-gatewayd-client", "journal-gatewayd", "", "OpenShift Bootstrap", "root-ca", BOTH),
-]
-ROWS = (
-    [(row, "signer") for row in SIGNERS] + [(row, "serving") for row in SERVING] + [(row, "client") for row in CLIENTS]
-)
+SCHEDULER = "kube-control-plane-kube-scheduler-client"
+KUBE = "system:kube-apiserver"
 
 
 @cache
 def names() -> Names:
     return load_names()
-
-
-def certificate(row: Row, category: str) -> CertificateFacts:
-    owners = (row.organization,) if row.organization else ()
-    name = subject(row.common_name, *owners)
-    return made(name, row.issuer, ca=category == "signer", eku=row.eku, sans=row.sans)
 
 
 def held(facts: CertificateFacts, *, secret: str = "", bundle: str = "", role: Role = "leaf") -> HeldCertificate:
@@ -230,31 +58,31 @@ def said(each: Classified) -> set[str]:
 
 
 def test_the_table_has_every_name_of_the_enhancement() -> None:
-    assert [row.name for row, _ in ROWS] == list(names().overridable)
+    assert [row.name for row in ROWS] == list(names().overridable)
 
 
-@pytest.mark.parametrize(("row", "category"), ROWS, ids=[row.name for row, _ in ROWS])
-def test_by_the_certificate_alone(row: Row, category: str) -> None:
-    found = classify(held(certificate(row, category)), names())
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_by_the_certificate_alone(row: Row) -> None:
+    found = classify(held(certificate(row)), names())
     assert said(found) == {row.name, *row.others}
-    assert (found.category, found.governed) == (category, True)
+    assert (found.category, found.governed) == (row.category, True)
 
 
-WITH_SECRETS = [(row, category) for row, category in ROWS if row.secret]
+WITH_SECRETS = [row for row in ROWS if row.secret]
 
 
-@pytest.mark.parametrize(("row", "category"), WITH_SECRETS, ids=[row.name for row, _ in WITH_SECRETS])
-def test_by_the_secret_whatever_the_subject_is(row: Row, category: str) -> None:
-    facts = made("somebody", "an intermediate", ca=category == "signer", eku=row.eku)
+@pytest.mark.parametrize("row", WITH_SECRETS, ids=lambda row: row.name)
+def test_by_the_secret_whatever_the_subject_is(row: Row) -> None:
+    facts = made("somebody", "an intermediate", ca=row.category == "signer", eku=row.usages)
     found = classify(held(facts, secret=row.secret), names())
     assert said(found) == {row.name}
-    assert (found.category, found.governed, found.because) == (category, True, f"its Secret is {row.secret}")
+    assert (found.category, found.governed, found.because) == (row.category, True, f"its Secret is {row.secret}")
 
 
-@pytest.mark.parametrize(("row", "category"), WITH_SECRETS, ids=[row.name for row, _ in WITH_SECRETS])
-def test_a_look_alike_in_a_users_namespace_is_nobody(row: Row, category: str) -> None:
+@pytest.mark.parametrize("row", WITH_SECRETS, ids=lambda row: row.name)
+def test_a_look_alike_in_a_users_namespace_is_nobody(row: Row) -> None:
     path = f"shop/{row.secret.partition('/')[2]}"
-    found = classify(held(certificate(row, category), secret=path), names())
+    found = classify(held(certificate(row), secret=path), names())
     assert (found.names, found.governed) == ((), False)
     assert found.why == "namespace shop is its users', not the platform's"
 
@@ -273,13 +101,13 @@ def test_a_look_alike_in_a_users_namespace_is_nobody(row: Row, category: str) ->
     ],
 )
 def test_by_the_listener(component: str, port: int, row: Row) -> None:
-    found = classify(served(certificate(row, "serving"), component, port), names())
+    found = classify(served(certificate(row), component, port), names())
     assert said(found) == {row.name}
     assert f"{component} serves it on port {port}" in found.because
 
 
 def test_a_signer_behind_what_it_signed() -> None:
-    signer = certificate(SIGNERS[4], "signer")
+    signer = certificate(SIGNERS[4])
     found = classify(served(signer, "kube-apiserver", 6443, "issuer"), names())
     assert said(found) == {"kube-apiserver-lb-signer"}
     behind = classify(held(signer, secret=f"{KAS}/external-loadbalancer-serving-certkey", role="issuer"), names())
@@ -293,7 +121,7 @@ def test_a_named_certificate_of_the_users_is_not_the_load_balancers() -> None:
 
 
 def test_a_listener_of_users_is_believed_nothing() -> None:
-    found = classify(served(certificate(SIGNERS[11], "signer"), None, 8443), names())
+    found = classify(served(certificate(SIGNERS[11]), None, 8443), names())
     assert (found.names, found.governed) == ((), False)
 
 
@@ -366,9 +194,9 @@ def test_kubelets_are_told_apart_by_usage() -> None:
 
 
 def test_what_users_provided_is_outside_even_in_the_platforms_secret() -> None:
-    place = held(certificate(SIGNERS[4], "signer"), secret=f"{OPERATOR}/loadbalancer-serving-signer").place
+    place = held(certificate(SIGNERS[4]), secret=f"{OPERATOR}/loadbalancer-serving-signer").place
     given = replace(place, user_provided="APIServer/cluster spec.servingCerts.namedCertificates[0]")
-    found = classify(HeldCertificate(facts=certificate(SIGNERS[4], "signer"), place=given), names())
+    found = classify(HeldCertificate(facts=certificate(SIGNERS[4]), place=given), names())
     assert (found.names, found.category, found.governed) == ((), "signer", False)
     assert "namedCertificates[0]" in found.why
 
@@ -378,37 +206,37 @@ def test_what_users_provided_is_outside_even_in_the_platforms_secret() -> None:
     ["openshift-config/user-ca-bundle", "openshift-image-registry/trusted-ca", "openshift-console/trusted-ca-bundle"],
 )
 def test_bundles_of_users_and_the_system_are_outside(bundle: str) -> None:
-    found = classify(held(certificate(SIGNERS[11], "signer"), bundle=bundle, role="trusted"), names())
+    found = classify(held(certificate(SIGNERS[11]), bundle=bundle, role="trusted"), names())
     assert (found.names, found.governed) == ((), False)
 
 
 def test_bundles_of_the_platform_hold_its_signers() -> None:
     bundle = "openshift-config-managed/kube-apiserver-server-ca"
-    found = classify(held(certificate(SIGNERS[2], "signer"), bundle=bundle, role="trusted"), names())
+    found = classify(held(certificate(SIGNERS[2]), bundle=bundle, role="trusted"), names())
     assert said(found) == {"kube-apiserver-localhost-signer"}
     stranger = classify(held(made("Public Root R1", ca=True), bundle=bundle, role="trusted"), names())
     assert (stranger.names, stranger.governed) == ((), False)
-    every = classify(held(certificate(SIGNERS[4], "signer"), bundle="shop/kube-root-ca.crt", role="trusted"), names())
+    every = classify(held(certificate(SIGNERS[4]), bundle="shop/kube-root-ca.crt", role="trusted"), names())
     assert said(every) == {"kube-apiserver-lb-signer"}
 
 
 def test_of_ca_bundles_only_the_injected_service_ca_is_the_platforms() -> None:
     webhook = Reference(kind="ValidatingWebhookConfiguration", name="policy")
     place = Place(role="trusted", reference=webhook, field="webhooks[0].clientConfig.caBundle")
-    service = classify(HeldCertificate(facts=certificate(SIGNERS[13], "signer"), place=place), names())
+    service = classify(HeldCertificate(facts=certificate(SIGNERS[13]), place=place), names())
     assert said(service) == {"service-ca"}
     for row in (SIGNERS[11], SIGNERS[0]):
-        found = classify(HeldCertificate(facts=certificate(row, "signer"), place=place), names())
+        found = classify(HeldCertificate(facts=certificate(row), place=place), names())
         assert (found.names, found.governed) == ((), False)
 
 
 def test_operators_that_users_install_live_in_users_namespaces() -> None:
-    found = classify(held(certificate(SIGNERS[11], "signer"), secret="openshift-operators/etcd-signer"), names())
+    found = classify(held(certificate(SIGNERS[11]), secret="openshift-operators/etcd-signer"), names())
     assert (found.names, found.governed) == ((), False)
 
 
 def test_hosted_control_planes_are_hypershifts() -> None:
-    facts = certificate(SIGNERS[11], "signer")
+    facts = certificate(SIGNERS[11])
     found = classify(held(facts, secret="clusters-shop/etcd-signer"), names())
     assert (found.names, found.governed) == ((), False)
     assert found.why.startswith("HyperShift made it")
@@ -474,7 +302,7 @@ def test_a_hostile_leaf_breaks_nothing() -> None:
     assert said(found) == {"etcd-server"}
 
 
-TEXTS = st.none() | st.text(max_size=60) | st.sampled_from([f"CN={row.common_name}" for row, _ in ROWS])
+TEXTS = st.none() | st.text(max_size=60) | st.sampled_from([f"CN={row.common_name}" for row in ROWS])
 FACTS = st.builds(
     CertificateFacts,
     der=st.just(b""),
