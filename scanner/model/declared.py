@@ -6,13 +6,16 @@ for an object has three answers: it is there, it does not exist, or that cannot 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar, cast
 
 from scanner.model.kinds import Kind
 from scanner.model.located import Located, Mark, Steps
 from scanner.model.objects import KubeObject
 from scanner.model.snapshot import Snapshot
+
+T = TypeVar("T")
 
 
 class Place(NamedTuple):
@@ -61,6 +64,7 @@ class Declared:
     given: tuple[Given, ...]
     known: Snapshot
     """With the given ones, which come first. A kind of which there may be others is in ``unreadable``."""
+    _made: dict[Callable[[Declared], object], object] = field(default_factory=dict, repr=False, compare=False)
 
     def every(self, kind: Kind) -> tuple[KubeObject, ...]:
         """All objects of a kind that are known. Raises ``NotRead`` for one that nobody declared."""
@@ -69,6 +73,13 @@ class Declared:
     def gap(self, kind: Kind) -> str | None:
         """Why there may be objects of this kind that nobody saw, or None."""
         return self.known.gap(kind)
+
+    def once(self, make: Callable[[Declared], T]) -> T:
+        """What ``make`` says of everything that is known: an index, which would cost each of 10,000 subjects a walk
+        through all others. ``make`` is a function of a module; the same one is asked once."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        return cast("T", self._made[make])
 
     def find(self, kind: Kind, name: str, namespace: str | None = None) -> KubeObject | Missing:
         """The object of that name, or what its absence means."""
