@@ -19,6 +19,7 @@ class Condition:
     status: str
     since: datetime | None
     message: str
+    reason: str = ""
 
 
 def condition(holder: Fields, type_: str, *steps: str) -> Condition | None:
@@ -31,6 +32,7 @@ def condition(holder: Fields, type_: str, *steps: str) -> Condition | None:
                 status=each.text("status"),
                 since=moment(each.text("lastTransitionTime")),
                 message=each.text("message")[:300],
+                reason=each.text("reason")[:100],
             )
     return None
 

@@ -42,7 +42,7 @@ class _Limits:
 
 def resolve(facts: Facts, draft: Draft) -> Draft:
     """What an HTTPProxy's listener owes, and the one without a name beside it, where somebody limits them."""
-    proxy = _proxy(facts, draft.endpoint) if _is_proxy(draft) else _falling_back(facts, draft.endpoint)
+    proxy = _proxy(facts, draft.endpoint) if _is_proxy(draft) else falling_back(facts, draft.endpoint)
     if proxy is None or passed_through(facts, draft):
         return draft
     draft = replace(draft, implementation="contour")
@@ -68,7 +68,7 @@ def _proxy(facts: Facts, endpoint: Endpoint) -> KubeObject | None:
     return facts.snapshot.get(HTTP_PROXY, subject.name, subject.namespace) if subject else None
 
 
-def _falling_back(facts: Facts, endpoint: Endpoint) -> KubeObject | None:
+def falling_back(facts: Facts, endpoint: Endpoint) -> KubeObject | None:
     """The HTTPProxy because of which Envoy answers without a name too, with the fallback certificate."""
     if endpoint.server_name is not None or endpoint.subject is not None:
         return None

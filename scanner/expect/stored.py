@@ -1,21 +1,23 @@
-"""Which Secret a listener serves its certificate from, as far as objects say: what is served is compared with it."""
+"""Which certificate a listener serves, as far as objects say: what is served is compared with it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import islice
-from typing import Final, TypeAlias
+from typing import Final
 
 from scanner.expect.draft import Draft
-from scanner.expect.facts import ROUTER_NAMESPACE, Facts
+from scanner.expect.facts import Facts
+from scanner.expect.named import Name, Named, named
+from scanner.expect.passthrough import passed_through
 from scanner.expect.pem import certificates, decoded
 from scanner.expect.services import service_of
 from scanner.model import service_ca
 from scanner.model.expectation import Stored, StoredLeaf
-from scanner.model.kinds import API_SERVER, INGRESS_CONTROLLER, ROUTE, SECRET
+from scanner.model.kinds import API_SERVER, SECRET
 from scanner.model.known import Known, Unknown
-from scanner.model.objects import Fields
 from scanner.model.pki_names import load_names
 from scanner.model.snapshot import Snapshot
 from scanner.model.well_known import Names, fits
@@ -26,42 +28,69 @@ _MOST: Final = 200
 """Secrets that one pattern of a well-known name may mean: one for each node of the control plane, in each revision."""
 _SERVICE_CA: Final = "service-ca"
 _API_SERVER: Final = "kube-apiserver"
-_ROUTER: Final = "router-"
-"""Before the name of the IngressController, in that of its Deployment."""
-
-_Name: TypeAlias = tuple[str, str]
-"""Namespace and name."""
+_KEEPER: Final = "cert-manager.io/certificate-name"
+"""Annotation of a Secret that cert-manager writes: the Certificate that asked for it."""
 
 
 def stored(facts: Facts, draft: Draft) -> Stored | None:
-    """The Secrets of ``draft``'s endpoint, and what is in them; None where no object says which."""
-    declared = list(_declared(facts, draft))
-    names = declared or list(dict.fromkeys((*_of_services(facts, draft), *_well_known(facts, draft))))
-    if not names:
-        return None
-    found = [_leaf(facts.snapshot, each) for each in names]
-    gap = facts.snapshot.unreadable.get(SECRET)
+    """The certificates that ``draft``'s endpoint may serve; None where no object says which."""
+    if passed_through(facts, draft) is not None:
+        return None  # whoever answers is an endpoint of its own, with which this one is compared
+    said = named(facts, draft)
+    if said is not None:
+        return _exactly(facts.snapshot, said)
+    names = tuple(dict.fromkeys((*_of_services(facts, draft), *_well_known(facts, draft))))
+    return _any(facts.snapshot, names) if names else None
+
+
+def _any(snapshot: Snapshot, names: tuple[Name, ...]) -> Stored:
+    found = [_leaf(snapshot, each) for each in names]
+    gap = snapshot.unreadable.get(SECRET)
     return Stored(
         leaves=tuple(each for each in found if not isinstance(each, Unknown)),
         unread=tuple(each.reason for each in found if isinstance(each, Unknown)),
-        wanted=SECRET in facts.snapshot.objects and (gap is None or gap.gap != "not-asked"),
-        exact=bool(declared),
+        wanted=SECRET in snapshot.objects and (gap is None or gap.gap != "not-asked"),
     )
 
 
-def _leaf(snapshot: Snapshot, name: _Name) -> Known[StoredLeaf]:
+def _exactly(snapshot: Snapshot, said: Named) -> Stored:
+    """What an object says that it is, which may stand in the object itself."""
+    of_secrets = _any(snapshot, said.secrets)
+    inline = [_of_pem(pem, place) for place, pem in said.inline]
+    default = _leaf(snapshot, said.default) if said.default else None
+    return replace(
+        of_secrets,
+        leaves=(*of_secrets.leaves, *(each for each in inline if not isinstance(each, Unknown))),
+        unread=(*of_secrets.unread, *(each.reason for each in inline if isinstance(each, Unknown))),
+        wanted=of_secrets.wanted or bool(inline),
+        exact=True,
+        default=None if isinstance(default, Unknown) else default,
+        condition=said.condition,
+    )
+
+
+def _leaf(snapshot: Snapshot, name: Name) -> Known[StoredLeaf]:
     """The first certificate of a Secret."""
     secret = snapshot.get(SECRET, name[1], name[0]) if SECRET in snapshot.objects else None
     where = f"Secret/{name[0]}/{name[1]}"
     if secret is None:
         return Unknown(f"{where} was not read: {snapshot.gap(SECRET) or 'there is none, or nobody asked for it'}")
-    der = next(certificates(decoded(secret.text("data", _FIELD))), None)
+    found = _of_pem(decoded(secret.text("data", _FIELD)), f"{where} data[{_FIELD}]")
+    keeper = secret.annotations.get(_KEEPER)
+    if isinstance(found, Unknown) or not keeper:
+        return found
+    return replace(found, kept_by=f"Certificate/{name[0]}/{keeper[:253]}")
+
+
+def _of_pem(pem: str, place: str) -> Known[StoredLeaf]:
+    der = next(certificates(pem), None)
     if der is None:
-        return Unknown(f"{where} has no certificate in data[{_FIELD}]")
+        where, _, field = place.partition(" ")
+        return Unknown(f"{where} has no certificate in {field}")
     facts = parsed_once(der)
     sans = facts.sans
     return StoredLeaf(
-        place=f"{where} data[{_FIELD}]",
+        place=place,
         sha256=facts.sha256,
         serial=facts.serial,
         names=None if sans is None else frozenset(sans),
@@ -73,30 +102,7 @@ def _leaf(snapshot: Snapshot, name: _Name) -> Known[StoredLeaf]:
 # --- Which Secret -----------------------------------------------------------------------------------------------------
 
 
-def _declared(facts: Facts, draft: Draft) -> Iterator[_Name]:
-    """What an object names for this listener and no other: a Route's external certificate, else the default one of the
-    IngressController whose router it is (openshift/api route/v1, operator/v1)."""
-    subject = draft.endpoint.subject
-    if draft.implementation != "haproxy" or subject is None or subject.kind != ROUTE.name:
-        return
-    route = facts.snapshot.get(ROUTE, subject.name, subject.namespace)
-    tls = route.fields("spec", "tls") if route else Fields({})
-    external = tls.text("externalCertificate", "name")
-    if external:
-        yield subject.namespace or "", external
-    elif route is not None and not tls.has("certificate") and tls.text("termination").lower() != "passthrough":
-        yield from _default(facts.snapshot, draft.endpoint.owner.name)
-
-
-def _default(snapshot: Snapshot, router: str) -> Iterator[_Name]:
-    name = router.removeprefix(_ROUTER)
-    controller = snapshot.get(INGRESS_CONTROLLER, name, "openshift-ingress-operator")
-    if controller is not None and router.startswith(_ROUTER):
-        given = controller.text("spec", "defaultCertificate", "name")
-        yield ROUTER_NAMESPACE, given or f"router-certs-{name}"
-
-
-def _of_services(facts: Facts, draft: Draft) -> Iterator[_Name]:
+def _of_services(facts: Facts, draft: Draft) -> Iterator[Name]:
     """The Secrets that the service CA fills for the Services that lead there."""
     endpoint, entry = draft.endpoint, draft.entry
     if endpoint.certainty == "candidate" or (entry is not None and entry.certificate != _SERVICE_CA):
@@ -108,7 +114,7 @@ def _of_services(facts: Facts, draft: Draft) -> Iterator[_Name]:
             yield service.namespace or "", service_ca.secret(service)
 
 
-def _well_known(facts: Facts, draft: Draft) -> Iterator[_Name]:
+def _well_known(facts: Facts, draft: Draft) -> Iterator[Name]:
     """The Secrets of the certificates that a component is known to serve on that port. A name without a Secret, as the
     kubelet's, leaves nothing to compare with."""
     entry, port = draft.entry, draft.endpoint.port
@@ -126,7 +132,7 @@ def _well_known(facts: Facts, draft: Draft) -> Iterator[_Name]:
             yield from _by_administrator(facts.snapshot)
 
 
-def _matching(snapshot: Snapshot, patterns: tuple[str, ...]) -> Iterator[_Name]:
+def _matching(snapshot: Snapshot, patterns: tuple[str, ...]) -> Iterator[Name]:
     """The Secrets that are called so, and those that were read and that a pattern means; where none was, the pattern
     itself: there is one, and nobody knows its name."""
     loose = tuple(pattern for pattern in patterns if "*" in pattern)
@@ -139,7 +145,7 @@ def _matching(snapshot: Snapshot, patterns: tuple[str, ...]) -> Iterator[_Name]:
     yield from ((each.namespace or "", each.name) for each in islice(meant, _MOST))
 
 
-def _by_administrator(snapshot: Snapshot) -> Iterator[_Name]:
+def _by_administrator(snapshot: Snapshot) -> Iterator[Name]:
     """Those that take the place of kube-apiserver's own for some names."""
     server = snapshot.get(API_SERVER, "cluster")
     for each in server.each("spec", "servingCerts", "namedCertificates") if server else ():

@@ -1,4 +1,4 @@
-"""Does a listener serve the certificate that its Secret has, or the one that it had before it was rotated?"""
+"""Does a listener serve the certificate that objects name for it, or a former one, or the router's default?"""
 
 from __future__ import annotations
 
@@ -21,36 +21,49 @@ processes that watch their files read it again some time later."""
 
 
 def check_stored(rule: Rule, case: Case) -> Iterator[Finding]:
-    """The listener serves the certificate that stands in its Secret.
+    """The listener serves the certificate that objects name for it.
 
     ## What it requires
 
-    Where objects say which Secret a listener serves, the SHA-256 of what it serves is that of the first certificate
-    there. Objects say so for a Service that asks the service CA for a certificate, for the certificates of the control
-    plane with well-known names, for the default certificate of an IngressController, and for the external certificate
-    of a Route. Secrets have to be readable for it (`--secrets`).
+    Where objects say which certificate a listener serves, the SHA-256 of what it serves, at each of its addresses, is
+    that of the first certificate there. Objects say so
+
+    * for one listener and no other: a Route (`externalCertificate`, `certificate`), the default certificate of an
+      IngressController for Routes without one and for clients that give no name, the `certificateRefs` of a Gateway's
+      or ListenerSet's listener, `spec.tls` of an Ingress, `virtualhost.tls.secretName` of an HTTPProxy, and Contour's
+      fallback certificate for whoever gives no name;
+    * for a Service that asks the service CA for a certificate, and for the certificates of the control plane with
+      well-known names: there may be others beside these.
+
+    Secrets have to be readable for it (`--secrets`), except for what stands in the Route itself.
 
     ## Why
 
     Certificates are rotated by writing a Secret. A process that does not read its files again goes on with the former
     certificate until that ends, and then everything that verifies refuses it: the rotation looked done, weeks ago.
+    A router that rejects a Route's certificate, or may no longer read its Secret, goes on with its own default one.
 
     ## What fails
 
     * Another certificate with the same names, by the same signer, than the Secret has: medium. The finding says
       whether the Secret's is the newer one (rotated, and not loaded) or the older one, and names both by serial
       number and SHA-256. Within ten minutes of the rotation it is `converging`.
-    * Any other certificate, where an object says that it is this one: an IngressController, a Route: medium.
+    * The router's default certificate under the name of a Route that has one of its own: medium. The finding says
+      what the Route's status says of it.
+    * Any other certificate, where an object names this one for this listener: medium.
 
     ## What is inconclusive
 
-    A chain that could not be seen, a Secret that could not be read, and a certificate with other names, or by another
+    A chain that could not be seen, a Secret that could not be read (also where what is served is known to be the
+    router's default certificate), and, beside what only may be served, a certificate with other names, or by another
     signer, than those of the Secrets that are known: there may be another one that no object names. Without Secrets
     nothing is compared, and that is noted.
 
     ## How to fix
 
-    Find out why the process did not load it, and restart it: deleting the pod does.
+    Find out why the process did not load it, and restart it: deleting the pod does. Where the router shows its default
+    certificate, the Route's `status.ingress` says why; mend the Secret, or the Role by which the router reads it. A
+    Secret that cert-manager writes is changed by its Certificate, which the finding then names.
     """
     stored = case.expectation.certificate.stored
     if stored is None:
@@ -71,15 +84,30 @@ def _compared(rule: Rule, case: Case, stored: Stored, leaf: CertificateFacts) ->
     if same is not None:
         message = f"it serves the certificate of {same.place}"
         return Finding(rule=rule.id, severity=rule.severity, verdict="pass", status="ok", message=message)
-    twin = _twin(stored, leaf)
+    default = stored.default if stored.default is not None and stored.default.sha256 == leaf.sha256 else None
+    twin = None if default else _twin(stored, leaf)
     if twin is not None:
         return _failed(rule, case, twin, leaf, _difference(twin, leaf))
     if stored.exact and stored.leaves and not stored.unread:
-        return _failed(rule, case, stored.leaves[0], leaf, "it serves another certificate than its Secret has")
+        said = _DEFAULT if default else f"it serves another certificate than {stored.leaves[0].place} has"
+        found = _failed(rule, case, stored.leaves[0], leaf, said)
+        return _by_status(found, stored) if default else found
     reasons = stored.unread or (
         f"it serves one with other names, or by another signer, than {stored.leaves[0].place} has",
     )
+    if default:
+        return _by_status(_open(rule, f"{_DEFAULT}, and whether it should could not be told", reasons), stored)
     return _open(rule, "whether it serves the certificate of its Secret could not be told", reasons)
+
+
+_DEFAULT: Final = "it serves the router's default certificate instead of the Route's own"
+
+
+def _by_status(finding: Finding, stored: Stored) -> Finding:
+    """With what the Route says of its rejection, which is where to begin."""
+    fix = "mend what status.ingress of the Route complains of: the Secret, or the router's permission to read it"
+    said = (stored.condition,) if stored.condition else ()
+    return replace(finding, fix=fix, evidence=(*finding.evidence, *said))
 
 
 def _twin(stored: Stored, leaf: CertificateFacts) -> StoredLeaf | None:
@@ -106,6 +134,10 @@ def _difference(twin: StoredLeaf, leaf: CertificateFacts) -> str:
     return "it serves a newer certificate than its Secret has"
 
 
+_RELOAD: Final = "find out why the process did not load the certificate again, and restart it"
+_KEPT: Final = "the Secret is written by cert-manager for {}, so change nothing but that; "
+
+
 def _failed(rule: Rule, case: Case, twin: StoredLeaf, leaf: CertificateFacts, said: str) -> Finding:
     settling = twin.not_before is not None and case.now - twin.not_before < _SETTLES
     return Finding(
@@ -116,7 +148,7 @@ def _failed(rule: Rule, case: Case, twin: StoredLeaf, leaf: CertificateFacts, sa
         message=said,
         expected=(f"{twin.place}: serial number {_serial(twin.serial)}, SHA-256 {twin.sha256}",),
         observed=(f"served: serial number {_serial(leaf.serial)}, SHA-256 {leaf.sha256}",),
-        fix="find out why the process did not load the certificate again, and restart it",
+        fix=f"{_KEPT.format(twin.kept_by) if twin.kept_by else ''}{_RELOAD}",
         reproduce=remedy.scan(case.endpoint),
     )
 
@@ -132,11 +164,13 @@ def _serial(number: int | None) -> str:
 
 STORED = Rule(
     id="cert-stored",
-    title="The listener serves the certificate of its Secret",
+    title="The listener serves the certificate that objects name",
     severity="medium",
     check=check_stored,
     references=(
         "Kubernetes documentation, Secrets: mounted Secrets are updated automatically",
         "openshift/service-ca-operator README",
+        "openshift/api route/v1/types.go (certificate, externalCertificate)",
+        "Gateway API, Listener.tls.certificateRefs; Kubernetes API, IngressTLS; Contour, TLS termination",
     ),
 )

@@ -38,18 +38,20 @@ class StoredLeaf:
     """The certificate in a Secret that a listener is known to serve."""
 
     place: str
-    """``Secret/shop/web-tls data[tls.crt]``."""
+    """``Secret/shop/web-tls data[tls.crt]``, ``Route/shop/web spec.tls.certificate``."""
     sha256: str
     serial: int | None
     names: frozenset[str] | None
     """Its subject alternative names; None where they cannot be read."""
     issuer: str | None
     not_before: datetime | None
+    kept_by: str = ""
+    """The cert-manager Certificate that the Secret belongs to: what to edit instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """The Secrets of which a listener serves one."""
+    """The certificates of which a listener serves one, in Secrets or in an object itself."""
 
     leaves: tuple[StoredLeaf, ...] = ()
     """Of those that were read."""
@@ -59,6 +61,10 @@ class Stored:
     """Whether anybody asked for Secrets at all."""
     exact: bool = False
     """Whether an object says that it is one of these; else the listener may have others that no object names."""
+    default: StoredLeaf | None = None
+    """What a router serves where a certificate that an object names is not in use; None: not known, or not another."""
+    condition: str = ""
+    """What the status of that object says of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -103,9 +103,41 @@ def test_a_router_serves_what_route_or_controller_name(tls: dict[str, Any], spec
     assert stored.exact
 
 
-def test_a_routes_own_certificate_stands_in_no_secret() -> None:
-    own = route(certificate="-----BEGIN CERTIFICATE-----")
-    assert found(ROUTER, own, controller(), secret("openshift-ingress", "router-certs-default"), said=ROUTED) is None
+def test_a_routes_own_certificate_stands_in_the_route_itself() -> None:
+    """And is compared also where nobody asked for Secrets; the router's default is known where its Secret is."""
+    condition = {"type": "Admitted", "status": "True", "reason": "ExternalCertificateSecretUpdated"}
+    own = route(certificate=LEAF.pem.decode())
+    own["status"] = {"ingress": [{"routerName": "default", "conditions": [condition]}]}
+    default = Authority("Ingress").leaf(names=("*.apps.example",))
+    secrets = secret("openshift-ingress", "router-certs-default", default.pem)
+    stored = found(ROUTER, own, controller(), secrets, said=ROUTED)
+    assert places(stored) == ["Route/shop/web spec.tls.certificate"]
+    assert stored is not None
+    assert stored.default is not None
+    assert stored.default.sha256 == parse_certificate(default.der).sha256
+    assert (
+        stored.condition == "Route/shop/web status.ingress[default]: Admitted is True, ExternalCertificateSecretUpdated"
+    )
+    bare = found(ROUTER, own, controller(), said=ROUTED, gap="not-asked")
+    assert bare is not None
+    assert (len(bare.leaves), bare.wanted, bare.exact, bare.default) == (1, True, True, None)
+
+
+def test_a_route_whose_certificate_cannot_be_read_is_as_good_as_unread() -> None:
+    stored = found(ROUTER, route(certificate="-----BEGIN CERTIFICATE-----"), controller(), said=ROUTED)
+    assert stored is not None
+    assert (stored.leaves, stored.unread) == ((), ("Route/shop/web has no certificate in spec.tls.certificate",))
+
+
+def test_what_a_router_shows_without_a_name_is_its_default() -> None:
+    bare = ROUTER.partition("#")[0]
+    stored = found(bare, controller(), secret("openshift-ingress", "router-certs-default"))
+    assert places(stored) == ["Secret/openshift-ingress/router-certs-default data[tls.crt]"]
+
+
+def test_a_passed_through_route_has_no_certificate_of_the_routers() -> None:
+    through = route(termination="passthrough", certificate=LEAF.pem.decode())
+    assert found(ROUTER, through, controller(), said=ROUTED) is None
 
 
 def test_well_known_names_of_the_control_plane() -> None:

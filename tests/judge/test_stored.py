@@ -128,3 +128,41 @@ def test_what_is_open_leaves_the_listener_as_it_is() -> None:
     stored = CertificateExpectation(stored=Stored(unread=(UNREAD,)))
     plain = judge(case())
     assert judge(case(expectation={"certificate": stored})).verdict == plain.verdict
+
+
+ADMITTED = "Route/shop/web status.ingress[default]: Admitted is False, ExternalCertificateGetFailed"
+DEFAULT = replace(SAME, place="Secret/openshift-ingress/router-certs-default data[tls.crt]")
+
+
+def routed(*leaves: StoredLeaf, unread: tuple[str, ...] = ()) -> Finding:
+    """A Route whose name is served with the router's default certificate."""
+    stored = Stored(leaves=leaves, unread=unread, exact=True, default=DEFAULT, condition=ADMITTED)
+    return finding("cert-stored", case(expectation={"certificate": CertificateExpectation(stored=stored)}))
+
+
+@pytest.mark.parametrize("own", [FOREIGN, ROTATED])
+def test_the_routers_default_certificate_is_told_apart_with_what_the_route_says(own: StoredLeaf) -> None:
+    found = routed(own)
+    assert (found.verdict, found.severity) == ("fail", "medium")
+    assert "the router's default certificate instead of the Route's own" in found.message
+    assert ADMITTED in found.evidence
+    assert found.fix is not None
+    assert "status.ingress" in found.fix
+
+
+def test_the_default_certificate_is_no_violation_where_it_is_the_routes_own() -> None:
+    assert routed(SAME).verdict == "pass"
+
+
+def test_the_default_certificate_is_named_and_open_where_the_own_one_was_not_read() -> None:
+    found = routed(unread=(UNREAD,))
+    assert (found.verdict, found.severity) == ("inconclusive", "info")
+    assert "default certificate" in found.message
+    assert {UNREAD, ADMITTED} <= set(found.evidence)
+
+
+def test_what_cert_manager_keeps_is_changed_there() -> None:
+    found = said(replace(ROTATED, kept_by="Certificate/shop/web"))
+    assert found.fix is not None
+    assert "Certificate/shop/web" in found.fix
+    assert "cert-manager" not in (said(ROTATED).fix or "")
