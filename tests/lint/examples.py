@@ -2,7 +2,8 @@
 
 A page cannot show certificates that are valid today. Where an example has ``CERTIFICATE(web.shop.example)`` or
 ``KEY(web.shop.example)``, there is a base64 of a leaf for these names (commas between them), or of its key;
-``EXPIRED(...)`` is one of last year, and ``CA(clients)`` the PEM of a CA of that name, in JSON's quotes.
+``EXPIRED(...)`` is one of last year, and ``CA(clients)`` the PEM of a CA of that name, in JSON's quotes. ``PEM(...)``,
+``PEM_KEY(...)`` and ``PEM_EXPIRED(...)`` are the like of a leaf, for fields that hold text.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import re
 import textwrap
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 
@@ -20,14 +21,15 @@ from scanner.cluster.given import Manifests, read_manifests
 from scanner.lint import READS, Linted, lint
 from scanner.linting import declared
 from scanner.model.object_rule import ObjectRule
-from scanner.model.snapshot import Snapshot
+from scanner.model.snapshot import Origin, Snapshot
 from tests.certs import Authority, Credential
 
 _SECTION = re.compile(
     r"^## (?P<title>Example that (?:fails|passes)).*?\n(?P<body>.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL
 )
 _FENCED = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_TOKEN = re.compile(r"\b(CERTIFICATE|KEY|EXPIRED|CA)\(([^)]*)\)")
+WHOLE = "# All that there is in a cluster:"
+_TOKEN = re.compile(r"\b(CERTIFICATE|KEY|EXPIRED|CA|PEM|PEM_KEY|PEM_EXPIRED)\(([^)]*)\)")
 
 
 def examples(rule: ObjectRule, which: str) -> list[str]:
@@ -48,7 +50,13 @@ def linted(
 ) -> tuple[list[Linted], Manifests]:
     """What the rules say of the objects in a text."""
     given = manifests(directory, text)
-    return list(lint(declared(given, cluster), rules)), given
+    known = cluster or (empty() if text.startswith(WHOLE) else None)
+    return list(lint(declared(given, known), rules)), given
+
+
+def empty() -> Snapshot:
+    """A cluster without any object, of which everything was read."""
+    return Snapshot(taken_at=datetime.now(UTC), origin=Origin(name="empty"), objects={kind: () for kind in READS})
 
 
 @cache
@@ -72,5 +80,6 @@ def leaf(names: str, *, expired: bool = False) -> Credential:
 def _made(what: str, names: str) -> str:
     if what == "CA":
         return json.dumps(authority(names).pem.decode())
-    made = leaf(names, expired=what == "EXPIRED")
-    return base64.b64encode(made.key_pem if what == "KEY" else made.pem).decode()
+    made = leaf(names, expired=what.endswith("EXPIRED"))
+    content = made.key_pem if what.endswith("KEY") else made.pem
+    return json.dumps(content.decode()) if what.startswith("PEM") else base64.b64encode(content).decode()
