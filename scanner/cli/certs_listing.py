@@ -26,6 +26,7 @@ _HEADINGS = (
     "WHERE", "ROLE", "CATEGORY", "SUBJECT", "ISSUER", "KEY", "SIGNATURE", "NOT BEFORE", "NOT AFTER", "SHA-256",
     "STATUS", "NAME",
 )  # fmt: skip
+SCHEMA = "adhere.certs/v1"
 _WIDEST = 80
 """Characters of a name in the table; JSON has all of it."""
 _MOST = 200
@@ -64,8 +65,8 @@ class Listing:
                 page.line(f"  and {counted(left, 'finding')} more (all of them are in --format json)")
 
     def document(self) -> Iterator[str]:
-        """JSON, a certificate a line: what cannot be read is null, and ``unreadable`` says why."""
-        yield '{"certificates": ['
+        """JSON (``docs/schema/certs-v1.json``), a certificate a line."""
+        yield f'{{"schema": {_json(SCHEMA)}, "certificates": ['
         last = len(self.held) - 1
         for number, each in enumerate(self.held):
             yield _json(self.record(each)) + ("," if number < last else "")

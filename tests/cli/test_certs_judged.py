@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 import yaml
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
 
 from scanner.cli import certs_listing
 from scanner.model.kinds import FEATURE_GATE, NAMESPACE, PKI, SECRET
 from tests.certs import Authority
-from tests.cli.calling import POLICY, Call, Called
+from tests.cli.calling import POLICY, ROOT, Call, Called
 from tests.cli.test_snapshot import kubeconfig
 from tests.cluster.api import Answer, Api, Asked, named, refused, running
 from tests.pki.objects import coded
@@ -47,8 +49,20 @@ def signer(tmp_path: Path) -> Path:
     return path
 
 
+def valid(answer: Called) -> dict[str, Any]:
+    """The document, valid against its schema, which takes findings from that of a scan."""
+    scan, own = (json.loads((ROOT / f"docs/schema/{name}-v1.json").read_text()) for name in ("scan", "certs"))
+    registry: Registry[Any] = Registry().with_resources(
+        [(each["$id"], Resource.from_contents(each)) for each in (scan, own)]
+    )
+    document: dict[str, Any] = json.loads(answer.out)
+    checked = Draft202012Validator(own, registry=registry, format_checker=Draft202012Validator.FORMAT_CHECKER)
+    assert [error.message for error in checked.iter_errors(document)] == []
+    return document
+
+
 def only(answer: Called) -> dict[str, Any]:
-    (found,) = json.loads(answer.out)["certificates"]
+    (found,) = valid(answer)["certificates"]
     return dict(found)
 
 
@@ -59,6 +73,16 @@ def test_files_alone_are_recognised_and_nothing_is_required_of_them(call: Call, 
     assert (found["verdict"], found["status"]) == ("not_applicable", "not-required")
     assert "neither a cluster nor a file says what is wanted" in json.loads(answer.out)["judged_by"]
     assert call("certs", signer).out.splitlines()[1].split()[-2:] == ["not-required", "service-ca"]
+
+
+def test_what_cannot_be_read_is_null_in_a_valid_document(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "odd.der").write_bytes(SIGNER.der.replace(b"\x06\x03\x55\x1d\x13", b"\x06\x03\x55\x1d\xff"))
+    (tmp_path / "no.der").write_bytes(b"\x30\x03\x30\x01\x00")
+    answer = call("certs", tmp_path, "--format", "json")
+    document = valid(answer)
+    assert answer.code == 3
+    assert document["problems"]
+    assert {each["where"] for each in document["certificates"]} >= {str(tmp_path / "odd.der")}
 
 
 @pytest.mark.parametrize(
@@ -181,7 +205,7 @@ def kept(directory: Path, *objects: dict[str, Any]) -> Path:
 
 def statuses(answer: Called) -> dict[str, str]:
     """By where each certificate is."""
-    return {each["where"].rpartition("/")[2]: each["status"] for each in json.loads(answer.out)["certificates"]}
+    return {each["where"].rpartition("/")[2]: each["status"] for each in valid(answer)["certificates"]}
 
 
 GATES = {"apiVersion": "config.openshift.io/v1", "kind": "FeatureGate", **GATE}
