@@ -56,7 +56,7 @@ def linted(
 
 def empty() -> Snapshot:
     """A cluster without any object, of which everything was read."""
-    return Snapshot(taken_at=datetime.now(UTC), origin=Origin(name="empty"), objects={kind: () for kind in READS})
+    return Snapshot(taken_at=datetime.now(UTC), origin=Origin(name="empty"), objects=dict.fromkeys(READS, ()))
 
 
 @cache
