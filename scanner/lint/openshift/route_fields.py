@@ -1,0 +1,221 @@
+"""Fields of a Route that exclude each other, as the API server and the router check them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from scanner.lint.openshift.routes import EXTERNAL, TLS, has_tls, termination
+from scanner.model.kinds import ROUTE
+from scanner.model.located import Steps, shown
+from scanner.model.object_rule import Flaw, ObjectRule, Subject
+from scanner.model.objects import KubeObject
+
+_TERMINATIONS: Final = ("edge", "passthrough", "reencrypt")
+_WITHOUT: Final = "passthrough termination does not support certificates"
+_POLICIES: Final = {
+    "edge": ("None", "Allow", "Redirect"),
+    "reencrypt": ("None", "Allow", "Redirect"),
+    "passthrough": ("None", "Redirect"),
+}
+"""``insecureEdgeTerminationPolicy``, by termination."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """One check of the API server."""
+
+    at: tuple[str, ...]
+    when: Callable[[KubeObject], object]
+    says: str
+    """In its own words."""
+    fix: str
+
+
+def _with(kind: str, *steps: str) -> Callable[[KubeObject], object]:
+    """Whether a Route of that termination has something there."""
+    return lambda route: termination(route) == kind and route.at(*steps) not in (None, "", {}, [])
+
+
+def _both(route: KubeObject) -> bool:
+    return termination(route) in _POLICIES and bool(route.text(*TLS, "certificate") and route.text(*EXTERNAL, "name"))
+
+
+_ACTIONS: Final = ("spec", "httpHeaders", "actions")
+_REFUSALS: Final = (
+    *(
+        _Refusal((*TLS, name), _with("passthrough", *TLS, name), _WITHOUT, f"remove {name}, or terminate at the router")
+        for name in ("certificate", "key", "caCertificate", "destinationCACertificate")
+    ),
+    _Refusal(EXTERNAL, _with("passthrough", *EXTERNAL, "name"), _WITHOUT, "remove it, or terminate at the router"),
+    _Refusal(
+        (*TLS, "destinationCACertificate"),
+        _with("edge", *TLS, "destinationCACertificate"),
+        "edge termination does not support destination certificates",
+        "remove it, or write 'termination: reencrypt'",
+    ),
+    _Refusal(
+        EXTERNAL,
+        lambda route: termination(route) != "passthrough" and _both(route),
+        "cannot specify both tls.certificate and tls.externalCertificate",
+        "keep one of the two",
+    ),
+    _Refusal(
+        ("spec", "path"),
+        _with("passthrough", "spec", "path"),
+        "passthrough termination does not support paths",
+        "remove the path: who does not decrypt sees none",
+    ),
+    *(
+        _Refusal(
+            (*_ACTIONS, name),
+            _with("passthrough", *_ACTIONS, name),
+            "only edge and re-encrypt routes are supported for providing customized headers.",
+            "remove the actions: who does not decrypt sees no header",
+        )
+        for name in ("request", "response")
+    ),
+    _Refusal(
+        ("spec", "wildcardPolicy"),
+        lambda route: route.text("spec", "wildcardPolicy") == "Subdomain" and not route.text("spec", "host"),
+        "host name not specified for wildcard policy",
+        "give spec.host",
+    ),
+)
+"""openshift/library-go ``pkg/route/validation/validation.go``."""
+
+
+def check_fields(subject: Subject) -> Iterator[Flaw]:
+    """A Route's TLS fields go together.
+
+    ## What it requires
+
+    * `spec.tls.termination` is edge, passthrough or reencrypt. Without one it is edge, unless there is a
+      `destinationCACertificate`; of other spellings the API server corrects `Edge`, `Passthrough` and `Reencrypt`.
+    * A Route that is passed through has no certificate, no path and no actions on headers; edge has no
+      `destinationCACertificate`.
+    * `certificate` and `externalCertificate` exclude each other.
+    * `insecureEdgeTerminationPolicy` is None, Allow or Redirect; None or Redirect where the Route is passed through.
+    * `externalCertificate` has a name.
+
+    ## Why
+
+    The API server refuses such a Route. One that is older than a check, or that came to a cluster which has Routes as a
+    CRD only (MicroShift), stays, and the router rejects it or ignores a part of it: its host then shows the default
+    certificate.
+
+    ## What fails
+
+    * What the API server refuses, in its own words: high.
+    * `externalCertificate: {}`, or one without a name: medium. It counts as if it were not there, so the router serves
+      its default certificate. Beside a `certificate` the CRD refuses even that.
+
+    ## What is inconclusive
+
+    Nothing: all of it stands in the Route.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: passthrough, insecureEdgeTerminationPolicy: Allow}
+    ```
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls:
+        termination: edge
+        certificate: PEM(web.shop.example)
+        externalCertificate: {name: web}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: passthrough, insecureEdgeTerminationPolicy: Redirect}
+    ```
+
+    ## How to fix
+
+    Remove the field that the finding names, or change the termination to one that knows it.
+    """
+    route = subject.object
+    if has_tls(route):
+        yield from _unknown(route)
+        yield from _insecure(route)
+        yield from _nameless(route)
+    for each in _REFUSALS:
+        if each.when(route) and (has_tls(route) or each.at[1] != "tls"):
+            yield _refused(each.at, each.says, each.fix)
+
+
+def _refused(at: Steps, says: str, fix: str, *values: str) -> Flaw:
+    return Flaw(message=f"the API server refuses it: {says}", at=at, fix=fix, expected=values)
+
+
+def _unknown(route: KubeObject) -> Iterator[Flaw]:
+    said = termination(route)
+    if said not in _TERMINATIONS:
+        listed = ", ".join(f'"{each}"' for each in _TERMINATIONS)
+        written = route.at(*TLS, "termination")
+        says = f"Unsupported value: {shown(written or '')}: supported values: {listed}"
+        yield _refused((*TLS, "termination"), says, "write one of the three", *_TERMINATIONS)
+
+
+def _insecure(route: KubeObject) -> Iterator[Flaw]:
+    said, allowed = route.at(*TLS, "insecureEdgeTerminationPolicy"), _POLICIES.get(termination(route), ())
+    if said in (None, "") or not allowed or said in allowed:
+        return
+    listed = ", ".join(allowed)
+    says = f"invalid value for InsecureEdgeTerminationPolicy option, acceptable values are {listed}, or empty"
+    fix = "write Redirect, so that who comes in plain text is sent to https"
+    yield _refused((*TLS, "insecureEdgeTerminationPolicy"), says, fix, *allowed)
+
+
+def _nameless(route: KubeObject) -> Iterator[Flaw]:
+    if not route.has(*EXTERNAL) or route.text(*EXTERNAL, "name"):
+        return
+    beside = bool(route.text(*TLS, "certificate"))
+    refused = "cannot have both spec.tls.certificate and spec.tls.externalCertificate"
+    yield Flaw(
+        message=(
+            f"externalCertificate without a name counts as unset, and where Routes are a CRD it is refused: {refused}"
+            if beside
+            else "externalCertificate without a name counts as unset: the router serves its default certificate"
+        ),
+        at=EXTERNAL,
+        severity="medium",
+        fix="remove externalCertificate" if beside else "name the Secret: externalCertificate: {name: NAME}",
+        correction=None if beside else "externalCertificate:\n  name: NAME",
+    )
+
+
+FIELDS = ObjectRule(
+    id="route-fields",
+    title="A Route's TLS fields go together",
+    severity="high",
+    subjects=(ROUTE,),
+    check=check_fields,
+    references=(
+        "openshift/library-go pkg/route/validation/validation.go",
+        "openshift/api route/v1/types.go (TLSConfig)",
+        "Enhancement 'Route Secret Injection For External Certificate Management', API Extensions",
+    ),
+)
