@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from scanner.discover.cuts import Cuts
 from scanner.discover.names import MAX_NAMES, port, server_name
+from scanner.model.hostnames import narrower
 from scanner.model.kinds import TLS_ROUTE
 from scanner.model.objects import Fields, KubeObject
 from scanner.model.snapshot import Snapshot
@@ -46,7 +47,7 @@ class TlsRoutes:
         for each in self._cuts.first(
             list(route.texts("spec", "hostnames")), MAX_NAMES, "hostnames of one TLSRoute", route
         ):
-            name = server_name(_narrower(each.lower(), listener.lower()))
+            name = server_name(narrower(each, listener))
             if name:
                 yield name
 
@@ -58,19 +59,6 @@ class TlsRoutes:
                 number = port(each.at("port"))
                 if number and (each.text("kind") or "Service") == "Service":
                     yield each.text("namespace") or route.namespace or "", each.text("name"), number
-
-
-def _narrower(route: str, listener: str) -> str:
-    """What both match, or "". A wildcard of the Gateway API stands for one label or more."""
-    if not listener or _covers(listener, route):
-        return route
-    return listener if _covers(route, listener) else ""
-
-
-def _covers(pattern: str, name: str) -> bool:
-    if not pattern.startswith("*."):
-        return pattern == name
-    return name.removeprefix("*").endswith(pattern[1:]) and (name.startswith("*.") or len(name) > len(pattern) - 1)
 
 
 def _refused(route: KubeObject, holder: KubeObject) -> bool:

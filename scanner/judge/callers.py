@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from scanner.judge import remedy, served
 from scanner.judge.chain import objection
-from scanner.judge.san import covers
 from scanner.judge.verdicts import Tally, Words, conclude
 from scanner.model.expectation import Client
 from scanner.model.finding import Finding
 from scanner.model.known import Unknown
 from scanner.model.rule import Case, Rule
+from scanner.model.san import covers
 
 
 def check_callers(rule: Rule, case: Case) -> Iterator[Finding]:

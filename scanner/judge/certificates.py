@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from scanner.judge import served
-from scanner.judge.san import covers
 from scanner.judge.verdicts import LISTED, Tally, Words, listed
 from scanner.model.finding import Finding
 from scanner.model.known import Known, Unknown
 from scanner.model.rule import Case, Rule
+from scanner.model.san import covers
 from scanner.tls.certificate import CertificateFacts
 
 

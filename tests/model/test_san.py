@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanner.judge.san import covers
 from scanner.model.known import Unknown
+from scanner.model.san import covers
 from tests.judge.cases import LEAF
 
 

@@ -1,0 +1,41 @@
+"""Which names two hostnames of the Gateway API have in common."""
+
+from __future__ import annotations
+
+import pytest
+
+from scanner.model.hostnames import narrower, overlap, within
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "both"),
+    [
+        ("a.example", "a.example", "a.example"),
+        ("A.example", "a.EXAMPLE", "a.example"),
+        ("a.example", "", "a.example"),
+        ("", "a.example", "a.example"),
+        ("a.example", "b.example", ""),
+        ("a.shop.example", "*.shop.example", "a.shop.example"),
+        ("a.b.shop.example", "*.shop.example", "a.b.shop.example"),
+        ("shop.example", "*.shop.example", ""),
+        (".shop.example", "*.shop.example", ""),
+        ("*.b.shop.example", "*.shop.example", "*.b.shop.example"),
+        ("*.shop.example", "*.example", "*.shop.example"),
+        ("*.shop.example", "*.other.example", ""),
+        ("webshop.example", "*.shop.example", ""),
+    ],
+)
+def test_what_both_match(one: str, other: str, both: str) -> None:
+    assert narrower(one, other) == both
+    assert narrower(other, one) == both
+    assert overlap(one, other) == bool(both)
+
+
+def test_everything_overlaps_with_every_name() -> None:
+    assert overlap("", "")
+    assert overlap("a.example", "")
+
+
+def test_a_wildcard_is_not_within_one_of_its_names() -> None:
+    assert within("*.a.example", "*.example")
+    assert not within("*.example", "*.a.example")
