@@ -123,16 +123,24 @@ _VOLUME = Only(
 )
 _CONTAINERS = Shared(_CONTAINER, but=_TOKEN)
 _VOLUMES = Shared(_but_tokens(_VOLUME), but=_TOKEN)
+_POD_SPEC = Only(
+    _whole("nodeName", "hostNetwork", "serviceAccountName", "hostname", "subdomain")
+    | dict.fromkeys(("containers", "initContainers", "ephemeralContainers"), _CONTAINERS)
+    | {"volumes": _VOLUMES}
+)
 _POD = Only(
     _whole("apiVersion", "kind")
     | {
         "metadata": _SHORT_METADATA,
-        "spec": Only(
-            _whole("nodeName", "hostNetwork", "serviceAccountName", "hostname", "subdomain")
-            | dict.fromkeys(("containers", "initContainers", "ephemeralContainers"), _CONTAINERS)
-            | {"volumes": _VOLUMES}
-        ),
+        "spec": _POD_SPEC,
         "status": Only(_whole("phase", "podIP", "podIPs", "hostIP", "startTime") | {"conditions": _READY}),
+    }
+)
+_WORKLOAD = Only(
+    _whole("apiVersion", "kind")
+    | {
+        "metadata": _SHORT_METADATA,
+        "spec": Only({"template": Only({"metadata": Only({"labels": _LABELS}), "spec": _POD_SPEC})}),
     }
 )
 _SERVICE = But({"metadata": _SHORT_METADATA, "status": Only(_whole("loadBalancer"))})
@@ -195,6 +203,9 @@ _ROUTE = But({"metadata": METADATA, "spec": But({"tls": But({"key": removed})})}
 OTHERS: Shape = But({"metadata": METADATA})
 SHAPES: dict[Kind, Shape] = {
     kinds.POD: _POD,
+    kinds.DEPLOYMENT: _WORKLOAD,
+    kinds.STATEFUL_SET: _WORKLOAD,
+    kinds.DAEMON_SET: _WORKLOAD,
     kinds.SERVICE: _SERVICE,
     kinds.ENDPOINT_SLICE: _ENDPOINT_SLICE,
     kinds.NODE: _NODE,

@@ -135,6 +135,16 @@ ROLE_BINDING = _authorization("rolebindings", "RoleBinding", namespaced=True)
 CLUSTER_ROLE = _authorization("clusterroles", "ClusterRole", namespaced=False)
 CLUSTER_ROLE_BINDING = _authorization("clusterrolebindings", "ClusterRoleBinding", namespaced=False)
 
+
+def _workload(plural: str, name: str) -> Kind:
+    """What makes pods: manifests have these, and clusters the pods themselves."""
+    return Kind(group="apps", plural=plural, name=name, opt_in="lint")
+
+
+DEPLOYMENT = _workload("deployments", "Deployment")
+STATEFUL_SET = _workload("statefulsets", "StatefulSet")
+DAEMON_SET = _workload("daemonsets", "DaemonSet")
+
 # --- OpenShift -------------------------------------------------------------------------------------------------------
 
 
@@ -227,6 +237,9 @@ VMWARE_DELEGATION = Kind(
 )
 INGRESS_ROUTE = Kind(group="contour.heptio.com", plural="ingressroutes", name="IngressRoute", opt_in="lint")
 CONTOUR_CONFIGURATION = Kind(group="projectcontour.io", plural="contourconfigurations", name="ContourConfiguration")
+CONTOUR_DEPLOYMENT = Kind(
+    group="projectcontour.io", plural="contourdeployments", name="ContourDeployment", opt_in="lint"
+)
 SERVICE_MONITOR = Kind(group="monitoring.coreos.com", plural="servicemonitors", name="ServiceMonitor")
 POD_MONITOR = Kind(group="monitoring.coreos.com", plural="podmonitors", name="PodMonitor")
 PROBE = Kind(group="monitoring.coreos.com", plural="probes", name="Probe")

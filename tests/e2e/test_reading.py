@@ -20,8 +20,8 @@ from tests.e2e.writing import Object, Writer
 
 SMALL_PAGES = Manners(page=7)
 BUILT_IN = {
-    "", "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "certificates.k8s.io",
-    "discovery.k8s.io", "networking.k8s.io", "rbac.authorization.k8s.io",
+    "", "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "apps",
+    "certificates.k8s.io", "discovery.k8s.io", "networking.k8s.io", "rbac.authorization.k8s.io",
 }  # fmt: skip
 CROWD = 60
 
@@ -65,7 +65,8 @@ async def test_every_kind_that_there_is_is_read_and_every_other_is_known_to_be_a
     without = {kind for kind in there if not snapshot.every(kind)}
     of_lint = {kind for kind in kinds.LINTED if kind in there and kind.group not in BUILT_IN}
     policies = {kinds.VALIDATING_ADMISSION_POLICY, kinds.VALIDATING_ADMISSION_POLICY_BINDING}
-    assert without == {kinds.SECRET, kinds.CERTIFICATE_SIGNING_REQUEST, *policies, *of_lint}
+    workloads = {kinds.DEPLOYMENT, kinds.STATEFUL_SET, kinds.DAEMON_SET}  # the demo has their pods
+    assert without == {kinds.SECRET, kinds.CERTIFICATE_SIGNING_REQUEST, *policies, *workloads, *of_lint}
     assert [each.text("spec", "tlsAdherence") for each in snapshot.every(kinds.API_SERVER)] == ["StrictAllComponents"]
 
 
@@ -81,6 +82,7 @@ async def test_versions_are_those_that_the_cluster_prefers(cluster: ControlPlane
     assert {kind: version for kind, version in found.versions.items() if kind.group == "projectcontour.io"} == {
         kinds.HTTP_PROXY: "v1",
         kinds.TLS_CERTIFICATE_DELEGATION: "v1",
+        kinds.CONTOUR_DEPLOYMENT: "v1alpha1",
         kinds.CONTOUR_CONFIGURATION: "v1alpha1",  # not served in the version that its group prefers
     }
 
