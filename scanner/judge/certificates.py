@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from scanner.judge import served
 from scanner.judge.verdicts import LISTED, Tally, Words, listed
+from scanner.model.certificate_faults import MIN_CURVE_BITS, weak_key, weak_signature
 from scanner.model.finding import Finding
-from scanner.model.known import Known, Unknown
+from scanner.model.known import Unknown
 from scanner.model.rule import Case, Rule
 from scanner.model.san import covers
 from scanner.tls.certificate import CertificateFacts
@@ -94,13 +94,13 @@ def check_key_size(rule: Rule, case: Case) -> Iterator[Finding]:
     yield served.finding(
         rule,
         case,
-        served.tally(served.everything(case), lambda certificate: _weak_key(certificate, case.policy.min_rsa_bits)),
+        served.tally(served.everything(case), lambda certificate: weak_key(certificate, case.policy.min_rsa_bits)),
         Words(
             passed="every served certificate has a key that is strong enough",
             failed="a served certificate has a weak key",
             unclear="how strong the keys of the served certificates are could not be told",
         ),
-        expected=f"RSA of {case.policy.min_rsa_bits} bits or more, or a curve of {_MIN_CURVE_BITS} bits or more",
+        expected=f"RSA of {case.policy.min_rsa_bits} bits or more, or a curve of {MIN_CURVE_BITS} bits or more",
         fix="issue the certificate again with a stronger key",
     )
 
@@ -132,7 +132,7 @@ def check_signature(rule: Rule, case: Case) -> Iterator[Finding]:
     yield served.finding(
         rule,
         case,
-        served.tally(served.signed(case), _weak_signature),
+        served.tally(served.signed(case), weak_signature),
         Words(
             passed="no served certificate is signed with MD5 or SHA-1",
             failed="a served certificate is signed with a broken hash",
@@ -196,58 +196,6 @@ def _present(leaf: CertificateFacts) -> tuple[str, ...]:
     if sans is None:
         return ()
     return listed(map(served.short, sans)) or ("no subject alternative name",)
-
-
-_MIN_CURVE_BITS = 224
-_ALWAYS_STRONG = ("Ed25519", "Ed448", "ML-DSA", "SLH-DSA")
-
-
-def _weak_key(certificate: CertificateFacts, min_rsa_bits: int) -> served.Reading:
-    algorithm = certificate.key_algorithm
-    if algorithm is None:
-        return served.unreadable(certificate, "key_algorithm")
-    if algorithm.startswith(_ALWAYS_STRONG):
-        return None
-    if algorithm == "DSA":
-        return "a DSA key"
-    least = {"RSA": min_rsa_bits, "RSA-PSS": min_rsa_bits, "ECDSA": _MIN_CURVE_BITS}.get(algorithm)
-    if least is None:
-        return Unknown(f"key algorithm {served.short(algorithm)} is not known")
-    return _short_key(certificate, least)
-
-
-def _short_key(certificate: CertificateFacts, least: int) -> served.Reading:
-    bits = _bits(certificate)
-    if isinstance(bits, Unknown):
-        return bits
-    what = " ".join(filter(None, (certificate.key_algorithm, certificate.curve)))
-    return f"{what} with {bits} bits" if bits < least else None
-
-
-def _bits(certificate: CertificateFacts) -> Known[int]:
-    if certificate.key_size is not None:
-        return certificate.key_size
-    if certificate.curve and "key_size" not in certificate.unreadable:
-        return Unknown(f"curve {served.short(certificate.curve)} is not known")
-    return served.unreadable(certificate, "key_size")
-
-
-_BROKEN_HASHES = frozenset({"MD2", "MD4", "MD5", "SHA1"})
-_HASHLESS = re.compile(r"(id-)?(ed25519|ed448|ml-dsa|slh-dsa)", re.IGNORECASE)
-
-
-def _weak_signature(certificate: CertificateFacts) -> served.Reading:
-    digest = certificate.signature_hash
-    if digest is not None:
-        broken = digest.upper().replace("-", "") in _BROKEN_HASHES
-        return f"signed with {certificate.signature or digest}" if broken else None
-    if certificate.signature is None:
-        return served.unreadable(certificate, "signature")
-    if _HASHLESS.match(certificate.signature):
-        return None
-    if "signature_hash" in certificate.unreadable:
-        return served.unreadable(certificate, "signature_hash")
-    return Unknown(f"signature algorithm {served.short(certificate.signature)} is not known")
 
 
 NAME = Rule(
