@@ -228,6 +228,16 @@ def test_a_downgrade_requires_nothing_and_keeps_what_was_made() -> None:
     assert "unknown to this release" in Certificates(left_behind.snapshot()).configuration()
 
 
+def test_a_gate_that_is_turned_on_later_than_the_object_was_written() -> None:
+    """Until then nobody read it, as the snapshot of that time shows; without one there is only the object's own date."""
+    ignored = Moment(on=30, pki=spec(serving=P384), since=10, gate=False)
+    now = Moment(on=40, pki=spec(serving=P384), since=10, secrets={LB_SERVING: ("rsa2048", 25)})
+    assert judged(now, ignored) == {LB_SERVING: "pending-rotation"}
+    assert judged(now) == {LB_SERVING: "violation"}
+    later = replace(now, secrets={LB_SERVING: ("rsa2048", 35)})
+    assert judged(later, ignored) == {LB_SERVING: "violation"}
+
+
 def test_a_deleted_object_is_not_one_that_never_was() -> None:
     new = Moment(on=130, pki=spec(serving=P384), since=115, gate=False, secrets={LB_SERVING: ("p384", 125)})
     gone = Moment(on=140, gate=False, secrets=new.secrets)

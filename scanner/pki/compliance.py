@@ -108,10 +108,13 @@ def _deviation(rule: ScanRule, subject: Subject, wanted: Required, key: Key) -> 
     if made is None or (since is None and then is None):
         told = f"{said}; nothing tells whether it was made before that was configured"
         return _finding(rule, subject, wanted, "inconclusive", "not-tested", told)
-    if since is not None and made - since > BACK_DATED:
+    before = None if then is None else required(then.config, subject.classified.category, _called(names))
+    # An object may say something for a while that nobody reads: the gate was off.
+    was_right = before is not None and before.fit(key) in ("unrequired", "met", "stronger")
+    if since is not None and made - since > BACK_DATED and not was_right:
         told = f"{said}, and it was made after that was configured"
         return _finding(rule, subject, wanted, "fail", "violation", told, fix=fix_of(names))
-    return _older(rule, subject, wanted, key, then)
+    return _older(rule, subject, wanted, key, then, before)
 
 
 def _then(subject: Subject, made: datetime) -> Past | None:
@@ -121,11 +124,12 @@ def _then(subject: Subject, made: datetime) -> Past | None:
     return None if only_signers and subject.classified.category != "signer" else found
 
 
-def _older(rule: ScanRule, subject: Subject, wanted: Required, key: Key, then: Past | None) -> Finding:
-    """A certificate that was made before the last change: what was asked for then, and what will become of it."""
+def _older(
+    rule: ScanRule, subject: Subject, wanted: Required, key: Key, then: Past | None, before: Required | None
+) -> Finding:
+    """A certificate that was made before that was in force: what was asked for then, and what will become of it."""
     names = subject.classified.names
     said = f"its key is {key}, and {_said(wanted)} is required"
-    before = None if then is None else required(then.config, subject.classified.category, _called(names))
     if then is not None and before is not None and before.fit(key) == "violated":
         told = f"{said}; it was made before that, when {_said(before)} was required ({then.said})"
         return _finding(rule, subject, wanted, "fail", "violation", told, fix=fix_of(names))
