@@ -229,7 +229,7 @@ def test_a_downgrade_requires_nothing_and_keeps_what_was_made() -> None:
 
 
 def test_a_gate_that_is_turned_on_later_than_the_object_was_written() -> None:
-    """Until then nobody read it, as the snapshot of that time shows; without one there is only the object's own date."""
+    """Until then nobody read it, which the snapshot of that time shows; else there is only the date of the object."""
     ignored = Moment(on=30, pki=spec(serving=P384), since=10, gate=False)
     now = Moment(on=40, pki=spec(serving=P384), since=10, secrets={LB_SERVING: ("rsa2048", 25)})
     assert judged(now, ignored) == {LB_SERVING: "pending-rotation"}
