@@ -12,7 +12,7 @@ from typing import Literal
 
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
-from scanner.model.custom_profile import GO_SUITES, TLS13_SUITES
+from scanner.model.custom_profile import GO_SUITES, HYPERSHIFT_SUITES, TLS13_SUITES
 from scanner.model.known import Unknown
 from scanner.model.profile import Profile
 from scanner.tls.codepoints import TLS11, TLS12
@@ -35,13 +35,12 @@ class Implementation:
     """It is given OpenSSL's names only; others are lost on the way."""
 
 
-_AEAD = (0xC02B, 0xC02F, 0xC02C, 0xC030, 0xCCA9, 0xCCA8)
 _GO = Implementation(called="Go", suites=GO_SUITES, maps_openssl=True)
 
 IMPLEMENTATIONS: Mapping[str, Implementation] = {
     "go": _GO,
     "etcd": replace(_GO, called="etcd", floor=TLS12),
-    "hypershift": replace(_GO, called="HyperShift", suites=frozenset((*_AEAD, 0xC009, 0xC013, 0xC00A, 0xC014))),
+    "hypershift": replace(_GO, called="HyperShift", suites=HYPERSHIFT_SUITES),
     "haproxy": Implementation(called="the router", floor=TLS11, tls13="listed"),
     "istio": Implementation(called="Istio", floor=TLS12),
     "contour": Implementation(called="Contour", floor=TLS12),

@@ -27,7 +27,12 @@ GO_SUITES: Final = frozenset(
 """What library-go maps to a suite of Go's (``pkg/crypto/crypto.go``, ``OpenSSLToIANACipherSuites``); all else it drops
 without a word."""
 
-_HTTP2: Final = (0xC02F, 0xC02B)
+HYPERSHIFT_SUITES: Final = frozenset(
+    {*(0xC02B, 0xC02F, 0xC02C, 0xC030, 0xCCA9, 0xCCA8), *(0xC009, 0xC013, 0xC00A, 0xC014)}
+)
+"""What HyperShift maps, without TLS 1.3 (openshift/hypershift ``support/config/cipher.go``)."""
+
+HTTP2: Final = (0xC02F, 0xC02B)
 """One of them must be there (RFC 9113, section 9.2.2, and golang.org/x/net/http2), or no HTTP/2 server starts."""
 
 VERSIONS: Final = ("VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13")
@@ -163,8 +168,8 @@ def _enough(problems: Problems, steps: Steps, suites: Sequence[int], minimum: in
         problems.add(steps, "no cipher suite", "list at least one, for example ECDHE-RSA-AES128-GCM-SHA256")
     elif consumer.admission and not GO_SUITES.intersection(suites):
         problems.add(steps, "no cipher suite that Go's servers have", "add for example ECDHE-RSA-AES128-GCM-SHA256")
-    elif consumer.admission and not set(_HTTP2).intersection(suites):
-        names = " or ".join(str(openssl_name(code)) for code in _HTTP2)
+    elif consumer.admission and not set(HTTP2).intersection(suites):
+        names = " or ".join(str(openssl_name(code)) for code in HTTP2)
         problems.add(
             steps, "no cipher suite that HTTP/2 requires", f"add {names}: the API server refuses a list without"
         )

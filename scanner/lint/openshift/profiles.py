@@ -1,0 +1,86 @@
+"""Every ``tlsSecurityProfile`` in an object, whatever kind it is of (openshift/api ``config/v1``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from scanner.model.custom_profile import API_SERVER, HAPROXY, KUBELET, Consumer
+from scanner.model.kinds import API_SERVER as API_SERVERS
+from scanner.model.kinds import (
+    HOSTED_CLUSTER,
+    HOSTED_CONTROL_PLANE,
+    INGRESS_CONTROLLER,
+    KUBELET_CONFIG,
+    Kind,
+)
+from scanner.model.located import Steps
+from scanner.model.objects import Fields, KubeObject
+
+SUBJECTS: Final[tuple[Kind, ...]] = (
+    API_SERVERS,
+    INGRESS_CONTROLLER,
+    KUBELET_CONFIG,
+    HOSTED_CLUSTER,
+    HOSTED_CONTROL_PLANE,
+)
+"""Kinds whose profile is looked at."""
+FIELD: Final = "tlsSecurityProfile"
+_CONSUMERS: Final[Mapping[Kind, Consumer]] = {
+    API_SERVERS: API_SERVER,
+    HOSTED_CLUSTER: API_SERVER,
+    HOSTED_CONTROL_PLANE: API_SERVER,
+    INGRESS_CONTROLLER: HAPROXY,
+}
+_DEEPEST: Final = 8
+_MOST: Final = 20_000
+"""Values of one object that are looked through, and how deep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """One of them."""
+
+    object: KubeObject
+    steps: Steps
+    fields: Fields
+
+    @property
+    def type(self) -> str:
+        """``Custom``; "" where there is none, or no text."""
+        return self.fields.text("type")
+
+    @property
+    def custom(self) -> Fields:
+        """What counts of type Custom; of another type, nothing."""
+        return self.fields.fields("custom") if self.type == "Custom" else Fields({})
+
+    @property
+    def consumer(self) -> Consumer:
+        """Who reads it. Of a kind that is not known: Go, and no admission."""
+        return _CONSUMERS.get(self.object.kind, KUBELET)
+
+    @property
+    def refused_by(self) -> str:
+        """Who does not take what is wrong, for people."""
+        if self.object.kind == API_SERVERS:
+            return "the API server refuses it"
+        if self.object.kind == INGRESS_CONTROLLER:
+            return "the ingress operator does not admit it, and the router keeps what it had"
+        return "nothing refuses it here, and its reader does as it likes"
+
+
+def declarations(each: KubeObject) -> Iterator[Declaration]:
+    """Those below ``spec``, the outermost first."""
+    waiting: list[tuple[Steps, object]] = [(("spec",), each.at("spec"))]
+    seen = 0
+    while waiting and seen < _MOST:
+        steps, value = waiting.pop(0)
+        inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        for step, item in inner:
+            seen += 1
+            if step == FIELD and isinstance(item, dict):
+                yield Declaration(each, (*steps, FIELD), Fields(item))
+            elif isinstance(item, dict | list) and len(steps) < _DEEPEST:
+                waiting.append(((*steps, step), item))
