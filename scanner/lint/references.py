@@ -1,0 +1,143 @@
+"""What objects refer to: whether it is there, and whether a Secret that is to be served can be.
+
+A Secret is without its key here: ``adhere.keyMatches`` says whether that belonged to the certificate
+(``scanner/cluster/secrets.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from scanner.lint.certificates import chain_of, entry
+from scanner.model.declared import Declared, Missing
+from scanner.model.kinds import CERTIFICATE, CONFIG_MAP, SECRET, Kind
+from scanner.model.known import Unknown
+from scanner.model.located import Steps, shown
+from scanner.model.object_rule import Flaw, Subject, undecided
+from scanner.model.objects import KubeObject
+from scanner.model.san import covers
+from scanner.tls.certificate import CertificateFacts
+
+READS: Final[tuple[Kind, ...]] = (SECRET, CERTIFICATE)
+"""What a rule must read that asks for Secrets."""
+
+TLS: Final = "kubernetes.io/tls"
+_SHOWN_NAMES: Final = 5
+
+
+def look_up(declared: Declared, kind: Kind, name: str, namespace: str | None) -> KubeObject | Missing:
+    """The object of that name, or what its absence means; wary where only some of a kind are read of a cluster, and
+    of a Secret that cert-manager will make."""
+    found = declared.find(kind, name, namespace)
+    if isinstance(found, Missing) and found.gap is None and kind not in declared.known.absent:
+        return replace(found, gap=_why_it_may_exist(declared, kind, name, namespace))
+    return found
+
+
+def _why_it_may_exist(declared: Declared, kind: Kind, name: str, namespace: str | None) -> str | None:
+    maker = declared.once(_makers).get((namespace, name)) if kind == SECRET else None
+    if maker is not None:
+        return f"{maker.reference} makes it"
+    if kind == CONFIG_MAP and kind.named and (namespace, name) not in kind.named:
+        return "of a cluster only the ConfigMaps are read that adhere knows by name"
+    return None
+
+
+def _makers(declared: Declared) -> Mapping[tuple[str | None, str], KubeObject]:
+    """By namespace and name of the Secret, the cert-manager Certificate that keeps it."""
+    return {(each.namespace, each.text("spec", "secretName")): each for each in declared.every(CERTIFICATE)}
+
+
+def mend(declared: Declared, name: str, namespace: str | None) -> str:
+    """The object to edit where a Secret is not as it must be: the cert-manager Certificate that owns it, if one
+    does."""
+    maker = declared.once(_makers).get((namespace, name))
+    secret = "/".join(filter(None, ("Secret", namespace, name)))
+    return f"{maker.reference} (cert-manager keeps {secret} by it)" if maker else secret
+
+
+def secret_of(subject: Subject, name: str, namespace: str | None = None) -> KubeObject | Missing:
+    """The Secret that the subject refers to; ``namespace`` None is the subject's own."""
+    return look_up(subject.declared, SECRET, name, namespace if namespace is not None else subject.object.namespace)
+
+
+def secret_flaws(declared: Declared, secret: KubeObject | Missing, at: Steps) -> Iterator[Flaw]:
+    """Why a Secret cannot be served: absent, of another type, without certificate or key, unreadable, not a pair.
+
+    ``at``: the field of the subject that refers to it.
+    """
+    if isinstance(secret, Missing):
+        yield _absent(secret, at)
+        return
+    fix = f"{mend(declared, secret.name, secret.namespace)}: give it a certificate in tls.crt and its key in tls.key"
+    for message in _faults(secret):
+        yield Flaw(message=f"{secret.reference} {message}", at=at, fix=fix)
+    matches = secret.at("adhere", "keyMatches")
+    if not isinstance(matches, bool | str):
+        yield Flaw(
+            message=f"cannot be decided here: whether the key of {secret.reference} belongs to its certificate",
+            at=at,
+            verdict="inconclusive",
+        )
+
+
+def _absent(secret: Missing, at: Steps) -> Flaw:
+    if secret.gap:
+        return undecided(secret, at, "whether there is a certificate with its key")
+    return Flaw(message=f"{secret.name} does not exist", at=at, fix=f"create {secret.name}, of type {TLS}")
+
+
+def _faults(secret: KubeObject) -> Iterator[str]:
+    kind, matches = secret.text("type") or "Opaque", secret.at("adhere", "keyMatches")
+    text = entry(secret, "tls.crt")
+    if kind != TLS:
+        yield f"is of type {shown(kind)}, not {TLS}"
+    if text is None:
+        yield "has no tls.crt"
+    elif not chain_of(secret):
+        yield "has no certificate in PEM in tls.crt"
+    if matches is False:
+        yield "has a key that does not belong to the certificate"
+    elif isinstance(matches, str) and "tls.key" in matches:
+        yield f"cannot be used: {shown(matches, 200)}"
+
+
+def name_flaws(secret: KubeObject, names: tuple[str, ...], at: Steps, *, fix: str | None = None) -> Iterator[Flaw]:
+    """Names that clients will ask for and the leaf of a Secret does not cover (RFC 9525 section 6): a wildcard of a
+    certificate stands for one label, and nobody looks at the common name any more."""
+    leaf = next(iter(chain_of(secret)), None)
+    if leaf is None:
+        return
+    bare, unclear = _uncovered(leaf, names)
+    if bare:
+        listed = ", ".join(bare[:_SHOWN_NAMES]) + (" and others" if bare[_SHOWN_NAMES:] else "")
+        yield Flaw(
+            message=f"the certificate in {secret.reference} is not valid for {listed}",
+            at=at,
+            expected=tuple(bare[:_SHOWN_NAMES]),
+            observed=(leaf.sans or ())[:_SHOWN_NAMES] or ("no subject alternative name",),
+            fix=fix or f"{secret.reference}: a certificate with these names",
+        )
+    for reason in sorted(unclear):
+        yield Flaw(message=f"the certificate in {secret.reference}: {reason}", at=at, verdict="inconclusive")
+
+
+def _uncovered(leaf: CertificateFacts, names: Iterable[str]) -> tuple[list[str], set[str]]:
+    """The first names that the leaf does not cover, and why of others nobody can tell."""
+    exact = frozenset(map(str.lower, leaf.dns_names or ()))
+    bare: list[str] = []
+    unclear: set[str] = set()
+    for name in dict.fromkeys(names):
+        label, _, parent = name.lower().partition(".")
+        if name.lower() in exact or (label and f"*.{parent}" in exact):
+            continue  # of 1,000 names in a certificate for 1,000 names, nearly all end here
+        answer = covers(leaf, name)
+        if isinstance(answer, Unknown):
+            unclear.add(answer.reason)
+        elif not answer:
+            bare.append(name)
+        if len(bare) > _SHOWN_NAMES or len(unclear) > _SHOWN_NAMES:
+            break
+    return bare, unclear

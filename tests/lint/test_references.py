@@ -1,0 +1,174 @@
+"""Secrets that objects refer to: which cannot be served, and what is only not known."""
+
+from __future__ import annotations
+
+import base64
+from datetime import timedelta
+
+import pytest
+
+from scanner.cluster.keeping import kept
+from scanner.cluster.prune import Pruner
+from scanner.lint.certificates import authority_flaws, leaf_flaws
+from scanner.lint.references import look_up, mend, name_flaws, secret_flaws
+from scanner.model.declared import Declared, Missing
+from scanner.model.finding import Verdict
+from scanner.model.kinds import CERTIFICATE, CONFIG_MAP, SECRET, Kind
+from scanner.model.objects import KubeObject
+from scanner.model.snapshot import Origin, Snapshot, Unreadable
+from tests.lint.examples import authority, leaf
+
+PEM, KEY, OTHER_KEY = leaf("a.example").pem, leaf("a.example").key_pem, leaf("b.example").key_pem
+NOW = authority().now
+
+
+def known(*objects: KubeObject, gap: Kind | None = None) -> Declared:
+    """A cluster with these."""
+    kinds = (SECRET, CONFIG_MAP, CERTIFICATE)
+    snapshot = Snapshot(
+        taken_at=NOW,
+        origin=Origin(name="test"),
+        objects={kind: tuple(each for each in objects if each.kind == kind) for kind in kinds},
+        unreadable={gap: Unreadable(kind=gap, gap="not-saved", reason="not given")} if gap else {},
+    )
+    return Declared(given=(), known=snapshot)
+
+
+def secret(*, type_: str = "kubernetes.io/tls", **data: bytes) -> KubeObject:
+    """As a manifest says it: ``tls_crt`` is ``tls.crt``."""
+    found = kept(
+        SECRET,
+        {
+            "metadata": {"name": "web", "namespace": "shop"},
+            "type": type_,
+            "data": {name.replace("_", "."): base64.b64encode(each).decode() for name, each in data.items()},
+        },
+        Pruner(),
+    )
+    assert found is not None
+    return found
+
+
+def config_map(**data: bytes) -> KubeObject:
+    texts = {name.replace("_", "."): each.decode() for name, each in data.items()}
+    return KubeObject({"metadata": {"name": "ca", "namespace": "shop"}, "data": texts}, CONFIG_MAP)
+
+
+CERTIFICATE_OF_WEB = KubeObject(
+    {"metadata": {"name": "web-cert", "namespace": "shop"}, "spec": {"secretName": "web"}}, CERTIFICATE
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (secret(tls_crt=PEM, tls_key=KEY), []),
+        (secret(tls_crt=PEM, tls_key=KEY, type_="Opaque"), ["is of type 'Opaque', not kubernetes.io/tls"]),
+        (secret(tls_key=KEY), ["has no tls.crt"]),
+        (secret(tls_crt=PEM), ["cannot be used: 'there is no tls.key'"]),
+        (secret(tls_crt=b"nothing", tls_key=KEY), ["has no certificate in PEM in tls.crt"]),
+        (secret(tls_crt=PEM, tls_key=b"nothing"), ["cannot be used: 'tls.key is no private key in PEM'"]),
+        (secret(tls_crt=PEM, tls_key=OTHER_KEY), ["has a key that does not belong to the certificate"]),
+    ],
+)
+def test_what_cannot_be_served(given: KubeObject, said: list[str]) -> None:
+    found = list(secret_flaws(known(given), given, ("spec", "ref")))
+    assert [each.message for each in found] == [f"Secret/shop/web {each}" for each in said]
+    assert all(each.verdict == "fail" and each.at == ("spec", "ref") for each in found)
+
+
+def test_a_key_that_nobody_looked_at_is_not_decided() -> None:
+    bare = KubeObject({"type": "kubernetes.io/tls", "data": secret(tls_crt=PEM).at("data")}, SECRET)
+    assert [each.verdict for each in secret_flaws(known(bare), bare, ())] == ["inconclusive"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "kind", "verdict"),
+    [
+        (known(), SECRET, "fail"),
+        (known(gap=SECRET), SECRET, "inconclusive"),
+        (known(CERTIFICATE_OF_WEB), SECRET, "inconclusive"),
+        (known(), CONFIG_MAP, "inconclusive"),
+    ],
+)
+def test_what_absence_means(declared: Declared, kind: Kind, verdict: Verdict) -> None:
+    found = look_up(declared, kind, "web", "shop")
+    assert isinstance(found, Missing)
+    assert [each.verdict for each in secret_flaws(declared, found, ())] == [verdict]
+
+
+def test_what_is_there_is_found() -> None:
+    given = secret(tls_crt=PEM, tls_key=KEY)
+    assert look_up(known(given, gap=SECRET), SECRET, "web", "shop") is given
+
+
+def test_cert_manager_owns_what_it_makes() -> None:
+    assert mend(known(CERTIFICATE_OF_WEB), "web", "shop").startswith("Certificate/shop/web-cert (")
+    assert mend(known(CERTIFICATE_OF_WEB), "web", "other") == "Secret/other/web"
+
+
+@pytest.mark.parametrize(
+    ("names", "missing"),
+    [
+        (("a.example",), ()),
+        (("A.Example", "a.example"), ()),
+        (("b.example", "a.example"), ("b.example",)),
+        (("x.w.example",), ()),
+        (("x.y.w.example",), ("x.y.w.example",)),
+        (("*.w.example",), ()),
+        (("*.example",), ("*.example",)),
+    ],
+)
+def test_names(names: tuple[str, ...], missing: tuple[str, ...]) -> None:
+    given = secret(tls_crt=leaf("a.example, *.w.example").pem)
+    found = list(name_flaws(given, names, ()))
+    assert [each.expected for each in found] == ([missing] if missing else [])
+
+
+def test_of_many_names_some_are_shown() -> None:
+    (flaw,) = name_flaws(secret(tls_crt=PEM), tuple(f"{n}.example" for n in range(2000)), ())
+    assert flaw.message.endswith("4.example and others")
+
+
+MONTH = timedelta(days=30)
+
+
+@pytest.mark.parametrize(
+    ("pem", "said"),
+    [
+        (PEM, ()),
+        (leaf("a.example", expired=True).pem, ("ended",)),
+        (authority().leaf(names=("a",), not_before=NOW + MONTH, not_after=NOW + 2 * MONTH).pem, ("begins only",)),
+        (authority().leaf(names=("a",), key="rsa1024").pem, ("RSA with 1024 bits",)),
+        (authority().leaf(names=("a",), ca=True).pem, ("is a CA",)),
+        (authority().leaf(names=("a",), eku=("clientAuth",)).pem, ("is not for serverAuth",)),
+        (authority().leaf(names=("a",), eku=()).pem, ()),
+        (PEM + authority().pem, ()),
+    ],
+)
+def test_leaves(pem: bytes, said: tuple[str, ...]) -> None:
+    found = list(leaf_flaws(secret(tls_crt=pem), (), NOW))
+    assert len(found) == len(said)
+    assert all(word in each.message for word, each in zip(said, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("holder", "said"),
+    [
+        (config_map(ca_crt=authority().pem), ()),
+        (secret(ca_crt=authority().pem), ()),
+        (config_map(other=authority().pem), ("has no ca.crt",)),
+        (config_map(ca_crt=b"nothing"), ("no certificate in PEM",)),
+        (config_map(ca_crt=authority().pem + PEM), ("is no CA",)),
+        (config_map(ca_crt=KEY), ("no certificate in PEM",)),
+    ],
+)
+def test_authorities(holder: KubeObject, said: tuple[str, ...]) -> None:
+    found = list(authority_flaws(holder, (), NOW))
+    assert len(found) == len(said)
+    assert all(word in each.message for word, each in zip(said, found, strict=True))
+
+
+def test_an_authority_that_has_ended() -> None:
+    (flaw,) = authority_flaws(config_map(ca_crt=authority().pem), (), NOW + timedelta(days=4000))
+    assert "ended" in flaw.message
