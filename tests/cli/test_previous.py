@@ -16,7 +16,6 @@ from scanner.model.objects import KubeObject
 from scanner.model.snapshot import Origin, Snapshot
 from tests.certs import Authority
 from tests.cli.calling import Call
-from tests.pki.objects import coded
 from tests.pki.test_inventory import GATE
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
