@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 
 from scanner import __version__
 from scanner.cluster.given import Bad, Manifests
+from scanner.cluster.manifest_files import Skipped
 from scanner.lint import READS, RULES, Linted, Placed, lint
 from scanner.lint.manifests import UNREADABLE
 from scanner.model.declared import Declared, Given, Place
 from scanner.model.kinds import Kind
-from scanner.model.lint_report import LintFindingRow, LintReport, LintScannerRow, ObjectRow, PlaceRow
+from scanner.model.lint_report import LintFindingRow, LintReport, LintScannerRow, ObjectRow, PlaceRow, SkippedRow
 from scanner.model.objects import KubeObject
 from scanner.model.report import OwnerRow, UnreadableRow
 from scanner.model.rule import Rule, ScanRule
@@ -74,12 +75,17 @@ def lint_report(
         objects=[_row(each) for each in lint(declared)],
         findings=bad,
         unreadable=[_gap(each) for each in declared.known.unreadable.values()] if manifests is None else [],
+        skipped=[_skipped(each) for each in manifests.skipped] if manifests else [],
     )
 
 
 def _unread(bad: Bad) -> LintFindingRow:
     (finding,) = UNREADABLE.check(UNREADABLE, str(bad.place), bad.message, bad.hint)
     return _finding(Placed(finding=finding, place=bad.place, field=""))
+
+
+def _skipped(each: Skipped) -> SkippedRow:
+    return SkippedRow(path=each.path, reason=each.reason, remedy=each.hint)
 
 
 def _gap(each: Unreadable) -> UnreadableRow:

@@ -6,35 +6,32 @@ Unlike a replayed directory this says nothing of what a cluster has: it is what 
 from __future__ import annotations
 
 import os
-import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from scanner.cluster.keeping import kept
-from scanner.cluster.manifests import SUFFIXES
+from scanner.cluster.manifest_files import STANDARD_INPUT, Skipped, Unlisted, files
 from scanner.cluster.prune import Pruner
 from scanner.errors import InputError
 from scanner.model.declared import Given, Place
 from scanner.model.kinds import SECRET, Kind
-from scanner.model.located import MAX_BYTES, Located, Steps, located_documents
+from scanner.model.located import MAX_BYTES, Located, PlacedError, Steps, shown
 from scanner.model.objects import Fields, KubeObject
+from scanner.model.yaml_stream import stream
 
 MAX_FILE = 16 * MAX_BYTES
-MAX_FILES = 100_000
 MAX_OBJECTS = 1_000_000
-STANDARD_INPUT = "-"
 _LISTS = 3
 """Lists in lists that are looked into."""
-_SKIPPED = frozenset({".git", "node_modules", ".venv"})
-"""Directories that hold nothing that anybody applies."""
-_PLACED = re.compile(r"(.*):([0-9]+):([0-9]+): (.*)\Z", re.DOTALL)
+_TEMPLATE = b"{{"
+_RENDERED = "a template? lint what it renders: helm template . | adhere lint -"
 
 
 @dataclass(frozen=True, slots=True)
 class Bad:
-    """Something that could not be read: everything behind it in its file was not looked at."""
+    """Something that could not be read: the document, the object or the whole file was not looked at."""
 
     place: Place
     message: str
@@ -47,6 +44,7 @@ class Manifests:
 
     given: list[Given] = field(default_factory=list)
     bad: list[Bad] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
     files: int = 0
     others: int = 0
     """Objects of kinds that nobody looks at."""
@@ -56,37 +54,21 @@ class Manifests:
 
 def read_manifests(paths: Iterable[str], kinds: Iterable[Kind]) -> Manifests:
     """Every object of ``kinds`` in the files, in the directories' ``.yaml``, ``.yml`` and ``.json`` files, and in
-    standard input (``-``). Raises ``InputError`` for a path that does not exist or a directory that cannot be listed.
+    standard input (``-``). Raises ``InputError`` for a path that does not exist, and for more files or objects than
+    anybody has.
     """
     reader = _Reader(kinds)
     seen: set[str] = set()
     for given in paths:
-        for name in _files(given):
-            if name not in seen:  # a directory and a file in it
-                seen.add(name)
-                reader.file(name)
+        for each in files(given):
+            if isinstance(each, Skipped):
+                reader.found.skipped.append(each)
+            elif isinstance(each, Unlisted):
+                reader.found.bad.append(Bad(Place(each.path, 1, 1), f"the directory: {each.reason}"))
+            elif (real := each if each == STANDARD_INPUT else os.path.realpath(each)) not in seen:
+                seen.add(real)  # a directory and a file in it
+                reader.file(each)
     return reader.found
-
-
-def _files(given: str) -> Iterator[str]:
-    path = Path(given)
-    if given == STANDARD_INPUT or (path.exists() and not path.is_dir()):
-        yield given
-        return
-    if not path.exists():
-        raise InputError(f"{given}: there is no such file or directory", hint="is the path right?")
-    count = 0
-    for parent, names, files in os.walk(given, onerror=_unlisted):
-        names[:] = sorted(each for each in names if each not in _SKIPPED)
-        for name in sorted(each for each in files if each.endswith(SUFFIXES)):
-            count += 1
-            if count > MAX_FILES:
-                raise InputError(f"{given}: more than {MAX_FILES:,} files", hint="is this the right directory?")
-            yield str(Path(parent, name))
-
-
-def _unlisted(error: OSError) -> None:
-    raise InputError(f"{error.filename}: cannot be listed: {error.strerror}") from None
 
 
 class _Reader:
@@ -94,46 +76,87 @@ class _Reader:
 
     def __init__(self, kinds: Iterable[Kind]) -> None:
         self._kinds = {(kind.group, kind.name): kind for kind in kinds}
+        self._names = {kind.name for kind in kinds}
         self._pruner = Pruner()
         self.found = Manifests()
 
     def file(self, name: str) -> None:
-        """Take every object of a file; where it cannot be read any further is remembered."""
+        """Take every object of a file; what cannot be read is remembered."""
         self.found.files += 1
         try:
-            for document in located_documents(_bytes(name), _shown(name), MAX_FILE):
-                self._object(document, (), document.value, _LISTS)
+            data = _bytes(name)
         except InputError as error:
             self.found.bad.append(_bad(_shown(name), error))
+            return
+        for document in stream(data, _shown(name), MAX_FILE):
+            if isinstance(document, InputError):
+                bad = _bad(_shown(name), document)
+                lines = data.splitlines()[max(bad.place.line - 2, 0) : bad.place.line]
+                templated = _TEMPLATE in b"".join(lines)
+                self.found.bad.append(Bad(bad.place, bad.message, _RENDERED) if templated else bad)
+            else:
+                self._object(document, (), document.value, _LISTS)
 
-    def _object(self, document: Located, above: Steps, value: object, lists: int) -> None:
+    def _object(
+        self, document: Located, above: Steps, value: object, lists: int, version: str = "", name: str = ""
+    ) -> None:
+        """An object or a list of some; those of a typed list need not say what they are."""
         if value is None:
             return
         raw = Fields(value) if isinstance(value, dict) else Fields({})
-        version, name = raw.text("apiVersion"), raw.text("kind")
-        if not (version and name):
+        version, name = raw.text("apiVersion") or version, raw.text("kind") or name
+        if wrong := self._half_named(raw, version, name):
+            self._bad(document, above, *wrong)
+        elif not (version and name):
             self.found.strangers += 1
-            return
+        elif name.endswith("List") and raw.has("items"):
+            self._items(document, above, raw, lists, (version, "" if name == "List" else name.removesuffix("List")))
+        else:
+            self._sorted(document, above, raw, version, name)
+
+    def _half_named(self, raw: Fields, version: str, name: str) -> tuple[str, str] | None:
+        """What is wrong with an object that somebody meant to be one of ours."""
+        if name not in self._names or not raw.has("metadata"):
+            return None
+        if not version:
+            return f"{name} without apiVersion", "apiVersion is GROUP/VERSION, or VERSION of the core's"
+        if "." in version and "/" not in version:
+            return f"{name} of {shown(version)}, which has no version", f"apiVersion: {version}/v1"
+        return None
+
+    def _items(self, document: Located, above: Steps, raw: Fields, lists: int, typed: tuple[str, str]) -> None:
         items = raw.at("items")
-        if name.endswith("List") and isinstance(items, list):
-            for index, item in enumerate(items) if lists else ():
-                self._object(document, (*above, "items", index), item, lists - 1)
-            return
+        if not isinstance(items, list):
+            self._bad(document, (*above, "items"), "items is no list", "")
+        elif not lists:
+            self._bad(document, above, f"lists in lists, more than {_LISTS} deep", "")
+        else:
+            for index, item in enumerate(items):
+                self._object(document, (*above, "items", index), item, lists - 1, *(typed if typed[1] else ()))
+
+    def _sorted(self, document: Located, above: Steps, raw: Fields, version: str, name: str) -> None:
         kind = self._kinds.get((version.rpartition("/")[0], name))
         if kind is None:
             self.found.others += 1
-        elif len(self.found.given) < MAX_OBJECTS:
-            self._take(kind, document, above, raw)
-
-    def _take(self, kind: Kind, document: Located, above: Steps, raw: Fields) -> None:
-        # Of a Secret only what may be kept; of others everything, since what is pruned is just what may be wrong.
-        found = kept(kind, raw.raw, self._pruner) if kind == SECRET else KubeObject(raw.raw, kind)
-        if found is None or not found.name:
-            mark = document.mark((*above, "metadata"))
-            place = Place(document.file, *mark)
-            self.found.bad.append(Bad(place, f"{kind.name} without a name", "metadata.name is required"))
             return
+        # Of a Secret only what may be kept; of others everything, since what is pruned is just what may be wrong.
+        whole = {"apiVersion": version, "kind": name, **raw.raw}
+        found = kept(kind, whole, self._pruner) if kind == SECRET else KubeObject(whole, kind)
+        if found is None or not found.name:
+            self._bad(document, (*above, "metadata"), f"{kind.name} without a name", _named(raw))
+            return
+        if len(self.found.given) >= MAX_OBJECTS:
+            raise InputError(f"{document.file}: more than {MAX_OBJECTS:,} objects", hint="lint them in several runs")
         self.found.given.append(Given(object=found, located=document, above=above))
+
+    def _bad(self, document: Located, steps: Steps, message: str, hint: str) -> None:
+        self.found.bad.append(Bad(Place(document.file, *document.mark(steps)), message, hint))
+
+
+def _named(raw: Fields) -> str:
+    if raw.text("metadata", "generateName"):
+        return "metadata.generateName makes a new object at each run; give it a name to have it linted"
+    return "metadata.name is required, as text"
 
 
 def _shown(name: str) -> str:
@@ -142,18 +165,19 @@ def _shown(name: str) -> str:
 
 def _bytes(name: str) -> bytes:
     try:
-        if name == STANDARD_INPUT:
-            return sys.stdin.buffer.read(MAX_FILE + 1)
-        with Path(name).open("rb") as file:
-            return file.read(MAX_FILE + 1)
+        if name != STANDARD_INPUT:
+            with Path(name).open("rb") as file:
+                return file.read(MAX_FILE + 1)
+        if sys.stdin is None:
+            raise InputError("<stdin>: cannot be read: it is closed")
+        return sys.stdin.buffer.read(MAX_FILE + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(f"{name}: cannot be read: {reason}") from None
+        raise InputError(f"{_shown(name)}: cannot be read: {reason}") from None
 
 
 def _bad(name: str, error: InputError) -> Bad:
     """An error with its place apart from what it says."""
-    placed = _PLACED.match(error.message)
-    if placed:
-        return Bad(Place(name, int(placed[2]), int(placed[3])), placed[4], error.hint)
-    return Bad(Place(name, 1, 1), error.message.removeprefix(f"{name}: "), error.hint)
+    if isinstance(error, PlacedError):
+        return Bad(Place(name, *error.mark), error.what, error.hint)
+    return Bad(Place(name, 1, 1), error.message.removeprefix(f"{name}: ").removeprefix("cannot be read: "), error.hint)

@@ -13,17 +13,20 @@ def check_unreadable(rule: ScanRule, place: str, message: str, hint: str) -> Ite
 
     ## What it requires
 
-    That each file is UTF-8, and YAML or JSON as an API server takes it: no key twice in one mapping, no anchors,
-    aliases or tags, nested no deeper than 64 levels, no larger than 16 MiB, and every object with a name.
+    That each file can be opened and is UTF-8, and YAML or JSON as an API server takes it: no key twice in one mapping,
+    no anchors, aliases or tags, nested no deeper than 64 levels, no larger than 16 MiB. Every object says its
+    `apiVersion` and has a name.
 
     ## Why
 
     What cannot be read is not applied, or applied as something else than it looks like: of a key that is there twice
-    kubectl takes the last one. Nothing behind that place in the file was looked at.
+    kubectl takes the last one. That document was not looked at, whatever else is in it; those before and behind it in
+    the file were.
 
     ## What fails
 
-    A file that breaks one of these: high. Whatever `--fail-on` says, the result is incomplete.
+    A document or file that breaks one of these: high. Whatever `--fail-on` says, the result is incomplete. Of a file
+    with more than 20 of them, what is behind the last is not looked at, and the finding says so.
 
     ## What is inconclusive
 

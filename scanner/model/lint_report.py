@@ -52,6 +52,15 @@ class ObjectRow(TypedDict):
     findings: list[LintFindingRow]
 
 
+class SkippedRow(TypedDict):
+    """A file or directory that was not looked at, though there may be manifests in it."""
+
+    path: str
+    reason: str
+    remedy: str
+    """How to have it looked at; may be empty."""
+
+
 class LintScannerRow(TypedDict):
     name: str
     version: str
@@ -76,6 +85,7 @@ class LintReport:
     """Those that belong to no object: files that cannot be read."""
     unreadable: list[UnreadableRow] = field(default_factory=list)
     """Kinds of a cluster of which there may be objects that nobody saw."""
+    skipped: list[SkippedRow] = field(default_factory=list)
 
     def every(self) -> list[LintFindingRow]:
         """All findings, those of no object first."""
@@ -96,6 +106,7 @@ def exit_code(report: LintReport, fail_on: FailOn, *, accept_undecided: bool = F
         return EXIT_FINDINGS
     unread = any(each["verdict"] == "fail" for each in report.findings)
     undecided = any(each["verdict"] == "inconclusive" and each["severity"] != SEVERITIES[0] for each in every)
-    if unread or ((undecided or report.unreadable) and not accept_undecided):
+    unseen = report.skipped or any(not each["accepted"] for each in report.unreadable)
+    if unread or ((undecided or unseen) and not accept_undecided):
         return EXIT_INCOMPLETE
     return EXIT_OK if report.objects else EXIT_NOTHING

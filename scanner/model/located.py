@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, NoReturn, Protocol, TypeAlias
+from typing import Any, NamedTuple, NoReturn, Protocol, TypeAlias
 
 import yaml
 
@@ -26,6 +26,10 @@ Steps: TypeAlias = tuple[str | int, ...]
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 64
 """Of nested lists and mappings. An API object with its managed fields needs 15."""
+MAX_VALUES = 4_000_000
+"""In one document. A few bytes make a value of a hundred; a must-gather's largest lists have a tenth of this."""
+MAX_PLACES = 500_000
+"""Of one document, that are remembered; whatever is behind them is said to be where the nearest around it is."""
 
 # libyaml where PyYAML was built with it: ten times as fast. Where it was not, the same grammar in Python.
 _LOADER: type[yaml.SafeLoader | yaml.CSafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -52,6 +56,10 @@ class Mark(NamedTuple):
 
     line: int
     column: int
+
+
+_Event: TypeAlias = Any
+"""A ``yaml.Event``, of whose attributes the type stubs know few."""
 
 
 class _YamlMark(Protocol):
@@ -82,36 +90,47 @@ class Document(Protocol):
 
 
 @dataclass(slots=True)
-class _Node:
+class Node:
+    """Where a value stands, with its keys and what is in it."""
+
     mark: Mark
-    value: Value = None
     keys: dict[str, Mark] = field(default_factory=dict)
-    inner: dict[str | int, _Node] = field(default_factory=dict)
+    inner: dict[str | int, Node] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A file's plain values, and where each of them stands."""
+    """A document's plain values, and where each of them stands.
+
+    The places are found when the first is asked for: most documents have nothing to complain about.
+    """
 
     file: str
     """As the user called it."""
-    root: _Node = field(repr=False)
-
-    @property
-    def value(self) -> Value:
-        """Everything: None, bool, int, float, str, list and dict."""
-        return self.root.value
+    value: Value
+    """Everything: None, bool, int, float, str, list and dict."""
+    places: Callable[[], Node] = field(repr=False)
+    _found: list[Node] = field(default_factory=list, repr=False)
 
     def get(self, steps: Steps) -> Value:
         """The value there, or None where there is none."""
-        node: _Node | None = self.root
-        for step in steps:
-            node = node.inner.get(step) if node else None
-        return node.value if node else None
+        return self._at(steps)[1]
 
     def has(self, steps: Steps) -> bool:
         """Whether the file says anything there, be it null."""
-        return not steps or steps[-1] in self._nearest(steps[:-1], exact=True).inner
+        return self._at(steps)[0]
+
+    def _at(self, steps: Steps) -> tuple[bool, Value]:
+        value = self.value
+        for step in steps:
+            match value, step:
+                case dict(), str() if step in value:
+                    value = value[step]
+                case list(), int() if 0 <= step < len(value):
+                    value = value[step]
+                case _:
+                    return False, None
+        return True, value
 
     def mark(self, steps: Steps = (), *, key: bool = False) -> Mark:
         """Where the value stands, or its key; for a value that is missing, where the nearest one around it stands."""
@@ -126,14 +145,25 @@ class Located:
         mark = self.mark(steps, key=key)
         return f"{self.file}:{mark.line}:{mark.column}"
 
-    def _nearest(self, steps: Steps, *, exact: bool = False) -> _Node:
-        node = self.root
+    def _nearest(self, steps: Steps, *, exact: bool = False) -> Node:
+        if not self._found:
+            self._found.append(self.places())
+        node = self._found[0]
         for step in steps:
             inner = node.inner.get(step)
             if inner is None:
-                return _Node(node.mark) if exact else node
+                return Node(node.mark) if exact else node
             node = inner
         return node
+
+
+class PlacedError(InputError):
+    """A file that is not what ``load`` takes, with the place."""
+
+    def __init__(self, file: str, mark: Mark, what: str, hint: str = "") -> None:
+        super().__init__(f"{file}:{mark.line}:{mark.column}: {what}", hint=hint)
+        self.mark = mark
+        self.what = what
 
 
 def dotted(steps: Steps) -> str:
@@ -167,9 +197,9 @@ def read(path: str, limit: int = MAX_BYTES) -> Located:
 
 def load(data: bytes, name: str, limit: int = MAX_BYTES) -> Located:
     """Parse one YAML or JSON document. Raises ``InputError`` with ``name:line:column``."""
-    builder = _Builder(name, _decoded(data, name, limit))
-    with _told(name):
-        return Located(name, builder.document())
+    text = decoded(data, name, limit)
+    with told(name):
+        return Located(name, Builder(name, text).document(), lambda: places(text))
 
 
 def documents(data: bytes, name: str, limit: int = MAX_BYTES) -> Iterator[Value]:
@@ -177,33 +207,26 @@ def documents(data: bytes, name: str, limit: int = MAX_BYTES) -> Iterator[Value]
 
     Raises ``InputError`` with ``name:line:column`` at the first that is not what ``load`` takes.
     """
-    builder = _Builder(name, _decoded(data, name, limit), places=False)
-    with _told(name):
-        yield from builder.documents()
-
-
-def located_documents(data: bytes, name: str, limit: int = MAX_BYTES) -> Iterator[Located]:
-    """The same with their places. What stands before a document that is refused is given all the same."""
-    builder = _Builder(name, _decoded(data, name, limit))
-    with _told(name):
-        for root in builder.roots():
-            yield Located(name, root)
+    text = decoded(data, name, limit)
+    with told(name):
+        yield from Builder(name, text).documents()
 
 
 @contextmanager
-def _told(name: str) -> Generator[None]:
-    """Turns the parser's exceptions into ours."""
+def told(name: str, first: int = 1) -> Generator[None]:
+    """Turns the parser's exceptions into ours, of a text that begins in the line ``first``."""
     try:
         yield
     except yaml.MarkedYAMLError as error:
-        mark = _mark(error.problem_mark or error.context_mark)
+        mark = _mark(error.problem_mark or error.context_mark, first)
         problem = " ".join((error.problem or error.context or "not YAML").split())
         _refuse(name, mark, problem, next((hint for part, hint in _HINTS.items() if part in problem), ""))
     except yaml.YAMLError as error:
-        _refuse(name, Mark(1, 1), f"not YAML: {shown(str(error))}")
+        _refuse(name, Mark(first, 1), f"not YAML: {shown(str(error))}")
 
 
-def _decoded(data: bytes, name: str, limit: int) -> str:
+def decoded(data: bytes, name: str, limit: int = MAX_BYTES, first: int = 1) -> str:
+    """UTF-8 without a byte order mark, and without what no YAML may contain. Raises ``InputError``."""
     if len(data) > limit:
         raise InputError(f"{name}: larger than {limit // 1024} KiB", hint="is this the right file?")
     try:
@@ -212,117 +235,136 @@ def _decoded(data: bytes, name: str, limit: int) -> str:
         before = data[: error.start].decode("utf-8-sig", "replace")
         wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
         hint = "save it as UTF-8" + (" (this is UTF-16, as Windows PowerShell redirects)" if wide else "")
-        _refuse(name, _mark_after(before), "not UTF-8", hint)
+        _refuse(name, _mark_after(before, first), "not UTF-8", hint)
     bad = _UNPRINTABLE.search(text)
     if bad:
         what = f"the control character U+{ord(bad[0]):04X}"
-        _refuse(name, _mark_after(text[: bad.start()]), what, "write it as an escape in double quotes, or remove it")
+        mark = _mark_after(text[: bad.start()], first)
+        _refuse(name, mark, what, "write it as an escape in double quotes, or remove it")
     return text
 
 
-def _mark_after(text: str) -> Mark:
+def _mark_after(text: str, first: int) -> Mark:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return Mark(len(lines), len(lines[-1]) + 1)
+    return Mark(len(lines) + first - 1, len(lines[-1]) + 1)
 
 
-def _mark(mark: _YamlMark | None) -> Mark:
-    return Mark(mark.line + 1, mark.column + 1) if mark else Mark(1, 1)
+def _mark(mark: _YamlMark | None, first: int) -> Mark:
+    return Mark(mark.line + first, mark.column + 1) if mark else Mark(first, 1)
 
 
 def _refuse(name: str, mark: Mark, what: str, hint: str = "") -> NoReturn:
-    raise InputError(f"{name}:{mark.line}:{mark.column}: {what}", hint=hint) from None
+    raise PlacedError(name, mark, what, hint) from None
 
 
-class _Builder:
-    """Builds nodes from parser events: unlike composed nodes, events come one at a time, and the first that is
+class Builder:
+    """Builds values from parser events: unlike composed nodes, events come one at a time, and the first that is
     refused ends it, before a hostile file has cost anything."""
 
-    def __init__(self, name: str, text: str, *, places: bool = True) -> None:
+    def __init__(self, name: str, text: str, first: int = 1) -> None:
         self._name = name
-        self._places = places
-        self._events: Iterator[yaml.Event] = yaml.parse(text, Loader=_LOADER)
+        self._first = first
+        self._next: Callable[[], _Event] = _LOADER(text).get_event
+        self._values = 0
 
-    def document(self) -> _Node:
+    def document(self) -> Value:
         """The only document; an empty file is null."""
-        next(self._events)
-        event = next(self._events)
-        if isinstance(event, yaml.StreamEndEvent):
-            return _Node(Mark(1, 1))
-        root = self._node(next(self._events), 0)
-        next(self._events)
-        event = next(self._events)
+        self._next()
+        if isinstance(self._next(), yaml.StreamEndEvent):
+            return None
+        root = self._node(self._next(), 0)
+        self._next()
+        event = self._next()
         if not isinstance(event, yaml.StreamEndEvent):
             self._refuse(event, "a second document begins", "keep one document in the file")
         return root
 
     def documents(self) -> Iterator[Value]:
-        """Every document's value."""
-        yield from (root.value for root in self.roots())
-
-    def roots(self) -> Iterator[_Node]:
         """Every document."""
-        for event in self._events:
+        while not isinstance(event := self._next(), yaml.StreamEndEvent):
             if isinstance(event, yaml.DocumentStartEvent):
-                yield self._node(next(self._events), 0)
+                self._values = 0
+                yield self._node(self._next(), 0)
 
-    def _node(self, event: yaml.Event, depth: int) -> _Node:
+    def _node(self, event: _Event, depth: int) -> Value:
         self._plain(event)
+        self._values += 1
+        if self._values > MAX_VALUES:
+            self._refuse(event, f"more than {MAX_VALUES:,} values in one document")
         if isinstance(event, yaml.ScalarEvent):
-            return _Node(_mark(event.start_mark), _resolved(event))
+            return _resolved(event)
         if depth == MAX_DEPTH:
             self._refuse(event, f"nested more than {MAX_DEPTH} deep")
-        if isinstance(event, yaml.SequenceStartEvent):
-            return self._sequence(event, depth)
-        return self._mapping(event, depth)
+        return self._sequence(depth) if isinstance(event, yaml.SequenceStartEvent) else self._mapping(depth)
 
-    def _sequence(self, start: yaml.Event, depth: int) -> _Node:
+    def _sequence(self, depth: int) -> list[Value]:
         values: list[Value] = []
-        node = _Node(_mark(start.start_mark), values)
-        for event in self._events:
-            if isinstance(event, yaml.SequenceEndEvent):
-                break
-            inner = self._node(event, depth + 1)
-            if self._places:
-                node.inner[len(values)] = inner
-            values.append(inner.value)
-        return node
+        while not isinstance(event := self._next(), yaml.SequenceEndEvent):
+            values.append(self._node(event, depth + 1))
+        return values
 
-    def _mapping(self, start: yaml.Event, depth: int) -> _Node:
+    def _mapping(self, depth: int) -> dict[str, Value]:
         values: dict[str, Value] = {}
-        node = _Node(_mark(start.start_mark), values)
-        for event in self._events:
-            if isinstance(event, yaml.MappingEndEvent):
-                break
-            key = self._key(event, node.keys)
-            node.keys[key] = _mark(event.start_mark)
-            inner = self._node(next(self._events), depth + 1)
-            if self._places:
-                node.inner[key] = inner
-            values[key] = inner.value
-        return node
+        lines: dict[str, int] = {}
+        while not isinstance(event := self._next(), yaml.MappingEndEvent):
+            key = self._key(event, lines)
+            lines[key] = event.start_mark.line
+            values[key] = self._node(self._next(), depth + 1)
+        return values
 
-    def _key(self, event: yaml.Event, before: dict[str, Mark]) -> str:
+    def _key(self, event: _Event, before: dict[str, int]) -> str:
         self._plain(event)
         if not isinstance(event, yaml.ScalarEvent):
             self._refuse(event, "a key must be text, not a list or a mapping")
         key = str(event.value)
         if key in before:
-            self._refuse(event, f"the key {shown(key)} is there twice", f"it is first in line {before[key].line}")
+            line = before[key] + self._first
+            self._refuse(event, f"the key {shown(key)} is there twice", f"it is first in line {line}")
         return key
 
-    def _plain(self, event: yaml.Event) -> None:
+    def _plain(self, event: _Event) -> None:
         if isinstance(event, yaml.AliasEvent):
             self._refuse(event, "aliases (*) are not taken", "write the value out")
-        if isinstance(event, yaml.NodeEvent) and event.anchor is not None:
+        if event.anchor is not None:
             self._refuse(event, "anchors (&) are not taken", "text that starts with & needs quotes")
-        if getattr(event, "tag", None) not in (None, "!"):
+        if event.tag not in (None, "!"):
             self._refuse(event, "tags (!) are not taken", "text that starts with ! needs quotes")
 
-    def _refuse(self, event: yaml.Event, what: str, hint: str = "") -> NoReturn:
-        _refuse(self._name, _mark(event.start_mark), what, hint)
+    def _refuse(self, event: _Event, what: str, hint: str = "") -> NoReturn:
+        _refuse(self._name, _mark(event.start_mark, self._first), what, hint)
 
 
-def _resolved(event: yaml.ScalarEvent) -> Value:
+def places(text: str, number: int = 0, first: int = 1) -> Node:
+    """Where the values of a document stand. ``text`` was built before, so that nothing in it is refused here;
+    ``number``: of the document in it."""
+    following: Callable[[], _Event] = _LOADER(text).get_event
+    left = MAX_PLACES
+
+    def node(event: _Event) -> Node:
+        nonlocal left
+        found = Node(_mark(event.start_mark, first))
+        left -= 1
+        keyed, index = isinstance(event, yaml.MappingStartEvent), 0
+        if isinstance(event, yaml.CollectionStartEvent):
+            while not isinstance(event := following(), yaml.CollectionEndEvent):
+                key = str(event.value) if keyed else index
+                if keyed and left > 0:
+                    found.keys[str(key)] = _mark(event.start_mark, first)
+                inner, index = node(following() if keyed else event), index + 1
+                if left > 0:
+                    found.inner[key] = inner
+        return found
+
+    while not isinstance(event := following(), yaml.StreamEndEvent):
+        if isinstance(event, yaml.DocumentStartEvent):
+            if number == 0:
+                return node(following())
+            node(following())
+            number -= 1
+    return Node(Mark(first, 1))
+
+
+def _resolved(event: _Event) -> Value:
     text = str(event.value)
     if not event.implicit[0]:
         return text

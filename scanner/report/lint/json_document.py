@@ -20,6 +20,7 @@ def write(report: LintReport, out: TextIO) -> None:
         "summary": {"objects": len(report.objects), **report.counts()},
         "rules": report.rules,
         "unreadable": report.unreadable,
+        "skipped": report.skipped,
         "findings": report.findings,
     }
     out.write("{\n")

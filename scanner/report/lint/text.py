@@ -22,6 +22,11 @@ def write(report: LintReport, out: TextIO, *, color: bool = False, hints: bool =
         out.write(f"not read: {plain(gap['resource'])}: {plain(gap['reason'], 300)}\n")
     if len(report.unreadable) > _GAPS:
         out.write(f"not read: and {len(report.unreadable) - _GAPS} more kinds\n")
+    for skipped in report.skipped[:_GAPS]:
+        remedy = f"; {skipped['remedy']}" if skipped["remedy"] else ""
+        out.write(f"not looked at: {plain(skipped['path'], 300)}: {plain(skipped['reason'] + remedy, 300)}\n")
+    if len(report.skipped) > _GAPS:
+        out.write(f"not looked at: and {len(report.skipped) - _GAPS} more\n")
     out.write(f"{summary(report)}\n")
 
 

@@ -1,0 +1,255 @@
+"""Manifests as somebody gives them: nothing that is hostile or odd ends the run, and nothing is lost without a word."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import tracemalloc
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scanner.cluster import given as module
+from scanner.cluster import manifest_files
+from scanner.cluster.given import MAX_FILE, Manifests, read_manifests
+from scanner.errors import InputError
+from scanner.model.kinds import GATEWAY, ROUTE, SECRET
+from tests.cluster.test_keeping import JSON
+
+KINDS = (GATEWAY, ROUTE, SECRET)
+ROUTE_TEXT = "apiVersion: route.openshift.io/v1\nkind: Route\nmetadata: {name: %s}\n"
+
+
+def found_in(path: Path, content: str | bytes) -> Manifests:
+    file = path / "file.yaml"
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read_manifests([str(file)], KINDS)
+
+
+def told(found: Manifests) -> tuple[list[str], list[str]]:
+    """Names, and what is wrong with its place, without the directory."""
+    bad = [f"{Path(each.place.file).name}:{each.place.line}:{each.place.column}: {each.message}" for each in found.bad]
+    return [each.object.name for each in found.given], bad
+
+
+def route(name: str) -> str:
+    return ROUTE_TEXT % name
+
+
+HOSTILE: list[tuple[str, str | bytes, list[str], list[str]]] = [
+    ("nothing", "", [], []),
+    ("comments", "# nothing\n---\n# here\n", [], []),
+    ("one", route("a"), ["a"], []),
+    ("byte order mark", b"\xef\xbb\xbf" + route("a").encode(), ["a"], []),
+    ("broken between", f"{route('a')}---\nx: [\n---\n{route('b')}", ["a", "b"], ["file.yaml:6:1: did not find"]),
+    ("duplicate key", f"{route('a')}kind: Route\n---\n{route('b')}", ["b"], ["file.yaml:4:1: the key 'kind' is"]),
+    ("alias", f"x: *a\n---\n{route('b')}", ["b"], ["file.yaml:1:4: aliases (*) are not taken"]),
+    ("alias bomb", f"a: &a [x]\nb: &b [*a,*a]\n---\n{route('b')}", ["b"], ["file.yaml:1:4: anchors (&) are"]),
+    ("tag", f"x: !!python/object/apply:os.system [id]\n---\n{route('b')}", ["b"], ["file.yaml:1:4: tags (!)"]),
+    ("NUL", f"{route('a')}---\nx: \0\n---\n{route('b')}", ["a", "b"], ["file.yaml:5:4: the control character U+0000"]),
+    ("UTF-16", route("a").encode("utf-16"), [], ["file.yaml:1:1: not UTF-8"]),
+    ("Latin-1", route("a").encode() + b"---\nx: \xe9\n", ["a"], ["file.yaml:5:4: not UTF-8"]),
+    ("deep", "[" * 100_000 + f"\n---\n{route('b')}", ["b"], ["file.yaml:1:65: nested more than 64 deep"]),
+    ("large", b"#" * (MAX_FILE + 1), [], ["file.yaml:1:1: larger than 16384 KiB"]),
+    ("binary", b"\x7fELF\0\0", [], ["file.yaml:1:1: the control character U+007F"]),
+    ("text", "hello\n", [], []),
+    ("number", "1\n", [], []),
+    ("list", "- 1\n- 2\n", [], []),
+    ("metadata is a list", route("a").replace("{name: a}", "[]"), [], ["file.yaml:3:11: Route without a name"]),
+    ("the name is a number", route("1"), [], ["file.yaml:3:11: Route without a name"]),
+    ("no metadata", "apiVersion: route.openshift.io/v1\nkind: Route\n", [], ["file.yaml:1:1: Route without a name"]),
+    ("no apiVersion", "kind: Route\nmetadata: {name: a}\n", [], ["file.yaml:1:1: Route without apiVersion"]),
+    (
+        "no version",
+        route("a").replace("io/v1", "io"),
+        [],
+        ["file.yaml:1:1: Route of 'route.openshift.io', which has no"],
+    ),
+    ("kind is a list", route("a").replace("Route\n", "[]\n"), [], []),
+    ("items is text", "apiVersion: v1\nkind: List\nitems: all\n", [], ["file.yaml:3:8: items is no list"]),
+    ("items is empty", "apiVersion: v1\nkind: List\nitems: []\n", [], []),
+    ("odd items", "apiVersion: v1\nkind: List\nitems: [1, null, [], {}]\n", [], []),
+    (
+        "typed list",
+        "apiVersion: route.openshift.io/v1\nkind: RouteList\nitems:\n- metadata: {name: a}\n- {metadata: {}}\n",
+        ["a"],
+        ["file.yaml:5:14: Route without a name"],
+    ),
+    (
+        "lists without end",
+        "{apiVersion: v1, kind: List, items: [" * 5 + "]}" * 5,
+        [],
+        ["file.yaml:1:112: lists in lists, more than 3 deep"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("content", "names", "bad"), [each[1:] for each in HOSTILE], ids=[each[0] for each in HOSTILE])
+def test_one_clear_finding_each_and_the_rest_is_read(
+    tmp_path: Path, content: str | bytes, names: list[str], bad: list[str]
+) -> None:
+    there, wrong = told(found_in(tmp_path, content))
+    assert there == names
+    assert len(wrong) == len(bad)
+    assert [each for each, begin in zip(wrong, bad, strict=True) if not each.startswith(begin)] == []
+
+
+TEMPLATES = ["a: {{ .Values.a }}\n", "{{- if .Values.a }}\na: 1\n{{- end }}\n", 'a: 1\n{{ include "b" . }}\n']
+
+
+@pytest.mark.parametrize("text", TEMPLATES)
+def test_templates_are_told_apart(tmp_path: Path, text: str) -> None:
+    (bad,) = found_in(tmp_path, text).bad
+    assert "helm template" in bad.hint
+
+
+def test_a_list_says_where_each_item_stands(tmp_path: Path) -> None:
+    item = "- {apiVersion: route.openshift.io/v1, kind: Route, metadata: {name: %s}}\n"
+    found = found_in(tmp_path, "apiVersion: v1\nkind: List\nitems:\n" + item % "a" + item % "b")
+    places = [each.place(("metadata", "name")) for each in found.given]
+    assert [place and place[1:] for place in places] == [(4, 69), (5, 69)]
+
+
+def test_objects_that_nobody_looks_at_are_counted(tmp_path: Path) -> None:
+    found = found_in(tmp_path, "apiVersion: v1\nkind: Pod\n---\nvalues: 1\n---\n" + route("a"))
+    assert (found.others, found.strangers, len(found.given)) == (1, 1, 1)
+
+
+def test_no_key_is_kept(tmp_path: Path) -> None:
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {tls.key: secret-words}\n"
+    (each,) = found_in(tmp_path, secret).given
+    assert "secret-words" not in repr(each.object.raw)
+
+
+# --- Files and directories --------------------------------------------------------------------------------------------
+
+
+def tree(directory: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return directory
+
+
+def test_a_directory_is_read_in_order_and_each_file_once(tmp_path: Path) -> None:
+    tree(tmp_path, {"b/x.yml": route("c"), "a.yaml": route("a"), "b.json": "{}", "c.txt": "[", ".git/x.yaml": "["})
+    (tmp_path / "link.yaml").symlink_to("a.yaml")
+    found = read_manifests([str(tmp_path), f"{tmp_path}/b/../a.yaml"], KINDS)
+    assert told(found) == (["a", "c"], [])
+    assert found.files == 3
+
+
+def test_loops_end_and_a_link_out_of_the_directory_is_named(tmp_path: Path) -> None:
+    here = tree(tmp_path / "here", {"a.yaml": route("a")})
+    tree(tmp_path / "there", {"b.yaml": route("b")})
+    (here / "loop").symlink_to(here)
+    (here / "out").symlink_to(tmp_path / "there")
+    (here / "itself.yaml").symlink_to(here / "itself.yaml")
+    (here / "gone.yaml").symlink_to(here / "nothing.yaml")
+    found = read_manifests([str(here)], KINDS)
+    names, bad = told(found)
+    assert names == ["a"]
+    assert bad == ["gone.yaml:1:1: No such file or directory", "itself.yaml:1:1: Too many levels of symbolic links"]
+    assert [(Path(each.path).name, each.reason) for each in found.skipped] == [
+        ("out", "a link that leads out of the directory")
+    ]
+
+
+def test_a_pipe_in_a_directory_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.yaml")
+    found = read_manifests([str(tmp_path)], KINDS)
+    assert [(Path(each.path).name, each.reason) for each in found.skipped] == [("pipe.yaml", "no regular file")]
+
+
+def test_a_pipe_that_is_named_is_read(tmp_path: Path) -> None:
+    """As shells give it: ``adhere lint <(kustomize build)``."""
+    reading, writing = os.pipe()
+    os.write(writing, route("a").encode())
+    os.close(writing)
+    try:
+        assert told(read_manifests([f"/dev/fd/{reading}"], KINDS)) == (["a"], [])
+    finally:
+        os.close(reading)
+
+
+def test_templates_of_a_chart_are_named_once(tmp_path: Path) -> None:
+    tree(tmp_path, {"c/Chart.yaml": "name: c\n", "c/templates/a.yaml": "{{", "c/crds/b.yaml": route("b")})
+    found = read_manifests([str(tmp_path)], KINDS)
+    assert told(found) == (["b"], [])
+    (skipped,) = found.skipped
+    assert skipped.hint == f"lint what it renders: helm template {tmp_path}/c | adhere lint -"
+
+
+def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path) -> None:
+    """A file in /proc that is there and says no, also to root."""
+    tree(tmp_path, {"a.yaml": route("a")})
+    (tmp_path / "b.yaml").symlink_to("/proc/self/mem")
+    assert told(read_manifests([str(tmp_path)], KINDS)) == (["a"], ["b.yaml:1:1: Input/output error"])
+
+
+def test_a_directory_that_cannot_be_listed_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As ``os.walk`` tells it; root may list everything."""
+    tree(tmp_path, {"a.yaml": route("a")})
+    walk = os.walk
+
+    def refused(top: str, *, onerror: object) -> object:
+        onerror(PermissionError(13, "Permission denied", f"{top}/b"))  # type: ignore[operator]
+        return walk(top)
+
+    monkeypatch.setattr(os, "walk", refused)
+    assert told(read_manifests([str(tmp_path)], KINDS)) == (["a"], ["b:1:1: the directory: Permission denied"])
+
+
+@pytest.mark.parametrize("name", ["nothing.yaml", "a\0b", "file/below", "x" * 300])
+def test_what_does_not_exist_is_an_error_or_a_finding(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_text("")
+    try:
+        found = read_manifests([str(tmp_path / name)], KINDS)
+    except InputError as error:
+        assert "there is no such file or directory" in error.message  # noqa: PT017 - either is right
+    else:
+        assert [each.message for each in found.bad] == ["File name too long"]
+
+
+@pytest.mark.parametrize(("name", "most"), [("MAX_FILES", manifest_files), ("MAX_OBJECTS", module)])
+def test_too_much_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, most: object) -> None:
+    tree(tmp_path, {f"{index}.yaml": route(f"a{index}") for index in range(3)})
+    monkeypatch.setattr(most, name, 2)
+    with pytest.raises(InputError, match="more than 2 "):
+        read_manifests([str(tmp_path)], KINDS)
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(route("a").encode() + b"---\n[")))
+    found = read_manifests(["-", "-"], KINDS)
+    assert told(found) == (["a"], ["<stdin>:6:1: did not find expected node content"])
+
+
+def test_standard_input_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert told(read_manifests(["-"], KINDS)) == ([], ["<stdin>:1:1: it is closed"])
+
+
+def test_a_file_of_nothing_but_brackets_fits_into_memory(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text("- []\n" * 300_000)
+    tracemalloc.start()
+    try:
+        read_manifests([str(file)], KINDS)
+        assert tracemalloc.get_traced_memory()[1] < 150e6
+    finally:
+        tracemalloc.stop()
+
+
+@given(st.lists(JSON, max_size=3), st.sampled_from([kind.name for kind in KINDS]))
+def test_no_object_is_too_odd(tmp_path_factory: pytest.TempPathFactory, values: list[object], name: str) -> None:
+    text = "---\n".join(
+        f"apiVersion: {value!r}\nkind: {name}\nmetadata: {value!r}\nitems: {value!r}\n" for value in values
+    )
+    found = found_in(tmp_path_factory.mktemp("odd"), text.encode("utf-8", "replace"))
+    assert all(each.object.name for each in found.given)
