@@ -1,0 +1,130 @@
+"""What one Contour is told for all of its virtual hosts: ContourConfiguration, ContourDeployment, or the ConfigMap.
+
+The file's keys are the object's fields in another spelling (``pkg/config/parameters.go``); a ContourDeployment has the
+fields below ``spec.runtimeSettings``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from scanner.errors import InputError
+from scanner.lint.contour.delegation import SecretName
+from scanner.model import located
+from scanner.model.declared import Declared, Missing
+from scanner.model.kinds import CONFIG_MAP, CONTOUR_CONFIGURATION, CONTOUR_DEPLOYMENT, Kind
+from scanner.model.located import Steps
+from scanner.model.objects import Fields, KubeObject
+
+READS: Final[tuple[Kind, ...]] = (CONTOUR_CONFIGURATION, CONTOUR_DEPLOYMENT, CONFIG_MAP)
+"""What a rule that asks this must read."""
+FILE: Final = "contour.yaml"
+"""The key of the ConfigMap."""
+_ABOVE: Final[dict[Kind, tuple[str, ...]]] = {
+    CONTOUR_CONFIGURATION: ("spec",),
+    CONTOUR_DEPLOYMENT: ("spec", "runtimeSettings"),
+}
+_TLS: Final = {
+    "minimum-protocol-version": "minimumProtocolVersion",
+    "maximum-protocol-version": "maximumProtocolVersion",
+    "cipher-suites": "cipherSuites",
+    "ecdh-curves": "ecdhCurves",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """What one object says."""
+
+    holder: KubeObject
+    tls: Fields
+    """``minimumProtocolVersion``, ``maximumProtocolVersion``, ``cipherSuites``, ``ecdhCurves``."""
+    tls_steps: Steps
+    """Of ``tls``; of a file, its key."""
+    in_file: bool
+    fallback: SecretName | None
+    """The certificate for names that no virtual host has."""
+    root_namespaces: tuple[str, ...]
+    """Where roots may be; empty: everywhere."""
+    no_plaintext: bool
+    """``disablePermitInsecure``."""
+
+    def steps(self, field: str) -> Steps:
+        """The way to a field of ``tls``."""
+        return self.tls_steps if self.in_file else (*self.tls_steps, field)
+
+
+def of_object(holder: KubeObject) -> Configuration | None:
+    """What the object says of all virtual hosts; None where it is no configuration, or none that can be read."""
+    if holder.kind == CONFIG_MAP:
+        return _of_file(holder)
+    above = _ABOVE.get(holder.kind)
+    if above is None:
+        return None
+    steps = (*above, "envoy", "listener", "tls")
+    proxy = holder.fields(*above, "httpproxy")
+    return Configuration(
+        holder=holder,
+        tls=holder.fields(*steps),
+        tls_steps=steps,
+        in_file=False,
+        fallback=_secret(proxy.fields("fallbackCertificate")),
+        root_namespaces=proxy.texts("rootNamespaces"),
+        no_plaintext=proxy.flag("disablePermitInsecure"),
+    )
+
+
+def _of_file(holder: KubeObject) -> Configuration | None:
+    text = holder.text("data", FILE)
+    if not text:
+        return None
+    try:
+        value = located.load(text.encode("utf-8", "replace"), FILE).value
+    except InputError:
+        return None
+    said = Fields(value if isinstance(value, dict) else {})
+    tls = said.fields("tls")
+    return Configuration(
+        holder=holder,
+        tls=Fields({name: _text(tls.at(key)) for key, name in _TLS.items()}),
+        tls_steps=("data", FILE),
+        in_file=True,
+        fallback=_secret(tls.fields("fallback-certificate")),
+        root_namespaces=(),  # an argument of ``contour serve``, not a key of its file
+        no_plaintext=said.flag("disablePermitInsecure"),
+    )
+
+
+def _text(value: object) -> object:
+    """As Contour's decoder takes it: a number that is not in quotes is text to it."""
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _secret(named: Fields) -> SecretName | None:
+    return SecretName(named.text("namespace") or None, named.text("name")) if named.text("name") else None
+
+
+def configurations(declared: Declared) -> tuple[Configuration, ...]:
+    """Every configuration that is known. Which of several a Contour reads is in its arguments; a rule takes what any
+    of them says."""
+    return declared.once(_all)
+
+
+def _all(declared: Declared) -> tuple[Configuration, ...]:
+    return tuple(_each(declared))
+
+
+def _each(declared: Declared) -> Iterator[Configuration]:
+    for kind in READS:
+        for holder in declared.every(kind):
+            found = of_object(holder)
+            if found is not None:
+                yield found
+
+
+def unseen(declared: Declared) -> Missing | None:
+    """Why there may be more than ``configurations`` says, or None."""
+    gaps = ((kind, declared.gap(kind)) for kind in READS)
+    return next((Missing(name=f"{kind.name} of Contour", gap=gap) for kind, gap in gaps if gap), None)
