@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from scanner.cluster.prune import But, Only, Pruner, Shape, Shared, arguments, left_out, removed, whole
 from scanner.cluster.scrub import is_secret_name
 from scanner.model import kinds
 from scanner.model.kinds import Kind
+from scanner.model.objects import Fields
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 """A copy of the whole object as it was applied; of a Secret or a Route that is its private key."""
@@ -79,18 +81,32 @@ _READY = Shared(ready_condition, pruned=True)
 _TOKENS = "kube-api-access-"
 """The volume with the service account's token, which every pod has under a name of its own: but for it, replicas have
 equal containers and volumes."""
-_TOKEN = re.compile(rb'name(?:" ?: ?"|u.{4})kube-api-access-[a-z0-9]{5}', re.DOTALL)
+_TOKEN = re.compile(rb'(name(?:" ?: ?"|u.{4})kube-api-access-)[a-z0-9]{5}', re.DOTALL)
+_TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 - a path
 
 
-def _but_tokens(shape: Shape) -> Shape:
-    """A list of mappings without those that belong to the token."""
+def _but_tokens(shape: Shape, is_token: Callable[[dict[str, object]], bool]) -> Shape:
+    """A list of mappings without those that belong to the token. Whoever writes a pod may use its names for others."""
 
     def keep(pruner: Pruner, value: object) -> object:
         items = value if isinstance(value, list) else []
         named = (item for item in items if isinstance(item, dict))
-        return pruner.keep([item for item in named if not str(item.get("name")).startswith(_TOKENS)], shape)
+        others = (item for item in named if not str(item.get("name")).startswith(_TOKENS) or not is_token(item))
+        return pruner.keep(list(others), shape)
 
     return keep
+
+
+def _mounts_token(mount: dict[str, object]) -> bool:
+    """Where the token is mounted (kubernetes.io, "Managing Service Accounts", "Bound service account token volume")."""
+    return mount.get("mountPath") == _TOKEN_PATH
+
+
+def _has_token(volume: dict[str, object]) -> bool:
+    """Nothing is in it that may be a certificate."""
+    fields = Fields(volume)
+    sources = (each.has("secret") or each.has("podCertificate") for each in fields.each("projected", "sources"))
+    return not (fields.has("secret") or fields.has("csi") or any(sources))
 
 
 _HTTP_GET = Only({"httpGet": Only(_whole("port", "scheme", "host", "path"))})
@@ -103,7 +119,7 @@ _CONTAINER = Only(
         "args": arguments,
         "ports": Only(_whole("name", "containerPort", "hostPort", "hostIP", "protocol")),
         "env": variables,
-        "volumeMounts": _but_tokens(Only(_whole("name", "mountPath", "subPath"))),
+        "volumeMounts": _but_tokens(Only(_whole("name", "mountPath", "subPath")), _mounts_token),
         "livenessProbe": _PROBE,
         "readinessProbe": _PROBE,
         "startupProbe": _PROBE,
@@ -122,7 +138,7 @@ _VOLUME = Only(
     }
 )
 _CONTAINERS = Shared(_CONTAINER, but=_TOKEN)
-_VOLUMES = Shared(_but_tokens(_VOLUME), but=_TOKEN)
+_VOLUMES = Shared(_but_tokens(_VOLUME, _has_token), but=_TOKEN)
 _POD_SPEC = Only(
     _whole("nodeName", "hostNetwork", "serviceAccountName", "hostname", "subdomain")
     | dict.fromkeys(("containers", "initContainers", "ephemeralContainers"), _CONTAINERS)

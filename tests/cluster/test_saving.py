@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +13,9 @@ import pytest
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
 
 from scanner.cluster import load, read, save
+from scanner.cluster.decoding import decoded
 from scanner.cluster.keeping import kept
+from scanner.cluster.projection import page_decoder
 from scanner.cluster.prune import Pruner
 from scanner.cluster.scrub import REMOVED, scrubbed
 from scanner.errors import InputError, ResourceError, UsageError
@@ -304,7 +307,8 @@ def test_a_schema_says_only_whether_the_fields_are_there() -> None:
 def test_replicas_share_what_they_have_alike() -> None:
     def replica(name: str) -> KubeObject:
         token = f"kube-api-access-{name}"
-        mounts = [{"name": "tls", "mountPath": "/tls"}, {"name": token, "mountPath": "/var/run"}]
+        path = "/var/run/secrets/kubernetes.io/serviceaccount"
+        mounts = [{"name": "tls", "mountPath": "/tls"}, {"name": token, "mountPath": path}]
         volumes = [{"name": "tls", "secret": {"secretName": "web-tls"}}, {"name": token, "projected": {}}]
         containers = [{"name": "web", "args": ["--tls"], "volumeMounts": mounts}]
         conditions = [{"type": "Ready", "status": "True", "lastTransitionTime": name}]
@@ -325,6 +329,29 @@ def test_replicas_share_what_they_have_alike() -> None:
     other = kept(POD, named("c", "shop", spec={"containers": [{"name": "web", "args": ["--tlS"]}]}), pruner)
     assert other is not None
     assert other.at("spec", "containers") == [{"name": "web", "args": ["--tlS"]}]
+
+
+NAMED_AS_TOKENS: dict[str, Callable[[str], dict[str, object]]] = {
+    "a container": lambda name: {"containers": [{"name": name, "ports": [{"containerPort": 8443}]}]},
+    "arguments": lambda name: {"containers": [{"name": "a", "args": ["name", name, f"--x=nameuAAAA{name}"]}]},
+    "a Secret": lambda name: {"volumes": [{"name": "a", "projected": {"sources": [{"secret": {"name": name}}]}}]},
+    "a ConfigMap": lambda name: {"volumes": [{"name": "a", "configMap": {"name": name}}]},
+    "a volume with a Secret": lambda name: {
+        "containers": [{"name": "a", "volumeMounts": [{"name": name, "mountPath": "/tls"}]}],
+        "volumes": [{"name": name, "secret": {"secretName": "web-tls"}}],
+    },
+}
+
+
+@pytest.mark.parametrize("decode", [decoded, page_decoder(POD)], ids=["whole", "page"])
+@pytest.mark.parametrize("what", NAMED_AS_TOKENS)
+def test_what_is_named_as_tokens_are_is_kept_as_it_is_named(what: str, decode: Callable[[bytes], object]) -> None:
+    specs = [NAMED_AS_TOKENS[what](f"kube-api-access-{name}") for name in ("aaaaa", "bbbbb", "aaaaa")]
+    page = decode(json.dumps({"items": [named(f"p{n}", "shop", spec=spec) for n, spec in enumerate(specs)]}).encode())
+    assert isinstance(page, dict)
+    pruner = Pruner()
+    found = [kept(POD, item, pruner, "v1") for item in page["items"]]
+    assert [each and each.raw["spec"] for each in found] == specs
 
 
 def test_equal_texts_are_kept_once() -> None:
