@@ -4,6 +4,7 @@ chunks")."""
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -51,9 +52,10 @@ class Lister:
             paged = attempt <= RESTARTS
             objects.clear()  # a list that is begun again is another list
             try:
-                async for page in self._pages(path, page_decoder(kind), params, paged=paged):
-                    objects.update(self._kept(kind, page))
-                    page.clear()  # while the next one is on its way, this one would take its memory twice
+                async with aclosing(self._pages(path, page_decoder(kind), params, paged=paged)) as pages:
+                    async for page in pages:
+                        objects.update(self._kept(kind, page, path))
+                        page.clear()  # while the next one is on its way, this one would take its memory twice
             except ApiError as error:
                 if error.status == 410 and paged:
                     continue
@@ -77,10 +79,13 @@ class Lister:
             raise self._odd(path, "the answer is not that object")
         return found
 
-    def _kept(self, kind: Kind, page: list[object]) -> dict[tuple[str | None, str], KubeObject]:
+    def _kept(self, kind: Kind, page: list[object], path: str) -> dict[tuple[str | None, str], KubeObject]:
         version = self.served.api_version(kind)
         with collector_paused():
-            found = [kept(kind, item, self.pruner, version) for item in page]
+            try:
+                found = [kept(kind, item, self.pruner, version) for item in page]
+            except (ValueError, RecursionError):  # what a page's decoder left as text is decoded here
+                raise self._odd(path, "the answer is no JSON") from None
             return {(each.namespace, each.name): each for each in found if each is not None}
 
     async def _pages(

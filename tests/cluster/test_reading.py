@@ -354,6 +354,7 @@ async def test_a_credential_that_is_refused_ends_it() -> None:
         b'{"kind": "PodList"}',
         b'{"items": []}',
         b'{"kind": "Page", "items": []}',
+        b'{"kind": "PodList", "items": [{"metadata": {"name": "a"}, "spec": {"containers": [{"name": "\xff"}]}}]}',
     ],
     ids=[
         "empty",
@@ -366,6 +367,7 @@ async def test_a_credential_that_is_refused_ends_it() -> None:
         "no items",
         "no kind",
         "no list",
+        "not UTF-8 in what is decoded late",
     ],
 )
 async def test_lists_that_are_none_do_not_end_a_scan(body: bytes) -> None:
