@@ -25,13 +25,15 @@ _LARGE = 4096
 """Bytes, some more than RSA-4096 has. Whether the numbers of larger keys are primes takes OpenSSL seconds to minutes to
 find out, and whoever writes the Secret chooses them; to compare the public half needs none of it."""
 _CHECK = "adhere"
-"""Of a Secret, what adhere found out about it: ``keyMatches`` is true, false, or why it cannot be told."""
+"""Of a Secret, what adhere found out about it: ``keyMatches`` is true, false, or why it cannot be told;
+``revocationLists`` are the names of its data that have one."""
 
 _EMBEDDED = re.compile(
     rb'"?((?:certificate-authority|client-certificate)-data)"?:[ \t]*["\']?([A-Za-z0-9+/=]{64,262144})'
 )
 """The certificates in a kubeconfig, in YAML or JSON (kubernetes.io, "kubeconfig (v1)")."""
 _BEGINS = b"-----BEGIN CERTIFICATE-----"
+_BEGINS_LIST = b"-----BEGIN X509 CRL-----"
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]{1,65536}-----END CERTIFICATE-----")
 _MOST_EMBEDDED = 100
 """Fields of kubeconfigs in one Secret."""
@@ -57,6 +59,8 @@ def without_key(raw: dict[str, object], pruner: Pruner) -> dict[str, object]:
     checked: dict[str, object] = {"keyMatches": matches}
     if kubeconfigs := _kubeconfigs(fields, pruner):
         checked["kubeconfigs"] = kubeconfigs
+    if lists := _revocation_lists(fields, pruner):
+        checked["revocationLists"] = lists
     kept[_CHECK] = checked
     return kept
 
@@ -73,6 +77,14 @@ def _others(fields: Fields, pruner: Pruner) -> dict[str, bytes]:
         if text:
             found[pruner.text(name)] = scrubbed(text).encode()
     return found
+
+
+def _revocation_lists(fields: Fields, pruner: Pruner) -> list[str]:
+    """The names in ``data`` that have a revocation list in PEM (RFC 7468 section 6)."""
+    names = (*fields.texts(_CHECK, "revocationLists"), *fields.fields("data").raw, *fields.fields("stringData").raw)
+    known = frozenset(fields.texts(_CHECK, "revocationLists"))
+    every = islice(dict.fromkeys(name for name in names if name not in (*KEPT, _KEY)), _MOST_OTHERS)
+    return [pruner.text(name) for name in every if name in known or _BEGINS_LIST in (_bytes(fields, name) or b"")]
 
 
 def _kubeconfigs(fields: Fields, pruner: Pruner) -> dict[str, dict[str, str]]:

@@ -63,16 +63,18 @@ def secret_of(subject: Subject, name: str, namespace: str | None = None) -> Kube
     return look_up(subject.declared, SECRET, name, namespace if namespace is not None else subject.object.namespace)
 
 
-def secret_flaws(declared: Declared, secret: KubeObject | Missing, at: Steps) -> Iterator[Flaw]:
+def secret_flaws(
+    declared: Declared, secret: KubeObject | Missing, at: Steps, *, types: tuple[str, ...] = (TLS,)
+) -> Iterator[Flaw]:
     """Why a Secret cannot be served: absent, of another type, without certificate or key, unreadable, not a pair.
 
-    ``at``: the field of the subject that refers to it.
+    ``at``: the field of the subject that refers to it. ``types``: those that whoever serves it takes.
     """
     if isinstance(secret, Missing):
         yield _absent(secret, at)
         return
     fix = f"{mend(declared, secret.name, secret.namespace)}: give it a certificate in tls.crt and its key in tls.key"
-    for message in _faults(secret):
+    for message in _faults(secret, types):
         yield Flaw(message=f"{secret.reference} {message}", at=at, fix=fix)
     matches = secret.at("adhere", "keyMatches")
     if not isinstance(matches, bool | str):
@@ -89,11 +91,11 @@ def _absent(secret: Missing, at: Steps) -> Flaw:
     return Flaw(message=f"{secret.name} does not exist", at=at, fix=f"create {secret.name}, of type {TLS}")
 
 
-def _faults(secret: KubeObject) -> Iterator[str]:
+def _faults(secret: KubeObject, types: tuple[str, ...]) -> Iterator[str]:
     kind, matches = secret.text("type") or "Opaque", secret.at("adhere", "keyMatches")
     text = entry(secret, "tls.crt")
-    if kind != TLS:
-        yield f"is of type {shown(kind)}, not {TLS}"
+    if kind not in types:
+        yield f"is of type {shown(kind)}, not {' or '.join(types)}"
     if text is None:
         yield "has no tls.crt"
     elif not chain_of(secret):

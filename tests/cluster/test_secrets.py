@@ -105,3 +105,11 @@ def test_a_secret_without_a_kubeconfig_says_nothing_of_it() -> None:
     found = Fields(after(raw))
     assert b64decode(found.text("data", "tls.crt")) == ROOT.pem
     assert not found.has("adhere", "kubeconfigs")
+
+
+def test_of_a_revocation_list_its_name_stays() -> None:
+    listed = coded(b"-----BEGIN X509 CRL-----\nMIIB\n-----END X509 CRL-----\n")
+    found = after(secret(**{"crl.pem": listed, "other": coded(b"hunter2"), "ca.crt": coded(ROOT.pem)}))
+    assert found["adhere"]["revocationLists"] == ["crl.pem"]
+    assert listed not in json.dumps(found)
+    assert after(found) == found
