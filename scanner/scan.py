@@ -226,10 +226,16 @@ def question(expectation: Expectation, settings: Settings) -> Question:
     Where it is not known what is owed, or more than one thing would do, only the whole inventory answers.
     """
     profile = expectation.profile
+    beside = Question(
+        mode="inventory",
+        untrusted_client=expectation.client_trust is not None,
+        strays=tuple(each.name for each in expectation.other_names),
+    )
     if isinstance(profile, Unknown) or expectation.alternatives or expectation.skewed:
-        return Question(mode="inventory")
+        return beside
     enforced = settings.policy.thresholds.groups == "enforced" and profile.groups is not None
-    return Question(
+    return replace(
+        beside,
         mode=settings.mode,
         allowed=frozenset(profile.suites) | (frozenset() if expectation.tls13_suites_configurable else STANDARD_TLS13),
         min_version=profile.min_version,

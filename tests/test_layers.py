@@ -33,6 +33,7 @@ HOMES: dict[str, frozenset[str]] = {
             "judge/chain",
             "judge/route",
             "probe/handshake",
+            "probe/identity",
             "probe/second_opinion_worker",
             "demo",
             "cli/anchors",

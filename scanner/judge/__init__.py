@@ -15,10 +15,12 @@ from scanner.judge.certificates import CA_AS_LEAF, KEY_SIZE, NAME, SIGNATURE
 from scanner.judge.chain import CHAIN
 from scanner.judge.client_certificate import CLIENT_CERTIFICATE
 from scanner.judge.groups import GROUP, PQ_READINESS
+from scanner.judge.other_names import OTHER_NAMES
 from scanner.judge.overridden import OVERRIDE
 from scanner.judge.reach import REACH
 from scanner.judge.stored import STORED
 from scanner.judge.suites import SUITE
+from scanner.judge.untrusted_client import UNTRUSTED_CLIENT
 from scanner.judge.validity import EXPIRED, EXPIRING, NOT_YET_VALID
 from scanner.judge.versions import VERSION
 from scanner.model.finding import SEVERITIES, Finding, Status, Verdict
@@ -35,6 +37,8 @@ RULES: tuple[Rule, ...] = (
     GROUP,
     PQ_READINESS,
     CLIENT_CERTIFICATE,
+    UNTRUSTED_CLIENT,
+    OTHER_NAMES,
     EXPIRED,
     NOT_YET_VALID,
     EXPIRING,

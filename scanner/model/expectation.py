@@ -98,6 +98,18 @@ class CertificateExpectation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OtherName:
+    """A server name beside the endpoint's own, and what the listener owes whoever sends it."""
+
+    name: str | None
+    """None: no server name at all."""
+    owed: Literal["refused", "validated"]
+    """``refused``: nothing is served. ``validated``: whatever is served, a client certificate is asked for."""
+    because: str
+    """The object and field that say so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
     """What an endpoint owes."""
 
@@ -106,6 +118,11 @@ class Expectation:
     certificate: CertificateExpectation = CertificateExpectation()
     client_certificate: Literal["none", "requested", "required"] | None = None
     """What the listener must ask of a client, or None for no expectation."""
+    client_trust: str | None = None
+    """The object and field that say whose client certificates are accepted: all others are refused. None: nothing says
+    so."""
+    other_names: tuple[OtherName, ...] = ()
+    """Names that the endpoint's place is asked for too."""
     tls13_suites_configurable: bool = False
     """True only where the listener is known to honour a list of TLS 1.3 suites. Go's crypto/tls never does
     (golang/go issue 29349), so by default the standard three are always allowed."""

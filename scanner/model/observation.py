@@ -89,6 +89,18 @@ _NOT_TESTED = Unknown("not tested")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stray:
+    """What a listener did with a server name that is not its own, or with none."""
+
+    name: str | None
+    answer: Known[Literal["served", "refused"]]
+    """``refused``: it ended the connection before it showed a certificate."""
+    leaf: CertificateFacts | None = None
+    client_certificate: Known[ClientCertificate] = _NOT_TESTED
+    """What it asked of the client there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
     """What an endpoint did. A version that is a key of ``suites`` was spoken; ``versions`` has all that were asked."""
 
@@ -115,6 +127,10 @@ class Observation:
     """Leaf first, as served in the full handshake, or else last seen in clear."""
     other_chains: tuple[tuple[CertificateFacts, ...], ...] = ()
     """Other chains that this listener served, for other suites or versions (RSA beside ECDSA)."""
+    untrusted_client: Known[Literal["refused", "accepted"]] = _NOT_TESTED
+    """What became of a client certificate that nobody has signed but itself."""
+    strays: tuple[Stray, ...] = ()
+    """Server names beside its own that it was asked for; none where nothing says what it owes them."""
     attempts: tuple[Attempt, ...] = ()
     dialled: bool = True
     """False: nobody was asked, because of where it is; ``detail`` says why, and which option would allow it."""

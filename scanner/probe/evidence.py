@@ -18,6 +18,7 @@ from scanner.model.observation import (
     Negotiated,
     Observation,
     Reach,
+    Stray,
 )
 from scanner.probe.manner import Manner
 from scanner.probe.offers import Ending, Reply
@@ -45,6 +46,7 @@ OTHER_CHAINS = 8
 """Chains of one listener that are kept beside the one of the full handshake; there are as many kinds of keys."""
 
 _NO_HANDSHAKE = Unknown("no full handshake was made")
+_NOT_TESTED = Unknown("not tested")
 
 
 @dataclass(slots=True)
@@ -64,6 +66,8 @@ class Evidence:
     alpn: Known[str | None] = _NO_HANDSHAKE
     ocsp_stapled: Known[bool] = _NO_HANDSHAKE
     negotiated: Known[Negotiated] = _NO_HANDSHAKE
+    untrusted_client: Known[Literal["refused", "accepted"]] = _NOT_TESTED
+    strays: list[Stray] = field(default_factory=list)
     attempts: list[Attempt] = field(default_factory=list)
     dead_ends: dict[int, set[int]] = field(default_factory=dict)
     """By version, suites that were selected and then not gone on with: neither they nor the version are refused."""
@@ -114,6 +118,8 @@ class Evidence:
             negotiated=self.negotiated,
             chain=self._chain(),
             other_chains=tuple(tuple(map(parsed_once, chain)) for chain in list(self.chains)[:-1][:OTHER_CHAINS]),
+            untrusted_client=self.untrusted_client,
+            strays=tuple(self.strays),
             attempts=tuple(self.attempts),
         )
 

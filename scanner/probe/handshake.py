@@ -22,6 +22,8 @@ from scanner.model.observation import ClientCertificate, Negotiated
 from scanner.probe import starttls
 from scanner.probe.converse import Peer, upgrade
 from scanner.probe.dial import Broken, Connection, connect
+from scanner.probe.identity import Identity
+from scanner.probe.offers import Ending
 from scanner.tls.names import alert_name, group_code, suite_code
 from scanner.tls.wire import Malformed
 
@@ -60,6 +62,12 @@ class Full:
     """The fatal alert that the server sent."""
     failure: str | None = None
     """Why it did not complete, for a reader."""
+    ending: Ending | None = None
+    """How the connection ended where it broke off; also of one that broke off after the handshake."""
+    presented: bool = False
+    """A client certificate was asked for, and ours was sent and signed for."""
+    settled: bool = False
+    """The server went on after it had seen what the client has: a session ticket, or an orderly end of its own."""
     seconds: float = 0.0
 
     @property
@@ -73,6 +81,7 @@ class _Witness:
     """What OpenSSL's callbacks saw of one connection."""
 
     requested: bool = False
+    presented: bool = False
     ticket: bool = False
     alert: int | None = None
     staple: bytes = b""
@@ -80,21 +89,26 @@ class _Witness:
     closed: bool = field(default=False)
 
 
-async def handshake(peer: Peer) -> Full:
+async def handshake(peer: Peer, identity: Identity | None = None) -> Full:
     """Make one full handshake with ``peer`` (and a second one without ALPN, if the server insists).
+
+    ``identity`` is shown to a server that asks for a client certificate.
 
     Never raises for anything that the peer does. Raises ``ResourceError`` when this machine cannot connect.
     """
-    full = await _attempt(peer, ALPN if peer.transport == "tls" else ())
+    full = await _attempt(peer, ALPN if peer.transport == "tls" else (), identity)
     if full.alert == NO_APPLICATION_PROTOCOL:
-        full = await _attempt(peer, ())
+        full = await _attempt(peer, (), identity)
     return full
 
 
-async def _attempt(peer: Peer, alpn: tuple[bytes, ...]) -> Full:
+async def _attempt(peer: Peer, alpn: tuple[bytes, ...], identity: Identity | None) -> Full:
     started = trio.current_time()
     witness = _Witness()
     engine = _engine(peer, alpn, witness)
+    if identity is not None:
+        engine.use_certificate(identity.certificate)
+        engine.use_privatekey(identity.key)
     full = Full()
     with trio.move_on_after(peer.where.timeout) as scope:
         full.failure = await _converse(peer, engine, witness, full)
@@ -119,6 +133,7 @@ async def _converse(peer: Peer, engine: SSL.Connection, witness: _Witness, full:
             await _part(line, engine, witness)
         done = True
     except Broken as broken:
+        full.ending = broken.ending
         return None if full.completed else f"the connection ended: {broken.ending} {broken.text}".rstrip()
     except (starttls.Refused, Malformed) as refused:
         return str(refused)
@@ -230,6 +245,7 @@ def _watch(engine: SSL.Connection, where: int, code: int) -> None:
     elif where & SSL.SSL_CB_LOOP:
         state = engine.get_state_string()
         witness.requested |= b"read server certificate request" in state
+        witness.presented |= b"write certificate verify" in state  # OpenSSL signs for nothing that it did not send
         witness.ticket |= b"session ticket" in state
 
 
@@ -243,6 +259,7 @@ def _stapled(engine: SSL.Connection, staple: bytes, _: object) -> bool:
 def _read_off(engine: SSL.Connection, witness: _Witness, full: Full) -> None:
     """What the engine knows afterwards, also of a handshake that failed late."""
     full.alert = witness.alert
+    full.presented, full.settled = witness.presented, witness.ticket or witness.closed
     full.chain = tuple(crypto.dump_certificate(crypto.FILETYPE_ASN1, c) for c in engine.get_peer_cert_chain() or [])
     full.ocsp_stapled = bool(witness.staple)
     full.client_certificate = _client_certificate(witness, full)

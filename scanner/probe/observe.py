@@ -12,6 +12,7 @@ import trio
 from scanner.model.endpoint import Endpoint
 from scanner.model.known import Unknown
 from scanner.model.observation import Attempt, Observation, Reach
+from scanner.probe.asides import asides
 from scanner.probe.converse import Patience, Peer, converse
 from scanner.probe.dial import Way, Where
 from scanner.probe.evidence import Evidence
@@ -72,6 +73,7 @@ async def _interview(peer: Peer, question: Question, gate: Gate, scope: trio.Can
         except trio.Cancelled:
             _cut_off("full handshake", started, evidence)
             raise
+        await asides(peer, question, evidence, lambda: gate.pace(scope))
 
 
 async def ask(

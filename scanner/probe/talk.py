@@ -45,6 +45,10 @@ class Question:
     """Lowest allowed version (verdict mode)."""
     groups: frozenset[int] | None = None
     """Allowed groups if the verdict depends on them, else None; inventory mode always asks."""
+    untrusted_client: bool = False
+    """Whether to show a client certificate that nobody trusts."""
+    strays: tuple[str | None, ...] = ()
+    """Server names to ask for beside the endpoint's own; None: no name at all."""
 
 
 @dataclass(slots=True)

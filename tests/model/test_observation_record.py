@@ -19,7 +19,7 @@ from scanner.errors import InputError
 from scanner.model.endpoint import Endpoint, Owner, Tunnel
 from scanner.model.known import Unknown
 from scanner.model.objects import Reference
-from scanner.model.observation import Answers, Attempt, Negotiated, Observation, Reach
+from scanner.model.observation import Answers, Attempt, Negotiated, Observation, Reach, Stray
 from scanner.model.observation_record import MOST_BYTES, RECORD, Seen, decode, encode, read
 from scanner.model.opinion import Flaw, Opinion
 from scanner.tls.certificate import CertificateFacts, parse_certificate
@@ -41,6 +41,14 @@ def certificates() -> tuple[CertificateFacts, ...]:
 
 
 CHAIN = st.lists(st.sampled_from(range(4)).map(lambda n: certificates()[n]), max_size=3).map(tuple)
+ASKED = st.sampled_from(("none", "requested", "required")) | UNKNOWN
+STRAY = st.builds(
+    Stray,
+    name=NAME,
+    answer=st.sampled_from(("served", "refused")) | UNKNOWN,
+    leaf=st.none() | st.sampled_from(range(4)).map(lambda n: certificates()[n]),
+    client_certificate=ASKED,
+)
 TIMES = st.datetimes(min_value=datetime(1, 1, 2), max_value=datetime(9999, 12, 30), timezones=st.just(UTC))  # noqa: DTZ001
 REFERENCE = st.builds(Reference, kind=TEXT, name=TEXT, namespace=NAME)
 OWNER = st.builds(Owner, kind=TEXT, name=TEXT, namespace=NAME)
@@ -55,12 +63,14 @@ OBSERVATION: dict[str, Any] = dict(  # noqa: C408 - as a call is written
     suites=st.dictionaries(CODE, ANSWERS, max_size=3),
     groups=st.dictionaries(CODE, ANSWERS, max_size=3),
     preference=st.dictionaries(CODE, st.sampled_from(("server", "client")) | UNKNOWN, max_size=3),
-    client_certificate=st.sampled_from(("none", "requested", "required")) | UNKNOWN,
+    client_certificate=ASKED,
     alpn=NAME | UNKNOWN,
     ocsp_stapled=st.booleans() | UNKNOWN,
     negotiated=st.builds(Negotiated, version=CODE, suite=CODE, group=st.none() | CODE) | UNKNOWN,
     chain=CHAIN | UNKNOWN,
     other_chains=st.lists(CHAIN, max_size=2).map(tuple),
+    untrusted_client=st.sampled_from(("refused", "accepted")) | UNKNOWN,
+    strays=st.lists(STRAY, max_size=2).map(tuple),
     attempts=st.lists(
         st.builds(Attempt, offer=TEXT, reply=TEXT, seconds=st.floats(0, 1e6)), max_size=3
     ).map(tuple),

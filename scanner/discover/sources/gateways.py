@@ -78,7 +78,8 @@ def _names(
     """The names that lead to this listener: its TLSRoutes' where it has any, else its own, else none."""
     origin = f"{holder.reference} listener {listener.text('name')}"
     own = server_name(listener.text("hostname"))
-    expects = _client_certificate(gateway, port(listener.at("port")))
+    https = listener.text("protocol") == "HTTPS"  # no other protocol validates (GEP-91)
+    expects = _client_certificate(gateway, port(listener.at("port"))) if https else None
     named = 0
     for route in attached:
         for host in routes.hostnames(route, listener.text("hostname")):

@@ -1,0 +1,70 @@
+"""Client certificates: whom an object has a listener trust, so that it refuses everybody else's.
+
+What the listener must *ask* for travels with the endpoint, for discovery has seen the object; here is what it must do
+with an answer.
+"""
+
+from __future__ import annotations
+
+from scanner.expect.draft import Draft
+from scanner.expect.facts import Facts
+from scanner.expect.ingress_controller import NAMESPACE, router_name
+from scanner.expect.origins import gateway_listeners, gateways
+from scanner.expect.passthrough import passed_through
+from scanner.model.endpoint import Endpoint
+from scanner.model.kinds import HTTP_PROXY, INGRESS_CONTROLLER
+from scanner.model.known import Unknown
+from scanner.model.objects import KubeObject
+
+_POLICIES = ("Required", "Optional")
+"""Of an IngressController. HAProxy's ``verify optional`` does without a certificate, and refuses a wrong one."""
+_FRONTEND = ("spec", "tls", "frontend")
+_VHOST = ("spec", "virtualhost", "tls", "clientValidation")
+
+
+def trust(facts: Facts, draft: Draft) -> str | None:
+    """The object and field that say whose client certificates ``draft``'s endpoint accepts; None: nothing does."""
+    if draft.endpoint.segment == "Backend" or passed_through(facts, draft) is not None:
+        return None
+    return _of_router(facts, draft) or _of_gateway(facts, draft.endpoint) or _of_proxy(facts, draft.endpoint)
+
+
+def _of_router(facts: Facts, draft: Draft) -> str | None:
+    name = router_name(facts, draft) if draft.implementation == "haproxy" else Unknown("no router")
+    found = None if isinstance(name, Unknown) else facts.snapshot.get(INGRESS_CONTROLLER, name, NAMESPACE)
+    if found is None or found.text("spec", "clientTLS", "clientCertificatePolicy") not in _POLICIES:
+        return None
+    return f"{found.reference} spec.clientTLS"
+
+
+def _of_gateway(facts: Facts, endpoint: Endpoint) -> str | None:
+    """``AllowInsecureFallback`` lets a certificate pass that cannot be verified; only HTTPS listeners validate."""
+    https = [each for _, each in gateway_listeners(facts.snapshot, endpoint) if each.text("protocol") == "HTTPS"]
+    for gateway in gateways(facts.snapshot, endpoint) if https else ():
+        field = frontend_validation(gateway, https[0].number("port"))
+        if field is not None:
+            return f"{gateway.reference} {field}"
+    return None
+
+
+def frontend_validation(gateway: KubeObject, port: int | None) -> str | None:
+    """The field by which HTTPS listeners of ``gateway`` on ``port`` refuse whom they cannot verify (GEP-91); None: they
+    do not. What is said of a port takes the place of the default, also where it says nothing."""
+    chosen, field = gateway.fields(*_FRONTEND, "default"), "default"
+    for number, each in enumerate(gateway.each(*_FRONTEND, "perPort")):
+        if each.number("port") == port:
+            chosen, field = each.fields("tls"), f"perPort[{number}].tls"
+    if not chosen.has("validation") or chosen.text("validation", "mode") == "AllowInsecureFallback":
+        return None
+    return f"{'.'.join(_FRONTEND)}.{field}.validation"
+
+
+def _of_proxy(facts: Facts, endpoint: Endpoint) -> str | None:
+    subject = endpoint.subject
+    if subject is None or subject.kind != HTTP_PROXY.name or endpoint.server_name is None:
+        return None
+    proxy = facts.snapshot.get(HTTP_PROXY, subject.name, subject.namespace)
+    validation = proxy.fields(*_VHOST) if proxy else None
+    if validation is None or not validation.text("caSecret") or validation.flag("skipClientCertValidation"):
+        return None
+    return f"{subject} {'.'.join(_VHOST)}"

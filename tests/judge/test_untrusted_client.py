@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scanner.model.finding import Finding
+from scanner.model.known import Unknown
+from tests.judge.cases import case, finding, findings
+
+RULE = "tls-untrusted-client"
+SOURCE = "Gateway/edge/gw spec.tls.frontend.default.validation"
+
+
+def said(seen: Any) -> Finding:  # noqa: ANN401 - known or unknown
+    return finding(RULE, case(expectation={"client_trust": SOURCE}, observation={"untrusted_client": seen}))
+
+
+def test_where_no_object_says_whom_to_trust_nothing_is_reported() -> None:
+    assert findings(RULE, case(observation={"untrusted_client": "accepted"})) == []
+
+
+@pytest.mark.parametrize(
+    ("seen", "verdict"), [("refused", "pass"), ("accepted", "fail"), (Unknown("it was silent"), "inconclusive")]
+)
+def test_only_a_refusal_passes(seen: Any, verdict: str) -> None:  # noqa: ANN401 - as above
+    assert said(seen).verdict == verdict
+
+
+def test_the_object_is_named_and_it_is_grave() -> None:
+    found = said("accepted")
+    assert (found.severity, found.status) == ("high", "violation")
+    assert SOURCE in found.expected[0]
+    assert SOURCE in (found.fix or "")
+
+
+def test_what_was_never_tried_is_no_pass() -> None:
+    found = finding(RULE, case(expectation={"client_trust": SOURCE}))
+    assert (found.verdict, found.status) == ("inconclusive", "not-tested")

@@ -1,0 +1,112 @@
+"""Other names and clients that nobody trusts, against real TLS servers and scripted ends."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+import trio
+
+from scanner.demo.listening import Part
+from scanner.demo.tls_server import TlsSettings, tls_part
+from scanner.model.known import Unknown
+from scanner.probe.asides import asides
+from scanner.probe.evidence import Evidence
+from scanner.probe.talk import Question
+from scanner.tls.codepoints import TLS12, TLS13
+from tests.certs import Authority
+from tests.probe.test_handshake import authority, peer
+from tests.servers import alert, finish, scripted, silent
+
+VERSIONS = pytest.mark.parametrize("version", [TLS12, TLS13], ids=["TLSv1.2", "TLSv1.3"])
+OTHER = "other.example"
+
+
+async def asked(part: Part, *, reads_hello: bool = False, patience: float = 20.0, **question: object) -> Evidence:
+    evidence = Evidence()
+    async with scripted(part, reads_hello=reads_hello) as server:
+        target = peer(server.sockaddr, patience)
+        wanted = Question(mode="inventory", **question)  # type: ignore[arg-type] # fields of a question
+        await asides(target, wanted, evidence, trio.lowlevel.checkpoint)
+        assert len(evidence.attempts) == server.connections
+    return evidence
+
+
+def serving(version: int, asks: Literal["none", "requested", "required"], *, known: bool = True) -> Part:
+    leaf = authority().leaf(names=("localhost",))
+    ca = (authority() if known else Authority("Clients")).certificate
+    settings = TlsSettings(
+        credential=leaf, min_version=version, max_version=version, client_certificate=asks, client_ca=ca
+    )
+    return tls_part(settings)
+
+
+@VERSIONS
+@pytest.mark.parametrize("asks", ["requested", "required"])
+async def test_openssl_refuses_a_certificate_of_nobodys(version: int, asks: Literal["requested", "required"]) -> None:
+    evidence = await asked(serving(version, asks, known=False), untrusted_client=True)
+    assert evidence.untrusted_client == "refused"
+    assert evidence.attempts[0].offer == "untrusted client certificate"
+    assert "alert" in evidence.attempts[0].reply
+
+
+@VERSIONS
+async def test_who_asks_for_none_has_accepted_none(version: int) -> None:
+    evidence = await asked(serving(version, "none"), untrusted_client=True)
+    assert isinstance(evidence.untrusted_client, Unknown)
+
+
+async def test_silence_is_no_refusal() -> None:
+    evidence = await asked(silent, reads_hello=True, patience=0.1, untrusted_client=True)
+    assert isinstance(evidence.untrusted_client, Unknown)
+
+
+async def test_a_hello_that_is_refused_says_nothing_of_the_client() -> None:
+    evidence = await asked(_alerting, reads_hello=True, untrusted_client=True)
+    assert isinstance(evidence.untrusted_client, Unknown)
+
+
+async def _alerting(stream: trio.SocketStream) -> None:
+    await stream.send_all(alert(40))
+    await finish(stream)
+
+
+# --- other names ------------------------------------------------------------------------------------------------------
+
+
+async def test_a_name_that_is_served_shows_its_certificate_and_what_is_asked_of_clients() -> None:
+    evidence = await asked(serving(TLS13, "required"), strays=(OTHER, None))
+    assert [(each.name, each.answer) for each in evidence.strays] == [(OTHER, "served"), (None, "served")]
+    assert {each.client_certificate for each in evidence.strays} == {"required"}
+    assert all(each.leaf is not None and each.leaf.dns_names == ("localhost",) for each in evidence.strays)
+
+
+async def test_an_alert_refuses_at_once() -> None:
+    leaf = authority().leaf(names=("localhost",))
+    evidence = await asked(tls_part(TlsSettings(credential=leaf, server_name="localhost")), strays=(OTHER, None))
+    assert [each.answer for each in evidence.strays] == ["refused", "refused"]
+    assert len(evidence.attempts) == 2
+
+
+async def test_an_end_without_a_word_refuses_when_it_comes_again_and_again() -> None:
+    evidence = await asked(finish, reads_hello=True, strays=(OTHER,))
+    assert [each.answer for each in evidence.strays] == ["refused"]
+    assert len(evidence.attempts) == 4
+
+
+async def test_one_end_without_a_word_is_no_refusal() -> None:
+    """A server that hangs up the first time only."""
+    seen: list[int] = []
+    whole = serving(TLS13, "none")
+
+    async def flaky(stream: trio.SocketStream) -> None:
+        seen.append(1)
+        await (finish if len(seen) == 1 else whole)(stream)
+
+    evidence = await asked(flaky, strays=(OTHER,))
+    assert [each.answer for each in evidence.strays] == ["served"]
+
+
+async def test_a_silence_leaves_a_name_open() -> None:
+    evidence = await asked(silent, reads_hello=True, patience=0.1, strays=(OTHER,))
+    assert isinstance(evidence.strays[0].answer, Unknown)
