@@ -48,7 +48,9 @@ class Wish:
     namespace: str | None = None
     """None: that of manifests that name none."""
     name: str = ""
-    """Of one object; empty for a request that names none, as ``list`` and ``create`` are."""
+    """Of one object; empty for a request that names none, as ``create`` and most that ``list`` do."""
+    any_name: bool = False
+    """Whether what is allowed for some object, whichever, will do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +76,20 @@ class Access:
     """Whether somebody may do something."""
 
     grants: tuple[Grant, ...]
-    unseen: Missing | None = None
-    """What nobody saw and might allow it: a role that is bound, or bindings as such."""
+    role: Missing | None = None
+    """A role that is bound to whoever asks, and that nobody saw."""
+    bindings: Missing | None = None
+    """The kind of which there may be bindings that nobody saw."""
+
+    @property
+    def unseen(self) -> Missing | None:
+        """What nobody saw and might allow it."""
+        return self.role or self.bindings
+
+    @property
+    def known(self) -> bool | None:
+        """The same by the bindings that were seen, as if there were no others."""
+        return True if self.grants else None if self.role else False
 
     @property
     def allowed(self) -> bool | None:
@@ -86,16 +100,15 @@ class Access:
 def access(declared: Declared, who: Identity, wish: Wish) -> Access:
     """Whether ``who`` may do what ``wish`` says."""
     grants: list[Grant] = []
-    unseen: list[Missing] = []
+    role: Missing | None = None
     for bound in declared.once(_index).of(who, wish.namespace):
         if bound.role is None:
-            unseen.append(bound.missing)
+            role = role or bound.missing
         elif (rule := next((each for each in bound.rules if _allows(each, wish)), None)) is not None:
             grants.append(Grant(binding=bound.binding, role=bound.role, by_name=bool(rule.at("resourceNames"))))
-    unseen += [
-        Missing(name=kind.name, gap=gap) for kind in (ROLE_BINDING, CLUSTER_ROLE_BINDING) if (gap := declared.gap(kind))
-    ]
-    return Access(grants=tuple(grants), unseen=next(iter(unseen), None))
+    gaps = ((kind, declared.gap(kind)) for kind in (ROLE_BINDING, CLUSTER_ROLE_BINDING))
+    bindings = next((Missing(name=kind.name, gap=gap) for kind, gap in gaps if gap), None)
+    return Access(grants=tuple(grants), role=role, bindings=bindings)
 
 
 def subjects(declared: Declared, namespace: str | None) -> tuple[Identity, ...]:
@@ -187,11 +200,11 @@ def _aggregated(declared: Declared, role: KubeObject) -> tuple[Fields, ...]:
 
 
 def _allows(rule: Fields, wish: Wish) -> bool:
-    return (
+    return bool(
         _has(rule.at("verbs"), wish.verb)
         and _has(rule.at("apiGroups"), wish.group)
         and _covers(rule.texts("resources"), wish.resource)
-        and (not rule.at("resourceNames") or (bool(wish.name) and wish.name in rule.texts("resourceNames")))
+        and (not rule.at("resourceNames") or wish.any_name or (wish.name and wish.name in rule.texts("resourceNames")))
     )
 
 

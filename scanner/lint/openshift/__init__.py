@@ -5,7 +5,11 @@ from __future__ import annotations
 from scanner.lint.openshift.profile_ciphers import CIPHERS, VERSION
 from scanner.lint.openshift.profile_custom import CUSTOM
 from scanner.lint.openshift.profile_type import TYPE
+from scanner.lint.openshift.route_access import ACCESS, WIDE, WRITERS
 from scanner.lint.openshift.route_fields import FIELDS
+from scanner.lint.openshift.route_secret import CERTIFICATE, CHAIN, HOST, SECRET
 from scanner.model.object_rule import ObjectRule
 
-OPENSHIFT_RULES: tuple[ObjectRule, ...] = (FIELDS, TYPE, CUSTOM, CIPHERS, VERSION)
+ROUTE_RULES: tuple[ObjectRule, ...] = (FIELDS, SECRET, CHAIN, CERTIFICATE, HOST, ACCESS, WIDE, WRITERS)
+PROFILE_RULES: tuple[ObjectRule, ...] = (TYPE, CUSTOM, CIPHERS, VERSION)
+OPENSHIFT_RULES: tuple[ObjectRule, ...] = (*ROUTE_RULES, *PROFILE_RULES)

@@ -1,0 +1,365 @@
+"""The Secret that a Route takes its certificate from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scanner.lint import references
+from scanner.lint.certificates import called, chain_of, entry, leaf_flaws
+from scanner.lint.openshift.routes import EXTERNAL, external, hosts, served
+from scanner.lint.references import mend, name_flaws, secret_flaws, secret_of
+from scanner.model.declared import Missing
+from scanner.model.kinds import ROUTE
+from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+from scanner.model.objects import KubeObject
+from scanner.tls.certificate import CertificateFacts
+
+_KEYS = ("RSA", "ECDSA")
+"""Private keys that the router takes (openshift/router ``routeapihelpers``)."""
+_OLD = ("SHA1", "MD5", "MD2")
+
+
+def check_secret(subject: Subject) -> Iterator[Flaw]:
+    """A Route's external certificate can be served.
+
+    ## What it requires
+
+    The Secret that `spec.tls.externalCertificate` names is in the Route's namespace, of type `kubernetes.io/tls`, and
+    has a certificate in `tls.crt` whose key is in `tls.key`. `stringData` counts as `data`. The key is RSA or ECDSA,
+    and no certificate that a CA signed is signed with SHA-1 or MD5.
+
+    ## Why
+
+    The API server refuses the Route, or the router rejects it later: then handshakes for its host still succeed, with
+    the router's default certificate, and the answer is 503. The API server looks at existence and type only; what is
+    inside the Secret only the router reads.
+
+    ## What fails
+
+    Any of it: high. Where a cert-manager Certificate keeps the Secret, the fix names it.
+
+    ## What is inconclusive
+
+    A Secret that was not given, or of a cluster without `--secrets`.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: edge, externalCertificate: {name: web}}
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: web, namespace: shop}
+    type: Opaque
+    data: {tls.crt: CERTIFICATE(web.shop.example), tls.key: KEY(other.example)}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: edge, externalCertificate: {name: web}}
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: web, namespace: shop}
+    type: kubernetes.io/tls
+    data: {tls.crt: CERTIFICATE(web.shop.example), tls.key: KEY(web.shop.example)}
+    ```
+
+    ## How to fix
+
+    `oc create secret tls NAME --cert=FILE --key=FILE` in the Route's namespace, or let cert-manager make it.
+    """
+    name = external(subject.object)
+    if not name:
+        return
+    secret = secret_of(subject, name)
+    yield from secret_flaws(subject.declared, secret, EXTERNAL)
+    if isinstance(secret, Missing):
+        return
+    for place, each in enumerate(chain_of(secret)):
+        for message in _rejected(each, leaf=place == 0):
+            fix = f"{mend(subject.declared, name, subject.object.namespace)}: another certificate"
+            yield Flaw(message=f"{secret.reference}: {called(each)} {message}", at=EXTERNAL, fix=fix)
+
+
+def _rejected(certificate: CertificateFacts, *, leaf: bool) -> Iterator[str]:
+    """What the router takes of no Route, in its words where it has some."""
+    algorithm, signed = certificate.key_algorithm, certificate.signature_hash
+    if leaf and algorithm is not None and algorithm not in _KEYS:
+        yield f"has an {algorithm} key, which the router does not take: block private key is not valid"
+    if signed in _OLD and not certificate.self_issued:
+        yield f"is rejected: router does not support CA-signed certs using {signed}"
+
+
+def check_chain(subject: Subject) -> Iterator[Flaw]:
+    """The Secret of a Route's external certificate holds one serving certificate.
+
+    ## What it requires
+
+    That `tls.crt` has one certificate and no CA's, and that nothing depends on the Secret's `ca.crt`.
+
+    ## Why
+
+    The API asks for a single serving certificate without a chain or CA (openshift/api, `externalCertificate`). The
+    router does not read `ca.crt`, and cannot be given a `caCertificate` by a Secret: who counts on it for the chain
+    that clients get will miss it.
+
+    ## What fails
+
+    A second certificate in `tls.crt`: low, since routers of today serve it along. A `ca.crt`: informational, because
+    cert-manager always writes one.
+
+    ## What is inconclusive
+
+    A Secret that was not given, as information only: that it must be there is `route-external-secret`'s.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: edge, externalCertificate: {name: web}}
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: web, namespace: shop}
+    type: kubernetes.io/tls
+    data: {tls.crt: CERTIFICATE(web.shop.example), tls.key: KEY(web.shop.example), ca.crt: CERTIFICATE(ca.example)}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: edge, externalCertificate: {name: web}}
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: web, namespace: shop}
+    type: kubernetes.io/tls
+    data: {tls.crt: CERTIFICATE(web.shop.example), tls.key: KEY(web.shop.example)}
+    ```
+
+    ## How to fix
+
+    Keep the leaf alone in `tls.crt`. Where clients need an intermediate, use `certificate` and `caCertificate` in the
+    Route, or accept that this is not what the API promises.
+    """
+    secret = secret_of(subject, name) if (name := external(subject.object)) else None
+    if isinstance(secret, Missing) and secret.gap:
+        yield _only_known(undecided(secret, EXTERNAL, "whether it holds one certificate"))
+    if secret is None or isinstance(secret, Missing):
+        return
+    behind = chain_of(secret)[1:]
+    if behind:
+        what = "a CA's" if any(each.is_ca for each in behind) else "another"
+        yield Flaw(
+            message=f"{secret.reference} has {what} certificate behind the leaf, and the API asks for one alone",
+            at=EXTERNAL,
+            fix=f"{mend(subject.declared, secret.name, secret.namespace)}: keep the leaf alone",
+            evidence=tuple(called(each) for each in behind[:5]),
+        )
+    if entry(secret, "ca.crt"):
+        yield Flaw(
+            message=f"{secret.reference} has a ca.crt, which the router does not read",
+            at=EXTERNAL,
+            severity="info",
+            status="informational",
+        )
+
+
+def _only_known(flaw: Flaw) -> Flaw:
+    """The same as information: another rule counts it."""
+    return Flaw(message=flaw.message, at=flaw.at, verdict=flaw.verdict, severity="info")
+
+
+def check_certificate(subject: Subject) -> Iterator[Flaw]:
+    """A Route's certificate is one that clients take.
+
+    ## What it requires
+
+    Of the certificate that a Route brings, in its own `certificate` or in the Secret of `externalCertificate`: that it
+    is valid now, a leaf for servers and no CA, with an RSA key of 2048 bits or more or another that is as strong, and
+    not signed with SHA-1 or MD5.
+
+    ## Why
+
+    Nobody else asks: the API server does not read certificates, and the router tolerates one that has ended or is a
+    CA's, so that the first to notice are the clients.
+
+    ## What fails
+
+    A certificate that has ended, or not begun: high. The others: medium.
+
+    ## What is inconclusive
+
+    A field of the certificate that cannot be read. A Secret that was not given is `route-external-secret`'s.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls:
+        termination: edge
+        certificate: PEM_EXPIRED(web.shop.example)
+        key: PEM_KEY(web.shop.example)
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: edge, externalCertificate: {name: web}}
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: web, namespace: shop}
+    type: kubernetes.io/tls
+    data: {tls.crt: CERTIFICATE(web.shop.example), tls.key: KEY(web.shop.example)}
+    ```
+
+    ## How to fix
+
+    Renew it, in the Route or in the Secret; where cert-manager keeps the Secret, by its Certificate.
+    """
+    found = served(subject)
+    if found is not None:
+        holder, at = found
+        now = subject.declared.known.taken_at
+        yield from leaf_flaws(holder, at, now, fix=f"{_where(subject, holder)}: renew it")
+
+
+def _where(subject: Subject, holder: KubeObject) -> str:
+    if holder.kind == ROUTE:
+        return str(holder.reference)
+    return mend(subject.declared, holder.name, holder.namespace)
+
+
+def check_host(subject: Subject) -> Iterator[Flaw]:
+    """A Route's certificate covers its host.
+
+    ## What it requires
+
+    A subject alternative name of the certificate matches `spec.host`, and every host under which a router has admitted
+    the Route; with `wildcardPolicy: Subdomain` the whole subdomain. The common name does not count (RFC 9525).
+
+    ## Why
+
+    Neither the API server nor the router compares them: the router chooses a certificate by the Route's host, whatever
+    stands in it, and clients refuse the connection.
+
+    ## What fails
+
+    A host that is not covered: medium.
+
+    ## What is inconclusive
+
+    Names that cannot be read. A Secret that was not given is `route-external-secret`'s.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: reencrypt, certificate: PEM(shop.example), key: PEM_KEY(shop.example)}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: reencrypt, certificate: PEM(*.shop.example), key: PEM_KEY(*.shop.example)}
+    ```
+
+    ## How to fix
+
+    Get a certificate with the host's name, or leave the certificate out where the router's default one covers it.
+    """
+    found = served(subject)
+    if found is not None:
+        holder, at = found
+        yield from name_flaws(
+            holder, hosts(subject.object), at, fix=f"{_where(subject, holder)}: a certificate with these names"
+        )
+
+
+_ENHANCEMENT = "Enhancement 'Route Secret Injection For External Certificate Management'"
+_ROUTER = "openshift/router pkg/router/routeapihelpers/validation.go (ExtendedValidateRoute)"
+
+SECRET = ObjectRule(
+    id="route-external-secret",
+    title="A Route's external certificate can be served",
+    severity="high",
+    subjects=(ROUTE,),
+    check=check_secret,
+    reads=references.READS,
+    references=(f"{_ENHANCEMENT}, Implementation Details", _ROUTER),
+)
+CHAIN = ObjectRule(
+    id="route-external-chain",
+    title="The Secret of a Route holds one serving certificate",
+    severity="low",
+    subjects=(ROUTE,),
+    check=check_chain,
+    reads=references.READS,
+    references=("openshift/api route/v1/types.go (externalCertificate)", f"{_ENHANCEMENT}, API Extensions"),
+)
+CERTIFICATE = ObjectRule(
+    id="route-certificate",
+    title="A Route's certificate is one that clients take",
+    severity="medium",
+    subjects=(ROUTE,),
+    check=check_certificate,
+    reads=references.READS,
+    references=("RFC 5280, sections 4.1.2.5 and 4.2.1", _ROUTER),
+)
+HOST = ObjectRule(
+    id="route-certificate-host",
+    title="A Route's certificate covers its host",
+    severity="medium",
+    subjects=(ROUTE,),
+    check=check_host,
+    reads=references.READS,
+    references=("RFC 9525, section 6", _ROUTER),
+)
