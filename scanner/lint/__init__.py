@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from scanner.lint.contour import CONTOUR_RULES
+from scanner.lint.fields import FIELD_RULES
 from scanner.lint.gateway import GATEWAY_RULES
 from scanner.lint.kubernetes import KUBERNETES_RULES
 from scanner.lint.openshift import OPENSHIFT_RULES
@@ -20,7 +21,7 @@ from scanner.model.located import dotted
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 from scanner.model.snapshot import union
 
-RULES: tuple[ObjectRule, ...] = (*GATEWAY_RULES, *OPENSHIFT_RULES, *CONTOUR_RULES, *KUBERNETES_RULES)
+RULES: tuple[ObjectRule, ...] = (*GATEWAY_RULES, *OPENSHIFT_RULES, *CONTOUR_RULES, *KUBERNETES_RULES, *FIELD_RULES)
 """Every rule, in the order in which ``adhere rules`` lists them."""
 
 READS: tuple[Kind, ...] = union((*(rule.subjects for rule in RULES), *(rule.reads for rule in RULES)))

@@ -1,0 +1,9 @@
+"""Fields and types: what an API server would drop or refuse, before it does."""
+
+from __future__ import annotations
+
+from scanner.lint.fields.types import TYPES
+from scanner.lint.fields.unknown import UNKNOWN
+from scanner.model.object_rule import ObjectRule
+
+FIELD_RULES: tuple[ObjectRule, ...] = (UNKNOWN, TYPES)

@@ -1,0 +1,103 @@
+"""Values of another type than their field's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scanner.lint.fields.shapes import SHAPES, TEXT
+from scanner.lint.fields.walk import Mistyped, compare
+from scanner.model.located import shown
+from scanner.model.object_rule import Flaw, ObjectRule, Subject
+
+
+def check_types(subject: Subject) -> Iterator[Flaw]:
+    """Values in the TLS parts of an object are of their fields' types.
+
+    ## What it requires
+
+    That text, numbers, flags, lists and mappings stand where the object's schema has them, in the same parts of the
+    same kinds as `field-unknown` looks at.
+
+    ## Why
+
+    The API server refuses the whole object, and what was applied before stays in force. The usual causes in YAML are a
+    version without quotes (`1.2` is a number), one item where a list belongs, and a list of names where a list of
+    references belongs.
+
+    ## What fails
+
+    A value of another type: medium.
+
+    ## What is inconclusive
+
+    Nothing.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: projectcontour.io/v1
+    kind: HTTPProxy
+    metadata: {name: web, namespace: shop}
+    spec:
+      virtualhost:
+        fqdn: web.shop.example
+        tls: {secretName: web-tls, minimumProtocolVersion: 1.2}
+      routes: [{services: [{name: web, port: 443}]}]
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: projectcontour.io/v1
+    kind: HTTPProxy
+    metadata: {name: web, namespace: shop}
+    spec:
+      virtualhost:
+        fqdn: web.shop.example
+        tls: {secretName: web-tls, minimumProtocolVersion: "1.2"}
+      routes: [{services: [{name: web, port: 443}]}]
+    ```
+
+    ## How to fix
+
+    Write the value as the type that the finding names.
+    """
+    for each in compare(subject):
+        if isinstance(each, Mistyped):
+            yield Flaw(
+                message=f"must be {each.meant}, not {_seen(each)}: the API server refuses the object",
+                at=each.at,
+                expected=(each.meant,),
+                observed=(_seen(each),),
+                fix=f"{subject.object.reference}: write {each.meant}",
+                correction=_correction(each),
+            )
+
+
+def _seen(mistyped: Mistyped) -> str:
+    """Nothing of what is in a list or mapping, and nothing of a key."""
+    if isinstance(mistyped.value, list | dict):
+        return "a list" if isinstance(mistyped.value, list) else "a mapping"
+    return "something else" if mistyped.at[-1:] == ("key",) else shown(mistyped.value)
+
+
+def _correction(mistyped: Mistyped) -> str | None:
+    """Where it is plain what was meant."""
+    name, value = mistyped.at[-1] if mistyped.at else "", mistyped.value
+    if not isinstance(name, str) or name == "key":
+        return None
+    if mistyped.shape == TEXT and isinstance(value, int | float):
+        return f'{name}: "{str(value).lower() if isinstance(value, bool) else value}"'
+    if mistyped.shape == (TEXT,) and isinstance(value, str) and value.isprintable():
+        return f"{name}: [{value}]"
+    return None
+
+
+TYPES = ObjectRule(
+    id="field-type",
+    title="Values in the TLS parts of an object are of their fields' types",
+    severity="medium",
+    subjects=tuple(SHAPES),
+    check=check_types,
+    references=("kubernetes.io, API concepts, Field validation", "OpenAPI v3 schemas of the kinds"),
+)
