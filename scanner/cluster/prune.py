@@ -26,8 +26,10 @@ MAX_DEPTH = 64
 """Deeper nesting is left out. An API object needs 15, and a stage that walks one must not run out of stack."""
 _MARSHAL = 2
 """marshal writes JSON values four times as fast as repr, and in this version the same for equal ones."""
-_MASK = rb"\1" + b"\xff" * 5
-"""In place of what may differ. UTF-8 has no such byte, and nothing moves: masked alike, texts differ there alone."""
+_GENERATED = rb"[a-z0-9]{5}"
+"""What the API server adds to a name (k8s.io/apiserver ``pkg/storage/names``)."""
+_MASK = b"\xff" * 5
+"""In its place. UTF-8 has no such byte, and nothing moves: masked alike, texts differ there alone."""
 _APART = object()
 """Kept for a masked text: what may differ was kept of it, so that only what is equal altogether is one."""
 _SHORT = 63
@@ -57,9 +59,8 @@ class Shared:
     shape: Shape
     pruned: bool = False
     """Whether they are alike only when they are pruned: what differs are times and identifiers."""
-    but: re.Pattern[bytes] | None = None
-    """What may differ all the same where ``shape`` does not keep it, in JSON and in marshal's notation: of what this
-    finds, all but the first group."""
+    but: str = ""
+    """What generated names begin with that may differ all the same, where ``shape`` does not keep them."""
 
 
 class _Texts(dict[str, str]):
@@ -158,20 +159,22 @@ class Pruner:
         return keep
 
 
-def _once(keep: Keep, but: re.Pattern[bytes] | None) -> Keep:
+def _once(keep: Keep, but: str) -> Keep:
     """``keep``, asked once of all values that are equal."""
     known: dict[bytes, object] = {}
+    prefix = but.encode("ascii")
+    names, masked = re.compile(re.escape(prefix) + _GENERATED), prefix + _MASK
 
     def kept(value: Any) -> object:  # noqa: ANN401 - JSON, as marshal takes it
         text = bytes(value) if type(value) is Raw else marshal.dumps(value, _MARSHAL)
-        looks = _looks(but.sub(_MASK, text) if but else text)
+        looks = _looks(names.sub(masked, text) if but else text)
         found = known.get(looks)
         if found is _APART:
             looks = _looks(text)
             found = known.get(looks)
         if found is None:
             found = keep(decoded(text) if type(value) is Raw else value)
-            if but and but.search(marshal.dumps(found, _MARSHAL)):
+            if but and names.search(marshal.dumps(found, _MARSHAL)):
                 known[looks], looks = _APART, _looks(text)
             known[looks] = found
         return found

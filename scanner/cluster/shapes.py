@@ -81,7 +81,6 @@ _READY = Shared(ready_condition, pruned=True)
 _TOKENS = "kube-api-access-"
 """The volume with the service account's token, which every pod has under a name of its own: but for it, replicas have
 equal containers and volumes."""
-_TOKEN = re.compile(rb'(name(?:" ?: ?"|u.{4})kube-api-access-)[a-z0-9]{5}', re.DOTALL)
 _TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 - a path
 
 
@@ -137,8 +136,8 @@ _VOLUME = Only(
         "csi": Only(_whole("driver")),
     }
 )
-_CONTAINERS = Shared(_CONTAINER, but=_TOKEN)
-_VOLUMES = Shared(_but_tokens(_VOLUME, _has_token), but=_TOKEN)
+_CONTAINERS = Shared(_CONTAINER, but=_TOKENS)
+_VOLUMES = Shared(_but_tokens(_VOLUME, _has_token), but=_TOKENS)
 _POD_SPEC = Only(
     _whole("nodeName", "hostNetwork", "serviceAccountName", "hostname", "subdomain")
     | dict.fromkeys(("containers", "initContainers", "ephemeralContainers"), _CONTAINERS)
