@@ -9,6 +9,7 @@ import trio
 
 from scanner.cluster.api_server import Access
 from scanner.cluster.client import ApiError, Client, Manners
+from scanner.cluster.scrub import scrubbed
 from scanner.errors import ClusterError
 from scanner.model.event import EVENT, Events
 from scanner.model.objects import Fields, KubeObject
@@ -63,14 +64,19 @@ async def _page(client: Client, namespace: str) -> tuple[list[KubeObject], bool]
 def _kept(each: Fields, namespace: str) -> KubeObject:
     """What is said of what, how often and when. Who says it, and where, is nobody's business here."""
     about = each.fields("involvedObject")
-    kept: dict[str, object] = {name: text[:_LONGEST] for name in _TEXTS if (text := each.text(name))}
+    kept: dict[str, object] = {name: _short(text) for name in _TEXTS if (text := each.text(name))}
     kept |= {
-        "metadata": {"name": each.text("metadata", "name")[:_LONGEST], "namespace": namespace},
-        "involvedObject": {name: about.text(name)[:_LONGEST] for name in _ABOUT},
+        "metadata": {"name": _short(each.text("metadata", "name")), "namespace": namespace},
+        "involvedObject": {name: _short(about.text(name)) for name in _ABOUT},
         "count": each.number("count") or each.number("series", "count") or 1,
-        "series": {"lastObservedTime": each.text("series", "lastObservedTime")[:_LONGEST]},
+        "series": {"lastObservedTime": _short(each.text("series", "lastObservedTime"))},
     }
     return KubeObject(kept, EVENT)
+
+
+def _short(text: str) -> str:
+    """Without private keys and passwords of URLs: first, since a key that was cut may not be known for one."""
+    return scrubbed(text)[:_LONGEST]
 
 
 def _why(error: ClusterError) -> str:

@@ -6,6 +6,7 @@ import pytest
 
 from scanner.cluster import events
 from scanner.cluster.events import warnings
+from scanner.cluster.scrub import REMOVED
 from tests.cluster.api import MANNERS, Answer, Api, Asked, ok, refused, running
 
 TOLD = {
@@ -70,3 +71,13 @@ async def test_texts_and_lists_are_bounded(monkeypatch: pytest.MonkeyPatch) -> N
     assert [len(each.text("message")) for each in found.found] == [1024, 1024]
     assert set(found.missed) == {"shop", "other"}
     assert {each.path for each in api.asked} == {"/api/v1/namespaces/shop/events"}
+
+
+async def test_no_private_key_is_kept_of_a_message() -> None:
+    key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----"
+    said = f"{'x' * 1000} tls: {key} of https://admin:hunter2@registry/"
+    api = api_with(listed({**TOLD, "message": said, "reason": key}))
+    async with running(api):
+        (one,) = (await warnings(api.access, ["shop"], MANNERS)).found
+    assert one.text("reason") == REMOVED
+    assert one.text("message") == f"{'x' * 1000} tls: {REMOVED} of https://removed@registry/"[:1024]
