@@ -1,0 +1,155 @@
+"""Delegations that nobody needs, that everybody has, that hold nothing, and who may make them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scanner.lint.contour.creators import CREATORS
+from scanner.lint.contour.inert import FORMER_API, ROOT
+from scanner.lint.contour.shared import BROAD, SECRET_OF_DELEGATION, UNUSED
+from scanner.model.object_rule import ObjectRule
+from tests.lint.contour.test_delegation import ANNOTATED, CONFIGURED, FALLBACK, PROXY, REFERENCE, ROUTE, delegation
+from tests.lint.examples import WHOLE, linted
+
+CRL = "-----BEGIN X509 CRL-----\\nMIIB\\n-----END X509 CRL-----\\n"
+
+
+def secret(
+    certificate: str = "", key: str = "", *, ca: str = "", crl: str = "", type_: str = "kubernetes.io/tls"
+) -> str:
+    data = {"tls.crt": certificate, "tls.key": key}
+    public = {"ca.crt": ca, "crl.pem": crl}
+    return (
+        f"apiVersion: v1\nkind: Secret\nmetadata: {{name: wild, namespace: certs}}\ntype: {type_}\n"
+        f"data: {{{', '.join(f'{name}: {text}' for name, text in data.items() if text)}}}\n"
+        f"stringData: {{{', '.join(f'{name}: {text}' for name, text in public.items() if text)}}}\n"
+    )
+
+
+PAIR = secret("CERTIFICATE(*.example.com)", "KEY(*.example.com)")
+SINGLE = secret("CERTIFICATE(web.example.com)", "KEY(web.example.com)")
+ALL = '["*"]'
+TOP = (PROXY % "{}").replace("web,", "top,")
+
+
+def found(directory: Path, rule: ObjectRule, *texts: str) -> list[tuple[str, str]]:
+    every, given = linted(directory, "\n---\n".join(texts), [rule])
+    assert not given.bad
+    return [(each.finding.verdict, each.finding.severity) for one in every for each in one.findings]
+
+
+CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
+    "a pair": (SECRET_OF_DELEGATION, [delegation(), PAIR], []),
+    "Opaque is taken": (SECRET_OF_DELEGATION, [delegation(), PAIR.replace("kubernetes.io/tls", "Opaque")], []),
+    "another type": (
+        SECRET_OF_DELEGATION,
+        [delegation(), PAIR.replace("kubernetes.io/tls", "any")],
+        [("fail", "medium")],
+    ),
+    "a CA": (SECRET_OF_DELEGATION, [delegation(), secret(ca="CA(clients)", type_="Opaque")], []),
+    "a revocation list": (SECRET_OF_DELEGATION, [delegation(), secret(crl=f'"{CRL}"', type_="Opaque")], []),
+    "nothing": (SECRET_OF_DELEGATION, [delegation(), secret(type_="Opaque")], [("fail", "medium")] * 2),
+    "no Secret given": (SECRET_OF_DELEGATION, [delegation()], [("inconclusive", "medium")]),
+    "no Secret": (SECRET_OF_DELEGATION, [WHOLE + "\n" + delegation()], [("fail", "medium")]),
+    "a wildcard for all": (BROAD, [delegation(targets=ALL), PAIR], []),
+    "one host for all": (BROAD, [delegation(targets=ALL), SINGLE], [("fail", "medium")]),
+    "one host for one": (BROAD, [delegation(), SINGLE], []),
+    "a CA for all": (BROAD, [delegation(targets=ALL), secret(ca="CA(clients)")], []),
+    "unknown for all": (BROAD, [delegation(targets=ALL)], [("inconclusive", "medium")]),
+    "used by a proxy": (UNUSED, [WHOLE + REFERENCE, delegation()], []),
+    "used by an Ingress": (UNUSED, [WHOLE + ANNOTATED, delegation()], []),
+    "used by an IngressRoute": (UNUSED, [WHOLE + ROUTE, delegation()], []),
+    "used as fallback": (UNUSED, [WHOLE + FALLBACK, CONFIGURED, delegation()], []),
+    "used from one of all": (UNUSED, [WHOLE + REFERENCE, delegation(targets=ALL)], []),
+    "used at home only": (
+        UNUSED,
+        [WHOLE + REFERENCE.replace("namespace: shop", "namespace: certs"), delegation(targets=ALL)],
+        [("fail", "low")],
+    ),
+    "one of two is used": (UNUSED, [WHOLE + REFERENCE, delegation(targets="[shop, blog]")], [("fail", "low")]),
+    "used, and nothing more is known": (UNUSED, [REFERENCE, delegation()], []),
+    "unused, but not all is known": (UNUSED, [delegation()], [("inconclusive", "info")]),
+    "a former delegation": (FORMER_API, [delegation(group="contour.heptio.com/v1beta1")], [("fail", "medium")]),
+    "the design document's": (FORMER_API, [delegation(group="contour.vmware.com/v1")], [("fail", "medium")]),
+    "a former route with TLS": (FORMER_API, [ROUTE], [("fail", "high")]),
+    "a former route without": (FORMER_API, [ROUTE.replace("tls:", "other:")], [("fail", "medium")]),
+    "the present one": (FORMER_API, [REFERENCE, delegation()], []),
+    "a root": (ROOT, [REFERENCE], []),
+    "tls in the wrong place": (ROOT, [REFERENCE.replace("spec: {", "spec: {tls: {}, ")], [("fail", "medium")]),
+    "no fqdn": (ROOT, [REFERENCE.replace("fqdn: web.example.com, ", "")], [("fail", "medium")]),
+    "included by a TCP proxy": (
+        ROOT,
+        [REFERENCE, TOP.replace("spec: {", "spec: {tcpproxy: {include: {name: web}}, ")],
+        [("fail", "medium")],
+    ),
+    "delegated to by an IngressRoute": (
+        ROOT,
+        [ROUTE, ROUTE.replace("web,", "top,").replace("spec: {", "spec: {routes: [{delegate: {name: web}}], ")],
+        [("fail", "medium")],
+    ),
+    "another namespace's of that name is included": (
+        ROOT,
+        [REFERENCE, (PROXY % "{}").replace("shop", "blog").replace("spec: {", "spec: {includes: [{name: web}], ")],
+        [],
+    ),
+    "no namespace for roots": (
+        ROOT,
+        [REFERENCE, CONFIGURED.replace("httpproxy: {", "httpproxy: {rootNamespaces: [edge], ")],
+        [("fail", "medium")],
+    ),
+    "a namespace for roots": (
+        ROOT,
+        [REFERENCE, CONFIGURED.replace("httpproxy: {", "httpproxy: {rootNamespaces: [edge, shop], ")],
+        [],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "texts", "expected"), CASES.values(), ids=CASES)
+def test_findings(tmp_path: Path, rule: ObjectRule, texts: list[str], expected: list[tuple[str, str]]) -> None:
+    assert found(tmp_path, rule, *texts) == expected
+
+
+BINDING = """
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {kind}Binding
+metadata: {{name: {name}{home}}}
+roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: {kind}, name: {name}}}
+subjects: [{who}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {kind}
+metadata: {{name: {name}{home}}}
+rules: [{rule}]
+"""
+DELEGATE = "{apiGroups: [projectcontour.io], resources: [tlscertificatedelegations], verbs: [%s]}"
+READ = '{apiGroups: [""], resources: [secrets], verbs: [get]}'
+ANN, TEAM, ROBOT = "{kind: User, name: ann}", "{kind: Group, name: team}", "{kind: ServiceAccount, name: robot}"
+
+
+def bound(name: str, rule: str, who: str = ANN, *, kind: str = "Role") -> str:
+    return BINDING.format(name=name, rule=rule, who=who, kind=kind, home=", namespace: certs" if kind == "Role" else "")
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ([bound("a", DELEGATE % "create")], ["fail"]),
+        ([bound("a", DELEGATE % "patch")], ["fail"]),
+        ([bound("a", DELEGATE % "get")], []),
+        ([bound("a", DELEGATE % "create", f"{ANN}, {TEAM}, {ROBOT}")], ["fail"] * 3),
+        ([bound("a", DELEGATE % "create"), bound("b", READ)], []),
+        ([bound("a", DELEGATE % "create", TEAM), bound("b", READ)], ["fail"]),
+        ([bound("a", DELEGATE % "create"), bound("b", READ, kind="ClusterRole")], []),
+        ([bound("a", DELEGATE % "create", kind="ClusterRole"), bound("b", READ)], ["fail"]),
+        ([bound("a", '{apiGroups: ["*"], resources: ["*"], verbs: ["*"]}')], []),
+    ],
+)
+def test_who_may_delegate_what_they_may_not_read(tmp_path: Path, texts: list[str], expected: list[str]) -> None:
+    assert [verdict for verdict, _ in found(tmp_path, CREATORS, WHOLE, *texts)] == expected
+
+
+def test_without_all_bindings_it_is_not_told(tmp_path: Path) -> None:
+    assert found(tmp_path, CREATORS, bound("a", DELEGATE % "create")) == [("inconclusive", "medium")]
