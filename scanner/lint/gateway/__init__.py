@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from scanner.lint.gateway import certificate_refs, listener_conflicts, listener_tls
 from scanner.lint.gateway.frontend_validation import INSECURE_FALLBACK
 from scanner.model.object_rule import ObjectRule
 
-GATEWAY_RULES: tuple[ObjectRule, ...] = (INSECURE_FALLBACK,)
+GATEWAY_RULES: tuple[ObjectRule, ...] = (
+    listener_tls.TLS,
+    listener_tls.REFUSED,
+    listener_conflicts.CONFLICT,
+    listener_conflicts.OVERLAP,
+    listener_conflicts.CERTIFICATE_OVERLAP,
+    certificate_refs.CERTIFICATE_REF,
+    certificate_refs.NOT_GRANTED,
+    INSECURE_FALLBACK,
+)

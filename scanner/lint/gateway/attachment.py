@@ -1,0 +1,146 @@
+"""Which listeners a route is attached to, and why to none (Gateway API apis/v1 ``RouteConditionReason``, GEP-2907)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from scanner.lint.gateway.listeners import HolderKey, Listener, key_of, listeners, takes_namespace
+from scanner.lint.gateway.routes import ROUTES, Parent, hostnames, parents
+from scanner.lint.references import look_up
+from scanner.model.declared import Declared, Missing
+from scanner.model.hostnames import narrower
+from scanner.model.kinds import GRPC_ROUTE, HTTP_ROUTE, TCP_ROUTE, TLS_ROUTE, Kind
+from scanner.model.located import Steps
+from scanner.model.objects import Fields, KubeObject
+
+CARRIES: Final[Mapping[tuple[str, str], tuple[Kind, ...]]] = {
+    ("HTTP", ""): (HTTP_ROUTE, GRPC_ROUTE),
+    ("HTTPS", "Terminate"): (HTTP_ROUTE, GRPC_ROUTE),
+    ("TLS", "Passthrough"): (TLS_ROUTE,),
+    # A TCPRoute here is up to the implementation: Contour takes it, others do not.
+    ("TLS", "Terminate"): (TLS_ROUTE, TCP_ROUTE),
+    # GEP-2907 has "TCP, Terminate: yes", but the CRD admits no tls on a TCP listener: that is protocol TLS.
+    ("TCP", ""): (TCP_ROUTE,),
+    ("UDP", ""): (),
+}
+"""Protocol and mode of a listener -> the kinds of routes that it can carry. A protocol of an implementation's own, with
+a slash in it, may carry any."""
+
+Reason: TypeAlias = str
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """A listener that takes the route, and under which names."""
+
+    route: KubeObject
+    listener: Listener
+    names: tuple[str, ...]
+    """What both match; an empty one is every name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """What becomes of one parent of a route."""
+
+    parent: Parent
+    attached: tuple[Attached, ...] = ()
+    missing: Missing | None = None
+    """The parent, or a Namespace whose labels decide, was not found."""
+    why: str = ""
+    """For people, where it is attached to nothing."""
+    reason: Reason = ""
+    """One of those that the route's status would give."""
+
+
+@dataclass(slots=True)
+class Attachments:
+    """Of every route that is known."""
+
+    of_route: dict[HolderKey, list[Attachment]] = field(default_factory=dict)
+    of_listener: dict[tuple[HolderKey, Steps], list[Attached]] = field(default_factory=dict)
+
+
+def attachments(declared: Declared) -> Attachments:
+    """All of them. Ask by ``declared.once``."""
+    found = Attachments()
+    for kind in ROUTES:
+        for route in declared.every(kind):
+            every = [_attach(declared, route, parent) for parent in parents(route, declared)]
+            found.of_route.setdefault(key_of(route), every)
+            for each in every:
+                for one in each.attached:
+                    found.of_listener.setdefault(one.listener.key, []).append(one)
+    return found
+
+
+def of_route(declared: Declared, route: KubeObject) -> list[Attachment]:
+    """What becomes of each parent of the route."""
+    return declared.once(attachments).of_route.get(key_of(route), [])
+
+
+def on_listener(declared: Declared, listener: Listener) -> list[Attached]:
+    """The routes that the listener takes."""
+    return declared.once(attachments).of_listener.get(listener.key, [])
+
+
+def _attach(declared: Declared, route: KubeObject, parent: Parent) -> Attachment:
+    holder = look_up(declared, parent.kind, parent.name, parent.namespace)
+    if isinstance(holder, Missing):
+        return Attachment(parent, missing=holder, why=f"{holder.name} does not exist", reason="NoMatchingParent")
+    every = [each for each in listeners(declared, holder) if _is_meant(parent, each)]
+    if not every:
+        wanted = f"listener {parent.section!r}" if parent.section else f"listener on port {parent.port}"
+        return Attachment(parent, why=f"{holder.reference} has no {wanted}", reason="NoMatchingParent")
+    carrying = [each for each in every if carries(each, route.kind)]
+    if not carrying:
+        return Attachment(parent, why=_unsuitable(holder, every, route), reason="NotAllowedByListeners")
+    return _of_namespace(declared, route, parent, carrying)
+
+
+def _of_namespace(declared: Declared, route: KubeObject, parent: Parent, carrying: list[Listener]) -> Attachment:
+    answers = [(each, takes_namespace(declared, each, route)) for each in carrying]
+    open_ones = [each for each, answer in answers if answer]
+    if not open_ones:
+        if any(answer is None for _, answer in answers):
+            return Attachment(parent, missing=Missing(name=f"Namespace/{route.namespace}", gap="its labels decide"))
+        why = f"no listener takes routes of the namespace {route.namespace}: allowedRoutes.namespaces"
+        return Attachment(parent, why=why, reason="NotAllowedByListeners")
+    named = (Attached(route, each, _names(each, hostnames(route))) for each in open_ones)
+    attached = tuple(each for each in named if each.names)
+    if attached:
+        return Attachment(parent, attached=attached)
+    theirs = ", ".join(sorted({each.hostname for each in open_ones})[:5])
+    return Attachment(parent, why=f"none of its hostnames is within {theirs}", reason="NoMatchingListenerHostname")
+
+
+def _is_meant(parent: Parent, listener: Listener) -> bool:
+    return parent.section in ("", listener.name) and parent.port in (None, listener.port)
+
+
+def carries(listener: Listener, kind: Kind) -> bool:
+    """Whether its protocol and mode, and its ``allowedRoutes.kinds``, take routes of this kind."""
+    able = CARRIES.get((listener.protocol, listener.mode), ())
+    if kind not in able and "/" not in listener.protocol:
+        return False
+    allowed = list(listener.fields.each("allowedRoutes", "kinds"))
+    return not allowed or any(_names_kind(each, kind) for each in allowed)
+
+
+def _names_kind(allowed: Fields, kind: Kind) -> bool:
+    return allowed.text("kind") == kind.name and (allowed.text("group") or kind.group) == kind.group
+
+
+def _unsuitable(holder: KubeObject, every: list[Listener], route: KubeObject) -> str:
+    shapes = sorted({" ".join(filter(None, (each.protocol, each.mode))) or "without protocol" for each in every})
+    return f"{holder.reference} has only listeners that take no {route.kind.name}: {', '.join(shapes[:5])}"
+
+
+def _names(listener: Listener, names: tuple[str, ...]) -> tuple[str, ...]:
+    if not names:
+        return (listener.hostname,)
+    if listener.protocol in ("TCP", "UDP"):
+        return names
+    return tuple(filter(None, (narrower(each, listener.hostname) for each in names)))

@@ -1,0 +1,245 @@
+"""The Secrets that listeners serve (Gateway API apis/v1 ``SecretObjectReference``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from scanner.lint.gateway.grants import READS as GRANTS
+from scanner.lint.gateway.grants import crossing, grant_flaws
+from scanner.lint.gateway.listeners import HOLDERS, Listener, listeners
+from scanner.lint.references import READS as SECRETS
+from scanner.lint.references import look_up, secret_flaws
+from scanner.model.declared import Declared, Missing
+from scanner.model.kinds import SECRET
+from scanner.model.located import Steps, shown
+from scanner.model.object_rule import Flaw, ObjectRule, Subject
+from scanner.model.objects import Fields, KubeObject
+
+_MOST: Final = 64
+"""References of one listener (MaxItems)."""
+
+
+def references(listener: Listener) -> Iterator[tuple[Steps, Fields]]:
+    """The certificateRefs that are served: those of a listener that terminates."""
+    every = listener.fields.at("tls", "certificateRefs")
+    if listener.terminates and isinstance(every, list):
+        for index, each in enumerate(every[:_MOST]):
+            if isinstance(each, dict):
+                yield (*listener.steps, "tls", "certificateRefs", index), Fields(each)
+
+
+def is_secret(reference: Fields) -> bool:
+    """Whether group and kind, whose defaults are those, name a Secret."""
+    return not reference.text("group") and reference.text("kind") in ("", "Secret")
+
+
+def secret_at(declared: Declared, holder: KubeObject, reference: Fields) -> KubeObject | Missing:
+    """The Secret that a SecretObjectReference of ``holder`` names."""
+    return look_up(declared, SECRET, reference.text("name"), reference.text("namespace") or holder.namespace)
+
+
+def secrets_of(declared: Declared, listener: Listener) -> Iterator[tuple[Steps, KubeObject | Missing]]:
+    """The Secrets of a listener, and which field names each."""
+    for steps, each in references(listener):
+        if is_secret(each):
+            yield steps, secret_at(declared, listener.holder, each)
+
+
+def check_certificate_refs(subject: Subject) -> Iterator[Flaw]:
+    """What a listener refers to is a certificate with its key.
+
+    ## What it requires
+
+    Every `certificateRefs` entry of a listener that terminates TLS names a Secret that exists, is of type
+    `kubernetes.io/tls`, has a certificate in PEM in `tls.crt` and in `tls.key` the key that belongs to it.
+
+    ## Why
+
+    The controller sets `ResolvedRefs` to False with the reason `InvalidCertificateRef`, and the listener serves
+    nothing; where the Secret goes bad later, many go on with what they had until they are restarted.
+
+    ## What fails
+
+    A reference to another kind, a Secret that does not exist, has another type, lacks either entry, cannot be read, or
+    whose key belongs to another certificate; and a status that says `ResolvedRefs` of such a reference, since then
+    something else is served: high.
+
+    ## What is inconclusive
+
+    A Secret that was not among the manifests, could not be read, or that cert-manager has yet to make.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: Gateway
+    metadata: {name: edge, namespace: shop}
+    spec:
+      gatewayClassName: example
+      listeners:
+      - {name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: edge-tls}]}}
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: edge-tls, namespace: shop}
+    type: kubernetes.io/tls
+    data:
+      tls.crt: CERTIFICATE(shop.example)
+      tls.key: KEY(other.example)
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: Gateway
+    metadata: {name: edge, namespace: shop}
+    spec:
+      gatewayClassName: example
+      listeners:
+      - {name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: edge-tls}]}}
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: edge-tls, namespace: shop}
+    type: kubernetes.io/tls
+    data:
+      tls.crt: CERTIFICATE(shop.example)
+      tls.key: KEY(shop.example)
+    ```
+
+    ## How to fix
+
+    Put the certificate with its chain and its key into the Secret, or name another one. Where a cert-manager
+    Certificate keeps the Secret, that is the object to edit.
+    """
+    for listener in listeners(subject.declared, subject.object):
+        for steps, each in references(listener):
+            found = list(_reference_flaws(subject, steps, each))
+            yield from found
+            if any(flaw.verdict == "fail" for flaw in found) and _says_resolved(listener):
+                yield Flaw(
+                    message="its status says ResolvedRefs all the same: what it serves is not this",
+                    at=steps,
+                    evidence=(f"{listener}: condition ResolvedRefs is True",),
+                )
+
+
+def _reference_flaws(subject: Subject, steps: Steps, reference: Fields) -> Iterator[Flaw]:
+    if is_secret(reference):
+        yield from secret_flaws(subject.declared, secret_at(subject.declared, subject.object, reference), steps)
+    else:
+        named = "/".join(filter(None, (reference.text("group"), reference.text("kind"))))
+        yield Flaw(message=f"refers to {shown(named)}, not to a Secret: InvalidCertificateRef", at=steps)
+
+
+def _says_resolved(listener: Listener) -> bool:
+    for each in islice(listener.holder.each("status", "listeners"), _MOST):
+        if each.text("name") == listener.name:
+            said = {one.text("type"): one.text("status") for one in each.each("conditions")}
+            return said.get("ResolvedRefs") == "True"
+    return False
+
+
+def check_grants(subject: Subject) -> Iterator[Flaw]:
+    """Certificates of other namespaces are granted by their owners.
+
+    ## What it requires
+
+    For every `certificateRefs` entry of a listener that names another namespace, a ReferenceGrant in that namespace
+    with a `from` that has exactly the group, kind and namespace of the Gateway or ListenerSet, and a `to` for Secrets
+    with this name or without a name. A ListenerSet needs its own: grants to its Gateway are not for it.
+
+    ## Why
+
+    Without the grant the listener gets `ResolvedRefs` False with the reason `RefNotPermitted` and serves nothing. An
+    implementation that serves the certificate all the same lets any namespace use any key.
+
+    ## What fails
+
+    No such grant: high.
+
+    ## What is inconclusive
+
+    ReferenceGrants that were not among the manifests or could not be read.
+
+    ## Example that fails
+
+    ```yaml
+    # All that there is in a cluster:
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: Gateway
+    metadata: {name: edge, namespace: shop}
+    spec:
+      gatewayClassName: example
+      listeners:
+      - name: https
+        port: 443
+        protocol: HTTPS
+        tls: {certificateRefs: [{name: wildcard, namespace: certificates}]}
+    ---
+    apiVersion: gateway.networking.k8s.io/v1beta1
+    kind: ReferenceGrant
+    metadata: {name: gateways, namespace: certificates}
+    spec:
+      from: [{group: gateway.networking.k8s.io, kind: Gateway, namespace: other}]
+      to: [{group: "", kind: Secret, name: wildcard}]
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: Gateway
+    metadata: {name: edge, namespace: shop}
+    spec:
+      gatewayClassName: example
+      listeners:
+      - name: https
+        port: 443
+        protocol: HTTPS
+        tls: {certificateRefs: [{name: wildcard, namespace: certificates}]}
+    ---
+    apiVersion: gateway.networking.k8s.io/v1beta1
+    kind: ReferenceGrant
+    metadata: {name: gateways, namespace: certificates}
+    spec:
+      from: [{group: gateway.networking.k8s.io, kind: Gateway, namespace: shop}]
+      to: [{group: "", kind: Secret, name: wildcard}]
+    ```
+
+    ## How to fix
+
+    Let who owns the Secret create the ReferenceGrant, with the Secret's name in `to`; or copy the certificate into the
+    Gateway's own namespace.
+    """
+    for listener in listeners(subject.declared, subject.object):
+        for steps, each in references(listener):
+            yield from grant_flaws(subject.declared, crossing(subject.object, steps, each, "Secret"))
+
+
+CERTIFICATE_REF = ObjectRule(
+    id="gateway-certificate-ref",
+    title="Listeners refer to certificates that can be served",
+    severity="high",
+    subjects=HOLDERS,
+    check=check_certificate_refs,
+    reads=SECRETS,
+    references=(
+        "Gateway API apis/v1/gateway_types.go (ListenerTLSConfig.certificateRefs, ListenerReasonInvalidCertificateRef)",
+    ),
+)
+NOT_GRANTED = ObjectRule(
+    id="gateway-certificate-grant",
+    title="Certificates of other namespaces are granted",
+    severity="high",
+    subjects=HOLDERS,
+    check=check_grants,
+    reads=GRANTS,
+    references=(
+        "Gateway API apis/v1/referencegrant_types.go (ReferenceGrantSpec)",
+        "GEP-1713, ListenerSets: references across namespaces",
+    ),
+)

@@ -1,0 +1,193 @@
+"""What a listener says of TLS, by its protocol and mode (Gateway API apis/v1 ``Listener``, ``ListenerTLSConfig``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from scanner.lint.gateway.listeners import HOLDERS, MOST, Listener, listeners
+from scanner.model.located import shown
+from scanner.model.object_rule import Flaw, ObjectRule, Subject
+
+_TERMINATED: Final = "tls:\n  mode: Terminate\n  certificateRefs:\n  - name: SECRET"
+_NO_TLS: Final = ("HTTP", "TCP", "UDP")
+
+
+def check_tls(subject: Subject) -> Iterator[Flaw]:
+    """Every listener of protocol HTTPS or TLS says how TLS ends there.
+
+    ## What it requires
+
+    A listener of protocol `HTTPS` has `tls` with `certificateRefs` or `options`. One of protocol `TLS` has `tls.mode`,
+    and in mode `Terminate` `certificateRefs` or `options`.
+
+    ## Why
+
+    Without a certificate the listener cannot be programmed, and an implementation that programs it all the same serves
+    a certificate of its own. CRDs before release 1.5 admit a `TLS` listener without mode, and some controllers then
+    terminate what was meant to pass through. Options may name a certificate of a cloud provider, so a listener with
+    options alone is right.
+
+    ## What fails
+
+    An HTTPS listener without `tls`, a listener in mode `Terminate` with neither references nor options, a TLS listener
+    without `tls` or mode: high. What newer CRDs refuse is said in their words.
+
+    ## What is inconclusive
+
+    Nothing: all of it stands in the object.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: Gateway
+    metadata: {name: edge, namespace: shop}
+    spec:
+      gatewayClassName: example
+      listeners:
+      - {name: https, port: 443, protocol: HTTPS}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: Gateway
+    metadata: {name: edge, namespace: shop}
+    spec:
+      gatewayClassName: example
+      listeners:
+      - {name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: edge-tls}]}}
+      - {name: passthrough, port: 8443, protocol: TLS, tls: {mode: Passthrough}}
+    ```
+
+    ## How to fix
+
+    Name a Secret of type `kubernetes.io/tls` in `tls.certificateRefs`, or set the mode `Passthrough` on a TLS listener
+    whose backends have the certificates.
+    """
+    for listener in listeners(subject.declared, subject.object):
+        message = _lacking(listener)
+        if message:
+            yield Flaw(
+                message=message,
+                at=(*listener.steps, "tls"),
+                fix=f"{subject.object.reference}: give listener {shown(listener.name)} a certificate",
+                correction=_TERMINATED,
+            )
+
+
+def _lacking(listener: Listener) -> str:
+    tls = listener.fields.fields("tls")
+    if listener.protocol == "HTTPS" and not listener.fields.has("tls"):
+        return "an HTTPS listener without tls has no certificate"
+    if listener.protocol == "TLS" and not tls.text("mode"):
+        return "tls mode must be set for protocol TLS (CRDs of release 1.5 and later refuse this)"
+    if listener.terminates and not (tls.at("certificateRefs") or tls.at("options")):
+        return "certificateRefs or options must be specified when mode is Terminate"
+    return ""
+
+
+def check_refused(subject: Subject) -> Iterator[Flaw]:
+    """No listener combines what the API refuses or ignores.
+
+    ## What it requires
+
+    No `tls` on listeners of protocol `HTTP`, `TCP` or `UDP`; mode `Terminate` on those of protocol `HTTPS`; no
+    `certificateRefs` beside the mode `Passthrough`; no hostname on `TCP` and `UDP`; at most 64 listeners, each with a
+    name of its own.
+
+    ## Why
+
+    The API server refuses most of it. A certificate beside `Passthrough` is admitted and never served: whoever reads
+    the object believes that the Gateway ends TLS, and some controllers refuse the listener. Terminated TLS in front of
+    a TCPRoute is a listener of protocol `TLS`, whatever GEP-2907's table says of `TCP`.
+
+    ## What fails
+
+    Each of these: medium; a certificate beside `Passthrough`: low.
+
+    ## What is inconclusive
+
+    Nothing: all of it stands in the object.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: Gateway
+    metadata: {name: edge, namespace: shop}
+    spec:
+      gatewayClassName: example
+      listeners:
+      - {name: database, port: 5432, protocol: TCP, tls: {certificateRefs: [{name: edge-tls}]}}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: Gateway
+    metadata: {name: edge, namespace: shop}
+    spec:
+      gatewayClassName: example
+      listeners:
+      - {name: database, port: 5432, protocol: TLS, tls: {mode: Terminate, certificateRefs: [{name: edge-tls}]}}
+    ```
+
+    ## How to fix
+
+    Set the protocol to `HTTPS` or `TLS` where TLS is meant, or remove `tls` where it is not.
+    """
+    names: dict[str, int] = {}
+    for listener in listeners(subject.declared, subject.object):
+        for field, message in _REFUSED.items():
+            if _is_refused(field, listener):
+                yield Flaw(message=message, at=(*listener.steps, *field.split(".")))
+        if listener.mode == "Passthrough" and listener.fields.at("tls", "certificateRefs"):
+            yield Flaw(
+                message="certificateRefs are never served in mode Passthrough: the backend's certificate is",
+                at=(*listener.steps, "tls", "certificateRefs"),
+                severity="low",
+            )
+        names[listener.name] = names.get(listener.name, 0) + 1
+        if names[listener.name] == 2:
+            yield Flaw(message="Listener name must be unique within the Gateway", at=(*listener.steps, "name"))
+    every = subject.object.at("spec", "listeners")
+    if isinstance(every, list) and len(every) > MOST:
+        yield Flaw(message=f"{len(every)} listeners; the API takes {MOST}", at=("spec", "listeners", MOST))
+
+
+_REFUSED: Final[Mapping[str, str]] = {
+    "tls": "tls must not be specified for protocols ['HTTP', 'TCP', 'UDP']",
+    "tls.mode": "tls mode must be Terminate for protocol HTTPS",
+    "hostname": "hostname must not be specified for protocols ['TCP', 'UDP']",
+}
+"""The API server's messages, by the field."""
+
+
+def _is_refused(field: str, listener: Listener) -> bool:
+    if field == "tls":
+        return listener.protocol in _NO_TLS and listener.fields.has("tls")
+    if field == "tls.mode":
+        return listener.protocol == "HTTPS" and listener.mode != "Terminate"
+    return listener.protocol in ("TCP", "UDP") and bool(listener.hostname)
+
+
+TLS = ObjectRule(
+    id="gateway-listener-tls",
+    title="Listeners for TLS say how TLS ends",
+    severity="high",
+    subjects=HOLDERS,
+    check=check_tls,
+    references=("Gateway API apis/v1/gateway_types.go (Listener, ListenerTLSConfig)", "GEP-2907, TLS in Gateway API"),
+)
+REFUSED = ObjectRule(
+    id="gateway-listener-refused",
+    title="No listener has TLS fields that its protocol does not take",
+    severity="medium",
+    subjects=HOLDERS,
+    check=check_refused,
+    references=("Gateway API apis/v1/gateway_types.go (Listeners, validation rules)",),
+)

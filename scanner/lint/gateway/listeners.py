@@ -1,0 +1,161 @@
+"""Listeners of Gateways and ListenerSets as rules look at them (Gateway API apis/v1 ``Listener``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, TypeAlias
+
+from scanner.model.declared import Declared
+from scanner.model.kinds import GATEWAY, LISTENER_SET, NAMESPACE, X_LISTENER_SET, Kind
+from scanner.model.label_selector import selects
+from scanner.model.located import Steps
+from scanner.model.object_rule import Subject
+from scanner.model.objects import Fields, KubeObject
+
+HOLDERS: Final[tuple[Kind, ...]] = (GATEWAY, LISTENER_SET, X_LISTENER_SET)
+"""What has listeners."""
+SETS: Final[tuple[Kind, ...]] = (LISTENER_SET, X_LISTENER_SET)
+MOST: Final = 64
+"""Listeners of one object (MaxItems of ``spec.listeners``). An object with more is refused, and a rule says so."""
+
+HolderKey: TypeAlias = tuple[Kind, str | None, str]
+
+
+def key_of(holder: KubeObject) -> HolderKey:
+    """By which a holder is found again."""
+    return holder.kind, holder.namespace, holder.name
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """One of them, with the way to it."""
+
+    holder: KubeObject
+    steps: Steps
+    fields: Fields
+
+    @property
+    def name(self) -> str:
+        """``https``."""
+        return self.fields.text("name")
+
+    @property
+    def hostname(self) -> str:
+        """In lower case; empty: every name."""
+        return self.fields.text("hostname").lower()
+
+    @property
+    def port(self) -> int | None:
+        """None in a ListenerSet that leaves it to its Gateway."""
+        return self.fields.number("port")
+
+    @property
+    def protocol(self) -> str:
+        """``HTTP``, ``HTTPS``, ``TLS``, ``TCP``, ``UDP`` or an implementation's own, with a slash."""
+        return self.fields.text("protocol")
+
+    @property
+    def mode(self) -> str:
+        """``Terminate``, which is the default, or ``Passthrough``; empty without TLS."""
+        if self.protocol not in ("HTTPS", "TLS") and not self.fields.has("tls"):
+            return ""
+        return self.fields.text("tls", "mode") or "Terminate"
+
+    @property
+    def terminates(self) -> bool:
+        """Whether it has the end of the client's TLS."""
+        return self.protocol in ("HTTPS", "TLS") and self.mode == "Terminate"
+
+    @property
+    def key(self) -> tuple[HolderKey, Steps]:
+        """By which it is found again."""
+        return key_of(self.holder), self.steps
+
+    def __str__(self) -> str:
+        return f"listener {self.name or '?'} of {self.holder.reference}"
+
+
+def listeners(declared: Declared, holder: KubeObject) -> tuple[Listener, ...]:
+    """Those that stand in a Gateway or ListenerSet itself."""
+    return declared.once(_by_holder).get(key_of(holder), ())
+
+
+def _by_holder(declared: Declared) -> Mapping[HolderKey, tuple[Listener, ...]]:
+    return {
+        key_of(holder): tuple(Listener(holder, *each) for each in _first(Subject(holder, declared)))
+        for kind in HOLDERS
+        for holder in reversed(declared.every(kind))  # of two with one name the first counts
+    }
+
+
+def _first(holder: Subject) -> Iterator[tuple[Steps, Fields]]:
+    return islice(holder.items("spec", "listeners"), MOST)
+
+
+def parent_of(listener_set: KubeObject) -> tuple[str | None, str]:
+    """Namespace and name of the Gateway that a ListenerSet belongs to."""
+    parent = listener_set.fields("spec", "parentRef")
+    return parent.text("namespace") or listener_set.namespace, parent.text("name")
+
+
+def gateway_of(declared: Declared, holder: KubeObject) -> KubeObject | None:
+    """The Gateway itself, or that of a ListenerSet, if it is known."""
+    if holder.kind == GATEWAY:
+        return holder
+    namespace, name = parent_of(holder)
+    return declared.known.get(GATEWAY, name, namespace)
+
+
+def sets_of(declared: Declared, gateway: KubeObject) -> list[KubeObject]:
+    """The ListenerSets that name the Gateway as theirs and that it does not turn away, in their order of precedence
+    (GEP-1713): the oldest first, then by namespace and name."""
+    named = declared.once(_sets).get((gateway.namespace, gateway.name), [])
+    return [each for each in named if admits(declared, gateway, each) is not False]
+
+
+def _sets(declared: Declared) -> Mapping[tuple[str | None, str], list[KubeObject]]:
+    found: dict[tuple[str | None, str], list[KubeObject]] = {}
+    for kind in SETS:
+        for each in declared.every(kind):
+            found.setdefault(parent_of(each), []).append(each)
+    for several in found.values():
+        several.sort(key=lambda each: (each.text("metadata", "creationTimestamp"), each.namespace or "", each.name))
+    return found
+
+
+def admits(declared: Declared, gateway: KubeObject, listener_set: KubeObject) -> bool | None:
+    """Whether ``spec.allowedListeners`` takes it; None where that depends on a Namespace that was not seen."""
+    return _selected(declared, gateway.fields("spec", "allowedListeners", "namespaces"), gateway, listener_set, "None")
+
+
+def takes_namespace(declared: Declared, listener: Listener, route: KubeObject) -> bool | None:
+    """Whether ``allowedRoutes.namespaces`` has the route's; None where that depends on one that was not seen."""
+    rule = listener.fields.fields("allowedRoutes", "namespaces")
+    return _selected(declared, rule, listener.holder, route, "Same")
+
+
+def _selected(declared: Declared, rule: Fields, holder: KubeObject, other: KubeObject, default: str) -> bool | None:
+    match rule.text("from") or default:
+        case "All":
+            return True
+        case "Same":
+            return holder.namespace == other.namespace
+        case "Selector":
+            return _labelled(declared, rule.fields("selector"), other.namespace)
+    return False
+
+
+def _labelled(declared: Declared, selector: Fields, namespace: str | None) -> bool | None:
+    found = declared.known.get(NAMESPACE, namespace or "")
+    if found is None:
+        return None
+    # The API server gives every Namespace a label with its name.
+    return selects(selector, {**found.labels, "kubernetes.io/metadata.name": found.name})
+
+
+def merged(declared: Declared, gateway: KubeObject) -> list[Listener]:
+    """The Gateway's own and then those of its ListenerSets, in their order of precedence."""
+    holders = (gateway, *sets_of(declared, gateway))
+    return [listener for holder in holders for listener in listeners(declared, holder)]

@@ -1,0 +1,87 @@
+"""Routes as rules look at them: their parents, hostnames and backends (Gateway API apis/v1 ``CommonRouteSpec``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from scanner.lint.gateway.listeners import HOLDERS
+from scanner.model.declared import Declared
+from scanner.model.kinds import GRPC_ROUTE, HTTP_ROUTE, TCP_ROUTE, TLS_ROUTE, Kind
+from scanner.model.located import Steps
+from scanner.model.object_rule import Subject
+from scanner.model.objects import Fields, KubeObject
+
+ROUTES: Final[tuple[Kind, ...]] = (HTTP_ROUTE, GRPC_ROUTE, TLS_ROUTE, TCP_ROUTE)
+"""Those that a listener with TLS may carry; UDPRoutes never are."""
+_GROUP: Final = "gateway.networking.k8s.io"
+_PARENTS: Final = 32
+_NAMES: Final = 1024
+_RULES: Final = 64
+_BACKENDS: Final = 64
+"""As many as the CRDs admit: what is beyond, no API server has."""
+_HOLDERS: Final[Mapping[tuple[str, str], Kind]] = {(kind.group, kind.name): kind for kind in HOLDERS}
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """What a route wants to be attached to."""
+
+    steps: Steps
+    kind: Kind
+    namespace: str | None
+    name: str
+    section: str
+    """Name of the listener; empty: every one."""
+    port: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """A Service that a route leads to."""
+
+    route: KubeObject
+    steps: Steps
+    namespace: str | None
+    name: str
+    port: int | None
+
+
+def parents(route: KubeObject, declared: Declared) -> Iterator[Parent]:
+    """The Gateways and ListenerSets among the parents; others (Services of a mesh) have no listeners."""
+    for steps, each in islice(Subject(route, declared).items("spec", "parentRefs"), _PARENTS):
+        kind = _HOLDERS.get((_group(each, _GROUP), each.text("kind") or "Gateway"))
+        if kind is not None:
+            namespace = each.text("namespace") or route.namespace
+            yield Parent(steps, kind, namespace, each.text("name"), each.text("sectionName"), each.number("port"))
+
+
+def hostnames(route: KubeObject) -> tuple[str, ...]:
+    """In lower case; none: every name that the listener takes."""
+    return tuple(map(str.lower, route.texts("spec", "hostnames")[:_NAMES]))
+
+
+def backends(route: KubeObject, declared: Declared) -> Iterator[Backend]:
+    """The Services that the rules lead to."""
+    for rule, fields in islice(Subject(route, declared).items("spec", "rules"), _RULES):
+        for place, each in enumerate(islice(fields.each("backendRefs"), _BACKENDS)):
+            if (_group(each, ""), each.text("kind") or "Service") == ("", "Service"):
+                namespace = each.text("namespace") or route.namespace
+                yield Backend(route, (*rule, "backendRefs", place), namespace, each.text("name"), each.number("port"))
+
+
+def _group(reference: Fields, default: str) -> str:
+    """An empty group is the core's, none the default."""
+    return reference.text("group") if reference.has("group") else default
+
+
+def leading_to(declared: Declared) -> Mapping[tuple[str | None, str], list[Backend]]:
+    """By namespace and name of a Service, every reference to it. Ask by ``declared.once``."""
+    found: dict[tuple[str | None, str], list[Backend]] = {}
+    for kind in ROUTES:
+        for route in declared.every(kind):
+            for each in backends(route, declared):
+                found.setdefault((each.namespace, each.name), []).append(each)
+    return found

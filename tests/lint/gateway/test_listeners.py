@@ -1,0 +1,206 @@
+"""Listeners: what they say of TLS, and which exclude each other."""
+
+from __future__ import annotations
+
+import pytest
+
+from scanner.lint.gateway import certificate_refs, listener_conflicts, listener_tls
+from scanner.model.object_rule import ObjectRule
+from tests.lint.gateway.cases import core, listening, of, said, secret, verdicts
+
+REFS = "certificateRefs: [{name: edge-tls}]"
+
+
+@pytest.mark.parametrize(
+    ("listener", "tls", "refused"),
+    [
+        ("protocol: HTTP", 0, 0),
+        ("protocol: HTTP, tls: {" + REFS + "}", 0, 1),
+        ("protocol: HTTPS", 1, 0),
+        ("protocol: HTTPS, tls: {}", 1, 0),
+        ("protocol: HTTPS, tls: {certificateRefs: []}", 1, 0),
+        ("protocol: HTTPS, tls: {" + REFS + "}", 0, 0),
+        ("protocol: HTTPS, tls: {options: {example.com/certificate: a}}", 0, 0),
+        ("protocol: HTTPS, tls: {mode: Passthrough}", 0, 1),
+        ("protocol: TLS", 1, 0),
+        ("protocol: TLS, tls: {" + REFS + "}", 1, 0),
+        ("protocol: TLS, tls: {mode: Terminate, " + REFS + "}", 0, 0),
+        ("protocol: TLS, tls: {mode: Terminate}", 1, 0),
+        ("protocol: TLS, tls: {mode: Passthrough}", 0, 0),
+        ("protocol: TLS, tls: {mode: Passthrough, " + REFS + "}", 0, 1),
+        ("protocol: TCP", 0, 0),
+        ("protocol: TCP, tls: {mode: Terminate, " + REFS + "}", 0, 1),
+        ("protocol: TCP, hostname: a.example", 0, 1),
+        ("protocol: UDP, tls: {}", 0, 1),
+        ("protocol: example.com/own", 0, 0),
+    ],
+)
+def test_protocol_and_tls(listener: str, tls: int, refused: int) -> None:
+    text = listening(f"name: a, port: 443, {listener}")
+    assert len(said(listener_tls.TLS, text)) == tls
+    assert len(said(listener_tls.REFUSED, text)) == refused
+
+
+def test_names_and_number_of_listeners() -> None:
+    twice = said(listener_tls.REFUSED, listening(*["name: a, port: 1, protocol: HTTP"] * 3))
+    assert [field for _, field, _ in twice] == ["spec.listeners[1].name"]
+    many = said(listener_tls.REFUSED, listening(*(f"name: a{n}, port: {n}, protocol: HTTP" for n in range(65))))
+    assert [message for _, _, message in many] == ["65 listeners; the API takes 64"]
+
+
+TERMINATE, PASSTHROUGH = "tls: {mode: Terminate, " + REFS + "}", "tls: {mode: Passthrough}"
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "conflicts", "overlaps"),
+    [
+        ("protocol: HTTPS, hostname: a.example", "protocol: HTTPS, hostname: b.example", 0, 0),
+        ("protocol: HTTPS, hostname: a.example", "protocol: HTTPS, hostname: A.example", 1, 0),
+        ("protocol: HTTPS", "protocol: HTTPS", 1, 0),
+        ("protocol: HTTPS", "protocol: HTTPS, hostname: b.example", 0, 1),
+        ('protocol: HTTPS, hostname: "*.example"', "protocol: HTTPS, hostname: a.b.example", 0, 1),
+        ('protocol: HTTPS, hostname: "*.a.example"', "protocol: HTTPS, hostname: a.example", 0, 0),
+        ('protocol: HTTP, hostname: "*.example"', "protocol: HTTP, hostname: b.example", 0, 0),
+        ("protocol: HTTP", "protocol: HTTPS", 1, 0),
+        (f"protocol: TLS, hostname: a.example, {TERMINATE}", f"protocol: TLS, {PASSTHROUGH}", 1, 0),
+        (f"protocol: TLS, {TERMINATE}", f"protocol: TLS, hostname: b.example, {TERMINATE}", 0, 1),
+        (f"protocol: TLS, {PASSTHROUGH}", f"protocol: TLS, hostname: b.example, {PASSTHROUGH}", 0, 0),
+        (f"protocol: TLS, {PASSTHROUGH}", "protocol: TCP", 1, 0),
+        ("protocol: TCP", "protocol: TCP", 1, 0),
+        ("protocol: TCP", "protocol: UDP", 0, 0),
+        ("protocol: UDP", "protocol: UDP", 1, 0),
+        ("protocol: HTTPS", "protocol: UDP", 0, 0),
+    ],
+)
+def test_two_on_one_port(first: str, later: str, conflicts: int, overlaps: int) -> None:
+    text = listening(f"name: a, port: 443, {first}", f"name: b, port: 443, {later}")
+    assert len(said(listener_conflicts.CONFLICT, text)) == conflicts
+    assert len(said(listener_conflicts.OVERLAP, text)) == overlaps
+    apart = listening(f"name: a, port: 443, {first}", f"name: b, port: 444, {later}")
+    assert said(listener_conflicts.CONFLICT, apart) == said(listener_conflicts.OVERLAP, apart) == []
+
+
+HTTPS = "protocol: HTTPS, port: 443"
+OPEN = "  allowedListeners: {namespaces: {from: FROM}}\n"
+
+
+@pytest.mark.parametrize(
+    ("allowed", "count"), [("None", 0), ("Same", 0), ("All", 1), ("Selector, selector: {matchLabels: {team: a}}", 1)]
+)
+def test_listener_sets_that_are_taken_share_its_ports(allowed: str, count: int) -> None:
+    gateway = listening(f"name: a, hostname: a.example, {HTTPS}", more=OPEN.replace("FROM", allowed))
+    listeners = of(
+        "ListenerSet",
+        "more",
+        "parentRef: {name: edge, namespace: shop}, listeners: [{name: b, hostname: a.example, " + HTTPS + "}]",
+        namespace="team",
+    )
+    team = core("Namespace", "team", "", namespace="").replace("{name: team}", "{name: team, labels: {team: a}}")
+    found = said(listener_conflicts.CONFLICT, gateway, listeners, team)
+    assert [message.startswith("the same port, protocol and hostname, as listener a") for _, _, message in found] == (
+        [True] * count
+    )
+
+
+def test_beyond_many_listeners_nothing_is_decided() -> None:
+    gateway = listening("name: a, port: 443, protocol: HTTP", more=OPEN.replace("FROM", "All"))
+    listeners = (
+        of("ListenerSet", f"s{n}", f"parentRef: {{name: edge}}, listeners: [{{name: b, port: {n}, protocol: HTTP}}]")
+        for n in range(1000, 1256)
+    )
+    found = said(listener_conflicts.CONFLICT, gateway, *listeners)
+    assert [verdict for verdict, _, _ in found] == ["inconclusive"]
+
+
+A_AND_B = listening(
+    "name: a, hostname: a.example, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: a}]}",
+    'name: b, hostname: "*.b.example", port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: b}]}',
+)
+
+
+@pytest.mark.parametrize(
+    ("of_a", "of_b", "expected"),
+    [
+        ("a.example", "b.example", []),
+        ("a.example, *.b.example", "*.b.example", ["fail"]),
+        ("a.example", "*.b.example, a.example", ["fail"]),
+        ("a.example", "*.example", ["fail"]),
+        ("a.example, *.b.example", "a.example, *.b.example", []),
+    ],
+)
+def test_certificates_for_names_of_another(of_a: str, of_b: str, expected: list[str]) -> None:
+    rule = listener_conflicts.CERTIFICATE_OVERLAP
+    assert verdicts(rule, A_AND_B, secret("a", of_a), secret("b", of_b)) == expected
+
+
+def test_certificates_that_were_not_seen_are_not_compared() -> None:
+    assert verdicts(listener_conflicts.CERTIFICATE_OVERLAP, A_AND_B) == ["inconclusive"] * 2
+
+
+REF, GRANT = certificate_refs.CERTIFICATE_REF, certificate_refs.NOT_GRANTED
+ONE = listening(f"name: a, port: 443, protocol: HTTPS, tls: {{{REFS}}}")
+
+
+@pytest.mark.parametrize(
+    ("texts", "whole", "expected"),
+    [
+        ((ONE,), False, ["inconclusive"]),
+        ((ONE,), True, ["fail"]),
+        ((ONE, secret("edge-tls", "a.example")), False, []),
+        ((ONE, secret("edge-tls", "a.example", namespace="other")), True, ["fail"]),
+        ((ONE.replace("name: edge-tls", "name: a, kind: ConfigMap"),), True, ["fail"]),
+        ((ONE.replace("name: edge-tls", "name: a, group: example.com"),), True, ["fail"]),
+        ((listening("name: a, port: 443, protocol: TLS, tls: {mode: Passthrough, " + REFS + "}"),), True, []),
+    ],
+)
+def test_references(texts: tuple[str, ...], whole: bool, expected: list[str]) -> None:
+    assert verdicts(REF, *texts, whole=whole) == expected
+
+
+def test_a_status_that_contradicts() -> None:
+    status = "status: {listeners: [{name: a, conditions: [{type: ResolvedRefs, status: 'True'}]}]}"
+    found = said(REF, ONE + status, whole=True)
+    assert [verdict for verdict, _, _ in found] == ["fail", "fail"]
+    assert "ResolvedRefs" in found[1][2]
+
+
+CROSS = ONE.replace("name: edge-tls", "name: w, namespace: certs")
+FROM = "group: gateway.networking.k8s.io, kind: Gateway, namespace: shop"
+
+
+def granted(from_: str, to: str, namespace: str = "certs") -> str:
+    """A ReferenceGrant."""
+    spec = f"from: [{{{from_}}}], to: [{{{to}}}]"
+    return of("ReferenceGrant", "grant", spec, version="v1beta1", namespace=namespace)
+
+
+@pytest.mark.parametrize(
+    ("grant", "allowed"),
+    [
+        (granted(FROM, 'group: "", kind: Secret'), True),
+        (granted(FROM, 'group: "", kind: Secret, name: w'), True),
+        (granted(FROM, 'group: "", kind: Secret, name: other'), False),
+        (granted(FROM, 'group: "", kind: ConfigMap'), False),
+        (granted(FROM.replace("shop", "'*'"), 'group: "", kind: Secret'), False),
+        (granted(FROM.replace("Gateway", "ListenerSet"), 'group: "", kind: Secret'), False),
+        (granted(FROM.replace("gateway.networking.k8s.io", '""'), 'group: "", kind: Secret'), False),
+        (granted(FROM, 'group: "", kind: Secret', namespace="shop"), False),
+    ],
+)
+def test_grants(grant: str, allowed: bool) -> None:
+    assert verdicts(GRANT, CROSS, grant, whole=True) == ([] if allowed else ["fail"])
+    assert verdicts(GRANT, CROSS, grant) == ([] if allowed else ["inconclusive"])
+
+
+def test_a_listener_set_needs_grants_of_its_own() -> None:
+    spec = "parentRef: {name: edge}, listeners: [{name: a, protocol: HTTPS, tls: {certificateRefs: [{NAME}]}}]"
+    one = of("ListenerSet", "more", spec.replace("NAME", "name: w, namespace: certs"))
+    to = 'group: "", kind: Secret'
+    assert verdicts(GRANT, one, granted(FROM, to), whole=True) == ["fail"]
+    assert verdicts(GRANT, one, granted(FROM.replace("Gateway", "ListenerSet"), to), whole=True) == []
+
+
+@pytest.mark.parametrize("rule", [REF, GRANT, listener_tls.TLS, listener_conflicts.CONFLICT])
+def test_no_namespace_is_one_too(rule: ObjectRule) -> None:
+    bare = (ONE + secret("edge-tls", "a.example")).replace(", namespace: shop", "")
+    assert said(rule, bare) == []
