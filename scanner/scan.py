@@ -188,6 +188,7 @@ async def _judge(case: Case, job: Job, place: int, run: Run) -> None:
     result = judgement(run.whole.ledger.waive(explained.findings, case.endpoint))
     if job.replicated:
         run.whole.replicas.add(case.endpoint, case.expectation, case.observation)
+        run.whole.passages.add(case.endpoint, case.expectation, case.observation)
     row = endpoint_row(
         case.endpoint,
         case.expectation,

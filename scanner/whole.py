@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from scanner.jobs import Surroundings
-from scanner.judge.replicas import ACROSS, Replicas
+from scanner.judge.across import ACROSS
+from scanner.judge.passages import Passages
+from scanner.judge.replicas import Replicas
 from scanner.judge.require import Outcome, required
 from scanner.judge.waivers import WaiverLedger
 from scanner.model.finding import Finding
@@ -17,11 +19,13 @@ from scanner.model.scan_policy import ScanPolicy
 
 @dataclass(slots=True)
 class Whole:
-    """What a scan has to remember of its endpoints to say it: the use of each waiver, a digest of each replica."""
+    """What a scan has to remember of its endpoints to say it: the use of each waiver, a digest of each replica, who
+    serves which certificate."""
 
     policy: ScanPolicy
     ledger: WaiverLedger
     replicas: Replicas = field(default_factory=Replicas)
+    passages: Passages = field(default_factory=Passages)
 
     def findings(
         self,
@@ -42,7 +46,7 @@ class Whole:
 
     def _across(self, applied: Iterable[Rule | ScanRule], *, complete: bool) -> Iterator[Finding]:
         """What is to be said across endpoints, and of the waivers."""
-        yield from self.ledger.waive_across(self.replicas.findings())
+        yield from self.ledger.waive_across((*self.replicas.findings(), *self.passages.findings()))
         yield from self.ledger.findings(rules=[rule.id for rule in applied], complete=complete)
 
 

@@ -171,6 +171,7 @@ class Expectations:
             certificate=certificates.expected(self._facts, draft),
             client_certificate=_client_certificate(draft),
             client_trust=client_validation.trust(self._facts, draft),
+            passed_on=draft.passed_on,
             other_names=other_names.other_names(self._facts, endpoint),
             tls13_suites_configurable=draft.tls13_suites_configurable,
             groups_configurable=draft.groups_configurable,

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from scanner.model.components import Listener
 from scanner.model.declared_profile import Declared
 from scanner.model.endpoint import Endpoint
-from scanner.model.expectation import Because, Binding, Standing
+from scanner.model.expectation import Because, Binding, PassedOn, Standing
 from scanner.model.known import Known, Unknown
 from scanner.model.observation import ClientCertificate
 from scanner.model.profile import Profile
@@ -52,6 +52,7 @@ class Draft:
     """Of the component, as far as it can be told."""
     other_release: str | None = None
     """While the cluster is upgraded: the other one that the component may still, or already, be of."""
+    passed_on: PassedOn | None = None
     seen: frozenset[str] = frozenset()
     """Ids of the endpoints that were passed through on the way here."""
 

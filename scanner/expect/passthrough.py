@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts, Follow
+from scanner.expect.origins import gateway_listeners
 from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import PassedOn
 from scanner.model.kinds import GATEWAY, HTTP_PROXY, ROUTE, SERVICE, TLS_ROUTE
 from scanner.model.known import Unknown
 from scanner.model.objects import Fields, KubeObject
@@ -52,12 +54,25 @@ def resolve(facts: Facts, draft: Draft, follow: Follow) -> Draft:
         reason = "passed through from listener to listener without an end"
         return draft.owes(Unknown(reason), passage.source, passage.field, "a chain without an end")
     found = _endpoints(facts, passage)
+    draft = replace(draft, passed_on=_passed_on(near.endpoint, passage, found))
     if not found:
         names = ", ".join(f"Service/{each.namespace}/{each.service}" for each in passage.backends[:5]) or "none"
         reason = f"none of the backends of {passage.source} is a known listener ({names})"
         return draft.owes(Unknown(reason), passage.source, passage.field, "no known backend")
+    near = replace(near, passed_on=draft.passed_on)
     owed = [follow(each, draft.seen | {draft.endpoint.id}) for each in found[:_MOST]]
     return _as_backends(draft if _differ(owed) else _only_passing(near, passage, said), passage, owed)
+
+
+def _passed_on(near: Endpoint, passage: Passage, found: list[Endpoint]) -> PassedOn:
+    """By their ids; only those that are asked under the same name, where there are any."""
+    same = [each for each in found if each.server_name == near.server_name]
+    return PassedOn(
+        source=f"{passage.source} {passage.field}",
+        here=near.id,
+        backends=tuple(each.id for each in (same or found)[:_MOST]),
+        by_name=bool(same),
+    )
 
 
 def _only_passing(near: Draft, passage: Passage, said: str) -> Draft:
@@ -187,6 +202,15 @@ def _gateway(facts: Facts, gateway: KubeObject, endpoint: Endpoint) -> Passage |
     return Passage(source=str(gateway.reference), field="spec.listeners.tls.mode", backends=tuple(backends[:_MOST]))
 
 
+def _tls_route(facts: Facts, route: KubeObject, endpoint: Endpoint) -> Passage | None:
+    """Discovery names the TLSRoute that a name leads to; its listener may also terminate."""
+    modes = {each.text("tls", "mode") for _, each in gateway_listeners(facts.snapshot, endpoint)}
+    if modes != {"Passthrough"}:
+        return None
+    found = [each for rule in route.each("spec", "rules") for each in _services(rule, "backendRefs", route.namespace)]
+    return Passage(source=str(route.reference), field="spec.rules.backendRefs", backends=tuple(found[:_MOST]))
+
+
 def _listens(_: KubeObject, listener: Fields, endpoint: Endpoint) -> bool:
     aliases = {int(port) for each in endpoint.aliases if (port := each.rpartition(":")[2]).isdecimal()}
     # Contour listens on the port plus 8000, so that it needs no privilege.
@@ -227,5 +251,10 @@ def _port(value: object) -> int | str | None:
     return value if isinstance(value, int | str) and not isinstance(value, bool) else None
 
 
-_PASSAGES = {"Route": (ROUTE, _route), "HTTPProxy": (HTTP_PROXY, _proxy), "Gateway": (GATEWAY, _gateway)}
+_PASSAGES = {
+    "Route": (ROUTE, _route),
+    "HTTPProxy": (HTTP_PROXY, _proxy),
+    "Gateway": (GATEWAY, _gateway),
+    "TLSRoute": (TLS_ROUTE, _tls_route),
+}
 """By kind of the object that names the endpoint."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scanner.judge import remedy
-from scanner.judge.verdicts import Tally, Words, conclude
+from scanner.judge.verdicts import Tally, Words, conclude, promised
 from scanner.model.finding import Finding, Severity
 from scanner.model.known import Known, Unknown
 from scanner.model.observation import ClientCertificate, Observation, Reach
@@ -45,7 +45,7 @@ def check_client_certificate(rule: Rule, case: Case) -> Iterator[Finding]:
         return
     found = _found(case.observation)
     deviates = not isinstance(found, Unknown) and found != expected
-    yield conclude(
+    finding = conclude(
         rule,
         case,
         Tally(
@@ -64,6 +64,7 @@ def check_client_certificate(rule: Rule, case: Case) -> Iterator[Finding]:
         fix=remedy.in_the_listener(case.endpoint, case.expectation, f"set the client certificate to {expected}"),
         reproduce=remedy.scan(case.endpoint),
     )
+    yield promised(finding) if case.expectation.client_trust else finding
 
 
 def _found(observation: Observation) -> Known[ClientCertificate]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scanner.judge import remedy, served
-from scanner.judge.verdicts import Tally, Words, conclude
+from scanner.judge.verdicts import Tally, Words, conclude, promised
 from scanner.model.expectation import OtherName
 from scanner.model.finding import Finding
 from scanner.model.known import Unknown
@@ -54,7 +54,7 @@ def check_other_names(rule: Rule, case: Case) -> Iterator[Finding]:
     found = {each.name: each for each in case.observation.strays}
     readings = [(each, _wrong(each, found.get(each.name))) for each in owed]
     open_door = any(isinstance(wrong, str) and each.owed == "validated" for each, wrong in readings)
-    yield conclude(
+    finding = conclude(
         rule,
         case,
         Tally(
@@ -72,6 +72,7 @@ def check_other_names(rule: Rule, case: Case) -> Iterator[Finding]:
         fix="find the listener, virtual host or default certificate that answers every name, and take it away",
         reproduce=remedy.scan(case.endpoint),
     )
+    yield promised(finding)
 
 
 def _wrong(owed: OtherName, seen: Stray | None) -> str | Unknown | None:

@@ -221,6 +221,3 @@ REPLICAS = ScanRule(
     check=check_replicas,
     references=("RFC 9325, section 3.1 (versions)", "Kubernetes documentation, Deployments: rolling update"),
 )
-
-ACROSS: tuple[ScanRule, ...] = (REPLICAS,)
-"""Every rule that looks at several endpoints at once."""

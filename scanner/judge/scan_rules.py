@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from scanner.judge import RULES
+from scanner.judge.across import ACROSS
 from scanner.judge.custom_profiles import OBJECT_RULES
-from scanner.judge.replicas import ACROSS
 from scanner.judge.require import REQUIRE_RULES
 from scanner.judge.vulnerabilities import DEEP_RULES
 from scanner.judge.waivers import WAIVER_RULES

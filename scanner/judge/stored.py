@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Final
 
 from scanner.judge import remedy, served
-from scanner.judge.verdicts import inconclusive, listed, remark, status_of_failure
+from scanner.judge.verdicts import inconclusive, listed, promised, remark, status_of_failure
 from scanner.model.expectation import Stored, StoredLeaf
 from scanner.model.finding import Finding
 from scanner.model.known import Unknown
@@ -76,7 +76,8 @@ def check_stored(rule: Rule, case: Case) -> Iterator[Finding]:
     if isinstance(leaves, Unknown):
         yield _open(rule, "whether it serves the certificate of its Secret could not be told", (leaves.reason,))
     else:
-        yield _compared(rule, case, stored, leaves[0])
+        found = _compared(rule, case, stored, leaves[0])
+        yield promised(found) if stored.exact else found
 
 
 def _compared(rule: Rule, case: Case, stored: Stored, leaf: CertificateFacts) -> Finding:

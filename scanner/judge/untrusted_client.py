@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scanner.judge import remedy
-from scanner.judge.verdicts import Tally, Words, conclude
+from scanner.judge.verdicts import Tally, Words, conclude, promised
 from scanner.model.finding import Finding
 from scanner.model.known import Unknown
 from scanner.model.rule import Case, Rule
@@ -49,7 +49,7 @@ def check_untrusted_client(rule: Rule, case: Case) -> Iterator[Finding]:
     if source is None:
         return
     found = case.observation.untrusted_client
-    yield conclude(
+    finding = conclude(
         rule,
         case,
         Tally(
@@ -65,6 +65,7 @@ def check_untrusted_client(rule: Rule, case: Case) -> Iterator[Finding]:
         fix=f"see why the listener does not apply {source}: what its status says, and what its controller supports",
         reproduce=remedy.scan(case.endpoint),
     )
+    yield promised(finding)
 
 
 UNTRUSTED_CLIENT = Rule(

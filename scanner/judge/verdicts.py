@@ -8,7 +8,7 @@ each fills a ``Tally`` and hands it to ``conclude``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Generic, Literal, TypeVar
 
@@ -77,6 +77,11 @@ def status_of_failure(case: Case, otherwise: Status = "violation") -> Status:
     """A failure's status: ``otherwise`` where the expectation binds, else why it does not count (yet)."""
     status = _FAILS_AS[case.expectation.binding]
     return otherwise if status == "violation" else status
+
+
+def promised(finding: Finding) -> Finding:
+    """Of what an object says of this one listener: that binds whoever wrote the object, also where no profile does."""
+    return replace(finding, status="violation") if finding.status == "readiness" else finding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,6 +98,20 @@ class CertificateExpectation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PassedOn:
+    """An endpoint that is no more than the way to others: whatever it shows, one of them has shown."""
+
+    source: str
+    """The object and field that say so."""
+    here: str
+    """The id of the endpoint itself, as the cluster's own survey knows it."""
+    backends: tuple[str, ...] = ()
+    """Ids of the endpoints behind it; none: nobody knows any."""
+    by_name: bool = False
+    """Whether these are asked under the name that comes through here: else they may have other certificates too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OtherName:
     """A server name beside the endpoint's own, and what the listener owes whoever sends it."""
 
@@ -121,6 +135,8 @@ class Expectation:
     client_trust: str | None = None
     """The object and field that say whose client certificates are accepted: all others are refused. None: nothing says
     so."""
+    passed_on: PassedOn | None = None
+    """Where it is passed through; None: it answers itself."""
     other_names: tuple[OtherName, ...] = ()
     """Names that the endpoint's place is asked for too."""
     tls13_suites_configurable: bool = False

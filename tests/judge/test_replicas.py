@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scanner.judge.replicas import ACROSS, Replicas
+from scanner.judge.replicas import Replicas
 from scanner.model.expectation import Binding, Expectation
 from scanner.model.finding import Finding
 from scanner.model.observation import Answers, Observation, Reach
@@ -117,7 +117,3 @@ def test_many_replicas_cost_their_names() -> None:
         replicas.add(replace(ENDPOINT, instance=str(number)), Expectation(profile=PROFILE), seen)
     assert len(replicas._behaviours) == 1
     assert replicas.findings() == ()
-
-
-def test_every_rule_across_endpoints_is_listed() -> None:
-    assert [each.id for each in ACROSS] == ["replicas-differ"]

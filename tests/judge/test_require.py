@@ -90,6 +90,7 @@ def test_ids_are_what_they_always_were() -> None:
     ids = [each.id for each in SCAN_RULES]
     assert ids == [
         "replicas-differ",
+        "passthrough-backend",
         "profile-custom",
         "adherence-unknown",
         "require-endpoints",

@@ -1,0 +1,158 @@
+"""What is passed through a router or gateway: is it the backend's certificate that its name shows?
+
+Near ends and backends are endpoints of the same scan, each with its own observation; what is kept of one is whom it
+said it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain, islice
+
+from scanner.judge.verdicts import listed
+from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import Binding, Expectation, PassedOn
+from scanner.model.finding import Finding
+from scanner.model.known import Unknown
+from scanner.model.observation import Observation
+from scanner.model.rule import ScanRule
+
+_NAMED = 5
+"""Endpoints that a finding names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Near:
+    """One instance of an endpoint that passes connections on."""
+
+    endpoint: str
+    where: str
+    passed_on: PassedOn
+    leaf: str | None
+    """SHA-256 of what it showed; None: nothing was seen."""
+    binding: Binding
+
+
+@dataclass(slots=True)
+class Passages:
+    """The leaves that a scan has seen, by endpoint id, and whoever merely passes others' on."""
+
+    _shown: dict[str, set[str]] = field(default_factory=dict)
+    _unseen: set[str] = field(default_factory=set)
+    """Ids of which one instance at least showed no certificate."""
+    _near: list[Near] = field(default_factory=list)
+
+    def add(self, endpoint: Endpoint, expectation: Expectation, observation: Observation) -> None:
+        """Remember what one endpoint showed."""
+        chains = observation.chain
+        seen = [] if isinstance(chains, Unknown) else [chains, *observation.other_chains]
+        leaves = [each[0].sha256 for each in seen if each]
+        self._shown.setdefault(endpoint.id, set()).update(leaves)
+        if not leaves:
+            self._unseen.add(endpoint.id)
+        if expectation.passed_on is not None:
+            where = endpoint.instance.removeprefix(f"{endpoint.id} @ ")
+            leaf = leaves[0] if leaves else None
+            said = expectation.passed_on
+            self._near.append(
+                Near(endpoint=endpoint.id, where=where, passed_on=said, leaf=leaf, binding=expectation.binding)
+            )
+
+    def findings(self) -> tuple[Finding, ...]:
+        """One for each instance that shows something else than its backends, or of which nobody can tell."""
+        return tuple(chain.from_iterable(PASSAGE.check(PASSAGE, each, self) for each in self._near))
+
+    def behind(self, near: Near) -> tuple[frozenset[str], tuple[str, ...]]:
+        """The leaves that the backends of ``near`` have shown, and the ids of those that were not all seen."""
+        prefix = near.endpoint.removesuffix(near.passed_on.here)  # several clusters' ids begin with their names
+        ids = [f"{prefix}{each}" for each in near.passed_on.backends]
+        shown = frozenset(chain.from_iterable(self._shown.get(each, ()) for each in ids))
+        return shown, tuple(each for each in ids if each in self._unseen or each not in self._shown)
+
+    def who_shows(self, leaf: str, beside: Near) -> Iterator[str]:
+        """Ids of other endpoints that have shown ``leaf``."""
+        passing = {each.endpoint for each in self._near}
+        return (
+            each for each, leaves in self._shown.items() if leaf in leaves and each not in passing | {beside.endpoint}
+        )
+
+
+def check_passage(rule: ScanRule, near: Near, passages: Passages) -> Iterator[Finding]:
+    """What is passed through shows the certificate of its backend, and not the router's or the gateway's own.
+
+    ## What it requires
+
+    A name that an object has passed through (a Route with `termination: passthrough`, a TLSRoute on a listener in mode
+    `Passthrough`, an HTTPProxy with `tls.passthrough`) is answered with a certificate that one of its backends, dialled
+    directly, has shown in the same scan. Weighted backends may take turns: any of theirs will do.
+
+    ## Why
+
+    Passthrough is chosen so that nobody in between can read along. If the name shows another certificate, somebody in
+    between ends the TLS: the router with its default certificate because the Route was not applied, a second Route or
+    listener that terminates the same host, a proxy that nobody knows of.
+
+    ## What fails
+
+    A certificate that none of the backends has shown, where all of them were asked, under that name: high. If another
+    endpoint of the scan shows the same one, the finding says which: it is usually the router.
+
+    ## What is inconclusive
+
+    A name that showed no certificate, backends that are no known listeners or that could not be asked, and backends
+    that were asked only under other names than the one that comes through.
+
+    ## How to fix
+
+    Look for whoever terminates the host: other Routes, Ingresses and listeners with that name, and the status of the
+    object that is to pass it through.
+    """
+    shown, unseen = passages.behind(near)
+    if near.leaf is None or near.leaf not in shown:
+        yield _told(rule, near, passages, _unknown(near, shown, unseen))
+
+
+def _unknown(near: Near, shown: frozenset[str], unseen: tuple[str, ...]) -> str | None:
+    """Why it cannot be told; None: it can, and it is wrong."""
+    if near.leaf is None:
+        return "the name showed no certificate"
+    if not near.passed_on.backends:
+        return "none of its backends is a known listener"
+    if unseen:
+        more = f" and {len(unseen) - 1} more" if len(unseen) > 1 else ""
+        return f"not all of its backends showed a certificate ({unseen[0]}{more})"
+    return None if near.passed_on.by_name and shown else "its backends were asked under other names than this one"
+
+
+def _told(rule: ScanRule, near: Near, passages: Passages, unknown: str | None) -> Finding:
+    source, backends = near.passed_on.source, near.passed_on.backends
+    others = tuple(islice(passages.who_shows(near.leaf, near), _NAMED)) if near.leaf else ()
+    return Finding(
+        rule=rule.id,
+        severity=rule.severity if unknown is None else "info",
+        verdict="fail" if unknown is None else "inconclusive",
+        # An object asks for it, so it is a violation also of what no profile binds.
+        status="not-tested" if unknown else "converging" if near.binding == "settling" else "violation",
+        message=f"{near.where} shows another certificate than the backends that {source} passes it through to"
+        if unknown is None
+        else f"whether {near.where} shows the certificate of its backends could not be told: {unknown}",
+        expected=tuple(f"a certificate that {each} shows" for each in backends[:_NAMED]),
+        observed=(f"certificate {near.leaf}",) if near.leaf else (),
+        fix=f"find whoever terminates this name instead, and see the status of {source.partition(' ')[0]}",
+        evidence=listed(f"the same certificate is shown by {each}" for each in others),
+        about=near.endpoint,
+    )
+
+
+PASSAGE = ScanRule(
+    id="passthrough-backend",
+    title="What is passed through shows its backend's certificate",
+    severity="high",
+    check=check_passage,
+    references=(
+        "openshift/api route/v1/types.go (passthrough)",
+        "Gateway API, TLSModeType Passthrough, and TLSRoute",
+        "Contour, TLS Session Passthrough",
+    ),
+)

@@ -1,0 +1,69 @@
+"""Where an endpoint is passed through to, and under which name its backends are asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scanner.expect import Expectations
+from scanner.model.expectation import PassedOn
+from scanner.model.scan_policy import ScanPolicy
+from tests.expect.stories import endpoint, snapshot_of
+from tests.expect.test_named import GATEWAY_API
+from tests.expect.test_stored import CATALOGUE, made
+
+NEAR = "Deployment/edge/proxy:8443#web.example"
+WEB = "Deployment/shop/web:8443"
+
+
+def slice_of(address: str) -> dict[str, Any]:
+    labels = {"kubernetes.io/service-name": "web"}
+    fields = {"ports": [{"name": "https", "port": 8443}], "endpoints": [{"addresses": [address]}]}
+    return made("EndpointSlice", "shop", "web-1", "discovery.k8s.io/v1", metadata={"labels": labels}, **fields)
+
+
+def tls_route() -> dict[str, Any]:
+    rules = [{"backendRefs": [{"name": "web", "port": 443}]}]
+    return made("TLSRoute", "shop", "web", GATEWAY_API, spec={"hostnames": ["web.example"], "rules": rules})
+
+
+def gateway(mode: str) -> dict[str, Any]:
+    listeners = [{"name": "tls", "port": 443, "protocol": "TLS", "tls": {"mode": mode}}]
+    return made("Gateway", "edge", "gw", GATEWAY_API, spec={"listeners": listeners})
+
+
+def service() -> dict[str, Any]:
+    return made("Service", "shop", "web", spec={"ports": [{"name": "https", "port": 443, "targetPort": 8443}]})
+
+
+def passed(mode: str, *backends: str) -> PassedOn | None:
+    said = {"origins": ["Gateway/edge/gw listener tls TLSRoute/shop/web"], "subject": "TLSRoute/shop/web"}
+    near = endpoint(NEAR, {**said, "segment": "Frontend", "address": "10.0.0.1"})
+    behind = [endpoint(each, {"address": "10.0.0.5", "segment": "Backend"}) for each in backends]
+    snapshot = snapshot_of([tls_route(), gateway(mode), service(), slice_of("10.0.0.5")])
+    return Expectations(snapshot, CATALOGUE, ScanPolicy(), endpoints=(near, *behind)).of(near).passed_on
+
+
+def test_a_tls_route_on_a_passthrough_listener_leads_to_its_backends() -> None:
+    found = passed("Passthrough", WEB, f"{WEB}#web.example")
+    assert found == PassedOn(
+        source="TLSRoute/shop/web spec.rules.backendRefs",
+        here=NEAR,
+        backends=(f"{WEB}#web.example",),
+        by_name=True,
+    )
+
+
+def test_backends_that_are_asked_by_other_names_only_are_marked() -> None:
+    found = passed("Passthrough", WEB)
+    assert found is not None
+    assert (found.backends, found.by_name) == ((WEB,), False)
+
+
+def test_a_listener_that_terminates_passes_nothing_on() -> None:
+    assert passed("Terminate", WEB) is None
+
+
+def test_without_a_known_backend_that_is_kept_too() -> None:
+    found = passed("Passthrough")
+    assert found is not None
+    assert found.backends == ()

@@ -1,0 +1,105 @@
+"""What is passed through, against what its backends show."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from scanner.judge.across import ACROSS
+from scanner.judge.passages import Passages
+from scanner.model.expectation import Binding, Expectation, PassedOn
+from scanner.model.finding import Finding
+from scanner.model.known import Unknown
+from scanner.model.observation import Observation
+from tests.judge.cases import CONFORMING, ENDPOINT, LEAF, PROFILE
+
+NEAR, WEB, OTHER, ROUTER = (f"Deployment/{each}:443" for each in ("router#web", "web", "other", "router"))
+SOURCE = "Route/shop/web spec.tls.termination"
+
+
+def shows(name: str | None) -> Observation:
+    chain = Unknown("it broke off") if name is None else (replace(LEAF, sha256=name * 64),)
+    return replace(CONFORMING, chain=chain)
+
+
+def told(
+    near: Observation,
+    *behind: tuple[str, Observation],
+    backends: tuple[str, ...] = (WEB,),
+    binding: Binding = "must-follow",
+    prefix: str = "",
+    **said: Any,  # noqa: ANN401 - fields of PassedOn
+) -> tuple[Finding, ...]:
+    """One instance of the near end, and whoever else was seen."""
+    passages = Passages()
+    passed_on = PassedOn(source=SOURCE, here=NEAR, backends=backends, **{"by_name": True, **said})
+    expectation = Expectation(profile=PROFILE, binding=binding, passed_on=passed_on)
+    place = replace(ENDPOINT, id=f"{prefix}{NEAR}", instance=f"{prefix}{NEAR} @ 10.0.0.1:443")
+    passages.add(place, expectation, near)
+    for name, seen in behind:
+        passages.add(replace(ENDPOINT, id=f"{prefix}{name}"), Expectation(profile=PROFILE), seen)
+    return passages.findings()
+
+
+def test_the_backends_certificate_is_as_it_should_be() -> None:
+    assert told(shows("a"), (WEB, shows("a"))) == ()
+    both = ((WEB, shows("a")), (OTHER, shows("b")))
+    assert told(shows("b"), *both, backends=(WEB, OTHER)) == ()
+
+
+def test_one_of_several_chains_of_a_backend_will_do() -> None:
+    two = replace(shows("a"), other_chains=((replace(LEAF, sha256="b" * 64),),))
+    assert told(shows("b"), (WEB, two)) == ()
+
+
+def test_the_routers_own_fails_and_the_router_is_named() -> None:
+    (found,) = told(shows("r"), (ROUTER, shows("r")), (WEB, shows("a")))
+    assert (found.rule, found.verdict, found.status, found.severity) == (
+        "passthrough-backend",
+        "fail",
+        "violation",
+        "high",
+    )
+    assert found.about == NEAR
+    assert SOURCE in found.message
+    assert found.evidence == (f"the same certificate is shown by {ROUTER}",)
+    assert "Route/shop/web" in (found.fix or "")
+
+
+@pytest.mark.parametrize(
+    ("binding", "status"), [("settling", "converging"), ("not-enforced", "violation"), ("must-follow", "violation")]
+)
+def test_what_an_object_asks_for_binds_whoever_no_profile_does(binding: Binding, status: str) -> None:
+    (found,) = told(shows("r"), (WEB, shows("a")), binding=binding)
+    assert found.status == status
+
+
+@pytest.mark.parametrize(
+    ("near", "behind", "said", "why"),
+    [
+        (None, ((WEB, shows("a")),), {}, "the name showed no certificate"),
+        ("r", (), {"backends": ()}, "none of its backends is a known listener"),
+        ("r", (), {}, f"not all of its backends showed a certificate ({WEB})"),
+        ("r", ((WEB, shows("a")), (WEB, shows(None))), {}, "not all of its backends"),
+        ("r", ((WEB, shows("a")),), {"backends": (WEB, OTHER)}, "not all of its backends"),
+        ("r", ((WEB, shows("a")),), {"by_name": False}, "under other names"),
+    ],
+)
+def test_what_cannot_be_told_is_never_a_pass(
+    near: str | None, behind: tuple[tuple[str, Observation], ...], said: dict[str, Any], why: str
+) -> None:
+    (found,) = told(shows(near), *behind, **said)
+    assert (found.verdict, found.status, found.severity) == ("inconclusive", "not-tested", "info")
+    assert why in found.message
+
+
+def test_ids_that_begin_with_a_clusters_name_find_their_backends() -> None:
+    assert told(shows("a"), (WEB, shows("a")), prefix="east/") == ()
+    (found,) = told(shows("r"), (WEB, shows("a")), prefix="east/")
+    assert found.about == f"east/{NEAR}"
+
+
+def test_every_rule_across_endpoints_is_listed() -> None:
+    assert [each.id for each in ACROSS] == ["replicas-differ", "passthrough-backend"]
