@@ -72,9 +72,28 @@ def test_what_says_nothing_of_a_port(text: str, why: str) -> None:
     assert only(found(text)).certainty == "candidate", why
 
 
+CUT = "volumes of one pod, or Secrets in them, beyond the first 200: cut, not looked at"
+
+
 def test_volumes_beyond_the_bound_are_counted() -> None:
     more = ", ".join(f"{{name: v{number}, emptyDir: {{}}}}" for number in range(205))
     text = pod(SECRET).replace("volumes: [", f"volumes: [{more}, ")
     discovery = found(text + CERTIFICATE)
-    assert left_out(discovery)["volumes of one pod beyond the first 200: cut, not looked at"] == 6
+    assert left_out(discovery)[CUT] == 6
     assert discovery.truncated == 6
+
+
+def test_secrets_in_a_volume_and_ports_are_bounded_as_elsewhere() -> None:
+    sources = ", ".join(["{podCertificate: {signerName: a/b}}"] * 205)
+    ports = ", ".join(f"{{containerPort: {number}}}" for number in range(1001, 1401))
+    text = pod(f"projected: {{sources: [{sources}]}}").replace("[{containerPort: 7000}]", f"[{ports}]")
+    discovery = found(text)
+    assert {each.certainty for each in discovery.endpoints} == {"hinted"}
+    assert len(discovery.endpoints) == 300
+    assert left_out(discovery) == {CUT: 5, "ports and probes of one pod beyond the first 300: cut, not looked at": 100}
+
+
+def test_several_containers_each_have_what_they_mount() -> None:
+    text = pod(SECRET).replace("containers: [", "containers: [{name: b, ports: [{containerPort: 7001}]}, ")
+    discovery = found(text + CERTIFICATE)
+    assert {each.port: each.certainty for each in discovery.endpoints} == {7000: "hinted", 7001: "candidate"}

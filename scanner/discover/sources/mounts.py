@@ -13,6 +13,8 @@ from scanner.discover import balanced, hints, workloads
 from scanner.discover.alike import Alike
 from scanner.discover.containers import Container
 from scanner.discover.draft import Claim, Found, Omission, Source
+from scanner.discover.merge import MAX_ORIGINS
+from scanner.discover.sources.pods import MAX_PORTS
 from scanner.discover.view import View
 from scanner.model import service_ca
 from scanner.model.endpoint import Owner
@@ -21,44 +23,50 @@ from scanner.model.objects import Fields
 from scanner.model.pki_names import load_names
 
 MAX_VOLUMES = 200
-"""Of one pod."""
+"""Of one pod, and as many Secrets in them."""
 _SERVED = ("serving", "peer")
 _DRIVERS = {"csi.cert-manager.io": "a certificate of cert-manager's CSI driver"}
 """Drivers whose volumes are certificates (cert-manager/csi-driver)."""
 
 
-class _Mount(NamedTuple):
-    """A volume of a container."""
+class _Held(NamedTuple):
+    """What a volume holds."""
 
+    volume: str
     secret: str
     """The Secret's name, or ""."""
     what: str
     """What it is where it is no Secret."""
-    container: Container
 
 
 def _find(view: View) -> Iterator[Found]:
     known = _known(view)
 
     def told(containers: tuple[Container, ...], volumes: object, owner: Owner) -> tuple[list[tuple[int, Claim]], int]:
-        """What each port of a pod owes to what is mounted, and how many volumes were not looked at."""
-        mounts, cut = _told(containers, volumes)
-        return [each for mount in mounts for each in _claims(mount, _named(view, known, owner, mount), owner)], cut
+        """What each port of a pod owes to what is mounted, and how much in its volumes was not looked at."""
+        held, cut = _held(volumes)
+        named = [(each.volume, what) for each in held if (what := _named(view, known, owner, each))]
+        return [each for container in containers for each in _claims(container, named, owner)] if named else [], cut
 
     replicas = Alike(told)
     for pod in view.workloads.pods:
         volumes = pod.raw.at("spec", "volumes")
         claims, cut = replicas(pod.containers, volumes, pod.owner) if volumes else ([], 0)
         if cut:
-            yield Omission(f"volumes of one pod beyond the first {MAX_VOLUMES}: cut, not looked at", cut, cut=True)
-        for number, claim in claims:
+            what = f"volumes of one pod, or Secrets in them, beyond the first {MAX_VOLUMES}"
+            yield Omission(f"{what}: cut, not looked at", cut, cut=True)
+        for number, claim in claims[:MAX_PORTS]:  # that there are more is said by the source of pods
             yield from view.of_pod(pod, number, claim)
 
 
-def _claims(mount: _Mount, what: str, owner: Owner) -> Iterator[tuple[int, Claim]]:
-    origin = f"{owner.kind}/{owner.namespace}/{owner.name} container {mount.container.name} mounts {what}"
-    for number in _ports(mount.container) if what else ():
-        yield number, Claim(certainty="hinted", origin=origin[:300])
+def _claims(container: Container, named: list[tuple[str, str]], owner: Owner) -> Iterator[tuple[int, Claim]]:
+    """One for each port, whatever the container mounts."""
+    ports = list(_ports(container))
+    mounted = {each.text("name") for each in container.raw.each("volumeMounts")} if ports else ()
+    where = f"{owner.kind}/{owner.namespace}/{owner.name} container {container.name} mounts"
+    first, *beside = dict.fromkeys(f"{where} {what}"[:300] for volume, what in named if volume in mounted) or ("",)
+    claim = Claim(certainty="hinted", origin=first, beside=tuple(beside[:MAX_ORIGINS]))
+    yield from ((number, claim) for number in ports if first)
 
 
 def _known(view: View) -> dict[tuple[str, str], str]:
@@ -74,11 +82,11 @@ def _known(view: View) -> dict[tuple[str, str], str]:
     return found
 
 
-def _named(view: View, known: dict[tuple[str, str], str], owner: Owner, mount: _Mount) -> str:
-    """What a mount is; the platform's names mean something in the platform's namespaces only."""
+def _named(view: View, known: dict[tuple[str, str], str], owner: Owner, held: _Held) -> str:
+    """What a volume holds; the platform's names mean something in the platform's namespaces only."""
     namespace = owner.namespace or ""
-    found = mount.what or known.get((namespace, mount.secret), "")
-    return found or (_by_name(namespace, mount.secret) if view.trust.is_platform(namespace) else "")
+    found = held.what or known.get((namespace, held.secret), "")
+    return found or (_by_name(namespace, held.secret) if view.trust.is_platform(namespace) else "")
 
 
 def _by_name(namespace: str, name: str) -> str:
@@ -88,17 +96,11 @@ def _by_name(namespace: str, name: str) -> str:
     return f"Secret/{namespace}/{name}, known as {known.name}" if known else ""
 
 
-def _told(containers: tuple[Container, ...], volumes: object) -> tuple[list[_Mount], int]:
-    """What each container mounts that may be a certificate, and how many volumes were not looked at."""
+def _held(volumes: object) -> tuple[list[_Held], int]:
+    """What the volumes hold that may be a certificate, and how much of it was not looked at."""
     every = list(Fields({"volumes": volumes}).each("volumes"))
-    inside = {each.text("name"): held for each in every[:MAX_VOLUMES] if (held := list(_inside(each)))}
-    found = [
-        _Mount(secret, what, each)
-        for each in (containers if inside else ())
-        for name in dict.fromkeys(mount.text("name") for mount in each.raw.each("volumeMounts"))
-        for secret, what in inside.get(name, ())
-    ]
-    return found, max(len(every) - MAX_VOLUMES, 0)
+    held = [_Held(each.text("name"), *one) for each in every[:MAX_VOLUMES] for one in _inside(each)]
+    return held[:MAX_VOLUMES], max(len(every) - MAX_VOLUMES, 0) + max(len(held) - MAX_VOLUMES, 0)
 
 
 def _inside(volume: Fields) -> Iterator[tuple[str, str]]:
@@ -116,7 +118,7 @@ def _inside(volume: Fields) -> Iterator[tuple[str, str]]:
 
 def _ports(container: Container) -> Iterator[int]:
     """Its TCP ports, but for those that say that they are plain HTTP."""
-    found = ((each.number, each.name) for each in container.ports if each.protocol == "TCP")
+    found = ((each.number, each.name) for each in container.ports[:MAX_PORTS] if each.protocol == "TCP")
     yield from dict.fromkeys(number for number, name in found if number and not hints.is_plain(number, name))
 
 
