@@ -161,7 +161,7 @@ class Pruner:
 
 def _once(keep: Keep, but: str) -> Keep:
     """``keep``, asked once of all values that are equal."""
-    known: dict[bytes, object] = {}
+    known: dict[bytes, Any] = {}
     prefix = but.encode("ascii")
     names, masked = re.compile(re.escape(prefix) + _GENERATED), prefix + _MASK
 
