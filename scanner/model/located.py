@@ -46,7 +46,7 @@ _HINTS = {
     "cannot start any token": "indent with spaces, never with tabs; text that starts with @, ` or % needs quotes",
     "mapping values are not allowed": "text that contains ': ' needs quotes; is the indentation as it should be?",
     "did not find expected ',' or": "a bracket is not closed, or a value that contains one needs quotes",
-    "did not find expected node content": "text that starts with [ or { needs quotes",
+    "did not find expected node content": "text that starts with [ or { needs quotes; is every bracket closed?",
     "could not find expected ':'": "a key is followed by a colon and a space",
 }
 
@@ -220,6 +220,8 @@ def told(name: str, first: int = 1) -> Generator[None]:
     except yaml.MarkedYAMLError as error:
         mark = _mark(error.problem_mark or error.context_mark, first)
         problem = " ".join((error.problem or error.context or "not YAML").split())
+        if error.context_mark and error.problem_mark and error.context_mark.line < error.problem_mark.line:
+            problem += f", in what begins in line {error.context_mark.line + first}"
         _refuse(name, mark, problem, next((hint for part, hint in _HINTS.items() if part in problem), ""))
     except yaml.YAMLError as error:
         _refuse(name, Mark(first, 1), f"not YAML: {shown(str(error))}")

@@ -20,6 +20,7 @@ from scanner.report.stream import dumps
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 MOST = 25_000
+_NOTES = 100
 _LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "note", "info": "note"}
 _SCORES = {"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "3.0", "info": "1.0"}
 """``security-severity``, by which GitHub sorts: above 9 critical, 7 high, 4 medium."""
@@ -37,23 +38,28 @@ def write(report: LintReport, out: TextIO) -> None:
     run: dict[str, object] = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "invocations": [{"executionSuccessful": not report.findings, **_left_out(len(found))}],
+        "invocations": [_invocation(report, len(found))],
         "results": [_result(each, index) for each in found[:MOST]],
     }
     out.write(dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}) + "\n")
 
 
-def _left_out(count: int) -> dict[str, object]:
-    if count <= MOST:
-        return {}
-    text = f"{count - MOST} of {count} results are left out, the least severe"
-    return {"toolExecutionNotifications": [{"level": "warning", "message": {"text": text}}]}
+def _invocation(report: LintReport, count: int) -> dict[str, object]:
+    """Whether everything was looked at, and what was not (section 3.20.21)."""
+    texts = [f"{count - MOST} of {count} results are left out, the least severe"] if count > MOST else []
+    texts += [f"not looked at: {each['path']}: {each['reason']}" for each in report.skipped[:_NOTES]]
+    texts += [f"not read: {each['resource']}: {each['reason']}" for each in report.unreadable[:_NOTES]]
+    texts += ["there was no object to judge"] if not report.objects else []
+    whole = not (report.findings or report.skipped or any(not each["accepted"] for each in report.unreadable))
+    notes = [{"level": "warning", "message": {"text": plain(text, 1000)}} for text in texts]
+    return {"executionSuccessful": whole, **({"toolExecutionNotifications": notes} if notes else {})}
 
 
 def _rule(rule: RuleRow) -> dict[str, object]:
     return {
         "id": rule["id"],
         "shortDescription": {"text": rule["title"]},
+        "fullDescription": {"text": rule["title"]},
         "help": {"text": rule["page"], "markdown": rule["page"]},
         "defaultConfiguration": {"level": _LEVELS.get(rule["severity"], "warning")},
         "properties": {"tags": ["security", "tls"], "security-severity": _SCORES.get(rule["severity"], "5.0")},
@@ -62,7 +68,7 @@ def _rule(rule: RuleRow) -> dict[str, object]:
 
 def _result(finding: LintFindingRow, index: dict[str, int]) -> dict[str, object]:
     about = finding["about"] or ""
-    text = plain(". ".join(filter(None, (finding["message"], finding["fix"] or ""))), 1000)
+    text = plain(_sentences(finding["message"], finding["fix"] or ""), 1000)
     location: dict[str, object] = {"logicalLocations": [{"fullyQualifiedName": plain(about, 500)}]} if about else {}
     if finding["place"]:
         location["physicalLocation"] = _physical(finding["place"])
@@ -75,6 +81,10 @@ def _result(finding: LintFindingRow, index: dict[str, int]) -> dict[str, object]
         "locations": [location] if location else [],
         "partialFingerprints": {"adhere/v1": hashlib.sha256(stable.encode("utf-8", "replace")).hexdigest()[:32]},
     }
+
+
+def _sentences(message: str, fix: str) -> str:
+    return f"{message}{'' if message.endswith(('.', '?', '!')) else '.'} {fix}" if fix else message
 
 
 def _level(finding: LintFindingRow) -> dict[str, str]:

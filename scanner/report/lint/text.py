@@ -40,7 +40,7 @@ def summary(report: LintReport) -> str:
         f"{_many(len(report.findings), 'place')} cannot be read" if report.findings else "",
     ]
     what = ", ".join(filter(None, parts)) or "nothing to judge"
-    others = f" ({report.others} other documents)" if report.others else ""
+    others = f" ({_many(report.others, 'other document')})" if report.others else ""
     return f"{_many(len(report.objects), 'object')}{files}: {what}{others}"
 
 

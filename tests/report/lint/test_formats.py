@@ -1,0 +1,254 @@
+"""What lint found, in each format: whole, valid, and nothing of it obeyed by whoever reads it."""
+
+from __future__ import annotations
+
+import json
+import re
+from io import StringIO
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from scanner.model.lint_report import SCHEMA, LintReport
+from scanner.report.lint import FORMATS, sarif, text
+from tests.report.golden import assert_golden
+from tests.report.lint.samples import every, finding, hostile, judged, report, undecided, unreadable
+
+SCHEMA_DOCUMENT = json.loads((Path(__file__).parents[3] / "docs/schema/lint-v1.json").read_text())
+VALIDATOR = Draft202012Validator(SCHEMA_DOCUMENT, format_checker=Draft202012Validator.FORMAT_CHECKER)
+REPORTS = {"every": every(), "hostile": hostile(), "nothing": report()}
+EACH = pytest.mark.parametrize("made", REPORTS.values(), ids=REPORTS)
+
+
+def written(made: LintReport, name: str, **options: bool) -> str:
+    out = StringIO()
+    if options:
+        text.write(made, out, **options)
+    else:
+        FORMATS[name].write(made, out)
+    return out.getvalue()
+
+
+def test_text_golden() -> None:
+    assert_golden("lint.txt", written(every(), "text"))
+
+
+def test_hints_golden() -> None:
+    assert_golden("lint-hints.txt", written(every(), "text", hints=True))
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "text"])
+def test_golden(name: str) -> None:
+    assert_golden(FORMATS[name].file_name, written(every(), name))
+
+
+@EACH
+@pytest.mark.parametrize("name", FORMATS)
+def test_nothing_in_it_is_obeyed(made: LintReport, name: str) -> None:
+    found = written(made, name)
+    assert found.encode()  # no half surrogate, which UTF-8 cannot carry
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", found)
+    assert not re.search(r"^\s*::[a-z]+ ", found, re.MULTILINE)
+    assert "##vso[" not in found
+
+
+# --- text -------------------------------------------------------------------------------------------------------------
+
+
+def test_findings_come_in_the_order_of_the_file() -> None:
+    lines = [each for each in written(every(), "text").splitlines() if not each.startswith((" ", "not "))]
+    places = [tuple(map(int, each.split(":")[1:3])) for each in lines[:-1] if each.startswith("shop/gateway.yaml")]
+    assert places == sorted(places)
+    assert len(places) == 4
+
+
+def test_colours_are_only_there_when_they_are_asked_for() -> None:
+    assert "\x1b[31mhigh\x1b[0m" in written(every(), "text", color=True)
+    assert "\x1b" not in written(every(), "text")
+
+
+@pytest.mark.parametrize(
+    ("made", "line"),
+    [
+        (report(), "0 objects in 2 files: nothing to judge (1 other document)"),
+        (report(judged(verdict="pass")), "1 object in 2 files: 1 passes (1 other document)"),
+        (
+            report(
+                judged(verdict="pass"), judged(finding(), verdict="fail"), judged(undecided(), verdict="inconclusive")
+            ),
+            "3 objects in 2 files: 1 fails, 1 cannot be decided here, 1 passes (1 other document)",
+        ),
+        (report(findings=(unreadable(),)), "0 objects in 2 files: 1 place cannot be read (1 other document)"),
+    ],
+)
+def test_the_last_line_counts(made: LintReport, line: str) -> None:
+    assert written(made, "text").splitlines()[-1] == line
+
+
+# --- JSON -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_schema_is_one() -> None:
+    Draft202012Validator.check_schema(SCHEMA_DOCUMENT)
+    assert SCHEMA_DOCUMENT["properties"]["schema"]["const"] == SCHEMA
+
+
+@EACH
+def test_the_document_is_what_the_schema_says(made: LintReport) -> None:
+    document = json.loads(written(made, "json"))
+    assert [error.message for error in VALIDATOR.iter_errors(document)] == []
+    assert len(document["objects"]) == document["summary"]["objects"] == len(made.objects)
+
+
+REFUSED: list[tuple[str, object]] = [
+    ("schema", "adhere.lint/v2"),
+    ("started", "yesterday"),
+    ("files", -1),
+    ("objects", [{}]),
+    ("findings", [{"rule": "x"}]),
+    ("skipped", [{"path": "x"}]),
+    ("summary", {"objects": 1}),
+    ("extra", 1),
+]
+
+
+@pytest.mark.parametrize(("key", "value"), REFUSED)
+def test_the_schema_refuses_what_it_is_not(key: str, value: object) -> None:
+    document = json.loads(written(every(), "json"))
+    assert not VALIDATOR.is_valid({**document, key: value})
+
+
+def test_the_schema_wants_every_member() -> None:
+    document = json.loads(written(every(), "json"))
+    assert [key for key in document if VALIDATOR.is_valid({k: v for k, v in document.items() if k != key})] == []
+
+
+def objects_of(schema: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - JSON
+    inner = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+    found = [each for part in inner for each in objects_of(part)]
+    return [schema, *found] if isinstance(schema, dict) and schema.get("type") == "object" else found
+
+
+def test_every_object_of_the_schema_is_closed_and_described() -> None:
+    for each in objects_of(SCHEMA_DOCUMENT):
+        assert each["additionalProperties"] is False
+        assert set(each["required"]) == set(each["properties"])
+        assert each["description"]
+
+
+# --- JUnit ------------------------------------------------------------------------------------------------------------
+
+
+def cases(made: LintReport) -> dict[tuple[str, str], str]:
+    root = ElementTree.fromstring(written(made, "junit"))
+    return {
+        (case.get("classname", ""), case.get("name", "")): next((child.tag for child in case), "pass")
+        for case in root.iter("testcase")
+    }
+
+
+def test_every_rule_of_every_object_is_a_case() -> None:
+    assert cases(every()) == {
+        ("not seen", "not looked at chart/templates"): "error",
+        ("not seen", "not read gateways.gateway.networking.k8s.io"): "error",
+        ("manifests", "manifest-unreadable shop/b.yaml:3:1"): "failure",
+        ("Gateway/shop/edge", "gateway-insecure-fallback"): "failure",
+        ("Gateway/shop/edge", "gateway-certificate"): "error",
+        ("Gateway/shop/edge", "field-type"): "skipped",
+        ("Gateway/shop/other", "gateway-certificate"): "error",
+        ("Gateway/shop/other", "field-type"): "pass",
+        ("Route/shop/web", "field-type"): "pass",
+    }
+
+
+def test_nothing_judged_is_no_pass() -> None:
+    assert cases(report()) == {("not seen", "objects"): "error"}
+
+
+@EACH
+def test_counts_agree_with_the_cases(made: LintReport) -> None:
+    root = ElementTree.fromstring(written(made, "junit"))
+    for suites in (root, *root):
+        for key, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error")):
+            assert int(suites.get(key, "-1")) == sum(1 for _ in suites.iter(tag))
+
+
+# --- SARIF 2.1.0: what the specification, and GitHub, want of the parts that are there --------------------------------
+
+
+def run_of(made: LintReport) -> dict[str, Any]:
+    log = json.loads(written(made, "sarif"))
+    assert set(log) == {"$schema", "version", "runs"}
+    assert log["version"] == "2.1.0"
+    (run,) = log["runs"]
+    return dict(run)
+
+
+@EACH
+def test_sarif_holds_to_its_specification(made: LintReport) -> None:
+    run = run_of(made)
+    rules = run["tool"]["driver"]["rules"]
+    assert run["columnKind"] in ("utf16CodeUnits", "unicodeCodePoints")  # 3.14.17
+    assert len({each["id"] for each in rules}) == len(rules)
+    for each in rules:
+        assert all(each[key]["text"] for key in ("shortDescription", "fullDescription", "help"))
+        assert each["defaultConfiguration"]["level"] in ("none", "note", "warning", "error")
+        assert 0 <= float(each["properties"]["security-severity"]) <= 10
+    for each in run["results"]:
+        assert rules[each["ruleIndex"]]["id"] == each["ruleId"]  # 3.27.6
+        assert each["kind"] == "fail" or each["level"] == "none"  # 3.27.10
+        assert each["level"] in ("none", "note", "warning", "error")
+        assert each["message"]["text"]
+        assert all(isinstance(value, str) for value in each["partialFingerprints"].values())
+        for location in each["locations"]:
+            region = location["physicalLocation"]["region"]
+            assert region["startLine"] >= 1
+            assert region["startColumn"] >= 1
+            uri = location["physicalLocation"]["artifactLocation"]["uri"]
+            assert re.fullmatch(r"(?:[A-Za-z0-9\-._~/:]|%[0-9A-F]{2})+", uri)  # RFC 3986
+
+
+def test_sarif_tells_apart_what_fails_and_what_is_open() -> None:
+    told = [(each["ruleId"], each["kind"], each["level"]) for each in run_of(every())["results"]]
+    assert ("gateway-insecure-fallback", "fail", "error") in told
+    assert ("field-type", "fail", "note") in told
+    assert told.count(("gateway-certificate", "open", "none")) == 2
+
+
+def test_sarif_says_what_was_not_looked_at() -> None:
+    (invocation,) = run_of(every())["invocations"]
+    assert invocation["executionSuccessful"] is False
+    notes = [each["message"]["text"] for each in invocation["toolExecutionNotifications"]]
+    assert notes == [
+        "not looked at: chart/templates: templates are no manifests",
+        "not read: gateways.gateway.networking.k8s.io: forbidden",
+    ]
+    (fine,) = run_of(report(judged(verdict="pass")))["invocations"]
+    assert fine == {"executionSuccessful": True}
+
+
+def test_sarif_keeps_the_worst_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sarif, "MOST", 1)
+    run = run_of(every())
+    assert [each["level"] for each in run["results"]] == ["error"]
+    assert "4 of 5 results are left out" in str(run["invocations"])
+
+
+PATHS = [
+    ("./a b.yaml", "a%20b.yaml"),
+    ("dir/ü#?.yaml", "dir/%C3%BC%23%3F.yaml"),
+    ("/etc/x.yaml", "file:///etc/x.yaml"),
+    ("<stdin>", "stdin"),
+    ("../x.yaml", "../x.yaml"),
+    ("a:b.yaml", "a%3Ab.yaml"),
+]
+
+
+@pytest.mark.parametrize(("path", "uri"), PATHS)
+def test_sarif_paths_are_uris(path: str, uri: str) -> None:
+    made = report(judged(finding(place=(path, 1, 1)), verdict="fail"))
+    (result,) = run_of(made)["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri
