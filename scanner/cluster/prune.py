@@ -161,7 +161,7 @@ class Pruner:
 
 def _once(keep: Keep, but: str) -> Keep:
     """``keep``, asked once of all values that are equal."""
-    known: dict[bytes, Any] = {}
+    known: dict[bytes, object] = {}
     prefix = but.encode("ascii")
     names, masked = re.compile(re.escape(prefix) + _GENERATED), prefix + _MASK
 
@@ -172,12 +172,13 @@ def _once(keep: Keep, but: str) -> Keep:
         if found is _APART:
             looks = _looks(text)
             found = known.get(looks)
-        if found is None:
-            found = keep(decoded(text) if type(value) is Raw else value)
-            if but and names.search(marshal.dumps(found, _MARSHAL)):
-                known[looks], looks = _APART, _looks(text)
-            known[looks] = found
-        return found
+        if found is not None:
+            return found
+        made: Any = keep(decoded(text) if type(value) is Raw else value)
+        if but and names.search(marshal.dumps(made, _MARSHAL)):
+            known[looks], looks = _APART, _looks(text)
+        known[looks] = made
+        return made
 
     return kept
 
