@@ -140,8 +140,9 @@ def _bytes(fields: Fields, name: str) -> bytes | None:
         return b""
 
 
-def key_matches(certificate: bytes | None, key: bytes | None) -> bool | str:
-    """Whether the key is that of the first certificate, or why that cannot be told."""
+def key_matches(certificate: bytes | None, key: bytes | None, *, checked: bool = True) -> bool | str:
+    """Whether the key is that of the first certificate, or why that cannot be told. ``checked``: whether the numbers of
+    an RSA key are looked at too, as far as that takes no long time."""
     if not key:
         return "there is no tls.key"
     if not certificate:
@@ -153,7 +154,7 @@ def key_matches(certificate: bytes | None, key: bytes | None) -> bool | str:
     except (ValueError, UnsupportedAlgorithm):
         return "tls.crt does not begin with a certificate in PEM"
     try:
-        unchecked = len(key) > _LARGE
+        unchecked = not checked or len(key) > _LARGE
         private_key = load_pem_private_key(key, password=None, unsafe_skip_rsa_key_validation=unchecked)
     except TypeError:
         return "tls.key is encrypted"

@@ -1,0 +1,43 @@
+"""The private key in a Route: looked at once, whether it belongs to the certificate beside it, and dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from scanner.cluster.scrub import REMOVED, scrubbed
+from scanner.cluster.secrets import key_matches
+from scanner.model.objects import Fields
+
+_TLS: Final = ("spec", "tls")
+_LONGEST: Final = 1 << 20
+_PRIVATE: Final = "PRIVATE KEY-----"
+_TEXTS: Final = ("certificate", "caCertificate", "destinationCACertificate")
+
+
+def without_key(raw: Mapping[str, object]) -> dict[str, object]:
+    """A Route as it was written, but for its key; ``adhere.keyMatches`` says of the key what it says of a Secret's
+    (``secrets``)."""
+    fields = Fields(raw)
+    spec, tls = fields.fields("spec").raw, dict(fields.fields(*_TLS).raw)
+    if not any(isinstance(tls.get(name), str) and tls[name] for name in (*_TEXTS, "key")):
+        return dict(raw)
+    matches = _matches(fields)
+    tls.update({name: scrubbed(text) for name in _TEXTS if isinstance(text := tls.get(name), str)})
+    if tls.get("key"):
+        tls["key"] = REMOVED
+    return {**raw, "spec": {**spec, "tls": tls}, "adhere": {"keyMatches": matches}}
+
+
+def _matches(fields: Fields) -> bool | str:
+    certificate, key = fields.text(*_TLS, "certificate"), fields.text(*_TLS, "key")
+    if key == REMOVED or (not key and REMOVED in certificate):  # of a snapshot, which may have been told before
+        known = fields.at("adhere", "keyMatches")
+        return known if isinstance(known, bool | str) else "the key was removed before"
+    if len(certificate) + len(key) > _LONGEST:
+        return "certificate or key is longer than 1 MiB"
+    if not key and _PRIVATE in certificate:  # which the router takes as well
+        key = certificate[certificate.rfind("-----BEGIN", 0, certificate.find(_PRIVATE)) :]
+    begin = certificate.find("-----BEGIN CERTIFICATE-----")
+    leaf = certificate[begin:] if begin >= 0 else certificate
+    return key_matches(leaf.encode("utf-8", "replace"), key.encode("utf-8", "replace"), checked=False)
