@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from scanner import __version__
@@ -11,33 +12,46 @@ from scanner.cluster.manifest_files import Skipped
 from scanner.lint import READS, RULES, Linted, Placed, lint
 from scanner.lint.manifests import UNREADABLE
 from scanner.model.declared import Declared, Given, Place
-from scanner.model.kinds import Kind
+from scanner.model.finding import Finding
+from scanner.model.kinds import PKI, PKI_CERTIFICATE_DEFINITION, Kind
 from scanner.model.lint_report import LintFindingRow, LintReport, LintScannerRow, ObjectRow, PlaceRow, SkippedRow
+from scanner.model.located import Steps, dotted
 from scanner.model.objects import KubeObject
+from scanner.model.pki_config import PkiConfig
+from scanner.model.pki_names import load_names
 from scanner.model.report import OwnerRow, UnreadableRow
 from scanner.model.rule import Rule, ScanRule
-from scanner.model.snapshot import Origin, Snapshot, Unreadable
+from scanner.model.snapshot import Origin, Snapshot, Unreadable, union
+from scanner.pki.configuration import DEFINITIONS, OBJECT, Configuration, placed
+from scanner.pki.definitions import registered
+from scanner.pki.reading import of_spec
 from scanner.report.rows import finding_row, rule_row, timestamp
 
 __all__ = ["LINT_READS", "declared", "lint_report"]
 
-LINT_READS: tuple[Kind, ...] = READS
+LINT_READS: tuple[Kind, ...] = union((READS, (PKI, PKI_CERTIFICATE_DEFINITION)))
 """Every kind that lint looks at."""
 
 
-def declared(manifests: Manifests | None, cluster: Snapshot | None) -> Declared:
+def declared(manifests: Manifests | None, cluster: Snapshot | None, user: str | None = None) -> Declared:
     """What there is to look at: the manifests, with the cluster to look things up in; without any, the cluster's own
-    objects."""
+    objects. ``user``: who is to apply them."""
     given = tuple(manifests.given) if manifests else ()
     objects: dict[Kind, list[KubeObject]] = {kind: [] for kind in LINT_READS}
     for each in given:
-        objects[each.object.kind].append(each.object)
+        objects.setdefault(each.object.kind, []).append(each.object)
+    before: dict[tuple[Kind, str | None, str], KubeObject] = {}
     if cluster is not None:
         # Under one name, what is about to be applied counts.
         names = {(each.object.kind, each.object.namespace, each.object.name) for each in given}
         for kind in LINT_READS:
             every = cluster.objects.get(kind, ())
-            objects[kind] += [each for each in every if (kind, each.namespace, each.name) not in names]
+            for old in every:
+                key = (kind, old.namespace, old.name)
+                if key in names:
+                    before[key] = old
+                else:
+                    objects[kind].append(old)
     known = Snapshot(
         taken_at=cluster.taken_at if cluster else datetime.now(UTC),
         origin=cluster.origin if cluster else Origin(name="manifests", replayed=True),
@@ -47,7 +61,7 @@ def declared(manifests: Manifests | None, cluster: Snapshot | None) -> Declared:
     )
     if manifests is None:
         given = tuple(Given(object=each) for kind in LINT_READS for each in known.every(kind))
-    return Declared(given=given, known=known)
+    return Declared(given=given, known=known, before=before, user=user)
 
 
 def _not_given(kind: Kind) -> Unreadable:
@@ -64,7 +78,7 @@ def lint_report(
 ) -> LintReport:
     """Everything that the rules say, as a report."""
     bad = [_unread(each) for each in manifests.bad] if manifests else []
-    rules: list[Rule | ScanRule] = [UNREADABLE]
+    rules: list[Rule | ScanRule] = [UNREADABLE, OBJECT, DEFINITIONS]
     return LintReport(
         scanner=LintScannerRow(name="adhere", version=__version__, arguments=list(arguments)),
         started=timestamp(started),
@@ -72,11 +86,58 @@ def lint_report(
         files=manifests.files if manifests else 0,
         others=manifests.others + manifests.strangers if manifests else 0,
         rules=[rule_row(each) for each in (*rules, *RULES)],
-        objects=[_row(each) for each in lint(declared)],
+        objects=[_row(each) for each in _merged((*lint(declared), *_of_pki(declared)))],
         findings=bad,
         unreadable=[_gap(each) for each in declared.known.unreadable.values()] if manifests is None else [],
         skipped=[_skipped(each) for each in manifests.skipped] if manifests else [],
     )
+
+
+def _merged(found: Iterable[Linted]) -> Iterable[Linted]:
+    """One for each object, whoever had something to say of it."""
+    by_object: dict[int, Linted] = {}
+    for each in found:
+        first = by_object.get(id(each.given))
+        if first is not None:
+            passed, findings = (*first.passed, *each.passed), (*first.findings, *each.findings)
+            each = replace(first, passed=passed, findings=findings)  # noqa: PLW2901 - what it becomes
+        by_object[id(each.given)] = each
+    return by_object.values()
+
+
+def _of_pki(declared: Declared) -> Iterator[Linted]:
+    """What the rules on the objects that configure keys say of each that was given (``pki.configuration``)."""
+    about = {PKI: (OBJECT, _pki_object), PKI_CERTIFICATE_DEFINITION: (DEFINITIONS, _pki_definition)}
+    for given in declared.given:
+        if given.object.kind in about:
+            rule, check = about[given.object.kind]
+            found = tuple(_placed(given, steps, each) for steps, each in check(declared, given))
+            yield Linted(given=given, passed=() if found else (rule.id,), findings=found)
+
+
+def _pki_object(declared: Declared, given: Given) -> Iterator[tuple[Steps, Finding]]:
+    known = _of_kinds(declared, (given.object,))
+    names = registered(known).categories
+    config = of_spec(given.object.raw, ("spec",), source=str(given.object.reference), registered=names)
+    return placed(OBJECT, Configuration(config=config, snapshot=known, names=load_names()))
+
+
+def _pki_definition(declared: Declared, given: Given) -> Iterator[tuple[Steps, Finding]]:
+    known, about = _of_kinds(declared, ()), str(given.object.reference)
+    config = Configuration(config=PkiConfig(source=about), snapshot=known, names=load_names())
+    for each in DEFINITIONS.check(DEFINITIONS, config):
+        if each.about == about:
+            yield ("spec", "certificates"), each
+
+
+def _of_kinds(declared: Declared, objects: tuple[KubeObject, ...]) -> Snapshot:
+    definitions = declared.every(PKI_CERTIFICATE_DEFINITION)
+    return replace(declared.known, objects={PKI: objects, PKI_CERTIFICATE_DEFINITION: definitions}, _index={})
+
+
+def _placed(given: Given, steps: Steps, finding: Finding) -> Placed:
+    about = str(given.object.reference) + (f" {dotted(steps)}" if steps else "")
+    return Placed(finding=replace(finding, about=about), place=given.place(steps), field=dotted(steps))
 
 
 def _unread(bad: Bad) -> LintFindingRow:

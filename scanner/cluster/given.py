@@ -11,12 +11,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from scanner.cluster import route_keys
 from scanner.cluster.keeping import kept
 from scanner.cluster.manifest_files import STANDARD_INPUT, Skipped, Unlisted, files
 from scanner.cluster.prune import Pruner
 from scanner.errors import InputError
 from scanner.model.declared import Given, Place
-from scanner.model.kinds import SECRET, Kind
+from scanner.model.held_profiles import held_profiles
+from scanner.model.kinds import ROUTE, SECRET, Kind
 from scanner.model.located import MAX_BYTES, Located, PlacedError, Steps, shown
 from scanner.model.objects import Fields, KubeObject
 from scanner.model.yaml_stream import stream
@@ -136,18 +138,26 @@ class _Reader:
 
     def _sorted(self, document: Located, above: Steps, raw: Fields, version: str, name: str) -> None:
         kind = self._kinds.get((version.rpartition("/")[0], name))
+        if kind is None and next(held_profiles(raw), None):
+            kind = Kind(group=version.rpartition("/")[0], plural="", name=name)  # somebody's own, with a TLS profile
         if kind is None:
             self.found.others += 1
             return
-        # Of a Secret only what may be kept; of others everything, since what is pruned is just what may be wrong.
         whole = {"apiVersion": version, "kind": name, **raw.raw}
-        found = kept(kind, whole, self._pruner) if kind == SECRET else KubeObject(whole, kind)
+        found = self._kept(kind, whole)
         if found is None or not found.name:
             self._bad(document, (*above, "metadata"), f"{kind.name} without a name", _named(raw))
             return
         if len(self.found.given) >= MAX_OBJECTS:
             raise InputError(f"{document.file}: more than {MAX_OBJECTS:,} objects", hint="lint them in several runs")
         self.found.given.append(Given(object=found, located=document, above=above))
+
+    def _kept(self, kind: Kind, whole: dict[str, object]) -> KubeObject | None:
+        """Of a Secret only what may be kept, of a Route all but its key; of others everything, since what is pruned is
+        just what may be wrong."""
+        if kind == SECRET:
+            return kept(kind, whole, self._pruner)
+        return KubeObject(route_keys.without_key(whole) if kind == ROUTE else whole, kind)
 
     def _bad(self, document: Located, steps: Steps, message: str, hint: str) -> None:
         self.found.bad.append(Bad(Place(document.file, *document.mark(steps)), message, hint))

@@ -18,13 +18,15 @@ from scanner.model.declared import Declared, Given, Place
 from scanner.model.finding import Finding, Verdict
 from scanner.model.kinds import Kind
 from scanner.model.located import dotted
-from scanner.model.object_rule import Flaw, ObjectRule, Subject
+from scanner.model.object_rule import ANY, Flaw, ObjectRule, Subject
 from scanner.model.snapshot import union
 
 RULES: tuple[ObjectRule, ...] = (*GATEWAY_RULES, *OPENSHIFT_RULES, *CONTOUR_RULES, *KUBERNETES_RULES, *FIELD_RULES)
 """Every rule, in the order in which ``adhere rules`` lists them."""
 
-READS: tuple[Kind, ...] = union((*(rule.subjects for rule in RULES), *(rule.reads for rule in RULES)))
+READS: tuple[Kind, ...] = tuple(
+    kind for kind in union((*(rule.subjects for rule in RULES), *(rule.reads for rule in RULES))) if kind != ANY
+)
 """Every kind that a rule looks at."""
 
 MOST = 200
@@ -65,7 +67,7 @@ def lint(declared: Declared, rules: Iterable[ObjectRule] = RULES) -> Iterator[Li
         for kind in rule.subjects:
             by_kind.setdefault(kind, []).append(rule)
     for given in declared.given:
-        applying = by_kind.get(given.object.kind)
+        applying = by_kind.get(given.object.kind) or (by_kind.get(ANY) if given.object.kind not in READS else None)
         if applying:
             yield _linted(given, declared, applying)
 

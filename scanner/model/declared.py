@@ -6,7 +6,7 @@ for an object has three answers: it is there, it does not exist, or that cannot 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar, cast
 
@@ -64,6 +64,10 @@ class Declared:
     given: tuple[Given, ...]
     known: Snapshot
     """With the given ones, which come first. A kind of which there may be others is in ``unreadable``."""
+    before: Mapping[tuple[Kind, str | None, str], KubeObject] = field(default_factory=dict)
+    """By kind, namespace and name: what the cluster has in place of a manifest that is to be applied."""
+    user: str | None = None
+    """Who is to apply the manifests, where somebody asks."""
     _made: dict[Callable[[Declared], object], object] = field(default_factory=dict, repr=False, compare=False)
 
     def every(self, kind: Kind) -> tuple[KubeObject, ...]:

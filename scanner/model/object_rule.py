@@ -12,6 +12,10 @@ from scanner.model.kinds import Kind
 from scanner.model.located import Steps
 from scanner.model.objects import Fields, KubeObject
 
+ANY = Kind(group="*", plural="*", name="*")
+"""As a rule's subject: objects of kinds that no rule names, of those that a manifest has and that hold a
+``tlsSecurityProfile``. Of a cluster they are not asked for."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flaw:
@@ -51,6 +55,12 @@ class Subject:
 
     object: KubeObject
     declared: Declared
+
+    @property
+    def before(self) -> KubeObject | None:
+        """What the cluster has under its name, where a manifest is to take its place."""
+        each = self.object
+        return self.declared.before.get((each.kind, each.namespace, each.name))
 
     def find(self, kind: Kind, name: str, namespace: str | None = None) -> KubeObject | Missing:
         """Another object; ``namespace`` None is the subject's own."""

@@ -65,22 +65,27 @@ def check_object(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
 
     `oc edit pki cluster`, and correct the field that the finding names.
     """
+    yield from (finding for _, finding in placed(rule, about))
+
+
+def placed(rule: ScanRule, about: Configuration) -> Iterator[tuple[Steps, Finding]]:
+    """The same with the way to the field that each finding is about, from the object's top."""
     config = about.config
     for wrong in config.problems:
         fix = hint(wrong, _value(about.snapshot.objects.get(PKI, ()), wrong.steps))
-        yield _finding(rule, config.source, f"{wrong}", fix=fix or f"correct it in {config.source}")
+        yield wrong.steps, _finding(rule, config.source, f"{wrong}", fix=fix or f"correct it in {config.source}")
     for field in config.unknown_fields:
         said = f"{field} is a field that no release knows, and has no effect"
-        yield _finding(rule, config.source, said, severity="low", fix=f"remove it from {config.source}")
-    yield from _deprecated(rule, about)
+        yield ("spec",), _finding(rule, config.source, said, severity="low", fix=f"remove it from {config.source}")
+    yield from ((("spec",), each) for each in _deprecated(rule, about))
     if config.shape == "interim":
         said = "lists its categories below spec.certificateManagement.custom, as the API had it only for a while"
-        yield _finding(rule, config.source, said, severity="info", fix="write it as the release's own API has it")
+        found = _finding(rule, config.source, said, severity="info", fix="write it as the release's own API has it")
+        yield ("spec", "certificateManagement", "custom"), found
     for each in [each for each in about.snapshot.objects.get(PKI, ()) if each.name != NAME][:_STRAYS]:
         said = f"nobody reads a PKI object that is not called {NAME}"
-        yield _finding(
-            rule, str(each.reference), said, severity="low", fix=f"say it in PKI/{NAME}, and delete this one"
-        )
+        fix = f"say it in PKI/{NAME}, and delete this one"
+        yield ("metadata", "name"), _finding(rule, str(each.reference), said, severity="low", fix=fix)
 
 
 def _deprecated(rule: ScanRule, about: Configuration) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from scanner.model.custom_profile import API_SERVER, HAPROXY, KUBELET, Consumer
+from scanner.model.held_profiles import held_profiles
 from scanner.model.kinds import API_SERVER as API_SERVERS
 from scanner.model.kinds import (
     HOSTED_CLUSTER,
@@ -16,6 +17,7 @@ from scanner.model.kinds import (
     Kind,
 )
 from scanner.model.located import Steps
+from scanner.model.object_rule import ANY
 from scanner.model.objects import Fields, KubeObject
 
 SUBJECTS: Final[tuple[Kind, ...]] = (
@@ -24,18 +26,15 @@ SUBJECTS: Final[tuple[Kind, ...]] = (
     KUBELET_CONFIG,
     HOSTED_CLUSTER,
     HOSTED_CONTROL_PLANE,
+    ANY,
 )
 """Kinds whose profile is looked at."""
-FIELD: Final = "tlsSecurityProfile"
 _CONSUMERS: Final[Mapping[Kind, Consumer]] = {
     API_SERVERS: API_SERVER,
     HOSTED_CLUSTER: API_SERVER,
     HOSTED_CONTROL_PLANE: API_SERVER,
     INGRESS_CONTROLLER: HAPROXY,
 }
-_DEEPEST: Final = 8
-_MOST: Final = 20_000
-"""Values of one object that are looked through, and how deep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +72,4 @@ class Declaration:
 
 def declarations(each: KubeObject) -> Iterator[Declaration]:
     """Those below ``spec``, the outermost first."""
-    waiting: list[tuple[Steps, object]] = [(("spec",), each.at("spec"))]
-    seen = 0
-    while waiting and seen < _MOST:
-        steps, value = waiting.pop(0)
-        inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-        for step, item in inner:
-            seen += 1
-            if step == FIELD and isinstance(item, dict):
-                yield Declaration(each, (*steps, FIELD), Fields(item))
-            elif isinstance(item, dict | list) and len(steps) < _DEEPEST:
-                waiting.append(((*steps, step), item))
+    return (Declaration(each, steps, fields) for steps, fields in held_profiles(each))
