@@ -6,10 +6,27 @@ from scanner.lint.openshift.profile_ciphers import CIPHERS, VERSION
 from scanner.lint.openshift.profile_custom import CUSTOM
 from scanner.lint.openshift.profile_type import TYPE
 from scanner.lint.openshift.route_access import ACCESS, WIDE, WRITERS
+from scanner.lint.openshift.route_backend import BACKEND_NAME, BACKEND_TRUST, INSECURE, WITHOUT_TLS
 from scanner.lint.openshift.route_fields import FIELDS
+from scanner.lint.openshift.route_inline import INLINE, KEY
 from scanner.lint.openshift.route_secret import CERTIFICATE, CHAIN, HOST, SECRET
 from scanner.model.object_rule import ObjectRule
 
-ROUTE_RULES: tuple[ObjectRule, ...] = (FIELDS, SECRET, CHAIN, CERTIFICATE, HOST, ACCESS, WIDE, WRITERS)
+ROUTE_RULES: tuple[ObjectRule, ...] = (
+    FIELDS,
+    SECRET,
+    CHAIN,
+    CERTIFICATE,
+    HOST,
+    KEY,
+    INLINE,
+    ACCESS,
+    WIDE,
+    WRITERS,
+    BACKEND_NAME,
+    BACKEND_TRUST,
+    INSECURE,
+    WITHOUT_TLS,
+)
 PROFILE_RULES: tuple[ObjectRule, ...] = (TYPE, CUSTOM, CIPHERS, VERSION)
 OPENSHIFT_RULES: tuple[ObjectRule, ...] = (*ROUTE_RULES, *PROFILE_RULES)

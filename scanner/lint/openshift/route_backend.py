@@ -1,0 +1,343 @@
+"""Behind the router: what a Route that re-encrypts verifies, and what goes on in plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from scanner.lint.certificates import ended, flaws, is_no_ca, of_text
+from scanner.lint.openshift.routes import TLS, has_tls, terminates, termination
+from scanner.model import service_ca
+from scanner.model.declared import Missing
+from scanner.model.kinds import ROUTE, SERVICE
+from scanner.model.located import Steps
+from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+
+_DESTINATION: Final = (*TLS, "destinationCACertificate")
+_POLICY: Final = (*TLS, "insecureEdgeTerminationPolicy")
+_BACKENDS: Final = 4
+"""Services that the API allows one Route."""
+
+
+def check_backend_name(subject: Subject) -> Iterator[Flaw]:
+    """A router that re-encrypts verifies the name of its backend.
+
+    ## What it requires
+
+    That a Route with `termination: reencrypt` has no `destinationCACertificate`.
+
+    ## Why
+
+    With one, the router verifies the backend's chain by it, and no name at all: every certificate of that CA will do,
+    that of another Service among them. Without one, it verifies `SERVICE.NAMESPACE.svc` by the service CA.
+
+    ## What fails
+
+    A `destinationCACertificate`: medium. Where the backend's certificate is not of the service CA there is no better
+    way on a Route, and the finding may be accepted.
+
+    ## What is inconclusive
+
+    Nothing: it stands in the Route.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: reencrypt, destinationCACertificate: CA(backends)}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: reencrypt}
+    ```
+
+    ## How to fix
+
+    Let the service CA make the backend's certificate (annotation `service.beta.openshift.io/serving-cert-secret-name`
+    on the Service), and remove the field. Or use a CA that signs this backend alone.
+    """
+    route = subject.object
+    if termination(route) == "reencrypt" and route.text(*_DESTINATION):
+        yield Flaw(
+            message="the router verifies the backend's chain by this CA, and not its name",
+            at=_DESTINATION,
+            fix="let the service CA make the backend's certificate, and remove destinationCACertificate",
+        )
+
+
+def check_backend_trust(subject: Subject) -> Iterator[Flaw]:
+    """A router that re-encrypts can verify its backend.
+
+    ## What it requires
+
+    Of a Route with `termination: reencrypt`: either a `destinationCACertificate` with CA certificates in PEM that are
+    valid now; or Services that have their certificate from the service CA, by the annotation
+    `service.beta.openshift.io/serving-cert-secret-name`.
+
+    ## Why
+
+    The router verifies the backend by the one or by the other. Where it cannot, clients get 503.
+
+    ## What fails
+
+    * A `destinationCACertificate` without a certificate: high, as the router rejects the Route. One that has ended, or
+      is no CA's: medium.
+    * A Service without the annotation: medium, for its certificate may come from the service CA in another way.
+
+    ## What is inconclusive
+
+    A Service that was not given.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: reencrypt}
+    ---
+    apiVersion: v1
+    kind: Service
+    metadata: {name: web, namespace: shop}
+    spec: {ports: [{port: 443}]}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: reencrypt}
+    ---
+    apiVersion: v1
+    kind: Service
+    metadata:
+      name: web
+      namespace: shop
+      annotations: {service.beta.openshift.io/serving-cert-secret-name: web-tls}
+    spec: {ports: [{port: 443}]}
+    ```
+
+    ## How to fix
+
+    Annotate the Service, or give the CA of the backend's certificate in `destinationCACertificate`.
+    """
+    route = subject.object
+    if termination(route) != "reencrypt" or not has_tls(route):
+        return
+    if text := route.text(*_DESTINATION):
+        yield from _anchors(subject, text)
+    else:
+        yield from _services(subject)
+
+
+def _anchors(subject: Subject, text: str) -> Iterator[Flaw]:
+    found = of_text(text)
+    if not found:
+        says = "the router rejects it: failed to parse destination CA certificate"
+        yield Flaw(message=says, at=_DESTINATION, severity="high", fix="give CA certificates in PEM")
+    fix = f"{subject.object.reference}: give the CA of the backend's certificate"
+    faults = ((None, is_no_ca), (None, ended(subject.declared.known.taken_at)))
+    for each in found:
+        yield from flaws(subject.object, each, _DESTINATION, faults, fix=fix)
+
+
+def _services(subject: Subject) -> Iterator[Flaw]:
+    for steps, name in _backends(subject):
+        service = subject.find(SERVICE, name)
+        if isinstance(service, Missing):
+            if service.gap:
+                yield undecided(service, steps, "whether the router can verify the backend")
+            else:
+                yield Flaw(message=f"{service.name} does not exist", at=steps, fix=f"create {service.name}")
+        elif not service_ca.asks(service):
+            yield Flaw(
+                message=f"{service.reference} has no certificate of the service CA, by which the router verifies it",
+                at=steps,
+                fix=f"annotate {service.reference} with {service_ca.ANNOTATIONS[0]}, or give destinationCACertificate",
+                correction=f"metadata:\n  annotations:\n    {service_ca.ANNOTATIONS[0]}: {name}-tls",
+            )
+
+
+def _backends(subject: Subject) -> Iterator[tuple[Steps, str]]:
+    backends = [(("spec", "to"), subject.object.fields("spec", "to"))]
+    backends += [(steps, each) for steps, each in subject.items("spec", "alternateBackends")]  # type: ignore[misc]
+    for steps, each in backends[:_BACKENDS]:
+        if each.text("kind") in ("", "Service") and each.text("name"):
+            yield (*steps, "name"), each.text("name")
+
+
+def check_insecure(subject: Subject) -> Iterator[Flaw]:
+    """A Route does not answer in plain text beside TLS.
+
+    ## What it requires
+
+    That `insecureEdgeTerminationPolicy` of an edge or re-encrypt Route is not Allow.
+
+    ## Why
+
+    With Allow the router serves the same content on port 80, in plain text: cookies and passwords of whoever comes by
+    an old link are readable on the way, and nobody notices.
+
+    ## What fails
+
+    Allow: medium. None, which is the default, answers 503 on port 80; Redirect sends to https.
+
+    Edge leaves the way from the router to the pod in plain text. Whether that is wrong is for a policy to say that
+    manifests do not hold, so nothing is reported.
+
+    ## What is inconclusive
+
+    Nothing.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: edge, insecureEdgeTerminationPolicy: Allow}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: edge, insecureEdgeTerminationPolicy: Redirect}
+    ```
+
+    ## How to fix
+
+    `insecureEdgeTerminationPolicy: Redirect`.
+    """
+    if terminates(subject.object) and subject.object.text(*_POLICY) == "Allow":
+        yield Flaw(
+            message="the router serves the same content in plain text on port 80",
+            at=_POLICY,
+            expected=("Redirect", "None"),
+            observed=("Allow",),
+            fix="write insecureEdgeTerminationPolicy: Redirect",
+            correction="insecureEdgeTerminationPolicy: Redirect",
+        )
+
+
+def check_without_tls(subject: Subject) -> Iterator[Flaw]:
+    """A Route has TLS.
+
+    ## What it requires
+
+    That `spec.tls` is there.
+
+    ## Why
+
+    Without it the Route is served in plain text on port 80 only. On port 443 its host shows the router's default
+    certificate and the answer 503.
+
+    ## What fails
+
+    A Route without `spec.tls`: low. Where plain text is meant, as for the redirect of another host, accept it.
+
+    ## What is inconclusive
+
+    Nothing.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: edge}
+    ```
+
+    ## How to fix
+
+    `tls: {termination: edge, insecureEdgeTerminationPolicy: Redirect}`, or re-encrypt where the pod speaks TLS.
+    """
+    if not has_tls(subject.object):
+        yield Flaw(
+            message="it is served in plain text only",
+            at=TLS,
+            fix="add spec.tls",
+            correction="tls:\n  termination: edge\n  insecureEdgeTerminationPolicy: Redirect",
+        )
+
+
+_TEMPLATE: Final = "openshift/router images/router/haproxy/conf/haproxy-config.template"
+_TYPES: Final = "openshift/api route/v1/types.go (TLSConfig)"
+
+BACKEND_NAME = ObjectRule(
+    id="route-backend-name",
+    title="A router that re-encrypts verifies the name of its backend",
+    severity="medium",
+    subjects=(ROUTE,),
+    check=check_backend_name,
+    references=(_TEMPLATE,),
+)
+BACKEND_TRUST = ObjectRule(
+    id="route-backend-trust",
+    title="A router that re-encrypts can verify its backend",
+    severity="medium",
+    subjects=(ROUTE,),
+    check=check_backend_trust,
+    reads=(SERVICE,),
+    references=(_TEMPLATE, "openshift/service-ca-operator pkg/controller/api/api.go"),
+)
+INSECURE = ObjectRule(
+    id="route-insecure",
+    title="A Route does not answer in plain text beside TLS",
+    severity="medium",
+    subjects=(ROUTE,),
+    check=check_insecure,
+    references=(_TYPES, _TEMPLATE),
+)
+WITHOUT_TLS = ObjectRule(
+    id="route-without-tls",
+    title="A Route has TLS",
+    severity="low",
+    subjects=(ROUTE,),
+    check=check_without_tls,
+    references=(_TYPES,),
+)

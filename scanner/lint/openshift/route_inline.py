@@ -1,0 +1,229 @@
+"""Certificates and keys that stand in a Route itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from scanner.lint.certificates import called, of_text
+from scanner.lint.openshift.routes import TLS, terminates
+from scanner.model.kinds import ROUTE
+from scanner.model.object_rule import Flaw, ObjectRule, Subject
+from scanner.tls.certificate import CertificateFacts
+
+_CERTIFICATE: Final = (*TLS, "certificate")
+_KEY: Final = (*TLS, "key")
+_AUTHORITY: Final = (*TLS, "caCertificate")
+_KEYS: Final = ("RSA", "ECDSA")
+_OLD: Final = ("SHA1", "MD5", "MD2")
+
+
+def check_key(subject: Subject) -> Iterator[Flaw]:
+    """A Route does not hold a private key.
+
+    ## What it requires
+
+    That `spec.tls.key` is empty.
+
+    ## Why
+
+    Whoever may read Routes reads the key, and the role `view` may; so does whatever keeps manifests, a repository among
+    them. The key of a Secret is read by who may read that Secret, and since `externalCertificate` is there a Route can
+    name one. A Route that was made from an Ingress always has its key inline: that controller copies it.
+
+    ## What fails
+
+    A key in the Route: medium. It is never printed.
+
+    ## What is inconclusive
+
+    Nothing.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: edge, certificate: PEM(web.shop.example), key: PEM_KEY(web.shop.example)}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: edge, externalCertificate: {name: web}}
+    ```
+
+    ## How to fix
+
+    Put certificate and key into a Secret of type `kubernetes.io/tls`, let the router read it, and name it in
+    `externalCertificate`; then renew the certificate with another key, for this one has been seen.
+    """
+    if subject.object.text(*_KEY):
+        yield Flaw(
+            message="a private key stands in the Route, where everybody reads it who may read Routes",
+            at=_KEY,
+            fix="put certificate and key into a Secret, and name it in externalCertificate",
+            correction="externalCertificate:\n  name: NAME",
+        )
+
+
+def check_inline(subject: Subject) -> Iterator[Flaw]:
+    """A Route's own certificate, key and CA are what the router takes.
+
+    ## What it requires
+
+    * `certificate` begins with the leaf, in PEM, and has its key in `key`: RSA or ECDSA.
+    * `key` and `caCertificate` do not stand alone.
+    * No certificate that a CA signed is signed with SHA-1 or MD5.
+    * Where there is a `caCertificate`, the chain from the leaf leads to one of its certificates. Of that only the names
+      are compared here.
+
+    ## Why
+
+    The API server looks at none of it. The router does, and rejects the Route: its host then shows the default
+    certificate, and the answer is 503.
+
+    ## What fails
+
+    Any of it: high, but for what is of no use: low.
+
+    ## What is inconclusive
+
+    Whether the key belongs to the certificate, where the key is one that cannot be read here, or was left out of a
+    snapshot.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: edge, certificate: PEM(web.shop.example), key: PEM_KEY(other.example)}
+    ```
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls:
+        termination: edge
+        certificate: PEM(web.shop.example)
+        key: PEM_KEY(web.shop.example)
+        caCertificate: CA(another)
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls:
+        termination: edge
+        certificate: PEM(web.shop.example)
+        key: PEM_KEY(web.shop.example)
+        caCertificate: CA(examples)
+    ```
+
+    ## How to fix
+
+    The leaf first, then what issued it; the key that the leaf was made for; and in `caCertificate` the leaf's issuer.
+    """
+    route = subject.object
+    if not terminates(route):
+        return
+    if not route.text(*_CERTIFICATE):
+        for at in (_KEY, _AUTHORITY):
+            if route.text(*at):
+                message = f"{at[-1]} is of no use without a certificate, and the router serves its default one"
+                yield Flaw(message=message, at=at, severity="low", fix=f"add the certificate, or remove {at[-1]}")
+        return
+    chain = of_text(route.text(*_CERTIFICATE))
+    if not chain:
+        yield Flaw(message="the router rejects it: no certificate in PEM", at=_CERTIFICATE, fix="give it in PEM")
+        return
+    yield from _pair(subject)
+    for place, each in enumerate(chain):
+        yield from _rejected(each, leaf=place == 0)
+    if text := route.text(*_AUTHORITY):
+        yield from _chained(chain, of_text(text))
+
+
+def _pair(subject: Subject) -> Iterator[Flaw]:
+    matches = subject.object.at("adhere", "keyMatches")
+    if matches is False:
+        yield Flaw(
+            message="the router rejects it: private key does not match public key",
+            at=_KEY,
+            fix="give the key that the first certificate was made for",
+        )
+    elif isinstance(matches, str) and matches == "there is no tls.key":
+        yield Flaw(message="the router rejects it: no key specified", at=_KEY, fix="add the key")
+    elif matches is not True:
+        said = f" ({matches})" if isinstance(matches, str) else ""
+        message = f"cannot be decided here: whether the key belongs to the certificate{said}"
+        yield Flaw(message=message, at=_KEY, verdict="inconclusive")
+
+
+def _rejected(certificate: CertificateFacts, *, leaf: bool) -> Iterator[Flaw]:
+    algorithm, signed = certificate.key_algorithm, certificate.signature_hash
+    if leaf and algorithm is not None and algorithm not in _KEYS:
+        message = f"the router rejects it: it takes no {algorithm} key (block private key is not valid)"
+        yield Flaw(message=message, at=_KEY, expected=_KEYS, observed=(algorithm,), fix="use an RSA or ECDSA key")
+    if signed in _OLD and not certificate.self_issued:
+        message = f"the router rejects it: router does not support CA-signed certs using {signed}"
+        yield Flaw(message=message, at=_CERTIFICATE, observed=(called(certificate),), fix="get it signed with SHA-256")
+
+
+def _chained(chain: Sequence[CertificateFacts], authorities: Sequence[CertificateFacts]) -> Iterator[Flaw]:
+    subjects = {each.subject for each in authorities}
+    if not authorities:
+        message = "the router rejects it: failed to parse CA certificate"
+        yield Flaw(message=message, at=_AUTHORITY, fix="give CA certificates in PEM")
+    elif chain[0].issuer is not None and chain[0].issuer not in subjects:
+        yield Flaw(
+            message="the router rejects it: caCertificate has none that issued the certificate",
+            at=_AUTHORITY,
+            expected=(chain[0].issuer[:200],),
+            observed=tuple(called(each) for each in authorities[:5]),
+            fix="put the issuer of the certificate into caCertificate",
+        )
+
+
+_ROUTER: Final = "openshift/router pkg/router/routeapihelpers/validation.go (ExtendedValidateRoute)"
+
+KEY = ObjectRule(
+    id="route-inline-key",
+    title="A Route does not hold a private key",
+    severity="medium",
+    subjects=(ROUTE,),
+    check=check_key,
+    references=("openshift/api route/v1/types.go (TLSConfig)",),
+)
+INLINE = ObjectRule(
+    id="route-inline-certificate",
+    title="A Route's own certificate and key are what the router takes",
+    severity="high",
+    subjects=(ROUTE,),
+    check=check_inline,
+    references=(_ROUTER,),
+)
