@@ -79,6 +79,13 @@ def test_a_name_that_is_published_is_asked_once() -> None:
     assert set(by_id(found(text + static("https://shop.apps.ex.com/")))) == set(by_id(found(text)))
 
 
+def test_nobody_hides_a_target_in_the_cluster_by_publishing_its_name() -> None:
+    hides = ingress("{ip: 198.51.100.8}", "[db.shop.svc]").replace("namespace: shop", "namespace: evil")
+    text = TARGET + static("https://db.shop.svc:9000")
+    one = by_id(found(text + hides))["StatefulSet/shop/db:9187#db.shop.svc"]
+    assert one.certainty == "declared"
+
+
 def test_selected_ingresses_are_asked_by_their_names() -> None:
     text = ENVOY + ingress("{ip: 198.51.100.8}", "[shop.ex.com]").replace("name: shop,", "name: shop, labels: {a: b},")
     chosen = by_id(found(text + probe("ingress: {selector: {matchLabels: {a: b}}}")))

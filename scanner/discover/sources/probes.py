@@ -49,8 +49,7 @@ def _find(view: View) -> Iterator[Found]:
             found = fronts(view, ingress, f"{probe.reference} of {ingress.reference}"[:300])
             yield from (each for each in found if isinstance(each, Draft))
         for target in _targets(view, probe):
-            if server_name(target.host) not in known:
-                yield from _static(view, probe, target)
+            yield from _static(view, probe, target, known)
 
 
 def _published_names(view: View) -> frozenset[str | None]:
@@ -104,7 +103,8 @@ def _host_port(text: str) -> tuple[str, int | None]:
     return (host.strip("[]"), found) if found else (text[:2048].strip("[]"), None)
 
 
-def _static(view: View, probe: KubeObject, target: _Target) -> Iterator[Found]:
+def _static(view: View, probe: KubeObject, target: _Target, known: frozenset[str | None]) -> Iterator[Found]:
+    """``known``: names that are asked anyway. Anybody may publish one, so it hides nothing that is in the cluster."""
     name, where = server_name(target.host), address(target.host)
     if not (name or where) or view.router_at(target.host):
         return
@@ -112,6 +112,8 @@ def _static(view: View, probe: KubeObject, target: _Target) -> Iterator[Found]:
     found = _behind(view, where or name or "", target.port, claim)
     if found:
         yield from found
+        return
+    if name in known:
         return
     claim.certainty = "candidate"
     owner = Owner(kind="Probe", name=probe.name, namespace=probe.namespace)
