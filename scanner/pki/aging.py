@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
-from scanner.model.finding import Finding
+from scanner.model.finding import Finding, Severity
 from scanner.model.kinds import SECRET
 from scanner.model.rule import ScanRule
 from scanner.model.well_known import WellKnown
@@ -39,12 +39,14 @@ def check_renewal(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
 
     ## What fails
 
-    * A certificate in use that has ended, which no listener serves (that is `cert-expired`): high.
+    * A certificate of the platform, or one in a file, that is in use and has ended, and that no listener serves (that
+      is `cert-expired`): high.
     * One that its operator should have renewed: medium, once a tenth of the time to its end has passed since.
     * A certificate of the installer's first day that is still in its place after it: medium.
     * One that nothing renews, past the age at which it should be (of the 10-year signers the eighth year), or in the
       last fifth of its life: low, as `needs-forced-rotation`, with what to delete and who feels it.
-    * One that users gave, that no listener serves, and that ends within `expiresWithinDays` of the policy: low.
+    * One that users gave, or in a file, that no listener serves, and that ends within `expiresWithinDays` of the
+      policy: low. In the platform's namespaces, where nothing says who makes it and how often, one that has ended: low.
 
     Old signers in bundles (but for those that nothing renews), what requests were answered with, and the copies that
     former revisions of static pods had are not looked at: all are normal. What listeners serve of users' own is
@@ -68,19 +70,21 @@ def check_renewal(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
         yield finding(rule, subject, "inconclusive", "not-tested", "when it ends cannot be read")
     elif subject.classified.names:
         yield from _of_platform(rule, subject)
-    elif subject.classified.governed is False and not subject.held.place.endpoint:
-        yield from _given(rule, subject)
+    elif not subject.held.place.endpoint:
+        yield from _nameless(rule, subject, end)
 
 
 def _of_revision(subject: Subject) -> bool:
     """Whether it is the copy that a static pod's former revision had: ``etcd-client-7`` of ``etcd-client``. They stay
-    as they were until the operator prunes them."""
-    reference = subject.held.place.reference
+    as they were until the operator prunes them. Of what has no name in the platform's namespaces nothing tells the
+    original."""
+    reference, classified = subject.held.place.reference, subject.classified
     if reference is None or reference.kind != SECRET.name:
         return False
     head, _, number = reference.name.rpartition("-")
     original = f"{reference.namespace}/{head}"
-    return number.isdecimal() and any(original in each.recognition.secrets for each in subject.classified.names)
+    known = classified.governed is None or any(original in each.recognition.secrets for each in classified.names)
+    return number.isdecimal() and known
 
 
 def _of_platform(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
@@ -133,15 +137,17 @@ def _ask(names: tuple[WellKnown, ...]) -> str:
     return f"find out from the conditions of ClusterOperator/{operator} why it does not renew it"
 
 
-def _given(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
-    end = subject.held.facts.not_after
-    if end is None or end > subject.now + timedelta(days=subject.policy.thresholds.expires_within_days):
+def _nameless(rule: ScanRule, subject: Subject, end: datetime) -> Iterator[Finding]:
+    """What is no certificate of the platform, as far as anybody can tell."""
+    ended, in_file = end < subject.now, bool(subject.held.place.file)
+    soon = end <= subject.now + timedelta(days=subject.policy.thresholds.expires_within_days)
+    renewed_often = subject.classified.governed is None and not in_file  # perhaps: operators make some for a day
+    if not ended and (renewed_often or not soon):
         return
-    ends = f"{'ended' if end < subject.now else 'ends'} on {end.date().isoformat()}"
-    said = f"it {ends}. It is outside of the PKI object: {subject.classified.why}"
-    yield finding(
-        rule, subject, "fail", "violation", said, severity="low", fix="have it issued again by whoever issued it"
-    )
+    said = f"it {'ended' if ended else 'ends'} on {end.date().isoformat()}. {subject.outside}"
+    severity: Severity = "high" if ended and in_file else "low"
+    fix = "have it issued again by whoever issued it"
+    yield finding(rule, subject, "fail", "violation", said, severity=severity, fix=fix)
 
 
 def check_life(rule: ScanRule, subject: Subject) -> Iterator[Finding]:

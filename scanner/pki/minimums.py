@@ -79,7 +79,7 @@ def _outside(subject: Subject) -> str | None:
     """Why no PKI object says what it must be, a sentence; None where one does."""
     classified = subject.classified
     if not classified.governed:
-        return f"It is outside of the PKI object: {classified.why}"
+        return subject.outside
     wanted = required(subject.config, classified.category, tuple(each.name for each in classified.names))
     if wanted.key or wanted.unknown or wanted.all_of or wanted.one_of:
         return None

@@ -43,6 +43,13 @@ class Subject:
         return self.first_made or self.held.facts.not_before
 
     @property
+    def outside(self) -> str:
+        """Why the PKI object says nothing of it, as far as anybody can tell: a sentence."""
+        unclear = self.classified.governed is None
+        said = "Nobody can tell whether the PKI object governs it" if unclear else "It is outside of the PKI object"
+        return f"{said}: {self.classified.why}"
+
+    @property
     def called(self) -> str:
         """Its name for people."""
         facts = self.held.facts

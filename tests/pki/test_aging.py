@@ -122,6 +122,36 @@ def test_what_users_gave_ends_within_the_policys_days(days: int, place: Place, c
     assert all(each.severity == "low" and "outside of the PKI object" in each.message for each in found)
 
 
+FILE = Place(role="leaf", file="/etc/pki/web.pem")
+NAMELESS = classified(governed=None, why="nothing says who made it")
+
+
+@pytest.mark.parametrize(
+    ("days", "place", "severity"),
+    [
+        (91, FILE, "high"),
+        (91, replace(FILE, role="client"), "high"),
+        (80, FILE, "low"),
+        (40, FILE, None),
+        (91, replace(FILE, role="trusted"), None),
+        (91, SECRET, "low"),
+        (80, SECRET, None),
+        (91, SERVED, None),
+    ],
+)
+def test_what_nobody_can_tell_whose_it_is_ends_too(days: int, place: Place, severity: str | None) -> None:
+    """Of what lies in the platform's namespaces nobody knows how often it is renewed."""
+    found = list(RENEWAL.check(RENEWAL, subject(aged(days, 90), told=NAMELESS, place=place)))
+    assert [each.severity for each in found] == ([severity] if severity else [])
+    assert all("Nobody can tell whether the PKI object governs it" in each.message for each in found)
+
+
+def test_a_numbered_secret_of_nobody_known_may_be_a_former_revisions() -> None:
+    place = replace(SECRET, reference=Reference(kind="Secret", namespace="openshift-kube-x", name="user-cert-7"))
+    assert list(RENEWAL.check(RENEWAL, subject(aged(91, 90), told=NAMELESS, place=place))) == []
+    assert len(list(RENEWAL.check(RENEWAL, subject(aged(91, 90), told=GIVEN, place=place)))) == 1
+
+
 def test_what_a_listener_serves_past_its_end_is_said_by_cert_expired() -> None:
     assert list(RENEWAL.check(RENEWAL, subject(aged(1100, 1095), place=SERVED))) == []
 
