@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import cached_property
 
 from scanner.expect import (
     binding,
@@ -144,6 +145,10 @@ class Expectations:
         """What ``tlsAdherence`` amounts to for the cluster's own components; None where there is no such object."""
         return self._facts.cluster.adherence
 
+    @cached_property
+    def _through(self) -> other_names.Through:
+        return passthrough.coming_through(self._facts)
+
     @property
     def facts(self) -> Facts:
         """What the resolvers look at."""
@@ -172,7 +177,7 @@ class Expectations:
             client_certificate=_client_certificate(draft),
             client_trust=client_validation.trust(self._facts, draft),
             passed_on=draft.passed_on,
-            other_names=other_names.other_names(self._facts, endpoint),
+            other_names=other_names.other_names(self._facts, endpoint, self._through),
             tls13_suites_configurable=draft.tls13_suites_configurable,
             groups_configurable=draft.groups_configurable,
             binding=draft.binding,

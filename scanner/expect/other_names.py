@@ -7,7 +7,9 @@ one filter chain a name). Where HTTPS listeners validate clients, no name leads 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import TypeAlias
 
 from scanner.expect.client_validation import frontend_validation
 from scanner.expect.facts import Facts
@@ -21,11 +23,32 @@ NOBODYS = "no-such-name.adhere.invalid"
 """A name that nobody can have (RFC 6761, section 6.4)."""
 
 
-def other_names(facts: Facts, endpoint: Endpoint) -> tuple[OtherName, ...]:
+_MOST = 4
+"""Names that come through to one backend and that it is asked for."""
+
+Through: TypeAlias = Mapping[tuple[str, int], Mapping[str, str]]
+"""As ``passthrough.coming_through`` has it."""
+
+
+def other_names(facts: Facts, endpoint: Endpoint, through: Through) -> tuple[OtherName, ...]:
     """What else ``endpoint``'s place is asked for: by one of all the names that it has, for each costs connections."""
+    coming = through.get((endpoint.address, endpoint.port), {})
+    if coming:
+        return tuple(_of_passages(facts, endpoint, coming))
     if endpoint.segment == "Backend" or endpoint.sampled or not _speaks_for_its_place(facts, endpoint):
         return ()
     return tuple(_of_gateway(facts, endpoint)) or tuple(_of_contour(facts, endpoint))
+
+
+def _of_passages(facts: Facts, endpoint: Endpoint, coming: Mapping[str, str]) -> Iterator[OtherName]:
+    """The names that come through to it and that no endpoint of this place has for its own."""
+    here = facts.listening.get((endpoint.address, endpoint.port), ())
+    if (endpoint.server_name or "") != min((each.server_name or "" for each in here), default=""):
+        return
+    own = {each.server_name for each in here}
+    for name, source in islice(sorted(coming.items()), _MOST):
+        if name not in own:
+            yield OtherName(name=name, owed="compared", because=source)
 
 
 def _speaks_for_its_place(facts: Facts, endpoint: Endpoint) -> bool:

@@ -71,8 +71,23 @@ def _passed_on(near: Endpoint, passage: Passage, found: list[Endpoint]) -> Passe
         source=f"{passage.source} {passage.field}",
         here=near.id,
         backends=tuple(each.id for each in (same or found)[:_MOST]),
-        by_name=bool(same),
+        name=near.server_name,
     )
+
+
+def coming_through(facts: Facts) -> dict[tuple[str, int], dict[str, str]]:
+    """By address and port of the backends: the names that come there through somebody else, with who says so."""
+    found: dict[tuple[str, int], dict[str, str]] = {}
+    seen: set[tuple[str, str]] = set()
+    for each in facts.endpoints:
+        passage = _passage(facts, each)
+        if passage is None or each.server_name is None or (passage.source, each.server_name) in seen:
+            continue
+        seen.add((passage.source, each.server_name))  # once for all replicas of a router
+        for backend in passage.backends:
+            for place in _places(facts, backend):
+                found.setdefault(place, {}).setdefault(each.server_name, f"{passage.source} {passage.field}")
+    return found
 
 
 def _only_passing(near: Draft, passage: Passage, said: str) -> Draft:
@@ -85,12 +100,16 @@ def _only_passing(near: Draft, passage: Passage, said: str) -> Draft:
 
 def passed_through(facts: Facts, draft: Draft) -> Passage | None:
     """The passage that the endpoint is the near end of, or None where somebody answers here."""
-    subject = draft.endpoint.subject
-    if subject is None or draft.endpoint.segment == "Backend" or subject.kind not in _PASSAGES:
+    return _passage(facts, draft.endpoint)
+
+
+def _passage(facts: Facts, endpoint: Endpoint) -> Passage | None:
+    subject = endpoint.subject
+    if subject is None or endpoint.segment == "Backend" or subject.kind not in _PASSAGES:
         return None
     kind, read = _PASSAGES[subject.kind]
     found = facts.snapshot.get(kind, subject.name, subject.namespace)
-    return read(facts, found, draft.endpoint) if found else None
+    return read(facts, found, endpoint) if found else None
 
 
 def _differ(owed: list[Draft]) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from typing import TypeAlias
 
 from scanner.judge.verdicts import listed
 from scanner.model.endpoint import Endpoint
@@ -34,13 +35,17 @@ class Near:
     binding: Binding
 
 
+_Name: TypeAlias = tuple[str, str | None]
+"""An endpoint's id, and the server name that it was asked for."""
+
+
 @dataclass(slots=True)
 class Passages:
-    """The leaves that a scan has seen, by endpoint id, and whoever merely passes others' on."""
+    """The leaves that a scan has seen, by endpoint id and server name, and whoever merely passes others' on."""
 
-    _shown: dict[str, set[str]] = field(default_factory=dict)
-    _unseen: set[str] = field(default_factory=set)
-    """Ids of which one instance at least showed no certificate."""
+    _shown: dict[str, dict[str | None, set[str]]] = field(default_factory=dict)
+    _unseen: set[_Name] = field(default_factory=set)
+    """Where one instance at least showed no certificate."""
     _near: list[Near] = field(default_factory=list)
 
     def add(self, endpoint: Endpoint, expectation: Expectation, observation: Observation) -> None:
@@ -48,34 +53,52 @@ class Passages:
         chains = observation.chain
         seen = [] if isinstance(chains, Unknown) else [chains, *observation.other_chains]
         leaves = [each[0].sha256 for each in seen if each]
-        self._shown.setdefault(endpoint.id, set()).update(leaves)
-        if not leaves:
-            self._unseen.add(endpoint.id)
+        self._note(endpoint.id, endpoint.server_name, leaves)
+        for each in observation.strays:
+            self._note(endpoint.id, each.name, [each.leaf.sha256] if each.leaf else [])
         if expectation.passed_on is not None:
             where = endpoint.instance.removeprefix(f"{endpoint.id} @ ")
-            leaf = leaves[0] if leaves else None
-            said = expectation.passed_on
+            said, leaf = expectation.passed_on, leaves[0] if leaves else None
             self._near.append(
                 Near(endpoint=endpoint.id, where=where, passed_on=said, leaf=leaf, binding=expectation.binding)
             )
+
+    def _note(self, endpoint: str, name: str | None, leaves: list[str]) -> None:
+        self._shown.setdefault(endpoint, {}).setdefault(name, set()).update(leaves)
+        if not leaves:
+            self._unseen.add((endpoint, name))
 
     def findings(self) -> tuple[Finding, ...]:
         """One for each instance that shows something else than its backends, or of which nobody can tell."""
         return tuple(chain.from_iterable(PASSAGE.check(PASSAGE, each, self) for each in self._near))
 
-    def behind(self, near: Near) -> tuple[frozenset[str], tuple[str, ...]]:
-        """The leaves that the backends of ``near`` have shown, and the ids of those that were not all seen."""
-        prefix = near.endpoint.removesuffix(near.passed_on.here)  # several clusters' ids begin with their names
-        ids = [f"{prefix}{each}" for each in near.passed_on.backends]
-        shown = frozenset(chain.from_iterable(self._shown.get(each, ()) for each in ids))
-        return shown, tuple(each for each in ids if each in self._unseen or each not in self._shown)
+    def shows(self, near: Near) -> bool:
+        """Whether one of the backends has shown what ``near`` shows, under whatever name."""
+        return any(near.leaf in leaves for each in _behind(near) for leaves in self._shown.get(each, {}).values())
+
+    def open(self, near: Near) -> str | None:
+        """Why the backends do not decide what ``near`` has to show; None: they do."""
+        ids, name = _behind(near), near.passed_on.name
+        if not ids:
+            return "none of its backends is a known listener"
+        missing = [each for each in ids if each not in self._shown or (each, name) in self._unseen]
+        if missing:
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            return f"not all of its backends showed a certificate ({missing[0]}{more})"
+        named = all(name in self._shown[each] for each in ids)
+        return None if named else "its backends were asked under other names than this one"
 
     def who_shows(self, leaf: str, beside: Near) -> Iterator[str]:
         """Ids of other endpoints that have shown ``leaf``."""
-        passing = {each.endpoint for each in self._near}
-        return (
-            each for each, leaves in self._shown.items() if leaf in leaves and each not in passing | {beside.endpoint}
-        )
+        passing = {beside.endpoint, *(each.endpoint for each in self._near)}
+        for each, names in self._shown.items():
+            if each not in passing and any(leaf in leaves for leaves in names.values()):
+                yield each
+
+
+def _behind(near: Near) -> list[str]:
+    prefix = near.endpoint.removesuffix(near.passed_on.here)  # several clusters' ids begin with their names
+    return [f"{prefix}{each}" for each in near.passed_on.backends]
 
 
 def check_passage(rule: ScanRule, near: Near, passages: Passages) -> Iterator[Finding]:
@@ -85,7 +108,8 @@ def check_passage(rule: ScanRule, near: Near, passages: Passages) -> Iterator[Fi
 
     A name that an object has passed through (a Route with `termination: passthrough`, a TLSRoute on a listener in mode
     `Passthrough`, an HTTPProxy with `tls.passthrough`) is answered with a certificate that one of its backends, dialled
-    directly, has shown in the same scan. Weighted backends may take turns: any of theirs will do.
+    directly, has shown in the same scan. Each backend is asked for that name too, with one connection. Weighted
+    backends may take turns: any of theirs will do.
 
     ## Why
 
@@ -100,29 +124,17 @@ def check_passage(rule: ScanRule, near: Near, passages: Passages) -> Iterator[Fi
 
     ## What is inconclusive
 
-    A name that showed no certificate, backends that are no known listeners or that could not be asked, and backends
-    that were asked only under other names than the one that comes through.
+    A name that showed no certificate, backends that are no known listeners or that could not be asked, and more
+    names than four that come through to one backend.
 
     ## How to fix
 
     Look for whoever terminates the host: other Routes, Ingresses and listeners with that name, and the status of the
     object that is to pass it through.
     """
-    shown, unseen = passages.behind(near)
-    if near.leaf is None or near.leaf not in shown:
-        yield _told(rule, near, passages, _unknown(near, shown, unseen))
-
-
-def _unknown(near: Near, shown: frozenset[str], unseen: tuple[str, ...]) -> str | None:
-    """Why it cannot be told; None: it can, and it is wrong."""
-    if near.leaf is None:
-        return "the name showed no certificate"
-    if not near.passed_on.backends:
-        return "none of its backends is a known listener"
-    if unseen:
-        more = f" and {len(unseen) - 1} more" if len(unseen) > 1 else ""
-        return f"not all of its backends showed a certificate ({unseen[0]}{more})"
-    return None if near.passed_on.by_name and shown else "its backends were asked under other names than this one"
+    if near.leaf is None or not passages.shows(near):
+        unknown = "the name showed no certificate" if near.leaf is None else passages.open(near)
+        yield _told(rule, near, passages, unknown)
 
 
 def _told(rule: ScanRule, near: Near, passages: Passages, unknown: str | None) -> Finding:

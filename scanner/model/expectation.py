@@ -107,8 +107,8 @@ class PassedOn:
     """The id of the endpoint itself, as the cluster's own survey knows it."""
     backends: tuple[str, ...] = ()
     """Ids of the endpoints behind it; none: nobody knows any."""
-    by_name: bool = False
-    """Whether these are asked under the name that comes through here: else they may have other certificates too."""
+    name: str | None = None
+    """The server name that comes through: under another one a backend may show another certificate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,8 +117,9 @@ class OtherName:
 
     name: str | None
     """None: no server name at all."""
-    owed: Literal["refused", "validated"]
-    """``refused``: nothing is served. ``validated``: whatever is served, a client certificate is asked for."""
+    owed: Literal["refused", "validated", "compared"]
+    """``refused``: nothing is served. ``validated``: whatever is served, a client certificate is asked for.
+    ``compared``: nothing by itself; it comes here through somebody else, who must show the same."""
     because: str
     """The object and field that say so."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scanner.expect import Expectations
+from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PassedOn
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import endpoint, snapshot_of
@@ -35,12 +36,32 @@ def service() -> dict[str, Any]:
     return made("Service", "shop", "web", spec={"ports": [{"name": "https", "port": 443, "targetPort": 8443}]})
 
 
-def passed(mode: str, *backends: str) -> PassedOn | None:
+def expectations(mode: str, *backends: str) -> tuple[Expectations, list[Endpoint]]:
+    """With the near end first."""
     said = {"origins": ["Gateway/edge/gw listener tls TLSRoute/shop/web"], "subject": "TLSRoute/shop/web"}
     near = endpoint(NEAR, {**said, "segment": "Frontend", "address": "10.0.0.1"})
     behind = [endpoint(each, {"address": "10.0.0.5", "segment": "Backend"}) for each in backends]
     snapshot = snapshot_of([tls_route(), gateway(mode), service(), slice_of("10.0.0.5")])
-    return Expectations(snapshot, CATALOGUE, ScanPolicy(), endpoints=(near, *behind)).of(near).passed_on
+    return Expectations(snapshot, CATALOGUE, ScanPolicy(), endpoints=(near, *behind)), [near, *behind]
+
+
+def passed(mode: str, *backends: str) -> PassedOn | None:
+    found, (near, *_) = expectations(mode, *backends)
+    return found.of(near).passed_on
+
+
+def compared(*backends: str) -> list[list[tuple[str | None, str]]]:
+    """What each backend is asked for beside its own name."""
+    found, (_, *behind) = expectations("Passthrough", *backends)
+    return [[(other.name, other.owed) for other in found.of(each).other_names] for each in behind]
+
+
+def test_a_backend_is_asked_for_the_name_that_comes_through_once() -> None:
+    wanted = [("web.example", "compared")]
+    assert compared(WEB) == [wanted]
+    assert compared(f"{WEB}#web.shop.svc") == [wanted]
+    assert compared(WEB, f"{WEB}#web.shop.svc") == [wanted, []]
+    assert compared(WEB, f"{WEB}#web.example") == [[], []]
 
 
 def test_a_tls_route_on_a_passthrough_listener_leads_to_its_backends() -> None:
@@ -49,14 +70,14 @@ def test_a_tls_route_on_a_passthrough_listener_leads_to_its_backends() -> None:
         source="TLSRoute/shop/web spec.rules.backendRefs",
         here=NEAR,
         backends=(f"{WEB}#web.example",),
-        by_name=True,
+        name="web.example",
     )
 
 
-def test_backends_that_are_asked_by_other_names_only_are_marked() -> None:
+def test_backends_that_have_no_endpoint_of_that_name_are_those_of_other_names() -> None:
     found = passed("Passthrough", WEB)
     assert found is not None
-    assert (found.backends, found.by_name) == ((WEB,), False)
+    assert (found.backends, found.name) == ((WEB,), "web.example")
 
 
 def test_a_listener_that_terminates_passes_nothing_on() -> None:

@@ -12,7 +12,7 @@ from scanner.judge.passages import Passages
 from scanner.model.expectation import Binding, Expectation, PassedOn
 from scanner.model.finding import Finding
 from scanner.model.known import Unknown
-from scanner.model.observation import Observation
+from scanner.model.observation import Observation, Stray
 from tests.judge.cases import CONFORMING, ENDPOINT, LEAF, PROFILE
 
 NEAR, WEB, OTHER, ROUTER = (f"Deployment/{each}:443" for each in ("router#web", "web", "other", "router"))
@@ -34,7 +34,7 @@ def told(
 ) -> tuple[Finding, ...]:
     """One instance of the near end, and whoever else was seen."""
     passages = Passages()
-    passed_on = PassedOn(source=SOURCE, here=NEAR, backends=backends, **{"by_name": True, **said})
+    passed_on = PassedOn(source=SOURCE, here=NEAR, backends=backends, **{"name": ENDPOINT.server_name, **said})
     expectation = Expectation(profile=PROFILE, binding=binding, passed_on=passed_on)
     place = replace(ENDPOINT, id=f"{prefix}{NEAR}", instance=f"{prefix}{NEAR} @ 10.0.0.1:443")
     passages.add(place, expectation, near)
@@ -84,7 +84,7 @@ def test_what_an_object_asks_for_binds_whoever_no_profile_does(binding: Binding,
         ("r", (), {}, f"not all of its backends showed a certificate ({WEB})"),
         ("r", ((WEB, shows("a")), (WEB, shows(None))), {}, "not all of its backends"),
         ("r", ((WEB, shows("a")),), {"backends": (WEB, OTHER)}, "not all of its backends"),
-        ("r", ((WEB, shows("a")),), {"by_name": False}, "under other names"),
+        ("r", ((WEB, shows("a")),), {"name": "other.example"}, "under other names"),
     ],
 )
 def test_what_cannot_be_told_is_never_a_pass(
@@ -93,6 +93,22 @@ def test_what_cannot_be_told_is_never_a_pass(
     (found,) = told(shows(near), *behind, **said)
     assert (found.verdict, found.status, found.severity) == ("inconclusive", "not-tested", "info")
     assert why in found.message
+
+
+def test_a_backend_that_was_asked_for_the_name_too_decides() -> None:
+    """A server with a certificate of its own for each name."""
+
+    def asked(leaf: str | None) -> Observation:
+        answer = Stray(name="other.example", answer="refused")
+        if leaf:
+            answer = Stray(name="other.example", answer="served", leaf=replace(LEAF, sha256=leaf * 64))
+        return replace(shows("a"), strays=(answer,))
+
+    assert told(shows("b"), (WEB, asked("b")), name="other.example") == ()
+    (found,) = told(shows("r"), (WEB, asked("b")), name="other.example")
+    assert found.verdict == "fail"
+    (found,) = told(shows("r"), (WEB, asked(None)), name="other.example")
+    assert found.verdict == "inconclusive"
 
 
 def test_ids_that_begin_with_a_clusters_name_find_their_backends() -> None:
