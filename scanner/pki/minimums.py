@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final, TypeAlias
 
+from scanner.model.certificate_faults import MIN_CURVE_BITS, weak_key
 from scanner.model.finding import Finding
 from scanner.model.key import Key, key_of
 from scanner.model.known import Known, Unknown
@@ -24,7 +25,8 @@ def check_minimum(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
 
     `certificates` of the policy file may say how many bits an RSA key has at least (by default `minRsaBits` of its
     thresholds), which curves ECDSA keys may be on, which signature algorithms an issuer may use, and how many days a
-    certificate that is no CA's may be valid. It holds for all that is outside of the PKI object: what users gave to
+    certificate that is no CA's may be valid. Whatever it says, no key is a DSA key, and none is on a curve of less than
+    224 bits where no curves are listed. It holds for all that is outside of the PKI object: what users gave to
     the API servers, the IngressControllers and Routes, what cert-manager made, what nobody can tell whose it is; and
     for the platform's own where the PKI object asks for nothing.
 
@@ -113,10 +115,17 @@ def _key(facts: CertificateFacts, algorithm: str) -> Known[Key] | None:
 
 
 def _rsa(facts: CertificateFacts, minimums: CertificateMinimums) -> _Weighed:
-    if minimums.rsa_bits is None:
+    """Of those that are for RSASSA-PSS only (RFC 4055) as well, whose numbers are the same."""
+    if minimums.rsa_bits is None or facts.key_algorithm not in (None, "RSA", "RSA-PSS"):
         return None
-    key = _key(facts, "RSA")
-    return key if key is None or isinstance(key, Unknown) else (key.size or 0) >= minimums.rsa_bits
+    if facts.key_size is None:
+        key = key_of(facts)
+        return key if isinstance(key, Unknown) else Unknown("the size of the key cannot be read")
+    return facts.key_size >= minimums.rsa_bits
+
+
+def _rsa_said(facts: CertificateFacts) -> str:
+    return f"its key is {facts.key_algorithm} {facts.key_size}"
 
 
 def _curve(facts: CertificateFacts, minimums: CertificateMinimums) -> _Weighed:
@@ -124,6 +133,18 @@ def _curve(facts: CertificateFacts, minimums: CertificateMinimums) -> _Weighed:
         return None
     key = _key(facts, "ECDSA")
     return key if key is None or isinstance(key, Unknown) else key.curve in minimums.curves
+
+
+def _other(facts: CertificateFacts, minimums: CertificateMinimums) -> _Weighed:
+    """Keys of which the policy says nothing: those that hold are not worth a word."""
+    if facts.key_algorithm in (None, "RSA", "RSA-PSS") or (facts.key_algorithm == "ECDSA" and minimums.curves):
+        return None
+    weak = weak_key(facts, 0)
+    return False if isinstance(weak, str) else weak
+
+
+def _weak(facts: CertificateFacts) -> str:
+    return f"its key is weak: {weak_key(facts, 0)}"
 
 
 def _signature(facts: CertificateFacts, minimums: CertificateMinimums) -> _Weighed:
@@ -158,8 +179,9 @@ _LOOKS: Final[
         ...,
     ]
 ] = (
-    (_rsa, lambda asked: f"RSA keys of {asked.rsa_bits} bits or more", lambda facts: f"its key is {key_of(facts)}"),
+    (_rsa, lambda asked: f"RSA keys of {asked.rsa_bits} bits or more", _rsa_said),
     (_curve, lambda asked: f"ECDSA keys on {', '.join(asked.curves)}", lambda facts: f"its key is {key_of(facts)}"),
+    (_other, lambda _: f"no DSA key, and curves of {MIN_CURVE_BITS} bits or more", _weak),
     (
         _signature,
         lambda asked: f"signed with {', '.join(asked.signatures)}",

@@ -49,6 +49,40 @@ def test_what_is_not_fails(facts: CertificateFacts, words: str) -> None:
     assert "outside of the PKI object" in finding.message
 
 
+PSS = replace(RSA, key_algorithm="RSA-PSS")
+P224 = replace(EC, curve="P-224", key_size=224)
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        (replace(RSA, key_algorithm="DSA", key_size=3072), "its key is weak: a DSA key"),
+        (replace(EC, curve="P-192", key_size=192), "its key is weak: ECDSA P-192 with 192 bits"),
+        (replace(PSS, key_size=1024), "its key is RSA-PSS 1024"),
+    ],
+)
+def test_keys_that_no_policy_need_name_are_weak_all_the_same(facts: CertificateFacts, words: str) -> None:
+    (finding,) = said(facts, CertificateMinimums())
+    assert (finding.verdict, finding.severity) == ("fail", "medium")
+    assert words in finding.message
+
+
+@pytest.mark.parametrize(
+    ("facts", "count"), [(P224, 0), (replace(EC, key_algorithm="Ed25519", curve=None), 0), (PSS, 1)]
+)
+def test_keys_that_hold_are_at_most_as_asked(facts: CertificateFacts, count: int) -> None:
+    assert [each.verdict for each in said(facts, CertificateMinimums())] == ["pass"] * count
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [replace(EC, curve="1.2.3.4", key_size=None), replace(EC, key_algorithm="1.2.3"), replace(PSS, key_size=None)],
+)
+def test_a_key_of_which_nobody_knows_whether_it_holds_is_no_pass(facts: CertificateFacts) -> None:
+    (finding,) = said(facts, CertificateMinimums())
+    assert (finding.verdict, finding.status) == ("inconclusive", "not-tested")
+
+
 def test_everything_that_is_wrong_is_one_finding() -> None:
     (finding,) = said(replace(RSA, key_size=1024, not_after=NOW + 4000 * DAY))
     assert "its key is RSA 1024; it is valid for 4000 days" in finding.message
