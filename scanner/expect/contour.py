@@ -17,6 +17,7 @@ from scanner.expect.passthrough import passed_through
 from scanner.model.custom_profile import TLS13_SUITES, suite_named
 from scanner.model.endpoint import Endpoint
 from scanner.model.kinds import HTTP_PROXY
+from scanner.model.known import Unknown
 from scanner.model.located import shown
 from scanner.model.objects import Fields, KubeObject
 from scanner.model.profile import Profile
@@ -26,8 +27,6 @@ from scanner.tls.names import group_code, version_name
 _VERSIONS = {"1.2": TLS12, "1.3": TLS13}
 _VHOST = ("spec", "virtualhost", "tls")
 _DEFAULT = (0xC02B, 0xCCA9, 0xC02F, 0xCCA8, 0xC02C, 0xC030)
-_MOST = (*_DEFAULT, 0xC009, 0xC013, 0xC00A, 0xC014, 0x009C, 0x009D, 0x002F, 0x0035)
-"""All that Contour can be told to speak in TLS 1.2 (``ciphersuites.go``)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +113,9 @@ def _own(draft: Draft, proxy: KubeObject, found: Everywhere, mine: _Limits, whol
     said = "; ".join(filter(None, (mine.said, f"for all: {everything}" if everything else "")))
     if floor > ceiling:
         draft = draft.remark(f"{source}: the minimum version is above the maximum, so that nobody can connect")
+    if found.unknown and floor <= TLS12:  # what was not read may ask for more, and nothing passes against that
+        draft = draft.owes(Unknown(found.unknown), source, field, f"{said}; {found.unknown}")
+        return replace(draft, binding="must-follow")
     suites = _suites(found)
     whose = str(proxy.reference) if _is_proxy(draft) else found.source
     profile = Profile(
@@ -129,8 +131,6 @@ def _own(draft: Draft, proxy: KubeObject, found: Everywhere, mine: _Limits, whol
 
 
 def _suites(found: Everywhere) -> tuple[int, ...]:
-    if found.unknown:
-        return _MOST
     names = (part for name in found.tls.texts("cipherSuites")[:100] for part in name.strip("[]").split("|"))
     listed = [suite_named(each) for each in names]
     return tuple(code for code in dict.fromkeys(listed) if code is not None) or _DEFAULT

@@ -82,7 +82,8 @@ def _arguments(facts: Facts, namespace: str | None) -> Iterator[str]:
 
 
 def _named(facts: Facts, near: list[KubeObject], named: set[str], namespace: str | None) -> Everywhere:
-    found = [each for each in near if each.name in named]
+    # Contour reads its own namespace; whoever writes another object may say there that it is for these Envoys.
+    found = [each for each in near if each.name in named and each.namespace == namespace]
     if len(found) == 1 and len(named) == 1:
         return _of_object(found[0])
     where = f"ContourConfiguration/{namespace}/{' or '.join(sorted(named))}"
@@ -112,7 +113,9 @@ def _of_file(facts: Facts, namespace: str | None) -> Everywhere:
         value = located.load(found.text("data", KEY).encode("utf-8", "replace"), f"{source} {KEY}").value
     except InputError as error:
         return Everywhere(unknown=f"what {source} says cannot be read: {error.message}")
-    tls = Fields(value if isinstance(value, dict) else {}).fields("tls")
+    if not (found.has("data", KEY) and (value is None or isinstance(value, dict))):
+        return Everywhere(unknown=f"{source} may say more: it has no {KEY} that is a mapping")
+    tls = Fields(value or {}).fields("tls")
     return Everywhere(
         source=source,
         field=f"{KEY} tls",
