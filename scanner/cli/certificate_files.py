@@ -12,6 +12,7 @@ from scanner.errors import InputError
 from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.known import Known, Unknown
 from scanner.pki.containers import MAX_BYTES, Contained, Named, contents, with_role
+from scanner.pki.pem import apart
 
 MAX_FILES = 100_000
 """Of one directory with all below it."""
@@ -128,7 +129,7 @@ class Files:
 
 def _held(each: Contained, path: Path) -> HeldCertificate:
     place = Place(role=each.role, file=f"{path} {each.label}".rstrip())
-    return HeldCertificate(facts=each.facts, place=place, chain=each.chain)
+    return apart(HeldCertificate(facts=each.facts, place=place, chain=each.chain))
 
 
 def _telling(path: Path) -> bool:

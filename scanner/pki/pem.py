@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from hashlib import sha256
 
-from scanner.model.held_certificate import Role
+from scanner.model.held_certificate import HeldCertificate, Role
 from scanner.model.pem import MOST, Parser, inside, looks_like_a_key, pem_certificates, unreadable
 from scanner.tls.certificate import CertificateFacts
 
 __all__ = [
     "MOST",
     "Parser",
+    "apart",
     "chain_first",
     "chain_of",
     "inside",
@@ -60,3 +63,12 @@ def roles(found: Sequence[CertificateFacts], *, keyed: bool = False) -> Iterator
             yield "client" if each.extended_key_usage == ("clientAuth",) else "leaf"
         else:
             yield "issuer" if number and issued(found[number - 1], each) else "trusted"
+
+
+def apart(held: HeldCertificate) -> HeldCertificate:
+    """With a digest of its own, that of its place, where it has no bytes: else all that cannot be read, wherever it is,
+    would be one certificate, with the name and the findings of the first."""
+    if held.facts.der:
+        return held
+    digest = sha256(str(held.place).encode("utf-8", "backslashreplace")).hexdigest()
+    return replace(held, facts=replace(held.facts, sha256=digest))

@@ -24,7 +24,7 @@ from scanner.model.snapshot import Snapshot, union
 from scanner.pki import given
 from scanner.pki.containers import contents
 from scanner.pki.given import Given
-from scanner.pki.pem import Parser, chain_of, unreadable
+from scanner.pki.pem import Parser, apart, chain_of, unreadable
 from scanner.tls.certificate import CertificateFacts
 
 _MOST = 1000
@@ -60,7 +60,7 @@ def held(snapshot: Snapshot) -> Iterator[HeldCertificate]:
     """Every certificate that the snapshot's objects hold, as often as it is held. Raises ``NotRead``."""
     search = _Search(snapshot, Given(snapshot), Parser())
     for source in SOURCES:
-        yield from source(search)
+        yield from map(apart, source(search))
 
 
 def secrets(search: _Search) -> Iterator[HeldCertificate]:

@@ -55,6 +55,15 @@ def test_json_has_every_field_and_is_one_document(call: Call, tmp_path: Path) ->
     assert document["problems"] == [f"{tmp_path / 'missing'}: cannot be read: No such file or directory"]
 
 
+def test_two_keys_in_the_place_of_certificates_are_two_problems(call: Call, tmp_path: Path) -> None:
+    for name in ("a.pem", "b.pem"):
+        (tmp_path / name).write_bytes(LEAF.key_pem.replace(b"PRIVATE KEY", b"CERTIFICATE"))
+    document = json.loads(call("certs", "--format", "json", tmp_path).out)
+    assert len({each["sha256"] for each in document["certificates"]}) == 2
+    about = [each["about"] for each in document["findings"] if each["rule"] == "pki-minimum"]
+    assert about == [f"{tmp_path / name}" for name in ("a.pem", "b.pem")]
+
+
 def test_one_unreadable_file_does_not_hide_the_others(call: Call, tmp_path: Path) -> None:
     (tmp_path / "a.der").write_bytes(LEAF.der[:-1])
     (tmp_path / "b.crt").write_bytes(ROOT.pem)

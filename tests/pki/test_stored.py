@@ -47,6 +47,14 @@ def test_a_secret_has_a_chain_and_a_bundle() -> None:
     assert leaf.place.user_provided is None
 
 
+def test_what_cannot_be_read_in_two_places_is_not_one_certificate() -> None:
+    raws = (secret("a", name, [], data={"tls.crt": coded(b"hello")}) for name in ("b", "c"))
+    first, second = (each.facts.sha256 for each in held(snapshot("", *raws)))
+    assert first != second
+    same = [each.facts.sha256 for each in held(snapshot("", *(secret("a", name, CHAIN[:1]) for name in ("b", "c"))))]
+    assert len(set(same)) == len(same) // 2
+
+
 @pytest.mark.parametrize(("said", "means"), [(False, False), ("there is no tls.key", None), (None, None), (1, None)])
 def test_whether_the_key_matches_is_true_false_or_not_known(said: object, means: bool | None) -> None:
     assert one(snapshot("", secret("a", "b", [ROOT.pem], key_matches=said))).place.key_matches is means
