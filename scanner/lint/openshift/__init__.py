@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from scanner.lint.openshift.ingress_routes import INGRESS_ROUTE
 from scanner.lint.openshift.profile_ciphers import CIPHERS, VERSION
 from scanner.lint.openshift.profile_custom import CUSTOM
 from scanner.lint.openshift.profile_type import TYPE
 from scanner.lint.openshift.route_access import ACCESS, WIDE, WRITERS
 from scanner.lint.openshift.route_backend import BACKEND_NAME, BACKEND_TRUST, INSECURE, WITHOUT_TLS
 from scanner.lint.openshift.route_fields import FIELDS
+from scanner.lint.openshift.route_hosts import DEFAULT, SAME_HOST
 from scanner.lint.openshift.route_inline import INLINE, KEY
 from scanner.lint.openshift.route_secret import CERTIFICATE, CHAIN, HOST, SECRET
+from scanner.lint.openshift.route_status import STATUS, SUPPORT
 from scanner.model.object_rule import ObjectRule
 
 ROUTE_RULES: tuple[ObjectRule, ...] = (
@@ -27,6 +30,11 @@ ROUTE_RULES: tuple[ObjectRule, ...] = (
     BACKEND_TRUST,
     INSECURE,
     WITHOUT_TLS,
+    SAME_HOST,
+    DEFAULT,
+    STATUS,
+    SUPPORT,
+    INGRESS_ROUTE,
 )
 PROFILE_RULES: tuple[ObjectRule, ...] = (TYPE, CUSTOM, CIPHERS, VERSION)
 OPENSHIFT_RULES: tuple[ObjectRule, ...] = (*ROUTE_RULES, *PROFILE_RULES)

@@ -1,0 +1,275 @@
+"""What routers say of a Route, and releases whose routers do not know a field of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Final, NamedTuple
+
+from scanner.lint.openshift.routes import EXTERNAL, external
+from scanner.model.declared import Missing
+from scanner.model.feature_gates import gates
+from scanner.model.finding import Severity
+from scanner.model.kinds import CLUSTER_VERSION, FEATURE_GATE, ROUTE
+from scanner.model.located import Steps, shown
+from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+from scanner.model.objects import Fields
+
+_ROUTERS: Final = 16
+_CONDITIONS: Final = 20
+_DEFAULT: Final = "its host shows the router's default certificate, and the answer is 503"
+
+
+class _Meaning(NamedTuple):
+    """What a reason stands for."""
+
+    means: str
+    fix: str
+    severity: Severity = "high"
+
+
+_REASONS: Final[Mapping[str, _Meaning]] = {
+    "NoHostValue": _Meaning("it has no host, and the router makes none up", "give spec.host"),
+    "InvalidHost": _Meaning("its host is none that the router serves", "correct spec.host"),
+    "HostAlreadyClaimed": _Meaning("an older Route has the host", "use another host, or remove the other Route"),
+    "RouteNotAdmitted": _Meaning("the IngressController's routeAdmission does not let it in", "ask who runs it"),
+    "ExtendedValidationFailed": _Meaning(
+        f"the router rejects its certificates or TLS fields: {_DEFAULT}", "correct what the message names"
+    ),
+    "ExternalCertificateValidationFailed": _Meaning(
+        f"the Secret is missing, of another type, or not for the router to read: {_DEFAULT}",
+        "correct the Secret, or what the router may read",
+    ),
+    "ExternalCertificateGetFailed": _Meaning(
+        f"the router cannot read the Secret: {_DEFAULT}", "let the router get, list and watch the Secret"
+    ),
+    "ExternalCertificateSecretDeleted": _Meaning(f"the Secret was deleted: {_DEFAULT}", "make the Secret again"),
+    "ExternalCertificateSecretRecreated": _Meaning(
+        "the Secret is there again, and the router has yet to look at it",
+        "wait; if it stays, look at its log",
+        "medium",
+    ),
+    "ExternalCertificateSecretUpdated": _Meaning(
+        "the Secret was changed, and the router has yet to look at it", "wait, then look at its log", "medium"
+    ),
+}
+"""Of ``Admitted=False`` (openshift/router ``pkg/router/controller``, ``routeapihelpers``)."""
+_FUTURE: Final = "UnservableInFutureVersions"
+
+
+def check_status(subject: Subject) -> Iterator[Flaw]:
+    """Every router that has looked at a Route has admitted it.
+
+    ## What it requires
+
+    In each entry of `status.ingress`, the condition `Admitted` is True, and `UnservableInFutureVersions` is not. A
+    Route of a cluster has at least one entry.
+
+    ## Why
+
+    A Route that is not admitted is left out of the router's configuration. That is hard to see: the handshake for its
+    host goes on to succeed, with the router's default certificate, and the answer is 503. The reason tells what to
+    mend; what the enhancement calls FieldValueInvalid and FieldValueForbidden stands in the message only.
+
+    ## What fails
+
+    * `Admitted` is False: high, with what the reason means. Where the router has yet to look at a Secret again, medium.
+    * `UnservableInFutureVersions` is True: medium.
+    * No router has looked at it: medium.
+
+    Whether a condition is older than the last change of the Secret is not looked at: what is kept of a Secret does not
+    say when it was changed.
+
+    ## What is inconclusive
+
+    `Admitted` is neither True nor False. A manifest has no status, and nothing is said of it.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: edge, externalCertificate: {name: web}}
+    status:
+      ingress:
+      - routerName: default
+        host: web.shop.example
+        conditions:
+        - {type: Admitted, status: "False", reason: ExternalCertificateValidationFailed, message: "secret not found"}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: edge}
+    status:
+      ingress:
+      - {routerName: default, host: web.shop.example, conditions: [{type: Admitted, status: "True"}]}
+    ```
+
+    ## How to fix
+
+    By reason: mend the Secret, its permissions, the certificate, or the host.
+    """
+    entries = list(islice(subject.items("status", "ingress"), _ROUTERS))
+    if not entries and subject.object.has("metadata", "uid"):
+        yield Flaw(
+            message="no router has looked at it",
+            at=("status", "ingress"),
+            severity="medium",
+            fix="is there an IngressController whose selectors match the Route and its namespace?",
+        )
+    for steps, entry in entries:
+        router = shown(entry.text("routerName") or "a router")
+        for index, each in enumerate(islice(entry.each("conditions"), _CONDITIONS)):
+            at = (*steps, "conditions", index)
+            if each.text("type") == "Admitted":
+                yield from _admitted(router, each, at)
+            elif each.text("type") == _FUTURE and each.text("status") == "True":
+                yield Flaw(
+                    message=f"{router} says that a later release will not serve it{_said(each)}",
+                    at=at,
+                    severity="medium",
+                    fix="correct what the message names before the upgrade",
+                )
+
+
+def _admitted(router: str, each: Fields, at: Steps) -> Iterator[Flaw]:
+    status = each.text("status")
+    if status == "False":
+        means = _REASONS.get(each.text("reason"), _Meaning("for a reason that adhere does not know", "see the message"))
+        message = f"{router} has not admitted it: {means.means}{_said(each)}"
+        yield Flaw(message=message, at=at, severity=means.severity, fix=means.fix)
+    elif status != "True":
+        message = f"whether {router} has admitted it is not known{_said(each)}"
+        yield Flaw(message=message, at=at, verdict="inconclusive")
+
+
+def _said(each: Fields) -> str:
+    parts = [part for part in (each.text("reason"), each.text("message")) if part]
+    return f" ({shown(': '.join(parts), 200)})" if parts else ""
+
+
+_GATE: Final = ("RouteExternalCertificate",)
+_SINCE: Final = (4, 16)
+"""The first release with the field, behind its gate."""
+_FOR_ALL: Final = (4, 19)
+"""The first release in which it needs no gate (openshift/api ``features/features.go``)."""
+_RELEASE: Final = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})\.")
+
+
+def check_support(subject: Subject) -> Iterator[Flaw]:
+    """The cluster's routers know `externalCertificate`.
+
+    ## What it requires
+
+    Of a Route with `spec.tls.externalCertificate`: the release is 4.16 or later, and its feature gate
+    RouteExternalCertificate is not off. From 4.19 the field needs no gate.
+
+    ## Why
+
+    Where it is not known the field is ignored or pruned without a word, and the router serves its default certificate.
+    So it is after a downgrade.
+
+    ## What fails
+
+    A release that does not have the field, or a gate that is off: high.
+
+    ## What is inconclusive
+
+    A ClusterVersion that was not given, as information only; a release from 4.16 to 4.18 whose gates are not known.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: edge, externalCertificate: {name: web}}
+    ---
+    apiVersion: config.openshift.io/v1
+    kind: ClusterVersion
+    metadata: {name: version}
+    status: {desired: {version: 4.14.8}}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: edge, externalCertificate: {name: web}}
+    ---
+    apiVersion: config.openshift.io/v1
+    kind: ClusterVersion
+    metadata: {name: version}
+    status: {desired: {version: 4.22.3}}
+    ```
+
+    ## How to fix
+
+    Use `certificate` and `key` until the release has the field.
+    """
+    if not external(subject.object):
+        return
+    known = subject.declared.known
+    found = subject.find(CLUSTER_VERSION, "version")
+    release = "" if isinstance(found, Missing) else found.text("status", "desired", "version")
+    numbers = _RELEASE.match(release)
+    if numbers is None:
+        if isinstance(found, Missing) and found.gap:
+            flaw = undecided(found, EXTERNAL, "whether the routers know externalCertificate")
+            yield Flaw(message=flaw.message, at=flaw.at, verdict=flaw.verdict, severity="info")
+        return
+    version, gate = (int(numbers[1]), int(numbers[2])), gates(known, release).state(_GATE)
+    if version < _SINCE or gate == "off":
+        why = f"the feature gate {_GATE[0]} is off" if gate == "off" else f"{release} does not have it"
+        message = f"externalCertificate is ignored, and the router serves its default certificate: {why}"
+        yield Flaw(message=message, at=EXTERNAL, fix="use certificate and key until the release has the field")
+    elif version < _FOR_ALL and gate == "unknown":
+        message = f"cannot be decided here: whether the feature gate {_GATE[0]} is on in {release}"
+        yield Flaw(message=message, at=EXTERNAL, verdict="inconclusive")
+
+
+STATUS = ObjectRule(
+    id="route-status",
+    title="Every router that has looked at a Route has admitted it",
+    severity="high",
+    subjects=(ROUTE,),
+    check=check_status,
+    references=(
+        "openshift/api route/v1/types.go (RouteIngressCondition)",
+        "openshift/router pkg/router/controller (route_secret_manager, status)",
+        "Enhancement 'Route Secret Injection For External Certificate Management', Failure Modes",
+    ),
+)
+SUPPORT = ObjectRule(
+    id="route-external-unsupported",
+    title="The cluster's routers know externalCertificate",
+    severity="high",
+    subjects=(ROUTE,),
+    check=check_support,
+    reads=(CLUSTER_VERSION, FEATURE_GATE),
+    references=(
+        "openshift/api features/features.go (RouteExternalCertificate)",
+        "Enhancement 'Route Secret Injection For External Certificate Management', Upgrade / Downgrade Strategy",
+    ),
+)
