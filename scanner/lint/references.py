@@ -40,7 +40,8 @@ def _why_it_may_exist(declared: Declared, kind: Kind, name: str, namespace: str 
     maker = declared.once(_makers).get((namespace, name)) if kind == SECRET else None
     if maker is not None:
         return f"{maker.reference} makes it"
-    if kind == CONFIG_MAP and kind.named and (namespace, name) not in kind.named:
+    asked = declared.known.sought.get(kind, kind.named)
+    if kind == CONFIG_MAP and kind.named and (namespace or "", name) not in asked:
         return "of a cluster only the ConfigMaps are read that adhere knows by name"
     return None
 
@@ -106,13 +107,22 @@ def _faults(secret: KubeObject, types: tuple[str, ...]) -> Iterator[str]:
         yield f"cannot be used: {shown(matches, 200)}"
 
 
-def name_flaws(secret: KubeObject, names: tuple[str, ...], at: Steps, *, fix: str | None = None) -> Iterator[Flaw]:
+def name_flaws(
+    secret: KubeObject, names: Iterable[str], at: Steps, *, fix: str | None = None, beside: Iterable[KubeObject] = ()
+) -> Iterator[Flaw]:
     """Names that clients will ask for and the leaf of a Secret does not cover (RFC 9525 section 6): a wildcard of a
-    certificate stands for one label, and nobody looks at the common name any more."""
-    leaf = next(iter(chain_of(secret)), None)
+    certificate stands for one label, and nobody looks at the common name any more.
+
+    ``beside``: other Secrets, whose certificates the server may choose instead.
+    """
+    left = tuple(dict.fromkeys(names))
+    for each in beside:
+        covered = _exact(_leaf(each))
+        left = tuple(name for name in left if not _is_in(covered, name))
+    leaf = _leaf(secret)
     if leaf is None:
         return
-    bare, unclear = _uncovered(leaf, names)
+    bare, unclear = _uncovered(leaf, left)
     if bare:
         listed = ", ".join(bare[:_SHOWN_NAMES]) + (" and others" if bare[_SHOWN_NAMES:] else "")
         yield Flaw(
@@ -126,16 +136,27 @@ def name_flaws(secret: KubeObject, names: tuple[str, ...], at: Steps, *, fix: st
         yield Flaw(message=f"the certificate in {secret.reference}: {reason}", at=at, verdict="inconclusive")
 
 
+def _leaf(secret: KubeObject) -> CertificateFacts | None:
+    return next(iter(chain_of(secret)), None)
+
+
+def _exact(leaf: CertificateFacts | None) -> frozenset[str]:
+    return frozenset(map(str.lower, (leaf.dns_names if leaf else None) or ()))
+
+
+def _is_in(exact: frozenset[str], name: str) -> bool:
+    """Of 1,000 names for a certificate with 1,000 names, nearly all are told by this."""
+    label, _, parent = name.lower().partition(".")
+    return name.lower() in exact or bool(label and f"*.{parent}" in exact)
+
+
 def _uncovered(leaf: CertificateFacts, names: Iterable[str]) -> tuple[list[str], set[str]]:
     """The first names that the leaf does not cover, and why of others nobody can tell."""
-    exact = frozenset(map(str.lower, leaf.dns_names or ()))
+    exact = _exact(leaf)
     bare: list[str] = []
     unclear: set[str] = set()
-    for name in dict.fromkeys(names):
-        label, _, parent = name.lower().partition(".")
-        if name.lower() in exact or (label and f"*.{parent}" in exact):
-            continue  # of 1,000 names in a certificate for 1,000 names, nearly all end here
-        answer = covers(leaf, name)
+    for name in names:
+        answer = _is_in(exact, name) or covers(leaf, name)
         if isinstance(answer, Unknown):
             unclear.add(answer.reason)
         elif not answer:

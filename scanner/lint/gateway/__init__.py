@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from scanner.lint.gateway import certificate_refs, listener_conflicts, listener_tls
+from scanner.lint.gateway import (
+    certificate_refs,
+    client_ca,
+    frontend_ports,
+    listener_conflicts,
+    listener_tls,
+    served_certificates,
+)
 from scanner.lint.gateway.frontend_validation import INSECURE_FALLBACK
 from scanner.model.object_rule import ObjectRule
 
@@ -14,5 +21,11 @@ GATEWAY_RULES: tuple[ObjectRule, ...] = (
     listener_conflicts.CERTIFICATE_OVERLAP,
     certificate_refs.CERTIFICATE_REF,
     certificate_refs.NOT_GRANTED,
+    served_certificates.NAME,
+    served_certificates.FAULT,
+    client_ca.CLIENT_CA,
     INSECURE_FALLBACK,
+    frontend_ports.EXEMPTED,
+    frontend_ports.UNUSED,
+    frontend_ports.TLS_LISTENER,
 )

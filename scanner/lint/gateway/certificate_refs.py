@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from scanner.lint.gateway.client_ca import ca_references
 from scanner.lint.gateway.grants import READS as GRANTS
 from scanner.lint.gateway.grants import crossing, grant_flaws
 from scanner.lint.gateway.listeners import HOLDERS, Listener, listeners
@@ -17,6 +18,7 @@ from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 from scanner.model.objects import Fields, KubeObject
 
+CLIENT: Final = ("spec", "tls", "backend", "clientCertificateRef")
 _MOST: Final = 64
 """References of one listener (MaxItems)."""
 
@@ -148,9 +150,10 @@ def check_grants(subject: Subject) -> Iterator[Flaw]:
 
     ## What it requires
 
-    For every `certificateRefs` entry of a listener that names another namespace, a ReferenceGrant in that namespace
-    with a `from` that has exactly the group, kind and namespace of the Gateway or ListenerSet, and a `to` for Secrets
-    with this name or without a name. A ListenerSet needs its own: grants to its Gateway are not for it.
+    For every `certificateRefs` entry of a listener, every `caCertificateRefs` entry below `spec.tls.frontend` and for
+    `spec.tls.backend.clientCertificateRef`, if it names another namespace, a ReferenceGrant in that namespace with a
+    `from` that has exactly the group, kind and namespace of the Gateway or ListenerSet, and a `to` for Secrets
+    (or ConfigMaps) with this name or without a name. A ListenerSet needs its own: grants to its Gateway are not for it.
 
     ## Why
 
@@ -218,6 +221,15 @@ def check_grants(subject: Subject) -> Iterator[Flaw]:
     for listener in listeners(subject.declared, subject.object):
         for steps, each in references(listener):
             yield from grant_flaws(subject.declared, crossing(subject.object, steps, each, "Secret"))
+    for steps, each in (*ca_references(subject), *client_reference(subject.object)):
+        yield from grant_flaws(subject.declared, crossing(subject.object, steps, each, "Secret"))
+
+
+def client_reference(gateway: KubeObject) -> Iterator[tuple[Steps, Fields]]:
+    """The certificate with which a Gateway identifies itself to backends, if it has one."""
+    reference = gateway.fields(*CLIENT)
+    if reference.raw:
+        yield CLIENT, reference
 
 
 CERTIFICATE_REF = ObjectRule(

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from scanner.model.kinds import GATEWAY
 from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 from scanner.model.objects import Fields
 
-_FRONTEND = ("spec", "tls", "frontend")
+FRONTEND: Final = ("spec", "tls", "frontend")
+_TOLD: Final = "InsecureFrontendValidationMode"
 
 
 def configurations(subject: Subject) -> Iterator[tuple[Steps, Fields]]:
     """The default and each port's TLS configuration, with the way to it."""
-    default = subject.object.fields(*_FRONTEND, "default")
+    default = subject.object.fields(*FRONTEND, "default")
     if default.raw:
-        yield (*_FRONTEND, "default"), default
-    for steps, each in subject.items(*_FRONTEND, "perPort"):
+        yield (*FRONTEND, "default"), default
+    for steps, each in subject.items(*FRONTEND, "perPort"):
         yield (*steps, "tls"), each.fields("tls")
 
 
@@ -36,7 +38,8 @@ def check_insecure_fallback(subject: Subject) -> Iterator[Flaw]:
 
     ## What fails
 
-    The mode `AllowInsecureFallback`: high.
+    The mode `AllowInsecureFallback`: high. A status without the condition `InsecureFrontendValidationMode`, which must
+    then be True: low.
 
     ## What is inconclusive
 
@@ -91,6 +94,14 @@ def check_insecure_fallback(subject: Subject) -> Iterator[Flaw]:
                 fix=f"{subject.object.reference}: set the mode to AllowValidOnly",
                 correction="validation:\n  mode: AllowValidOnly",
             )
+            yield from _untold(subject, (*steps, "validation", "mode"))
+
+
+def _untold(subject: Subject, at: Steps) -> Iterator[Flaw]:
+    """A controller that has said something, and not this."""
+    said = {each.text("type"): each.text("status") for each in subject.object.each("status", "conditions")}
+    if said and said.get(_TOLD) != "True":
+        yield Flaw(message=f"its status does not say {_TOLD}, as it must", at=at, severity="low")
 
 
 INSECURE_FALLBACK = ObjectRule(

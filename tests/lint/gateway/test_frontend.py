@@ -1,0 +1,114 @@
+"""Validation of clients: by which CAs, and on which ports."""
+
+from __future__ import annotations
+
+import pytest
+
+from scanner.lint.gateway import certificate_refs, client_ca, frontend_ports, frontend_validation
+from scanner.model.object_rule import ObjectRule
+from tests.lint.gateway.cases import core, listening, of, said, verdicts
+
+HTTPS = "name: a, port: 443, protocol: HTTPS"
+VALIDATED = "validation: {caCertificateRefs: [{group: '', kind: ConfigMap, name: clients}]}"
+
+
+def gateway(frontend: str, *listeners: str, more: str = "") -> str:
+    """A Gateway with this ``spec.tls.frontend``."""
+    return listening(*(listeners or (HTTPS,)), more=f"  tls: {{frontend: {{{frontend}}}}}\n{more}")
+
+
+def with_ca(*references: str) -> str:
+    return gateway(f"default: {{validation: {{caCertificateRefs: [{', '.join(references)}]}}}}")
+
+
+CLIENTS = "{group: '', kind: ConfigMap, name: clients}"
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ((gateway("default: {}"),), []),
+        ((gateway("default: {validation: {}}"),), ["fail"]),
+        ((with_ca(CLIENTS), core("ConfigMap", "clients", "data: {ca.crt: CA(clients)}")), []),
+        ((with_ca(CLIENTS), core("ConfigMap", "clients", "data: {ca.crt: none}")), ["fail"]),
+        ((with_ca(CLIENTS), core("ConfigMap", "clients", "data: {ca.crt: PEM(a.example)}")), ["fail"]),
+        ((with_ca(CLIENTS), core("ConfigMap", "clients", "data: {tls.crt: CA(clients)}")), ["fail"]),
+        ((with_ca(CLIENTS),), ["inconclusive"]),
+        ((with_ca(CLIENTS.replace("ConfigMap", "Service")),), ["fail"]),
+        ((with_ca(CLIENTS.replace("''", "example.com")),), ["fail"]),
+        ((with_ca(CLIENTS.replace("ConfigMap", "Secret")),), ["fail", "inconclusive"]),
+        ((with_ca(CLIENTS, CLIENTS), core("ConfigMap", "clients", "data: {ca.crt: CA(clients)}")), ["fail"]),
+    ],
+)
+def test_client_cas(texts: tuple[str, ...], expected: list[str]) -> None:
+    assert verdicts(client_ca.CLIENT_CA, *texts) == expected
+
+
+def test_a_secret_that_does_not_exist() -> None:
+    text = with_ca(CLIENTS.replace("ConfigMap", "Secret"))
+    assert [each[2] for each in said(client_ca.CLIENT_CA, text, whole=True)][1:] == [
+        "Secret/shop/clients does not exist: InvalidCACertificateRef"
+    ]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        f"default: {{{VALIDATED.replace('name: clients', 'name: clients, namespace: ca')}}}",
+        f"perPort: [{{port: 443, tls: {{{VALIDATED.replace('name: clients', 'name: clients, namespace: ca')}}}}}]",
+    ],
+)
+def test_cas_of_other_namespaces_are_granted(more: str) -> None:
+    from_ = "from: [{group: gateway.networking.k8s.io, kind: Gateway, namespace: shop}]"
+    grant = of("ReferenceGrant", "g", from_ + ", to: [{group: '', kind: ConfigMap}]", namespace="ca")
+    assert verdicts(certificate_refs.NOT_GRANTED, gateway(more), whole=True) == ["fail"]
+    assert verdicts(certificate_refs.NOT_GRANTED, gateway(more), grant, whole=True) == []
+
+
+TERMINATING = "name: db, port: 5432, protocol: TLS, tls: {mode: Terminate, certificateRefs: [{name: a}]}"
+EXEMPTED, UNUSED, TLS_LISTENER = frontend_ports.EXEMPTED, frontend_ports.UNUSED, frontend_ports.TLS_LISTENER
+
+
+@pytest.mark.parametrize(
+    ("rule", "frontend", "expected"),
+    [
+        (EXEMPTED, f"default: {{{VALIDATED}}}, perPort: [{{port: 443, tls: {{}}}}]", ["fail"]),
+        (EXEMPTED, f"default: {{{VALIDATED}}}, perPort: [{{port: 443}}]", ["fail"]),
+        (EXEMPTED, f"default: {{{VALIDATED}}}, perPort: [{{port: 443, tls: {{{VALIDATED}}}}}]", []),
+        (EXEMPTED, "default: {}, perPort: [{port: 443, tls: {}}]", []),
+        (UNUSED, "default: {}, perPort: [{port: 443, tls: {}}]", []),
+        (UNUSED, "default: {}, perPort: [{port: 443, tls: {}}, {port: 443, tls: {}}]", ["fail"]),
+        (UNUSED, "default: {}, perPort: [{port: 5432, tls: {}}]", ["fail"]),
+        (TLS_LISTENER, "default: {}", []),
+        (TLS_LISTENER, f"default: {{{VALIDATED}}}", ["fail"]),
+        (TLS_LISTENER, f"default: {{{VALIDATED}}}, perPort: [{{port: 5432, tls: {{}}}}]", []),
+        (TLS_LISTENER, f"default: {{}}, perPort: [{{port: 5432, tls: {{{VALIDATED}}}}}]", ["fail"]),
+        (TLS_LISTENER, f"default: {{}}, perPort: [{{port: 443, tls: {{{VALIDATED}}}}}]", []),
+    ],
+)
+def test_ports(rule: ObjectRule, frontend: str, expected: list[str]) -> None:
+    assert verdicts(rule, gateway(frontend, HTTPS, TERMINATING)) == expected
+
+
+OPEN = "  allowedListeners: {namespaces: {from: Same}}"
+
+
+def test_a_port_of_a_listener_set() -> None:
+    text = gateway("default: {}, perPort: [{port: 8443, tls: {}}]", more=OPEN)
+    listener = "listeners: [{name: b, port: 8443, protocol: HTTPS}]"
+    assert verdicts(UNUSED, text) == ["inconclusive"]
+    assert verdicts(UNUSED, text, whole=True) == ["fail"]
+    assert verdicts(UNUSED, text, of("ListenerSet", "more", f"parentRef: {{name: edge}}, {listener}")) == []
+
+
+@pytest.mark.parametrize(
+    ("status", "count"),
+    [
+        ("", 1),
+        ("status: {conditions: [{type: Accepted, status: 'True'}]}", 2),
+        ("status: {conditions: [{type: InsecureFrontendValidationMode, status: 'True'}]}", 1),
+    ],
+)
+def test_a_fallback_that_the_status_does_not_say(status: str, count: int) -> None:
+    text = gateway("default: {validation: {mode: AllowInsecureFallback}}") + status
+    assert len(said(frontend_validation.INSECURE_FALLBACK, text)) == count

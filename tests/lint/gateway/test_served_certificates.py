@@ -1,0 +1,64 @@
+"""The certificates of listeners: whether they have the names of the routes, and are good enough."""
+
+from __future__ import annotations
+
+import pytest
+
+from scanner.lint.gateway import served_certificates
+from tests.lint.gateway.cases import listening, of, said, secret, verdicts
+
+NAME, FAULT = served_certificates.NAME, served_certificates.FAULT
+
+
+def gateway(hostname: str = "", *secrets: str) -> str:
+    """An HTTPS listener with these Secrets."""
+    refs = ", ".join(f"{{name: {each}}}" for each in secrets or ("a",))
+    host = f'hostname: "{hostname}", ' if hostname else ""
+    return listening(f"name: a, port: 443, protocol: HTTPS, {host}tls: {{certificateRefs: [{refs}]}}")
+
+
+def route(*hostnames: str, parent: str = "name: edge", namespace: str = "shop") -> str:
+    names = ", ".join(f'"{each}"' for each in hostnames)
+    return of("HTTPRoute", "web", f"parentRefs: [{{{parent}}}], hostnames: [{names}]", namespace=namespace)
+
+
+@pytest.mark.parametrize(
+    ("hostname", "routes", "certificate", "bare"),
+    [
+        ("", (), "a.example", None),
+        ("a.example", (), "a.example", None),
+        ("a.example", (), "b.example", "a.example"),
+        ("*.example", (), "*.example", None),
+        ("*.example", (), "a.example", "*.example"),
+        ("*.example", (route("a.example"),), "a.example", None),
+        ("*.example", (route("a.b.example"),), "*.example", "a.b.example"),
+        ("*.example", (route("*.b.example"),), "*.b.example", None),
+        ("*.example", (route("other.test"),), "a.example", "*.example"),
+        ("", (route("a.example"),), "b.example", "a.example"),
+        ("", (route("b.example", parent="name: edge, sectionName: other"),), "a.example", None),
+        ("", (route("b.example", namespace="other", parent="name: edge, namespace: shop"),), "a.example", None),
+    ],
+)
+def test_names(hostname: str, routes: tuple[str, ...], certificate: str, bare: str | None) -> None:
+    found = said(NAME, gateway(hostname), secret("a", certificate), *routes, whole=True)
+    message = f"the certificate in Secret/shop/a is not valid for {bare}"
+    assert [each[2] for each in found] == ([message] if bare else [])
+
+
+def test_one_of_several_certificates_is_enough() -> None:
+    both = gateway("", "a", "b"), secret("a", "a.example"), secret("b", "b.example")
+    assert said(NAME, *both, route("a.example", "b.example")) == []
+    assert verdicts(NAME, *both, route("a.example", "c.example")) == ["fail"]
+
+
+def test_a_secret_that_was_not_seen_decides_nothing() -> None:
+    assert verdicts(NAME, gateway("a.example", "a", "b"), secret("a", "b.example")) == ["inconclusive"]
+    assert verdicts(FAULT, gateway("a.example")) == ["inconclusive"]
+
+
+def test_a_certificate_that_has_ended_is_said_once() -> None:
+    listener = "name: NAME, port: 443, protocol: HTTPS, hostname: NAME.example, tls: {certificateRefs: [{name: a}]}"
+    text = listening(listener.replace("NAME", "a"), listener.replace("NAME", "b"))
+    ((verdict, field, message),) = said(FAULT, text, secret("a", "a.example, b.example", token="EXPIRED"))
+    assert (verdict, field) == ("fail", "spec.listeners[0].tls.certificateRefs[0]")
+    assert "ended" in message
