@@ -8,24 +8,13 @@ were ``Legacy`` and ``Strict``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from scanner.expect.gates import State
+from scanner.model.adherence_spelling import LEGACY, SPELLINGS, STRICT
 from scanner.model.located import shown
 
-STRICT = "StrictAllComponents"
-LEGACY = "LegacyAdheringComponentsOnly"
-
-SPELLINGS: Mapping[str, str] = {
-    STRICT: STRICT,
-    LEGACY: LEGACY,
-    "LegacyExternalAPIServerComponentsOnly": LEGACY,
-    "Strict": STRICT,
-    "Legacy": LEGACY,
-    "": LEGACY,
-}
-"""What was ever written, and what it means."""
+__all__ = ["LEGACY", "SPELLINGS", "STRICT", "Adherence", "read"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

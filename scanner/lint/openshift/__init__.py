@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from scanner.lint.openshift.adherence import REMOVED, VALUE
 from scanner.lint.openshift.ingress_routes import INGRESS_ROUTE
+from scanner.lint.openshift.inherited import INHERITED, POOL
 from scanner.lint.openshift.profile_ciphers import CIPHERS, VERSION
 from scanner.lint.openshift.profile_custom import CUSTOM
 from scanner.lint.openshift.profile_type import TYPE
@@ -36,5 +38,5 @@ ROUTE_RULES: tuple[ObjectRule, ...] = (
     SUPPORT,
     INGRESS_ROUTE,
 )
-PROFILE_RULES: tuple[ObjectRule, ...] = (TYPE, CUSTOM, CIPHERS, VERSION)
+PROFILE_RULES: tuple[ObjectRule, ...] = (TYPE, CUSTOM, CIPHERS, VERSION, INHERITED, POOL, VALUE, REMOVED)
 OPENSHIFT_RULES: tuple[ObjectRule, ...] = (*ROUTE_RULES, *PROFILE_RULES)
