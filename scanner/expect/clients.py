@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
+from scanner.expect import upstream
 from scanner.expect.pem import certificates, decoded
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Client
 from scanner.model.kinds import (
     API_SERVICE,
+    BACKEND_TLS_POLICY,
     CONFIG_MAP,
     CUSTOM_RESOURCE_DEFINITION,
+    HTTP_PROXY,
     INFRASTRUCTURE,
     MUTATING_WEBHOOK,
     NODE,
@@ -140,6 +143,8 @@ _READERS: Final[Mapping[str, tuple[Kind, Callable[[Snapshot, Endpoint, KubeObjec
     CUSTOM_RESOURCE_DEFINITION.name: (CUSTOM_RESOURCE_DEFINITION, _conversion),
     API_SERVICE.name: (API_SERVICE, _aggregated),
     ROUTE.name: (ROUTE, _route),
+    BACKEND_TLS_POLICY.name: (BACKEND_TLS_POLICY, upstream.of_policy),
+    HTTP_PROXY.name: (HTTP_PROXY, upstream.of_proxy),
     NODE.name: (NODE, _kubelet),
 }
 """By the kind of the object that leads there."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from scanner.judge import remedy, served
 from scanner.judge.chain import objection
@@ -23,6 +24,9 @@ def check_callers(rule: Rule, case: Case) -> Iterator[Finding]:
     of its anchors, and the leaf is valid for the name that it verifies:
 
     * webhooks, conversions and aggregated APIs: `caBundle`, and the name of the Service, or of the URL;
+    * BackendTLSPolicies: the CAs that `caCertificateRefs` names, and one of `subjectAltNames` (DNS name or URI), or
+      without these the `hostname`;
+    * services of an HTTPProxy with `validation`: the CA in `caSecret`, and one of `subjectNames` (or `subjectName`);
     * re-encrypting Routes: `destinationCACertificate`, and then no name, as the router does it; without one the
       service CA, and the name of the Service;
     * kubelets: the CA that kube-apiserver has for them, and the node's internal address.
@@ -41,7 +45,9 @@ def check_callers(rule: Rule, case: Case) -> Iterator[Finding]:
 
     ## What is inconclusive
 
-    A chain that could not be seen, and a field that holds no certificate that can be read.
+    A chain that could not be seen, and a field that holds no certificate that can be read. Informational: a ConfigMap
+    or Secret with CAs that was not read (Secrets need `--secrets`),
+    and a gateway's own public roots (`wellKnownCACertificates`).
 
     ## How to fix
 
@@ -59,7 +65,7 @@ def check_callers(rule: Rule, case: Case) -> Iterator[Finding]:
             unknown.append(f"{client.who}: {wrong.reason}")
         elif wrong:
             seen.append(f"{client.who}, which trusts {client.source}: {wrong}")
-    yield conclude(
+    finding = conclude(
         rule,
         case,
         Tally(seen=tuple(seen), unknown=tuple(unknown)),
@@ -72,20 +78,29 @@ def check_callers(rule: Rule, case: Case) -> Iterator[Finding]:
         fix="put the CA that signs the certificate into the field that holds this client's trust",
         reproduce=remedy.scan(case.endpoint),
     )
+    # That nobody read somebody's CA is no doubt about the listener.
+    nowhere = finding.verdict == "inconclusive" and all(f": {_NOT_HERE}" in each for each in unknown)
+    yield replace(finding, severity="info") if nowhere else finding
+
+
+_NOT_HERE = "its trust is not at hand: "
 
 
 def _wrong(client: Client, case: Case) -> str | Unknown | None:
     """Why the client refuses what is served; None: it does not."""
+    if client.missing:
+        return Unknown(f"{_NOT_HERE}{client.missing}")
     if not client.anchors:
         return Unknown(f"{client.source} holds no certificate that can be read")
     objected = objection(case.observation.chain, client.anchors, case.now)
     leaves = served.leaf(case)
     if objected is not None or client.name is None or isinstance(leaves, Unknown):
         return objected
-    covered = covers(leaves[0], client.name)
-    if isinstance(covered, Unknown):
-        return covered
-    return None if covered else f"it is not valid for {served.short(client.name)}"
+    covered = [covers(leaves[0], each) for each in (client.name, *client.others)]
+    if True in covered:
+        return None
+    called = " or ".join(served.short(each) for each in (client.name, *client.others))
+    return next((each for each in covered if isinstance(each, Unknown)), f"it is not valid for {called}")
 
 
 def _number(count: int) -> str:
@@ -100,6 +115,7 @@ CALLERS = Rule(
     references=(
         "Kubernetes documentation, Dynamic Admission Control: contacting the webhook",
         "openshift/api route/v1/types.go (destinationCACertificate)",
+        "Gateway API, BackendTLSPolicy (GEP-1897, GEP-3155); Contour, Upstream TLS",
         "RFC 5280, section 6, and RFC 9525, section 6",
     ),
 )

@@ -78,7 +78,11 @@ class Client:
     anchors: tuple[bytes, ...]
     """DER; none where the field holds no certificate that can be read."""
     name: str | None
-    """What it verifies the certificate for; None: it looks at no name."""
+    """What it verifies the certificate for, a DNS name, an address or a URI; None: it looks at no name."""
+    others: tuple[str, ...] = ()
+    """Further names: one of all will do."""
+    missing: str = ""
+    """Why there are no anchors, where that is not the field's fault: nobody read the object that holds them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,12 @@ from scanner.tls.certificate import CertificateFacts
 
 
 def covers(leaf: CertificateFacts, name: str) -> Known[bool]:
-    """Whether a subject alternative name of ``leaf`` matches ``name``, a DNS name or an IP address.
+    """Whether a subject alternative name of ``leaf`` matches ``name``, a DNS name, an IP address or a URI.
 
     Unknown where the entries of that kind cannot be read, or ``name`` cannot be a DNS name.
     """
+    if "://" in name:
+        return _has_uri(leaf, name)
     address = _address(name)
     field, entries = ("dns_names", leaf.dns_names) if address is None else ("ip_addresses", leaf.ip_addresses)
     if entries is None:
@@ -23,6 +25,13 @@ def covers(leaf: CertificateFacts, name: str) -> Known[bool]:
     if reference is None:
         return Unknown("it cannot be written as a DNS name")
     return any(_matches(entry, reference) for entry in entries)
+
+
+def _has_uri(leaf: CertificateFacts, uri: str) -> Known[bool]:
+    """Compared as it is, for these are identities (SPIFFE) and no addresses (RFC 9525, section 6.2)."""
+    if leaf.other_names is None:
+        return Unknown(f"other_names cannot be read ({leaf.unreadable.get('other_names', 'no reason given')[:200]})")
+    return f"URI:{uri}" in leaf.other_names
 
 
 def _address(text: str) -> IPv4Address | IPv6Address | None:

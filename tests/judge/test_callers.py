@@ -82,3 +82,24 @@ def test_a_failure_is_not_lost_for_what_cannot_be_told() -> None:
 
 def test_without_clients_nothing_is_said() -> None:
     assert findings("cert-clients", case()) == []
+
+
+def test_one_of_several_names_will_do_and_a_uri_is_one() -> None:
+    spiffe = replace(LEAF, other_names=("URI:spiffe://shop/web",))
+    either = replace(HOOK, name="hook.till.svc", others=("spiffe://shop/web",))
+    assert said(either, chain=(spiffe,)).verdict == "pass"
+    assert said(replace(HOOK, name="spiffe://shop/web"), chain=(spiffe,)).verdict == "pass"
+    found = said(replace(either, others=("spiffe://shop/we",)), chain=(spiffe,))
+    assert found.verdict == "fail"
+    assert "not valid for hook.till.svc or spiffe://shop/we" in found.observed[0]
+    odd = replace(spiffe, other_names=None, unreadable={"other_names": "odd"})
+    assert said(either, chain=(odd,)).verdict == "inconclusive"
+
+
+def test_a_ca_that_nobody_read_is_open_and_no_doubt_about_the_listener() -> None:
+    unread = replace(HOOK, anchors=(), missing="ConfigMap/shop/ca was not read")
+    found = said(HOOK, unread)
+    assert (found.verdict, found.severity) == ("inconclusive", "info")
+    assert "ConfigMap/shop/ca was not read" in found.message
+    assert said(unread, replace(HOOK, anchors=())).severity == "medium"
+    assert said(unread, replace(HOOK, anchors=(OTHER.der,))).verdict == "fail"

@@ -1,0 +1,81 @@
+"""Whom gateways trust as clients of their backends: BackendTLSPolicy, and ``validation`` in an HTTPProxy's services."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from scanner.expect.pem import certificates, decoded
+from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import Client
+from scanner.model.kinds import CONFIG_MAP, SECRET, Kind
+from scanner.model.objects import Fields, KubeObject
+from scanner.model.snapshot import Snapshot
+
+_KEY: Final = "ca.crt"
+_HOLDERS: Final[dict[str, Kind]] = {CONFIG_MAP.name: CONFIG_MAP, SECRET.name: SECRET}
+_MOST: Final = 8
+"""References of one policy, as the API has it."""
+_NAMES: Final = 9
+"""A name with as many others as the API allows."""
+
+
+def of_policy(snapshot: Snapshot, _: Endpoint, policy: KubeObject, __: str) -> Iterator[Client]:
+    """A BackendTLSPolicy (v1 and v1alpha3; ``spec.tls`` in v1alpha2): with ``subjectAltNames`` the hostname is only
+    sent, and no longer verified (GEP-1897, GEP-3155). CAs stand in the policy's own namespace."""
+    step = "validation" if policy.has("spec", "validation") else "tls"
+    said = policy.fields("spec", step)
+    field = "caCertificateRefs" if step == "validation" else "caCertRefs"
+    references = list(said.each(field))[:_MOST]
+    names = _alternative(said) or [said.text("hostname")]
+    bundles = [_held(snapshot, each.text("kind"), policy.namespace or "", each.text("name")) for each in references]
+    source = ", ".join(where for where, _ in bundles) or f"{policy.reference} spec.{step}"
+    anchors = tuple(der for _, text in bundles for der in certificates(text or ""))
+    unread = [where for where, text in bundles if text is None]
+    missing = f"{', '.join(unread)} was not read, or is not there" if unread else ""
+    if not references:
+        missing = "its public roots are those of the gateway, which nobody knows here"
+    yield from _client(str(policy.reference), source, anchors, names, missing)
+
+
+def of_proxy(snapshot: Snapshot, endpoint: Endpoint, proxy: KubeObject, rest: str) -> Iterator[Client]:
+    """An HTTPProxy's service: without ``validation`` Envoy encrypts and verifies nothing."""
+    if rest != "backend":
+        return
+    hosts = {endpoint.server_name or "", endpoint.host, *(each.rpartition(":")[0] for each in endpoint.aliases)}
+    for route in proxy.each("spec", "routes"):
+        for service in route.each("services"):
+            if f"{service.text('name')}.{proxy.namespace}.svc" in hosts and service.has("validation"):
+                yield from _verified(snapshot, proxy, service)
+
+
+def _verified(snapshot: Snapshot, proxy: KubeObject, service: Fields) -> Iterator[Client]:
+    said = service.fields("validation")
+    before, slash, name = said.text("caSecret").partition("/")
+    source, text = _held(snapshot, SECRET.name, before if slash else proxy.namespace or "", name if slash else before)
+    names = list(said.texts("subjectNames")) or [said.text("subjectName")]
+    missing = "" if text is not None else f"{source} was not read, or is not there"
+    who = f"{proxy.reference} service {service.text('name')}"
+    yield from _client(who, source, tuple(certificates(text or "")), names, missing)
+
+
+def _client(who: str, source: str, anchors: tuple[bytes, ...], names: list[str], missing: str) -> Iterator[Client]:
+    known = list(filter(None, names))[:_NAMES]
+    if known:  # the API asks for one, and without any nobody knows what is verified
+        name, *others = known
+        yield Client(who=who, source=source, anchors=anchors, name=name, others=tuple(others), missing=missing)
+
+
+def _alternative(said: Fields) -> list[str]:
+    return [each.text("uri") or each.text("hostname") for each in said.each("subjectAltNames")]
+
+
+def _held(snapshot: Snapshot, kind: str, namespace: str, name: str) -> tuple[str, str | None]:
+    """Where the bundle stands, and its text; None: the object is not at hand."""
+    where = f"{kind}/{namespace}/{name} data[{_KEY}]"
+    holder = _HOLDERS.get(kind)
+    found = snapshot.get(holder, name, namespace) if holder is not None and holder in snapshot.objects else None
+    if found is None:
+        return where, None
+    text = found.text("data", _KEY)
+    return where, decoded(text) if holder is SECRET else text

@@ -1,0 +1,105 @@
+"""Gateways as clients of their backends."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from scanner.expect.clients import clients
+from scanner.model.expectation import Client
+from tests.expect.stories import endpoint, snapshot_of
+from tests.expect.test_certificates import config_map, pem
+from tests.expect.test_named import GATEWAY_API
+from tests.expect.test_stored import made
+
+WEB = "Deployment/shop/web:8443#web.shop.svc"
+CA = config_map("shop", "ca", "ca.crt", b"ca")
+HELD = made("Secret", "certs", "ca", data={"ca.crt": b64encode(pem(b"held").encode()).decode()})
+
+
+def policy(version: str = "v1", **spec: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    return made("BackendTLSPolicy", "shop", "web", GATEWAY_API.replace("v1", version), spec=spec)
+
+
+def found(origin: str, *objects: dict[str, Any], name: str = WEB) -> list[Client]:
+    return list(clients(snapshot_of([*objects, CA, HELD]), replace(endpoint(name, {}), origins=(origin,))))
+
+
+REFERENCE = {"group": "", "kind": "ConfigMap", "name": "ca"}
+
+
+def v1(**more: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    return {"caCertificateRefs": [REFERENCE], **more}
+
+
+def test_a_policy_verifies_its_hostname_by_its_ca() -> None:
+    (client,) = found("BackendTLSPolicy/shop/web", policy(validation=v1(hostname="web.example")))
+    assert client == Client(
+        who="BackendTLSPolicy/shop/web",
+        source="ConfigMap/shop/ca data[ca.crt]",
+        anchors=(b"ca",),
+        name="web.example",
+    )
+
+
+def test_alternative_names_take_the_place_of_the_hostname() -> None:
+    names = [{"type": "Hostname", "hostname": "a.example"}, {"type": "URI", "uri": "spiffe://shop/web"}]
+    validation = v1(hostname="web.example", subjectAltNames=names)
+    (client,) = found("BackendTLSPolicy/shop/web", policy(validation=validation))
+    assert (client.name, client.others) == ("a.example", ("spiffe://shop/web",))
+
+
+def test_the_fields_of_v1alpha2_are_read() -> None:
+    tls = {"caCertRefs": [REFERENCE], "hostname": "web.example"}
+    (client,) = found("BackendTLSPolicy/shop/web", policy("v1alpha2", tls=tls))
+    assert (client.anchors, client.name) == ((b"ca",), "web.example")
+
+
+@pytest.mark.parametrize(
+    ("validation", "why"),
+    [
+        ({"caCertificateRefs": [{**REFERENCE, "name": "gone"}]}, "ConfigMap/shop/gone data[ca.crt] was not read"),
+        ({"caCertificateRefs": [REFERENCE, {**REFERENCE, "kind": "Bundle"}]}, "Bundle/shop/ca"),
+        ({"wellKnownCACertificates": "System"}, "public roots"),
+    ],
+)
+def test_trust_that_is_not_at_hand_is_said(validation: dict[str, Any], why: str) -> None:
+    (client,) = found("BackendTLSPolicy/shop/web", policy(validation={**validation, "hostname": "web.example"}))
+    assert why in client.missing
+
+
+def test_a_ca_that_holds_no_certificate_is_no_missing_one() -> None:
+    odd = {**REFERENCE, "name": "odd"}
+    empty = made("ConfigMap", "shop", "odd", data={"ca.crt": "odd"})
+    validation = {"caCertificateRefs": [odd], "hostname": "web.example"}
+    (client,) = found("BackendTLSPolicy/shop/web", policy(validation=validation), empty)
+    assert (client.anchors, client.missing) == ((), "")
+
+
+def proxy(**validation: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    services = [
+        {"name": "web", "port": 443, "protocol": "tls", "validation": validation},
+        {"name": "other", "port": 443, "validation": {"caSecret": "x", "subjectName": "other.example"}},
+        {"name": "web", "port": 443, "protocol": "tls"},
+    ]
+    return made("HTTPProxy", "shop", "web", "projectcontour.io/v1", spec={"routes": [{"services": services}]})
+
+
+def test_an_http_proxy_verifies_what_its_service_says() -> None:
+    (client,) = found("HTTPProxy/shop/web backend", proxy(caSecret="certs/ca", subjectName="web.example"))
+    assert (client.who, client.anchors, client.name) == ("HTTPProxy/shop/web service web", (b"held",), "web.example")
+    (client,) = found("HTTPProxy/shop/web backend", proxy(caSecret="ca", subjectNames=["a.example", "b.example"]))
+    assert (client.name, client.others) == ("a.example", ("b.example",))
+    assert "Secret/shop/ca" in client.missing
+
+
+def test_the_front_of_an_http_proxy_is_no_client() -> None:
+    assert found("HTTPProxy/shop/web", proxy(caSecret="certs/ca", subjectName="web.example")) == []
+
+
+@pytest.mark.parametrize("odd", [{}, {"validation": 7}, {"validation": {"caCertificateRefs": "x", "hostname": 3}}])
+def test_odd_policies_are_no_clients(odd: dict[str, Any]) -> None:
+    assert found("BackendTLSPolicy/shop/web", policy(**odd)) == []
