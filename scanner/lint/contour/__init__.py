@@ -5,11 +5,20 @@ Read at projectcontour/contour 31c4bb38e (2026-08-18); what differs between vers
 
 from __future__ import annotations
 
+from scanner.lint.contour.certificate import AUTHORITY, CERTIFICATE
+from scanner.lint.contour.clients import CLIENT_VALIDATION
 from scanner.lint.contour.creators import CREATORS
 from scanner.lint.contour.delegated import DELEGATION
 from scanner.lint.contour.delegations import IMPOSSIBLE, STAR, TARGET
+from scanner.lint.contour.fallback import FALLBACK
+from scanner.lint.contour.hosts import FQDN, PLAINTEXT, SLASH
 from scanner.lint.contour.inert import FORMER_API, ROOT
+from scanner.lint.contour.limits import LIMITS
+from scanner.lint.contour.settings import SETTINGS
 from scanner.lint.contour.shared import BROAD, SECRET_OF_DELEGATION, UNUSED
+from scanner.lint.contour.status import STATUS
+from scanner.lint.contour.upstream import ANNOTATION, IGNORED, UNVERIFIED
+from scanner.lint.contour.versions import VERSION
 from scanner.model.object_rule import ObjectRule
 
 CONTOUR_RULES: tuple[ObjectRule, ...] = (
@@ -23,4 +32,18 @@ CONTOUR_RULES: tuple[ObjectRule, ...] = (
     CREATORS,
     FORMER_API,
     ROOT,
+    CERTIFICATE,
+    AUTHORITY,
+    SETTINGS,
+    VERSION,
+    CLIENT_VALIDATION,
+    FALLBACK,
+    FQDN,
+    PLAINTEXT,
+    SLASH,
+    IGNORED,
+    UNVERIFIED,
+    ANNOTATION,
+    LIMITS,
+    STATUS,
 )

@@ -123,7 +123,7 @@ CASES = {
     "an IngressRoute without": ([ROUTE, delegation(targets="[blog]")], ["fail"]),
     "no namespace, to all": ([REFERENCE.replace(", namespace: shop", ""), delegation(targets='["*"]')], []),
     "no namespace, to one": ([REFERENCE.replace(", namespace: shop", ""), delegation()], ["inconclusive"]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("texts", "expected"), CASES.values(), ids=CASES)

@@ -104,7 +104,7 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
         [REFERENCE, CONFIGURED.replace("httpproxy: {", "httpproxy: {rootNamespaces: [edge, shop], ")],
         [],
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("rule", "texts", "expected"), CASES.values(), ids=CASES)

@@ -1,0 +1,92 @@
+"""Client certificates at a virtual host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from scanner.lint.contour.uses import TLS, VHOST
+from scanner.model.kinds import HTTP_PROXY
+from scanner.model.object_rule import Flaw, ObjectRule, Subject
+
+_VALIDATION: Final = (*TLS, "clientValidation")
+
+
+def check_client_validation(subject: Subject) -> Iterator[Flaw]:
+    """Client certificates that a virtual host asks for are verified.
+
+    ## What it requires
+
+    That `clientValidation` has a `caSecret`; that `skipClientCertValidation` stands only beside `authorization`; and
+    that `optionalClientCertificate` does not stand there.
+
+    ## Why
+
+    With `skipClientCertValidation` Envoy takes any certificate, also one that the client made itself: that is of use
+    only where an external authorization service looks at it. With `optionalClientCertificate` clients without one are
+    let in, and only the backend can tell.
+
+    ## What fails
+
+    Neither a CA nor `skipClientCertValidation`: high, Contour refuses the HTTPProxy. Certificates that nobody verifies:
+    high. Optional ones: medium.
+
+    ## What is inconclusive
+
+    Nothing: all of it stands in the object.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: projectcontour.io/v1
+    kind: HTTPProxy
+    metadata: {name: shop, namespace: shop}
+    spec:
+      virtualhost:
+        fqdn: shop.example.com
+        tls: {secretName: shop, clientValidation: {skipClientCertValidation: true}}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: projectcontour.io/v1
+    kind: HTTPProxy
+    metadata: {name: shop, namespace: shop}
+    spec:
+      virtualhost:
+        fqdn: shop.example.com
+        tls: {secretName: shop, clientValidation: {caSecret: clients}}
+    ```
+
+    ## How to fix
+
+    Name the Secret with the CA of the clients, and leave the two other fields out.
+    """
+    if not isinstance(subject.object.at(*_VALIDATION), dict):
+        return
+    validation = subject.object.fields(*_VALIDATION)
+    fix = f"{subject.object.reference}: name the clients' CA in caSecret, and let it be enforced"
+    if validation.flag("skipClientCertValidation"):
+        if not subject.object.has(*VHOST, "authorization"):
+            message = "client certificates are asked for and verified by nobody: any is taken, also a self-made one"
+            yield Flaw(message=message, at=(*_VALIDATION, "skipClientCertValidation"), fix=fix)
+    elif not validation.text("caSecret"):
+        message = "clientValidation has no caSecret: Contour calls the HTTPProxy invalid (ClientValidationInvalid)"
+        yield Flaw(message=message, at=_VALIDATION, fix=fix, correction="clientValidation:\n  caSecret: <name>")
+    if validation.flag("optionalClientCertificate"):
+        message = "clients without a certificate are let in"
+        yield Flaw(message=message, at=(*_VALIDATION, "optionalClientCertificate"), severity="medium", fix=fix)
+
+
+CLIENT_VALIDATION = ObjectRule(
+    id="contour-client-validation",
+    title="Client certificates that a virtual host asks for are verified",
+    severity="high",
+    subjects=(HTTP_PROXY,),
+    check=check_client_validation,
+    references=(
+        "projectcontour.io/v1 HTTPProxy spec.virtualhost.tls.clientValidation",
+        "Contour internal/envoy/v3/auth.go (ACCEPT_UNTRUSTED)",
+    ),
+)

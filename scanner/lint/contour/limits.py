@@ -1,0 +1,127 @@
+"""The versions, suites and groups that Contour's own configuration sets for all virtual hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from scanner.lint.contour.configuration import Configuration, of_object
+from scanner.lint.contour.versions import VERSIONS
+from scanner.model.kinds import CONFIG_MAP, CONTOUR_CONFIGURATION, CONTOUR_DEPLOYMENT
+from scanner.model.located import shown
+from scanner.model.object_rule import Flaw, ObjectRule, Subject
+
+_STRONG: Final = (
+    "[ECDHE-ECDSA-AES128-GCM-SHA256|ECDHE-ECDSA-CHACHA20-POLY1305]",
+    "[ECDHE-RSA-AES128-GCM-SHA256|ECDHE-RSA-CHACHA20-POLY1305]",
+    "ECDHE-ECDSA-AES128-GCM-SHA256",
+    "ECDHE-RSA-AES128-GCM-SHA256",
+    "ECDHE-ECDSA-AES256-GCM-SHA384",
+    "ECDHE-RSA-AES256-GCM-SHA384",
+)
+_CBC: Final = ("ECDHE-ECDSA-AES128-SHA", "ECDHE-RSA-AES128-SHA", "ECDHE-ECDSA-AES256-SHA", "ECDHE-RSA-AES256-SHA")
+_RSA: Final = ("AES128-GCM-SHA256", "AES128-SHA", "AES256-GCM-SHA384", "AES256-SHA")
+"""All that Contour takes (``apis/projectcontour/v1alpha1/ciphersuites.go``)."""
+_GROUPS: Final = ("X25519", "P-256", "P-384", "P-521", "X25519MLKEM768", "MLKEM1024")
+_WEAK: Final = dict.fromkeys(_CBC, "encrypts with CBC") | dict.fromkeys(
+    _RSA, "has no forward secrecy (RSA key exchange)"
+)
+_KNOWN: Final = {"cipherSuites": frozenset((*_STRONG, *_CBC, *_RSA)), "ecdhCurves": frozenset(_GROUPS)}
+_MOST: Final = 100
+"""Suites or groups of one list."""
+
+
+def check_limits(subject: Subject) -> Iterator[Flaw]:
+    """Contour's own TLS settings are valid, and none of them is weak.
+
+    ## What it requires
+
+    That `minimumProtocolVersion`, `maximumProtocolVersion`, `cipherSuites` and `ecdhCurves` of a ContourConfiguration
+    or ContourDeployment, and the same in the `contour.yaml` of a ConfigMap, have values that Contour takes, and that no
+    suite encrypts with CBC or exchanges keys by RSA.
+
+    ## Why
+
+    They hold for every virtual host. Unlike in an HTTPProxy, a value that Contour does not know is an error here, and
+    Contour does not start with it. CBC and RSA key exchange have a history of padding oracles, and the second has no
+    forward secrecy; Contour leaves both out unless they are asked for.
+
+    ## What fails
+
+    A value that Contour does not take: high. A weak suite: medium.
+
+    ## What is inconclusive
+
+    Nothing: all of it stands in the object. Of a ConfigMap whose `contour.yaml` is no YAML nothing is said.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: projectcontour.io/v1alpha1
+    kind: ContourConfiguration
+    metadata: {name: contour, namespace: projectcontour}
+    spec:
+      envoy:
+        listener:
+          tls: {minimumProtocolVersion: "1.1", cipherSuites: [ECDHE-RSA-AES256-GCM-SHA384, AES256-SHA]}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: contour, namespace: projectcontour}
+    data:
+      contour.yaml: |
+        tls:
+          minimum-protocol-version: "1.3"
+          cipher-suites: [ECDHE-RSA-AES256-GCM-SHA384]
+    ```
+
+    ## How to fix
+
+    Take the values from Contour's documentation, or leave the field out: the defaults are good.
+    """
+    found = of_object(subject.object)
+    if found is None:
+        return
+    for field in ("minimumProtocolVersion", "maximumProtocolVersion"):
+        value = found.tls.at(field)
+        if value not in (None, "", *VERSIONS):
+            yield _refused(found, field, value)
+    for field, known in _KNOWN.items():
+        for name in found.tls.texts(field)[:_MOST]:
+            if name not in known:
+                yield _refused(found, field, name)
+            elif name in _WEAK:
+                yield Flaw(
+                    message=f"{name} {_WEAK[name]}",
+                    at=found.steps(field),
+                    severity="medium",
+                    observed=(name,),
+                    fix=f"{subject.object.reference}: leave it out of {field}",
+                )
+
+
+def _refused(found: Configuration, field: str, value: object) -> Flaw:
+    return Flaw(
+        message=f"Contour does not start with {field} {shown(value)}",
+        at=found.steps(field),
+        expected=tuple(sorted(_KNOWN.get(field, VERSIONS))),
+        observed=(shown(value),),
+        fix=f"{found.holder.reference}: correct {field}",
+    )
+
+
+LIMITS = ObjectRule(
+    id="contour-limits",
+    title="Contour's own TLS settings are valid, and none of them is weak",
+    severity="high",
+    subjects=(CONTOUR_CONFIGURATION, CONTOUR_DEPLOYMENT, CONFIG_MAP),
+    check=check_limits,
+    references=(
+        "Contour apis/projectcontour/v1alpha1/ciphersuites.go",
+        "projectcontour.io/v1alpha1 ContourConfiguration spec.envoy.listener.tls",
+    ),
+)

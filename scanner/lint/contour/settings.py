@@ -1,0 +1,135 @@
+"""What of an HTTPProxy's ``tls`` excludes each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from scanner.lint.contour.uses import TLS, VHOST
+from scanner.model.kinds import HTTP_PROXY
+from scanner.model.located import Steps
+from scanner.model.object_rule import Flaw, ObjectRule, Subject
+from scanner.model.objects import Fields, KubeObject
+
+_VALIDATION: Final = (*TLS, "clientValidation")
+_FALLBACK: Final = (*TLS, "enableFallbackCertificate")
+
+
+def _named(proxy: KubeObject) -> Fields:
+    return proxy.fields(*TLS)
+
+
+_Test = Callable[[KubeObject], object]
+_CONTRADICTIONS: Final[tuple[tuple[_Test, Steps, str, str], ...]] = (
+    (
+        lambda proxy: _named(proxy).raw and _named(proxy).flag("passthrough") and _named(proxy).text("secretName"),
+        (*TLS, "secretName"),
+        "passthrough and secretName exclude each other",
+        "TLSConfigNotValid",
+    ),
+    (
+        lambda proxy: (
+            isinstance(proxy.at(*TLS), dict)
+            and not _named(proxy).flag("passthrough")
+            and not _named(proxy).text("secretName")
+        ),
+        TLS,
+        "tls has neither passthrough nor secretName",
+        "TLSConfigNotValid",
+    ),
+    (
+        lambda proxy: _named(proxy).flag("passthrough") and proxy.has(*_VALIDATION),
+        _VALIDATION,
+        "what is passed through shows Contour no client certificate",
+        "TLSIncompatibleFeatures",
+    ),
+    (
+        lambda proxy: proxy.flag(*_FALLBACK) and _named(proxy).flag("passthrough"),
+        _FALLBACK,
+        "the fallback certificate and passthrough exclude each other",
+        "TLSIncompatibleFeatures",
+    ),
+    (
+        lambda proxy: proxy.flag(*_FALLBACK) and proxy.has(*_VALIDATION),
+        _FALLBACK,
+        "the fallback certificate and clientValidation exclude each other",
+        "TLSIncompatibleFeatures",
+    ),
+    (
+        lambda proxy: proxy.flag(*_FALLBACK) and proxy.has(*VHOST, "authorization"),
+        _FALLBACK,
+        "the fallback certificate and authorization exclude each other",
+        "TLSIncompatibleFeatures",
+    ),
+    (
+        lambda proxy: proxy.has("spec", "tcpproxy") and proxy.has(*VHOST) and not proxy.has(*TLS),
+        ("spec", "tcpproxy"),
+        "a TCP proxy needs TLS: without a server name Envoy cannot tell whose connection it is",
+        "TLSMustBeConfigured",
+    ),
+)
+"""When, where, what, and the reason in the object's status (``httpproxy_processor.go``)."""
+
+
+def check_settings(subject: Subject) -> Iterator[Flaw]:
+    """The TLS settings of an HTTPProxy do not exclude each other.
+
+    ## What it requires
+
+    That `tls` has either `secretName` or `passthrough: true`; that `passthrough` has no `clientValidation`; that
+    `enableFallbackCertificate` stands beside none of `passthrough`, `clientValidation` and `authorization`; and that a
+    `tcpproxy` of a virtual host has TLS.
+
+    ## Why
+
+    The API server takes all of it. Contour then calls the whole HTTPProxy invalid, and its host is not served at all.
+
+    ## What fails
+
+    Each of these: high.
+
+    ## What is inconclusive
+
+    Nothing: all of it stands in the object.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: projectcontour.io/v1
+    kind: HTTPProxy
+    metadata: {name: shop, namespace: shop}
+    spec: {virtualhost: {fqdn: shop.example.com, tls: {secretName: shop, passthrough: true}}}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: projectcontour.io/v1
+    kind: HTTPProxy
+    metadata: {name: shop, namespace: shop}
+    spec:
+      virtualhost: {fqdn: shop.example.com, tls: {passthrough: true}}
+      tcpproxy: {services: [{name: shop, port: 443}]}
+    ```
+
+    ## How to fix
+
+    Decide for one of the two.
+    """
+    for applies, at, message, reason in _CONTRADICTIONS:
+        if applies(subject.object):
+            yield Flaw(
+                message=f"{message}: Contour calls the HTTPProxy invalid ({reason}) and serves none of it",
+                at=at,
+                fix=f"{subject.object.reference}: decide for one of the two",
+            )
+
+
+SETTINGS = ObjectRule(
+    id="contour-tls-settings",
+    title="The TLS settings of an HTTPProxy do not exclude each other",
+    severity="high",
+    subjects=(HTTP_PROXY,),
+    check=check_settings,
+    references=("Contour internal/dag/httpproxy_processor.go", "projectcontour.io/v1 HTTPProxy spec.virtualhost.tls"),
+)

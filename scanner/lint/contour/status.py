@@ -1,0 +1,140 @@
+"""What Contour itself says of an HTTPProxy's TLS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Final
+
+from scanner.model.kinds import HTTP_PROXY
+from scanner.model.located import shown
+from scanner.model.object_rule import Flaw, ObjectRule, Subject
+from scanner.model.objects import Fields
+
+_REASONS: Final[Mapping[str, str]] = {
+    "TLSConfigNotValid": "its tls has both secretName and passthrough, or neither",
+    "TLSIncompatibleFeatures": "two of its TLS settings exclude each other",
+    "SecretNotValid": "the Secret with its certificate does not exist or cannot be read",
+    "DelegationNotPermitted": "a Secret of another namespace is not delegated to it",
+    "FallbackNotPresent": "it asks for a fallback certificate, and Contour has none",
+    "FallbackNotDelegated": "the fallback certificate is not delegated to its namespace",
+    "FallbackNotValid": "the fallback certificate does not exist or cannot be read",
+    "ClientValidationInvalid": "the CA or the revocation list of clients is missing or cannot be read",
+    "CACertificateNotDelegated": "a CA of another namespace is not delegated to it",
+    "TLSUpstreamValidation": "the CA or the subject by which a service is verified is missing or cannot be read",
+    "UnsupportedProtocol": "a service has a protocol that Contour does not know",
+    "TLSMustBeConfigured": "its tcpproxy has no TLS",
+    "DuplicateVhost": "another HTTPProxy has the same fqdn",
+    "FQDNNotSpecified": "its virtual host has no fqdn",
+    "RootProxyNotAllowedInNamespace": "its namespace may have no roots",
+    "ErrorIdentifyingListener": "its virtual host fits no listener, or several",
+    "Orphaned": "no root includes it",
+}
+"""By reason (``internal/dag/httpproxy_processor.go``)."""
+_MOST: Final = 50
+
+
+def check_status(subject: Subject) -> Iterator[Flaw]:
+    """Contour serves what an HTTPProxy declares.
+
+    ## What it requires
+
+    That the status of an HTTPProxy has no error: that its condition `Valid` is true and speaks of its present
+    generation.
+
+    ## Why
+
+    An invalid HTTPProxy is not served; whoever asks for its host gets a closed connection, or another host's answer.
+    What is wrong stands in the status alone.
+
+    ## What fails
+
+    An error in the condition `Valid`: high, with what its reason means. Warnings, and an HTTPProxy that no root
+    includes: low.
+
+    ## What is inconclusive
+
+    A condition that speaks of an earlier generation: Contour has not looked at what the object says now. A manifest
+    without status says nothing, and is not judged.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: projectcontour.io/v1
+    kind: HTTPProxy
+    metadata: {name: shop, namespace: shop, generation: 2}
+    spec: {virtualhost: {fqdn: shop.example.com, tls: {secretName: certificates/wildcard}}}
+    status:
+      currentStatus: invalid
+      conditions:
+      - type: Valid
+        status: "False"
+        observedGeneration: 2
+        errors:
+        - {type: TLSError, status: "True", reason: DelegationNotPermitted, message: delegation not permitted}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: projectcontour.io/v1
+    kind: HTTPProxy
+    metadata: {name: shop, namespace: shop, generation: 2}
+    spec: {virtualhost: {fqdn: shop.example.com, tls: {secretName: shop}}}
+    status:
+      currentStatus: valid
+      conditions: [{type: Valid, status: "True", observedGeneration: 2}]
+    ```
+
+    ## How to fix
+
+    What the reason says; the other rules on the same object say where.
+    """
+    current = subject.object.text("status", "currentStatus")
+    for steps, each in subject.items("status", "conditions"):
+        if each.text("type") == "Valid":
+            yield from _condition(subject, steps, each)
+            return
+    if current in ("invalid", "orphaned"):
+        said = subject.object.text("status", "description")
+        yield Flaw(
+            message=f"Contour calls it {current}: {shown(said, 200)}",
+            at=("status", "currentStatus"),
+            severity="low" if current == "orphaned" else None,
+        )
+
+
+def _condition(subject: Subject, steps: tuple[str | int, ...], condition: Fields) -> Iterator[Flaw]:
+    seen, present = condition.number("observedGeneration"), subject.object.number("metadata", "generation")
+    if seen is not None and present is not None and seen < present:
+        yield Flaw(
+            message=f"Contour has not looked at it since it was changed (generation {seen} of {present})",
+            at=(*steps, "observedGeneration"),
+            verdict="inconclusive",
+        )
+        return
+    found = [(name, each) for name in ("errors", "warnings") for each in islice(condition.each(name), _MOST)]
+    for name, each in found:
+        reason, kind = each.text("reason"), each.text("type")
+        yield Flaw(
+            message=f"Contour says {reason or kind or 'that it is invalid'}: {_REASONS.get(reason, 'see its message')}",
+            at=(*steps, name),
+            severity="low" if name == "warnings" or kind == "Orphaned" else None,
+            observed=(shown(each.text("message"), 300),),
+            fix=f"{subject.object.reference}: {_REASONS[reason]}" if reason in _REASONS else None,
+        )
+    if not found and condition.text("status") == "False":
+        yield Flaw(message=f"Contour calls it invalid: {shown(condition.text('message'), 200)}", at=steps)
+
+
+STATUS = ObjectRule(
+    id="contour-status",
+    title="Contour serves what an HTTPProxy declares",
+    severity="high",
+    subjects=(HTTP_PROXY,),
+    check=check_status,
+    references=(
+        "projectcontour.io/v1 HTTPProxy status.conditions",
+        "Contour internal/dag/httpproxy_processor.go, internal/dag/status.go",
+    ),
+)

@@ -1,0 +1,279 @@
+"""TLS to the services behind an HTTPProxy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from scanner.lint.contour.uses import services
+from scanner.model.declared import Missing
+from scanner.model.kinds import HTTP_PROXY, SERVICE
+from scanner.model.located import Steps
+from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+from scanner.model.objects import Fields, KubeObject
+
+_WITH_TLS: Final = ("tls", "h2")
+_ANNOTATION: Final = "projectcontour.io/upstream-protocol."
+_FORMER: Final = "contour.heptio.com/upstream-protocol."
+_PROTOCOLS: Final = ("tls", "h2", "h2c")
+
+
+def _ports(service: KubeObject) -> dict[str, set[str]]:
+    """By what names a port in an annotation: the port's number and its name."""
+    return {
+        text: {text, each.text("name"), str(each.number("port"))}
+        for each in service.each("spec", "ports")
+        for text in (each.text("name"), str(each.number("port")))
+        if text
+    }
+
+
+def _annotated(service: KubeObject, port: int | None) -> str:
+    """The protocol that the Service's annotations give a port; "" for plain HTTP."""
+    names = _ports(service).get(str(port), {str(port)})
+    for protocol in _PROTOCOLS:
+        said = service.annotations.get(_ANNOTATION + protocol, "")
+        if names & {each.strip() for each in said.split(",")} - {""}:
+            return protocol
+    return ""
+
+
+def _protocol(subject: Subject, each: Fields) -> str | Missing:
+    """What Contour speaks to a service: its own field counts, then the Service's annotation."""
+    if each.text("protocol"):
+        return each.text("protocol")
+    service = subject.find(SERVICE, each.text("name"))
+    return service if isinstance(service, Missing) else _annotated(service, each.number("port"))
+
+
+def check_ignored(subject: Subject) -> Iterator[Flaw]:
+    """Verification of a service is not ignored.
+
+    ## What it requires
+
+    That a service with `validation` has the protocol `tls` or `h2`, by its own `protocol` or by an annotation
+    `projectcontour.io/upstream-protocol.*` of the Service for that port.
+
+    ## Why
+
+    `validation` names the CA and the subject by which Envoy verifies a service. It does not turn TLS on: without the
+    protocol Contour leaves it out without an error, and requests go there in plain text.
+
+    ## What fails
+
+    `validation` without TLS: high.
+
+    ## What is inconclusive
+
+    Which protocol the Service's annotations give, where the Service was not given.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: projectcontour.io/v1
+    kind: HTTPProxy
+    metadata: {name: shop, namespace: shop}
+    spec:
+      routes:
+      - services: [{name: shop, port: 8443, validation: {caSecret: ca, subjectName: shop.svc}}]
+    ---
+    apiVersion: v1
+    kind: Service
+    metadata: {name: shop, namespace: shop}
+    spec: {ports: [{name: https, port: 8443}]}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: projectcontour.io/v1
+    kind: HTTPProxy
+    metadata: {name: shop, namespace: shop}
+    spec:
+      routes:
+      - services: [{name: shop, port: 8443, protocol: tls, validation: {caSecret: ca, subjectName: shop.svc}}]
+    ```
+
+    ## How to fix
+
+    Give the service `protocol: tls` (or `h2`).
+    """
+    for steps, each in services(subject):
+        if not each.fields("validation").raw:
+            continue
+        protocol = _protocol(subject, each)
+        if isinstance(protocol, Missing):
+            # A Service that does not exist gets no requests; that is not this rule's to say.
+            if protocol.gap:
+                yield undecided(protocol, (*steps, "validation"), "whether TLS is spoken to this service")
+        elif protocol not in _WITH_TLS:
+            yield _plain(subject, steps, protocol)
+
+
+def _plain(subject: Subject, steps: Steps, protocol: str) -> Flaw:
+    return Flaw(
+        message=f"validation has no effect: {protocol or 'plain HTTP'} is spoken to this service",
+        at=(*steps, "validation"),
+        expected=_WITH_TLS,
+        observed=(protocol or "no protocol",),
+        fix=f"{subject.object.reference}: set protocol to tls or h2",
+        correction="protocol: tls",
+    )
+
+
+IGNORED = ObjectRule(
+    id="contour-upstream-validation",
+    title="Verification of a service is not ignored",
+    severity="high",
+    subjects=(HTTP_PROXY,),
+    reads=(SERVICE,),
+    check=check_ignored,
+    references=("projectcontour.io/v1 HTTPProxy spec.routes.services.validation", "Contour internal/dag/accessors.go"),
+)
+
+
+def check_unverified(subject: Subject) -> Iterator[Flaw]:
+    """A service to which TLS is spoken is verified.
+
+    ## What it requires
+
+    That a service with the protocol `tls` or `h2`, its own or by the Service's annotation, has a `validation` with a CA
+    and a subject.
+
+    ## Why
+
+    Without it Envoy takes any certificate, from whoever answers: what is encrypted may go to anybody.
+
+    ## What fails
+
+    TLS without `validation`: medium.
+
+    ## What is inconclusive
+
+    Nothing. Annotations of a Service that was not given are not looked at: without them nothing says TLS.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: projectcontour.io/v1
+    kind: HTTPProxy
+    metadata: {name: shop, namespace: shop}
+    spec:
+      routes:
+      - services: [{name: shop, port: 8443, protocol: tls}]
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: projectcontour.io/v1
+    kind: HTTPProxy
+    metadata: {name: shop, namespace: shop}
+    spec:
+      routes:
+      - services: [{name: shop, port: 8443, protocol: tls, validation: {caSecret: ca, subjectName: shop.svc}}]
+    ```
+
+    ## How to fix
+
+    Name the CA's Secret and the subject of the service's certificate in `validation`.
+    """
+    for steps, each in services(subject):
+        if _protocol(subject, each) in _WITH_TLS and not each.fields("validation").raw:
+            yield Flaw(
+                message="TLS is spoken to this service, and its certificate is verified by nobody",
+                at=steps,
+                fix=f"{subject.object.reference}: add validation with caSecret and subjectName",
+                correction="validation:\n  caSecret: <name>\n  subjectName: <name in the certificate>",
+            )
+
+
+UNVERIFIED = ObjectRule(
+    id="contour-upstream-unverified",
+    title="A service to which TLS is spoken is verified",
+    severity="medium",
+    subjects=(HTTP_PROXY,),
+    reads=(SERVICE,),
+    check=check_unverified,
+    references=("projectcontour.io/v1 HTTPProxy spec.routes.services.validation",),
+)
+
+
+def check_annotation(subject: Subject) -> Iterator[Flaw]:
+    """Protocols that a Service's annotations give are for ports that it has.
+
+    ## What it requires
+
+    That each entry of `projectcontour.io/upstream-protocol.tls`, `.h2` and `.h2c` is the number or the name of a port
+    of the Service, and that the annotations are not those of `contour.heptio.com`.
+
+    ## Why
+
+    An entry that names no port does nothing: plain HTTP is spoken to the port that was meant. It is the port of the
+    Service, not that of the pods. The former annotations are read by no Contour since 1.11.
+
+    ## What fails
+
+    An entry that names no port, and a former annotation: medium.
+
+    ## What is inconclusive
+
+    Nothing: all of it stands in the object.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: v1
+    kind: Service
+    metadata:
+      name: shop
+      namespace: shop
+      annotations: {projectcontour.io/upstream-protocol.tls: "8443"}
+    spec: {ports: [{name: https, port: 443, targetPort: 8443}]}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: v1
+    kind: Service
+    metadata:
+      name: shop
+      namespace: shop
+      annotations: {projectcontour.io/upstream-protocol.tls: "443,https"}
+    spec: {ports: [{name: https, port: 443, targetPort: 8443}]}
+    ```
+
+    ## How to fix
+
+    Name the Service's port, by its number or its name.
+    """
+    ports = _ports(subject.object)
+    for name, said in subject.object.annotations.items():
+        at = ("metadata", "annotations", name)
+        if name.startswith(_FORMER):
+            yield Flaw(
+                message="no Contour since 1.11 reads this annotation",
+                at=at,
+                fix=f"{subject.object.reference}: write it as {_ANNOTATION}{name.removeprefix(_FORMER)}",
+            )
+        elif name.startswith(_ANNOTATION):
+            unknown = [each for each in (part.strip() for part in said.split(",")[:100]) if each and each not in ports]
+            if unknown:
+                yield Flaw(
+                    message=f"the Service has no port {', '.join(unknown[:10])}: nothing is said of any other",
+                    at=at,
+                    expected=tuple(ports)[:20],
+                    observed=tuple(unknown[:20]),
+                    fix=f"{subject.object.reference}: name ports of the Service",
+                )
+
+
+ANNOTATION = ObjectRule(
+    id="contour-upstream-annotation",
+    title="Protocols that a Service's annotations give are for ports that it has",
+    severity="medium",
+    subjects=(SERVICE,),
+    check=check_annotation,
+    references=("Contour internal/annotation/annotations.go (ParseUpstreamProtocols)",),
+)

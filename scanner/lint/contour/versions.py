@@ -1,0 +1,128 @@
+"""The protocol versions of one virtual host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from scanner.lint.contour.configuration import READS as CONFIGURATIONS
+from scanner.lint.contour.configuration import configurations
+from scanner.lint.contour.uses import TLS, is_contours
+from scanner.model.kinds import HTTP_PROXY, INGRESS, INGRESS_CLASS
+from scanner.model.located import Steps, shown
+from scanner.model.object_rule import Flaw, ObjectRule, Subject
+
+VERSIONS: Final = ("1.2", "1.3")
+_ANNOTATIONS: Final = {
+    "projectcontour.io/tls-minimum-protocol-version": "minimumProtocolVersion",
+    "projectcontour.io/tls-maximum-protocol-version": "maximumProtocolVersion",
+}
+
+
+def check_versions(subject: Subject) -> Iterator[Flaw]:
+    """A virtual host's protocol versions are ones that Contour knows.
+
+    ## What it requires
+
+    That `minimumProtocolVersion` and `maximumProtocolVersion`, and of an Ingress the annotations
+    `projectcontour.io/tls-minimum-protocol-version` and `projectcontour.io/tls-maximum-protocol-version`, are "1.2" or
+    "1.3"; that the minimum is not above the maximum; and that neither is looser than what holds for all virtual hosts.
+
+    ## Why
+
+    Any other text means the default, 1.2 and 1.3, without an error anywhere: `TLSv1.3`, `tls1.3` and `VersionTLS13` all
+    leave TLS 1.2 on. Of the virtual host's and Contour's own limits the stricter holds.
+
+    ## What fails
+
+    Another text: medium. A minimum above the maximum: high, nobody can connect. A limit that Contour's own overrides:
+    low.
+
+    ## What is inconclusive
+
+    Nothing. Where Contour's configuration was not given, the virtual host's limits are taken for the stricter.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: projectcontour.io/v1
+    kind: HTTPProxy
+    metadata: {name: shop, namespace: shop}
+    spec: {virtualhost: {fqdn: shop.example.com, tls: {secretName: shop, minimumProtocolVersion: TLSv1.3}}}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: projectcontour.io/v1
+    kind: HTTPProxy
+    metadata: {name: shop, namespace: shop}
+    spec: {virtualhost: {fqdn: shop.example.com, tls: {secretName: shop, minimumProtocolVersion: "1.3"}}}
+    ```
+
+    ## How to fix
+
+    Write "1.2" or "1.3", with the quotes.
+    """
+    if subject.object.kind == INGRESS and not is_contours(subject.declared, subject.object):
+        return
+    said = dict(_said(subject))
+    for field, (at, value) in said.items():
+        if value not in VERSIONS:
+            yield _unknown(subject, at, value)
+        else:
+            yield from _overridden(subject, field, at, str(value))
+    (_, lowest), (at, highest) = (said.get(field, ((), None)) for field in _ANNOTATIONS.values())
+    if (lowest, highest) == ("1.3", "1.2"):
+        yield Flaw(
+            message="the minimum version is above the maximum: nobody can connect",
+            at=at,
+            severity="high",
+            fix=f"{subject.object.reference}: raise the maximum or lower the minimum",
+        )
+
+
+def _said(subject: Subject) -> Iterator[tuple[str, tuple[Steps, object]]]:
+    for annotation, field in _ANNOTATIONS.items():
+        steps = (*TLS, field) if subject.object.kind == HTTP_PROXY else ("metadata", "annotations", annotation)
+        value = subject.object.at(*steps)
+        if value not in (None, ""):
+            yield field, (steps, value)
+
+
+def _unknown(subject: Subject, at: Steps, value: object) -> Flaw:
+    near = next((each for each in reversed(VERSIONS) if each in str(value)), "1.2")
+    return Flaw(
+        message=f"{shown(value)} is no version that Contour knows, and means its default without an error",
+        at=at,
+        expected=tuple(f'"{each}"' for each in VERSIONS),
+        observed=(shown(value),),
+        fix=f"{subject.object.reference}: write one of {' and '.join(VERSIONS)} in quotes",
+        correction=f'{at[-1]}: "{near}"',
+    )
+
+
+def _overridden(subject: Subject, field: str, at: Steps, value: str) -> Iterator[Flaw]:
+    stricter = "1.3" if field == "minimumProtocolVersion" else "1.2"
+    for each in configurations(subject.declared):
+        if value != stricter and each.tls.at(field) == stricter:
+            yield Flaw(
+                message=f"{value} has no effect: {each.holder.reference} says {stricter}, and the stricter holds",
+                at=at,
+                severity="low",
+                fix=f"{subject.object.reference}: leave it out",
+            )
+
+
+VERSION = ObjectRule(
+    id="contour-protocol-version",
+    title="A virtual host's protocol versions are ones that Contour knows",
+    severity="medium",
+    subjects=(HTTP_PROXY, INGRESS),
+    reads=(*CONFIGURATIONS, INGRESS_CLASS),
+    check=check_versions,
+    references=(
+        "Contour internal/xdscache/v3/listener.go",
+        "projectcontour.io/v1 HTTPProxy spec.virtualhost.tls.minimumProtocolVersion",
+    ),
+)

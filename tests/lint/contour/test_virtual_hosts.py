@@ -1,0 +1,265 @@
+"""What an HTTPProxy, an Ingress and Contour's own configuration say of TLS, one line a case."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scanner.lint.contour.certificate import AUTHORITY, CERTIFICATE
+from scanner.lint.contour.clients import CLIENT_VALIDATION
+from scanner.lint.contour.fallback import FALLBACK
+from scanner.lint.contour.hosts import FQDN, PLAINTEXT, SLASH
+from scanner.lint.contour.limits import LIMITS
+from scanner.lint.contour.settings import SETTINGS
+from scanner.lint.contour.status import STATUS
+from scanner.lint.contour.upstream import ANNOTATION, IGNORED, UNVERIFIED
+from scanner.lint.contour.versions import VERSION
+from scanner.model.object_rule import ObjectRule
+from tests.lint.contour.test_delegation import ANNOTATED, CONFIGURED, INGRESS, PROXY, REFERENCE, ROUTE, delegation
+from tests.lint.contour.test_shared import CRL, PAIR, found, secret
+from tests.lint.examples import WHOLE
+
+HIGH, MEDIUM, LOW, UNKNOWN = ("fail", "high"), ("fail", "medium"), ("fail", "low"), ("inconclusive", "high")
+OTHER = secret("CERTIFICATE(*.example.com)", "KEY(other.example.com)")
+OLD = secret("EXPIRED(*.example.com)", "KEY(*.example.com)")
+NAMED = secret("CERTIFICATE(web.example.org)", "KEY(web.example.org)")
+
+
+def tls(text: str) -> str:
+    return PROXY % f"{{secretName: own, {text}}}"
+
+
+def proxy(spec: str, name: str = "web", namespace: str = "shop", more: str = "") -> str:
+    return (
+        f"apiVersion: projectcontour.io/v1\nkind: HTTPProxy\n"
+        f"metadata: {{name: {name}, namespace: {namespace}{more}}}\nspec: {{{spec}}}\n"
+    )
+
+
+def configured(text: str, kind: str = "ContourConfiguration") -> str:
+    above = "runtimeSettings: {" if kind == "ContourDeployment" else "{"
+    inner = f"envoy: {{listener: {{tls: {{{text}}}}}}}"
+    spec = f"{{{above}{inner}}}}}" if kind == "ContourDeployment" else f"{above}{inner}}}"
+    return f"apiVersion: projectcontour.io/v1alpha1\nkind: {kind}\nmetadata: {{name: c, namespace: p}}\nspec: {spec}\n"
+
+
+def service(annotations: str = "", ports: str = "{name: https, port: 443}") -> str:
+    return (
+        f"apiVersion: v1\nkind: Service\nmetadata: {{name: web, namespace: shop, annotations: {{{annotations}}}}}\n"
+        f"spec: {{ports: [{ports}]}}\n"
+    )
+
+
+def behind(text: str) -> str:
+    return proxy(f"routes: [{{services: [{{name: web, port: 443, {text}}}]}}]")
+
+
+def judged(text: str, generation: int = 1) -> str:
+    return proxy("", more=f", generation: {generation}") + f"status: {text}\n"
+
+
+VALIDATED = "validation: {caSecret: ca, subjectName: web}"
+TO_HTTPS = 'projectcontour.io/upstream-protocol.tls: "https"'
+
+CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
+    "a good certificate": (CERTIFICATE, [REFERENCE, delegation(), PAIR], []),
+    "the key of another": (CERTIFICATE, [REFERENCE, delegation(), OTHER], [HIGH]),
+    "expired": (CERTIFICATE, [REFERENCE, delegation(), OLD], [HIGH, HIGH]),  # nor is the key that of the expired one
+    "another host's": (CERTIFICATE, [REFERENCE, delegation(), NAMED], [HIGH]),
+    "not delegated: nothing is said of it": (CERTIFICATE, [WHOLE + REFERENCE, NAMED], []),
+    "delegation not known": (CERTIFICATE, [REFERENCE, NAMED], [HIGH]),
+    "no Secret given": (CERTIFICATE, [REFERENCE, delegation()], [UNKNOWN]),
+    "no Secret": (CERTIFICATE, [WHOLE + REFERENCE, delegation()], [HIGH]),
+    "a wildcard host": (
+        CERTIFICATE,
+        [REFERENCE.replace("web.", '"*.').replace(".com", '.com"'), delegation(), PAIR],
+        [],
+    ),
+    "of an Ingress elsewhere": (CERTIFICATE, [ANNOTATED, delegation(), NAMED], [HIGH]),
+    "of an Ingress at home": (CERTIFICATE, [WHOLE + INGRESS % ("", "contour", "wild")], []),
+    "of an IngressRoute": (CERTIFICATE, [ROUTE, delegation(), NAMED], [HIGH]),
+    "a CA": (
+        AUTHORITY,
+        [tls("clientValidation: {caSecret: certs/wild}"), delegation(), secret(ca="CA(clients)")],
+        [],
+    ),
+    "no CA": (AUTHORITY, [tls("clientValidation: {caSecret: certs/wild}"), delegation(), PAIR], [HIGH]),
+    "a leaf as CA": (
+        AUTHORITY,
+        [tls("clientValidation: {caSecret: certs/wild}"), delegation(), secret(ca="PEM(web.example.com)")],
+        [HIGH],
+    ),
+    "a CA that was not given": (AUTHORITY, [tls("clientValidation: {caSecret: ca}")], [UNKNOWN]),
+    "a revocation list": (
+        AUTHORITY,
+        [tls("clientValidation: {crlSecret: certs/wild}"), delegation(), secret(crl=f'"{CRL}"')],
+        [],
+    ),
+    "no revocation list": (AUTHORITY, [tls("clientValidation: {crlSecret: certs/wild}"), delegation(), PAIR], [HIGH]),
+    "the CA of a service": (AUTHORITY, [WHOLE + "\n" + behind(VALIDATED)], [HIGH]),
+    "one of two": (SETTINGS, [REFERENCE], []),
+    "both": (SETTINGS, [tls("passthrough: true")], [HIGH]),
+    "neither": (SETTINGS, [PROXY % "{}"], [HIGH]),
+    "no tls": (SETTINGS, [proxy("virtualhost: {fqdn: a.example.com}")], []),
+    "passthrough with clients": (SETTINGS, [PROXY % "{passthrough: true, clientValidation: {caSecret: a}}"], [HIGH]),
+    "fallback with clients": (
+        SETTINGS,
+        [tls("enableFallbackCertificate: true, clientValidation: {caSecret: a}")],
+        [HIGH],
+    ),
+    "fallback passed through": (SETTINGS, [PROXY % "{passthrough: true, enableFallbackCertificate: true}"], [HIGH]),
+    "TCP without TLS": (SETTINGS, [proxy("virtualhost: {fqdn: a}, tcpproxy: {services: []}")], [HIGH]),
+    "TCP of an included object": (SETTINGS, [proxy("tcpproxy: {services: []}")], []),
+    "1.3": (VERSION, [tls('minimumProtocolVersion: "1.3"')], []),
+    "not in quotes": (VERSION, [tls("minimumProtocolVersion: 1.3")], [MEDIUM]),
+    "1.1": (VERSION, [tls('minimumProtocolVersion: "1.1", maximumProtocolVersion: TLSv1.2')], [MEDIUM, MEDIUM]),
+    "upside down": (VERSION, [tls('minimumProtocolVersion: "1.3", maximumProtocolVersion: "1.2"')], [HIGH]),
+    "looser than all": (
+        VERSION,
+        [tls('minimumProtocolVersion: "1.2"'), configured('minimumProtocolVersion: "1.3"')],
+        [LOW],
+    ),
+    "stricter than all": (
+        VERSION,
+        [tls('minimumProtocolVersion: "1.3"'), configured('minimumProtocolVersion: "1.2"')],
+        [],
+    ),
+    "annotated": (VERSION, [INGRESS % ('projectcontour.io/tls-minimum-protocol-version: "1.4"', "any", "a")], [MEDIUM]),
+    "annotated well": (VERSION, [INGRESS % ('projectcontour.io/tls-minimum-protocol-version: "1.3"', "any", "a")], []),
+    "enforced": (CLIENT_VALIDATION, [tls("clientValidation: {caSecret: a}")], []),
+    "skipped": (CLIENT_VALIDATION, [tls("clientValidation: {caSecret: a, skipClientCertValidation: true}")], [HIGH]),
+    "skipped for an authorizer": (
+        CLIENT_VALIDATION,
+        [proxy("virtualhost: {authorization: {}, tls: {clientValidation: {skipClientCertValidation: true}}}")],
+        [],
+    ),
+    "no CA named": (CLIENT_VALIDATION, [tls("clientValidation: {}")], [HIGH]),
+    "optional": (
+        CLIENT_VALIDATION,
+        [tls("clientValidation: {caSecret: a, optionalClientCertificate: true}")],
+        [MEDIUM],
+    ),
+    "the fallback": (FALLBACK, [tls("enableFallbackCertificate: true"), CONFIGURED], [MEDIUM]),
+    "the fallback, perhaps": (FALLBACK, [tls("enableFallbackCertificate: true")], [MEDIUM, ("inconclusive", "medium")]),
+    "the fallback, which is not there": (FALLBACK, [WHOLE + tls("enableFallbackCertificate: true")], [MEDIUM, HIGH]),
+    "the fallback with tokens": (
+        FALLBACK,
+        [tls("enableFallbackCertificate: true").replace("fqdn:", "jwtProviders: [{name: a}], fqdn:"), CONFIGURED],
+        [HIGH],
+    ),
+    "two proxies": (
+        FQDN,
+        [proxy("virtualhost: {fqdn: a.example.com}"), proxy("virtualhost: {fqdn: A.example.com}", "b", "blog")],
+        [HIGH, HIGH],
+    ),
+    "two classes": (
+        FQDN,
+        [
+            proxy("virtualhost: {fqdn: a.example.com}"),
+            proxy("virtualhost: {fqdn: a.example.com}, ingressClassName: inner", "b"),
+        ],
+        [],
+    ),
+    "a proxy and an Ingress": (
+        FQDN,
+        [REFERENCE, (INGRESS % ("", "contour", "a")).replace("spec: {", "spec: {rules: [{host: web.example.com}], ")],
+        [MEDIUM],
+    ),
+    "a proxy and somebody else's Ingress": (
+        FQDN,
+        [REFERENCE, (INGRESS % ("", "nginx", "a")).replace("spec: {", "spec: {rules: [{host: web.example.com}], ")],
+        [],
+    ),
+    "no fqdn": (FQDN, [proxy(""), proxy("", "b")], []),
+    "permitted": (PLAINTEXT, [proxy("routes: [{permitInsecure: true}, {}]")], [MEDIUM]),
+    "permitted where there is no TLS": (
+        PLAINTEXT,
+        [proxy("virtualhost: {fqdn: a}, routes: [{permitInsecure: true}]")],
+        [],
+    ),
+    "permitted and switched off": (
+        PLAINTEXT,
+        [
+            proxy("routes: [{permitInsecure: true}]"),
+            CONFIGURED.replace("httpproxy: {", "httpproxy: {disablePermitInsecure: true, "),
+        ],
+        [],
+    ),
+    "an Ingress": (PLAINTEXT, [INGRESS % ("", "contour", "a")], [MEDIUM]),
+    "an Ingress that redirects": (
+        PLAINTEXT,
+        [INGRESS % ('ingress.kubernetes.io/force-ssl-redirect: "true"', "contour", "a")],
+        [],
+    ),
+    "an Ingress that closes": (
+        PLAINTEXT,
+        [INGRESS % ('kubernetes.io/ingress.allow-http: "false"', "contour", "a")],
+        [],
+    ),
+    "an Ingress of somebody else": (PLAINTEXT, [INGRESS % ("", "nginx", "a")], []),
+    "a slash": (SLASH, [INGRESS % ("", "any", "certs/a")], [HIGH]),
+    "no slash": (SLASH, [INGRESS % ("", "any", "a")], []),
+    "verified": (IGNORED, [behind(f"protocol: h2, {VALIDATED}")], []),
+    "verified in vain": (IGNORED, [behind(VALIDATED), service()], [HIGH]),
+    "verified in clear": (IGNORED, [behind(f"protocol: h2c, {VALIDATED}"), service(TO_HTTPS)], [HIGH]),
+    "verified by the annotation": (IGNORED, [behind(VALIDATED), service(TO_HTTPS)], []),
+    "verified by the number": (IGNORED, [behind(VALIDATED), service(TO_HTTPS.replace("https", "80, 443"))], []),
+    "annotated for another port": (IGNORED, [behind(VALIDATED), service(TO_HTTPS.replace("https", "80"))], [HIGH]),
+    "the Service is not known": (IGNORED, [behind(VALIDATED)], [UNKNOWN]),
+    "a TCP service": (
+        IGNORED,
+        [proxy(f"tcpproxy: {{services: [{{name: web, port: 443, {VALIDATED}}}]}}"), service()],
+        [HIGH],
+    ),
+    "TLS unverified": (UNVERIFIED, [behind("protocol: tls")], [MEDIUM]),
+    "TLS unverified by the annotation": (UNVERIFIED, [behind("weight: 1"), service(TO_HTTPS)], [MEDIUM]),
+    "TLS verified": (UNVERIFIED, [behind(f"protocol: tls, {VALIDATED}")], []),
+    "no TLS": (UNVERIFIED, [behind("weight: 1"), service()], []),
+    "annotations": (ANNOTATION, [service('projectcontour.io/upstream-protocol.h2: "443, https,80"')], [MEDIUM]),
+    "the pods' port": (ANNOTATION, [service('projectcontour.io/upstream-protocol.tls: "8443"')], [MEDIUM]),
+    "former annotations": (ANNOTATION, [service('contour.heptio.com/upstream-protocol.tls: "443"')], [MEDIUM]),
+    "of all, good": (LIMITS, [configured('minimumProtocolVersion: "1.3", ecdhCurves: [X25519, P-256]')], []),
+    "of all, unknown": (LIMITS, [configured('minimumProtocolVersion: "1.1", ecdhCurves: [secp256r1]')], [HIGH, HIGH]),
+    "of all, weak": (
+        LIMITS,
+        [configured("cipherSuites: [AES128-SHA, ECDHE-RSA-AES128-SHA, 3DES]")],
+        [MEDIUM, MEDIUM, HIGH],
+    ),
+    "of a deployment": (LIMITS, [configured("cipherSuites: [AES128-SHA]", "ContourDeployment")], [MEDIUM]),
+    "of a file": (
+        LIMITS,
+        [
+            (
+                "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: p}\n"
+                "data:\n  contour.yaml: |\n    tls: {minimum-protocol-version: 1.1, cipher-suites: [AES256-SHA]}\n"
+            )
+        ],
+        [HIGH, MEDIUM],
+    ),
+    "of another file": (
+        LIMITS,
+        ["apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: p}\ndata: {contour.yaml: '[}'}\n"],
+        [],
+    ),
+    "no status": (STATUS, [proxy("")], []),
+    "valid": (STATUS, [judged("{currentStatus: valid, conditions: [{type: Valid, status: 'True'}]}")], []),
+    "invalid": (
+        STATUS,
+        [judged("{conditions: [{type: Valid, errors: [{reason: SecretNotValid}, {}]}]}")],
+        [HIGH, HIGH],
+    ),
+    "warned": (STATUS, [judged("{conditions: [{type: Valid, status: 'True', warnings: [{reason: Any}]}]}")], [LOW]),
+    "orphaned": (STATUS, [judged("{currentStatus: orphaned, description: no root}")], [LOW]),
+    "invalid without errors": (STATUS, [judged("{conditions: [{type: Valid, status: 'False'}]}")], [HIGH]),
+    "stale": (
+        STATUS,
+        [judged("{conditions: [{type: Valid, status: 'True', observedGeneration: 1}]}", generation=2)],
+        [UNKNOWN],
+    ),
+}
+
+
+@pytest.mark.parametrize(("rule", "texts", "expected"), CASES.values(), ids=CASES)
+def test_findings(tmp_path: Path, rule: ObjectRule, texts: list[str], expected: list[tuple[str, str]]) -> None:
+    assert found(tmp_path, rule, *texts) == expected
