@@ -94,13 +94,13 @@ def _of_platform(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
         if subject.held.place.endpoint:
             return
         said = f"it ended on {facts.not_after.date().isoformat()}, and nothing has made it again"
-        yield finding(rule, subject, "fail", "violation", said, severity="high", fix=fix_of(names))
+        yield finding(rule, subject, "fail", "violation", said, severity="high", fix=fix_of(subject))
     elif found.rotates == "never":
         yield from _forgotten(rule, subject)
     elif _late(subject, found):
         due = found.by.date().isoformat() if found.by else ""
         said = f"it should have been made again by {due}, and was not"
-        yield finding(rule, subject, "fail", "violation", said, fix=_ask(names))
+        yield finding(rule, subject, "fail", "violation", said, fix=_ask(subject))
 
 
 def _forgotten(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
@@ -108,7 +108,7 @@ def _forgotten(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
     names, end = subject.classified.names, subject.held.facts.not_after
     if names and end and all(each.rotates == "never" for each in names) and _old(subject, names):
         said = f"it ends on {end.date().isoformat()}, nothing renews it by itself, and it is time"
-        yield finding(rule, subject, "fail", "needs-forced-rotation", said, severity="low", fix=fix_of(names))
+        yield finding(rule, subject, "fail", "needs-forced-rotation", said, severity="low", fix=fix_of(subject))
 
 
 def _late(subject: Subject, found: Renewal) -> bool:
@@ -130,10 +130,10 @@ def _old(subject: Subject, names: tuple[WellKnown, ...]) -> bool:
     return age > (facts.not_after - facts.not_before) * (1 - _LAST_YEARS)
 
 
-def _ask(names: tuple[WellKnown, ...]) -> str:
-    operator = next((each.owner.operator for each in names if each.owner.operator), "")
+def _ask(subject: Subject) -> str:
+    operator = next((each.owner.operator for each in subject.classified.names if each.owner.operator), "")
     if not operator:
-        return fix_of(names)
+        return fix_of(subject)
     return f"find out from the conditions of ClusterOperator/{operator} why it does not renew it"
 
 

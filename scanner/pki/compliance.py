@@ -15,10 +15,11 @@ from typing import get_args
 from scanner.model.expectation import Because
 from scanner.model.finding import Finding, Severity, Status, Verdict
 from scanner.model.key import Algorithm, Key, key_of
+from scanner.model.kinds import SECRET
 from scanner.model.known import Unknown
 from scanner.model.pki_config import Required
 from scanner.model.rule import ScanRule
-from scanner.model.well_known import WellKnown
+from scanner.model.well_known import WellKnown, fits
 from scanner.pki.history import Past, in_force
 from scanner.pki.reading import RECOMMENDED
 from scanner.pki.resolution import Category, required
@@ -100,9 +101,9 @@ def _deviation(rule: ScanRule, subject: Subject, wanted: Required, key: Key) -> 
         return _finding(rule, subject, wanted, "fail", "not-implemented", told, severity="info")
     if key.algorithm not in get_args(Algorithm):
         told = f"{said}; no configuration can have asked for {key}, whenever it was made"
-        return _finding(rule, subject, wanted, "fail", "violation", told, fix=fix_of(names))
+        return _finding(rule, subject, wanted, "fail", "violation", told, fix=fix_of(subject))
     if not _configured(wanted) and subject.config.platform != RECOMMENDED:
-        return _finding(rule, subject, wanted, "fail", "violation", said, fix=fix_of(names))
+        return _finding(rule, subject, wanted, "fail", "violation", said, fix=fix_of(subject))
     made, since = subject.made, subject.config.since
     then = None if made is None else _then(subject, made)
     if made is None or (since is None and then is None):
@@ -113,7 +114,7 @@ def _deviation(rule: ScanRule, subject: Subject, wanted: Required, key: Key) -> 
     was_right = before is not None and before.fit(key) in ("unrequired", "met", "stronger")
     if since is not None and made - since > BACK_DATED and not was_right:
         told = f"{said}, and it was made after that was configured"
-        return _finding(rule, subject, wanted, "fail", "violation", told, fix=fix_of(names))
+        return _finding(rule, subject, wanted, "fail", "violation", told, fix=fix_of(subject))
     return _older(rule, subject, wanted, key, then, before)
 
 
@@ -132,12 +133,12 @@ def _older(
     said = f"its key is {key}, and {_said(wanted)} is required"
     if then is not None and before is not None and before.fit(key) == "violated":
         told = f"{said}; it was made before that, when {_said(before)} was required ({then.said})"
-        return _finding(rule, subject, wanted, "fail", "violation", told, fix=fix_of(names))
+        return _finding(rule, subject, wanted, "fail", "violation", told, fix=fix_of(subject))
     known = _known(then, before)
     if names and all(each.rotates == "never" for each in names):
         told = f"{said}; it was made before that, and nothing renews it by itself"
         found = _finding(
-            rule, subject, wanted, "fail", "needs-forced-rotation", told, severity="low", fix=fix_of(names)
+            rule, subject, wanted, "fail", "needs-forced-rotation", told, severity="low", fix=fix_of(subject)
         )
     else:
         told = f"{said}; it was made before that{_renewal(subject, names)}"
@@ -180,16 +181,37 @@ def _renewal(subject: Subject, names: tuple[WellKnown, ...]) -> str:
         return ", and takes its operator's place within a day of installation"
     if found.by is None:
         return ""
-    return f", and is renewed {'before it ends on' if found.ends else 'by'} {found.by.date().isoformat()}"
+    day = found.by.date().isoformat()
+    if found.by < subject.now:
+        return f", and should have been renewed by {day}"
+    return f", and is renewed {'before it ends on' if found.ends else 'by'} {day}"
 
 
-def fix_of(names: tuple[WellKnown, ...]) -> str:
+def fix_of(subject: Subject) -> str:
     """What to delete so that it is made again, and who feels that."""
-    secrets = [each for name in names for each in name.delete]
-    if not secrets:
-        return "find out who made it, and let that make it again"
-    warning = next((f"; mind that {name.breaks}" for name in names if name.breaks), "")
-    return f"delete Secret {secrets[0]}, so that its operator makes it again{warning}"
+    names = subject.classified.names
+    here = _path(subject)
+    names = tuple(name for name in names if fits(here, name.delete)) or names
+    breaks = ", or ".join(dict.fromkeys(name.breaks for name in names if name.breaks))
+    if secrets := tuple(dict.fromkeys(each for name in names for each in name.delete)):
+        felt = f"; that breaks {breaks}" if breaks else ""
+        return f"delete {_which(here, secrets)}, so that its operator makes it again{felt}"
+    if breaks:
+        return f"there is no Secret whose deletion makes it again; replacing it breaks {breaks}"
+    return "find out who made it, and let that make it again"
+
+
+def _path(subject: Subject) -> str:
+    """``namespace/name`` of the Secret that holds it, if one does."""
+    reference = subject.held.place.reference
+    return f"{reference.namespace}/{reference.name}" if reference and reference.kind == SECRET.name else ""
+
+
+def _which(here: str, secrets: tuple[str, ...]) -> str:
+    """That very one, where it is known; nobody should delete those of all nodes at once."""
+    if fits(here, secrets) or (len(secrets) == 1 and "*" not in secrets[0]):
+        return f"Secret {here if fits(here, secrets) else secrets[0]}"
+    return f"the Secret that holds it ({' or '.join(secrets)})"
 
 
 def _finding(

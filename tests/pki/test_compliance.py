@@ -50,7 +50,7 @@ NAME = WellKnown(
     owner=Owner(name="cluster-etcd-operator", implements=True),
     rotates="operator",
     delete=("openshift-etcd/etcd-serving-*",),
-    breaks="clients of etcd lose a member for a minute",
+    breaks="clients of etcd for a minute",
     recognition=Recognition(),
 )
 LATER = CHANGED + timedelta(days=1)
@@ -69,8 +69,9 @@ def judged(
     governed: bool | None = True,
     history: tuple[Past, ...] = (),
     category: Use = "serving",
+    place: Place = HERE,
 ) -> list[Finding]:
-    held = HeldCertificate(facts=facts, place=HERE)
+    held = HeldCertificate(facts=facts, place=place)
     told = replace(classified(*names, governed=governed), category=category)
     subject = Subject(held=held, classified=told, config=config, now=NOW, history=history)
     return list(check_key(KEY, subject))
@@ -124,17 +125,44 @@ def test_a_pending_one_says_when_it_will_be_done() -> None:
     (by_end,) = judged(RSA, NAME)
     assert "is renewed before it ends on 2027-09-21" in by_end.message
     (by_age,) = judged(RSA, replace(NAME, refresh_days=60))
-    assert "is renewed by 2026-11-20" in by_age.message
+    assert "should have been renewed by 2026-11-20" in by_age.message
+    (soon,) = judged(RSA, replace(NAME, refresh_days=62))
+    assert "is renewed by 2026-11-22" in soon.message
 
 
 def test_a_violation_says_what_to_delete_and_who_feels_it() -> None:
     (finding,) = judged(replace(RSA, not_before=LATER), NAME)
     assert finding.fix == (
-        "delete Secret openshift-etcd/etcd-serving-*, so that its operator makes it again; "
-        "mind that clients of etcd lose a member for a minute"
+        "delete the Secret that holds it (openshift-etcd/etcd-serving-*), so that its operator makes it again; "
+        "that breaks clients of etcd for a minute"
     )
     assert finding.expected == ("ECDSA P384",)
     assert any("spec.defaults.key: ECDSA P384, over RSA 2048 or stronger" in step for step in finding.evidence)
+
+
+PEER = replace(NAME, name="etcd-peer-server", delete=("openshift-etcd/etcd-peer-*",), breaks="nothing")
+DISCARDED = replace(NAME, delete=(), breaks="the kubeconfig of the installation")
+
+
+@pytest.mark.parametrize(
+    ("secret", "names", "fix"),
+    [
+        ("etcd-peer-a", (NAME, PEER), ("delete Secret openshift-etcd/etcd-peer-a, so that its operator makes it again; "
+         "that breaks nothing")),
+        ("x", (NAME, PEER), ("delete the Secret that holds it (openshift-etcd/etcd-serving-* or "
+         "openshift-etcd/etcd-peer-*), so that its operator makes it again; that breaks clients of etcd for a minute, "
+         "or nothing")),
+        ("x", (replace(NAME, delete=("a/b",), breaks=""),), "delete Secret a/b, so that its operator makes it again"),
+        ("x", (DISCARDED,), ("there is no Secret whose deletion makes it again; replacing it breaks the kubeconfig of "
+         "the installation")),
+    ],
+)  # fmt: skip
+def test_no_other_secret_is_named_than_the_one_that_holds_it(
+    secret: str, names: tuple[WellKnown, ...], fix: str
+) -> None:
+    place = replace(HERE, reference=Reference(kind="Secret", namespace="openshift-etcd", name=secret))
+    (finding,) = judged(replace(RSA, not_before=LATER), *names, place=place)
+    assert finding.fix == fix
 
 
 @pytest.mark.parametrize("algorithm", ["Ed25519", "RSA-PSS", "ML-DSA-65", "SLH-DSA-SHAKE-256f", "1.2.3.4"])

@@ -113,8 +113,8 @@ PENDING = key_finding(
 FORCED = key_finding(
     "kube-apiserver-lb-signer", "fail", "needs-forced-rotation", "its key is RSA 2048, and RSA 4096 is required;"
     " nothing renews it by itself", severity="low",
-    fix=f"delete Secret {SIGNERS}/loadbalancer-serving-signer, so that its operator makes it again; mind that every"
-    " kubeconfig that embeds the old CA stops working",
+    fix=f"delete Secret {SIGNERS}/loadbalancer-serving-signer, so that its operator makes it again; that breaks every"
+    " kubeconfig that embeds the old CA",
 )  # fmt: skip
 IGNORED = key_finding(
     "router-ca", "fail", "not-implemented", "its key is RSA 2048, and RSA 4096 is required; ingress does not follow"
