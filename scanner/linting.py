@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import chain
 
 from scanner import __version__
 from scanner.cluster.given import Bad, Manifests
 from scanner.cluster.manifest_files import Skipped
 from scanner.lint import READS, RULES, Linted, Placed, lint
 from scanner.lint.manifests import UNREADABLE
+from scanner.lint.wanted import wanted
 from scanner.model.declared import Declared, Given, Place
 from scanner.model.finding import Finding
 from scanner.model.kinds import PKI, PKI_CERTIFICATE_DEFINITION, Kind
@@ -27,7 +29,7 @@ from scanner.pki.definitions import registered
 from scanner.pki.reading import of_spec
 from scanner.report.rows import finding_row, rule_row, timestamp
 
-__all__ = ["LINT_READS", "declared", "lint_report"]
+__all__ = ["LINT_READS", "declared", "lint_report", "referred"]
 
 LINT_READS: tuple[Kind, ...] = union((READS, (PKI, PKI_CERTIFICATE_DEFINITION)))
 """Every kind that lint looks at."""
@@ -58,10 +60,17 @@ def declared(manifests: Manifests | None, cluster: Snapshot | None, user: str | 
         objects={kind: tuple(found) for kind, found in objects.items()},
         absent=cluster.absent if cluster else frozenset(),
         unreadable=cluster.unreadable if cluster else {kind: _not_given(kind) for kind in LINT_READS},
+        sought=cluster.sought if cluster else {},
     )
     if manifests is None:
         given = tuple(Given(object=each) for kind in LINT_READS for each in known.every(kind))
     return Declared(given=given, known=known, before=before, user=user)
+
+
+def referred(manifests: Manifests | None, kind: Kind, cluster: Snapshot) -> Iterator[tuple[str, str]]:
+    """The Secrets or ConfigMaps that what is looked at refers to, by namespace and name."""
+    given = (each.object for each in manifests.given) if manifests else ()
+    return wanted(chain(given, chain.from_iterable(cluster.objects.values())), kind)
 
 
 def _not_given(kind: Kind) -> Unreadable:

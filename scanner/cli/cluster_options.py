@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import click
 
@@ -17,7 +17,7 @@ from scanner.cli.selecting import parse_selector
 from scanner.cli.streams import say
 from scanner.errors import UsageError
 from scanner.model.cluster_facts import identity
-from scanner.model.kinds import LINTED, SECRET, Kind
+from scanner.model.kinds import CONFIG_MAP, LINTED, SECRET, Kind
 from scanner.model.local_files import LOCAL_KINDS, with_local_files
 from scanner.model.located import shown
 from scanner.model.profile import Profile
@@ -142,26 +142,46 @@ def viewpoint(asked: ClusterAsked, policy: ScanPolicy, default_profile: Profile 
     )
 
 
-def snapshots(asked: ClusterAsked, reads: tuple[Kind, ...]) -> list[Snapshot]:
-    """Every cluster that is meant, as it is now or was saved, with Secrets as far as ``reads`` has them and the user
-    wants them. Raises ``ScannerError``."""
-    from scanner.cluster import load  # noqa: PLC0415 - the HTTP client takes longer than most commands
+Referred: TypeAlias = Callable[[Kind, Snapshot], Iterable[tuple[str, str]]]
+"""Which Secrets or ConfigMaps are of interest once everything else has been read, by namespace and name."""
 
+
+def snapshots(asked: ClusterAsked, reads: tuple[Kind, ...], referred: Referred | None = None) -> list[Snapshot]:
+    """Every cluster that is meant, as it is now or was saved, with Secrets as far as ``reads`` has them and the user
+    wants them: those that ``referred`` names, else those that matter to a scan. Raises ``ScannerError``."""
     if asked.snapshot is not None:
         if asked.contexts or asked.cluster:
             raise UsageError("--snapshot and a cluster contradict each other", hint="leave one out")
-        found = with_local_files(load(asked.snapshot, (*reads, *LOCAL_KINDS)))
+        found = with_local_files(_replayed(asked.snapshot, (*reads, *LOCAL_KINDS), every_map=referred is not None))
         return [as_wanted(found, secrets=asked.secrets) if SECRET in reads else found]
-    return _live(asked, reads)
+    return _live(asked, reads, referred)
 
 
-def _live(asked: ClusterAsked, reads: tuple[Kind, ...]) -> list[Snapshot]:
+def _replayed(directory: str, reads: tuple[Kind, ...], *, every_map: bool) -> Snapshot:
+    """``every_map``: with all ConfigMaps that are there, and not only those that everybody has."""
+    from scanner.cluster import load  # noqa: PLC0415 - the HTTP client takes longer than most commands
+
+    if not every_map:
+        return load(directory, reads)
+    unnamed = replace(CONFIG_MAP, named=())
+    found = load(directory, [unnamed if kind == CONFIG_MAP else kind for kind in reads])
+    objects = {CONFIG_MAP if kind == unnamed else kind: each for kind, each in found.objects.items()}
+    objects[CONFIG_MAP] = tuple(replace(each, kind=CONFIG_MAP) for each in objects.get(CONFIG_MAP, ()))
+    gaps = {CONFIG_MAP if kind == unnamed else kind: each for kind, each in found.unreadable.items()}
+    return replace(found, objects=objects, unreadable=gaps)
+
+
+def _live(asked: ClusterAsked, reads: tuple[Kind, ...], referred: Referred | None) -> list[Snapshot]:
     from scanner.cluster import read  # noqa: PLC0415 - see above
 
     permitted = {"configz"} if asked.configz else set[str]()
     permitted |= {"lint"} if set(reads) & set(LINTED) else set()  # only lint reads them, and --all
     reading = partial(
-        read, no_secrets=asked.secrets is False, secrets=asked_for(secrets=asked.secrets), permitted=permitted
+        read,
+        no_secrets=asked.secrets is False,
+        secrets=partial(referred, SECRET) if referred and asked.secrets else asked_for(secrets=asked.secrets),
+        config_maps=partial(referred, CONFIG_MAP) if referred else (),
+        permitted=permitted,
     )
     found = [run_trio(partial(reading, way_in, reads)) for way_in in accesses(asked)]
     _none_twice(found)

@@ -78,13 +78,14 @@ def lint(paths: tuple[str, ...], context: str | None, **options: object) -> int:
 
 def _linted(paths: tuple[str, ...], asked: ClusterAsked) -> LintReport:
     from scanner.cluster.given import read_manifests  # noqa: PLC0415 - what is behind it takes longer than linting
-    from scanner.linting import LINT_READS, declared, lint_report  # noqa: PLC0415
+    from scanner.linting import LINT_READS, declared, lint_report, referred  # noqa: PLC0415
 
     started = datetime.now(UTC)
     known = None
-    if asked.meant:
-        (known,) = snapshots(replace(asked, cluster=asked.cluster and not asked.snapshot), LINT_READS)
     given = read_manifests(paths, LINT_READS) if paths else None
+    if asked.meant:
+        asked = replace(asked, cluster=asked.cluster and not asked.snapshot)
+        (known,) = snapshots(asked, LINT_READS, partial(referred, given))
     sources = (*paths, *([known.origin.name] if known else []))
     return lint_report(declared(given, known), given, started=started, sources=sources, arguments=sys.argv[1:])
 

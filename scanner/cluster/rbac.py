@@ -71,8 +71,9 @@ OPTIONS: Mapping[str, Option] = {
         _reading((*OPERATORS, EVENT)),
     ),
     "lint": Option(
-        "Reads who may do what, and the routes and grants of gateways. Only adhere lint --cluster needs it.",
-        _reading(LINTED),
+        "Reads who may do what, and the routes and grants of gateways; gets any ConfigMap by name, and some people "
+        "keep passwords in them. adhere asks for those that objects name as CAs. Only adhere lint --cluster needs it.",
+        (*_reading(LINTED), _rule("", ["configmaps"], ["get"])),
     ),
     "secrets": Option(
         "Gets any Secret by name, private keys and tokens among them. adhere keeps the certificates of those that "

@@ -17,7 +17,7 @@ from scanner.cluster.configz import configz
 from scanner.cluster.listing import Lister, Short
 from scanner.cluster.served import served
 from scanner.errors import ClusterError, ScannerError
-from scanner.model.kinds import NODE, SECRET, Kind
+from scanner.model.kinds import CONFIG_MAP, NODE, SECRET, Kind
 from scanner.model.local_files import KUBELET_CONFIGZ
 from scanner.model.objects import Fields, KubeObject
 from scanner.model.snapshot import Gap, Origin, Snapshot, Unreadable
@@ -49,6 +49,7 @@ class _Reading:
     objects: dict[Kind, tuple[KubeObject, ...]] = field(default_factory=dict)
     absent: set[Kind] = field(default_factory=set)
     unreadable: dict[Kind, Unreadable] = field(default_factory=dict)
+    sought: dict[Kind, set[tuple[str, str]]] = field(default_factory=dict)
     places: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(_AT_ONCE))
 
     def miss(self, kind: Kind, gap: Gap, reason: str) -> None:
@@ -63,8 +64,9 @@ class _Reading:
             else:
                 await self._listed(kind)
 
-    async def by_name(self, kind: Kind, names: Names, at_once: int = 1) -> None:
-        """Read certain objects of a kind, several at a time."""
+    async def by_name(self, kind: Kind, names: Names, at_once: int = 1, option: str | None = None) -> None:
+        """Read certain objects of a kind, several at a time. ``option``: what allows it, if that is not the
+        kind's own."""
         found: dict[int, KubeObject] = {}
         missed: dict[int, tuple[str, ClusterError]] = {}
         # No object is called otherwise, and a path with slashes would ask for another one.
@@ -79,18 +81,27 @@ class _Reading:
                     missed[place] = f"{namespace}/{name}", error
                 else:
                     found.update({place: each} if each else {})
+                    self.sought.setdefault(kind, set()).add((namespace, name))
                 if len(missed) >= _REFUSALS and not found:
                     return
 
         await _concurrently([work] * at_once)
         self.objects[kind] = tuple(found[place] for place in sorted(found))
         if missed:
-            self._missed_names(kind, [missed[place] for place in sorted(missed)])
+            self._missed_names(kind, [missed[place] for place in sorted(missed)], option)
 
-    def _missed_names(self, kind: Kind, missed: list[tuple[str, ClusterError]]) -> None:
+    async def more(self, kind: Kind, names: Names, option: str) -> None:
+        """Read further objects of a kind of which some were read by name."""
+        before, gap = self.objects.get(kind, ()), self.unreadable.pop(kind, None)
+        await self.by_name(kind, (name for name in names if name not in kind.named), _AT_ONCE, option)
+        self.objects[kind] = (*before, *self.objects[kind])
+        if gap is not None:
+            self.unreadable[kind] = gap
+
+    def _missed_names(self, kind: Kind, missed: list[tuple[str, ClusterError]], option: str | None) -> None:
         forbidden = all(isinstance(error, ApiError) and error.status == 403 for _, error in missed)
         names = ", ".join(name for name, _ in missed[:5]) + (f" and {len(missed) - 5} more" if missed[5:] else "")
-        reason = f"{names}: {missed[0][1].message}" + (f"; {rule(kind, 'get')}" if forbidden else "")
+        reason = f"{names}: {missed[0][1].message}" + (f"; {rule(kind, 'get', option)}" if forbidden else "")
         self.miss(kind, "forbidden" if forbidden else "failed", reason)
 
     async def secrets(self, names: Names) -> None:
@@ -142,28 +153,30 @@ def _not_listed(error: ClusterError) -> Unreadable:
     return Unreadable(kind=SECRET, gap="failed", reason=error.message)
 
 
-def rule(kind: Kind, verb: str) -> str:
+def rule(kind: Kind, verb: str, permission: str | None = None) -> str:
     """The ClusterRole rule that a refusal asks for, in words."""
-    option = f" --with {kind.opt_in}" if kind.opt_in else ""
+    permission = permission or kind.opt_in
+    option = f" --with {permission}" if permission else ""
     return (
         f'a rule is missing: apiGroups: ["{kind.group}"], resources: ["{kind.plural}"], verbs: ["{verb}"]'
         f" (adhere rbac{option} prints it)"
     )
 
 
-async def read(
+async def read(  # noqa: PLR0913 - each has a default, and is a choice of its own
     access: Access,
     kinds: Iterable[Kind],
     *,
     no_secrets: bool = False,
     secrets: Wanted = (),
+    config_maps: Wanted = (),
     permitted: Collection[str] = (),
     namespaces: Iterable[str] = (),
     manners: Manners | None = None,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Snapshot:
     """Read all objects of ``kinds``, pruned; of Secrets, where ``secrets`` names any, these and all of type
-    ``kubernetes.io/tls``.
+    ``kubernetes.io/tls``; of ConfigMaps those that everybody has, and ``config_maps``.
 
     ``permitted``: opt-in permissions (``Kind.opt_in``) that were given. ``namespaces``: where to look for kinds that
     may not be listed in the whole cluster. Raises ``ScannerError`` where the API cannot be asked at all or the
@@ -184,6 +197,9 @@ async def read(
                 reading.miss(KUBELET_CONFIGZ, "failed", "; ".join(missed[:5]))
             wanted = (*wanted, KUBELET_CONFIGZ)
         origin = Origin(name=access.name, server=access.server, git_version=await _version(client))
+        if config_maps != () and CONFIG_MAP in found.versions:
+            snapshot = _snapshot(reading, wanted, taken_at, origin)
+            await reading.more(CONFIG_MAP, config_maps(snapshot) if callable(config_maps) else config_maps, "lint")
         snapshot = _snapshot(reading, wanted, taken_at, origin)
         if SECRET not in wanted:
             return snapshot
@@ -240,5 +256,6 @@ def _snapshot(reading: _Reading, kinds: tuple[Kind, ...], taken_at: datetime, or
         objects={kind: reading.objects.get(kind, ()) for kind in kinds},
         absent=frozenset(reading.absent),
         unreadable=dict(reading.unreadable),
+        sought={kind: frozenset(names) for kind, names in reading.sought.items()},
         warnings=reading.lister.client.access.warnings,
     )

@@ -91,4 +91,5 @@ class Declared:
         if found is not None:
             return found
         called = "/".join(filter(None, (kind.name, namespace, name)))
-        return Missing(name=called, gap=self.gap(kind))
+        sought = (namespace or "", name) in self.known.sought.get(kind, ())
+        return Missing(name=called, gap=None if sought else self.gap(kind))

@@ -56,6 +56,9 @@ class Snapshot:
     absent: frozenset[Kind] = frozenset()
     """Kinds of which the cluster's discovery knows nothing: there can be none."""
     unreadable: Mapping[Kind, Unreadable] = field(default_factory=dict)
+    sought: Mapping[Kind, frozenset[tuple[str, str]]] = field(default_factory=dict)
+    """Of kinds that are read by name, the (namespace, name) that were asked for: one that is not there does not
+    exist, whatever else of its kind nobody saw."""
     warnings: tuple[str, ...] = ()
     """For people: an API server that was not verified, files of a directory that could not be read."""
     _index: dict[Kind, dict[tuple[str | None, str], KubeObject]] = field(default_factory=dict, repr=False)

@@ -238,6 +238,28 @@ async def test_an_object_is_not_there_only_where_the_api_server_says_so(answer: 
     assert "kube-system/cluster-config-v1: " in found.unreadable[CONFIG_MAP].reason
 
 
+async def test_config_maps_that_objects_name_are_read_too() -> None:
+    api = Api()
+    api.add(GATEWAY, named("edge", "shop"))
+    api.add(CONFIG_MAP, named("kubeadm-config", "kube-system"), named("clients", "shop"), named("other", "shop"))
+    api.script = forbid("", "/api/v1/namespaces/secret/configmaps")
+    wanted = [("shop", "clients"), ("shop", "gone"), ("secret", "x"), ("kube-system", "kubeadm-config"), ("a", "../b")]
+    async with running(api):
+        found = await read(
+            api.access,
+            [GATEWAY, CONFIG_MAP],
+            manners=MANNERS,
+            config_maps=lambda snapshot: wanted if snapshot.every(GATEWAY) else [],
+        )
+    assert names(found, CONFIG_MAP) == ["kubeadm-config", "clients"]
+    assert found.unreadable[CONFIG_MAP].gap == "forbidden"
+    assert "secret/x: " in found.unreadable[CONFIG_MAP].reason
+    assert "adhere rbac --with lint prints it" in found.unreadable[CONFIG_MAP].reason
+    asked = [each for each in api.paths() if "configmaps" in each]
+    assert len(asked) == len(set(asked)) == len(CONFIG_MAP.named) + 3
+    assert found.sought[CONFIG_MAP] == {*CONFIG_MAP.named, ("shop", "clients"), ("shop", "gone")}
+
+
 async def test_secrets_are_asked_for_by_what_was_read() -> None:
     api = Api()
     api.add(GATEWAY, named("edge", "shop"))

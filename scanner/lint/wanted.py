@@ -1,0 +1,96 @@
+"""Which Secrets and ConfigMaps objects refer to, so that lint has them read by name: a table of the fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from scanner.model import kinds
+from scanner.model.kinds import CONFIG_MAP, SECRET, Kind
+from scanner.model.objects import Fields, KubeObject
+
+MOST: Final = 20_000
+"""Objects of one kind. Each is a request of its own to the API server."""
+_CONFIG: Final = "openshift-config"
+_ROUTER: Final = "openshift-ingress"
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A field that names another object: by its name, or by a reference with name, kind and namespace."""
+
+    subject: Kind
+    path: str
+    """``*`` stands for the items of a list."""
+    to: Kind = SECRET
+    """Where the reference does not say."""
+    within: str | None = None
+    """The namespace; None: that of the reference, else the subject's own."""
+
+
+_LISTENER = "spec.listeners.*.tls.certificateRefs.*"
+_CA = "validation.caCertificateRefs.*"
+_FIELDS: Final = (
+    *(_Field(kind, _LISTENER) for kind in (kinds.GATEWAY, kinds.LISTENER_SET, kinds.X_LISTENER_SET)),
+    _Field(kinds.GATEWAY, f"spec.tls.frontend.default.{_CA}", CONFIG_MAP),
+    _Field(kinds.GATEWAY, f"spec.tls.frontend.perPort.*.tls.{_CA}", CONFIG_MAP),
+    _Field(kinds.GATEWAY, "spec.tls.backend.clientCertificateRef"),
+    _Field(kinds.BACKEND_TLS_POLICY, f"spec.{_CA}", CONFIG_MAP),
+    _Field(kinds.BACKEND_TLS_POLICY, "spec.tls.caCertRefs.*", CONFIG_MAP),
+    _Field(kinds.ROUTE, "spec.tls.externalCertificate.name"),
+    _Field(kinds.INGRESS, "spec.tls.*.secretName"),
+    *(
+        _Field(kind, f"spec.{path}")
+        for kind in (kinds.HTTP_PROXY, kinds.INGRESS_ROUTE)
+        for path in (
+            "virtualhost.tls.secretName",
+            "virtualhost.tls.clientValidation.caSecret",
+            "virtualhost.tls.clientValidation.crlSecret",
+            "routes.*.services.*.validation.caSecret",
+            "tcpproxy.services.*.validation.caSecret",
+        )
+    ),
+    _Field(kinds.CONTOUR_CONFIGURATION, "spec.httpproxy.fallbackCertificate"),
+    _Field(kinds.CONTOUR_CONFIGURATION, "spec.envoy.clientCertificate"),
+    *(
+        _Field(kind, "spec.delegations.*.secretName")
+        for kind in (kinds.TLS_CERTIFICATE_DELEGATION, kinds.HEPTIO_DELEGATION, kinds.VMWARE_DELEGATION)
+    ),
+    _Field(kinds.API_SERVER, "spec.servingCerts.namedCertificates.*.servingCertificate.name", SECRET, _CONFIG),
+    _Field(kinds.API_SERVER, "spec.clientCA.name", CONFIG_MAP, _CONFIG),
+    _Field(kinds.INGRESS_CONTROLLER, "spec.defaultCertificate.name", SECRET, _ROUTER),
+    _Field(kinds.INGRESS_CONTROLLER, "spec.clientTLS.clientCA.name", CONFIG_MAP, _CONFIG),
+)
+
+
+def wanted(objects: Iterable[KubeObject], kind: Kind) -> Iterator[tuple[str, str]]:
+    """(namespace, name) of every object of ``kind``, a Secret or ConfigMap, that is referred to; each once."""
+    found = (each for item in objects for field in _FIELDS if field.subject == item.kind for each in _of(item, field))
+    complete = ((namespace, name) for to, namespace, name in found if to == kind.name and namespace and name)
+    return islice(dict.fromkeys(complete), MOST)
+
+
+def _of(item: KubeObject, field: _Field) -> Iterator[tuple[str, str, str]]:
+    """Kind, namespace and name."""
+    for value in _values(item.raw, field.path.split(".")):
+        if isinstance(value, str):  # ``namespace/name``, as Contour has it
+            namespace, _, name = value.rpartition("/")
+            yield field.to.name, field.within or namespace or item.namespace or "", name
+        elif isinstance(value, dict):
+            reference = Fields(value)
+            where = field.within or reference.text("namespace") or item.namespace or ""
+            if reference.text("group") == "":
+                yield reference.text("kind") or field.to.name, where, reference.text("name")
+
+
+def _values(value: object, path: list[str]) -> Iterator[object]:
+    """What stands there, in each item of each list."""
+    if not path:
+        yield value
+    elif path[0] == "*":
+        for each in value if isinstance(value, list) else ():
+            yield from _values(each, path[1:])
+    elif isinstance(value, dict):
+        yield from _values(value.get(path[0]), path[1:])

@@ -1,0 +1,102 @@
+"""Which Secrets and ConfigMaps are read because an object names them."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scanner.lint.wanted import MOST, wanted
+from scanner.model import kinds
+from scanner.model.kinds import CONFIG_MAP, SECRET, Kind
+from scanner.model.objects import KubeObject
+from tests.cluster.test_keeping import JSON
+
+
+def made(kind: Kind, spec: object, namespace: str | None = "shop") -> KubeObject:
+    return KubeObject({"metadata": {"name": "a", "namespace": namespace}, "spec": spec}, kind)
+
+
+CASES: list[tuple[Kind, str, list[str], list[str]]] = [
+    (
+        kinds.GATEWAY,
+        "listeners: [{tls: {certificateRefs: [{name: a}, {name: b, namespace: other}]}}, {}]",
+        ["shop/a", "other/b"],
+        [],
+    ),
+    (kinds.GATEWAY, "listeners: [{tls: {certificateRefs: [{name: a, group: x.example}]}}]", [], []),
+    (
+        kinds.GATEWAY,
+        "tls: {frontend: {default: {validation: {caCertificateRefs: [{kind: ConfigMap, name: a}]}}}}",
+        [],
+        ["shop/a"],
+    ),
+    (
+        kinds.GATEWAY,
+        "tls: {frontend: {perPort: [{tls: {validation: {caCertificateRefs: [{kind: Secret, name: a}]}}}]}}",
+        ["shop/a"],
+        [],
+    ),
+    (kinds.GATEWAY, "tls: {backend: {clientCertificateRef: {name: a}}}", ["shop/a"], []),
+    (kinds.X_LISTENER_SET, "listeners: [{tls: {certificateRefs: [{name: a}]}}]", ["shop/a"], []),
+    (
+        kinds.BACKEND_TLS_POLICY,
+        "validation: {caCertificateRefs: [{group: '', kind: ConfigMap, name: a}]}",
+        [],
+        ["shop/a"],
+    ),
+    (kinds.ROUTE, "tls: {externalCertificate: {name: a}}", ["shop/a"], []),
+    (kinds.INGRESS, "tls: [{secretName: a}, {secretName: certs/b}, {hosts: []}]", ["shop/a", "certs/b"], []),
+    (
+        kinds.HTTP_PROXY,
+        "virtualhost: {tls: {secretName: certs/a, clientValidation: {caSecret: b, crlSecret: c}}}",
+        ["certs/a", "shop/b", "shop/c"],
+        [],
+    ),
+    (kinds.HTTP_PROXY, "routes: [{services: [{validation: {caSecret: a}}]}]", ["shop/a"], []),
+    (kinds.CONTOUR_CONFIGURATION, "httpproxy: {fallbackCertificate: {name: a, namespace: b}}", ["b/a"], []),
+    (
+        kinds.API_SERVER,
+        "clientCA: {name: a}\nservingCerts: {namedCertificates: [{servingCertificate: {name: b}}]}",
+        ["openshift-config/b"],
+        ["openshift-config/a"],
+    ),
+    (
+        kinds.INGRESS_CONTROLLER,
+        "defaultCertificate: {name: a}\nclientTLS: {clientCA: {name: b}}",
+        ["openshift-ingress/a"],
+        ["openshift-config/b"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "spec", "secrets", "maps"), CASES)
+def test_what_an_object_names(kind: Kind, spec: str, secrets: list[str], maps: list[str]) -> None:
+    item = made(kind, yaml.safe_load(spec))
+    assert ["/".join(each) for each in wanted([item], SECRET)] == secrets
+    assert ["/".join(each) for each in wanted([item], CONFIG_MAP)] == maps
+
+
+def test_each_once_and_not_without_end() -> None:
+    routes = [made(kinds.ROUTE, {"tls": {"externalCertificate": {"name": f"a{n}"}}}) for n in range(MOST + 5)]
+    assert len(list(wanted(chain(routes, routes), SECRET))) == MOST
+
+
+def test_without_a_namespace_nothing_can_be_asked_for() -> None:
+    assert list(wanted([made(kinds.ROUTE, {"tls": {"externalCertificate": {"name": "a"}}}, None)], SECRET)) == []
+
+
+@given(st.sampled_from(sorted({each[0] for each in CASES}, key=repr)), JSON)
+def test_no_object_is_too_odd(kind: Kind, spec: object) -> None:
+    assert all(namespace and name for namespace, name in wanted([made(kind, spec)], SECRET))
+
+
+def test_no_secret_of_another_place_is_named_by_a_pattern() -> None:
+    """Whatever an author writes is a name or none; reading refuses what is none (``scanner.cluster.reading``)."""
+    found = list(wanted([made(kinds.INGRESS, {"tls": [{"secretName": "../../nodes"}]})], SECRET))
+    assert found == [("../..", "nodes")]
+    assert not re.fullmatch(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?", found[0][0])
