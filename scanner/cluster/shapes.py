@@ -215,6 +215,9 @@ _PKI = But({"metadata": But({"managedFields": _MANAGED, "annotations": every_ann
 """When its spec was changed tells which certificates are older; nothing else of the object does."""
 _ROUTE = But({"metadata": METADATA, "spec": But({"tls": But({"key": removed})})})
 
+_APPLIED = But({"metadata": But({"managedFields": left_out})})
+"""With the copy of what was applied, which has the fields that a CRD dropped. No private key has a place in it."""
+
 OTHERS: Shape = But({"metadata": METADATA})
 SHAPES: dict[Kind, Shape] = {
     kinds.POD: _POD,
@@ -229,5 +232,6 @@ SHAPES: dict[Kind, Shape] = {
     kinds.CLUSTER_SERVICE_VERSION: _CLUSTER_SERVICE_VERSION,
     kinds.PKI: _PKI,
     kinds.ROUTE: _ROUTE,
+    **dict.fromkeys((kinds.GATEWAY, kinds.LISTENER_SET, kinds.X_LISTENER_SET, kinds.BACKEND_TLS_POLICY), _APPLIED),
 }
 """Kinds that do not stay whole."""

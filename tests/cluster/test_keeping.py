@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.cluster.decoding import decoded
 from scanner.cluster.keeping import kept
 from scanner.cluster.prune import Pruner
-from scanner.model.kinds import KINDS, PKI, Kind
+from scanner.cluster.shapes import LAST_APPLIED
+from scanner.model.kinds import BACKEND_TLS_POLICY, GATEWAY, KINDS, PKI, ROUTE, Kind
 from scanner.model.objects import KubeObject
 
 BLOCK = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIKEYMATERIAL\n-----END EC PRIVATE KEY-----\n"
@@ -70,3 +72,12 @@ def test_of_a_pki_object_it_is_kept_who_changed_the_spec_and_when() -> None:
     assert found is not None
     assert found.at("metadata", "managedFields") == [{**entry, "fieldsV1": {"f:spec": {"f:defaults": {}}}}]
     assert found.at("spec") == {"defaults": {}}
+
+
+@pytest.mark.parametrize(("kind", "is_kept"), [(GATEWAY, True), (BACKEND_TLS_POLICY, True), (ROUTE, False)])
+def test_of_gateways_it_is_kept_what_was_applied(kind: Kind, is_kept: bool) -> None:
+    raw = {"metadata": {"name": "a", "managedFields": [], "annotations": {LAST_APPLIED: "{}"}}}
+    found = kept(kind, raw, Pruner())
+    assert found is not None
+    assert bool(found.annotations) == is_kept
+    assert not found.has("metadata", "managedFields")

@@ -8,6 +8,8 @@ from scanner.lint.gateway import (
     frontend_ports,
     listener_conflicts,
     listener_tls,
+    pruned_fields,
+    reference_grants,
     served_certificates,
 )
 from scanner.lint.gateway.frontend_validation import INSECURE_FALLBACK
@@ -28,4 +30,7 @@ GATEWAY_RULES: tuple[ObjectRule, ...] = (
     frontend_ports.EXEMPTED,
     frontend_ports.UNUSED,
     frontend_ports.TLS_LISTENER,
+    pruned_fields.PRUNED,
+    reference_grants.BROAD,
+    reference_grants.UNUSED,
 )

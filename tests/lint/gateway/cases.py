@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from scanner.model.object_rule import ObjectRule
 from tests.lint.examples import WHOLE, linted
 
-GATEWAY = """\
+GATEWAY = """---
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
 metadata: {name: edge, namespace: shop}

@@ -1,0 +1,214 @@
+"""ReferenceGrants that allow more than anybody needs (Gateway API apis/v1 ``ReferenceGrantSpec``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, TypeAlias
+
+from scanner.lint.gateway.certificate_refs import client_reference, references
+from scanner.lint.gateway.client_ca import ca_references
+from scanner.lint.gateway.grants import Crossing, From, To, crossing, froms, tos
+from scanner.lint.gateway.listeners import HOLDERS, listeners
+from scanner.model.declared import Declared, Missing
+from scanner.model.kinds import GATEWAY, NAMESPACE, REFERENCE_GRANT
+from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+from scanner.model.objects import KubeObject
+
+_WATCHED: Final = frozenset({("", "Secret"), ("", "ConfigMap")})
+"""What holds certificates."""
+_REFERRING: Final = frozenset((kind.group, kind.name) for kind in HOLDERS)
+
+_Uses: TypeAlias = Mapping[tuple[str, From, To], set[str]]
+"""Names that are referred to, by their namespace, what refers, and their kind."""
+
+
+def check_broad(subject: Subject) -> Iterator[Flaw]:
+    """A ReferenceGrant names the Secrets that it grants.
+
+    ## What it requires
+
+    Every `to` entry of a ReferenceGrant for Secrets has a name.
+
+    ## Why
+
+    Without a name it grants every Secret of the namespace, those of tomorrow too. Whoever may write a Gateway in the
+    other namespace then serves any certificate with any key of this one.
+
+    ## What fails
+
+    A `to` entry of kind Secret without a name: medium.
+
+    ## What is inconclusive
+
+    Nothing: it stands in the object.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: gateway.networking.k8s.io/v1beta1
+    kind: ReferenceGrant
+    metadata: {name: gateways, namespace: certificates}
+    spec:
+      from: [{group: gateway.networking.k8s.io, kind: Gateway, namespace: shop}]
+      to: [{group: "", kind: Secret}]
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: gateway.networking.k8s.io/v1beta1
+    kind: ReferenceGrant
+    metadata: {name: gateways, namespace: certificates}
+    spec:
+      from: [{group: gateway.networking.k8s.io, kind: Gateway, namespace: shop}]
+      to: [{group: "", kind: Secret, name: wildcard}]
+    ```
+
+    ## How to fix
+
+    Give each entry the name of one Secret.
+    """
+    for steps, each in subject.items("spec", "to"):
+        if (each.text("group"), each.text("kind")) == ("", "Secret") and not each.text("name"):
+            yield Flaw(
+                message=f"grants every Secret in {subject.object.namespace or 'its namespace'}",
+                at=steps,
+                fix=f"{subject.object.reference}: name the Secret",
+                correction='to:\n- group: ""\n  kind: Secret\n  name: NAME',
+            )
+
+
+def check_unused(subject: Subject) -> Iterator[Flaw]:
+    """A ReferenceGrant for certificates is used, by a namespace that exists.
+
+    ## What it requires
+
+    For every `to` entry of kind Secret or ConfigMap there is a Gateway or ListenerSet, of a kind and in a namespace
+    that a `from` entry has, which refers to it; and every namespace in `from` exists.
+
+    ## Why
+
+    A grant that nobody needs any more goes on granting. Whoever is allowed to create the namespace that it names gets
+    what it grants.
+
+    ## What fails
+
+    A `from` entry whose namespace does not exist, and a `to` entry that nothing refers to: medium.
+
+    ## What is inconclusive
+
+    Gateways, ListenerSets or Namespaces that were not seen, and `from` entries of kinds that adhere does not read.
+
+    ## Example that fails
+
+    ```yaml
+    # All that there is in a cluster:
+    apiVersion: gateway.networking.k8s.io/v1beta1
+    kind: ReferenceGrant
+    metadata: {name: gateways, namespace: certificates}
+    spec:
+      from: [{group: gateway.networking.k8s.io, kind: Gateway, namespace: shop}]
+      to: [{group: "", kind: Secret, name: wildcard}]
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: gateway.networking.k8s.io/v1beta1
+    kind: ReferenceGrant
+    metadata: {name: gateways, namespace: certificates}
+    spec:
+      from: [{group: gateway.networking.k8s.io, kind: Gateway, namespace: shop}]
+      to: [{group: "", kind: Secret, name: wildcard}]
+    ---
+    apiVersion: v1
+    kind: Namespace
+    metadata: {name: shop}
+    ---
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: Gateway
+    metadata: {name: edge, namespace: shop}
+    spec:
+      gatewayClassName: example
+      listeners:
+      - name: https
+        port: 443
+        protocol: HTTPS
+        tls: {certificateRefs: [{name: wildcard, namespace: certificates}]}
+    ```
+
+    ## How to fix
+
+    Remove the entry, or the whole grant.
+    """
+    if not any(kind in _WATCHED for kind, _ in tos(subject.object)):
+        return
+    for steps, each in subject.items("spec", "from"):
+        found = subject.declared.find(NAMESPACE, each.text("namespace"))
+        if isinstance(found, Missing):
+            yield _no_namespace(found, (*steps, "namespace"))
+    allowed = froms(subject.object)
+    for steps, each in subject.items("spec", "to"):
+        kind = (each.text("group"), each.text("kind"))
+        if kind in _WATCHED and not _is_used(subject, allowed, kind, each.text("name")):
+            yield _unused(subject, allowed, steps)
+
+
+def _no_namespace(namespace: Missing, at: tuple[str | int, ...]) -> Flaw:
+    if namespace.gap:
+        return undecided(namespace, at, "whether the namespace exists")
+    return Flaw(message=f"{namespace.name} does not exist: who creates it gets what is granted", at=at)
+
+
+def _is_used(subject: Subject, allowed: set[From], kind: To, name: str) -> bool:
+    uses = subject.declared.once(_uses)
+    named = (uses.get((subject.object.namespace or "", each, kind), set()) for each in allowed)
+    return any(name in names if name else names for names in named)
+
+
+def _unused(subject: Subject, allowed: set[From], at: tuple[str | int, ...]) -> Flaw:
+    strange = sorted({kind for group, kind, _ in allowed if (group, kind) not in _REFERRING})
+    gaps = [gap for kind in HOLDERS if (gap := subject.declared.gap(kind))]
+    if strange or gaps:
+        gap = gaps[0] if gaps else "a kind that adhere does not read"
+        missing = Missing(name=strange[0] if strange and not gaps else "what may refer to it", gap=gap)
+        return undecided(missing, at, "whether anybody uses it")
+    return Flaw(message="nothing refers to it", at=at, fix=f"{subject.object.reference}: remove the entry")
+
+
+def _uses(declared: Declared) -> _Uses:
+    found: dict[tuple[str, From, To], set[str]] = {}
+    for kind in HOLDERS:
+        for holder in declared.every(kind):
+            source = (kind.group, kind.name, holder.namespace or "")
+            for each in _crossings(declared, holder):
+                found.setdefault((each.namespace, source, (each.group, each.kind)), set()).add(each.name)
+    return found
+
+
+def _crossings(declared: Declared, holder: KubeObject) -> Iterator[Crossing]:
+    every = [each for listener in listeners(declared, holder) for each in references(listener)]
+    if holder.kind == GATEWAY:
+        every += [*ca_references(Subject(holder, declared)), *client_reference(holder)]
+    for steps, each in every:
+        if (crossed := crossing(holder, steps, each, "Secret")) is not None:
+            yield crossed
+
+
+BROAD = ObjectRule(
+    id="reference-grant-broad",
+    title="ReferenceGrants name the Secrets that they grant",
+    severity="medium",
+    subjects=(REFERENCE_GRANT,),
+    check=check_broad,
+    references=("Gateway API apis/v1/referencegrant_types.go (ReferenceGrantTo.name)",),
+)
+UNUSED = ObjectRule(
+    id="reference-grant-unused",
+    title="ReferenceGrants for certificates are used",
+    severity="medium",
+    subjects=(REFERENCE_GRANT,),
+    check=check_unused,
+    reads=(*HOLDERS, NAMESPACE),
+    references=("Gateway API apis/v1/referencegrant_types.go (ReferenceGrantSpec)",),
+)
