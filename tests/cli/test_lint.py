@@ -1,0 +1,267 @@
+"""``adhere lint`` as its users call it: exit codes, places, formats, and one clear line for what is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from scanner.model.kinds import CONFIG_MAP, GATEWAY, KINDS, SECRET
+from scanner.report.lint import FORMATS
+from tests.certs import Authority
+from tests.cli.calling import ROOT, Call, Called, called
+from tests.cluster.api import Answer, Api, Asked, authority, named, refused, running
+from tests.serving import serving
+
+VALIDATOR = Draft202012Validator(json.loads((ROOT / "docs/schema/lint-v1.json").read_text()))
+
+FINE = "apiVersion: projectcontour.io/v1\nkind: TLSCertificateDelegation\nmetadata: {name: a, namespace: shop}\n"
+LOW = f"{FINE}spec: {{delegations: [], flavour: sweet}}\n"
+MEDIUM = f"{FINE}spec: {{delegation: []}}\n"
+BROKEN = "a: [\n"
+UNDECIDED = """\
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: edge, namespace: shop}
+spec:
+  gatewayClassName: example
+  listeners:
+  - {name: a, port: 443, protocol: HTTPS, hostname: a.example, tls: {certificateRefs: [{name: edge-tls}]}}
+"""
+OTHER = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
+
+
+def document(answer: Called) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(answer.out)
+    assert [error.message for error in VALIDATOR.iter_errors(found)] == []
+    return found
+
+
+EXIT_CODES: list[tuple[int, tuple[str, ...], str]] = [
+    (0, (FINE,), ""),
+    (0, (LOW,), ""),
+    (1, (LOW,), "--fail-on low"),
+    (1, (MEDIUM,), ""),
+    (0, (MEDIUM,), "--fail-on high"),
+    (0, (MEDIUM,), "--fail-on never"),
+    (1, (BROKEN,), ""),
+    (3, (BROKEN,), "--fail-on never"),
+    (3, (FINE, BROKEN), "--fail-on critical"),
+    (3, (UNDECIDED,), ""),
+    (0, (UNDECIDED,), "--accept-undecided"),
+    (3, (FINE, UNDECIDED), "--fail-on never"),
+    (1, (MEDIUM, UNDECIDED), ""),
+    (4, (OTHER,), ""),
+    (4, ("",), ""),
+    (0, (FINE, OTHER), ""),
+]
+
+
+@pytest.mark.parametrize(("code", "texts", "options"), EXIT_CODES)
+def test_exit_codes(call: Call, tmp_path: Path, code: int, texts: tuple[str, ...], options: str) -> None:
+    for number, text in enumerate(texts):
+        (tmp_path / f"{number}.yaml").write_text(text)
+    answer = call("lint", tmp_path, *options.split())
+    assert answer.code == code, answer.out
+    assert answer.err == ""
+
+
+def test_what_was_skipped_is_no_pass_unless_that_is_accepted(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "Chart.yaml").write_text("name: chart\n")
+    (tmp_path / "a.yaml").write_text(FINE)
+    answer = call("lint", tmp_path)
+    assert answer.code == 3
+    assert "not looked at: " in answer.out
+    assert call("lint", tmp_path, "--accept-undecided").code == 0
+
+
+BAD_INPUT: list[tuple[str, str, str]] = [
+    ("lint", "nothing to lint", "--cluster"),
+    ("lint {tmp}/none.yaml", "none.yaml: there is no such file or directory", "path right"),
+    ("lint {tmp} --format xml", "no format 'xml'", "text, json, junit, sarif"),
+    ("lint {tmp} --format json=", "the path is missing", "json=FILE"),
+    ("lint {tmp} --format json --format text", "two formats go to standard output", "path of its own"),
+    ("lint {tmp} --format json={tmp}/none/x", "there is no directory", "make it first"),
+    ("lint {tmp} --fail-on always", "'--fail-on'", "lint --help"),
+    ("lint {tmp} --snapshot {tmp}/none", "there is no such directory", "path right"),
+    ("lint {tmp} --kubeconfig {tmp}/none", "none", ""),
+    ("lint {tmp} --bogus", "--bogus", "lint --help"),
+]
+
+
+@pytest.mark.parametrize(("line", "says", "hints"), BAD_INPUT)
+def test_bad_input_gets_one_clear_line(call: Call, tmp_path: Path, line: str, says: str, hints: str) -> None:
+    (tmp_path / "a.yaml").write_text(FINE)
+    answer = call(*line.format(tmp=tmp_path).split())
+    first, *more = answer.err.splitlines()
+    assert (answer.code, answer.out) == (2, "")
+    assert first.startswith("adhere: ")
+    assert says in first
+    assert len(more) <= 1
+    assert hints in "".join(more)
+
+
+def test_a_finding_says_where(call: Call, tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(f"{OTHER}---\n{MEDIUM}")
+    answer = call("lint", file, "--fix-hints")
+    assert answer.out.splitlines()[0].startswith(f"{file}:8:20: medium: field-unknown: 'delegation' is no field here")
+    assert "    | delegations: ..." in answer.out.splitlines()
+    (found,) = document(call("lint", file, "--format", "json"))["objects"][0]["findings"]
+    assert found["place"] == {"file": str(file), "line": 8, "column": 20}
+
+
+def test_standard_input() -> None:
+    answer = called("lint", "-", stdin=f"{FINE}---\n{MEDIUM}".encode())
+    assert answer.code == 1
+    assert answer.out.startswith("<stdin>:8:20: medium: ")
+    assert answer.out.splitlines()[-1] == "2 objects in 1 file: 1 fails, 1 passes"
+
+
+def test_every_format_at_once(call: Call, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (tmp_path / "a.yaml").write_text(MEDIUM)
+    formats = [word for name in FORMATS for word in ("--format", f"{name}={out}")]
+    answer = call("lint", tmp_path / "a.yaml", *formats)
+    assert (answer.code, answer.out) == (1, "")
+    assert answer.err.splitlines() == [f"adhere: wrote {out / one.file_name}" for one in FORMATS.values()]
+    assert json.loads((out / "lint.json").read_text())["summary"] == {
+        "objects": 1, "pass": 0, "fail": 1, "inconclusive": 0,
+    }  # fmt: skip
+    assert ElementTree.parse(out / "lint.xml").getroot().get("failures") == "1"
+    assert len(json.loads((out / "lint.sarif").read_text())["runs"][0]["results"]) == 1
+    assert "field-unknown" in (out / "lint.txt").read_text()
+
+
+def test_names_of_files_reach_no_terminal_as_they_are(tmp_path: Path) -> None:
+    path = os.fsencode(tmp_path) + b"/\x1b[31m\xff\n.yaml"
+    Path(os.fsdecode(path)).write_text(MEDIUM)
+    for name in FORMATS:
+        answer = called("lint", tmp_path, "--format", name)
+        assert answer.code == 1, answer.err
+        assert "\x1b" not in answer.out
+
+
+def test_no_key_is_printed(call: Call, tmp_path: Path) -> None:
+    made = Authority("Shop").leaf(names=("a.example",))
+    text = made.key_pem.decode()
+    secret = {
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "edge-tls", "namespace": "shop"},
+        "type": "kubernetes.io/tls", "stringData": {"tls.crt": text, "tls.key": text},
+    }  # fmt: skip
+    route = {
+        "apiVersion": "route.openshift.io/v1", "kind": "Route", "metadata": {"name": "a", "namespace": "shop"},
+        "spec": {"tls": {"termination": "edge", "key": [text], "certificate": text, "kay": text}},
+    }  # fmt: skip
+    objects = [secret, route, {**route, "spec": {"tls": {"key": text}}}]
+    (tmp_path / "a.json").write_text("\n".join(map(json.dumps, objects)) + "\n---\n" + UNDECIDED)
+    for name in FORMATS:
+        answer = call("lint", tmp_path, "--format", name, "--fix-hints")
+        assert answer.code == 1
+        assert [line for line in text.splitlines() if "-----" not in line and line in answer.out] == []
+
+
+# --- with a cluster ---------------------------------------------------------------------------------------------------
+
+
+def refusing(asked: Asked) -> Answer | None:
+    if asked.headers.get("authorization") != "Bearer sesame":
+        return refused(401, "Unauthorized", "Unauthorized")
+    return refused(403, "Forbidden", "no") if "/namespaces/locked/" in asked.path else None
+
+
+@pytest.fixture(scope="module")
+def api() -> Iterator[Api]:
+    made = Api(script=refusing)
+    for kind in KINDS:
+        made.add(kind)
+    made.add(CONFIG_MAP, named("clients", "shop", data={"ca.crt": Authority("Clients").pem.decode()}))
+    made.add(SECRET, named("edge-tls", "shop", type="Opaque"))
+    made.add(GATEWAY, named("edge", "shop", spec=gateway_spec("clients")))
+
+    def start() -> AbstractAsyncContextManager[Api]:
+        return running(made)
+
+    with serving(start) as listening:
+        yield listening
+
+
+def gateway_spec(config_map: str, namespace: str = "shop") -> dict[str, Any]:
+    reference = {"group": "", "kind": "ConfigMap", "name": config_map, "namespace": namespace}
+    listener = {"name": "a", "port": 443, "protocol": "HTTPS", "tls": {"certificateRefs": [{"name": "edge-tls"}]}}
+    frontend = {"default": {"validation": {"caCertificateRefs": [reference]}}}
+    return {"gatewayClassName": "example", "listeners": [listener], "tls": {"frontend": frontend}}
+
+
+def gateway(directory: Path, wanted: str, namespace: str = "shop") -> Path:
+    file = directory / "gateway.json"
+    file.write_text(json.dumps({
+        "apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway",
+        "metadata": {"name": "edge", "namespace": "shop"}, "spec": gateway_spec(wanted, namespace),
+    }))  # fmt: skip
+    return file
+
+
+@pytest.fixture
+def kubeconfig(api: Api, tmp_path: Path) -> Path:
+    file = tmp_path / "kubeconfig"
+    (tmp_path / "ca.pem").write_bytes(authority().pem)
+    cluster = {"server": api.access.server, "certificate-authority": str(tmp_path / "ca.pem")}
+    document = {
+        "clusters": [{"name": "c", "cluster": cluster}],
+        "users": [{"name": "u", "user": {"token": "sesame"}}],
+        "contexts": [{"name": "it", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "it",
+    }
+    file.write_text(json.dumps(document))
+    return file
+
+
+def about(answer: Called, name: str) -> list[tuple[str, str]]:
+    """Rule and verdict of every finding that names this."""
+    findings = [each for one in document(answer)["objects"] for each in one["findings"]]
+    return [(each["rule"], each["verdict"]) for each in findings if name in each["message"]]
+
+
+def test_a_cluster_s_own_objects_are_judged(call: Call, kubeconfig: Path) -> None:
+    answer = call("lint", "--kubeconfig", kubeconfig, "--format", "json")
+    judged = [(each["object"]["kind"], each["object"]["name"], each["place"]) for each in document(answer)["objects"]]
+    assert ("Gateway", "edge", None) in judged
+    assert about(answer, "clients") == []
+    assert document(answer)["sources"] == ["it"]
+
+
+def test_what_manifests_name_is_looked_up_in_the_cluster(call: Call, kubeconfig: Path, tmp_path: Path) -> None:
+    options = ("--kubeconfig", kubeconfig, "--format", "json")
+    assert about(call("lint", gateway(tmp_path, "clients"), *options), "clients") == []
+    assert ("gateway-client-ca", "fail") in about(call("lint", gateway(tmp_path, "gone"), *options), "shop/gone")
+    locked = call("lint", gateway(tmp_path, "clients", namespace="locked"), *options)
+    assert ("gateway-client-ca", "inconclusive") in about(locked, "locked/clients")
+
+
+def test_secrets_are_looked_at_when_they_are_asked_for(call: Call, kubeconfig: Path) -> None:
+    options = ("lint", "--kubeconfig", kubeconfig, "--format", "json")
+    assert {verdict for _, verdict in about(call(*options), "Secret/shop/edge-tls")} == {"inconclusive"}
+    assert "fail" in {verdict for _, verdict in about(call(*options, "--secrets"), "Secret/shop/edge-tls")}
+
+
+def test_a_directory_of_manifests_as_the_cluster(call: Call, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "ca.json").write_text(json.dumps({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "clients", "namespace": "shop"},
+        "data": {"ca.crt": Authority("Clients").pem.decode()},
+    }))  # fmt: skip
+    options = ("--snapshot", kept, "--format", "json")
+    assert about(call("lint", gateway(tmp_path, "clients"), *options), "clients") == []
+    gone = about(call("lint", gateway(tmp_path, "gone"), *options), "shop/gone")
+    assert {verdict for _, verdict in gone} == {"inconclusive"}
