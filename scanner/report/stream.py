@@ -13,9 +13,10 @@ from typing import BinaryIO, Self, cast
 from scanner.errors import InputError, ResourceError
 from scanner.model.report import VERDICTS, EndpointRow, FindingRow
 from scanner.report.escape import json_text
+from scanner.report.row_types import Fits, fits
 
-_REQUIRED = EndpointRow.__required_keys__
-_IN_A_FINDING = FindingRow.__required_keys__
+_A_ROW = fits(EndpointRow)
+_A_FINDING = fits(FindingRow)
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
 _NONE_REFUSED = '"refused":[]'
@@ -79,7 +80,7 @@ class RowFile:
     def rows(self) -> Iterator[EndpointRow]:
         """All rows so far, ordered by place: the same targets give the same report, whichever answered first."""
         for line in self._lines():
-            yield _row(f"{self.path}", line)
+            yield cast("EndpointRow", _object(f"{self.path}", line, _is_ours))
 
     def lines(self) -> Iterator[str]:
         """The rows as they are kept: JSON, without the end of the line."""
@@ -113,14 +114,14 @@ def read_rows(path: Path) -> Iterator[EndpointRow]:
     with _opened(path) as source:
         for number, line in enumerate(source, start=1):
             if line.endswith(b"\n"):  # else its writer was killed: that row was never finished
-                yield _row(f"{path}:{number}", line)
+                yield cast("EndpointRow", _object(f"{path}:{number}", line, _A_ROW))
 
 
 def read_findings(path: Path) -> Iterator[FindingRow]:
     """The findings of a file that has one as JSON on each line. Raises ``InputError`` like ``read_rows``."""
     with _opened(path) as source:
         for number, line in enumerate(source, start=1):
-            yield cast("FindingRow", _object(f"{path}:{number}", line, _IN_A_FINDING))
+            yield cast("FindingRow", _object(f"{path}:{number}", line, _A_FINDING))
 
 
 def _opened(path: Path) -> BinaryIO:
@@ -130,11 +131,12 @@ def _opened(path: Path) -> BinaryIO:
         raise InputError(f"{path}: cannot read the rows: {error.strerror or error}") from error
 
 
-def _row(where: str, line: bytes) -> EndpointRow:
-    return cast("EndpointRow", _object(where, line, _REQUIRED))
+def _is_ours(value: object) -> bool:
+    """Of a file that nobody else has written since."""
+    return isinstance(value, dict) and value.keys() >= EndpointRow.__required_keys__
 
 
-def _object(where: str, line: bytes, required: frozenset[str]) -> dict[str, object]:
+def _object(where: str, line: bytes, is_one: Fits) -> dict[str, object]:
     hint = "this is not a file of rows that adhere wrote"
     try:
         value = json.loads(line)
@@ -142,9 +144,9 @@ def _object(where: str, line: bytes, required: frozenset[str]) -> dict[str, obje
         raise InputError(f"{where}:{error.colno}: {error.msg}", hint=hint) from error
     except (UnicodeDecodeError, RecursionError, ValueError) as error:
         raise InputError(f"{where}:1: not a line of JSON in UTF-8", hint=hint) from error
-    if not isinstance(value, dict) or not value.keys() >= required or value["verdict"] not in VERDICTS:
+    if not is_one(value) or value["verdict"] not in VERDICTS:
         raise InputError(f"{where}:1: not a row of adhere.scan/v1", hint=hint)
-    return value
+    return cast("dict[str, object]", value)
 
 
 def _cannot_write(path: Path, error: OSError) -> ResourceError:

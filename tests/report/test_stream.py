@@ -75,6 +75,30 @@ def test_anything_else_is_refused_with_its_place(
         list(read_rows(path))
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("instance", {}),
+        ("status", []),
+        ("verdict", {}),
+        ("port", "443"),
+        ("sampled", 1),
+        ("expected", None),
+        ("expected", {"profile": "x"}),
+        ("observed", []),
+        ("origins", [1]),
+        ("findings", [{}]),
+        ("reasons", {"a": 1}),
+        ("component", 5),
+    ],
+)
+def test_a_row_of_other_types_is_refused(tmp_path: Path, rows: list[EndpointRow], field: str, value: object) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(f"{dumps(rows[0])}\n{dumps({**rows[0], field: value})}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"rows\.jsonl:2:1: not a row"):
+        list(read_rows(path))
+
+
 def test_a_file_that_cannot_be_is_said(tmp_path: Path) -> None:
     with pytest.raises(ResourceError, match="cannot keep the results"):
         RowFile(tmp_path / "missing" / "rows.jsonl")
