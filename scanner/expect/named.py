@@ -11,13 +11,13 @@ from scanner.expect.conditions import condition
 from scanner.expect.contour_config import everywhere
 from scanner.expect.draft import Draft
 from scanner.expect.facts import ROUTER_NAMESPACE, Facts
+from scanner.expect.ingress_controller import NAMESPACE, router_name
 from scanner.expect.origins import gateway_listeners, led
 from scanner.model.kinds import HTTP_PROXY, INGRESS, INGRESS_CONTROLLER, ROUTE, Kind
+from scanner.model.known import Unknown
 from scanner.model.objects import KubeObject
 from scanner.model.snapshot import Snapshot
 
-_ROUTER: Final = "router-"
-"""Before the name of the IngressController, in that of its Deployment."""
 _ELSEWHERE: Final = "projectcontour.io/tls-cert-namespace"
 """Annotation of an Ingress: the namespace of all of its Secrets, by a delegation (Contour 1.20)."""
 
@@ -54,7 +54,8 @@ def _routed(facts: Facts, draft: Draft) -> Named | None:
     route/v1, operator/v1); without a Route, what that router shows to whoever gives no name."""
     if draft.implementation != "haproxy":
         return None
-    endpoint, default = draft.endpoint, _default(facts.snapshot, draft.endpoint.owner.name)
+    endpoint, router = draft.endpoint, router_name(facts, draft)
+    default = None if isinstance(router, Unknown) else _default(facts.snapshot, router)
     subject = endpoint.subject
     if subject is None:
         return Named(secrets=(default,)) if default and endpoint.server_name is None else None
@@ -68,16 +69,15 @@ def _routed(facts: Facts, draft: Draft) -> Named | None:
         secrets=((route.namespace or "", external),) if external else (),
         inline=() if external else ((f"{route.reference} spec.tls.certificate", pem),),
         default=default,
-        condition=_admission(route, draft.endpoint.owner.name.removeprefix(_ROUTER)),
+        condition="" if isinstance(router, Unknown) else _admission(route, router),
     )
 
 
 def _default(snapshot: Snapshot, router: str) -> Name | None:
-    name = router.removeprefix(_ROUTER)
-    controller = snapshot.get(INGRESS_CONTROLLER, name, "openshift-ingress-operator")
-    if controller is None or not router.startswith(_ROUTER):
+    controller = snapshot.get(INGRESS_CONTROLLER, router, NAMESPACE)
+    if controller is None:
         return None
-    return ROUTER_NAMESPACE, controller.text("spec", "defaultCertificate", "name") or f"router-certs-{name}"
+    return ROUTER_NAMESPACE, controller.text("spec", "defaultCertificate", "name") or f"router-certs-{router}"
 
 
 def _admission(route: KubeObject, router: str) -> str:

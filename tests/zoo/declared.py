@@ -1,0 +1,80 @@
+"""Clusters of ``tests/clusters`` whose listeners are real programs: surveyed and scanned as the product does it."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from scanner.cluster import load
+from scanner.model.kinds import SECRET
+from scanner.model.local_files import LOCAL_KINDS, with_local_files
+from scanner.model.report import FindingRow
+from scanner.probe.limits import Gate, Limits
+from scanner.report.stream import RowFile
+from scanner.scan import Settings, scan
+from scanner.survey import READS, Viewpoint, survey
+from tests.expect.stories import CLUSTERS
+
+SETTINGS = Settings(mode="verdict", limits=Limits(timeout=10, deadline=120, concurrency=4))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What a scan says of the listeners of a story."""
+
+    rows: Mapping[str, Mapping[str, FindingRow]]
+    """Findings by server name (or ``port 443``), and by rule."""
+    across: tuple[FindingRow, ...]
+    reaches: Mapping[str, str]
+
+    def verdict(self, name: str, rule: str) -> str | None:
+        """None: the rule says nothing."""
+        found = self.rows[name].get(rule)
+        return found["verdict"] if found else None
+
+    def passages(self) -> list[tuple[str, str]]:
+        """Of what is passed through: whose, and the verdict."""
+        return [
+            (str(each["about"]).rpartition("#")[2], each["verdict"])
+            for each in self.across
+            if each["rule"] == "passthrough-backend"
+        ]
+
+
+async def told(story: str, directory: Path, places: Mapping[str, str], *secrets: dict[str, object]) -> Told:
+    """Scan the story's cluster, in which ``places`` (texts of its file) are others, with these Secrets in it."""
+    text = (CLUSTERS / story / "cluster.yaml").read_text()
+    for old, new in places.items():
+        assert old in text, old
+        text = text.replace(old, new)
+    home = directory / "cluster"
+    home.mkdir()
+    (home / "cluster.yaml").write_text("\n---\n".join([text, *map(json.dumps, secrets)]))
+    snapshot = with_local_files(load(home, (*READS, SECRET, *LOCAL_KINDS)))
+    found = survey(snapshot, Viewpoint(loopback=True))
+    with RowFile(directory / "rows") as rows:
+        report = await scan(found.jobs(), SETTINGS, rows, lambda _: None, Gate(SETTINGS.limits))
+        every = list(report.rows())
+    named = {row["server_name"] or f"port {row['port']}": row for row in every}
+    assert len(named) == len(every), [row["id"] for row in every]
+    return Told(
+        rows={name: {each["rule"]: each for each in row["findings"]} for name, row in named.items()},
+        across=tuple(report.findings),
+        reaches={name: row["reach"] for name, row in named.items()},
+    )
+
+
+def secret(place: str, pem: bytes, key: str = "tls.crt") -> dict[str, object]:
+    """``namespace/name``; without its private key, as adhere keeps it."""
+    namespace, _, name = place.partition("/")
+    data = {key: b64encode(pem).decode()}
+    metadata = {"name": name, "namespace": namespace}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data}
+
+
+def inline(pem: bytes) -> str:
+    """PEM as one text of a YAML document."""
+    return json.dumps(pem.decode())

@@ -1,0 +1,191 @@
+"""What Routes and an IngressController declare, against HAProxy as OpenShift's router configures it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from tests.certs import Authority
+from tests.zoo import declared, router
+from tests.zoo.declared import Told
+from tests.zoo.processes import free_address, program, serving
+from tests.zoo.router import Router
+
+pytestmark = [
+    pytest.mark.zoo,
+    pytest.mark.skipif(not program("haproxy"), reason="not installed: haproxy"),
+]
+
+APPS = "apps.example"
+STORED, CLIENT, UNTRUSTED, CALLERS = "cert-stored", "tls-client-certificate", "tls-untrusted-client", "cert-clients"
+
+
+@dataclass(frozen=True)
+class Pki:
+    """Who signs for whom; names are as in the story."""
+
+    directory: Path
+    ingress = Authority("Ingress")
+    service_ca = Authority("Service CA")
+    destination = Authority("Destination")
+    clients = Authority("Clients")
+
+    def file(self, authority: Authority) -> Path:
+        """Its certificate, for HAProxy to read."""
+        path = self.directory / f"{authority.certificate.serial_number:x}.crt"
+        path.write_bytes(authority.pem)
+        return path
+
+
+class Case:
+    """A router as it should be, with what the cluster says of it."""
+
+    def __init__(self, directory: Path) -> None:
+        pki = Pki(directory)
+        self.directory, self.pki = directory, pki
+        self.places = {name: "{}:{}".format(*free_address()) for name in ("router", "secure", "private")}
+        self.default = pki.ingress.leaf(names=(f"*.{APPS}",))
+        self.own = pki.ingress.leaf(names=(f"own.{APPS}",))
+        self.inline = pki.ingress.leaf(names=(f"inline.{APPS}",))
+        self.secure = pki.service_ca.leaf(names=("secure.shop.svc", f"through.{APPS}"))
+        self.private = pki.destination.leaf(names=("whatever.example",))
+        self.router = Router(
+            default=self.default,
+            certificates={f"own.{APPS}": self.own, f"inline.{APPS}": self.inline},
+            passed={f"through.{APPS}": self.places["secure"]},
+            reencrypted={
+                f"again.{APPS}": (self.places["private"], f"verify required ca-file {pki.file(pki.destination)}"),
+                f"verified.{APPS}": (
+                    self.places["secure"],
+                    f"verify required ca-file {pki.file(pki.service_ca)} verifyhost secure.shop.svc",
+                ),
+            },
+            pods={self.places["secure"]: self.secure, self.places["private"]: self.private},
+            verify=f"ca-file {pki.file(pki.clients)} verify required",
+        )
+
+    async def told(self) -> Told:
+        """Start it, scan the cluster, stop it."""
+        address, _, port = self.places["router"].partition(":")
+        log = self.directory / "log"
+        launch = router.launch(self.router, self.places["router"], self.directory)
+        async with serving(launch, address, int(port), log):
+            return await declared.told("declared-router", self.directory, self._replaced(), *self._secrets())
+
+    def nameless(self, name: str) -> str:
+        """How a pod is called that is asked without a name; other names stay."""
+        return f"port {self.places[name].rpartition(':')[2]}" if name in self.places else name
+
+    def _replaced(self) -> dict[str, str]:
+        found = {
+            "INLINE-CERTIFICATE": declared.inline(self.inline.pem),
+            "DESTINATION-CA": declared.inline(self.pki.destination.pem),
+            "SERVICE-CA": declared.inline(self.pki.service_ca.pem),
+        }
+        old = (("10.128.0.10", "10443"), ("10.128.0.11", "10444"), ("10.128.0.12", "10445"))
+        for (address, port), place in zip(old, self.places.values(), strict=True):
+            new_address, _, new_port = place.partition(":")
+            found |= {address: new_address, port: new_port}
+        return found
+
+    def _secrets(self) -> list[dict[str, object]]:
+        return [
+            declared.secret("openshift-ingress/router-certs-default", self.default.pem),
+            declared.secret("shop/own-tls", self.own.pem),
+        ]
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Case:
+    return Case(tmp_path)
+
+
+FRONTS = [f"{each}.{APPS}" for each in ("plain", "own", "inline", "again", "verified")]
+
+
+async def test_a_router_that_does_what_is_declared(case: Case) -> None:
+    told = await case.told()
+    for name in FRONTS:
+        assert {rule: told.verdict(name, rule) for rule in (STORED, CLIENT, UNTRUSTED)} == {
+            STORED: "pass",
+            CLIENT: "pass",
+            UNTRUSTED: "pass",
+        }, (name, told.rows[name])
+    assert told.passages() == []
+    assert told.verdict("secure.shop.svc", CALLERS) == "pass"
+    assert told.verdict(case.nameless("private"), CALLERS) == "pass"
+    # What is passed through is no TLS of the router's: it neither has its certificate nor verifies for it.
+    through = f"through.{APPS}"
+    assert [told.verdict(through, rule) for rule in (STORED, UNTRUSTED)] == [None, None]
+
+
+def rejected(case: Case) -> None:
+    """The Route's certificate is not in the list."""
+    case.router = replace(case.router, certificates={f"inline.{APPS}": case.inline})
+
+
+def unloaded(case: Case) -> None:
+    """The Secret was rotated; the router has what was in it before."""
+    former = case.pki.ingress.leaf(names=(f"own.{APPS}",))
+    case.router = replace(case.router, certificates={**case.router.certificates, f"own.{APPS}": former})
+
+
+def unasked(case: Case) -> None:
+    case.router = replace(case.router, verify="")
+
+
+def trusting(case: Case) -> None:
+    """Asks, verifies, and lets everybody in."""
+    clients = case.pki.file(case.pki.clients)
+    verify = f"ca-file {clients} verify optional crt-ignore-err all ca-ignore-err all"
+    case.router = replace(case.router, verify=verify)
+
+
+def strangers_pod(case: Case) -> None:
+    """Signed by somebody whom the router does not trust for that Route."""
+    other = Authority("Other").leaf(names=("whatever.example",))
+    case.router = replace(case.router, pods={**case.router.pods, case.places["private"]: other})
+
+
+def misnamed_pod(case: Case) -> None:
+    """By the right signer, for another Service."""
+    other = case.pki.service_ca.leaf(names=("other.shop.svc", f"through.{APPS}"))
+    case.router = replace(case.router, pods={**case.router.pods, case.places["secure"]: other})
+
+
+@pytest.mark.parametrize(
+    ("spoil", "name", "rule", "words"),
+    [
+        (rejected, f"own.{APPS}", STORED, "the router's default certificate instead of the Route's own"),
+        (unloaded, f"own.{APPS}", STORED, "for the same names"),
+        (unasked, f"own.{APPS}", CLIENT, "the client certificate is none, and should be required"),
+        (trusting, f"own.{APPS}", UNTRUSTED, "is accepted"),
+        (strangers_pod, "private", CALLERS, "cannot be verified by a client"),
+        (misnamed_pod, "secure.shop.svc", CALLERS, "cannot be verified by a client"),
+    ],
+)
+async def test_one_that_does_not(case: Case, spoil: Callable[[Case], None], name: str, rule: str, words: str) -> None:
+    spoil(case)
+    told = await case.told()
+    found = told.rows[case.nameless(name)][rule]
+    assert (found["verdict"], found["status"]) in {("fail", "violation"), ("fail", "readiness")}, found
+    assert words in found["message"]
+
+
+async def test_a_passed_through_name_that_the_router_answers_itself(case: Case) -> None:
+    case.router = replace(case.router, passed={})
+    told = await case.told()
+    assert told.passages() == [(f"through.{APPS}", "fail")]
+
+
+async def test_without_secrets_nothing_is_compared_and_nothing_passes(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(case, "_secrets", list)
+    told = await case.told()
+    assert told.verdict(f"own.{APPS}", STORED) in {"inconclusive", "not_applicable"}
+    assert told.verdict(f"plain.{APPS}", STORED) in {"inconclusive", "not_applicable"}
+    assert told.verdict(f"inline.{APPS}", STORED) == "pass"
