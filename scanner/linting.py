@@ -12,6 +12,7 @@ from scanner.cluster.given import Bad, Manifests
 from scanner.cluster.manifest_files import Skipped
 from scanner.lint import READS, RULES, Linted, Placed, lint
 from scanner.lint.manifests import UNREADABLE
+from scanner.lint.openshift.custom_host import CUSTOM_HOST
 from scanner.lint.wanted import wanted
 from scanner.model.declared import Declared, Given, Place
 from scanner.model.finding import Finding
@@ -35,9 +36,11 @@ LINT_READS: tuple[Kind, ...] = union((READS, (PKI, PKI_CERTIFICATE_DEFINITION)))
 """Every kind that lint looks at."""
 
 
-def declared(manifests: Manifests | None, cluster: Snapshot | None, user: str | None = None) -> Declared:
+def declared(
+    manifests: Manifests | None, cluster: Snapshot | None, user: str | None = None, groups: tuple[str, ...] = ()
+) -> Declared:
     """What there is to look at: the manifests, with the cluster to look things up in; without any, the cluster's own
-    objects. ``user``: who is to apply them."""
+    objects. ``user``, in ``groups``: who is to apply them."""
     given = tuple(manifests.given) if manifests else ()
     objects: dict[Kind, list[KubeObject]] = {kind: [] for kind in LINT_READS}
     for each in given:
@@ -64,7 +67,7 @@ def declared(manifests: Manifests | None, cluster: Snapshot | None, user: str | 
     )
     if manifests is None:
         given = tuple(Given(object=each) for kind in LINT_READS for each in known.every(kind))
-    return Declared(given=given, known=known, before=before, user=user)
+    return Declared(given=given, known=known, before=before, user=user, groups=groups)
 
 
 def referred(manifests: Manifests | None, kind: Kind, cluster: Snapshot) -> Iterator[tuple[str, str]]:
@@ -87,6 +90,8 @@ def lint_report(
 ) -> LintReport:
     """Everything that the rules say, as a report."""
     bad = [_unread(each) for each in manifests.bad] if manifests else []
+    # Nobody is asked about unless somebody is named, and what was not asked has not passed.
+    asked = [each for each in RULES if each is not CUSTOM_HOST or declared.user is not None]
     rules: list[Rule | ScanRule] = [UNREADABLE, OBJECT, DEFINITIONS]
     return LintReport(
         scanner=LintScannerRow(name="adhere", version=__version__, arguments=list(arguments)),
@@ -94,8 +99,8 @@ def lint_report(
         sources=sources,
         files=manifests.files if manifests else 0,
         others=manifests.others + manifests.strangers if manifests else 0,
-        rules=[rule_row(each) for each in (*rules, *RULES)],
-        objects=[_row(each) for each in _merged((*lint(declared), *_of_pki(declared)))],
+        rules=[rule_row(each) for each in (*rules, *asked)],
+        objects=[_row(each) for each in _merged((*lint(declared, asked), *_of_pki(declared)))],
         findings=bad,
         unreadable=[_gap(each) for each in declared.known.unreadable.values()] if manifests is None else [],
         skipped=[_skipped(each) for each in manifests.skipped] if manifests else [],

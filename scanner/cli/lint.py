@@ -41,6 +41,8 @@ class Asked:
 @click.option("--context", "context", metavar="NAME", help="Context of the kubeconfig.")
 @click.option("--snapshot", metavar="DIR", help="A saved snapshot or a must-gather instead of the cluster.")
 @SECRETS
+@click.option("--as", "user", metavar="USER", help="Say whether USER may set hosts and certificates of Routes.")
+@click.option("--as-group", "groups", metavar="GROUP", multiple=True, help="A group of that USER; repeatable.")
 @click.option(
     "--format",
     "formats",
@@ -54,7 +56,9 @@ class Asked:
 @click.option("--accept-undecided", is_flag=True, help="Exit 0 also where something could not be decided here.")
 @click.option("--fix-hints", is_flag=True, help="Print the YAML that would be right below each finding.")
 @click.option("-q", "--quiet", is_flag=True, help="Nothing on stderr but errors.")
-def lint(paths: tuple[str, ...], context: str | None, **options: object) -> int:
+def lint(
+    paths: tuple[str, ...], context: str | None, user: str | None, groups: tuple[str, ...], **options: object
+) -> int:
     """Judge what manifests declare about TLS, without a cluster and without a connection.
 
     \b
@@ -67,16 +71,18 @@ def lint(paths: tuple[str, ...], context: str | None, **options: object) -> int:
     asked = Asked(**options)  # type: ignore[arg-type] # click has checked the types
     if not paths and not cluster.meant:
         raise UsageError("nothing to lint", hint="give files or directories, - for standard input, or --cluster")
+    if groups and not user:
+        raise UsageError("--as-group without --as", hint="name the user who is in the group: --as USER")
     outputs = [_parsed(each) for each in asked.formats] or [Output(format="text")]
     if sum(each.path is None for each in outputs) > 1:
         raise UsageError("two formats go to standard output", hint="give each a path of its own: --format json=FILE")
-    report = _linted(paths, cluster)
+    report = _linted(paths, cluster, user, groups)
     for each in sorted(outputs, key=lambda output: output.path is None):
         _write(report, each, hints=asked.fix_hints, quiet=asked.quiet)
     return exit_code(report, asked.fail_on, accept_undecided=asked.accept_undecided)
 
 
-def _linted(paths: tuple[str, ...], asked: ClusterAsked) -> LintReport:
+def _linted(paths: tuple[str, ...], asked: ClusterAsked, user: str | None, groups: tuple[str, ...]) -> LintReport:
     from scanner.cluster.given import read_manifests  # noqa: PLC0415 - what is behind it takes longer than linting
     from scanner.linting import LINT_READS, declared, lint_report, referred  # noqa: PLC0415
 
@@ -87,7 +93,8 @@ def _linted(paths: tuple[str, ...], asked: ClusterAsked) -> LintReport:
         asked = replace(asked, cluster=asked.cluster and not asked.snapshot)
         (known,) = snapshots(asked, LINT_READS, partial(referred, given))
     sources = (*paths, *([known.origin.name] if known else []))
-    return lint_report(declared(given, known), given, started=started, sources=sources, arguments=sys.argv[1:])
+    about = declared(given, known, user, groups)
+    return lint_report(about, given, started=started, sources=sources, arguments=sys.argv[1:])
 
 
 def _parsed(value: str) -> Output:

@@ -80,6 +80,8 @@ class Access:
     """A role that is bound to whoever asks, and that nobody saw."""
     bindings: Missing | None = None
     """The kind of which there may be bindings that nobody saw."""
+    named: bool = False
+    """Whether any binding that was seen names whoever asks."""
 
     @property
     def unseen(self) -> Missing | None:
@@ -101,14 +103,15 @@ def access(declared: Declared, who: Identity, wish: Wish) -> Access:
     """Whether ``who`` may do what ``wish`` says."""
     grants: list[Grant] = []
     role: Missing | None = None
-    for bound in declared.once(_index).of(who, wish.namespace):
+    bound_to = tuple(declared.once(_index).of(who, wish.namespace))
+    for bound in bound_to:
         if bound.role is None:
             role = role or bound.missing
         elif (rule := next((each for each in bound.rules if _allows(each, wish)), None)) is not None:
             grants.append(Grant(binding=bound.binding, role=bound.role, by_name=bool(rule.at("resourceNames"))))
     gaps = ((kind, declared.gap(kind)) for kind in (ROLE_BINDING, CLUSTER_ROLE_BINDING))
     bindings = next((Missing(name=kind.name, gap=gap) for kind, gap in gaps if gap), None)
-    return Access(grants=tuple(grants), role=role, bindings=bindings)
+    return Access(grants=tuple(grants), role=role, bindings=bindings, named=bool(bound_to))
 
 
 def subjects(declared: Declared, namespace: str | None) -> tuple[Identity, ...]:

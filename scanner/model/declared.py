@@ -68,6 +68,8 @@ class Declared:
     """By kind, namespace and name: what the cluster has in place of a manifest that is to be applied."""
     user: str | None = None
     """Who is to apply the manifests, where somebody asks."""
+    groups: tuple[str, ...] = ()
+    """In which ``user`` is, beside those that everybody is in."""
     _made: dict[Callable[[Declared], object], object] = field(default_factory=dict, repr=False, compare=False)
 
     def every(self, kind: Kind) -> tuple[KubeObject, ...]:

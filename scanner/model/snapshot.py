@@ -73,8 +73,11 @@ class Snapshot:
     def get(self, kind: Kind, name: str, namespace: str | None = None) -> KubeObject | None:
         """The object of that name, or None. Raises ``NotRead`` for a kind that nobody declared."""
         if kind not in self._index:
-            self._index[kind] = {(each.namespace, each.name): each for each in self.every(kind)}
-        return self._index[kind].get((namespace, name))
+            # A manifest may name a namespace for an object of the cluster, which the API server then leaves out.
+            self._index[kind] = {
+                (each.namespace if kind.namespaced else None, each.name): each for each in self.every(kind)
+            }
+        return self._index[kind].get((namespace if kind.namespaced else None, name))
 
     def gap(self, kind: Kind) -> str | None:
         """Why objects of this kind may be missing, or None: then what is not there does not exist."""

@@ -29,6 +29,8 @@ _SECTION = re.compile(
 )
 _FENCED = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 WHOLE = "# All that there is in a cluster:"
+_USER = re.compile(r"^# adhere lint --as (\S+)$", re.MULTILINE)
+"""In an example, how it is to be linted."""
 _TOKEN = re.compile(r"\b(CERTIFICATE|KEY|EXPIRED|CA|PEM|PEM_KEY|PEM_EXPIRED)\(([^)]*)\)")
 
 
@@ -51,7 +53,8 @@ def linted(
     """What the rules say of the objects in a text."""
     given = manifests(directory, text)
     known = cluster or (empty() if text.startswith(WHOLE) else None)
-    return list(lint(declared(given, known), rules)), given
+    user = _USER.search(text)
+    return list(lint(declared(given, known, user[1] if user else None), rules)), given
 
 
 def empty() -> Snapshot:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scanner.lint.openshift.adherence import REMOVED, VALUE
+from scanner.lint.openshift.custom_host import CUSTOM_HOST
 from scanner.lint.openshift.ingress_routes import INGRESS_ROUTE
 from scanner.lint.openshift.inherited import INHERITED, POOL
 from scanner.lint.openshift.profile_ciphers import CIPHERS, VERSION
@@ -37,6 +38,7 @@ ROUTE_RULES: tuple[ObjectRule, ...] = (
     STATUS,
     SUPPORT,
     INGRESS_ROUTE,
+    CUSTOM_HOST,
 )
 PROFILE_RULES: tuple[ObjectRule, ...] = (TYPE, CUSTOM, CIPHERS, VERSION, INHERITED, POOL, VALUE, REMOVED)
 OPENSHIFT_RULES: tuple[ObjectRule, ...] = (*ROUTE_RULES, *PROFILE_RULES)

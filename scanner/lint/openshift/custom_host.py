@@ -1,0 +1,174 @@
+"""Whether somebody may apply a Route: hosts and certificates of one's own need a right of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from scanner.lint import authorization
+from scanner.lint.authorization import Access, Identity, Wish, access
+from scanner.lint.openshift.routes import EXTERNAL, TLS
+from scanner.model.kinds import ROUTE
+from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+from scanner.model.objects import KubeObject
+
+_HOST: Final = ("spec", "host")
+_SUBDOMAIN: Final = ("spec", "subdomain")
+_CERTIFICATES: Final = ("certificate", "key", "caCertificate", "destinationCACertificate")
+_SAYS_HOST: Final = "you do not have permission to set the host field of the route"
+_SAYS_SUBDOMAIN: Final = "you do not have permission to set the subdomain field of the route"
+_SAYS_TLS: Final = "you do not have permission to set certificate fields on the route"
+_ACCOUNT: Final = "system:serviceaccount:"
+
+
+def identity(user: str, groups: tuple[str, ...] = ()) -> Identity:
+    """Somebody as the API server sees them: in the groups that everybody is in, and service accounts in theirs."""
+    own: tuple[str, ...] = ()
+    if user.startswith(_ACCOUNT):
+        own = ("system:serviceaccounts", f"system:serviceaccounts:{user.removeprefix(_ACCOUNT).partition(':')[0]}")
+    return Identity(name=user, groups=tuple(dict.fromkeys((*groups, *own, "system:authenticated"))))
+
+
+def check_custom_host(subject: Subject) -> Iterator[Flaw]:
+    """Whoever applies a Route may set its host and certificates.
+
+    ## What it requires
+
+    Of `adhere lint --as USER`, for each Route, by Roles and bindings: to make one with a host or any certificate field,
+    `create` on `routes/custom-host` in the namespace. To change the host or subdomain of one that a cluster has
+    (`--cluster`, `--snapshot`), `update`; to change certificates, one of the two. An `externalCertificate` counts as
+    changed in every update, since nobody knows whether the Secret was. To remove certificates takes no right.
+
+    Without `--as` the rule is not applied.
+
+    ## Why
+
+    The API server refuses the Route. By default admins and editors of a namespace have `create`, and only
+    cluster-admins `update`: a pipeline that may make a Route with `externalCertificate` can be unable to change its
+    host, and who has lost the right cannot even annotate it.
+
+    ## What fails
+
+    A right that is missing: high, with the API server's words. Of manifests alone, roles and bindings that were given
+    are taken for all that there is as soon as one of them names the user or one of the groups.
+
+    ## What is inconclusive
+
+    Roles and bindings that were not given. The right to make Routes as such is not looked at.
+
+    ## Example that fails
+
+    ```yaml
+    # adhere lint --as eve
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: edge}
+    ---
+    apiVersion: rbac.authorization.k8s.io/v1
+    kind: Role
+    metadata: {name: routes, namespace: shop}
+    rules: [{apiGroups: [route.openshift.io], resources: [routes], verbs: [create, patch]}]
+    ---
+    apiVersion: rbac.authorization.k8s.io/v1
+    kind: RoleBinding
+    metadata: {name: routes, namespace: shop}
+    roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: routes}
+    subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: eve}]
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    # adhere lint --as eve
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: edge}
+    ---
+    apiVersion: rbac.authorization.k8s.io/v1
+    kind: Role
+    metadata: {name: routes, namespace: shop}
+    rules: [{apiGroups: [route.openshift.io], resources: [routes, routes/custom-host], verbs: [create, patch]}]
+    ---
+    apiVersion: rbac.authorization.k8s.io/v1
+    kind: RoleBinding
+    metadata: {name: routes, namespace: shop}
+    roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: routes}
+    subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: eve}]
+    ```
+
+    ## How to fix
+
+    Allow the verb on `routes/custom-host` in the namespace, or leave out the field.
+    """
+    user = subject.declared.user
+    if user is None:
+        return
+    who = identity(user, subject.declared.groups)
+    for at, says, verbs in _asked(subject.object, subject.before):
+        found = [access(subject.declared, who, _wish(subject, verb)) for verb in verbs]
+        yield from _answer(user, at, says, verbs, found)
+
+
+def _wish(subject: Subject, verb: str) -> Wish:
+    namespace = subject.object.namespace
+    return Wish(verb=verb, resource="routes/custom-host", group="route.openshift.io", namespace=namespace)
+
+
+def _asked(route: KubeObject, before: KubeObject | None) -> Iterator[tuple[tuple[str, ...], str, tuple[str, ...]]]:
+    """Field, the API server's words, and the verbs of which one will do (library-go ``hostassignment``)."""
+    certified = _certificates(route)
+    if before is None:
+        if route.text(*_HOST):
+            yield _HOST, _SAYS_HOST, ("create",)
+        elif any(certified):
+            yield TLS, _SAYS_TLS, ("create",)
+        return
+    if route.text(*_HOST) and route.text(*_HOST) != before.text(*_HOST):
+        yield _HOST, _SAYS_HOST, ("update",)
+    if route.text(*_SUBDOMAIN) != before.text(*_SUBDOMAIN):
+        yield _SUBDOMAIN, _SAYS_SUBDOMAIN, ("update",)
+    if any(certified) and (certified != _certificates(before) or route.text(*EXTERNAL, "name")):
+        yield TLS, _SAYS_TLS, ("update", "create")
+
+
+def _certificates(route: KubeObject) -> tuple[str, ...]:
+    return (*(route.text(*TLS, name) for name in _CERTIFICATES), route.text(*EXTERNAL, "name"))
+
+
+def _answer(user: str, at: tuple[str, ...], says: str, verbs: tuple[str, ...], found: list[Access]) -> Iterator[Flaw]:
+    if any(each.allowed for each in found):
+        return
+    named = any(each.named for each in found)
+    unseen = next((each.unseen for each in found if each.allowed is None and not (named and each.known is False)), None)
+    if unseen is not None:
+        yield undecided(unseen, at, f"whether {user} may set it")
+        return
+    listed = " or ".join(verbs)
+    yield Flaw(
+        message=f"the API server refuses it from {user}: {says}",
+        at=at,
+        fix=f"allow {user} to {listed} routes/custom-host in the namespace, or leave the field out",
+        correction=f"apiGroups: [route.openshift.io]\nresources: [routes/custom-host]\nverbs: [{', '.join(verbs)}]",
+    )
+
+
+CUSTOM_HOST = ObjectRule(
+    id="route-custom-host",
+    title="Whoever applies a Route may set its host and certificates",
+    severity="high",
+    subjects=(ROUTE,),
+    check=check_custom_host,
+    reads=authorization.READS,
+    references=(
+        "openshift/library-go pkg/route/hostassignment/assignment.go",
+        "Enhancement 'Route Secret Injection For External Certificate Management', Permission requirements",
+    ),
+)

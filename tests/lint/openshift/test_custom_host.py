@@ -1,0 +1,81 @@
+"""Whether somebody may apply a Route, as the API server asks it (library-go ``hostassignment``)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scanner.cluster.replaying import load
+from scanner.lint.openshift.custom_host import identity
+from scanner.linting import LINT_READS
+from tests.lint.openshift.saying import route, said
+
+AS = "# adhere lint --as eve\n"
+EXTERNAL = "{termination: edge, externalCertificate: {name: web}}"
+PLAIN = "{termination: edge}"
+
+
+def may(*verbs: str, subject: str = "{kind: User, name: eve}") -> str:
+    rule = f"{{apiGroups: [route.openshift.io], resources: [routes/custom-host], verbs: [{', '.join(verbs)}]}}"
+    return (
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: r, namespace: shop}\n"
+        f"rules: [{rule}]\n---\n"
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: b, namespace: shop}\n"
+        f"roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: r}}\nsubjects: [{subject}]\n---\n"
+    )
+
+
+GROUP = "{kind: Group, name: 'system:authenticated'}"
+NO_HOST = 'host: ""'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (route(tls=PLAIN) + may("create"), []),
+        (route(tls=PLAIN) + may("create", subject=GROUP), []),
+        (route(tls=PLAIN) + may("update"), [("high", "spec.host")]),
+        (route(NO_HOST, PLAIN) + may("get"), []),
+        (route(NO_HOST, EXTERNAL) + may("get"), [("high", "spec.tls")]),
+        (route(NO_HOST, "{termination: reencrypt, destinationCACertificate: x}") + may("get"), [("high", "spec.tls")]),
+        (route(tls=PLAIN) + may("create", subject="{kind: User, name: adam}"), [("inconclusive", "spec.host")]),
+        (route(tls=PLAIN), [("inconclusive", "spec.host")]),
+    ],
+)
+def test_a_new_route(tmp_path: Path, text: str, expected: list[tuple[str, str]]) -> None:
+    assert [each[:2] for each in said(tmp_path, "route-custom-host", AS + text)] == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "verbs", "expected"),
+    [
+        (route(tls=PLAIN), route(tls=PLAIN), [], []),
+        (route(tls=PLAIN), route("host: b.example", PLAIN), ["create"], ["spec.host"]),
+        (route(tls=PLAIN), route("host: b.example", PLAIN), ["update"], []),
+        (route(tls=PLAIN), route("subdomain: b", PLAIN), ["create"], ["spec.subdomain"]),
+        (route(tls=PLAIN), route(tls=EXTERNAL), [], ["spec.tls"]),
+        (route(tls=PLAIN), route(tls=EXTERNAL), ["create"], []),
+        (route(tls=PLAIN), route(tls=EXTERNAL), ["update"], []),
+        (route(tls=EXTERNAL), route(tls=EXTERNAL), [], ["spec.tls"]),
+        (route(tls=EXTERNAL), route(tls=PLAIN), [], []),
+        (route(tls="{certificate: a}"), route(tls="{certificate: a}"), [], []),
+        (route(tls="{certificate: a}"), route(tls="{certificate: b}"), [], ["spec.tls"]),
+    ],
+)
+def test_a_change(tmp_path: Path, before: str, now: str, verbs: list[str], expected: list[str]) -> None:
+    saved = tmp_path / "cluster"
+    saved.mkdir()
+    (saved / "route.yaml").write_text(before)
+    found = said(tmp_path, "route-custom-host", AS + now + may("get", *verbs), load(saved, LINT_READS))
+    assert [field for _, field, _ in found] == expected
+
+
+def test_nobody_is_asked_about_without_a_name(tmp_path: Path) -> None:
+    assert said(tmp_path, "route-custom-host", route(tls=PLAIN) + may("get")) == []
+
+
+def test_a_service_account_is_in_its_groups() -> None:
+    groups = ("system:serviceaccounts", "system:serviceaccounts:ci", "system:authenticated")
+    assert identity("system:serviceaccount:ci:bot").groups == groups
+    assert identity("eve", ("dev",)).groups == ("dev", "system:authenticated")
