@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 from scanner.model.endpoint import Certainty, Transport
-
-APP_PROTOCOLS = frozenset({"https", "tls", "ssl", "wss", "grpcs", "kubernetes.io/wss", "ldaps", "amqps", "mqtts"})
-"""``appProtocol`` of Service ports (Kubernetes, core/v1 ServicePort; IANA service names) that mean TLS."""
+from scanner.model.port_names import name_says, protocol_says
 
 WELL_KNOWN = frozenset(
     {443, 465, 636, 853, 989, 990, 993, 995, 2376, 4443, 5061, 5671, 5986, 6443, 6514, 8443, 8883, 9443}
     | {10250, 10257, 10259}
 )
 """Numbers behind which there is TLS more often than not (IANA, and Kubernetes by custom)."""
-
-_NAME = re.compile(r"https|(^|-)(tls|ssl|wss|grpcs|ldaps|amqps|mqtts|webhook)(-|$)|^webhook")
-"""Port names: ``https``, ``https-metrics``, ``metrics-tls``, ``webhook-server``."""
 
 _STARTTLS_PORTS: dict[int, Transport] = {
     21: "ftp",
@@ -50,7 +44,7 @@ _STARTTLS_PROTOCOLS: dict[str, Transport] = {
 @lru_cache(maxsize=4096)
 def certainty(number: int, name: str, app_protocol: str) -> Certainty:
     """What a port's number, name and protocol suggest."""
-    if app_protocol.lower() in APP_PROTOCOLS or number in WELL_KNOWN or _NAME.search(name.lower()):
+    if protocol_says(app_protocol) or number in WELL_KNOWN or name_says(name):
         return "hinted"
     return "candidate"
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Final
 
 from scanner.lint.contour.configuration import READS as CONFIGURATIONS
@@ -16,6 +17,7 @@ from scanner.model.objects import KubeObject
 _CLASSES: Final = ("projectcontour.io/ingress.class", "kubernetes.io/ingress.class")
 _REDIRECT: Final = "ingress.kubernetes.io/force-ssl-redirect"
 _ALLOW: Final = "kubernetes.io/ingress.allow-http"
+_SHOWN: Final = 3
 
 
 def _class(found: KubeObject) -> str:
@@ -87,26 +89,29 @@ def check_fqdn(subject: Subject) -> Iterator[Flaw]:
     if not key[0]:
         return
     at = (*VHOST, "fqdn")
-    others = [each for each in subject.declared.once(_proxies).get(key, ()) if each is not subject.object]
-    if others:
+    proxies = subject.declared.once(_proxies).get(key, ())
+    if len(proxies) > 1:
+        others = (each for each in proxies if each is not subject.object)
         yield Flaw(
-            message=f"{_listed(others)} also claims {key[0]}: Contour calls all of them invalid (DuplicateVhost)",
+            message=f"{_listed(others, len(proxies) - 1)} also claims {key[0]}: "
+            "Contour calls all of them invalid (DuplicateVhost)",
             at=at,
             fix=f"{subject.object.reference}: keep one of them",
         )
     ingresses = subject.declared.once(_ingresses).get(key[0], ())
     if ingresses:
         yield Flaw(
-            message=f"{_listed(ingresses)} also has rules for {key[0]}: whose TLS settings hold is left to chance",
+            message=f"{_listed(ingresses, len(ingresses))} also has rules for {key[0]}: "
+            "whose TLS settings hold is left to chance",
             at=at,
             severity="medium",
             fix=f"{subject.object.reference}: keep one of them",
         )
 
 
-def _listed(found: list[KubeObject] | tuple[KubeObject, ...]) -> str:
-    more = f" and {len(found) - 3} more" if len(found) > 3 else ""
-    return ", ".join(str(each.reference) for each in found[:3]) + more
+def _listed(found: Iterable[KubeObject], count: int) -> str:
+    more = f" and {count - _SHOWN} more" if count > _SHOWN else ""
+    return ", ".join(str(each.reference) for each in islice(found, _SHOWN)) + more
 
 
 def _proxies(declared: Declared) -> Mapping[tuple[str, str], tuple[KubeObject, ...]]:

@@ -1,0 +1,45 @@
+"""What the names and protocols of ports say of TLS."""
+
+from __future__ import annotations
+
+import pytest
+
+from scanner.model.port_names import name_says, protocol_says
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("https", True),
+        ("https-metrics", True),
+        ("metrics-tls", True),
+        ("webhook-server", True),
+        ("HTTPS", True),
+        ("http", False),
+        ("http-web", False),
+        ("admin-http", False),
+        ("h2c", False),
+        ("http-tls", True),
+        ("metrics", None),
+        ("http2", None),
+        ("", None),
+    ],
+)
+def test_names(name: str, expected: bool | None) -> None:
+    assert name_says(name) is expected
+
+
+@pytest.mark.parametrize(
+    ("protocol", "expected"),
+    [
+        ("https", True),
+        ("TLS", True),
+        ("kubernetes.io/wss", True),
+        ("http", False),
+        ("kubernetes.io/h2c", False),
+        ("grpc", None),
+        ("", None),
+    ],
+)
+def test_protocols(protocol: str, expected: bool | None) -> None:
+    assert protocol_says(protocol) is expected
