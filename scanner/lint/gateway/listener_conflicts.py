@@ -271,9 +271,11 @@ def _certificates(subject: Subject, listener: Listener, beside: Listener) -> Ite
         leaf = _leaf(secret)
         if isinstance(secret, Missing) and secret.gap:
             yield undecided(secret, steps, f"whether its certificate is valid for {beside.hostname} too")
-        elif leaf is not None and leaf not in theirs and _says(leaf, beside.hostname):
+        elif isinstance(secret, Missing) or leaf is None:
+            continue  # another rule says so
+        elif leaf not in theirs and _says(leaf, beside.hostname):
             yield Flaw(
-                message=f"the certificate in {secret} is valid for {beside.hostname} too, which {beside} has",
+                message=f"the certificate in {secret.reference} is valid for {beside.hostname} too, which {beside} has",
                 at=steps,
                 fix=f"{subject.object.reference}: a certificate for {listener.hostname or 'its own names'} only",
             )

@@ -1,0 +1,287 @@
+"""What BackendTLSPolicies are for (Gateway API apis/v1 ``BackendTLSPolicySpec.targetRefs``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from scanner.lint.gateway.attachment import of_route
+from scanner.lint.gateway.listeners import HOLDERS
+from scanner.lint.gateway.policies import Target, policies, shape_of, targets
+from scanner.lint.gateway.routes import ROUTES, Backend, leading_to
+from scanner.lint.references import look_up
+from scanner.model.declared import Missing
+from scanner.model.kinds import BACKEND_TLS_POLICY, NAMESPACE, SERVICE
+from scanner.model.located import shown
+from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+
+_MOST: Final = 100
+"""References to one Service that are looked at."""
+
+
+def check_target(subject: Subject) -> Iterator[Flaw]:
+    """A BackendTLSPolicy is for a Service that a Gateway leads to.
+
+    ## What it requires
+
+    Every target of a BackendTLSPolicy is a Service in its own namespace that exists, its `sectionName`, if it has one,
+    is the name of a port, a route leads to the Service, and no other policy is for the same.
+
+    ## Why
+
+    A policy for nothing protects nothing: the Gateway goes on speaking plaintext to the backend, and the object says
+    otherwise. The name in `sectionName` is that of the Service's port, not its number and not that of the container.
+    Of two policies for the same target the older one counts, then the first by name.
+
+    ## What fails
+
+    No target, a Service that does not exist, a port without that name, a Service to which no route leads, a second
+    policy; and a status that says `Accepted` False, or names no Gateway at all: medium.
+
+    ## What is inconclusive
+
+    A Service or routes that were not seen, and targets of other kinds, which are up to the implementation.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: BackendTLSPolicy
+    metadata: {name: web, namespace: shop}
+    spec:
+      targetRefs: [{group: "", kind: Service, name: web, sectionName: "8443"}]
+      validation: {hostname: web.shop.example, wellKnownCACertificates: System}
+    ---
+    apiVersion: v1
+    kind: Service
+    metadata: {name: web, namespace: shop}
+    spec: {ports: [{name: https, port: 8443}]}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: BackendTLSPolicy
+    metadata: {name: web, namespace: shop}
+    spec:
+      targetRefs: [{group: "", kind: Service, name: web, sectionName: https}]
+      validation: {hostname: web.shop.example, wellKnownCACertificates: System}
+    ---
+    apiVersion: v1
+    kind: Service
+    metadata: {name: web, namespace: shop}
+    spec: {ports: [{name: https, port: 8443}]}
+    ---
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: HTTPRoute
+    metadata: {name: web, namespace: shop}
+    spec:
+      parentRefs: [{name: edge}]
+      rules: [{backendRefs: [{name: web, port: 8443}]}]
+    ```
+
+    ## How to fix
+
+    Name the Service and its port as the route does, in the Service's namespace.
+    """
+    found = targets(subject.object)
+    if not found:
+        at = shape_of(subject.object).targets
+        yield Flaw(message=f"{'.'.join(map(str, at))} names no target", at=at)
+    seen: dict[tuple[str, str, str], set[str]] = {}
+    for target in found:
+        yield from _twice(target, seen.setdefault((target.group, target.kind, target.name), set()))
+        if target.is_service:
+            yield from _of_service(subject, target)
+        else:
+            message = f"cannot be decided here: whether a {shown(target.kind)} can be a target is the implementation's"
+            yield Flaw(message=message, at=target.steps, verdict="inconclusive")
+    yield from _status(subject)
+
+
+def _twice(target: Target, sections: set[str]) -> Iterator[Flaw]:
+    """The API server's messages."""
+    rest = "when targetRefs includes 2 or more references to the same target"
+    if target.section in sections:
+        yield Flaw(message=f"sectionName must be unique {rest}", at=target.steps)
+    elif sections and (not target.section or "" in sections):
+        yield Flaw(message=f"sectionName must be specified {rest}", at=target.steps)
+    sections.add(target.section)
+
+
+def _of_service(subject: Subject, target: Target) -> Iterator[Flaw]:
+    service = look_up(subject.declared, SERVICE, target.name, subject.object.namespace)
+    if isinstance(service, Missing):
+        if service.gap:
+            yield undecided(service, target.steps, "whether there is a Service to protect")
+        else:
+            yield Flaw(message=f"{service.name} does not exist: TargetNotFound", at=target.steps)
+    elif target.section and not any(each.text("name") == target.section for each in service.each("spec", "ports")):
+        names = tuple(each.text("name") for each in islice(service.each("spec", "ports"), 10))
+        yield Flaw(
+            message=f"{service.reference} has no port with the name {shown(target.section)}",
+            at=(*target.steps, "sectionName"),
+            observed=names,
+            fix=f"{subject.object.reference}: the name of the Service's port",
+        )
+    yield from _unreached(subject, target)
+    yield from _second(subject, target)
+
+
+def _unreached(subject: Subject, target: Target) -> Iterator[Flaw]:
+    if _leading(subject, target):
+        return
+    gap = _route_gap(subject)
+    if gap:
+        missing = Missing(name=f"a route to the Service {target.name}", gap=gap)
+        yield undecided(missing, target.steps, "whether a Gateway leads to the Service")
+    else:
+        yield Flaw(message=f"no route leads to the Service {target.name}: the policy has no effect", at=target.steps)
+
+
+def _leading(subject: Subject, target: Target) -> list[Backend]:
+    return subject.declared.once(leading_to).get((subject.object.namespace, target.name), [])
+
+
+def _route_gap(subject: Subject) -> str | None:
+    return next((gap for kind in ROUTES if (gap := subject.declared.gap(kind))), None)
+
+
+def _second(subject: Subject, target: Target) -> Iterator[Flaw]:
+    every = subject.declared.once(policies).get((subject.object.namespace, target.name), [])
+    first = next((policy for policy, each in every if each.section == target.section), subject.object)
+    if first.name != subject.object.name:
+        yield Flaw(
+            message=f"{first.reference} is for the same target and comes first: this one is Conflicted",
+            at=target.steps,
+            fix=f"{subject.object.reference}: remove the target",
+        )
+
+
+def _status(subject: Subject) -> Iterator[Flaw]:
+    ancestors = subject.object.at("status", "ancestors")
+    if isinstance(ancestors, list) and not ancestors:
+        yield Flaw(message="its status names no Gateway that applies it", at=("status", "ancestors"))
+    for steps, each in islice(subject.items("status", "ancestors"), 16):
+        for condition in each.each("conditions"):
+            if condition.text("type") in ("Accepted", "ResolvedRefs") and condition.text("status") == "False":
+                said = f"{condition.text('type')} is False: {shown(condition.text('reason'))}"
+                name = shown(each.text("ancestorRef", "name"))
+                yield Flaw(message=f"Gateway {name} does not apply it: {said}", at=(*steps, "conditions"))
+
+
+def check_passthrough(subject: Subject) -> Iterator[Flaw]:
+    """A BackendTLSPolicy is for traffic that the Gateway encrypts itself.
+
+    ## What it requires
+
+    To each Service that a BackendTLSPolicy is for leads some route by a listener that does not pass TLS through.
+
+    ## Why
+
+    A listener in mode `Passthrough` hands on what the client encrypted. The Gateway opens no connection of its own with
+    TLS, so the CA and the name in the policy are never looked at; who checks the backend is the client.
+
+    ## What fails
+
+    A Service to which only TLSRoutes on passthrough listeners lead: low.
+
+    ## What is inconclusive
+
+    Routes or Gateways that were not seen.
+
+    ## Example that fails
+
+    ```yaml
+    # All that there is in a cluster:
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: BackendTLSPolicy
+    metadata: {name: web, namespace: shop}
+    spec:
+      targetRefs: [{group: "", kind: Service, name: web}]
+      validation: {hostname: web.shop.example, wellKnownCACertificates: System}
+    ---
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: TLSRoute
+    metadata: {name: web, namespace: shop}
+    spec:
+      parentRefs: [{name: edge}]
+      hostnames: [web.shop.example]
+      rules: [{backendRefs: [{name: web, port: 443}]}]
+    ---
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: Gateway
+    metadata: {name: edge, namespace: shop}
+    spec:
+      gatewayClassName: example
+      listeners:
+      - {name: tls, port: 443, protocol: TLS, tls: {mode: Passthrough}}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: BackendTLSPolicy
+    metadata: {name: web, namespace: shop}
+    spec:
+      targetRefs: [{group: "", kind: Service, name: web}]
+      validation: {hostname: web.shop.example, wellKnownCACertificates: System}
+    ---
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: TLSRoute
+    metadata: {name: web, namespace: shop}
+    spec:
+      parentRefs: [{name: edge}]
+      hostnames: [web.shop.example]
+      rules: [{backendRefs: [{name: web, port: 443}]}]
+    ---
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: Gateway
+    metadata: {name: edge, namespace: shop}
+    spec:
+      gatewayClassName: example
+      listeners:
+      - {name: tls, port: 443, protocol: TLS, tls: {mode: Terminate, certificateRefs: [{name: edge-tls}]}}
+    ```
+
+    ## How to fix
+
+    Remove the policy, or let the listener terminate TLS.
+    """
+    for target in targets(subject.object):
+        leading = _leading(subject, target)[:_MOST] if target.is_service else []
+        every = [each for backend in leading for each in of_route(subject.declared, backend.route)]
+        if any(one.listener.mode != "Passthrough" for each in every for one in each.attached):
+            continue
+        missing = next((each.missing for each in every if each.missing and each.missing.gap), None)
+        gap = _route_gap(subject)
+        if target.is_service and (missing or gap):
+            unseen = missing or Missing(name=f"a route to the Service {target.name}", gap=gap)
+            yield undecided(unseen, target.steps, "whether the Gateway itself speaks TLS to the Service")
+        elif any(each.attached for each in every):
+            message = f"TLS is only passed through to the Service {target.name}: the policy has no effect"
+            yield Flaw(message=message, at=target.steps)
+
+
+_REFERENCES = ("Gateway API apis/v1/backendtlspolicy_types.go (BackendTLSPolicySpec.targetRefs)",)
+TARGET = ObjectRule(
+    id="backend-tls-target",
+    title="BackendTLSPolicies are for Services that a Gateway leads to",
+    severity="medium",
+    subjects=(BACKEND_TLS_POLICY,),
+    check=check_target,
+    reads=(*ROUTES, SERVICE),
+    references=(*_REFERENCES, "GEP-713, policy attachment: conflict resolution"),
+)
+PASSTHROUGH = ObjectRule(
+    id="backend-tls-passthrough",
+    title="BackendTLSPolicies are for traffic that the Gateway encrypts",
+    severity="low",
+    subjects=(BACKEND_TLS_POLICY,),
+    check=check_passthrough,
+    reads=(*ROUTES, *HOLDERS, NAMESPACE),
+    references=(*_REFERENCES, "GEP-2907, TLS modes"),
+)

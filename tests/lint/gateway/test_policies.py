@@ -1,0 +1,159 @@
+"""BackendTLSPolicies: for which Services, and by which CA and name they validate."""
+
+from __future__ import annotations
+
+import pytest
+
+from scanner.lint.gateway import policy_targets, policy_validation
+from tests.lint.gateway.cases import core, listening, of, said, verdicts
+
+SYSTEM = "validation: {hostname: web.shop.example, wellKnownCACertificates: System}"
+SERVICE = core("Service", "web", "spec: {ports: [{name: https, port: 443}, {name: http, port: 80}]}")
+ROUTE = of("HTTPRoute", "web", "parentRefs: [{name: edge}], rules: [{backendRefs: [{name: web, port: 443}]}]")
+
+
+def policy(
+    targets: str = "{group: '', kind: Service, name: web}",
+    rest: str = SYSTEM,
+    *,
+    name: str = "web",
+    version: str = "v1",
+    more: str = "",
+) -> str:
+    field = f"targetRef: {targets}" if version == "v1alpha2" else f"targetRefs: [{targets}]"
+    return of("BackendTLSPolicy", name, f"{field}, {rest}", version=version, more=more)
+
+
+TO_WEB = "{group: '', kind: Service, name: web"
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ((policy(), SERVICE, ROUTE), []),
+        ((policy(version="v1alpha2"), SERVICE, ROUTE), []),
+        ((policy(version="v1alpha3"), SERVICE, ROUTE), []),
+        ((policy(""), SERVICE, ROUTE), ["names no target"]),
+        ((policy(), ROUTE), ["TargetNotFound"]),
+        ((policy(), SERVICE), ["no route leads"]),
+        ((policy(TO_WEB + ", sectionName: https}"), SERVICE, ROUTE), []),
+        ((policy(TO_WEB + ", sectionName: '443'}"), SERVICE, ROUTE), ["no port with the name"]),
+        ((policy(f"{TO_WEB}}}, {TO_WEB}}}"), SERVICE, ROUTE), ["must be unique"]),
+        ((policy(f"{TO_WEB}}}, {TO_WEB}, sectionName: https}}"), SERVICE, ROUTE), ["must be specified"]),
+        ((policy(f"{TO_WEB}, sectionName: http}}, {TO_WEB}, sectionName: https}}"), SERVICE, ROUTE), []),
+        ((policy(), policy(name="other"), SERVICE, ROUTE), ["BackendTLSPolicy/shop/other is for the same target"]),
+        ((policy(), policy(TO_WEB + ", sectionName: https}", name="other"), SERVICE, ROUTE), []),
+        ((policy(more="status: {ancestors: []}"), SERVICE, ROUTE), ["names no Gateway"]),
+        (
+            (
+                policy(
+                    more="status: {ancestors: [{conditions: [{type: Accepted, status: 'False', reason: Invalid}]}]}"
+                ),
+                SERVICE,
+                ROUTE,
+            ),
+            ["Accepted is False: 'Invalid'"],
+        ),
+    ],
+)
+def test_targets(texts: tuple[str, ...], expected: list[str]) -> None:
+    found = said(policy_targets.TARGET, *texts, whole=True)
+    assert len(found) == len(expected)
+    assert all(word in message for word, (_, _, message) in zip(expected, found, strict=True))
+    assert all(verdict == "fail" for verdict, _, _ in found)
+
+
+def test_the_older_policy_comes_first() -> None:
+    younger = policy(name="a").replace("name: a,", "name: a, creationTimestamp: '2026-01-02T00:00:00Z',")
+    older = policy(name="b").replace("name: b,", "name: b, creationTimestamp: '2026-01-01T00:00:00Z',")
+    ((_, _, message),) = said(policy_targets.TARGET, younger, older, policy(name="A"), SERVICE, ROUTE, whole=True)[:1]
+    assert message.startswith("BackendTLSPolicy/shop/b is for the same target")
+
+
+def test_what_was_not_seen_is_not_decided() -> None:
+    assert verdicts(policy_targets.TARGET, policy()) == ["inconclusive"] * 2
+    assert verdicts(policy_targets.PASSTHROUGH, policy()) == ["inconclusive"]
+    assert verdicts(policy_targets.TARGET, policy("{group: example.com, kind: Thing, name: a}")) == ["inconclusive"]
+
+
+PASSED = "name: a, port: 443, protocol: TLS, tls: {mode: Passthrough}"
+ENDED = "name: b, port: 444, protocol: TLS, tls: {mode: Terminate, certificateRefs: [{name: a}]}"
+
+
+@pytest.mark.parametrize(
+    ("listeners", "section", "count"),
+    [((PASSED,), "", 1), ((PASSED, ENDED), "", 0), ((PASSED, ENDED), ", sectionName: a", 1), ((ENDED,), "", 0)],
+)
+def test_passthrough(listeners: tuple[str, ...], section: str, count: int) -> None:
+    rules = "hostnames: [web.shop.example], rules: [{backendRefs: [{name: web, port: 443}]}]"
+    route = of("TLSRoute", "web", f"parentRefs: [{{name: edge{section}}}], {rules}")
+    assert verdicts(policy_targets.PASSTHROUGH, policy(), route, listening(*listeners), whole=True) == ["fail"] * count
+
+
+WITH_CA = "validation: {hostname: web.shop.svc, caCertificateRefs: [{group: '', kind: ConfigMap, name: ca}]}"
+
+
+@pytest.mark.parametrize(
+    ("validation", "others", "expected"),
+    [
+        (SYSTEM, (), []),
+        (SYSTEM.replace("web.shop.example", "web.shop.svc"), (), ["fail"]),
+        (SYSTEM.replace("web.shop.example", "web.shop.svc.cluster.local"), (), ["fail"]),
+        (SYSTEM.replace("web.shop.example", "web"), (), ["fail"]),
+        (WITH_CA, (core("ConfigMap", "ca", "data: {ca.crt: CA(ca)}"),), []),
+        (WITH_CA, (core("ConfigMap", "ca", "data: {service-ca.crt: CA(ca)}"),), ["fail"]),
+        (WITH_CA, (core("ConfigMap", "ca", "data: {ca.crt: PEM(a.example)}"),), ["fail"]),
+        (WITH_CA, (core("ConfigMap", "ca", "data: {ca.crt: CA(ca)}", namespace="other"),), ["inconclusive"]),
+        (WITH_CA.replace("ConfigMap", "Secret"), (), ["fail", "inconclusive"]),
+        (WITH_CA.replace("ConfigMap", "Pod"), (), ["fail"]),
+    ],
+)
+def test_authorities(validation: str, others: tuple[str, ...], expected: list[str]) -> None:
+    assert verdicts(policy_validation.CA, policy(rest=validation), *others) == expected
+
+
+def test_the_first_version_has_other_names() -> None:
+    block = "tls: {hostname: web.shop.svc, caCertRefs: [{group: '', kind: ConfigMap, name: ca}]}"
+    old = policy(rest=block, version="v1alpha2")
+    assert verdicts(policy_validation.CA, old, core("ConfigMap", "ca", "data: {}")) == ["fail"]
+    assert verdicts(policy_validation.VALIDATION, old) == []
+    assert verdicts(policy_validation.VALIDATION, policy(rest=block)) == ["fail", "fail"]
+
+
+@pytest.mark.parametrize(
+    ("validation", "fields"),
+    [
+        ("hostname: a.example, wellKnownCACertificates: System", []),
+        ("hostname: a.example", ["caCertificateRefs"]),
+        ("hostname: a.example, caCertificateRefs: []", ["caCertificateRefs"]),
+        (
+            "hostname: a.example, wellKnownCACertificates: System, caCertificateRefs: [{name: a, namespace: b}]",
+            ["wellKnownCACertificates", "caCertificateRefs[0].namespace"],
+        ),
+        ("wellKnownCACertificates: System", ["hostname"]),
+        ("hostname: '*.example', wellKnownCACertificates: System", ["hostname"]),
+        ("hostname: 192.0.2.1, wellKnownCACertificates: System", ["hostname"]),
+    ],
+)
+def test_what_is_refused(validation: str, fields: list[str]) -> None:
+    found = said(policy_validation.VALIDATION, policy(rest=f"validation: {{{validation}}}"))
+    assert [field for _, field, _ in found] == [f"spec.validation.{each}" for each in fields]
+
+
+@pytest.mark.parametrize(
+    ("name", "refused", "unnamed"),
+    [
+        ("{type: Hostname, hostname: web.shop.example}", 0, 0),
+        ("{type: Hostname, hostname: WEB.shop.example}", 0, 0),
+        ("{type: Hostname, hostname: other.example}", 0, 1),
+        ("{type: Hostname, hostname: '*.shop.example'}", 1, 1),
+        ("{type: Hostname}", 1, 1),
+        ("{type: URI, uri: 'spiffe://a/b'}", 0, 1),
+        ("{type: URI, hostname: web.shop.example}", 2, 0),
+        ("{type: Hostname, hostname: web.shop.example, uri: 'spiffe://a/b'}", 1, 0),
+    ],
+)
+def test_alternative_names(name: str, refused: int, unnamed: int) -> None:
+    text = policy(rest=f"{SYSTEM[:-1]}, subjectAltNames: [{name}]}}")
+    assert len(said(policy_validation.VALIDATION, text)) == refused
+    assert len(said(policy_validation.NAMES, text)) == unnamed
