@@ -1,0 +1,184 @@
+"""Ingresses: the certificates of their hosts, and hosts without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from scanner.lint.certificates import leaf_flaws
+from scanner.lint.contour.uses import NAMESPACE as CONTOURS_NAMESPACE
+from scanner.lint.contour.uses import is_contours
+from scanner.lint.references import READS, mend, name_flaws, secret_flaws, secret_of
+from scanner.model.declared import Missing
+from scanner.model.kinds import INGRESS, INGRESS_CLASS
+from scanner.model.object_rule import Flaw, ObjectRule, Subject
+from scanner.model.objects import KubeObject
+
+_ISSUERS: Final = ("cert-manager.io/cluster-issuer", "cert-manager.io/issuer", "kubernetes.io/tls-acme")
+"""Annotations by which cert-manager makes the Secrets of an Ingress (cert-manager.io, "Annotated Ingress resource")."""
+
+
+def check_certificate(subject: Subject) -> Iterator[Flaw]:
+    """The certificates of an Ingress can be served, and are for its hosts.
+
+    ## What it requires
+
+    That each Secret in `spec.tls` exists, is of type `kubernetes.io/tls`, has a certificate and its key, and that the
+    certificate covers the entry's `hosts`, is valid now, is for servers, and neither weak nor a CA. An entry without
+    `secretName` is served with the controller's own certificate, and is not judged here.
+
+    ## Why
+
+    What an Ingress controller does without the Secret differs: most serve a certificate of their own, which no client
+    accepts, and some the hosts without TLS. None of them says so in the Ingress.
+
+    ## What fails
+
+    Each of these: high; weak keys and signatures, a CA as leaf and a certificate that is not for servers: medium.
+
+    ## What is inconclusive
+
+    A Secret that was not given or that cert-manager is to make, and a certificate of which one of these cannot be read.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: networking.k8s.io/v1
+    kind: Ingress
+    metadata: {name: shop, namespace: shop}
+    spec: {tls: [{hosts: [shop.example.com, pay.example.com], secretName: shop}]}
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: shop, namespace: shop}
+    type: kubernetes.io/tls
+    data: {tls.crt: "CERTIFICATE(shop.example.com)", tls.key: "KEY(shop.example.com)"}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: networking.k8s.io/v1
+    kind: Ingress
+    metadata: {name: shop, namespace: shop}
+    spec: {tls: [{hosts: [shop.example.com], secretName: shop}]}
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: shop, namespace: shop}
+    type: kubernetes.io/tls
+    data: {tls.crt: "CERTIFICATE(shop.example.com)", tls.key: "KEY(shop.example.com)"}
+    ```
+
+    ## How to fix
+
+    Put a certificate for all hosts of the entry and its key into the Secret, or refer to the right one.
+    """
+    if subject.object.annotations.get(CONTOURS_NAMESPACE):
+        return  # in another namespace: ``contour-certificate``
+    for steps, each in subject.items("spec", "tls"):
+        name, at = each.text("secretName"), (*steps, "secretName")
+        if not name or "/" in name:
+            continue
+        found = _made(subject.object, secret_of(subject, name))
+        yield from secret_flaws(subject.declared, found, at)
+        if not isinstance(found, Missing):
+            fix = f"{mend(subject.declared, found.name, found.namespace)}: renew it"
+            yield from name_flaws(found, each.texts("hosts"), at, fix=fix)
+            yield from leaf_flaws(found, at, subject.declared.known.taken_at, fix=fix)
+
+
+def _made(ingress: KubeObject, found: KubeObject | Missing) -> KubeObject | Missing:
+    """A Secret that an annotation has made is not missing before the Ingress is there."""
+    issuer = next((each for each in _ISSUERS if ingress.annotations.get(each)), None)
+    if isinstance(found, Missing) and found.gap is None and issuer:
+        return replace(found, gap=f"cert-manager makes it ({issuer})")
+    return found
+
+
+CERTIFICATE = ObjectRule(
+    id="ingress-certificate",
+    title="The certificates of an Ingress can be served, and are for its hosts",
+    severity="high",
+    subjects=(INGRESS,),
+    reads=READS,
+    check=check_certificate,
+    references=("networking.k8s.io/v1 Ingress spec.tls", "RFC 9525 section 6"),
+)
+
+
+def check_hosts(subject: Subject) -> Iterator[Flaw]:
+    """Every host of an Ingress has TLS.
+
+    ## What it requires
+
+    That the host of each rule is among the `hosts` of an entry of `spec.tls`, or matched by a wildcard there, or that
+    an entry has no hosts and holds for all. Contour takes a wildcard for that name alone.
+
+    ## Why
+
+    A rule whose host is in no entry is served without TLS, and with the Ingress's other hosts it looks as if it had
+    some. A rule without a host takes every name, also those for which there is no certificate.
+
+    ## What fails
+
+    A host in no entry: medium.
+
+    ## What is inconclusive
+
+    Nothing: all of it stands in the object.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: networking.k8s.io/v1
+    kind: Ingress
+    metadata: {name: shop, namespace: shop}
+    spec:
+      tls: [{hosts: [shop.example.com], secretName: shop}]
+      rules: [{host: shop.example.com}, {host: admin.example.com}]
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: networking.k8s.io/v1
+    kind: Ingress
+    metadata: {name: shop, namespace: shop}
+    spec:
+      tls: [{hosts: [shop.example.com, "*.admin.example.com"], secretName: shop}]
+      rules: [{host: shop.example.com}, {host: eu.admin.example.com}]
+    ```
+
+    ## How to fix
+
+    Add the host to an entry of `spec.tls` whose certificate covers it.
+    """
+    entries = [each for _, each in subject.items("spec", "tls")]
+    if any(not each.at("hosts") for each in entries):
+        return
+    named = {host.lower() for each in entries for host in each.texts("hosts")}
+    exact = is_contours(subject.declared, subject.object)
+    for steps, rule in subject.items("spec", "rules"):
+        host = rule.text("host").lower()
+        wildcard = f"*.{host.partition('.')[2]}"
+        if host not in named and (exact or wildcard not in named):
+            called = host or "every host that no rule names"
+            yield Flaw(
+                message=f"{called} is served without TLS: it is in no entry of spec.tls",
+                at=(*steps, "host"),
+                fix=f"{subject.object.reference}: add it to spec.tls",
+                correction=f"tls:\n- hosts: [{host or '<host>'}]\n  secretName: <name>",
+            )
+
+
+HOSTS = ObjectRule(
+    id="ingress-plaintext-host",
+    title="Every host of an Ingress has TLS",
+    severity="medium",
+    subjects=(INGRESS,),
+    reads=(INGRESS_CLASS,),
+    check=check_hosts,
+    references=("networking.k8s.io/v1 Ingress spec.tls.hosts, spec.rules.host",),
+)

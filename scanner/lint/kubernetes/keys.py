@@ -1,0 +1,115 @@
+"""Private keys that several namespaces have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Final
+
+from scanner.lint.certificates import chain_of
+from scanner.model.declared import Declared
+from scanner.model.kinds import SECRET
+from scanner.model.object_rule import Flaw, ObjectRule, Subject
+from scanner.model.objects import KubeObject
+
+_SHOWN: Final = 3
+
+
+def check_reuse(subject: Subject) -> Iterator[Flaw]:
+    """A private key is in one namespace.
+
+    ## What it requires
+
+    That no two namespaces have a Secret with the same private key, told by the public half: the digest of the
+    certificate's public key, where the Secret's key belongs to it.
+
+    ## Why
+
+    Whoever may read Secrets in one of the namespaces can pass for whatever the others serve. A key that is copied about
+    is also renewed in one place and forgotten in the next. Gateways have ReferenceGrants and Contour has delegations
+    for a certificate that several namespaces use.
+
+    ## What fails
+
+    The same key in a Secret of another namespace: medium.
+
+    ## What is inconclusive
+
+    Nothing. It is told among the Secrets that are known.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: shop, namespace: shop}
+    type: kubernetes.io/tls
+    data: {tls.crt: "CERTIFICATE(*.example.com)", tls.key: "KEY(*.example.com)"}
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: wildcard, namespace: blog}
+    type: kubernetes.io/tls
+    data: {tls.crt: "CERTIFICATE(*.example.com)", tls.key: "KEY(*.example.com)"}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: shop, namespace: shop}
+    type: kubernetes.io/tls
+    data: {tls.crt: "CERTIFICATE(shop.example.com)", tls.key: "KEY(shop.example.com)"}
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: blog, namespace: blog}
+    type: kubernetes.io/tls
+    data: {tls.crt: "CERTIFICATE(blog.example.com)", tls.key: "KEY(blog.example.com)"}
+    ```
+
+    ## How to fix
+
+    Have a certificate made for each namespace, or keep one Secret and refer to it.
+    """
+    digest = _digest(subject.object)
+    holders = subject.declared.once(_holders).get(digest, {}) if digest else {}
+    more = len(holders) - 1
+    if more > 0 and subject.object.namespace in holders:
+        others = islice((each for name, each in holders.items() if name != subject.object.namespace), _SHOWN)
+        named = ", ".join(str(each.reference) for each in others)
+        yield Flaw(
+            message=f"{named}{f' and {more - _SHOWN} more' if more > _SHOWN else ''} has the same private key",
+            at=("data", "tls.key"),
+            observed=(f"public key SHA-256 {digest}",),
+            fix=f"{subject.object.reference}: a key of its own, or one Secret for all",
+        )
+
+
+def _digest(secret: KubeObject) -> str | None:
+    """The public key's, of a Secret that has the private one."""
+    if secret.at("adhere", "keyMatches") is not True:
+        return None
+    leaf = next(iter(chain_of(secret)), None)
+    return leaf.key_sha256 if leaf else None
+
+
+def _holders(declared: Declared) -> Mapping[str, Mapping[str, KubeObject]]:
+    """By digest, of each namespace the first Secret: more of them say no more."""
+    found: dict[str, dict[str, KubeObject]] = {}
+    for each in declared.every(SECRET):
+        digest = _digest(each)
+        if digest and each.namespace:
+            found.setdefault(digest, {}).setdefault(each.namespace, each)
+    return found
+
+
+REUSE = ObjectRule(
+    id="secret-key-reuse",
+    title="A private key is in one namespace",
+    severity="medium",
+    subjects=(SECRET,),
+    check=check_reuse,
+    references=("core/v1 Secret, type kubernetes.io/tls", "RFC 5280 section 4.1.2.7 (subjectPublicKeyInfo)"),
+)

@@ -1,0 +1,275 @@
+"""Ingresses, webhooks, aggregated APIs, probes, monitors and keys, one line a case."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from pathlib import Path
+
+import pytest
+
+from scanner.lint.kubernetes.ca_bundles import BUNDLE
+from scanner.lint.kubernetes.ingress import CERTIFICATE, HOSTS
+from scanner.lint.kubernetes.keys import REUSE
+from scanner.lint.kubernetes.monitors import MONITOR_SCHEME
+from scanner.lint.kubernetes.probes import PROBES, PROTOCOL
+from scanner.lint.kubernetes.unverified import API, MONITOR
+from scanner.model.object_rule import ObjectRule
+from tests.lint.examples import WHOLE, linted
+
+HIGH, MEDIUM, LOW = ("fail", "high"), ("fail", "medium"), ("fail", "low")
+UNKNOWN, INFO = ("inconclusive", "high"), ("inconclusive", "info")
+BLANK = b64encode(b"\n").decode()
+NO_PEM = b64encode(b"a CA").decode()
+
+
+def ingress(tls: str, rules: str = "", annotations: str = "") -> str:
+    return (
+        "apiVersion: networking.k8s.io/v1\nkind: Ingress\n"
+        f"metadata: {{name: web, namespace: shop, annotations: {{{annotations}}}}}\n"
+        f"spec: {{tls: [{tls}], rules: [{rules}]}}\n"
+    )
+
+
+def secret(certificate: str, key: str, namespace: str = "shop", type_: str = "kubernetes.io/tls") -> str:
+    return (
+        f"apiVersion: v1\nkind: Secret\nmetadata: {{name: web, namespace: {namespace}}}\ntype: {type_}\n"
+        f"data: {{tls.crt: {certificate}, tls.key: {key}}}\n"
+    )
+
+
+def webhook(client: str, metadata: str = "") -> str:
+    return (
+        "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\n"
+        f"metadata: {{name: web{metadata}}}\nwebhooks: [{{name: a, clientConfig: {{{client}}}}}]\n"
+    )
+
+
+def api_service(spec: str) -> str:
+    return f"apiVersion: apiregistration.k8s.io/v1\nkind: APIService\nmetadata: {{name: v1.a}}\nspec: {{{spec}}}\n"
+
+
+def conversion(spec: str) -> str:
+    return (
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\n"
+        f"spec: {{conversion: {{{spec}}}}}\n"
+    )
+
+
+def workload(container: str, kind: str = "Deployment") -> str:
+    inner = f"metadata: {{labels: {{app: web}}}}, spec: {{containers: [{{name: web, {container}}}]}}"
+    return f"apiVersion: apps/v1\nkind: {kind}\nmetadata: {{name: web, namespace: shop}}\nspec: {{template: {{{inner}}}}}\n"
+
+
+def pod(container: str, owner: str = "") -> str:
+    owners = f", ownerReferences: [{{kind: {owner}, name: a}}]" if owner else ""
+    return (
+        f"apiVersion: v1\nkind: Pod\nmetadata: {{name: web, namespace: shop, labels: {{app: web}}{owners}}}\n"
+        f"spec: {{containers: [{{name: web, {container}}}]}}\n"
+    )
+
+
+def service(port: str, selector: str = "app: web") -> str:
+    return (
+        "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop, labels: {team: web}}\n"
+        f"spec: {{selector: {{{selector}}}, ports: [{{{port}}}]}}\n"
+    )
+
+
+def monitor(endpoint: str, kind: str = "ServiceMonitor", namespaces: str = "") -> str:
+    field, label = ("endpoints", "team") if kind == "ServiceMonitor" else ("podMetricsEndpoints", "app")
+    return (
+        f"apiVersion: monitoring.coreos.com/v1\nkind: {kind}\nmetadata: {{name: web, namespace: shop}}\n"
+        f"spec: {{selector: {{matchLabels: {{{label}: web}}}}, {namespaces} {field}: [{{{endpoint}}}]}}\n"
+    )
+
+
+def probe(spec: str) -> str:
+    return f"apiVersion: monitoring.coreos.com/v1\nkind: Probe\nmetadata: {{name: a, namespace: b}}\nspec: {{{spec}}}\n"
+
+
+PAIR = secret("CERTIFICATE(web.example.com)", "KEY(web.example.com)")
+ENTRY = "{hosts: [web.example.com], secretName: web}"
+SERVED = "service: {name: a, namespace: b}"
+GOOD, EXPIRED = 'caBundle: "CERTIFICATE(a.b.svc)"', 'caBundle: "EXPIRED(a.b.svc)"'
+SECURE, PLAIN = "readinessProbe: {httpGet: {port: 8443, scheme: HTTPS}}", "readinessProbe: {httpGet: {port: 8443}}"
+TLS = "tlsConfig: {serverName: a}"
+
+CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
+    "a certificate": (CERTIFICATE, [ingress(ENTRY), PAIR], []),
+    "a Secret that was not given": (CERTIFICATE, [ingress(ENTRY)], [UNKNOWN]),
+    "a Secret that does not exist": (CERTIFICATE, [WHOLE, ingress(ENTRY)], [HIGH]),
+    "a Secret that cert-manager makes": (
+        CERTIFICATE,
+        [WHOLE, ingress(ENTRY, annotations="cert-manager.io/cluster-issuer: any")],
+        [UNKNOWN],
+    ),
+    "a Secret in Contour's other namespace": (
+        CERTIFICATE,
+        [WHOLE, ingress(ENTRY, annotations="projectcontour.io/tls-cert-namespace: any")],
+        [],
+    ),
+    "no Secret named": (CERTIFICATE, [WHOLE, ingress("{hosts: [web.example.com]}")], []),
+    "Opaque": (CERTIFICATE, [ingress(ENTRY), PAIR.replace("kubernetes.io/tls", "Opaque")], [HIGH]),
+    "another key": (
+        CERTIFICATE,
+        [ingress(ENTRY), secret("CERTIFICATE(web.example.com)", "KEY(other.example.com)")],
+        [HIGH],
+    ),
+    "another name": (CERTIFICATE, [ingress(ENTRY.replace("web.e", "www.e")), PAIR], [HIGH]),
+    "every host is named": (HOSTS, [ingress(ENTRY, "{host: web.example.com}")], []),
+    "case does not matter": (HOSTS, [ingress(ENTRY, "{host: WEB.example.com}")], []),
+    "a host is not named": (HOSTS, [ingress(ENTRY, "{host: web.example.com}, {host: a.example.com}")], [MEDIUM]),
+    "no tls at all": (HOSTS, [ingress("", "{host: a.example.com}, {}")], [MEDIUM, MEDIUM]),
+    "an entry for all": (HOSTS, [ingress("{secretName: web}", "{host: a.example.com}, {}")], []),
+    "a wildcard": (HOSTS, [ingress('{hosts: ["*.example.com"]}', "{host: a.example.com}")], []),
+    "a wildcard is one label": (HOSTS, [ingress('{hosts: ["*.example.com"]}', "{host: a.b.example.com}")], [MEDIUM]),
+    "Contour takes no wildcard": (
+        HOSTS,
+        [ingress('{hosts: ["*.example.com"]}', "{host: a.example.com}", "projectcontour.io/retry-on: any")],
+        [MEDIUM],
+    ),
+    "a bundle": (BUNDLE, [webhook(f"{SERVED}, {GOOD}")], []),
+    "no bundle": (BUNDLE, [webhook(SERVED)], [HIGH]),
+    "a blank bundle": (BUNDLE, [webhook(f"{SERVED}, caBundle: {BLANK}")], [HIGH]),
+    "no bundle for a URL": (BUNDLE, [webhook("url: 'https://a.example'")], []),
+    "no base64": (BUNDLE, [webhook("url: 'https://a.example', caBundle: '-----BEGIN CERTIFICATE-----'")], [HIGH]),
+    "a number": (BUNDLE, [webhook(f"{SERVED}, caBundle: 7")], [HIGH]),
+    "no PEM": (BUNDLE, [webhook(f"{SERVED}, caBundle: {NO_PEM}")], [HIGH]),
+    "an old bundle": (BUNDLE, [webhook(f"{SERVED}, {EXPIRED}")], [HIGH]),
+    "filled by cert-manager": (
+        BUNDLE,
+        [webhook(SERVED, ", annotations: {cert-manager.io/inject-ca-from: b/a}")],
+        [INFO],
+    ),
+    "filled by the service CA": (
+        BUNDLE,
+        [webhook(SERVED, ', annotations: {service.beta.openshift.io/inject-cabundle: "true"}')],
+        [INFO],
+    ),
+    "not to be filled": (
+        BUNDLE,
+        [webhook(SERVED, ', annotations: {service.beta.openshift.io/inject-cabundle: "false"}')],
+        [HIGH],
+    ),
+    "not filled in the cluster": (
+        BUNDLE,
+        [webhook(SERVED, ", uid: a, annotations: {cert-manager.io/inject-ca-from: b/a}")],
+        [HIGH],
+    ),
+    "a conversion": (
+        BUNDLE,
+        [conversion(f"strategy: Webhook, webhook: {{clientConfig: {{{SERVED}}}}}")],
+        [HIGH],
+    ),
+    "no conversion": (BUNDLE, [conversion("strategy: None")], []),
+    "an API": (BUNDLE, [api_service(f"{SERVED}, {GOOD}")], []),
+    "an API without": (BUNDLE, [api_service(SERVED)], [HIGH]),
+    "an API that is not verified": (BUNDLE, [api_service(f"{SERVED}, insecureSkipTLSVerify: true")], []),
+    "a local API": (BUNDLE, [api_service("group: a")], []),
+    "unverified": (API, [api_service(f"{SERVED}, insecureSkipTLSVerify: true")], [HIGH]),
+    "verified": (API, [api_service(f"{SERVED}, {GOOD}")], []),
+    "an unverified service": (MONITOR, [monitor("tlsConfig: {insecureSkipVerify: true}")], [MEDIUM]),
+    "unverified pods": (MONITOR, [monitor("tlsConfig: {insecureSkipVerify: true}", "PodMonitor")], [MEDIUM]),
+    "an unverified prober": (MONITOR, [probe("tlsConfig: {insecureSkipVerify: true}")], [MEDIUM]),
+    "a verified service": (MONITOR, [monitor(f"scheme: https, {TLS}")], []),
+    "two probes": (PROBES, [workload(f"{SECURE}, livenessProbe: {{httpGet: {{port: 8443}}}}")], [MEDIUM]),
+    "a hook": (PROBES, [workload(f"{SECURE}, lifecycle: {{preStop: {{httpGet: {{port: 8443}}}}}}")], [MEDIUM]),
+    "two ports": (PROBES, [workload(f"{SECURE}, livenessProbe: {{httpGet: {{port: 8080}}}}")], []),
+    "another host": (PROBES, [workload(f"{SECURE}, livenessProbe: {{httpGet: {{port: 8443, host: a}}}}")], []),
+    "a name": (PROBES, [workload(f"{PLAIN}, ports: [{{name: https, containerPort: 8443}}]")], [LOW]),
+    "a name that says nothing": (PROBES, [workload(f"{PLAIN}, ports: [{{name: api, containerPort: 8443}}]")], []),
+    "by a Service": (PROBES, [workload(PLAIN), service("port: 443, targetPort: 8443, appProtocol: https")], [MEDIUM]),
+    "by a Service's named target": (
+        PROBES,
+        [
+            workload(f"{SECURE}, ports: [{{name: api, containerPort: 8443}}]", "StatefulSet"),
+            service("port: 80, targetPort: api, appProtocol: http"),
+        ],
+        [MEDIUM],
+    ),
+    "by a Service's own port": (PROBES, [workload(PLAIN, "DaemonSet"), service("name: https, port: 8443")], [LOW]),
+    "by a Service of others": (
+        PROBES,
+        [workload(PLAIN), service("port: 8443, appProtocol: https", "app: web, tier: one")],
+        [],
+    ),
+    "a pod": (PROBES, [pod(PLAIN), service("port: 8443, appProtocol: https")], [MEDIUM]),
+    "a replica beside what made it": (
+        PROBES,
+        [WHOLE, pod(PLAIN, "ReplicaSet"), workload(PLAIN), service("port: 8443, appProtocol: https")],
+        [MEDIUM],
+    ),
+    "a replica alone": (PROBES, [pod(PLAIN, "ReplicaSet"), service("port: 8443, appProtocol: https")], [MEDIUM]),
+    "a name against a protocol": (PROTOCOL, [service("name: http, port: 1, appProtocol: https")], [LOW]),
+    "a name beside a protocol": (PROTOCOL, [service("name: web, port: 1, appProtocol: https")], []),
+    "tls for nothing": (MONITOR_SCHEME, [monitor(f"port: metrics, {TLS}")], [MEDIUM]),
+    "tls for nothing in a probe": (MONITOR_SCHEME, [probe(f"prober: {{url: a}}, {TLS}")], [MEDIUM]),
+    "tls in a probe": (MONITOR_SCHEME, [probe(f"prober: {{url: a, scheme: https}}, {TLS}")], []),
+    "upper case": (MONITOR_SCHEME, [monitor(f"port: metrics, scheme: HTTPS, {TLS}")], []),
+    "relabelled": (MONITOR_SCHEME, [monitor(f"port: a, {TLS}, relabelings: [{{targetLabel: __scheme__}}]")], []),
+    "a Service's protocol": (
+        MONITOR_SCHEME,
+        [monitor("port: metrics"), service("name: metrics, port: 1, appProtocol: https")],
+        [MEDIUM],
+    ),
+    "a Service's name": (MONITOR_SCHEME, [monitor("port: https"), service("name: https, port: 1")], [LOW]),
+    "another port": (
+        MONITOR_SCHEME,
+        [monitor("port: web"), service("name: metrics, port: 1, appProtocol: https")],
+        [],
+    ),
+    "another namespace": (
+        MONITOR_SCHEME,
+        [monitor("port: https", namespaces="namespaceSelector: {matchNames: [b]},"), service("name: https, port: 1")],
+        [],
+    ),
+    "pods' probes": (
+        MONITOR_SCHEME,
+        [monitor("port: api", "PodMonitor"), workload(f"{SECURE}, ports: [{{name: api, containerPort: 8443}}]")],
+        [MEDIUM],
+    ),
+    "pods' number": (MONITOR_SCHEME, [monitor("portNumber: 8443", "PodMonitor"), workload(SECURE)], [MEDIUM]),
+    "pods that agree": (
+        MONITOR_SCHEME,
+        [monitor("portNumber: 8443, scheme: https", "PodMonitor"), workload(SECURE)],
+        [],
+    ),
+    "a key in two namespaces": (REUSE, [PAIR, PAIR.replace("shop", "blog")], [MEDIUM, MEDIUM]),
+    "a key twice in one": (REUSE, [PAIR, PAIR.replace("name: web", "name: copy")], []),
+    "a certificate without its key": (
+        REUSE,
+        [PAIR, secret("CERTIFICATE(web.example.com)", "KEY(other.example.com)", "blog")],
+        [],
+    ),
+    "no namespaces": (REUSE, [PAIR.replace(", namespace: shop", ""), PAIR.replace("shop", "blog")], []),
+}
+
+
+@pytest.mark.parametrize(("rule", "texts", "expected"), CASES.values(), ids=CASES)
+def test_findings(tmp_path: Path, rule: ObjectRule, texts: list[str], expected: list[tuple[str, str]]) -> None:
+    found, given = linted(tmp_path, "\n---\n".join(texts), [rule])
+    assert not given.bad
+    assert [(each.finding.verdict, each.finding.severity) for one in found for each in one.findings] == expected
+
+
+def test_a_key_is_named_by_its_public_half(tmp_path: Path) -> None:
+    found, _ = linted(tmp_path, "\n---\n".join([PAIR, PAIR.replace("shop", "blog")]), [REUSE])
+    (first,) = found[0].findings
+    assert first.finding.message == "Secret/blog/web has the same private key"
+    assert first.finding.observed[0].startswith("public key SHA-256 ")
+
+
+def test_of_many_namespaces_three_are_named(tmp_path: Path) -> None:
+    many = [PAIR.replace("shop", f"team-{number}") for number in range(6)]
+    found, _ = linted(tmp_path, "\n---\n".join(many), [REUSE])
+    assert [
+        each.finding.message.endswith("and 2 more has the same private key") for one in found for each in one.findings
+    ] == [True] * 6
+
+
+def test_who_contradicts_a_probe_is_evidence(tmp_path: Path) -> None:
+    texts = [workload(PLAIN), service("name: web, port: 443, targetPort: 8443, appProtocol: https")]
+    found, _ = linted(tmp_path, "\n---\n".join(texts), [PROBES])
+    (finding,) = found[0].findings
+    assert finding.finding.evidence == ("the appProtocol https of Service/shop/web",)
+    assert finding.field == "spec.template.spec.containers[0].readinessProbe.httpGet"
