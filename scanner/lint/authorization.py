@@ -6,7 +6,7 @@ kubernetes ``plugin/pkg/auth/authorizer/rbac/rbac.go`` (``RuleAllows``) and ``pk
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -49,8 +49,6 @@ class Wish:
     """None: that of manifests that name none."""
     name: str = ""
     """Of one object; empty for a request that names none, as ``create`` and most that ``list`` do."""
-    any_name: bool = False
-    """Whether what is allowed for some object, whichever, will do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,17 +99,30 @@ class Access:
 
 def access(declared: Declared, who: Identity, wish: Wish) -> Access:
     """Whether ``who`` may do what ``wish`` says."""
+    index = declared.once(_index)
     grants: list[Grant] = []
     role: Missing | None = None
-    bound_to = tuple(declared.once(_index).of(who, wish.namespace))
-    for bound in bound_to:
+    named = False
+    for bound in index.of(who, wish.namespace):
+        named = True
         if bound.role is None:
             role = role or bound.missing
-        elif (rule := next((each for each in bound.rules if _allows(each, wish)), None)) is not None:
-            grants.append(Grant(binding=bound.binding, role=bound.role, by_name=bool(rule.at("resourceNames"))))
-    gaps = ((kind, declared.gap(kind)) for kind in (ROLE_BINDING, CLUSTER_ROLE_BINDING))
-    bindings = next((Missing(name=kind.name, gap=gap) for kind, gap in gaps if gap), None)
-    return Access(grants=tuple(grants), role=role, bindings=bindings, named=bool(bound_to))
+        elif allowing := [each for each in bound.rules if each.allows(wish)]:
+            by_name = all(each.named for each in allowing)
+            grants.append(Grant(binding=bound.binding, role=bound.role, by_name=by_name))
+    return Access(grants=tuple(grants), role=role, bindings=index.unseen, named=named)
+
+
+def nameable(declared: Declared, who: Identity, wish: Wish) -> frozenset[str] | None:
+    """The objects for which ``who`` may do it, by the bindings that were seen; None: for all."""
+    names: set[str] = set()
+    for bound in declared.once(_index).of(who, wish.namespace):
+        for each in bound.rules:
+            if each.asks(wish) and not each.named:
+                return None
+            if each.asks(wish):
+                names.update(each.names)
+    return frozenset(names)
 
 
 def subjects(declared: Declared, namespace: str | None) -> tuple[Identity, ...]:
@@ -123,11 +134,48 @@ def subjects(declared: Declared, namespace: str | None) -> tuple[Identity, ...]:
 # --- Bindings ---------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """A PolicyRule, to be asked often."""
+
+    verbs: frozenset[str]
+    groups: frozenset[str]
+    resources: frozenset[str]
+    names: frozenset[str]
+    named: bool
+
+    def allows(self, wish: Wish) -> bool:
+        """The authorizer's answer."""
+        return self.asks(wish) and (not self.named or (wish.name != "" and wish.name in self.names))
+
+    def asks(self, wish: Wish) -> bool:
+        """Whether it is about such requests, for whichever object."""
+        return (
+            (wish.verb in self.verbs or "*" in self.verbs)
+            and (wish.group in self.groups or "*" in self.groups)
+            and (wish.resource in self.resources or "*" in self.resources or self._sub(wish.resource))
+        )
+
+    def _sub(self, resource: str) -> bool:
+        _, slash, name = resource.partition("/")
+        return slash != "" and f"*/{name}" in self.resources
+
+
+def _rule(each: Fields) -> _Rule:
+    return _Rule(
+        verbs=frozenset(each.texts("verbs")),
+        groups=frozenset(each.texts("apiGroups")),
+        resources=frozenset(each.texts("resources")),
+        names=frozenset(each.texts("resourceNames")),
+        named=bool(each.at("resourceNames")),
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Bound:
     binding: KubeObject
     role: KubeObject | None
-    rules: tuple[Fields, ...] = ()
+    rules: tuple[_Rule, ...] = ()
     missing: Missing
 
 
@@ -137,6 +185,8 @@ class _Index:
 
     by_subject: Mapping[tuple[str, str | None], Mapping[str, tuple[_Bound, ...]]]
     """By kind and namespace, then by name."""
+    unseen: Missing | None
+    """The kind of which there may be bindings that nobody saw."""
 
     def of(self, who: Identity, namespace: str | None) -> Iterator[_Bound]:
         for where in ("*", namespace):
@@ -158,13 +208,17 @@ class _Index:
 
 def _index(declared: Declared) -> _Index:
     found: dict[tuple[str, str | None], dict[str, list[_Bound]]] = {}
+    roles: dict[int, tuple[_Rule, ...]] = {}
     for kind in (CLUSTER_ROLE_BINDING, ROLE_BINDING):
         for binding in declared.every(kind):
-            bound = _bound(declared, binding)
+            bound = _bound(declared, binding, roles)
             where = "*" if kind == CLUSTER_ROLE_BINDING else binding.namespace
             for subject, name in _subjects(binding):
                 found.setdefault((subject, where), {}).setdefault(name, []).append(bound)
-    return _Index({key: {name: tuple(each) for name, each in inner.items()} for key, inner in found.items()})
+    gaps = ((kind, declared.gap(kind)) for kind in (ROLE_BINDING, CLUSTER_ROLE_BINDING))
+    unseen = next((Missing(name=kind.name, gap=gap) for kind, gap in gaps if gap), None)
+    by_subject = {key: {name: tuple(each) for name, each in inner.items()} for key, inner in found.items()}
+    return _Index(by_subject, unseen)
 
 
 def _subjects(binding: KubeObject) -> Iterator[tuple[str, str]]:
@@ -179,15 +233,16 @@ def _subjects(binding: KubeObject) -> Iterator[tuple[str, str]]:
             yield kind, name
 
 
-def _bound(declared: Declared, binding: KubeObject) -> _Bound:
+def _bound(declared: Declared, binding: KubeObject, roles: dict[int, tuple[_Rule, ...]]) -> _Bound:
     kind = ROLE if binding.text("roleRef", "kind") == "Role" else CLUSTER_ROLE
     found = declared.find(kind, binding.text("roleRef", "name"), binding.namespace)
     if isinstance(found, Missing):
         # A role that does not exist allows nothing.
         empty = KubeObject({"metadata": {"name": binding.text("roleRef", "name")}}, kind)
         return _Bound(binding=binding, role=None if found.gap else empty, missing=found)
-    rules = tuple(islice(found.each("rules"), _MOST)) + _aggregated(declared, found)
-    return _Bound(binding=binding, role=found, rules=rules, missing=Missing(name=str(found.reference)))
+    if id(found) not in roles:  # one ClusterRole is bound in thousands of namespaces
+        roles[id(found)] = tuple(map(_rule, (*islice(found.each("rules"), _MOST), *_aggregated(declared, found))))
+    return _Bound(binding=binding, role=found, rules=roles[id(found)], missing=Missing(name=str(found.reference)))
 
 
 def _aggregated(declared: Declared, role: KubeObject) -> tuple[Fields, ...]:
@@ -197,24 +252,3 @@ def _aggregated(declared: Declared, role: KubeObject) -> tuple[Fields, ...]:
         return ()
     chosen = (each for each in declared.every(CLUSTER_ROLE) if any(selects(one, each.labels) for one in selectors))
     return tuple(rule for each in islice(chosen, _MOST) for rule in islice(each.each("rules"), _MOST))
-
-
-# --- Rules ------------------------------------------------------------------------------------------------------------
-
-
-def _allows(rule: Fields, wish: Wish) -> bool:
-    return bool(
-        _has(rule.at("verbs"), wish.verb)
-        and _has(rule.at("apiGroups"), wish.group)
-        and _covers(rule.texts("resources"), wish.resource)
-        and (not rule.at("resourceNames") or wish.any_name or (wish.name and wish.name in rule.texts("resourceNames")))
-    )
-
-
-def _has(value: object, wanted: str) -> bool:
-    return isinstance(value, list) and ("*" in value or wanted in value)
-
-
-def _covers(resources: Iterable[str], wanted: str) -> bool:
-    subresource = wanted.partition("/")[2]
-    return any(each in ("*", wanted) or (subresource and each == f"*/{subresource}") for each in resources)

@@ -92,6 +92,6 @@ class Declared:
         found = self.known.get(kind, name, namespace if kind.namespaced else None)
         if found is not None:
             return found
-        called = "/".join(filter(None, (kind.name, namespace, name)))
+        called = "/".join(filter(None, (kind.name, namespace if kind.namespaced else None, name)))
         sought = (namespace or "", name) in self.known.sought.get(kind, ())
         return Missing(name=called, gap=None if sought else self.gap(kind))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scanner.lint.authorization import READS, Identity, Wish, access, account, subjects
+from scanner.lint.authorization import READS, Identity, Wish, access, account, nameable, subjects
 from scanner.model.declared import Declared
 from scanner.model.kinds import CLUSTER_ROLE, CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING, Kind
 from scanner.model.objects import KubeObject
@@ -133,3 +133,22 @@ def test_everybody() -> None:
     found = subjects(known(binding(ROUTER, {"kind": "Group", "name": "dev"})), "shop")
     assert found == (WHO, Identity(name="", groups=("dev",)))
     assert subjects(known(binding(ROUTER)), "other") == ()
+
+
+@pytest.mark.parametrize(
+    ("rules", "names"),
+    [
+        ([SECRETS], None),
+        ([{**SECRETS, "resourceNames": ["a"]}, {**SECRETS, "resourceNames": ["b"]}], {"a", "b"}),
+        ([{**SECRETS, "resourceNames": ["a"]}, SECRETS], None),
+        ([{**SECRETS, "verbs": ["list"]}], set()),
+    ],
+)
+def test_for_which_objects(rules: list[Mapping[str, Any]], names: set[str] | None) -> None:
+    assert nameable(known(role(*rules), binding(ROUTER)), WHO, WISH) == names
+
+
+def test_of_two_rules_the_wider_one_counts() -> None:
+    rules = ({**SECRETS, "resourceNames": ["web"]}, SECRETS)
+    (grant,) = access(known(role(*rules), binding(ROUTER)), WHO, WISH).grants
+    assert not grant.by_name

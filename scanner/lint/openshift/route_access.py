@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, TypeAlias
 
 from scanner.lint import authorization
-from scanner.lint.authorization import Grant, Identity, Wish, access, account, subjects
+from scanner.lint.authorization import Grant, Identity, Wish, access, account, nameable, subjects
 from scanner.lint.openshift.routes import EXTERNAL, external
 from scanner.model.declared import Declared
 from scanner.model.kinds import ROUTE
@@ -22,6 +22,8 @@ _ROUTES: Final = "route.openshift.io"
 _EVERYBODY: Final = 500
 """Subjects of one namespace that are looked at."""
 _NAMED: Final = 5
+
+_Candidate: TypeAlias = tuple[Identity, frozenset[str] | None]
 
 
 def check_access(subject: Subject) -> Iterator[Flaw]:
@@ -320,31 +322,38 @@ def check_writers(subject: Subject) -> Iterator[Flaw]:
 
 
 def _writers(declared: Declared, namespace: str | None, name: str) -> Iterator[str]:
-    for who in _candidates(declared, namespace):
-        wishes = (Wish(verb=verb, resource="secrets", namespace=namespace, name=name) for verb in _WRITES)
-        if any(access(declared, who, wish).allowed for wish in wishes):
+    for who, names in _candidates(declared, namespace):
+        if names is None or name in names:
             yield who.name or f"group {who.groups[0]}"
 
 
-def _candidates(declared: Declared, namespace: str | None) -> tuple[Identity, ...]:
-    """Who may write some Secret of the namespace, and lacks the right on Routes; worked out once for each namespace."""
+def _candidates(declared: Declared, namespace: str | None) -> tuple[_Candidate, ...]:
+    """Who lacks the right on Routes in a namespace, and which Secrets they may write there (None: all); worked out once
+    for each namespace."""
     known = declared.once(_by_namespace)
     if namespace not in known:
-        everybody = subjects(declared, namespace)[:_EVERYBODY]
-        known[namespace] = tuple(who for who in everybody if _may_write_only(declared, who, namespace))
+        hosts = [Wish(verb=verb, resource=_HOST, group=_ROUTES, namespace=namespace) for verb in ("create", "update")]
+        lacking = (
+            who
+            for who in subjects(declared, namespace)[:_EVERYBODY]
+            if all(access(declared, who, wish).known is False for wish in hosts)
+        )
+        known[namespace] = tuple((who, _written(declared, who, namespace)) for who in lacking)
     return known[namespace]
 
 
-def _by_namespace(_: Declared) -> dict[str | None, tuple[Identity, ...]]:
+def _by_namespace(_: Declared) -> dict[str | None, tuple[_Candidate, ...]]:
     return {}
 
 
-def _may_write_only(declared: Declared, who: Identity, namespace: str | None) -> bool:
-    writes = (Wish(verb=verb, resource="secrets", namespace=namespace, any_name=True) for verb in _WRITES)
-    hosts = (Wish(verb=verb, resource=_HOST, group=_ROUTES, namespace=namespace) for verb in ("create", "update"))
-    return any(access(declared, who, wish).allowed for wish in writes) and not any(
-        access(declared, who, wish).known is not False for wish in hosts
-    )
+def _written(declared: Declared, who: Identity, namespace: str | None) -> frozenset[str] | None:
+    found: frozenset[str] = frozenset()
+    for verb in _WRITES:
+        names = nameable(declared, who, Wish(verb=verb, resource="secrets", namespace=namespace))
+        if names is None:
+            return None
+        found |= names
+    return found
 
 
 _ENHANCEMENT: Final = "Enhancement 'Route Secret Injection For External Certificate Management'"
