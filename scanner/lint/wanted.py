@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from scanner.lint.contour.uses import NAMESPACE as CERTIFICATES_NAMESPACE
 from scanner.model import kinds
 from scanner.model.kinds import CONFIG_MAP, SECRET, Kind
 from scanner.model.objects import Fields, KubeObject
@@ -28,6 +29,8 @@ class _Field:
     """Where the reference does not say."""
     within: str | None = None
     """The namespace; None: that of the reference, else the subject's own."""
+    annotation: str = ""
+    """One of the subject that says the namespace where the reference does not."""
 
 
 _LISTENER = "spec.listeners.*.tls.certificateRefs.*"
@@ -40,7 +43,7 @@ _FIELDS: Final = (
     _Field(kinds.BACKEND_TLS_POLICY, f"spec.{_CA}", CONFIG_MAP),
     _Field(kinds.BACKEND_TLS_POLICY, "spec.tls.caCertRefs.*", CONFIG_MAP),
     _Field(kinds.ROUTE, "spec.tls.externalCertificate.name"),
-    _Field(kinds.INGRESS, "spec.tls.*.secretName"),
+    _Field(kinds.INGRESS, "spec.tls.*.secretName", annotation=CERTIFICATES_NAMESPACE),
     *(
         _Field(kind, f"spec.{path}")
         for kind in (kinds.HTTP_PROXY, kinds.INGRESS_ROUTE)
@@ -52,7 +55,9 @@ _FIELDS: Final = (
             "tcpproxy.services.*.validation.caSecret",
         )
     ),
+    _Field(kinds.HTTP_PROXY, "spec.virtualhost.jwtProviders.*.remoteJWKS.validation.caSecret"),
     _Field(kinds.CONTOUR_CONFIGURATION, "spec.httpproxy.fallbackCertificate"),
+    _Field(kinds.CONTOUR_DEPLOYMENT, "spec.runtimeSettings.httpproxy.fallbackCertificate"),
     _Field(kinds.CONTOUR_CONFIGURATION, "spec.envoy.clientCertificate"),
     *(
         _Field(kind, "spec.delegations.*.secretName")
@@ -77,7 +82,8 @@ def _of(item: KubeObject, field: _Field) -> Iterator[tuple[str, str, str]]:
     for value in _values(item.raw, field.path.split(".")):
         if isinstance(value, str):  # ``namespace/name``, as Contour has it
             namespace, _, name = value.rpartition("/")
-            yield field.to.name, field.within or namespace or item.namespace or "", name
+            said = item.annotations.get(field.annotation, "") if field.annotation else ""
+            yield field.to.name, field.within or namespace or said or item.namespace or "", name
         elif isinstance(value, dict):
             reference = Fields(value)
             where = field.within or reference.text("namespace") or item.namespace or ""

@@ -58,6 +58,18 @@ CASES: list[tuple[Kind, str, list[str], list[str]]] = [
         [],
     ),
     (kinds.HTTP_PROXY, "routes: [{services: [{validation: {caSecret: a}}]}]", ["shop/a"], []),
+    (
+        kinds.HTTP_PROXY,
+        "virtualhost: {jwtProviders: [{remoteJWKS: {validation: {caSecret: certs/a}}}]}",
+        ["certs/a"],
+        [],
+    ),
+    (
+        kinds.CONTOUR_DEPLOYMENT,
+        "runtimeSettings: {httpproxy: {fallbackCertificate: {namespace: certs, name: a}}}",
+        ["certs/a"],
+        [],
+    ),
     (kinds.CONTOUR_CONFIGURATION, "httpproxy: {fallbackCertificate: {name: a, namespace: b}}", ["b/a"], []),
     (
         kinds.API_SERVER,
@@ -79,6 +91,13 @@ def test_what_an_object_names(kind: Kind, spec: str, secrets: list[str], maps: l
     item = made(kind, yaml.safe_load(spec))
     assert ["/".join(each) for each in wanted([item], SECRET)] == secrets
     assert ["/".join(each) for each in wanted([item], CONFIG_MAP)] == maps
+
+
+def test_the_secrets_of_an_ingress_of_contour_are_where_its_annotation_says() -> None:
+    metadata = {"name": "a", "namespace": "shop", "annotations": {"projectcontour.io/tls-cert-namespace": "certs"}}
+    spec = {"tls": [{"secretName": "a"}, {"secretName": "own/b"}]}
+    item = KubeObject({"metadata": metadata, "spec": spec}, kinds.INGRESS)
+    assert list(wanted([item], SECRET)) == [("certs", "a"), ("own", "b")]
 
 
 def test_each_once_and_not_without_end() -> None:

@@ -57,7 +57,8 @@ def conversion(spec: str) -> str:
 
 def workload(container: str, kind: str = "Deployment") -> str:
     inner = f"metadata: {{labels: {{app: web}}}}, spec: {{containers: [{{name: web, {container}}}]}}"
-    return f"apiVersion: apps/v1\nkind: {kind}\nmetadata: {{name: web, namespace: shop}}\nspec: {{template: {{{inner}}}}}\n"
+    metadata = "metadata: {name: web, namespace: shop}"
+    return f"apiVersion: apps/v1\nkind: {kind}\n{metadata}\nspec: {{template: {{{inner}}}}}\n"
 
 
 def pod(container: str, owner: str = "") -> str:
