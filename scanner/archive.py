@@ -24,6 +24,8 @@ from scanner.model.snapshot import Snapshot
 from scanner.report.stream import dumps
 
 _MOST_BYTES = 16 * 2**20
+_MOST_PARTS = 10_000
+"""Files or directories of one sort. A command line has room for fewer."""
 
 
 class Archive:
@@ -144,4 +146,16 @@ def load_head(directory: str) -> Head:
     if head.schema != SCHEMA:
         raise InputError(f"{path}: not an {SCHEMA}", hint=hint)
     assert isinstance(head, Head)  # noqa: S101 - what its codec gives
+    if wrong := _impossible(head):
+        raise InputError(f"{path}: {wrong}", hint=hint)
     return head
+
+
+def _impossible(head: Head) -> str | None:
+    """What no scan can have said of itself."""
+    if not head.clusters and head.profile is None:
+        return "profile: a list of targets owes one"
+    for name, count in (("components", head.components), ("earlier", head.earlier), ("clusters", len(head.clusters))):
+        if not 0 <= count <= _MOST_PARTS:
+            return f"{name}: there cannot be {count}"
+    return None
