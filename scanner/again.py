@@ -24,7 +24,7 @@ from scanner.model.observation_record import Seen, read
 from scanner.model.profile import Profile
 from scanner.model.report import EndpointRow, FindingRow
 from scanner.model.rule import Case
-from scanner.model.saved_scan import OBSERVATIONS, ROWS, Head, cluster_of
+from scanner.model.saved_scan import HEAD, OBSERVATIONS, ROWS, Head, cluster_of
 from scanner.model.scan_policy import Scope
 from scanner.model.selector import any_matches
 from scanner.report.rows import endpoint_row, finding_row
@@ -163,9 +163,10 @@ def surveyed_again(directory: str, head: Head, view: Viewpoint) -> dict[str, Sur
 
 
 def owed_by_targets(head: Head, view: Viewpoint) -> Owed:
-    """What the targets of the saved scan owe, seen from ``view``."""
+    """What the targets of the saved scan owe, seen from ``view``. Raises ``InputError`` where nothing says it."""
     profile: Profile | None = view.profile or head.profile
-    assert profile is not None  # noqa: S101 - a scan of targets always has one
+    if profile is None:
+        raise InputError(f"{HEAD}: profile: a list of targets owes one", hint="was the file changed?")
     return Owed(
         profile=profile,
         profile_source="--profile" if view.profile else "the saved scan",

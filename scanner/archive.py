@@ -153,8 +153,6 @@ def load_head(directory: str) -> Head:
 
 def _impossible(head: Head) -> str | None:
     """What no scan can have said of itself."""
-    if not head.clusters and head.profile is None:
-        return "profile: a list of targets owes one"
     for name, count in (("components", head.components), ("earlier", head.earlier), ("clusters", len(head.clusters))):
         if not 0 <= count <= _MOST_PARTS:
             return f"{name}: there cannot be {count}"

@@ -12,6 +12,7 @@ import pytest
 from scanner.again import Again, again
 from scanner.archive import Archive, load_head
 from scanner.cli.whatif import compared
+from scanner.errors import InputError
 from scanner.model.observation import Answers, Observation, Reach
 from scanner.model.observation_record import Seen
 from scanner.model.opinion import Opinion
@@ -95,6 +96,12 @@ def test_a_directory_of_an_older_release_is_read(tmp_path: Path) -> None:
     del value["deep"], value["confirm"]
     file.write_text(json.dumps(value))
     assert load_head(str(file.parent)).deep is None
+
+
+def test_targets_without_a_profile_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"scan\.json: profile: a list of targets owes one"):
+        saved(tmp_path, Head())
+    assert saved(tmp_path, Head(), profile=PROFILE).of_targets
 
 
 POLICY = {

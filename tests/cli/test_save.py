@@ -52,7 +52,6 @@ def test_a_directory_with_something_else_in_it_is_left_alone(call: Call, farm: F
         ('{"schema": "adhere.saved/v2"}', "not an adhere.saved/v1"),
         ('{"schema": 7}', "schema"),
         ('{"colour": "red"}', "colour"),
-        ("{}", "profile: a list of targets owes one"),
         ('{"clusters": ["a"], "components": 300000000}', "components: there cannot be 300000000"),
         ('{"clusters": ["a"], "earlier": -1}', "earlier: there cannot be -1"),
     ],
