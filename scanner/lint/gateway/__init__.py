@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from scanner.lint.gateway import (
+    backends,
     certificate_refs,
     client_ca,
     frontend_ports,
     listener_conflicts,
     listener_tls,
+    plaintext_twin,
     policy_targets,
     policy_validation,
     pruned_fields,
     reference_grants,
+    route_attachment,
     served_certificates,
 )
 from scanner.lint.gateway.frontend_validation import INSECURE_FALLBACK
@@ -33,6 +36,11 @@ GATEWAY_RULES: tuple[ObjectRule, ...] = (
     frontend_ports.UNUSED,
     frontend_ports.TLS_LISTENER,
     pruned_fields.PRUNED,
+    route_attachment.ATTACHMENT,
+    route_attachment.KINDS,
+    backends.PLAINTEXT,
+    backends.PROTOCOL,
+    plaintext_twin.TWIN,
     policy_targets.TARGET,
     policy_targets.PASSTHROUGH,
     policy_validation.CA,

@@ -1,0 +1,237 @@
+"""Where a Gateway speaks plaintext to backends behind listeners with TLS (GEP-1897, GEP-1911)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from scanner.lint.gateway.attachment import of_route
+from scanner.lint.gateway.listeners import HOLDERS
+from scanner.lint.gateway.policies import READS as POLICIES
+from scanner.lint.gateway.policies import port_of, protected
+from scanner.lint.gateway.routes import Backend, backends
+from scanner.lint.references import look_up
+from scanner.model.declared import Missing
+from scanner.model.kinds import GRPC_ROUTE, HTTP_ROUTE, NAMESPACE, SERVICE, TCP_ROUTE, TLS_ROUTE
+from scanner.model.located import shown
+from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+
+_ENCRYPTED: Final = frozenset({"https", "kubernetes.io/wss", "tls", "grpcs", "wss"})
+"""Values of ``appProtocol`` that mean TLS (KEP-3726; IANA service names)."""
+_NAMES: Final = ("https", "tls", "grpcs", "wss")
+"""Beginnings of a port's name that mean TLS, as Istio reads them; the API gives names no meaning."""
+
+
+def check_plaintext(subject: Subject) -> Iterator[Flaw]:
+    """What a TLS listener decrypts is encrypted again on its way to the backend.
+
+    ## What it requires
+
+    For each Service behind a TLSRoute or TCPRoute that is attached to a `TLS` listener in mode `Terminate`, a
+    BackendTLSPolicy for the Service or for its port.
+
+    ## Why
+
+    Whoever chooses a TLSRoute wants TLS to the end. With the listener in mode `Terminate` and no policy the Gateway
+    sends the bytes on in plaintext, which no status says.
+
+    ## What fails
+
+    A Service without a policy: medium.
+
+    ## What is inconclusive
+
+    Gateways, BackendTLSPolicies, or where a policy is for one port the Service, if they were not seen.
+
+    ## Example that fails
+
+    ```yaml
+    # All that there is in a cluster:
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: TLSRoute
+    metadata: {name: db, namespace: shop}
+    spec:
+      parentRefs: [{name: edge}]
+      hostnames: [db.shop.example]
+      rules: [{backendRefs: [{name: db, port: 5432}]}]
+    ---
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: Gateway
+    metadata: {name: edge, namespace: shop}
+    spec:
+      gatewayClassName: example
+      listeners:
+      - {name: db, port: 5432, protocol: TLS, tls: {mode: Terminate, certificateRefs: [{name: edge-tls}]}}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: TLSRoute
+    metadata: {name: db, namespace: shop}
+    spec:
+      parentRefs: [{name: edge}]
+      hostnames: [db.shop.example]
+      rules: [{backendRefs: [{name: db, port: 5432}]}]
+    ---
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: Gateway
+    metadata: {name: edge, namespace: shop}
+    spec:
+      gatewayClassName: example
+      listeners:
+      - {name: db, port: 5432, protocol: TLS, tls: {mode: Terminate, certificateRefs: [{name: edge-tls}]}}
+    ---
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: BackendTLSPolicy
+    metadata: {name: db, namespace: shop}
+    spec:
+      targetRefs: [{group: "", kind: Service, name: db}]
+      validation: {hostname: db.shop.example, wellKnownCACertificates: System}
+    ```
+
+    ## How to fix
+
+    Add a BackendTLSPolicy for the Service, or let TLS pass through.
+    """
+    every = of_route(subject.declared, subject.object)
+    ended = any(one.listener.terminates for each in every for one in each.attached)
+    missing = next((each.missing for each in every if each.missing and each.missing.gap), None)
+    if not ended and missing is None:
+        return
+    for backend in backends(subject.object, subject.declared):
+        answer = protected(subject.declared, backend)
+        if answer is True:
+            continue
+        unseen = missing if not ended else answer
+        if isinstance(unseen, Missing):
+            yield undecided(unseen, backend.steps, "whether the Gateway encrypts what it sends to the backend")
+        else:
+            yield _unprotected(backend, "TLS ends at the Gateway, which speaks plaintext to")
+
+
+def _unprotected(backend: Backend, message: str) -> Flaw:
+    return Flaw(
+        message=f"{message} the Service {shown(backend.name)}: it has no BackendTLSPolicy",
+        at=backend.steps,
+        fix=f"a BackendTLSPolicy in {backend.namespace or 'the namespace'} of the Service {backend.name}",
+        correction=(
+            "apiVersion: gateway.networking.k8s.io/v1\nkind: BackendTLSPolicy\n"
+            f"metadata:\n  name: {backend.name}\nspec:\n"
+            f'  targetRefs:\n  - group: ""\n    kind: Service\n    name: {backend.name}\n'
+            '  validation:\n    hostname: NAME\n    caCertificateRefs:\n    - group: ""\n      kind: ConfigMap\n'
+            "      name: CONFIGMAP"
+        ),
+    )
+
+
+def check_protocol(subject: Subject) -> Iterator[Flaw]:
+    """A backend that speaks TLS has a BackendTLSPolicy.
+
+    ## What it requires
+
+    For each Service port behind an HTTPRoute or GRPCRoute whose `appProtocol` is `https`, `kubernetes.io/wss` or the
+    like, or that has none and a name which begins with `https`, `tls`, `grpcs` or `wss`, a BackendTLSPolicy.
+
+    ## Why
+
+    `appProtocol` does not make a Gateway speak TLS: without a policy it sends HTTP to a port that expects a handshake,
+    or an implementation encrypts and verifies nothing. GEP-1911 takes `kubernetes.io/wss` behind an HTTPRoute as valid
+    only with a policy.
+
+    ## What fails
+
+    Such a port without a policy: medium.
+
+    ## What is inconclusive
+
+    Services or BackendTLSPolicies that were not seen.
+
+    ## Example that fails
+
+    ```yaml
+    # All that there is in a cluster:
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: HTTPRoute
+    metadata: {name: web, namespace: shop}
+    spec:
+      parentRefs: [{name: edge}]
+      rules: [{backendRefs: [{name: web, port: 8443}]}]
+    ---
+    apiVersion: v1
+    kind: Service
+    metadata: {name: web, namespace: shop}
+    spec: {ports: [{name: web, port: 8443, appProtocol: https}]}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: HTTPRoute
+    metadata: {name: web, namespace: shop}
+    spec:
+      parentRefs: [{name: edge}]
+      rules: [{backendRefs: [{name: web, port: 8443}]}]
+    ---
+    apiVersion: v1
+    kind: Service
+    metadata: {name: web, namespace: shop}
+    spec: {ports: [{name: web, port: 8443, appProtocol: https}]}
+    ---
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: BackendTLSPolicy
+    metadata: {name: web, namespace: shop}
+    spec:
+      targetRefs: [{group: "", kind: Service, name: web}]
+      validation: {hostname: web.shop.example, wellKnownCACertificates: System}
+    ```
+
+    ## How to fix
+
+    Add a BackendTLSPolicy with the CA and the name of the backend's certificate.
+    """
+    for backend in backends(subject.object, subject.declared):
+        service = look_up(subject.declared, SERVICE, backend.name, backend.namespace)
+        if isinstance(service, Missing):
+            if service.gap:
+                yield undecided(service, backend.steps, "whether the backend speaks TLS")
+            continue
+        port = port_of(service, backend.port)
+        said = port.text("appProtocol") or port.text("name")
+        if not _speaks_tls(port.text("appProtocol").lower(), port.text("name")):
+            continue
+        answer = protected(subject.declared, backend)
+        if isinstance(answer, Missing):
+            yield undecided(answer, backend.steps, f"whether the Gateway speaks TLS to a port that says {shown(said)}")
+        elif not answer:
+            yield _unprotected(backend, f"its port says {shown(said)}, and the Gateway speaks plaintext to")
+
+
+def _speaks_tls(protocol: str, name: str) -> bool:
+    return protocol in _ENCRYPTED if protocol else any(name == each or name.startswith(f"{each}-") for each in _NAMES)
+
+
+PLAINTEXT = ObjectRule(
+    id="gateway-plaintext-backend",
+    title="What a TLS listener decrypts is encrypted again",
+    severity="medium",
+    subjects=(TLS_ROUTE, TCP_ROUTE),
+    check=check_plaintext,
+    reads=(*HOLDERS, *POLICIES, NAMESPACE),
+    references=("GEP-2907, TLS in Gateway API (Backend configuration)", "GEP-1897, BackendTLSPolicy"),
+)
+PROTOCOL = ObjectRule(
+    id="gateway-backend-protocol",
+    title="Backends that speak TLS have a BackendTLSPolicy",
+    severity="medium",
+    subjects=(HTTP_ROUTE, GRPC_ROUTE),
+    check=check_protocol,
+    reads=POLICIES,
+    references=(
+        "GEP-1911, backend protocol selection",
+        "GEP-1897, BackendTLSPolicy",
+        "KEP-3726 (appProtocol)",
+    ),
+)
