@@ -127,4 +127,4 @@ def _each(declared: Declared) -> Iterator[Configuration]:
 def unseen(declared: Declared) -> Missing | None:
     """Why there may be more than ``configurations`` says, or None."""
     gaps = ((kind, declared.gap(kind)) for kind in READS)
-    return next((Missing(name=f"{kind.name} of Contour", gap=gap) for kind, gap in gaps if gap), None)
+    return next((Missing(name=f"a {kind.name} of Contour", gap=gap) for kind, gap in gaps if gap), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from scanner.lint.contour.delegation import EVERYWHERE, Delegation, delegations
@@ -210,7 +211,8 @@ def check_target(subject: Subject) -> Iterator[Flaw]:
 
     ## What is inconclusive
 
-    Whether it exists, where namespaces were not given: informational, because manifests seldom have them.
+    Whether it exists, where namespaces were not given: informational, once for the object, because manifests seldom
+    have them.
 
     ## Example that fails
 
@@ -247,25 +249,26 @@ def check_target(subject: Subject) -> Iterator[Flaw]:
 
     Correct the name, or leave it out.
     """
+    unseen: Missing | None = None
     for each in delegations(subject.object):
         for index, name in enumerate(each.targets[:_MOST]):
-            if name and "*" not in name and "/" not in name:
-                found = subject.declared.find(NAMESPACE, name)
-                if isinstance(found, Missing):
-                    yield from _absent(subject, found, (*each.steps, "targetNamespaces", index), name)
+            found = subject.declared.find(NAMESPACE, name) if _is_name(name) else None
+            if isinstance(found, Missing) and found.gap:
+                unseen = unseen or found
+            elif isinstance(found, Missing):
+                yield Flaw(
+                    message=f"there is no namespace {name}",
+                    at=(*each.steps, "targetNamespaces", index),
+                    observed=(name,),
+                    fix=f"{subject.object.reference}: correct the name, or leave it out",
+                )
+    if unseen:
+        said = undecided(unseen, ("spec", "delegations"), "whether all of these namespaces exist")
+        yield replace(said, severity="info")
 
 
-def _absent(subject: Subject, found: Missing, at: tuple[str | int, ...], name: str) -> Iterator[Flaw]:
-    if found.gap:
-        flaw = undecided(found, at, "whether the namespace exists")
-        yield Flaw(message=flaw.message, at=at, verdict="inconclusive", severity="info")
-    else:
-        yield Flaw(
-            message=f"there is no namespace {name}",
-            at=at,
-            observed=(name,),
-            fix=f"{subject.object.reference}: correct the name, or leave it out",
-        )
+def _is_name(name: str) -> bool:
+    return bool(name) and "*" not in name and "/" not in name
 
 
 TARGET = ObjectRule(

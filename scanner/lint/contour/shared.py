@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from scanner.lint.certificates import chain_of
@@ -18,6 +19,7 @@ from scanner.model.kinds import HTTP_PROXY, INGRESS_CLASS, TLS_CERTIFICATE_DELEG
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _Users = Mapping[tuple[str | None, str], frozenset[str | None]]
+_DELEGATIONS: Final = ("spec", "delegations")
 _MOST: Final = 100
 """Namespaces of one delegation that are looked at."""
 
@@ -213,7 +215,7 @@ def check_unused(subject: Subject) -> Iterator[Flaw]:
 
     ## What is inconclusive
 
-    Whether something refers to it, where not all of these kinds were given: informational.
+    Whether something refers to it, where not all of these kinds were given: informational, once for the object.
 
     ## Example that fails
 
@@ -254,26 +256,29 @@ def check_unused(subject: Subject) -> Iterator[Flaw]:
     Leave the namespace out, or remove the delegation.
     """
     users = subject.declared.once(_users)
-    gaps = ((kind, subject.declared.gap(kind)) for kind in (*USERS, *configuration.READS))
-    unseen = next((Missing(name=f"{kind.name}s", gap=gap) for kind, gap in gaps if gap), None)
-    for each in delegations(subject.object):
-        found = users.get((subject.object.namespace, each.secret), frozenset())
-        for index, name in enumerate(each.targets[:_MOST]):
-            if name not in found and not (each.targets == EVERYWHERE and found):
-                yield from _idle(each, (*each.steps, "targetNamespaces", index), name, unseen)
-
-
-def _idle(each: Delegation, at: tuple[str | int, ...], name: str, unseen: Missing | None) -> Iterator[Flaw]:
-    where = "any other namespace" if name == "*" else name
-    if unseen:
-        said = undecided(unseen, at, f"whether anything in {where} refers to {each.secret}").message
-        yield Flaw(message=said, at=at, verdict="inconclusive", severity="info")
-    else:
+    idle = [
+        (each, index, name)
+        for each in delegations(subject.object)
+        for index, name in enumerate(each.targets[:_MOST])
+        if _is_idle(each, name, users.get((subject.object.namespace, each.secret), frozenset()))
+    ]
+    unseen = next((kind for kind in (*USERS, *configuration.READS) if subject.declared.gap(kind)), None)
+    if idle and unseen:
+        missing = Missing(name=f"any other {unseen.name}", gap=subject.declared.gap(unseen))
+        said = undecided(missing, _DELEGATIONS, "whether all of these namespaces refer to these Secrets")
+        yield replace(said, severity="info")
+        return
+    for each, index, name in idle:
         yield Flaw(
-            message=f"nothing in {where} refers to {each.secret}",
-            at=at,
+            message=f"nothing in {'any other namespace' if name == '*' else name} refers to {each.secret}",
+            at=(*each.steps, "targetNamespaces", index),
             fix=f"{each.holder.reference}: leave it out",
         )
+
+
+def _is_idle(each: Delegation, name: str, users: frozenset[str | None]) -> bool:
+    """``*`` beside others is another rule's."""
+    return not users if each.targets == EVERYWHERE else name != "*" and name not in users
 
 
 def _users(declared: Declared) -> _Users:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from scanner.lint.contour.creators import CREATORS
+from scanner.lint.contour.delegations import TARGET
 from scanner.lint.contour.inert import FORMER_API, ROOT
 from scanner.lint.contour.shared import BROAD, SECRET_OF_DELEGATION, UNUSED
 from scanner.model.object_rule import ObjectRule
@@ -70,7 +71,11 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     ),
     "one of two is used": (UNUSED, [WHOLE + REFERENCE, delegation(targets="[shop, blog]")], [("fail", "low")]),
     "used, and nothing more is known": (UNUSED, [REFERENCE, delegation()], []),
-    "unused, but not all is known": (UNUSED, [delegation()], [("inconclusive", "info")]),
+    "unused, but not all is known": (UNUSED, [delegation(targets="[shop, blog]")], [("inconclusive", "info")]),
+    "a star beside others is no namespace": (UNUSED, [WHOLE + REFERENCE, delegation(targets='[shop, "*"]')], []),
+    "namespaces that are not known": (TARGET, [delegation(targets="[shop, blog]")], [("inconclusive", "info")]),
+    "namespaces that do not exist": (TARGET, [WHOLE, delegation(targets="[shop, blog]")], [("fail", "low")] * 2),
+    "all namespaces": (TARGET, [WHOLE, delegation(targets=ALL)], []),
     "a former delegation": (FORMER_API, [delegation(group="contour.heptio.com/v1beta1")], [("fail", "medium")]),
     "the design document's": (FORMER_API, [delegation(group="contour.vmware.com/v1")], [("fail", "medium")]),
     "a former route with TLS": (FORMER_API, [ROUTE], [("fail", "high")]),
