@@ -17,6 +17,7 @@ from scanner.model.expectation import CertificateExpectation
 from scanner.model.kinds import (
     API_SERVER,
     API_SERVICE,
+    BACKEND_TLS_POLICY,
     CONFIG_MAP,
     CUSTOM_RESOURCE_DEFINITION,
     INGRESS_CONFIG,
@@ -48,7 +49,7 @@ _SUBJECTS: dict[str, Kind] = {
 
 def expected(facts: Facts, draft: Draft) -> CertificateExpectation:
     """Names and anchors of ``draft``'s endpoint; what no object says is not judged."""
-    names = tuple(_names(draft))
+    names = tuple(_names(facts, draft))
     bundle, source = _anchors(facts, draft)
     anchors = tuple(certificates(bundle))
     return CertificateExpectation(
@@ -60,11 +61,11 @@ def expected(facts: Facts, draft: Draft) -> CertificateExpectation:
     )
 
 
-def _names(draft: Draft) -> Iterator[str]:
+def _names(facts: Facts, draft: Draft) -> Iterator[str]:
     """The name that clients use: what they send as SNI, else what an object calls it, unless that is an address."""
     endpoint, entry = draft.endpoint, draft.entry
     name = endpoint.server_name or endpoint.host
-    if not name or not _named(draft):
+    if not name or not _named(draft) or _only_sent(facts, endpoint):
         return
     try:
         ip_address(name)
@@ -72,6 +73,15 @@ def _names(draft: Draft) -> Iterator[str]:
         # A name of one label that no entry knows is a node's or nobody's.
         if "." in name or (entry is not None and name in entry.server_names):
             yield name
+
+
+def _only_sent(facts: Facts, endpoint: Endpoint) -> bool:
+    """Whether a gateway sends the name and verifies others (GEP-3155): those are judged with its trust."""
+    subject = endpoint.subject
+    if subject is None or subject.kind != BACKEND_TLS_POLICY.name:
+        return False
+    policy = facts.snapshot.get(BACKEND_TLS_POLICY, subject.name, subject.namespace)
+    return policy is not None and any(policy.each("spec", "validation", "subjectAltNames"))
 
 
 def _named(draft: Draft) -> bool:

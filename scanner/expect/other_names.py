@@ -35,7 +35,7 @@ def other_names(facts: Facts, endpoint: Endpoint, through: Through) -> tuple[Oth
     coming = through.get((endpoint.address, endpoint.port), {})
     if coming:
         return tuple(_of_passages(facts, endpoint, coming))
-    if endpoint.segment == "Backend" or endpoint.sampled or not _speaks_for_its_place(facts, endpoint):
+    if endpoint.segment == "Backend" or not _speaks_for_its_place(facts, endpoint):
         return ()
     return tuple(_of_gateway(facts, endpoint)) or tuple(_of_contour(facts, endpoint))
 

@@ -41,7 +41,7 @@ def check_other_names(rule: Rule, case: Case) -> Iterator[Finding]:
 
     ## What is inconclusive
 
-    Silence. An end of the connection without an alert is a refusal only if it comes four times in a row.
+    Silence. An end of the connection without an alert is a refusal only if it comes five times in a row.
 
     ## How to fix
 

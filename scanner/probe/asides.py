@@ -14,17 +14,18 @@ from typing import Final, Literal
 import trio
 
 from scanner.model.known import Known, Unknown
-from scanner.model.observation import Attempt, Stray
+from scanner.model.observation import Attempt, ClientCertificate, Stray
 from scanner.probe.converse import Peer
 from scanner.probe.evidence import Evidence
 from scanner.probe.handshake import Full, handshake
 from scanner.probe.identity import Identity, stranger
 from scanner.probe.talk import Question
 from scanner.tls.certificate import parsed_once
+from scanner.tls.codepoints import TLS13
 
 _WORDLESS: Final = frozenset({"fin", "rst"})
-_AGAIN: Final = 4
-"""How often a connection has to end without a word to be refused, and how often what told nothing is tried."""
+_AGAIN: Final = 5
+"""How often a connection has to end without a word to be refused."""
 
 Pace = Callable[[], Awaitable[None]]
 """Waits for the next connection's turn."""
@@ -63,33 +64,60 @@ def _refusal(full: Full) -> Known[Literal["refused"]]:
 async def _untrusted(peer: Peer, evidence: Evidence, pace: Pace) -> Known[Literal["refused", "accepted"]]:
     """A handshake with a certificate that nobody has signed but itself.
 
-    TLS 1.3 shows the refusal on the first read after it (RFC 8446, section 4.4.2.4), and an end without a word there
-    says nothing: it may be the server's answer to our goodbye.
+    TLS 1.3 shows the refusal on the first read after it (RFC 8446, section 4.4.2.4). Where the connection then ends
+    without a word, the client says none either from there on: an end can then be no answer to its goodbye.
     """
-    full = Full()
-    for _ in range(_AGAIN):
-        full = await _attempt(peer, "untrusted client certificate", stranger(), evidence, pace)
+    label, full = "untrusted client certificate", Full()
+    for number in range(_AGAIN + 1):
+        full = await _attempt(peer, label, stranger(), evidence, pace, goodbye=number == 0)
         if full.completed and not full.presented:
             return Unknown("the listener asked for no client certificate")
         if full.presented and full.alert is not None:
             return "refused"
-        if full.completed and full.settled:
+        if _went_on(full):
             return "accepted"
-        if not full.completed and full.ending not in _WORDLESS:
-            break  # silence, and whatever else more patience would not change
-    if full.presented and not full.completed and full.ending in _WORDLESS:
-        return "refused"
-    return Unknown(f"what it did with one does not say whether it was accepted: {full.summary}")
+        if not full.presented or full.ending not in _WORDLESS:
+            return Unknown(f"what it did with one does not say whether it was accepted: {_did(full)}")
+    return "refused"
 
 
-async def _attempt(peer: Peer, label: str, identity: Identity | None, evidence: Evidence, pace: Pace) -> Full:
+async def insist(peer: Peer, evidence: Evidence, pace: Pace) -> Known[ClientCertificate]:
+    """Whether a client certificate is required by a listener that asks for one, and ended without a word."""
+    full = Full()
+    for _ in range(_AGAIN):
+        full = await _attempt(peer, "no client certificate", None, evidence, pace, goodbye=False)
+        if not full.requested:
+            return Unknown("a client certificate is asked for now and then")
+        if full.alert is not None:
+            return "required"
+        if _went_on(full):
+            return "requested"
+        if full.ending not in _WORDLESS:
+            return Unknown(f"a client certificate is asked for, and whether one is required is not known: {_did(full)}")
+    return "required"
+
+
+def _went_on(full: Full) -> bool:
+    """Up to TLS 1.2 the server's Finished comes after it has seen the client's certificate."""
+    old = full.negotiated is not None and full.negotiated.version < TLS13
+    return full.completed and (full.settled or old)
+
+
+def _did(full: Full) -> str:
+    return full.failure or "it did nothing, and waited for a request"
+
+
+async def _attempt(
+    peer: Peer, label: str, identity: Identity | None, evidence: Evidence, pace: Pace, *, goodbye: bool = True
+) -> Full:
     await pace()
     started = trio.current_time()
     try:
-        full = await handshake(peer, identity)
+        full = await handshake(peer, identity, goodbye=goodbye)
     except trio.Cancelled:
         evidence.attempts.append(Attempt(offer=label, reply="cut off", seconds=trio.current_time() - started))
         raise
-    alert = f", then alert {full.alert}" if full.completed and full.alert is not None else ""
-    evidence.attempts.append(Attempt(offer=label, reply=f"{full.summary}{alert}", seconds=full.seconds))
+    then = f", then alert {full.alert}" if full.alert is not None else f", then {full.ending}" if full.ending else ""
+    reply = f"{full.summary}{then if full.completed else ''}"
+    evidence.attempts.append(Attempt(offer=label, reply=reply, seconds=full.seconds))
     return full

@@ -66,8 +66,10 @@ class Full:
     """How the connection ended where it broke off; also of one that broke off after the handshake."""
     presented: bool = False
     """A client certificate was asked for, and ours was sent and signed for."""
+    requested: bool = False
+    """A client certificate was asked for."""
     settled: bool = False
-    """The server went on after it had seen what the client has: a session ticket, or an orderly end of its own."""
+    """The server went on after it had seen what the client has: a session ticket, data, an orderly end of its own."""
     seconds: float = 0.0
 
     @property
@@ -82,6 +84,7 @@ class _Witness:
 
     requested: bool = False
     presented: bool = False
+    data: bool = False
     ticket: bool = False
     alert: int | None = None
     staple: bytes = b""
@@ -89,20 +92,21 @@ class _Witness:
     closed: bool = field(default=False)
 
 
-async def handshake(peer: Peer, identity: Identity | None = None) -> Full:
+async def handshake(peer: Peer, identity: Identity | None = None, *, goodbye: bool = True) -> Full:
     """Make one full handshake with ``peer`` (and a second one without ALPN, if the server insists).
 
-    ``identity`` is shown to a server that asks for a client certificate.
+    ``identity`` is shown to a server that asks for a client certificate. Without ``goodbye`` the client that was asked
+    for one says nothing more, and waits for what the server does of its own accord.
 
     Never raises for anything that the peer does. Raises ``ResourceError`` when this machine cannot connect.
     """
-    full = await _attempt(peer, ALPN if peer.transport == "tls" else (), identity)
+    full = await _attempt(peer, ALPN if peer.transport == "tls" else (), identity, goodbye=goodbye)
     if full.alert == NO_APPLICATION_PROTOCOL:
-        full = await _attempt(peer, (), identity)
+        full = await _attempt(peer, (), identity, goodbye=goodbye)
     return full
 
 
-async def _attempt(peer: Peer, alpn: tuple[bytes, ...], identity: Identity | None) -> Full:
+async def _attempt(peer: Peer, alpn: tuple[bytes, ...], identity: Identity | None, *, goodbye: bool) -> Full:
     started = trio.current_time()
     witness = _Witness()
     engine = _engine(peer, alpn, witness)
@@ -111,7 +115,7 @@ async def _attempt(peer: Peer, alpn: tuple[bytes, ...], identity: Identity | Non
         engine.use_privatekey(identity.key)
     full = Full()
     with trio.move_on_after(peer.where.timeout) as scope:
-        full.failure = await _converse(peer, engine, witness, full)
+        full.failure = await _converse(peer, engine, witness, full, goodbye=goodbye)
     if scope.cancelled_caught and not full.completed:
         full.failure = "no answer in time"
     _read_off(engine, witness, full)
@@ -119,7 +123,7 @@ async def _attempt(peer: Peer, alpn: tuple[bytes, ...], identity: Identity | Non
     return full
 
 
-async def _converse(peer: Peer, engine: SSL.Connection, witness: _Witness, full: Full) -> str | None:
+async def _converse(peer: Peer, engine: SSL.Connection, witness: _Witness, full: Full, *, goodbye: bool) -> str | None:
     """Connect and shake hands; returns why it failed, None when it did not."""
     line: Connection | None = None
     done = False
@@ -130,7 +134,7 @@ async def _converse(peer: Peer, engine: SSL.Connection, witness: _Witness, full:
         await _pump(line, engine, witness, engine.do_handshake)
         full.completed = True
         if witness.requested:
-            await _part(line, engine, witness)
+            await _part(line, engine, witness, goodbye=goodbye)
         done = True
     except Broken as broken:
         full.ending = broken.ending
@@ -147,17 +151,19 @@ async def _converse(peer: Peer, engine: SSL.Connection, witness: _Witness, full:
     return None
 
 
-async def _part(line: Connection, engine: SSL.Connection, witness: _Witness) -> None:
-    """Say goodbye and read the server's last words: its alert for a missing certificate, if there is one.
+async def _part(line: Connection, engine: SSL.Connection, witness: _Witness, *, goodbye: bool) -> None:
+    """Say goodbye, if that is wanted, and read the server's last words: its alert for a missing certificate, perhaps.
 
     A server that was quicker with its alert has closed, and then the goodbye fails. The alert is there to be read.
     """
-    engine.shutdown()
-    with suppress(Broken):
-        await _flush(line, engine)
+    if goodbye:
+        engine.shutdown()
+        with suppress(Broken):
+            await _flush(line, engine)
     try:
-        while True:
+        while goodbye or not (witness.ticket or witness.data):
             await _pump(line, engine, witness, lambda: engine.recv(RECEIVE))
+            witness.data = True
     except SSL.ZeroReturnError:
         witness.closed = True
 
@@ -259,7 +265,8 @@ def _stapled(engine: SSL.Connection, staple: bytes, _: object) -> bool:
 def _read_off(engine: SSL.Connection, witness: _Witness, full: Full) -> None:
     """What the engine knows afterwards, also of a handshake that failed late."""
     full.alert = witness.alert
-    full.presented, full.settled = witness.presented, witness.ticket or witness.closed
+    full.requested, full.presented = witness.requested, witness.presented
+    full.settled = witness.ticket or witness.closed or witness.data
     full.chain = tuple(crypto.dump_certificate(crypto.FILETYPE_ASN1, c) for c in engine.get_peer_cert_chain() or [])
     full.ocsp_stapled = bool(witness.staple)
     full.client_certificate = _client_certificate(witness, full)
@@ -275,7 +282,7 @@ def _client_certificate(witness: _Witness, full: Full) -> Known[ClientCertificat
         return "none" if full.completed else full.client_certificate
     if witness.alert is not None:
         return "required"
-    if witness.ticket or witness.closed:
+    if full.settled:
         return "requested"
     return Unknown("a client certificate is asked for; what the listener did then does not say whether it is required")
 

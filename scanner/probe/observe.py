@@ -12,7 +12,7 @@ import trio
 from scanner.model.endpoint import Endpoint
 from scanner.model.known import Unknown
 from scanner.model.observation import Attempt, Observation, Reach
-from scanner.probe.asides import asides
+from scanner.probe.asides import Pace, asides, insist
 from scanner.probe.converse import Patience, Peer, converse
 from scanner.probe.dial import Way, Where
 from scanner.probe.evidence import Evidence
@@ -69,11 +69,19 @@ async def _interview(peer: Peer, question: Question, gate: Gate, scope: trio.Can
         await gate.pace(scope)
         started = trio.current_time()
         try:
-            take_in(evidence, await handshake(peer))
+            full = await handshake(peer)
+            take_in(evidence, full)
         except trio.Cancelled:
             _cut_off("full handshake", started, evidence)
             raise
-        await asides(peer, question, evidence, lambda: gate.pace(scope))
+        await _beside(peer, question, evidence, lambda: gate.pace(scope), full)
+
+
+async def _beside(peer: Peer, question: Question, evidence: Evidence, pace: Pace, full: Full) -> None:
+    """What the full handshake left open of client certificates, and what ``question`` has beside the rest."""
+    if full.requested and isinstance(full.client_certificate, Unknown) and full.ending in ("fin", "rst"):
+        evidence.client_certificate = await insist(peer, evidence, pace)
+    await asides(peer, question, evidence, pace)
 
 
 async def ask(

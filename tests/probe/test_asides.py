@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Literal
 
 import pytest
 import trio
+from OpenSSL import SSL
 
 from scanner.demo.listening import Part
-from scanner.demo.tls_server import TlsSettings, tls_part
+from scanner.demo.tls_server import TlsSettings, tls_context, tls_part
 from scanner.model.known import Unknown
-from scanner.probe.asides import asides
+from scanner.probe.asides import asides, insist
 from scanner.probe.evidence import Evidence
 from scanner.probe.talk import Question
 from scanner.tls.codepoints import TLS12, TLS13
@@ -71,6 +73,69 @@ async def _alerting(stream: trio.SocketStream) -> None:
     await finish(stream)
 
 
+def ending_after(version: int, *, known: bool) -> Part:
+    """Asks for a certificate, completes the handshake if it can, and ends without another word, as gRPC does."""
+    context = tls_context(
+        TlsSettings(
+            credential=authority().leaf(names=("localhost",)),
+            min_version=version,
+            max_version=version,
+            client_certificate="required",
+            client_ca=(authority() if known else Authority("Clients")).certificate,
+        )
+    )
+
+    async def part(stream: trio.SocketStream) -> None:
+        connection = SSL.Connection(context, None)
+        connection.set_accept_state()
+        with suppress(SSL.Error):
+            while True:
+                try:
+                    connection.do_handshake()
+                    break
+                except SSL.WantReadError:
+                    with suppress(SSL.WantReadError):
+                        await stream.send_all(connection.bio_read(65536))
+                    connection.bio_write(await stream.receive_some(65536) or b"\x00")
+        await finish(stream)
+
+    return part
+
+
+@VERSIONS
+async def test_a_refusal_without_a_word_counts_when_it_comes_again_and_again(version: int) -> None:
+    evidence = await asked(ending_after(version, known=False), untrusted_client=True)
+    assert evidence.untrusted_client == "refused"
+    assert len(evidence.attempts) == 6
+
+
+async def insisted(part: Part, *, patience: float = 20.0) -> tuple[object, int]:
+    evidence = Evidence()
+    async with scripted(part, reads_hello=False) as server:
+        found = await insist(peer(server.sockaddr, patience), evidence, trio.lowlevel.checkpoint)
+        return found, server.connections
+
+
+@VERSIONS
+async def test_who_always_ends_without_a_word_requires_a_certificate(version: int) -> None:
+    assert await insisted(ending_after(version, known=True)) == ("required", 5)
+
+
+@VERSIONS
+async def test_who_goes_on_merely_asks(version: int) -> None:
+    assert await insisted(serving(version, "requested")) == ("requested", 1)
+
+
+async def test_an_alert_settles_it_at_once() -> None:
+    assert await insisted(serving(TLS13, "required")) == ("required", 1)
+
+
+async def test_who_does_not_ask_any_more_is_not_known() -> None:
+    found, connections = await insisted(serving(TLS13, "none"))
+    assert isinstance(found, Unknown)
+    assert connections == 1
+
+
 # --- other names ------------------------------------------------------------------------------------------------------
 
 
@@ -91,7 +156,7 @@ async def test_an_alert_refuses_at_once() -> None:
 async def test_an_end_without_a_word_refuses_when_it_comes_again_and_again() -> None:
     evidence = await asked(finish, reads_hello=True, strays=(OTHER,))
     assert [each.answer for each in evidence.strays] == ["refused"]
-    assert len(evidence.attempts) == 4
+    assert len(evidence.attempts) == 5
 
 
 async def test_one_end_without_a_word_is_no_refusal() -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scanner.cluster import load
-from scanner.model.kinds import SECRET
+from scanner.model.kinds import CONFIG_MAP, SECRET
 from scanner.model.local_files import LOCAL_KINDS, with_local_files
-from scanner.model.report import FindingRow
+from scanner.model.report import EndpointRow, FindingRow
+from scanner.model.snapshot import Snapshot
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import RowFile
 from scanner.scan import Settings, scan
@@ -26,7 +27,7 @@ class Told:
     """What a scan says of the listeners of a story."""
 
     rows: Mapping[str, Mapping[str, FindingRow]]
-    """Findings by server name (or ``port 443``), and by rule."""
+    """Findings by server name (or ``port 443``), with ``behind`` before those of backends, and by rule."""
     across: tuple[FindingRow, ...]
     reaches: Mapping[str, str]
 
@@ -53,18 +54,31 @@ async def told(story: str, directory: Path, places: Mapping[str, str], *secrets:
     home = directory / "cluster"
     home.mkdir()
     (home / "cluster.yaml").write_text("\n---\n".join([text, *map(json.dumps, secrets)]))
-    snapshot = with_local_files(load(home, (*READS, SECRET, *LOCAL_KINDS)))
-    found = survey(snapshot, Viewpoint(loopback=True))
+    found = survey(_read(home), Viewpoint(loopback=True))
     with RowFile(directory / "rows") as rows:
         report = await scan(found.jobs(), SETTINGS, rows, lambda _: None, Gate(SETTINGS.limits))
         every = list(report.rows())
-    named = {row["server_name"] or f"port {row['port']}": row for row in every}
+    named = {_called(row): row for row in every}
     assert len(named) == len(every), [row["id"] for row in every]
     return Told(
         rows={name: {each["rule"]: each for each in row["findings"]} for name, row in named.items()},
         across=tuple(report.findings),
         reaches={name: row["reach"] for name, row in named.items()},
     )
+
+
+def _read(home: Path) -> Snapshot:
+    """With all of its ConfigMaps, also those that not every cluster has."""
+    every = replace(CONFIG_MAP, named=())
+    wanted = [every if kind == CONFIG_MAP else kind for kind in (*READS, SECRET, *LOCAL_KINDS)]
+    read = with_local_files(load(home, wanted))
+    maps = tuple(replace(each, kind=CONFIG_MAP) for each in read.objects[every])
+    return replace(read, objects={**read.objects, CONFIG_MAP: maps})
+
+
+def _called(row: EndpointRow) -> str:
+    name = row["server_name"] or f"port {row['port']}"
+    return f"behind {name}" if row["segment"] == "Backend" else name
 
 
 def secret(place: str, pem: bytes, key: str = "tls.crt") -> dict[str, object]:

@@ -77,7 +77,7 @@ class Case:
 
     def nameless(self, name: str) -> str:
         """How a pod is called that is asked without a name; other names stay."""
-        return f"port {self.places[name].rpartition(':')[2]}" if name in self.places else name
+        return f"behind port {self.places[name].rpartition(':')[2]}" if name in self.places else name
 
     def _replaced(self) -> dict[str, str]:
         found = {
@@ -115,7 +115,7 @@ async def test_a_router_that_does_what_is_declared(case: Case) -> None:
             UNTRUSTED: "pass",
         }, (name, told.rows[name])
     assert told.passages() == []
-    assert told.verdict("secure.shop.svc", CALLERS) == "pass"
+    assert told.verdict("behind secure.shop.svc", CALLERS) == "pass"
     assert told.verdict(case.nameless("private"), CALLERS) == "pass"
     # What is passed through is no TLS of the router's: it neither has its certificate nor verifies for it.
     through = f"through.{APPS}"
@@ -164,7 +164,7 @@ def misnamed_pod(case: Case) -> None:
         (unasked, f"own.{APPS}", CLIENT, "the client certificate is none, and should be required"),
         (trusting, f"own.{APPS}", UNTRUSTED, "is accepted"),
         (strangers_pod, "private", CALLERS, "cannot be verified by a client"),
-        (misnamed_pod, "secure.shop.svc", CALLERS, "cannot be verified by a client"),
+        (misnamed_pod, "behind secure.shop.svc", CALLERS, "cannot be verified by a client"),
     ],
 )
 async def test_one_that_does_not(case: Case, spoil: Callable[[Case], None], name: str, rule: str, words: str) -> None:

