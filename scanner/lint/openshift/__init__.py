@@ -9,13 +9,17 @@ from scanner.lint.openshift.inherited import INHERITED, POOL
 from scanner.lint.openshift.profile_ciphers import CIPHERS, VERSION
 from scanner.lint.openshift.profile_custom import CUSTOM
 from scanner.lint.openshift.profile_type import TYPE
-from scanner.lint.openshift.route_access import ACCESS, WIDE, WRITERS
-from scanner.lint.openshift.route_backend import BACKEND_NAME, BACKEND_TRUST, INSECURE, WITHOUT_TLS
+from scanner.lint.openshift.route_access import ACCESS, WIDE
+from scanner.lint.openshift.route_backend import BACKEND_NAME, BACKEND_TRUST
+from scanner.lint.openshift.route_certificate import CERTIFICATE, HOST
 from scanner.lint.openshift.route_fields import FIELDS
 from scanner.lint.openshift.route_hosts import DEFAULT, SAME_HOST
 from scanner.lint.openshift.route_inline import INLINE, KEY
-from scanner.lint.openshift.route_secret import CERTIFICATE, CHAIN, HOST, SECRET
+from scanner.lint.openshift.route_plain import INSECURE, WITHOUT_TLS
+from scanner.lint.openshift.route_policy import CLIENTS, WILDCARD
+from scanner.lint.openshift.route_secret import CHAIN, SECRET
 from scanner.lint.openshift.route_status import STATUS, SUPPORT
+from scanner.lint.openshift.route_writers import WRITERS
 from scanner.model.object_rule import ObjectRule
 
 ROUTE_RULES: tuple[ObjectRule, ...] = (
@@ -35,6 +39,8 @@ ROUTE_RULES: tuple[ObjectRule, ...] = (
     WITHOUT_TLS,
     SAME_HOST,
     DEFAULT,
+    CLIENTS,
+    WILDCARD,
     STATUS,
     SUPPORT,
     INGRESS_ROUTE,

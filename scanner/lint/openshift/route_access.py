@@ -1,12 +1,12 @@
-"""Who may read the Secret of a Route's external certificate, and who may replace it."""
+"""Whether the router may read the Secret of a Route's external certificate, and how many others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, TypeAlias
+from typing import Final
 
 from scanner.lint import authorization
-from scanner.lint.authorization import Grant, Identity, Wish, access, account, nameable, subjects
+from scanner.lint.authorization import Grant, Identity, Wish, access, account
 from scanner.lint.openshift.routes import EXTERNAL, external
 from scanner.model.declared import Declared
 from scanner.model.kinds import ROUTE
@@ -16,14 +16,6 @@ _ROUTER: Final = account("openshift-ingress", "router")
 """The name is written into library-go's validation; an IngressController of another account does not count there."""
 _GROUPS: Final = ("system:serviceaccounts", "system:serviceaccounts:openshift-ingress", "system:authenticated")
 _VERBS: Final = ("get", "list", "watch")
-_WRITES: Final = ("update", "patch", "delete")
-_HOST: Final = "routes/custom-host"
-_ROUTES: Final = "route.openshift.io"
-_EVERYBODY: Final = 500
-"""Subjects of one namespace that are looked at."""
-_NAMED: Final = 5
-
-_Candidate: TypeAlias = tuple[Identity, frozenset[str] | None]
 
 
 def check_access(subject: Subject) -> Iterator[Flaw]:
@@ -239,123 +231,6 @@ def check_wide(subject: Subject) -> Iterator[Flaw]:
         )
 
 
-def check_writers(subject: Subject) -> Iterator[Flaw]:
-    """Who may replace a Route's external certificate may also set one in the Route.
-
-    ## What it requires
-
-    Whoever may update, patch or delete the Secret of `spec.tls.externalCertificate` may also create or update
-    `routes/custom-host` in the namespace.
-
-    ## Why
-
-    To set a certificate on a Route takes that right, and the API server asks for it. The router follows the Secret and
-    asks nobody: who may write it changes what the host shows, without the right (the enhancement, "Exception in
-    Validations between API server and the router").
-
-    ## What fails
-
-    Users, service accounts and groups that may write the Secret and lack the right: low, the first five by name. Of
-    manifests, those that were given are taken for all that there is.
-
-    ## What is inconclusive
-
-    Bindings that were not given, as information only.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge, externalCertificate: {name: web}}
-    ---
-    apiVersion: rbac.authorization.k8s.io/v1
-    kind: Role
-    metadata: {name: secrets, namespace: shop}
-    rules: [{apiGroups: [""], resources: [secrets], verbs: [update]}]
-    ---
-    apiVersion: rbac.authorization.k8s.io/v1
-    kind: RoleBinding
-    metadata: {name: secrets, namespace: shop}
-    roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: secrets}
-    subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: eve}]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: passthrough}
-    ```
-
-    ## How to fix
-
-    Name the Secrets that somebody may write in the Role's `resourceNames`, or allow them `routes/custom-host`.
-    """
-    name, declared = external(subject.object), subject.declared
-    if not name:
-        return
-    found = list(_writers(declared, subject.object.namespace, name))
-    if found:
-        yield Flaw(
-            message=f"{len(found)} may replace the certificate in Secret {name} and not set one on a Route",
-            at=EXTERNAL,
-            observed=tuple(found[:_NAMED]),
-            fix=f"leave Secret {name} out of what they may write, or allow them {_HOST}",
-        )
-    elif any(declared.gap(kind) for kind in authorization.READS):
-        yield Flaw(
-            message="cannot be decided here: who may replace the certificate; not all roles and bindings were seen",
-            at=EXTERNAL,
-            verdict="inconclusive",
-            severity="info",
-        )
-
-
-def _writers(declared: Declared, namespace: str | None, name: str) -> Iterator[str]:
-    for who, names in _candidates(declared, namespace):
-        if names is None or name in names:
-            yield who.name or f"group {who.groups[0]}"
-
-
-def _candidates(declared: Declared, namespace: str | None) -> tuple[_Candidate, ...]:
-    """Who lacks the right on Routes in a namespace, and which Secrets they may write there (None: all); worked out once
-    for each namespace."""
-    known = declared.once(_by_namespace)
-    if namespace not in known:
-        hosts = [Wish(verb=verb, resource=_HOST, group=_ROUTES, namespace=namespace) for verb in ("create", "update")]
-        lacking = (
-            who
-            for who in subjects(declared, namespace)[:_EVERYBODY]
-            if all(access(declared, who, wish).known is False for wish in hosts)
-        )
-        known[namespace] = tuple((who, _written(declared, who, namespace)) for who in lacking)
-    return known[namespace]
-
-
-def _by_namespace(_: Declared) -> dict[str | None, tuple[_Candidate, ...]]:
-    return {}
-
-
-def _written(declared: Declared, who: Identity, namespace: str | None) -> frozenset[str] | None:
-    found: frozenset[str] = frozenset()
-    for verb in _WRITES:
-        names = nameable(declared, who, Wish(verb=verb, resource="secrets", namespace=namespace))
-        if names is None:
-            return None
-        found |= names
-    return found
-
-
 _ENHANCEMENT: Final = "Enhancement 'Route Secret Injection For External Certificate Management'"
 _VALIDATION: Final = "openshift/library-go pkg/route/validation/validation.go (validateTLSExternalCertificate)"
 
@@ -376,16 +251,4 @@ WIDE = ObjectRule(
     check=check_wide,
     reads=authorization.READS,
     references=(f"{_ENHANCEMENT}, Drawbacks",),
-)
-WRITERS = ObjectRule(
-    id="route-secret-writers",
-    title="Who may replace a Route's certificate may also set one",
-    severity="low",
-    subjects=(ROUTE,),
-    check=check_writers,
-    reads=authorization.READS,
-    references=(
-        f"{_ENHANCEMENT}, Exception in Validations between API server and the router",
-        "openshift/library-go pkg/route/hostassignment/assignment.go",
-    ),
 )

@@ -1,12 +1,14 @@
-"""Behind the router: what a Route that re-encrypts verifies, and what goes on in plain text."""
+"""Behind the router: what a Route that re-encrypts verifies."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
-from scanner.lint.certificates import ended, flaws, is_no_ca, of_text
-from scanner.lint.openshift.routes import TLS, has_tls, terminates, termination
+from scanner.lint import references
+from scanner.lint.certificates import chain_of, ended, flaws, is_no_ca, of_text
+from scanner.lint.openshift.routes import TLS, has_tls, termination
+from scanner.lint.references import secret_of
 from scanner.model import service_ca
 from scanner.model.declared import Missing
 from scanner.model.kinds import ROUTE, SERVICE
@@ -14,7 +16,6 @@ from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _DESTINATION: Final = (*TLS, "destinationCACertificate")
-_POLICY: Final = (*TLS, "insecureEdgeTerminationPolicy")
 _BACKENDS: Final = 4
 """Services that the API allows one Route."""
 
@@ -95,6 +96,8 @@ def check_backend_trust(subject: Subject) -> Iterator[Flaw]:
 
     * A `destinationCACertificate` without a certificate: high, as the router rejects the Route. One that has ended, or
       is no CA's: medium.
+    * A `destinationCACertificate` that has not issued the certificate which the service CA made for the Service, by the
+      names: medium.
     * A Service without the annotation: medium, for its certificate may come from the service CA in another way.
 
     ## What is inconclusive
@@ -160,6 +163,25 @@ def _anchors(subject: Subject, text: str) -> Iterator[Flaw]:
     faults = ((None, is_no_ca), (None, ended(subject.declared.known.taken_at)))
     for each in found:
         yield from flaws(subject.object, each, _DESTINATION, faults, fix=fix)
+    for _, name in _backends(subject) if found else ():
+        yield from _issued(subject, name, {each.subject for each in found})
+
+
+def _issued(subject: Subject, name: str, subjects: set[str | None]) -> Iterator[Flaw]:
+    """Whether the certificate that the service CA made for a Service is of one of the CAs, by the names."""
+    service = subject.find(SERVICE, name)
+    named = "" if isinstance(service, Missing) else service_ca.secret(service)
+    secret = secret_of(subject, named) if named else None
+    if secret is None or isinstance(secret, Missing):
+        return
+    chain = chain_of(secret)
+    if chain and not subjects.intersection(each.issuer for each in chain):
+        yield Flaw(
+            message=f"no CA of it has issued the certificate in {secret.reference}, which the backend serves",
+            at=_DESTINATION,
+            expected=((chain[0].issuer or "")[:200],),
+            fix="remove destinationCACertificate, for the service CA made the backend's certificate",
+        )
 
 
 def _services(subject: Subject) -> Iterator[Flaw]:
@@ -187,126 +209,7 @@ def _backends(subject: Subject) -> Iterator[tuple[Steps, str]]:
             yield (*steps, "name"), each.text("name")
 
 
-def check_insecure(subject: Subject) -> Iterator[Flaw]:
-    """A Route does not answer in plain text beside TLS.
-
-    ## What it requires
-
-    That `insecureEdgeTerminationPolicy` of an edge or re-encrypt Route is not Allow.
-
-    ## Why
-
-    With Allow the router serves the same content on port 80, in plain text: cookies and passwords of whoever comes by
-    an old link are readable on the way, and nobody notices.
-
-    ## What fails
-
-    Allow: medium. None, which is the default, answers 503 on port 80; Redirect sends to https.
-
-    Edge leaves the way from the router to the pod in plain text. Whether that is wrong is for a policy to say that
-    manifests do not hold, so nothing is reported.
-
-    ## What is inconclusive
-
-    Nothing.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge, insecureEdgeTerminationPolicy: Allow}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge, insecureEdgeTerminationPolicy: Redirect}
-    ```
-
-    ## How to fix
-
-    `insecureEdgeTerminationPolicy: Redirect`.
-    """
-    if terminates(subject.object) and subject.object.text(*_POLICY) == "Allow":
-        yield Flaw(
-            message="the router serves the same content in plain text on port 80",
-            at=_POLICY,
-            expected=("Redirect", "None"),
-            observed=("Allow",),
-            fix="write insecureEdgeTerminationPolicy: Redirect",
-            correction="insecureEdgeTerminationPolicy: Redirect",
-        )
-
-
-def check_without_tls(subject: Subject) -> Iterator[Flaw]:
-    """A Route has TLS.
-
-    ## What it requires
-
-    That `spec.tls` is there.
-
-    ## Why
-
-    Without it the Route is served in plain text on port 80 only. On port 443 its host shows the router's default
-    certificate and the answer 503.
-
-    ## What fails
-
-    A Route without `spec.tls`: low. Where plain text is meant, as for the redirect of another host, accept it.
-
-    ## What is inconclusive
-
-    Nothing.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge}
-    ```
-
-    ## How to fix
-
-    `tls: {termination: edge, insecureEdgeTerminationPolicy: Redirect}`, or re-encrypt where the pod speaks TLS.
-    """
-    if not has_tls(subject.object):
-        yield Flaw(
-            message="it is served in plain text only",
-            at=TLS,
-            fix="add spec.tls",
-            correction="tls:\n  termination: edge\n  insecureEdgeTerminationPolicy: Redirect",
-        )
-
-
 _TEMPLATE: Final = "openshift/router images/router/haproxy/conf/haproxy-config.template"
-_TYPES: Final = "openshift/api route/v1/types.go (TLSConfig)"
 
 BACKEND_NAME = ObjectRule(
     id="route-backend-name",
@@ -322,22 +225,6 @@ BACKEND_TRUST = ObjectRule(
     severity="medium",
     subjects=(ROUTE,),
     check=check_backend_trust,
-    reads=(SERVICE,),
+    reads=(SERVICE, *references.READS),
     references=(_TEMPLATE, "openshift/service-ca-operator pkg/controller/api/api.go"),
-)
-INSECURE = ObjectRule(
-    id="route-insecure",
-    title="A Route does not answer in plain text beside TLS",
-    severity="medium",
-    subjects=(ROUTE,),
-    check=check_insecure,
-    references=(_TYPES, _TEMPLATE),
-)
-WITHOUT_TLS = ObjectRule(
-    id="route-without-tls",
-    title="A Route has TLS",
-    severity="low",
-    subjects=(ROUTE,),
-    check=check_without_tls,
-    references=(_TYPES,),
 )

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Final
 
 from scanner.lint import references
+from scanner.lint.openshift.route_policy import shared_between_namespaces
 from scanner.lint.openshift.routes import EXTERNAL, TLS, external, has_tls, hosts, inline, terminates, termination
 from scanner.lint.references import look_up, name_flaws
 from scanner.model.declared import Declared, Missing
@@ -39,7 +40,8 @@ def check_same_host(subject: Subject) -> Iterator[Flaw]:
 
     * Another Route of the host is passed through where this one is not, or the other way round: medium.
     * Another one brings another certificate: medium.
-    * Another one is in another namespace, or has the same path: medium.
+    * Another one is in another namespace, or has the same path: medium. Where `spec.routeAdmission.namespaceOwnership`
+      of the IngressControllers is InterNamespaceAllowed, only the path counts.
 
     ## What is inconclusive
 
@@ -93,9 +95,10 @@ def check_same_host(subject: Subject) -> Iterator[Flaw]:
     route = subject.object
     host = route.text(*_HOST).lower()
     others = subject.declared.once(_by_host).get(host, ()) if host else ()
+    shared = len(others) > 1 and shared_between_namespaces(subject.declared, route)
     said: set[str] = set()
     for other in islice((each for each in others if each is not route and _name(each) != _name(route)), _OTHERS):
-        message = _differs(route, other)
+        message = _differs(route, other, shared=shared)
         if message and message not in said:
             said.add(message)
             fix = "give each Route a host of its own, or make them agree"
@@ -113,8 +116,8 @@ def _by_host(declared: Declared) -> Mapping[str, list[KubeObject]]:
     return found
 
 
-def _differs(route: KubeObject, other: KubeObject) -> str | None:
-    if route.namespace != other.namespace:
+def _differs(route: KubeObject, other: KubeObject, *, shared: bool) -> str | None:
+    if route.namespace != other.namespace and not shared:
         return "is in another namespace: the older one has it, and the other is rejected (HostAlreadyClaimed)"
     if (route.text("spec", "path") or "/") == (other.text("spec", "path") or "/"):
         return "the same path: the older one has it, and the other is rejected (HostAlreadyClaimed)"
@@ -242,6 +245,7 @@ SAME_HOST = ObjectRule(
     severity="medium",
     subjects=(ROUTE,),
     check=check_same_host,
+    reads=(INGRESS_CONTROLLER,),
     references=(
         "openshift/router images/router/haproxy/conf/haproxy-config.template",
         "openshift/router pkg/router/controller (HostAlreadyClaimed)",

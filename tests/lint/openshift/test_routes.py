@@ -465,3 +465,65 @@ DESTINATION = "route.openshift.io/destination-ca-certificate-secret: web"
 def test_ingresses_that_become_routes(tmp_path: Path, annotations: str, others: str, expected: list[str]) -> None:
     found = said(tmp_path, "route-from-ingress", INGRESS % annotations + others)
     assert [severity for severity, _, _ in found] == expected
+
+
+def controller(spec: str, name: str = "default") -> str:
+    return (
+        f"apiVersion: operator.openshift.io/v1\nkind: IngressController\nmetadata: {{name: {name}, namespace: o}}\n"
+        f"spec: {{{spec}}}\n---\n"
+    )
+
+
+REQUIRED = controller("clientTLS: {clientCertificatePolicy: Required}")
+ADMITTED = "status: {ingress: [{routerName: default}]}\n---\n"
+ALLOW = "{termination: reencrypt, insecureEdgeTerminationPolicy: Allow}"
+
+
+@pytest.mark.parametrize(
+    ("text", "others", "expected"),
+    [
+        (route(tls="{termination: edge}"), REQUIRED, []),
+        (route(tls=ALLOW), REQUIRED, [("medium", "spec.tls.insecureEdgeTerminationPolicy")]),
+        (route(), REQUIRED, [("medium", "spec.tls")]),
+        (route(tls="{termination: passthrough}"), REQUIRED, [("low", "spec.tls.termination")]),
+        (route(tls=ALLOW), controller("clientTLS: {clientCertificatePolicy: Optional}"), []),
+        (route(tls=ALLOW), "", [("inconclusive", "spec.tls.insecureEdgeTerminationPolicy")]),
+        (
+            route(tls=ALLOW).removesuffix("---\n") + ADMITTED,
+            REQUIRED.replace("name: default", "name: inner") + controller(""),
+            [],
+        ),
+    ],
+)
+def test_client_certificates(tmp_path: Path, text: str, others: str, expected: list[tuple[str, str]]) -> None:
+    found = said(tmp_path, "route-client-certificates", text + others)
+    assert [each[:2] for each in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "others", "expected"),
+    [
+        ("wildcardPolicy: Subdomain", controller("routeAdmission: {wildcardPolicy: WildcardsAllowed}"), []),
+        ("wildcardPolicy: Subdomain", controller(""), ["medium"]),
+        ("wildcardPolicy: Subdomain", "", ["inconclusive"]),
+        ("wildcardPolicy: None", controller(""), []),
+    ],
+)
+def test_wildcards(tmp_path: Path, spec: str, others: str, expected: list[str]) -> None:
+    found = said(tmp_path, "route-wildcard", route(spec, "{termination: edge}") + others)
+    assert [severity for severity, _, _ in found] == expected
+
+
+@pytest.mark.parametrize(("path", "count"), [("path: /a", 0), ("path: /", 2)])
+def test_namespaces_may_share_a_host(tmp_path: Path, path: str, count: int) -> None:
+    shared = controller("routeAdmission: {namespaceOwnership: InterNamespaceAllowed}")
+    text = route(tls="{termination: edge}") + other(path, "{termination: edge}", "else") + shared
+    assert len(said(tmp_path, "route-same-host", text)) == count
+
+
+@pytest.mark.parametrize(("name", "expected"), [("examples", []), ("another", ["medium"])])
+def test_the_ca_of_a_backend_that_is_known(tmp_path: Path, name: str, expected: list[str]) -> None:
+    service = ANNOTATED.replace("secret-name: t", "secret-name: web")
+    tls = f"{{termination: reencrypt, destinationCACertificate: CA({name})}}"
+    found = said(tmp_path, "route-backend-trust", route(tls=tls) + service + secret(PAIR))
+    assert [severity for severity, _, _ in found] == expected

@@ -1,0 +1,227 @@
+"""Routes against what their IngressController asks of all: client certificates, and who may take a whole subdomain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from scanner.lint.openshift.routes import TLS, has_tls, terminates, termination
+from scanner.model.declared import Declared, Missing
+from scanner.model.kinds import INGRESS_CONTROLLER, ROUTE
+from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+from scanner.model.objects import KubeObject
+
+_MOST: Final = 50
+_CLIENTS: Final = ("spec", "clientTLS", "clientCertificatePolicy")
+_WILDCARDS: Final = ("spec", "routeAdmission", "wildcardPolicy")
+_OWNERSHIP: Final = ("spec", "routeAdmission", "namespaceOwnership")
+
+
+def controllers(declared: Declared, route: KubeObject) -> tuple[KubeObject, ...]:
+    """The IngressControllers that have looked at a Route; of one without status, all that are known."""
+    names = {each.text("routerName") for each in islice(route.each("status", "ingress"), _MOST)}
+    known = declared.every(INGRESS_CONTROLLER)
+    return tuple(islice((each for each in known if not names or each.name in names), _MOST))
+
+
+def shared_between_namespaces(declared: Declared, route: KubeObject) -> bool:
+    """Whether Routes of several namespaces may have paths of one host."""
+    found = controllers(declared, route)
+    return bool(found) and all(each.text(*_OWNERSHIP) == "InterNamespaceAllowed" for each in found)
+
+
+def check_clients(subject: Subject) -> Iterator[Flaw]:
+    """Every way into a Route asks for the client certificate that its IngressController requires.
+
+    ## What it requires
+
+    Where an IngressController has `spec.clientTLS.clientCertificatePolicy: Required`, its Routes are not passed
+    through, and are not served in plain text: each has `spec.tls`, and none `insecureEdgeTerminationPolicy: Allow`.
+
+    ## Why
+
+    The router asks for a client certificate when it decrypts. What it passes through it does not decrypt, and on port
+    80 there is no handshake: whoever has no certificate gets in there.
+
+    ## What fails
+
+    * Plain text: medium.
+    * Passthrough: low, because the backend may ask by itself, which the Route does not say.
+
+    ## What is inconclusive
+
+    IngressControllers that were not given, as information only.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: edge, insecureEdgeTerminationPolicy: Allow}
+    ---
+    apiVersion: operator.openshift.io/v1
+    kind: IngressController
+    metadata: {name: default, namespace: openshift-ingress-operator}
+    spec:
+      clientTLS: {clientCertificatePolicy: Required, clientCA: {name: clients}}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: edge, insecureEdgeTerminationPolicy: Redirect}
+    ---
+    apiVersion: operator.openshift.io/v1
+    kind: IngressController
+    metadata: {name: default, namespace: openshift-ingress-operator}
+    spec:
+      clientTLS: {clientCertificatePolicy: Required, clientCA: {name: clients}}
+    ```
+
+    ## How to fix
+
+    Redirect or refuse plain text; re-encrypt instead of passing through, or let the backend ask for certificates.
+    """
+    route, declared = subject.object, subject.declared
+    way = _way_in(route)
+    if way is None:
+        return
+    asking = [each for each in controllers(declared, route) if each.text(*_CLIENTS) == "Required"]
+    if asking:
+        at, plain = way
+        what = "in plain text nobody is asked for" if plain else "what is passed through never shows the router"
+        yield Flaw(
+            message=f"{what} the client certificate that {asking[0].reference} requires",
+            at=at,
+            severity="medium" if plain else "low",
+            fix="write insecureEdgeTerminationPolicy: Redirect" if plain else "let the backend ask for certificates",
+        )
+    elif not declared.every(INGRESS_CONTROLLER) and (gap := declared.gap(INGRESS_CONTROLLER)):
+        missing = Missing(name=INGRESS_CONTROLLER.name, gap=gap)
+        flaw = undecided(missing, way[0], "whether a client certificate is required")
+        yield Flaw(message=flaw.message, at=flaw.at, verdict=flaw.verdict, severity="info")
+
+
+def _way_in(route: KubeObject) -> tuple[tuple[str, ...], bool] | None:
+    """The field by which a Route lets in who shows no certificate, and whether that is in plain text."""
+    policy = (*TLS, "insecureEdgeTerminationPolicy")
+    if not has_tls(route):
+        return TLS, True
+    if terminates(route) and route.text(*policy) == "Allow":
+        return policy, True
+    return ((*TLS, "termination"), False) if termination(route) == "passthrough" else None
+
+
+def check_wildcard(subject: Subject) -> Iterator[Flaw]:
+    """A Route that takes a whole subdomain is one that its IngressController admits.
+
+    ## What it requires
+
+    Of a Route with `wildcardPolicy: Subdomain`: an IngressController has `spec.routeAdmission.wildcardPolicy:
+    WildcardsAllowed`.
+
+    ## Why
+
+    The default is WildcardsDisallowed, under which the router does not admit the Route. Its certificate is then not
+    served for any name of the subdomain.
+
+    ## What fails
+
+    No IngressController that admits it: medium.
+
+    ## What is inconclusive
+
+    IngressControllers that were not given.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      wildcardPolicy: Subdomain
+      to: {kind: Service, name: web}
+      tls: {termination: edge}
+    ---
+    apiVersion: operator.openshift.io/v1
+    kind: IngressController
+    metadata: {name: default, namespace: openshift-ingress-operator}
+    spec: {replicas: 2}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      wildcardPolicy: Subdomain
+      to: {kind: Service, name: web}
+      tls: {termination: edge}
+    ---
+    apiVersion: operator.openshift.io/v1
+    kind: IngressController
+    metadata: {name: default, namespace: openshift-ingress-operator}
+    spec:
+      routeAdmission: {wildcardPolicy: WildcardsAllowed}
+    ```
+
+    ## How to fix
+
+    `spec.routeAdmission.wildcardPolicy: WildcardsAllowed` in the IngressController, or a Route for each host.
+    """
+    route, declared = subject.object, subject.declared
+    if route.text("spec", "wildcardPolicy") != "Subdomain":
+        return
+    at = ("spec", "wildcardPolicy")
+    found = controllers(declared, route)
+    gap = declared.gap(INGRESS_CONTROLLER)
+    if any(each.text(*_WILDCARDS) == "WildcardsAllowed" for each in found):
+        return
+    if not found and gap:
+        yield undecided(Missing(name=INGRESS_CONTROLLER.name, gap=gap), at, "whether wildcards are admitted")
+    else:
+        yield Flaw(
+            message="no IngressController admits wildcards (routeAdmission.wildcardPolicy is WildcardsDisallowed)",
+            at=at,
+            observed=tuple(str(each.reference) for each in found[:5]),
+            fix="allow wildcards in the IngressController, or make a Route for each host",
+        )
+
+
+CLIENTS = ObjectRule(
+    id="route-client-certificates",
+    title="Every way into a Route asks for the client certificate that is required",
+    severity="medium",
+    subjects=(ROUTE,),
+    check=check_clients,
+    reads=(INGRESS_CONTROLLER,),
+    references=(
+        "openshift/api operator/v1/types_ingress.go (clientTLS)",
+        "openshift/router images/router/haproxy/conf/haproxy-config.template",
+    ),
+)
+WILDCARD = ObjectRule(
+    id="route-wildcard",
+    title="A Route for a whole subdomain is one that is admitted",
+    severity="medium",
+    subjects=(ROUTE,),
+    check=check_wildcard,
+    reads=(INGRESS_CONTROLLER,),
+    references=("openshift/api operator/v1/types_ingress.go (routeAdmission)",),
+)
