@@ -2,8 +2,9 @@
 
 A page cannot show certificates that are valid today. Where an example has ``CERTIFICATE(web.shop.example)`` or
 ``KEY(web.shop.example)``, there is a base64 of a leaf for these names (commas between them), or of its key;
-``EXPIRED(...)`` is one of last year, and ``CA(clients)`` the PEM of a CA of that name, in JSON's quotes. ``PEM(...)``,
-``PEM_KEY(...)`` and ``PEM_EXPIRED(...)`` are the like of a leaf, for fields that hold text.
+``EXPIRED(...)`` is one of last year, ``CLIENT(...)`` and ``CLIENT_KEY(...)`` are for clients, and ``CA(clients)`` the
+PEM of a CA of that name, in JSON's quotes. ``PEM(...)``, ``PEM_KEY(...)`` and ``PEM_EXPIRED(...)`` are the like of a
+leaf, for fields that hold text.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _FENCED = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 WHOLE = "# All that there is in a cluster:"
 _USER = re.compile(r"^# adhere lint --as (\S+)$", re.MULTILINE)
 """In an example, how it is to be linted."""
-_TOKEN = re.compile(r"\b(CERTIFICATE|KEY|EXPIRED|CA|PEM|PEM_KEY|PEM_EXPIRED)\(([^)]*)\)")
+_TOKEN = re.compile(r"\b(CERTIFICATE|KEY|EXPIRED|CLIENT|CLIENT_KEY|CA|PEM|PEM_KEY|PEM_EXPIRED)\(([^)]*)\)")
 
 
 def examples(rule: ObjectRule, which: str) -> list[str]:
@@ -69,20 +70,18 @@ def authority(name: str = "examples") -> Authority:
 
 
 @cache
-def leaf(names: str, *, expired: bool = False) -> Credential:
+def leaf(names: str, *, expired: bool = False, client: bool = False) -> Credential:
     """For these names; the same each time."""
     every = tuple(each.strip() for each in names.split(","))
     then = authority().now - timedelta(days=400)
-    return (
-        authority().leaf(names=every, not_before=then, not_after=then + timedelta(days=90))
-        if expired
-        else authority().leaf(names=every)
-    )
+    if expired:
+        return authority().leaf(names=every, not_before=then, not_after=then + timedelta(days=90))
+    return authority().leaf(names=every, eku=("clientAuth",) if client else ("serverAuth",))
 
 
 def _made(what: str, names: str) -> str:
     if what == "CA":
         return json.dumps(authority(names).pem.decode())
-    made = leaf(names, expired=what.endswith("EXPIRED"))
+    made = leaf(names, expired=what.endswith("EXPIRED"), client=what.startswith("CLIENT"))
     content = made.key_pem if what.endswith("KEY") else made.pem
     return json.dumps(content.decode()) if what.startswith("PEM") else base64.b64encode(content).decode()

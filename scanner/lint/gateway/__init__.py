@@ -6,9 +6,12 @@ from scanner.lint.gateway import (
     backends,
     certificate_refs,
     client_ca,
+    client_certificate,
     frontend_ports,
     listener_conflicts,
+    listener_sets,
     listener_tls,
+    options,
     plaintext_twin,
     policy_targets,
     policy_validation,
@@ -16,6 +19,8 @@ from scanner.lint.gateway import (
     reference_grants,
     route_attachment,
     served_certificates,
+    status,
+    x_backend,
 )
 from scanner.lint.gateway.frontend_validation import INSECURE_FALLBACK
 from scanner.model.object_rule import ObjectRule
@@ -35,6 +40,12 @@ GATEWAY_RULES: tuple[ObjectRule, ...] = (
     frontend_ports.EXEMPTED,
     frontend_ports.UNUSED,
     frontend_ports.TLS_LISTENER,
+    client_certificate.CERTIFICATE,
+    client_certificate.UNUSED,
+    listener_sets.ADMITTED,
+    listener_sets.CAPTURE,
+    options.OPTIONS,
+    status.STATUS,
     pruned_fields.PRUNED,
     route_attachment.ATTACHMENT,
     route_attachment.KINDS,
@@ -46,6 +57,7 @@ GATEWAY_RULES: tuple[ObjectRule, ...] = (
     policy_validation.CA,
     policy_validation.VALIDATION,
     policy_validation.NAMES,
+    x_backend.EXTERNAL,
     reference_grants.BROAD,
     reference_grants.UNUSED,
 )
