@@ -87,7 +87,9 @@ CONFIG_MAP = Kind(
 )
 ENDPOINT_SLICE = Kind(group="discovery.k8s.io", plural="endpointslices", name="EndpointSlice")
 INGRESS = Kind(group="networking.k8s.io", plural="ingresses", name="Ingress")
-INGRESS_CLASS = Kind(group="networking.k8s.io", plural="ingressclasses", name="IngressClass", namespaced=False)
+INGRESS_CLASS = Kind(
+    group="networking.k8s.io", plural="ingressclasses", name="IngressClass", namespaced=False, opt_in="lint"
+)
 NETWORK_POLICY = Kind(group="networking.k8s.io", plural="networkpolicies", name="NetworkPolicy")
 VALIDATING_WEBHOOK = Kind(
     group="admissionregistration.k8s.io",

@@ -13,8 +13,10 @@ from xml.etree import ElementTree
 import pytest
 from jsonschema import Draft202012Validator
 
+from scanner.linting import LINT_READS
 from scanner.model.kinds import CONFIG_MAP, GATEWAY, KINDS, SECRET
 from scanner.report.lint import FORMATS
+from scanner.survey import READS
 from tests.certs import Authority
 from tests.cli.calling import ROOT, Call, Called, called
 from tests.cluster.api import Answer, Api, Asked, authority, named, refused, running
@@ -35,7 +37,7 @@ spec:
   listeners:
   - {name: a, port: 443, protocol: HTTPS, hostname: a.example, tls: {certificateRefs: [{name: edge-tls}]}}
 """
-OTHER = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
+OTHER = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: a}\n"
 
 
 def document(answer: Called) -> dict[str, Any]:
@@ -230,6 +232,11 @@ def about(answer: Called, name: str) -> list[tuple[str, str]]:
     """Rule and verdict of every finding that names this."""
     findings = [each for one in document(answer)["objects"] for each in one["findings"]]
     return [(each["rule"], each["verdict"]) for each in findings if name in each["message"]]
+
+
+def test_whatever_lint_reads_a_role_allows() -> None:
+    """The role of every scan, that of ``--with lint``, or that of ``--with secrets``."""
+    assert [kind.name for kind in LINT_READS if kind not in READS and kind.opt_in not in ("lint", "secrets")] == []
 
 
 def test_a_cluster_s_own_objects_are_judged(call: Call, kubeconfig: Path) -> None:

@@ -38,6 +38,7 @@ _ENVIRONMENT = {"GOFLAGS": "-mod=readonly", "GOTOOLCHAIN": "local", "GOWORK": "o
 
 _OPENSHIFT = "github.com/openshift/api"
 _GATEWAY = "sigs.k8s.io/gateway-api"
+_ROUTES = ("tlsroutes", "httproutes", "grpcroutes", "tcproutes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,14 @@ SOURCES = (
         _GATEWAY,
         tuple(
             f"config/crd/experimental/gateway.networking.k8s.io_{plural}.yaml"
-            for plural in ("gateways", "gatewayclasses", "listenersets", "tlsroutes", "backendtlspolicies")
+            for plural in (
+                "gateways",
+                "gatewayclasses",
+                "listenersets",
+                "backendtlspolicies",
+                "referencegrants",
+                *_ROUTES,
+            )
         ),
     ),
     Source(CRDS / "earlier", _GATEWAY, ("config/crd/experimental/gateway.networking.x-k8s.io_xlistenersets.yaml",)),

@@ -59,6 +59,7 @@ def test_findings_name_the_rule_and_a_field_that_is_there(rule: ObjectRule, tmp_
                 assert each.finding.rule == rule.id
                 assert each.place is not None
                 assert each.finding.message
+                assert "KubeObject(" not in each.finding.message
                 assert each.finding.about
 
 
