@@ -8,7 +8,7 @@ itself. Whether the Secret exists is looked at afterwards.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
@@ -20,6 +20,7 @@ from scanner.model.objects import Fields, KubeObject
 EVERYWHERE: Final = ("*",)
 READS: Final[tuple[Kind, ...]] = (TLS_CERTIFICATE_DELEGATION, HEPTIO_DELEGATION)
 """What a rule that asks this must read."""
+_SHOWN: Final = 10
 _MOST: Final = 1000
 """Delegations of one object that are looked at."""
 
@@ -50,10 +51,6 @@ class Delegation:
     secret: str
     targets: tuple[str, ...]
 
-    def permits(self, namespace: str | None) -> bool:
-        """Whether objects of ``namespace`` may refer to the Secret."""
-        return self.targets == EVERYWHERE or namespace in self.targets
-
 
 def delegations(holder: KubeObject) -> Iterator[Delegation]:
     """Every item of one object."""
@@ -76,20 +73,39 @@ class Permission:
     allowed: bool | None
     """None: that cannot be told."""
     near: tuple[Delegation, ...] = ()
-    """Delegations of that Secret, to others."""
+    """Delegations of that Secret, to others: some of them."""
     missing: Missing | None = None
     """Why it cannot be told."""
 
 
-_Index = Mapping[tuple[str | None, str], tuple[Delegation, ...]]
+@dataclass(slots=True)
+class _Delegated:
+    """All that is known of one Secret's delegations: 10,000 of them must not be walked through for each reference."""
+
+    namespaces: set[str] = field(default_factory=set)
+    everywhere: bool = False
+    some: list[Delegation] = field(default_factory=list)
+
+    def add(self, each: Delegation) -> None:
+        self.namespaces.update(each.targets)
+        self.everywhere |= each.targets == EVERYWHERE
+        if len(self.some) < _SHOWN:
+            self.some.append(each)
+
+    def permits(self, namespace: str | None) -> bool:
+        return self.everywhere or namespace in self.namespaces
+
+
+_Index = Mapping[tuple[str | None, str], _Delegated]
 
 
 def _by_secret(declared: Declared, kind: Kind) -> _Index:
-    found: dict[tuple[str | None, str], list[Delegation]] = {}
+    found: dict[tuple[str | None, str], _Delegated] = {}
     for holder in declared.every(kind):
+        namespace = holder.namespace
         for each in delegations(holder):
-            found.setdefault((holder.namespace, each.secret), []).append(each)
-    return {key: tuple(each) for key, each in found.items()}
+            found.setdefault((namespace, each.secret), _Delegated()).add(each)
+    return found
 
 
 def _current(declared: Declared) -> _Index:
@@ -100,19 +116,14 @@ def _former(declared: Declared) -> _Index:
     return _by_secret(declared, HEPTIO_DELEGATION)
 
 
-def of_secret(declared: Declared, secret: SecretName, *, former: bool = False) -> tuple[Delegation, ...]:
-    """Every delegation of a Secret; ``former``: with those that only Contour before 1.7 reads."""
-    key = (secret.namespace, secret.name)
-    current = declared.once(_current).get(key, ())
-    return current + declared.once(_former).get(key, ()) if former else current
-
-
 def permission(declared: Declared, user: KubeObject, secret: SecretName) -> Permission:
     """Whether ``user`` may refer to ``secret``. Where a delegation of that very Secret is known and names others, the
     answer is no: who keeps it would have to change it, or to add a second one that nobody showed."""
     if secret.namespace == user.namespace:
         return Permission(allowed=True)
-    found = of_secret(declared, secret, former=user.kind.group == HEPTIO_DELEGATION.group)
+    indexes = (_current, _former) if user.kind.group == HEPTIO_DELEGATION.group else (_current,)
+    key = (secret.namespace, secret.name)
+    found = [index[key] for index in map(declared.once, indexes) if key in index]
     if any(each.permits(user.namespace) for each in found):
         return Permission(allowed=True)
     gap = declared.gap(TLS_CERTIFICATE_DELEGATION)
@@ -121,4 +132,8 @@ def permission(declared: Declared, user: KubeObject, secret: SecretName) -> Perm
     elif found:
         gap = None
     name = f"{TLS_CERTIFICATE_DELEGATION.name}/{secret.namespace or '?'}/..."
-    return Permission(allowed=None if gap else False, near=found, missing=Missing(name=name, gap=gap) if gap else None)
+    return Permission(
+        allowed=None if gap else False,
+        near=tuple(each for one in found for each in one.some),
+        missing=Missing(name=name, gap=gap) if gap else None,
+    )
