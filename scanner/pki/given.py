@@ -13,13 +13,17 @@ from scanner.model.kinds import (
     INGRESS,
     INGRESS_CONFIG,
     INGRESS_CONTROLLER,
+    LISTENER_SET,
     ROUTE,
+    X_LISTENER_SET,
     Kind,
 )
 from scanner.model.objects import Fields, KubeObject
 from scanner.model.snapshot import Snapshot
 
-READS: tuple[Kind, ...] = (API_SERVER, INGRESS_CONFIG, INGRESS_CONTROLLER, INGRESS, GATEWAY, HTTP_PROXY, ROUTE)
+_HOLDERS = (GATEWAY, LISTENER_SET, X_LISTENER_SET)
+"""What has listeners in the Gateway API."""
+READS: tuple[Kind, ...] = (API_SERVER, INGRESS_CONFIG, INGRESS_CONTROLLER, INGRESS, *_HOLDERS, HTTP_PROXY, ROUTE)
 
 Name: TypeAlias = tuple[str, str]
 """Namespace and name."""
@@ -59,11 +63,11 @@ def of_workloads(snapshot: Snapshot) -> Named:
     for ingress in snapshot.every(INGRESS):
         for number, each in enumerate(ingress.each("spec", "tls")):
             yield (ingress.namespace or "", each.text("secretName")), f"{ingress.reference} spec.tls[{number}]"
-    for gateway in snapshot.every(GATEWAY):
-        yield from _of_gateway(gateway)
+    for kind in _HOLDERS:
+        for holder in snapshot.every(kind):
+            yield from _of_gateway(holder)
     for proxy in snapshot.every(HTTP_PROXY):
-        namespace, _, name = proxy.text("spec", "virtualhost", "tls", "secretName").rpartition("/")
-        yield (namespace or proxy.namespace or "", name), f"{proxy.reference} spec.virtualhost.tls"
+        yield from _of_proxy(proxy)
     for route in snapshot.every(ROUTE):
         name = route.text("spec", "tls", "externalCertificate", "name")
         yield (route.namespace or "", name), f"{route.reference} spec.tls.externalCertificate"
@@ -75,6 +79,17 @@ def _of_gateway(gateway: KubeObject) -> Named:
             if reference.text("group") == "" and reference.text("kind") in ("", "Secret"):
                 namespace = reference.text("namespace") or gateway.namespace or ""
                 yield (namespace, reference.text("name")), f"{gateway.reference} spec.listeners[{number}].tls"
+
+
+def _of_proxy(proxy: KubeObject) -> Named:
+    """What it serves, and the CAs by which it verifies its services."""
+    secrets = [(proxy.text("spec", "virtualhost", "tls", "secretName"), "spec.virtualhost.tls")]
+    for number, route in enumerate(proxy.each("spec", "routes")):
+        field = f"spec.routes[{number}].services"
+        secrets += [(each.text("validation", "caSecret"), field) for each in route.each("services")]
+    for secret, field in secrets:
+        namespace, _, name = secret.rpartition("/")
+        yield (namespace or proxy.namespace or "", name), f"{proxy.reference} {field}"
 
 
 class Given:

@@ -183,7 +183,10 @@ GIVERS = """
 {kind: Gateway, metadata: {name: g, namespace: edge}, spec: {listeners: [{tls: {certificateRefs: [
  {name: edge}, {name: other, namespace: certs}, {name: no, kind: ConfigMap}]}}]}}
 ---
-{kind: HTTPProxy, metadata: {name: p, namespace: shop}, spec: {virtualhost: {tls: {secretName: certs/proxy}}}}
+{kind: HTTPProxy, metadata: {name: p, namespace: shop}, spec: {virtualhost: {tls: {secretName: certs/proxy}},
+ routes: [{services: [{validation: {caSecret: backend-ca}}, {}]}]}}
+---
+{kind: ListenerSet, metadata: {name: s, namespace: shop}, spec: {listeners: [{tls: {certificateRefs: [{name: set}]}}]}}
 ---
 {kind: Route, metadata: {name: r, namespace: shop}, spec: {tls: {externalCertificate: {name: route}}}}
 """
@@ -203,6 +206,8 @@ GIVERS = """
         ("edge", "edge", "Gateway/edge/g spec.listeners[0].tls"),
         ("certs", "other", "Gateway/edge/g spec.listeners[0].tls"),
         ("certs", "proxy", "HTTPProxy/shop/p spec.virtualhost.tls"),
+        ("shop", "backend-ca", "HTTPProxy/shop/p spec.routes[0].services"),
+        ("shop", "set", "ListenerSet/shop/s spec.listeners[0].tls"),
         ("shop", "route", "Route/shop/r spec.tls.externalCertificate"),
         ("edge", "no", None),
         ("elsewhere", "api", None),

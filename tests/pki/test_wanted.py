@@ -70,7 +70,9 @@ def test_what_users_gave_and_what_the_service_ca_made() -> None:
         ("shop", "web"),
         ("edge", "edge"),
         ("certs", "other"),
+        ("shop", "set"),
         ("certs", "proxy"),
+        ("shop", "backend-ca"),
         ("shop", "route"),
     ]
 
