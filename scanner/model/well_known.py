@@ -111,7 +111,8 @@ class Index:
                     self._headed.append((pattern[:-1], pattern, each))
                 else:
                     self._loose.append((pattern, each))
-        self._heads = tuple(head for head, _, _ in self._headed)
+        self._heads = tuple(head for head, _, _ in self._headed if head)
+        self._always = tuple((pattern, each) for head, pattern, each in self._headed if not head)
         self._any_loose = re.compile("|".join(translate(pattern) for pattern, _ in self._loose) or r"(?!)")
 
     def find(self, value: str) -> Iterator[tuple[str, WellKnown]]:
@@ -119,6 +120,8 @@ class Index:
         yield from self._plain.get(value, ())
         if value.startswith(self._heads):  # most values mean nothing, which one question for all patterns tells
             yield from ((pattern, each) for head, pattern, each in self._headed if value.startswith(head))
+        else:
+            yield from self._always
         if self._any_loose.match(value):
             yield from ((pattern, each) for pattern, each in self._loose if fnmatchcase(value, pattern))
 

@@ -71,6 +71,7 @@ def _by_listener(held: HeldCertificate, names: Names) -> tuple[tuple[WellKnown, 
     place = held.place
     if place.component is None or place.role != "leaf":
         return (), ""
+    issuer = common_name(held.facts.issuer)
     found = tuple(
         each
         for each in names.all
@@ -78,7 +79,7 @@ def _by_listener(held: HeldCertificate, names: Names) -> tuple[tuple[WellKnown, 
             component == place.component and (place.port is None or place.port in ports)
             for component, ports in each.recognition.listeners
         )
-        and _signed_for(each, held.facts)
+        and _signed_for(each, held.facts, issuer)
     )
     port = "" if place.port is None else f" on port {place.port}"
     return found, f"{place.component} serves it{port}, signed by {_issuer(held.facts)}"
@@ -114,17 +115,17 @@ def _claimed(facts: CertificateFacts, names: Names) -> Iterator[WellKnown]:
     subject, owners = common_name(facts.subject), organizations(facts.subject)
     if subject is None or owners is None:
         return
-    for each in dict.fromkeys(each.name for _, each in names.subjects.find(subject)):
-        known = names.by_name(each)
-        if known and set(known.recognition.organizations) <= set(owners) and _signed_for(known, facts):
+    issuer = common_name(facts.issuer)
+    for known in {each.name: each for _, each in names.subjects.find(subject)}.values():
+        wanted = known.recognition.organizations
+        if (not wanted or set(wanted) <= set(owners)) and _signed_for(known, facts, issuer):
             yield known
 
 
-def _signed_for(each: WellKnown, facts: CertificateFacts) -> bool:
-    """Whether its signer, its names and its usage are those that ``each`` has. What cannot be read rules out nothing,
-    unless the signer is all that there is to go by."""
+def _signed_for(each: WellKnown, facts: CertificateFacts, issuer: str | None) -> bool:
+    """Whether its signer (``issuer`` is its common name), its names and its usage are those that ``each`` has. What
+    cannot be read rules out nothing, unless the signer is all that there is to go by."""
     how = each.recognition
-    issuer = common_name(facts.issuer)
     if issuer is None and "*" in how.subjects:
         return False
     if how.issuers and issuer is not None and not fits(issuer, how.issuers):  # the cheapest, and what tells most apart

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import Any, Final
 
@@ -127,9 +127,10 @@ def parse_certificate(content: bytes) -> CertificateFacts:
 
 def _read(certificate: x509.Certificate, facts: dict[str, Any], unreadable: dict[str, str]) -> None:
     """Each field, or why it cannot be read."""
+    opened = _Opened(certificate)
     for name, read in _FIELDS.items():
         try:
-            facts[name] = read(certificate)
+            facts[name] = read(opened)
         except Exception as error:  # noqa: BLE001 - as above
             unreadable[name] = _reason(error)
 
@@ -150,118 +151,117 @@ def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {text[:160]}" if text else type(error).__name__
 
 
-@lru_cache(maxsize=4)  # three fields of a certificate ask one after another
-def _alternative_names(certificate: x509.Certificate) -> tuple[x509.GeneralName, ...]:
-    try:
-        return tuple(certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value)
-    except x509.ExtensionNotFound:
-        return ()
+class _Opened:
+    """A certificate that the package takes, with what several fields are read from: each of it is read once, as its
+    bytes are copied each time."""
+
+    def __init__(self, certificate: x509.Certificate) -> None:
+        self.certificate = certificate
+
+    @cached_property
+    def extensions(self) -> dict[x509.ObjectIdentifier, x509.ExtensionType]:
+        return {each.oid: each.value for each in self.certificate.extensions}
+
+    @cached_property
+    def alternative_names(self) -> tuple[x509.GeneralName, ...]:
+        found = self.extensions.get(x509.SubjectAlternativeName.oid)
+        return tuple(found) if isinstance(found, x509.SubjectAlternativeName) else ()
+
+    @cached_property
+    def key_info(self) -> bytes:
+        """The DER of subjectPublicKeyInfo. Read here, because ``cryptography`` names no algorithm when it does not like
+        the parameters behind it."""
+        before = 5 if self.certificate.version is x509.Version.v1 else 6  # version (not in v1), serial ... subject
+        return der.key_info_of(self.certificate.tbs_certificate_bytes, before)
+
+    @cached_property
+    def key_algorithm(self) -> str:
+        """By object identifier, so that a key that cannot be loaded is still named."""
+        oid = der.dotted(der.key_identifiers(self.key_info)[0])
+        return KEY_ALGORITHMS.get(oid, oid)
+
+    @cached_property
+    def curve_oid(self) -> str:
+        """Also where ``cryptography`` cannot load the curve."""
+        return der.curve_oid(self.key_info)
 
 
-def _dns_names(certificate: x509.Certificate) -> tuple[str, ...]:
-    return tuple(name.value for name in _alternative_names(certificate) if isinstance(name, x509.DNSName))
+def _dns_names(opened: _Opened) -> tuple[str, ...]:
+    return tuple(name.value for name in opened.alternative_names if type(name) is x509.DNSName)
 
 
-def _ip_addresses(certificate: x509.Certificate) -> tuple[str, ...]:
-    return tuple(str(name.value) for name in _alternative_names(certificate) if isinstance(name, x509.IPAddress))
+def _ip_addresses(opened: _Opened) -> tuple[str, ...]:
+    # By type: these classes are abstract ones' children, and asking whether one is another's takes its time.
+    return tuple(str(name.value) for name in opened.alternative_names if type(name) is x509.IPAddress)
 
 
-def _other_names(certificate: x509.Certificate) -> tuple[str, ...]:
-    """The names that are neither DNS names nor addresses, each behind what OpenSSL calls its kind."""
-    found = []
-    for name in _alternative_names(certificate):
-        match name:
-            case x509.UniformResourceIdentifier():
-                found.append(f"URI:{name.value}")
-            case x509.RFC822Name():
-                found.append(f"email:{name.value}")
-            case x509.DirectoryName():
-                found.append(f"DirName:{name.value.rfc4514_string()}")
-            case x509.RegisteredID():
-                found.append(f"RID:{name.value.dotted_string}")
-            case x509.OtherName():
-                found.append(f"othername:{name.type_id.dotted_string}")
-            case _:
-                pass
-    return tuple(found)
+_OTHER_NAMES: Final[Mapping[type, Callable[[Any], str]]] = {
+    x509.UniformResourceIdentifier: lambda name: f"URI:{name.value}",
+    x509.RFC822Name: lambda name: f"email:{name.value}",
+    x509.DirectoryName: lambda name: f"DirName:{name.value.rfc4514_string()}",
+    x509.RegisteredID: lambda name: f"RID:{name.value.dotted_string}",
+    x509.OtherName: lambda name: f"othername:{name.type_id.dotted_string}",
+}
+"""The names that are neither DNS names nor addresses, each behind what OpenSSL calls its kind."""
 
 
-@lru_cache(maxsize=4)  # four fields of a certificate ask one after another, and each time its bytes are copied
-def _key_info(certificate: x509.Certificate) -> bytes:
-    """The DER of subjectPublicKeyInfo. Read here, because ``cryptography`` names no algorithm when it does not like the
-    parameters behind it."""
-    before = 5 if certificate.version is x509.Version.v1 else 6  # version (not in v1), serial ... subject
-    return der.key_info_of(certificate.tbs_certificate_bytes, before)
+def _other_names(opened: _Opened) -> tuple[str, ...]:
+    return tuple(_OTHER_NAMES[type(name)](name) for name in opened.alternative_names if type(name) in _OTHER_NAMES)
 
 
-def _key_algorithm(certificate: x509.Certificate) -> str:
-    """By object identifier, so that a key that cannot be loaded is still named."""
-    oid = der.dotted(der.key_identifiers(_key_info(certificate))[0])
-    return KEY_ALGORITHMS.get(oid, oid)
-
-
-def _curve_oid(certificate: x509.Certificate) -> str:
-    """Also where ``cryptography`` cannot load the curve."""
-    return der.curve_oid(_key_info(certificate))
-
-
-def _curve(certificate: x509.Certificate) -> str | None:
-    if _key_algorithm(certificate) != "ECDSA":
+def _curve(opened: _Opened) -> str | None:
+    if opened.key_algorithm != "ECDSA":
         return None
-    oid = _curve_oid(certificate)
+    oid = opened.curve_oid
     return CURVES[oid][0] if oid in CURVES else oid
 
 
-def _key_size(certificate: x509.Certificate) -> int | None:
-    algorithm = _key_algorithm(certificate)
+def _key_size(opened: _Opened) -> int | None:
+    algorithm = opened.key_algorithm
     if algorithm == "ECDSA":
-        return CURVES.get(_curve_oid(certificate), ("", None))[1]
+        return CURVES.get(opened.curve_oid, ("", None))[1]
     if algorithm in ("RSA", "RSA-PSS", "DSA"):
-        return int(certificate.public_key().key_size)  # type: ignore[union-attr] # these three have one
+        return int(opened.certificate.public_key().key_size)  # type: ignore[union-attr] # these three have one
     return None
 
 
-def _signature(certificate: x509.Certificate) -> str:
-    oid = certificate.signature_algorithm_oid.dotted_string
+def _signature(opened: _Opened) -> str:
+    oid = opened.certificate.signature_algorithm_oid.dotted_string
     return SIGNATURES[oid][0] if oid in SIGNATURES else oid
 
 
-def _signature_hash(certificate: x509.Certificate) -> str | None:
-    oid = certificate.signature_algorithm_oid.dotted_string
+def _signature_hash(opened: _Opened) -> str | None:
+    oid = opened.certificate.signature_algorithm_oid.dotted_string
     if oid in SIGNATURES and SIGNATURES[oid][1] != "parameters":
         return SIGNATURES[oid][1]
-    algorithm = certificate.signature_hash_algorithm
+    algorithm = opened.certificate.signature_hash_algorithm
     return algorithm.name.upper() if algorithm else None
 
 
-def _is_ca(certificate: x509.Certificate) -> bool:
-    try:
-        return certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
-    except x509.ExtensionNotFound:
-        return False
+def _is_ca(opened: _Opened) -> bool:
+    found = opened.extensions.get(x509.BasicConstraints.oid)
+    return found.ca if isinstance(found, x509.BasicConstraints) else False
 
 
-def _extended_key_usage(certificate: x509.Certificate) -> tuple[str, ...]:
-    try:
-        usages = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
-    except x509.ExtensionNotFound:
-        return ()
+def _extended_key_usage(opened: _Opened) -> tuple[str, ...]:
+    found = opened.extensions.get(x509.ExtendedKeyUsage.oid)
+    usages = found if isinstance(found, x509.ExtendedKeyUsage) else ()
     return tuple(EXTENDED_KEY_USAGES.get(usage.dotted_string, usage.dotted_string) for usage in usages)
 
 
-_FIELDS: dict[str, Callable[[x509.Certificate], object]] = {
-    "subject": lambda certificate: certificate.subject.rfc4514_string(),
-    "issuer": lambda certificate: certificate.issuer.rfc4514_string(),
-    "serial": lambda certificate: certificate.serial_number,
+_FIELDS: dict[str, Callable[[_Opened], object]] = {
+    "subject": lambda opened: opened.certificate.subject.rfc4514_string(),
+    "issuer": lambda opened: opened.certificate.issuer.rfc4514_string(),
+    "serial": lambda opened: opened.certificate.serial_number,
     "dns_names": _dns_names,
     "ip_addresses": _ip_addresses,
     "other_names": _other_names,
-    "not_before": lambda certificate: certificate.not_valid_before_utc,
-    "not_after": lambda certificate: certificate.not_valid_after_utc,
-    "key_algorithm": _key_algorithm,
+    "not_before": lambda opened: opened.certificate.not_valid_before_utc,
+    "not_after": lambda opened: opened.certificate.not_valid_after_utc,
+    "key_algorithm": lambda opened: opened.key_algorithm,
     "key_size": _key_size,
     "curve": _curve,
-    "key_sha256": lambda certificate: _digest(_key_info(certificate)),
+    "key_sha256": lambda opened: _digest(opened.key_info),
     "signature": _signature,
     "signature_hash": _signature_hash,
     "is_ca": _is_ca,

@@ -46,6 +46,21 @@ def element(reader: Reader) -> tuple[int, Reader]:
     return tag, Reader(reader.take(size))
 
 
+def _bounds(content: bytes, at: int) -> tuple[int, int]:
+    """Where the content of the element at ``at`` begins, and where it ends: of every certificate a dozen elements are
+    stepped over, for which a reader each is too much. Raises ``Malformed``."""
+    start = at + 2
+    if start > len(content):
+        raise Malformed(f"no element at offset {at}")
+    size = content[at + 1]
+    if size & 0x80:
+        begin, start = start, start + (size & 0x7F)
+        size = int.from_bytes(content[begin:start], "big")
+    if start + size > len(content):
+        raise Malformed(f"{size} bytes expected at offset {start}, {len(content) - start} left")
+    return start, start + size
+
+
 @lru_cache(maxsize=64)  # nearly all certificates have the same few
 def dotted(encoded: bytes) -> str:
     """An object identifier in dots (X.690 section 8.19)."""
@@ -59,12 +74,16 @@ def dotted(encoded: bytes) -> str:
     return ".".join(str(arc) for arc in (first, arcs[0] - 40 * first, *arcs[1:])) if arcs else ""
 
 
-@lru_cache(maxsize=4)  # several fields of a certificate ask one after another
 def key_identifiers(key_info: bytes) -> tuple[bytes, int, bytes]:
     """The algorithm of a subjectPublicKeyInfo, and tag and content of its parameters, NULL's where there are none (RFC
     5280 section 4.1.2.7). Raises ``Malformed``."""
-    _, key = element(Reader(key_info))
-    _, identifiers = element(key)
+    start, _ = _bounds(key_info, 0)
+    return _identifiers(key_info[start : _bounds(key_info, start)[1]])
+
+
+@lru_cache(maxsize=64)  # nearly all certificates have the same few
+def _identifiers(encoded: bytes) -> tuple[bytes, int, bytes]:
+    _, identifiers = element(Reader(encoded))
     _, algorithm = element(identifiers)
     tag, parameters = element(identifiers) if identifiers.left else (NULL, Reader(b""))
     return algorithm.rest(), tag, parameters.rest()
@@ -72,11 +91,13 @@ def key_identifiers(key_info: bytes) -> tuple[bytes, int, bytes]:
 
 def key_info_of(tbs_certificate: bytes, before: int) -> bytes:
     """The DER of subjectPublicKeyInfo, behind ``before`` elements of a TBSCertificate. Raises ``Malformed``."""
-    content = element(Reader(tbs_certificate))[1].rest()
-    tbs = Reader(content)
+    at, end = _bounds(tbs_certificate, 0)
     for _ in range(before):
-        element(tbs)
-    return _whole(content, tbs)
+        _, at = _bounds(tbs_certificate, at)
+    _, behind = _bounds(tbs_certificate, at)
+    if behind > end:
+        raise Malformed("an element ends behind the one that it is in")
+    return tbs_certificate[at:behind]
 
 
 def _whole(content: bytes, reader: Reader) -> bytes:
