@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from scanner.lint.certificates import authority_flaws, entry, leaf_flaws, of_text
-from scanner.lint.contour import delegation
+from scanner.lint.contour import configuration, delegation
+from scanner.lint.contour.configuration import Configuration
 from scanner.lint.contour.delegation import permission
 from scanner.lint.contour.secrets import READS, revoking, serving, verifying
 from scanner.lint.contour.uses import USERS, Use, of_object
@@ -33,7 +34,9 @@ def check_certificate(subject: Subject) -> Iterator[Flaw]:
 
     That the Secret to which an HTTPProxy or IngressRoute refers, or an Ingress of Contour in another namespace, exists,
     is of type `kubernetes.io/tls` or `Opaque`, and has a certificate in `tls.crt` and its key in `tls.key`; that the
-    certificate covers the host, is valid now, is for servers, and neither weak nor a CA.
+    certificate covers the host, is valid now, is for servers, and neither weak nor a CA. But for hosts, the same of
+    the fallback certificate in Contour's configuration, and of the certificate that Envoy shows to services, which is
+    for clients.
 
     ## Why
 
@@ -83,7 +86,10 @@ def check_certificate(subject: Subject) -> Iterator[Flaw]:
 
     Put a certificate for the host and its key into the Secret, or refer to the right one.
     """
-    for use in of_object(subject):
+    configured = configuration.of_object(subject.object)
+    if configured:
+        yield from _of_all(subject, configured)
+    for use in of_object(subject) if subject.object.kind in USERS else ():
         if use.what == _CERTIFICATE and not _looked_up(subject, use) and not _ordinary(subject, use):
             yield from _served(subject, use)
 
@@ -93,20 +99,27 @@ def _ordinary(subject: Subject, use: Use) -> bool:
     return subject.object.kind == INGRESS and use.secret.namespace == subject.object.namespace
 
 
-def _served(subject: Subject, use: Use) -> Iterator[Flaw]:
+def _of_all(subject: Subject, configured: Configuration) -> Iterator[Flaw]:
+    secrets = (configured.fallback, configured.client)
+    for secret, steps, usage in zip(secrets, configured.secret_steps, ("serverAuth", "clientAuth"), strict=True):
+        if secret is not None:
+            yield from _served(subject, Use(steps=steps, secret=secret, what=_CERTIFICATE), usage)
+
+
+def _served(subject: Subject, use: Use, usage: str = "serverAuth") -> Iterator[Flaw]:
     found = secret_of(subject, use.secret.name, use.secret.namespace)
     yield from serving(subject, found, use.steps)
     if not isinstance(found, Missing):
         fix = f"{mend(subject.declared, found.name, found.namespace)}: renew it"
         yield from name_flaws(found, use.hosts, use.steps, fix=fix)
-        yield from leaf_flaws(found, use.steps, subject.declared.known.taken_at, fix=fix)
+        yield from leaf_flaws(found, use.steps, subject.declared.known.taken_at, usage=usage, fix=fix)
 
 
 CERTIFICATE = ObjectRule(
     id="contour-certificate",
     title="A virtual host's certificate can be served, and is for its host",
     severity="high",
-    subjects=USERS,
+    subjects=(*USERS, *configuration.READS),
     reads=_READS,
     check=check_certificate,
     references=("Contour internal/dag/secret.go", "projectcontour.io/v1 HTTPProxy spec.virtualhost.tls.secretName"),

@@ -46,6 +46,10 @@ class Configuration:
     in_file: bool
     fallback: SecretName | None
     """The certificate for names that no virtual host has."""
+    client: SecretName | None
+    """The certificate that Envoy shows to services."""
+    secret_steps: tuple[Steps, Steps]
+    """Of these two; of a file, its key."""
     root_namespaces: tuple[str, ...]
     """Where roots may be; empty: everywhere."""
     no_plaintext: bool
@@ -65,12 +69,15 @@ def of_object(holder: KubeObject) -> Configuration | None:
         return None
     steps = (*above, "envoy", "listener", "tls")
     proxy = holder.fields(*above, "httpproxy")
+    fallback, client = (*above, "httpproxy", "fallbackCertificate"), (*above, "envoy", "clientCertificate")
     return Configuration(
         holder=holder,
         tls=holder.fields(*steps),
         tls_steps=steps,
         in_file=False,
-        fallback=_secret(proxy.fields("fallbackCertificate")),
+        fallback=_secret(holder.fields(*fallback)),
+        client=_secret(holder.fields(*client)),
+        secret_steps=(fallback, client),
         root_namespaces=proxy.texts("rootNamespaces"),
         no_plaintext=proxy.flag("disablePermitInsecure"),
     )
@@ -92,6 +99,8 @@ def _of_file(holder: KubeObject) -> Configuration | None:
         tls_steps=("data", FILE),
         in_file=True,
         fallback=_secret(tls.fields("fallback-certificate")),
+        client=_secret(tls.fields("envoy-client-certificate")),
+        secret_steps=(("data", FILE), ("data", FILE)),
         root_namespaces=(),  # an argument of ``contour serve``, not a key of its file
         no_plaintext=said.flag("disablePermitInsecure"),
     )

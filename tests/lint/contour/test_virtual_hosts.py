@@ -16,7 +16,7 @@ from scanner.lint.contour.status import STATUS
 from scanner.lint.contour.upstream import ANNOTATION, IGNORED, UNVERIFIED
 from scanner.lint.contour.versions import VERSION
 from scanner.model.object_rule import ObjectRule
-from tests.lint.contour.test_delegation import ANNOTATED, CONFIGURED, INGRESS, PROXY, REFERENCE, ROUTE, delegation
+from tests.lint.contour.test_delegation import ANNOTATED, CONFIGURED, FILE, INGRESS, PROXY, REFERENCE, ROUTE, delegation
 from tests.lint.contour.test_shared import CRL, PAIR, found, secret
 from tests.lint.examples import WHOLE
 
@@ -79,6 +79,15 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     "of an Ingress elsewhere": (CERTIFICATE, [ANNOTATED, delegation(), NAMED], [HIGH]),
     "of an Ingress at home": (CERTIFICATE, [WHOLE + INGRESS % ("", "contour", "wild")], []),
     "of an IngressRoute": (CERTIFICATE, [ROUTE, delegation(), NAMED], [HIGH]),
+    "the fallback": (CERTIFICATE, [CONFIGURED, PAIR], []),
+    "a fallback with the key of another": (CERTIFICATE, [CONFIGURED, OTHER], [HIGH]),
+    "a fallback that was not given": (CERTIFICATE, [CONFIGURED], [UNKNOWN]),
+    "a fallback of a file": (CERTIFICATE, [FILE, OTHER], [HIGH]),
+    "Envoy's own, for servers": (
+        CERTIFICATE,
+        [CONFIGURED.replace("httpproxy: {fallbackCertificate:", "envoy: {clientCertificate:"), PAIR],
+        [MEDIUM],
+    ),
     "a CA": (
         AUTHORITY,
         [tls("clientValidation: {caSecret: certs/wild}"), delegation(), secret(ca="CA(clients)")],
@@ -140,7 +149,7 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
         [tls("clientValidation: {caSecret: a, optionalClientCertificate: true}")],
         [MEDIUM],
     ),
-    "the fallback": (FALLBACK, [tls("enableFallbackCertificate: true"), CONFIGURED], [MEDIUM]),
+    "one with the fallback": (FALLBACK, [tls("enableFallbackCertificate: true"), CONFIGURED], [MEDIUM]),
     "the fallback, perhaps": (FALLBACK, [tls("enableFallbackCertificate: true")], [MEDIUM, ("inconclusive", "medium")]),
     "the fallback, which is not there": (FALLBACK, [WHOLE + tls("enableFallbackCertificate: true")], [MEDIUM, HIGH]),
     "the fallback with tokens": (
