@@ -8,8 +8,8 @@ from binascii import Error as NotBase64
 from collections.abc import Iterator
 
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]{1,20000})-----END CERTIFICATE-----")
-_MOST = 100
-"""Certificates of a bundle."""
+_MOST = 300
+"""Certificates of a bundle: twice the number of public roots, which a bundle with somebody's own CA behind them has."""
 LONGEST = 1_000_000
 """Characters of a bundle."""
 
