@@ -110,6 +110,8 @@ class Located:
     value: Value
     """Everything: None, bool, int, float, str, list and dict."""
     places: Callable[[], Node] = field(repr=False)
+    start: Mark | None = None
+    """Where it begins, if that is known without them."""
     _found: list[Node] = field(default_factory=list, repr=False)
 
     def get(self, steps: Steps) -> Value:
@@ -134,6 +136,8 @@ class Located:
 
     def mark(self, steps: Steps = (), *, key: bool = False) -> Mark:
         """Where the value stands, or its key; for a value that is missing, where the nearest one around it stands."""
+        if not steps and self.start:
+            return self.start
         if key and steps:
             mark = self._nearest(steps[:-1], exact=True).keys.get(str(steps[-1]))
             if mark:
@@ -268,6 +272,8 @@ class Builder:
         self._first = first
         self._next: Callable[[], _Event] = _LOADER(text).get_event
         self._values = 0
+        self.start = Mark(first, 1)
+        """Of the document that was built last."""
 
     def document(self) -> Value:
         """The only document; an empty file is null."""
@@ -285,8 +291,9 @@ class Builder:
         """Every document."""
         while not isinstance(event := self._next(), yaml.StreamEndEvent):
             if isinstance(event, yaml.DocumentStartEvent):
-                self._values = 0
-                yield self._node(self._next(), 0)
+                self._values, root = 0, self._next()
+                self.start = _mark(root.start_mark, self._first)
+                yield self._node(root, 0)
 
     def _node(self, event: _Event, depth: int) -> Value:
         self._plain(event)

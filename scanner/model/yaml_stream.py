@@ -83,8 +83,9 @@ def _documents(part: bytes, name: str, line: int) -> Iterator[Located | InputErr
             yield from found
             return
         with told(name, line):
-            for number, value in enumerate(Builder(name, text, line).documents()):
-                yield Located(name, value, partial(places, text, number, line))
+            builder = Builder(name, text, line)
+            for number, value in enumerate(builder.documents()):
+                yield Located(name, value, partial(places, text, number, line), builder.start)
     except InputError as error:
         yield error
 

@@ -1,0 +1,87 @@
+"""What lint costs: ``python -m benchmarks.linting [NUMBER]`` (10,000 objects).
+
+Writes manifests as a platform team has them (``benchmarks/manifests.py``), and lints them: reading, the rules, each
+format, and the whole command as its users start it. Beside it the floor: libyaml's events of the same files, of which
+nothing is made.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
+from typing import TypeVar
+
+import yaml
+
+from benchmarks.manifests import write
+from scanner.cluster.given import Manifests, read_manifests
+from scanner.linting import LINT_READS, declared, lint_report
+from scanner.model.lint_report import LintReport
+from scanner.report.lint import FORMATS
+
+_BOUND = 20.0
+"""Seconds of wall time for 10,000 objects."""
+
+
+def main() -> int:
+    """Exit code 0: a benchmark informs, it does not judge."""
+    number = int(sys.argv[1]) if sys.argv[1:] else 10_000
+    with tempfile.TemporaryDirectory(prefix="adhere-") as directory:
+        size = write(Path(directory), number)
+        print(f"{number} objects, {size / 1e6:.1f} MB")
+        floor, _ = _timed(lambda: _events(Path(directory)))
+        print(f"libyaml's events alone: {floor:.1f} s of CPU")
+        spent, given = _timed(lambda: read_manifests([directory], LINT_READS))
+        print(
+            f"reading: {spent:.1f} s of CPU, {spent / floor:.1f} times the events; {len(given.given)} objects to judge"
+        )
+        spent, report = _timed(lambda: _report(given))
+        told = ", ".join(f"{verdict} {count}" for verdict, count in report.counts().items())
+        print(f"rules: {spent:.1f} s of CPU, {spent / floor:.1f} times the events; {told}")
+        for name, each in FORMATS.items():
+            out = StringIO()
+            spent, _ = _timed(lambda each=each, out=out: each.write(report, out))  # type: ignore[misc]
+            print(f"{name}: {spent:.1f} s of CPU, {len(out.getvalue()) / 1e6:.1f} MB")
+        _command(directory)
+    return 0
+
+
+T = TypeVar("T")
+
+
+def _timed(work: Callable[[], T]) -> tuple[float, T]:
+    start = time.process_time()
+    done = work()
+    return time.process_time() - start, done
+
+
+def _events(directory: Path) -> int:
+    return sum(1 for path in directory.rglob("*.yaml") for _ in yaml.parse(path.read_bytes(), Loader=yaml.CSafeLoader))
+
+
+def _report(given: Manifests) -> LintReport:
+    return lint_report(declared(given, None), given, started=datetime.now(UTC), sources=(), arguments=())
+
+
+def _command(directory: str) -> None:
+    """The program as one starts it, interpreter and imports included."""
+    start = time.monotonic()
+    argv = [sys.executable, "-m", "scanner", "lint", directory, "--quiet"]
+    ended = subprocess.run(argv, capture_output=True, check=False)
+    wall = time.monotonic() - start
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(
+        f"adhere lint: {wall:.1f} s, of the bound of {_BOUND:.0f} s {wall / _BOUND:.2f}; "
+        f"{used.ru_utime + used.ru_stime:.1f} s of CPU, peak {used.ru_maxrss / 1024:.0f} MiB, exit {ended.returncode}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
