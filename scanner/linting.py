@@ -14,7 +14,7 @@ from scanner.lint import READS, RULES, Linted, Placed, lint
 from scanner.lint.manifests import UNREADABLE
 from scanner.lint.openshift.custom_host import CUSTOM_HOST
 from scanner.lint.wanted import wanted
-from scanner.model.declared import Declared, Given, Place
+from scanner.model.declared import Declared, Given, Place, identity
 from scanner.model.finding import Finding
 from scanner.model.kinds import PKI, PKI_CERTIFICATE_DEFINITION, Kind
 from scanner.model.lint_report import LintFindingRow, LintReport, LintScannerRow, ObjectRow, PlaceRow, SkippedRow
@@ -48,11 +48,11 @@ def declared(
     before: dict[tuple[Kind, str | None, str], KubeObject] = {}
     if cluster is not None:
         # Under one name, what is about to be applied counts.
-        names = {(each.object.kind, each.object.namespace, each.object.name) for each in given}
+        names = {identity(each.object) for each in given}
         for kind in LINT_READS:
             every = cluster.objects.get(kind, ())
             for old in every:
-                key = (kind, old.namespace, old.name)
+                key = identity(old)
                 if key in names:
                     before[key] = old
                 else:

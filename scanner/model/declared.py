@@ -47,6 +47,12 @@ class Given:
         return Place(self.located.file, *mark)
 
 
+def identity(each: KubeObject) -> tuple[Kind, str | None, str]:
+    """Kind, namespace and name: what makes two objects one. A namespace that a manifest names for an object of the
+    cluster does not count."""
+    return each.kind, each.namespace if each.kind.namespaced else None, each.name
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missing:
     """An object that was looked for and is not there."""

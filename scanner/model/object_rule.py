@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from inspect import getdoc
 
-from scanner.model.declared import Declared, Missing
+from scanner.model.declared import Declared, Missing, identity
 from scanner.model.finding import Severity, Status, Verdict
 from scanner.model.kinds import Kind
 from scanner.model.located import Steps
@@ -59,8 +59,7 @@ class Subject:
     @property
     def before(self) -> KubeObject | None:
         """What the cluster has under its name, where a manifest is to take its place."""
-        each = self.object
-        return self.declared.before.get((each.kind, each.namespace, each.name))
+        return self.declared.before.get(identity(self.object))
 
     def find(self, kind: Kind, name: str, namespace: str | None = None) -> KubeObject | Missing:
         """Another object; ``namespace`` None is the subject's own."""

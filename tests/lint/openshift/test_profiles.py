@@ -227,3 +227,12 @@ def test_adherence_against_what_a_cluster_has(tmp_path: Path, before: str, now: 
     (saved / "apiserver.yaml").write_text(SERVER % before)
     found = said(tmp_path, "adherence-removed", SERVER % now, load(saved, LINT_READS))
     assert [severity for severity, _, _ in found] == ([expected] if expected else [])
+
+
+def test_a_namespace_that_does_not_belong_there_changes_nothing(tmp_path: Path) -> None:
+    saved = tmp_path / "cluster"
+    saved.mkdir()
+    (saved / "apiserver.yaml").write_text(SERVER % "tlsAdherence: StrictAllComponents")
+    text = (SERVER % "").replace("name: cluster", "name: cluster, namespace: default")
+    found = said(tmp_path, "adherence-removed", text, load(saved, LINT_READS))
+    assert [severity for severity, _, _ in found] == ["high"]
