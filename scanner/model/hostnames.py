@@ -6,6 +6,10 @@ from __future__ import annotations
 def narrower(one: str, other: str) -> str:
     """In lower case, the hostname of those that both match, or "" where there is none. Empty matches every name."""
     one, other = one.lower(), other.lower()
+    if one == other:
+        return one
+    if "*" not in one and "*" not in other and one and other:
+        return ""
     if not other or within(one, other):
         return one
     return other if not one or within(other, one) else ""

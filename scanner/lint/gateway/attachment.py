@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from scanner.lint.gateway.listeners import HolderKey, Listener, key_of, listeners, takes_namespace
+from scanner.lint.gateway.listeners import HOLDERS, HolderKey, Listener, key_of, listeners, takes_namespace
 from scanner.lint.gateway.routes import ROUTES, Parent, hostnames, parents
 from scanner.lint.references import look_up
 from scanner.model.declared import Declared, Missing
@@ -94,26 +94,39 @@ def _attach(declared: Declared, route: KubeObject, parent: Parent) -> Attachment
     if not every:
         wanted = f"listener {parent.section!r}" if parent.section else f"listener on port {parent.port}"
         return Attachment(parent, why=f"{holder.reference} has no {wanted}", reason="NoMatchingParent")
-    carrying = [each for each in every if carries(each, route.kind)]
+    able = declared.once(_able).get((key_of(holder), route.kind), frozenset())
+    carrying = [each for each in every if each.steps in able]
     if not carrying:
         return Attachment(parent, why=_unsuitable(holder, every, route), reason="NotAllowedByListeners")
     return _of_namespace(declared, route, parent, carrying)
 
 
 def _of_namespace(declared: Declared, route: KubeObject, parent: Parent, carrying: list[Listener]) -> Attachment:
-    answers = [(each, takes_namespace(declared, each, route)) for each in carrying]
+    namespace = route.namespace
+    answers = [(each, takes_namespace(declared, each, namespace)) for each in carrying]
     open_ones = [each for each, answer in answers if answer]
     if not open_ones:
         if any(answer is None for _, answer in answers):
-            return Attachment(parent, missing=Missing(name=f"Namespace/{route.namespace}", gap="its labels decide"))
-        why = f"no listener takes routes of the namespace {route.namespace}: allowedRoutes.namespaces"
+            return Attachment(parent, missing=Missing(name=f"Namespace/{namespace}", gap="its labels decide"))
+        why = f"no listener takes routes of the namespace {namespace}: allowedRoutes.namespaces"
         return Attachment(parent, why=why, reason="NotAllowedByListeners")
-    named = (Attached(route, each, _names(each, hostnames(route))) for each in open_ones)
-    attached = tuple(each for each in named if each.names)
+    wanted = hostnames(route)
+    named = ((each, _names(each, wanted)) for each in open_ones)
+    attached = tuple(Attached(route, each, names) for each, names in named if names)
     if attached:
         return Attachment(parent, attached=attached)
     theirs = ", ".join(sorted({each.hostname for each in open_ones})[:5])
     return Attachment(parent, why=f"none of its hostnames is within {theirs}", reason="NoMatchingListenerHostname")
+
+
+def _able(declared: Declared) -> Mapping[tuple[HolderKey, Kind], frozenset[Steps]]:
+    """By holder and kind of route, the listeners that carry it."""
+    return {
+        (key_of(holder), route): frozenset(each.steps for each in listeners(declared, holder) if carries(each, route))
+        for kind in HOLDERS
+        for holder in declared.every(kind)
+        for route in ROUTES
+    }
 
 
 def _is_meant(parent: Parent, listener: Listener) -> bool:
@@ -141,6 +154,6 @@ def _unsuitable(holder: KubeObject, every: list[Listener], route: KubeObject) ->
 def _names(listener: Listener, names: tuple[str, ...]) -> tuple[str, ...]:
     if not names:
         return (listener.hostname,)
-    if listener.protocol in ("TCP", "UDP"):
+    if not listener.hostname or listener.protocol in ("TCP", "UDP"):
         return names
     return tuple(filter(None, (narrower(each, listener.hostname) for each in names)))

@@ -30,38 +30,25 @@ def key_of(holder: KubeObject) -> HolderKey:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """One of them, with the way to it."""
+    """One of them, with the way to it. What is asked for each of thousands of routes is read once."""
 
     holder: KubeObject
     steps: Steps
     fields: Fields
-
-    @property
-    def name(self) -> str:
-        """``https``."""
-        return self.fields.text("name")
-
-    @property
-    def hostname(self) -> str:
-        """In lower case; empty: every name."""
-        return self.fields.text("hostname").lower()
-
-    @property
-    def port(self) -> int | None:
-        """None in a ListenerSet that leaves it to its Gateway."""
-        return self.fields.number("port")
-
-    @property
-    def protocol(self) -> str:
-        """``HTTP``, ``HTTPS``, ``TLS``, ``TCP``, ``UDP`` or an implementation's own, with a slash."""
-        return self.fields.text("protocol")
-
-    @property
-    def mode(self) -> str:
-        """``Terminate``, which is the default, or ``Passthrough``; empty without TLS."""
-        if self.protocol not in ("HTTPS", "TLS") and not self.fields.has("tls"):
-            return ""
-        return self.fields.text("tls", "mode") or "Terminate"
+    name: str
+    """``https``."""
+    hostname: str
+    """In lower case; empty: every name."""
+    port: int | None
+    """None in a ListenerSet that leaves it to its Gateway."""
+    protocol: str
+    """``HTTP``, ``HTTPS``, ``TLS``, ``TCP``, ``UDP`` or an implementation's own, with a slash."""
+    mode: str
+    """``Terminate``, which is the default, or ``Passthrough``; empty without TLS."""
+    home: str | None
+    """The holder's namespace."""
+    takes: str
+    """Routes of which namespaces: ``All``, ``Same``, ``Selector``."""
 
     @property
     def terminates(self) -> bool:
@@ -77,6 +64,28 @@ class Listener:
         return f"listener {self.name or '?'} of {self.holder.reference}"
 
 
+def _listener(holder: KubeObject, steps: Steps, fields: Fields) -> Listener:
+    protocol = fields.text("protocol")
+    return Listener(
+        holder=holder,
+        steps=steps,
+        fields=fields,
+        name=fields.text("name"),
+        hostname=fields.text("hostname").lower(),
+        port=fields.number("port"),
+        protocol=protocol,
+        mode=_mode(protocol, fields),
+        home=holder.namespace,
+        takes=fields.text("allowedRoutes", "namespaces", "from") or "Same",
+    )
+
+
+def _mode(protocol: str, fields: Fields) -> str:
+    if protocol not in ("HTTPS", "TLS") and not fields.has("tls"):
+        return ""
+    return fields.text("tls", "mode") or "Terminate"
+
+
 def listeners(declared: Declared, holder: KubeObject) -> tuple[Listener, ...]:
     """Those that stand in a Gateway or ListenerSet itself."""
     return declared.once(_by_holder).get(key_of(holder), ())
@@ -84,7 +93,7 @@ def listeners(declared: Declared, holder: KubeObject) -> tuple[Listener, ...]:
 
 def _by_holder(declared: Declared) -> Mapping[HolderKey, tuple[Listener, ...]]:
     return {
-        key_of(holder): tuple(Listener(holder, *each) for each in _first(Subject(holder, declared)))
+        key_of(holder): tuple(_listener(holder, *each) for each in _first(Subject(holder, declared)))
         for kind in HOLDERS
         for holder in reversed(declared.every(kind))  # of two with one name the first counts
     }
@@ -127,24 +136,17 @@ def _sets(declared: Declared) -> Mapping[tuple[str | None, str], list[KubeObject
 
 def admits(declared: Declared, gateway: KubeObject, listener_set: KubeObject) -> bool | None:
     """Whether ``spec.allowedListeners`` takes it; None where that depends on a Namespace that was not seen."""
-    return _selected(declared, gateway.fields("spec", "allowedListeners", "namespaces"), gateway, listener_set, "None")
+    rule = gateway.fields("spec", "allowedListeners", "namespaces")
+    if rule.text("from") == "Selector":
+        return _labelled(declared, rule.fields("selector"), listener_set.namespace)
+    return rule.text("from") == "All" or (rule.text("from") == "Same" and gateway.namespace == listener_set.namespace)
 
 
-def takes_namespace(declared: Declared, listener: Listener, route: KubeObject) -> bool | None:
+def takes_namespace(declared: Declared, listener: Listener, namespace: str | None) -> bool | None:
     """Whether ``allowedRoutes.namespaces`` has the route's; None where that depends on one that was not seen."""
-    rule = listener.fields.fields("allowedRoutes", "namespaces")
-    return _selected(declared, rule, listener.holder, route, "Same")
-
-
-def _selected(declared: Declared, rule: Fields, holder: KubeObject, other: KubeObject, default: str) -> bool | None:
-    match rule.text("from") or default:
-        case "All":
-            return True
-        case "Same":
-            return holder.namespace == other.namespace
-        case "Selector":
-            return _labelled(declared, rule.fields("selector"), other.namespace)
-    return False
+    if listener.takes == "Selector":
+        return _labelled(declared, listener.fields.fields("allowedRoutes", "namespaces", "selector"), namespace)
+    return listener.takes == "All" or (listener.takes == "Same" and listener.home == namespace)
 
 
 def _labelled(declared: Declared, selector: Fields, namespace: str | None) -> bool | None:
