@@ -17,6 +17,7 @@ from typing import Self
 
 from scanner.errors import InputError, ResourceError, UsageError
 from scanner.model.observation_record import Seen, encode
+from scanner.model.policy import MOST_DAYS
 from scanner.model.record import NotARecord, codec
 from scanner.model.report import FindingRow
 from scanner.model.saved_scan import COMPONENTS, EARLIER, FINDINGS, HEAD, OBSERVATIONS, POLICY, ROWS, SCHEMA, Head
@@ -156,4 +157,5 @@ def _impossible(head: Head) -> str | None:
     for name, count in (("components", head.components), ("earlier", head.earlier), ("clusters", len(head.clusters))):
         if not 0 <= count <= _MOST_PARTS:
             return f"{name}: there cannot be {count}"
-    return None
+    days = head.thresholds.expires_within_days
+    return None if 0 <= days <= MOST_DAYS else f"thresholds.expires_within_days: not from 0 to {MOST_DAYS}: {days}"

@@ -232,6 +232,13 @@ def test_the_first_step_that_goes_wrong_is_named(objects: list[Any], step: int, 
             ),
             REPORTED,
         ),
+        (
+            changed(
+                "operator", "status", "conditions",
+                to=[{"type": "Progressing", "status": "True", "lastTransitionTime": "9999-12-31T23:59:59-12:00"}],
+            ),
+            REPORTED,
+        ),
         (changed("operator", "status", to="?"), REPORTED),
         (changed("operator", "metadata", "name", to="other"), REPORTED),
         (changed("observed", "status", "nodeStatuses", to=[{"nodeName": "master-0", "currentRevision": 6}]), ROLLOUT),

@@ -16,7 +16,7 @@ from scanner.model.kinds import Kind
 from scanner.model.located import shown
 from scanner.model.objects import Fields, KubeObject
 from scanner.model.problems import MOST
-from scanner.model.snapshot import Gap, Origin, Snapshot, Unreadable
+from scanner.model.snapshot import YEARS, Gap, Origin, Snapshot, Unreadable
 
 _SHOWN = 5
 """Names in one reason."""
@@ -125,7 +125,9 @@ def _moment(head: Fields, path: Path) -> datetime:
     try:
         at = datetime.fromisoformat(head.text("taken_at"))
     except ValueError:
-        raise InputError(f"{path / HEAD}: taken_at is no time: {shown(head.at('taken_at'))}") from None
+        at = None
+    if at is None or at.year not in YEARS:
+        raise InputError(f"{path / HEAD}: taken_at is no time: {shown(head.at('taken_at'))}")
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 

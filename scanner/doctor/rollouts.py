@@ -55,7 +55,7 @@ def _judged(patient: Patient, found: KubeObject, said: list[Condition]) -> Answe
     progressing = states.get("Progressing")
     if progressing is not None and progressing.holds and not patient.follows:
         since = progressing.since
-        late = since is not None and patient.facts.snapshot.taken_at > since + OPERATOR_TAKES
+        late = since is not None and patient.facts.snapshot.taken_at - since > OPERATOR_TAKES
         when = f" since {since:%Y-%m-%d %H:%M} UTC" if since else ""
         why = f"at work{when}" + (", longer than any rollout takes" if late else ": a change is on its way")
         return Answer(outcome="stopped" if late else "unknown", said=(*words, why))

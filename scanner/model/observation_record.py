@@ -18,6 +18,7 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.observation import Observation
 from scanner.model.opinion import Opinion
 from scanner.model.record import NotARecord, codec
+from scanner.model.snapshot import YEARS
 
 T = TypeVar("T")
 
@@ -69,6 +70,8 @@ def decode(line: str | bytes, where: str) -> Seen:
         raise InputError(f"{where}: {error.path}: {error.problem}", hint=_HINT) from error
     if not 0 < endpoint.port < 65536:
         raise InputError(f"{where}: endpoint.port: {endpoint.port} is no port", hint=_HINT)
+    if observation.at.year not in YEARS:
+        raise InputError(f"{where}: observation.at: nothing was seen in the year {observation.at.year}", hint=_HINT)
     return Seen(endpoint=endpoint, observation=observation, opinion=opinion)
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+MOST_DAYS = 36_500
+"""Until a certificate ends: more is no threshold."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:

@@ -12,7 +12,7 @@ from pydantic_core import CoreSchema, ErrorDetails, core_schema
 from scanner.model import located
 from scanner.model.config import Config
 from scanner.model.located import Located, Steps, shown
-from scanner.model.policy import Policy
+from scanner.model.policy import MOST_DAYS, Policy
 from scanner.model.problems import Problems, did_you_mean
 
 _CONFIG = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
@@ -28,7 +28,7 @@ class _BoundedPolicy(Policy):
 
     __pydantic_config__ = _CONFIG
 
-    expires_within_days: Annotated[int, Field(ge=0, le=36_500)] = Policy().expires_within_days
+    expires_within_days: Annotated[int, Field(ge=0, le=MOST_DAYS)] = Policy().expires_within_days
     min_rsa_bits: Annotated[int, Field(ge=512, le=16_384)] = Policy().min_rsa_bits
 
 

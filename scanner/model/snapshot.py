@@ -19,6 +19,10 @@ class NotRead(LookupError):
     """A stage looked for a kind that no stage declared in its ``reads``: a mistake of ours, never of the cluster."""
 
 
+YEARS = range(1970, 9000)
+"""In which a cluster can have been looked at: files may say anything, and Python's calendar has an end."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unreadable:
     """A kind of which the cluster may have objects that nobody saw."""

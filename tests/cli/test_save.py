@@ -53,6 +53,7 @@ def test_a_directory_with_something_else_in_it_is_left_alone(call: Call, farm: F
         ('{"schema": 7}', "schema"),
         ('{"colour": "red"}', "colour"),
         ('{"clusters": ["a"], "components": 300000000}', "components: there cannot be 300000000"),
+        ('{"clusters": ["a"], "thresholds": {"expires_within_days": 999999999}}', "not from 0 to 36500: 999999999"),
         ('{"clusters": ["a"], "earlier": -1}', "earlier: there cannot be -1"),
     ],
 )

@@ -230,6 +230,7 @@ def own(kind: Kind = POD) -> Snapshot:
         ("adhere-snapshot.json", "{", r"adhere-snapshot.json:1:2: not JSON"),
         ("adhere-snapshot.json", '{"format": "adhere.snapshot/v9"}', "the format is 'adhere.snapshot/v9'"),
         ("adhere-snapshot.json", '{"format": "adhere.snapshot/v1", "taken_at": "x"}', "taken_at is no time: 'x'"),
+        ("adhere-snapshot.json", '{"format": "adhere.snapshot/v1", "taken_at": "9999-12-31"}', "taken_at is no time"),
         ("objects/pods.json", '{"items": [\n{},]}', r"pods.json:2:4: not JSON"),
         ("objects/pods.json", "[" * 100_000, r"pods.json:1:1: not JSON"),
         ("objects/pods.json", '{"items": []}', "0 objects, where adhere-snapshot.json says 1"),

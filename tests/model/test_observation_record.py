@@ -50,12 +50,13 @@ STRAY = st.builds(
     client_certificate=ASKED,
 )
 TIMES = st.datetimes(min_value=datetime(1, 1, 2), max_value=datetime(9999, 12, 30), timezones=st.just(UTC))  # noqa: DTZ001
+SEEN = st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(8999, 12, 31), timezones=st.just(UTC))  # noqa: DTZ001
 REFERENCE = st.builds(Reference, kind=TEXT, name=TEXT, namespace=NAME)
 OWNER = st.builds(Owner, kind=TEXT, name=TEXT, namespace=NAME)
 
 OBSERVATION: dict[str, Any] = dict(  # noqa: C408 - as a call is written
     instance=TEXT,
-    at=TIMES,
+    at=SEEN,
     reach=st.sampled_from(Reach),
     detail=TEXT,
     protocol=NAME,
@@ -156,6 +157,7 @@ def _changes() -> Iterator[tuple[Any, str]]:
     yield with_("endpoint", transport="gopher"), "endpoint.transport: none of tls, postgres"
     yield with_("observation", at="yesterday"), "observation.at: not a time with its offset"
     yield with_("observation", at="2026-01-01T00:00:00"), "observation.at: not a time with its offset"
+    yield with_("observation", at="9999-12-31T23:59:59+00:00"), "observation.at: nothing was seen in the year 9999"
     yield with_("observation", reach="up"), "observation.reach: none of tls"
     yield with_("observation", chain=["!"]), "observation.chain[0]: not base64"
     yield with_("observation", alpn={"unknown": 1}), "observation.alpn: not {"
