@@ -54,6 +54,8 @@ class Settings:
     limits: Limits = Limits()
     confirm: bool = False
     deep: bool = False
+    active_http: bool = False
+    """Whether applications may be sent HTTP requests, one HEAD each."""
     arguments: tuple[str, ...] = ()
     """The command line, for the report."""
 
@@ -230,6 +232,7 @@ def question(expectation: Expectation, settings: Settings) -> Question:
     beside = Question(
         mode="inventory",
         untrusted_client=expectation.client_trust is not None,
+        cleartext=settings.active_http,
         strays=tuple(each.name for each in expectation.other_names),
     )
     if isinstance(profile, Unknown) or expectation.alternatives or expectation.skewed:

@@ -55,6 +55,7 @@ class Asked:
     rate: float | None
     confirm: bool | None
     deep: bool | None
+    active_http: bool | None
     sni: str | None
     ca: str | None
     config: Path | None
@@ -89,6 +90,7 @@ class Asked:
 @click.option("--rate", type=RATE, metavar="N", help="New connections per second.  [default: no limit]")
 @click.option("--confirm", is_flag=True, default=None, help="Let sslyze repeat every violation that it can see.")
 @click.option("--deep", is_flag=True, default=None, help="Let sslyze look for known vulnerabilities too.")
+@click.option("--active-http", is_flag=True, default=None, help="Send a HEAD request where a check needs one.")
 @click.option("--sni", metavar="NAME", help="Send NAME as SNI to targets that name none of their own.")
 @click.option(
     "--ca", metavar="FILE|system", help="Trust anchors in PEM.  [default: public roots, for public names only]"
@@ -257,6 +259,7 @@ def settings_of(asked: Asked, config: Config, profile: str, policy: ScanPolicy =
         limits=limits_of(asked, config),
         confirm=confirm,
         deep=deep,
+        active_http=_first(asked.active_http, config.active_http, default=False),
         arguments=tuple(sys.argv[1:]),
     )
 

@@ -13,6 +13,7 @@ from scanner.judge import transition
 from scanner.judge.callers import CALLERS
 from scanner.judge.certificates import CA_AS_LEAF, KEY_SIZE, NAME, SIGNATURE
 from scanner.judge.chain import CHAIN
+from scanner.judge.cleartext import CLEARTEXT
 from scanner.judge.client_certificate import CLIENT_CERTIFICATE
 from scanner.judge.groups import GROUP, PQ_READINESS
 from scanner.judge.other_names import OTHER_NAMES
@@ -39,6 +40,7 @@ RULES: tuple[Rule, ...] = (
     CLIENT_CERTIFICATE,
     UNTRUSTED_CLIENT,
     OTHER_NAMES,
+    CLEARTEXT,
     EXPIRED,
     NOT_YET_VALID,
     EXPIRING,

@@ -32,6 +32,7 @@ class Config:
     """New connections per second, to all hosts together."""
     confirm: bool | None = None
     deep: bool | None = None
+    active_http: bool | None = None
     sni: str | None = None
     targets: tuple[str, ...] | None = None
     formats: tuple[str, ...] | None = None

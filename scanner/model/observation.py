@@ -129,6 +129,8 @@ class Observation:
     """Other chains that this listener served, for other suites or versions (RSA beside ECDSA)."""
     untrusted_client: Known[Literal["refused", "accepted"]] = _NOT_TESTED
     """What became of a client certificate that nobody has signed but itself."""
+    cleartext: Known[str | None] = Unknown("not tested (--active-http)")
+    """The first line of its answer to a request without TLS; None: it answered none in HTTP."""
     strays: tuple[Stray, ...] = ()
     """Server names beside its own that it was asked for; none where nothing says what it owes them."""
     attempts: tuple[Attempt, ...] = ()

@@ -15,6 +15,7 @@ import trio
 
 from scanner.model.known import Known, Unknown
 from scanner.model.observation import Attempt, ClientCertificate, Stray
+from scanner.probe.cleartext import cleartext
 from scanner.probe.converse import Peer
 from scanner.probe.evidence import Evidence
 from scanner.probe.handshake import Full, handshake
@@ -33,6 +34,9 @@ Pace = Callable[[], Awaitable[None]]
 
 async def asides(peer: Peer, question: Question, evidence: Evidence, pace: Pace) -> None:
     """Ask ``peer`` what ``question`` has beside the rest; every connection waits for ``pace``."""
+    if question.cleartext and peer.transport == "tls":
+        await pace()
+        evidence.cleartext = await cleartext(peer, evidence.attempts)
     for name in question.strays:
         evidence.strays.append(await _stray(replace(peer, server_name=name), evidence, pace))
     if question.untrusted_client:

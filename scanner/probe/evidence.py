@@ -47,6 +47,7 @@ OTHER_CHAINS = 8
 
 _NO_HANDSHAKE = Unknown("no full handshake was made")
 _NOT_TESTED = Unknown("not tested")
+_NO_REQUEST = Unknown("not tested (--active-http)")
 
 
 @dataclass(slots=True)
@@ -67,6 +68,7 @@ class Evidence:
     ocsp_stapled: Known[bool] = _NO_HANDSHAKE
     negotiated: Known[Negotiated] = _NO_HANDSHAKE
     untrusted_client: Known[Literal["refused", "accepted"]] = _NOT_TESTED
+    cleartext: Known[str | None] = _NO_REQUEST
     strays: list[Stray] = field(default_factory=list)
     attempts: list[Attempt] = field(default_factory=list)
     dead_ends: dict[int, set[int]] = field(default_factory=dict)
@@ -119,6 +121,7 @@ class Evidence:
             chain=self._chain(),
             other_chains=tuple(tuple(map(parsed_once, chain)) for chain in list(self.chains)[:-1][:OTHER_CHAINS]),
             untrusted_client=self.untrusted_client,
+            cleartext=self.cleartext,
             strays=tuple(self.strays),
             attempts=tuple(self.attempts),
         )

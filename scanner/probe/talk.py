@@ -47,6 +47,8 @@ class Question:
     """Allowed groups if the verdict depends on them, else None; inventory mode always asks."""
     untrusted_client: bool = False
     """Whether to show a client certificate that nobody trusts."""
+    cleartext: bool = False
+    """Whether to send one request without TLS."""
     strays: tuple[str | None, ...] = ()
     """Server names to ask for beside the endpoint's own; None: no name at all."""
 

@@ -190,6 +190,7 @@ def test_ids_are_what_they_always_were() -> None:
         "tls-client-certificate",
         "tls-untrusted-client",
         "tls-other-names",
+        "tls-cleartext",
         "cert-expired",
         "cert-not-yet-valid",
         "cert-expiring",
@@ -228,8 +229,8 @@ def test_every_rule_of_the_package_is_registered() -> None:
 def test_a_finding_of_each_rule_carries_its_id() -> None:
     found: list[Finding] = [f for each in RULES for f in each.check(each, case())]
     assert {f.rule for f in found} <= {each.id for each in RULES}
-    # Names, Secrets, clients, client certificates, other names and overrides: only where something is expected.
-    assert len(found) >= len(RULES) - 7
+    # Names, Secrets, clients, client certificates, other names, HTTP and overrides: only where something is expected.
+    assert len(found) >= len(RULES) - 8
 
 
 EXPIRED = replace(LEAF, der=b"other leaf", not_after=LEAF.not_before)

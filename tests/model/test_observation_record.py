@@ -71,6 +71,7 @@ OBSERVATION: dict[str, Any] = dict(  # noqa: C408 - as a call is written
     chain=CHAIN | UNKNOWN,
     other_chains=st.lists(CHAIN, max_size=2).map(tuple),
     untrusted_client=st.sampled_from(("refused", "accepted")) | UNKNOWN,
+    cleartext=NAME | UNKNOWN,
     strays=st.lists(STRAY, max_size=2).map(tuple),
     attempts=st.lists(
         st.builds(Attempt, offer=TEXT, reply=TEXT, seconds=st.floats(0, 1e6)), max_size=3

@@ -27,6 +27,7 @@ per_host: 2
 rate: 200
 confirm: true
 deep: false
+active_http: true
 sni: example.com
 targets:
   - example.com:443
@@ -63,6 +64,7 @@ def test_everything() -> None:
         rate=200.0,
         confirm=True,
         deep=False,
+        active_http=True,
         sni="example.com",
         targets=("example.com:443", "[::1]:8443"),
         formats=("text", "json=report.json"),
