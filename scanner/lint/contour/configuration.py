@@ -116,8 +116,8 @@ def _secret(named: Fields) -> SecretName | None:
 
 
 def configurations(declared: Declared) -> tuple[Configuration, ...]:
-    """Every configuration that is known. Which of several a Contour reads is in its arguments; a rule takes what any
-    of them says."""
+    """Every configuration that is known. Which of several a Contour reads stands in its arguments: of what limits
+    virtual hosts a rule takes only what all of them say."""
     return declared.once(_all)
 
 

@@ -226,7 +226,8 @@ def _of_ingress(subject: Subject) -> Iterator[Flaw]:
 
 def _of_proxy(subject: Subject) -> Iterator[Flaw]:
     virtual = subject.object.has(*VHOST) and not subject.object.fields(*TLS).raw
-    if virtual or any(each.no_plaintext for each in configurations(subject.declared)):
+    configured = configurations(subject.declared)
+    if virtual or (configured and all(each.no_plaintext for each in configured)):
         return
     for steps, route in subject.items("spec", "routes"):
         if route.flag("permitInsecure"):

@@ -206,15 +206,12 @@ def _inert(subject: Subject, at: tuple[str | int, ...], why: str) -> Flaw:
 
 
 def _namespace(subject: Subject) -> Iterator[Flaw]:
-    limited = [each for each in configurations(subject.declared) if each.root_namespaces]
-    wrong = [each for each in limited if subject.object.namespace not in each.root_namespaces]
-    if subject.object.kind == HTTP_PROXY and wrong and subject.object.namespace:
-        yield _inert(
-            subject,
-            TLS,
-            f"{wrong[0].holder.reference} takes roots in {', '.join(wrong[0].root_namespaces[:10])} alone "
-            "(RootProxyNotAllowedInNamespace)",
-        )
+    found = configurations(subject.declared)
+    wrong = [each for each in found if each.root_namespaces and subject.object.namespace not in each.root_namespaces]
+    if subject.object.kind == HTTP_PROXY and wrong and len(wrong) == len(found) and subject.object.namespace:
+        where = ", ".join(wrong[0].root_namespaces[:10])
+        why = f"{wrong[0].holder.reference} takes roots in {where} alone (RootProxyNotAllowedInNamespace)"
+        yield _inert(subject, TLS, why)
 
 
 def _included(declared: Declared) -> Mapping[tuple[str | None, str], KubeObject]:

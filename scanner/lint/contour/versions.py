@@ -104,14 +104,14 @@ def _unknown(subject: Subject, at: Steps, value: object) -> Flaw:
 
 def _overridden(subject: Subject, field: str, at: Steps, value: str) -> Iterator[Flaw]:
     stricter = "1.3" if field == "minimumProtocolVersion" else "1.2"
-    for each in configurations(subject.declared):
-        if value != stricter and each.tls.at(field) == stricter:
-            yield Flaw(
-                message=f"{value} has no effect: {each.holder.reference} says {stricter}, and the stricter holds",
-                at=at,
-                severity="low",
-                fix=f"{subject.object.reference}: leave it out",
-            )
+    found = configurations(subject.declared)
+    if value != stricter and found and all(each.tls.at(field) == stricter for each in found):
+        yield Flaw(
+            message=f"{value} has no effect: {found[0].holder.reference} says {stricter}, and the stricter holds",
+            at=at,
+            severity="low",
+            fix=f"{subject.object.reference}: leave it out",
+        )
 
 
 VERSION = ObjectRule(

@@ -129,6 +129,11 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
         [tls('minimumProtocolVersion: "1.2"'), configured('minimumProtocolVersion: "1.3"')],
         [LOW],
     ),
+    "looser than one of two": (
+        VERSION,
+        [tls('minimumProtocolVersion: "1.2"'), configured('minimumProtocolVersion: "1.3"'), CONFIGURED],
+        [],
+    ),
     "stricter than all": (
         VERSION,
         [tls('minimumProtocolVersion: "1.3"'), configured('minimumProtocolVersion: "1.2"')],
