@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import Final
 
 from scanner.lint.gateway.client_ca import ca_references
 from scanner.lint.gateway.grants import READS as GRANTS
 from scanner.lint.gateway.grants import crossing, grant_flaws
-from scanner.lint.gateway.listeners import HOLDERS, Listener, listeners
+from scanner.lint.gateway.listeners import HOLDERS, Listener, conditions, listeners
 from scanner.lint.references import READS as SECRETS
 from scanner.lint.references import look_up, secret_flaws
 from scanner.model.declared import Declared, Missing
@@ -121,7 +120,7 @@ def check_certificate_refs(subject: Subject) -> Iterator[Flaw]:
         for steps, each in references(listener):
             found = list(_reference_flaws(subject, steps, each))
             yield from found
-            if any(flaw.verdict == "fail" for flaw in found) and _says_resolved(listener):
+            if any(flaw.verdict == "fail" for flaw in found) and conditions(listener).get("ResolvedRefs") == "True":
                 yield Flaw(
                     message="its status says ResolvedRefs all the same: what it serves is not this",
                     at=steps,
@@ -135,14 +134,6 @@ def _reference_flaws(subject: Subject, steps: Steps, reference: Fields) -> Itera
     else:
         named = "/".join(filter(None, (reference.text("group"), reference.text("kind"))))
         yield Flaw(message=f"refers to {shown(named)}, not to a Secret: InvalidCertificateRef", at=steps)
-
-
-def _says_resolved(listener: Listener) -> bool:
-    for each in islice(listener.holder.each("status", "listeners"), _MOST):
-        if each.text("name") == listener.name:
-            said = {one.text("type"): one.text("status") for one in each.each("conditions")}
-            return said.get("ResolvedRefs") == "True"
-    return False
 
 
 def check_grants(subject: Subject) -> Iterator[Flaw]:

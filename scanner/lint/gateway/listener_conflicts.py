@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from scanner.lint.certificates import chain_of
 from scanner.lint.gateway.certificate_refs import secrets_of
-from scanner.lint.gateway.listeners import HOLDERS, Listener
+from scanner.lint.gateway.listeners import HOLDERS, Listener, conditions
 from scanner.lint.gateway.sharing import READS as SHARING
 from scanner.lint.gateway.sharing import pairs_of, uncompared
 from scanner.lint.references import READS as SECRETS
@@ -16,6 +16,7 @@ from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 from scanner.model.objects import KubeObject
 from scanner.tls.certificate import CertificateFacts
 
+_TOLD = "OverlappingTLSConfig"
 _BY_NAME = frozenset({"HTTP", "HTTPS", "TLS"})
 """Protocols of which several listeners share a port, told apart by hostname."""
 
@@ -120,7 +121,7 @@ def check_overlap(subject: Subject) -> Iterator[Flaw]:
 
     ## What fails
 
-    Overlapping hostnames: medium. The finding is at the later listener.
+    Overlapping hostnames: medium. The finding is at the later listener, and says whether its status admits it.
 
     ## What is inconclusive
 
@@ -163,9 +164,18 @@ def check_overlap(subject: Subject) -> Iterator[Flaw]:
                 message=f"its hostname overlaps with that of {first}",
                 at=(*later.steps, "hostname"),
                 observed=(later.hostname or "every name", first.hostname or "every name"),
+                evidence=_told(later),
                 fix=f"{subject.object.reference}: a port of its own for the listener that demands more",
             )
     yield from uncompared(subject)
+
+
+def _told(listener: Listener) -> tuple[str, ...]:
+    """Whether the controller, which must set the condition on every listener that overlaps, has done so."""
+    said = conditions(listener)
+    if not said:
+        return ()
+    return (f"its status {'says' if said.get(_TOLD) == 'True' else 'does not say, as it must,'} {_TOLD}",)
 
 
 def _overlap(first: Listener, later: Listener) -> bool:

@@ -103,6 +103,14 @@ def _first(holder: Subject) -> Iterator[tuple[Steps, Fields]]:
     return islice(holder.items("spec", "listeners"), MOST)
 
 
+def conditions(listener: Listener) -> dict[str, str]:
+    """What its status says of it, by type; empty where nobody has said anything."""
+    for each in islice(listener.holder.each("status", "listeners"), MOST):
+        if each.text("name") == listener.name:
+            return {one.text("type"): one.text("status") for one in each.each("conditions")}
+    return {}
+
+
 def parent_of(listener_set: KubeObject) -> tuple[str | None, str]:
     """Namespace and name of the Gateway that a ListenerSet belongs to."""
     parent = listener_set.fields("spec", "parentRef")

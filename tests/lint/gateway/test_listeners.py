@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from scanner.lint.gateway import certificate_refs, listener_conflicts, listener_tls
 from scanner.model.object_rule import ObjectRule
+from tests.lint.examples import linted
 from tests.lint.gateway.cases import core, listening, of, said, secret, verdicts
 
 REFS = "certificateRefs: [{name: edge-tls}]"
@@ -78,6 +81,20 @@ def test_two_on_one_port(first: str, later: str, conflicts: int, overlaps: int) 
     assert len(said(listener_conflicts.OVERLAP, text)) == overlaps
     apart = listening(f"name: a, port: 443, {first}", f"name: b, port: 444, {later}")
     assert said(listener_conflicts.CONFLICT, apart) == said(listener_conflicts.OVERLAP, apart) == []
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        ("", None),
+        ("status: {listeners: [{name: b, conditions: [{type: OverlappingTLSConfig, status: 'True'}]}]}", "says "),
+        ("status: {listeners: [{name: b, conditions: [{type: Accepted, status: 'True'}]}]}", "does not say"),
+    ],
+)
+def test_an_overlap_is_compared_with_the_status(status: str, told: str | None, tmp_path: Path) -> None:
+    text = listening("name: a, port: 443, protocol: HTTPS", "name: b, port: 443, protocol: HTTPS, hostname: b.example")
+    ((finding,),) = (each.findings for each in linted(tmp_path, text + status, [listener_conflicts.OVERLAP])[0])
+    assert [told in each for each in finding.finding.evidence] == [True] if told else not finding.finding.evidence
 
 
 HTTPS = "protocol: HTTPS, port: 443"
