@@ -14,12 +14,13 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat,
 from cryptography.x509 import load_pem_x509_certificate
 
 from scanner.cluster.prune import Pruner
-from scanner.cluster.scrub import scrubbed
+from scanner.cluster.scrub import WITHHELD, scrubbed
 from scanner.cluster.shapes import METADATA
 from scanner.model.objects import Fields
 
 KEPT = ("tls.crt", "ca.crt")
-"""Kept as they are, also where something else than a certificate is in them; of others only the certificates are."""
+"""Kept as they are, also where something else in PEM than a certificate is in them; of others only the certificates
+are."""
 _KEY = "tls.key"
 _LARGE = 4096
 """Bytes, some more than RSA-4096 has. Whether the numbers of larger keys are primes takes OpenSSL seconds to minutes to
@@ -32,6 +33,7 @@ _EMBEDDED = re.compile(
     rb'"?((?:certificate-authority|client-certificate)-data)"?:[ \t]*["\']?([A-Za-z0-9+/=]{64,262144})'
 )
 """The certificates in a kubeconfig, in YAML or JSON (kubernetes.io, "kubeconfig (v1)")."""
+_PEM = b"-----BEGIN "
 _BEGINS = b"-----BEGIN CERTIFICATE-----"
 _BEGINS_LIST = b"-----BEGIN X509 CRL-----"
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]{1,65536}-----END CERTIFICATE-----")
@@ -75,7 +77,7 @@ def _others(fields: Fields, pruner: Pruner) -> dict[str, bytes]:
         content = _bytes(fields, name) or b""
         text = _only_certificates(content.decode("utf-8", "replace")) if _BEGINS in content else ""
         if text:
-            found[pruner.text(name)] = scrubbed(text).encode()
+            found[pruner.text(name)] = text.encode()
     return found
 
 
@@ -117,14 +119,16 @@ def _embedded(content: bytes | None) -> Iterator[tuple[str, str]]:
 
 
 def _only_certificates(text: str) -> str:
-    return "".join(f"{each}\n" for each in _CERTIFICATE.findall(text))
+    """Also without what calls itself one and is a key."""
+    return scrubbed("".join(f"{each}\n" for each in _CERTIFICATE.findall(text)))
 
 
 def _public(content: bytes | None) -> bytes | None:
-    """``content`` if it may be kept: some people put the key into tls.crt too."""
-    if content is None:
-        return None
-    return scrubbed(content.decode("utf-8", "replace")).encode()
+    """``content`` if it may be kept: some people put the key into tls.crt too, in DER or in UTF-16, of which a good
+    part would outlive the decoding. Of what is no PEM nothing is kept but that something was there."""
+    if not content:
+        return content
+    return scrubbed(content.decode("utf-8", "replace")).encode() if _PEM in content else WITHHELD.encode()
 
 
 def _bytes(fields: Fields, name: str) -> bytes | None:

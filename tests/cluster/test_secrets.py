@@ -6,6 +6,9 @@ import json
 from base64 import b64decode, b64encode
 from typing import Any
 
+import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
 from scanner.cluster.keeping import kept
 from scanner.cluster.prune import Pruner
 from scanner.model.kinds import SECRET
@@ -93,6 +96,28 @@ def test_a_key_that_is_called_a_certificate_does_not_stay() -> None:
     found = json.dumps(after(secret(**{"odd.crt": coded(text.encode())})))
     assert coded(text.encode()) not in found
     assert body[:40] not in b64decode(json.loads(found)["data"].get("odd.crt", "")).decode()
+
+
+def test_nor_does_one_in_a_kubeconfig_or_in_what_was_kept_of_it() -> None:
+    body = "".join(CLIENT.key_pem.decode().splitlines()[1:-1])
+    text = f"-----BEGIN CERTIFICATE-----\n{body}\n-----END CERTIFICATE-----\n"
+    new = secret(kubeconfig=coded(f"client-certificate-data: {coded(text.encode())}".encode()))
+    old = {**secret(), "adhere": {"kubeconfigs": {"kubeconfig": {"client-certificate-data": text}}}}
+    for raw in (new, old):
+        found = after(raw)["adhere"]["kubeconfigs"]["kubeconfig"]["client-certificate-data"]
+        assert "CERTIFICATE" in found
+        assert body[:40] not in found
+
+
+KEY = CLIENT.key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+
+
+@pytest.mark.parametrize("content", [KEY, CLIENT.key_pem.decode().encode("utf-16"), KEY.hex().encode()])
+@pytest.mark.parametrize("name", ["tls.crt", "ca.crt"])
+def test_what_is_no_text_in_pem_leaves_only_that_it_was_there(name: str, content: bytes) -> None:
+    found = after(secret(**{name: coded(content)}))
+    assert b64decode(found["data"][name]) == b"[removed]"
+    assert after(found) == found
 
 
 def test_names_of_data_are_bounded() -> None:
