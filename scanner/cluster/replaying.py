@@ -106,6 +106,7 @@ def _own(path: Path, wanted: tuple[Kind, ...]) -> Snapshot:
         objects=_all_objects(path, wanted, known),
         absent=frozenset(kind for kind, each in known.items() if each.flag("absent")),
         unreadable={kind: gap for kind in wanted if (gap := _gap(path, kind, known.get(kind)))},
+        sought={kind: _sought(each) for kind, each in known.items() if each.has("sought")},
         warnings=head.texts("warnings"),
     )
 
@@ -141,6 +142,10 @@ def _gap(path: Path, kind: Kind, said: Fields | None) -> Unreadable | None:
     for each in get_args(Gap):
         known = each if each == gap else known
     return Unreadable(kind=kind, gap=known, reason=reason, option=said.text("unreadable", "option"))
+
+
+def _sought(said: Fields) -> frozenset[tuple[str, str]]:
+    return frozenset((each.text("namespace"), each.text("name")) for each in said.each("sought"))
 
 
 def _all_objects(path: Path, wanted: tuple[Kind, ...], known: dict[Kind, Fields]) -> dict[Kind, tuple[KubeObject, ...]]:

@@ -75,6 +75,8 @@ def _kind(snapshot: Snapshot, kind: Kind) -> dict[str, object]:
     if missing is not None:
         option = {"option": missing.option} if missing.option else {}
         said["unreadable"] = {"gap": missing.gap, "reason": missing.reason, **option}
+    if kind in snapshot.sought:
+        said["sought"] = [{"namespace": namespace, "name": name} for namespace, name in sorted(snapshot.sought[kind])]
     return said
 
 
