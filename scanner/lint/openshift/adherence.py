@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from scanner.model.adherence_spelling import LEGACY, SPELLINGS, STRICT
-from scanner.model.kinds import API_SERVER, HOSTED_CLUSTER, Kind
+from scanner.model.declared import Declared, Missing
+from scanner.model.feature_gates import gates
+from scanner.model.kinds import API_SERVER, CLUSTER_VERSION, FEATURE_GATE, HOSTED_CLUSTER, Kind
 from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
@@ -14,6 +16,7 @@ _FIELDS: Final[Mapping[Kind, tuple[str, ...]]] = {
     API_SERVER: ("spec", "tlsAdherence"),
     HOSTED_CLUSTER: ("spec", "configuration", "apiServer", "tlsAdherence"),
 }
+_GATE: Final = ("TLSAdherence",)
 _API: Final = "openshift/api config/v1/types_apiserver.go (TLSAdherencePolicy)"
 
 
@@ -33,11 +36,13 @@ def check_value(subject: Subject) -> Iterator[Flaw]:
 
     ## What fails
 
-    An earlier spelling, or an unknown value: medium.
+    * An earlier spelling, or an unknown value: medium.
+    * Any value where the feature gate TLSAdherence is known to be off: low. The field is pruned without a word, and the
+      cluster goes on as under LegacyAdheringComponentsOnly.
 
     ## What is inconclusive
 
-    Nothing. Whether the cluster has the field at all (feature gate TLSAdherence) is not asked here.
+    Nothing. Of a cluster whose feature gates were not given, they are taken to be on.
 
     ## Example that fails
 
@@ -63,6 +68,9 @@ def check_value(subject: Subject) -> Iterator[Flaw]:
     """
     at = _FIELDS[subject.object.kind]
     said = subject.object.at(*at)
+    if said is not None and subject.object.kind == API_SERVER and _gate_is_off(subject.declared):
+        message = f"the feature gate {_GATE[0]} is off: the field is pruned without a word, which means {LEGACY}"
+        yield Flaw(message=message, at=at, severity="low", fix="leave it out, or turn the feature gate on")
     if said is None or said in (STRICT, LEGACY):
         return
     means = SPELLINGS.get(said) if isinstance(said, str) and said else None
@@ -76,6 +84,12 @@ def check_value(subject: Subject) -> Iterator[Flaw]:
         fix=f"write {means}" if means else f"write {STRICT} or {LEGACY}",
         correction=f"tlsAdherence: {means or STRICT}",
     )
+
+
+def _gate_is_off(declared: Declared) -> bool:
+    version = declared.find(CLUSTER_VERSION, "version")
+    release = "" if isinstance(version, Missing) else version.text("status", "desired", "version")
+    return gates(declared.known, release).state(_GATE) == "off"
 
 
 def check_removed(subject: Subject) -> Iterator[Flaw]:
@@ -157,6 +171,7 @@ VALUE = ObjectRule(
     severity="medium",
     subjects=tuple(_FIELDS),
     check=check_value,
+    reads=(CLUSTER_VERSION, FEATURE_GATE),
     references=(
         _API,
         "Enhancement 'Cluster-wide TLS Security Profile Configuration', TLS Adherence Modes",

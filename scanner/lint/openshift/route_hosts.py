@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final
 
 from scanner.lint import references
-from scanner.lint.openshift.route_policy import shared_between_namespaces
+from scanner.lint.openshift.route_policy import controllers, shared_between_namespaces
 from scanner.lint.openshift.routes import EXTERNAL, TLS, external, has_tls, hosts, inline, terminates, termination
 from scanner.lint.references import look_up, name_flaws
 from scanner.model.declared import Declared, Missing
@@ -154,7 +154,7 @@ def check_default(subject: Subject) -> Iterator[Flaw]:
     ## What is inconclusive
 
     IngressControllers, the Ingress configuration or the Secret of a default certificate, where they were not given and
-    would decide it.
+    would decide it. Of a Route with a status, those IngressControllers count that have looked at it.
 
     ## Example that fails
 
@@ -197,10 +197,10 @@ def check_default(subject: Subject) -> Iterator[Flaw]:
     route, declared = subject.object, subject.declared
     if not terminates(route) or external(route) or inline(route) is not None or not route.text(*_HOST):
         return
-    controllers = declared.every(INGRESS_CONTROLLER)
+    known = controllers(declared, route)
     bare: list[str] = []
     unseen: Missing | None = None
-    for each in islice(controllers, _OTHERS):
+    for each in known:
         found = _uncovered(declared, each, hosts(route))
         if isinstance(found, Missing):
             unseen = found
@@ -208,8 +208,8 @@ def check_default(subject: Subject) -> Iterator[Flaw]:
             return
         else:
             bare = list(found)
-    gap = declared.gap(INGRESS_CONTROLLER)
-    if unseen is None and not controllers and gap:
+    if not known:
+        gap = declared.gap(INGRESS_CONTROLLER) or "none is there that looks at this Route"
         unseen = Missing(name=INGRESS_CONTROLLER.name, gap=gap)
     if unseen is not None:
         yield undecided(unseen, _HOST, "whether the router's default certificate covers the host")

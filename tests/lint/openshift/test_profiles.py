@@ -236,3 +236,13 @@ def test_a_namespace_that_does_not_belong_there_changes_nothing(tmp_path: Path) 
     text = (SERVER % "").replace("name: cluster", "name: cluster, namespace: default")
     found = said(tmp_path, "adherence-removed", text, load(saved, LINT_READS))
     assert [severity for severity, _, _ in found] == ["high"]
+
+
+@pytest.mark.parametrize(("state", "expected"), [("enabled", []), ("disabled", ["low"])])
+def test_adherence_behind_its_gate(tmp_path: Path, state: str, expected: list[str]) -> None:
+    gates = (
+        "---\napiVersion: config.openshift.io/v1\nkind: FeatureGate\nmetadata: {name: cluster}\n"
+        f"status: {{featureGates: [{{version: 4.22.0, {state}: [{{name: TLSAdherence}}]}}]}}\n"
+    )
+    found = said(tmp_path, "adherence-value", SERVER % "tlsAdherence: StrictAllComponents" + gates)
+    assert [severity for severity, _, _ in found] == expected

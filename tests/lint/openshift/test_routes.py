@@ -368,6 +368,16 @@ NAMED = CONTROLLER + "spec: {defaultCertificate: {name: web}}\n---\n"
             NAMED + secret(PAIR, namespace="openshift-ingress"),
             ["medium"],
         ),
+        (
+            route(tls="{termination: edge}").removesuffix("---\n") + "status: {ingress: [{routerName: inner}]}\n---\n",
+            OTHER_DOMAIN + DOMAIN.replace("name: default", "name: inner"),
+            [],
+        ),
+        (
+            route(tls="{termination: edge}").removesuffix("---\n") + "status: {ingress: [{routerName: else}]}\n---\n",
+            DOMAIN,
+            ["inconclusive"],
+        ),
         (route(tls=EDGE), OTHER_DOMAIN, []),
         (route('host: ""', "{termination: edge}"), OTHER_DOMAIN, []),
         (route(tls="{termination: passthrough}"), OTHER_DOMAIN, []),
