@@ -125,6 +125,7 @@ def check_certificate_refs(subject: Subject) -> Iterator[Flaw]:
                     message="its status says ResolvedRefs all the same: what it serves is not this",
                     at=steps,
                     evidence=(f"{listener}: condition ResolvedRefs is True",),
+                    fix=f"{subject.object.reference}: ask the controller's log what it serves",
                 )
 
 
@@ -133,7 +134,11 @@ def _reference_flaws(subject: Subject, steps: Steps, reference: Fields) -> Itera
         yield from secret_flaws(subject.declared, secret_at(subject.declared, subject.object, reference), steps)
     else:
         named = "/".join(filter(None, (reference.text("group"), reference.text("kind"))))
-        yield Flaw(message=f"refers to {shown(named)}, not to a Secret: InvalidCertificateRef", at=steps)
+        yield Flaw(
+            message=f"refers to {shown(named)}, not to a Secret: InvalidCertificateRef",
+            at=steps,
+            fix=f"{subject.object.reference}: the name of a Secret",
+        )
 
 
 def check_grants(subject: Subject) -> Iterator[Flaw]:

@@ -105,15 +105,21 @@ def check_client_ca(subject: Subject) -> Iterator[Flaw]:
     """
     for steps, each in configurations(subject):
         if each.has("validation"):
-            yield from _number(each.at("validation", "caCertificateRefs"), (*steps, "validation", "caCertificateRefs"))
+            yield from _number(
+                subject, each.at("validation", "caCertificateRefs"), (*steps, "validation", "caCertificateRefs")
+            )
     for steps, each in ca_references(subject):
         yield from _reference(subject, steps, each)
 
 
-def _number(references: object, at: Steps) -> Iterator[Flaw]:
+def _number(subject: Subject, references: object, at: Steps) -> Iterator[Flaw]:
     count = len(references) if isinstance(references, list) else 0
     if not count:
-        yield Flaw(message="clients are to be validated, and by no CA", at=at)
+        yield Flaw(
+            message="clients are to be validated, and by no CA",
+            at=at,
+            fix=f"{subject.object.reference}: name a ConfigMap with the CA",
+        )
     elif count > 1:
         message = "more than one reference: only a single ConfigMap works with every implementation"
         yield Flaw(message=message, at=at, severity="low")
@@ -123,7 +129,11 @@ def _reference(subject: Subject, at: Steps, reference: Fields) -> Iterator[Flaw]
     kind = _KINDS.get(reference.text("kind"))
     if kind is None or reference.text("group"):
         named = "/".join(filter(None, (reference.text("group"), reference.text("kind"))))
-        yield Flaw(message=f"refers to {shown(named)}, not to a ConfigMap: InvalidCACertificateKind", at=at)
+        yield Flaw(
+            message=f"refers to {shown(named)}, not to a ConfigMap: InvalidCACertificateKind",
+            at=at,
+            fix=f"{subject.object.reference}: name a ConfigMap",
+        )
         return
     if kind == SECRET:
         yield Flaw(message="a Secret with CAs works with some implementations only", at=at, severity="low")
@@ -133,7 +143,11 @@ def _reference(subject: Subject, at: Steps, reference: Fields) -> Iterator[Flaw]
         if found.gap:
             yield undecided(found, at, "whether there is a CA to validate clients by")
         else:
-            yield Flaw(message=f"{found.name} does not exist: InvalidCACertificateRef", at=at)
+            yield Flaw(
+                message=f"{found.name} does not exist: InvalidCACertificateRef",
+                at=at,
+                fix=f"create {found.name} with the CA in ca.crt",
+            )
     else:
         yield from authority_flaws(found, at, subject.declared.known.taken_at)
 

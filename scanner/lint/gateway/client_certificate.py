@@ -92,7 +92,7 @@ def check_certificate(subject: Subject) -> Iterator[Flaw]:
         if not is_secret(each):
             named = "/".join(filter(None, (each.text("group"), each.text("kind"))))
             message = f"refers to {shown(named)}, not to a Secret: InvalidClientCertificateRef"
-            yield Flaw(message=message, at=steps)
+            yield Flaw(message=message, at=steps, fix=f"{subject.object.reference}: the name of a Secret")
             continue
         found = secret_at(subject.declared, subject.object, each)
         yield from secret_flaws(subject.declared, found, steps)
@@ -183,7 +183,7 @@ def check_unused(subject: Subject) -> Iterator[Flaw]:
         yield undecided(missing, CLIENT, "whether the client certificate is ever shown")
     else:
         message = "no BackendTLSPolicy is for a Service behind this Gateway: the certificate is never shown"
-        yield Flaw(message=message, at=CLIENT)
+        yield Flaw(message=message, at=CLIENT, fix="a BackendTLSPolicy for each Service that asks for a certificate")
 
 
 def _is_used(subject: Subject) -> bool:

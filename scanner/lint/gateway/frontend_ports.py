@@ -154,7 +154,11 @@ def check_unused(subject: Subject) -> Iterator[Flaw]:
     for steps, each in subject.items(*FRONTEND, "perPort"):
         number, at = each.number("port"), (*steps, "port")
         if number in taken:
-            yield Flaw(message="Port for TLS configuration must be unique within the Gateway", at=at)
+            yield Flaw(
+                message="Port for TLS configuration must be unique within the Gateway",
+                at=at,
+                fix=f"{subject.object.reference}: one entry a port",
+            )
         elif number not in ports:
             yield _without_listener(subject, number, at)
         taken.add(number)
@@ -241,6 +245,7 @@ def check_tls_listeners(subject: Subject) -> Iterator[Flaw]:
             yield Flaw(
                 message=f"{listener} terminates TLS and validates no client: spec.tls.frontend is for HTTPS",
                 at=(*listener.steps, "protocol") if own else FRONTEND,
+                fix=f"{listener.holder.reference}: mode Passthrough, or another Gateway for the listener",
             )
 
 

@@ -94,7 +94,11 @@ def check_admitted(subject: Subject) -> Iterator[Flaw]:
         if gateway.gap:
             yield undecided(gateway, _PARENT, "whether its Gateway takes it")
         else:
-            yield Flaw(message=f"{gateway.name} does not exist", at=_PARENT)
+            yield Flaw(
+                message=f"{gateway.name} does not exist",
+                at=_PARENT,
+                fix=f"{subject.object.reference}: the Gateway's name and namespace",
+            )
         return
     answer = admits(subject.declared, gateway, subject.object)
     if answer is None:
@@ -187,6 +191,7 @@ def check_capture(subject: Subject) -> Iterator[Flaw]:
                 message=f"its hostname is within that of {first}, in another namespace",
                 at=(*later.steps, "hostname"),
                 observed=(later.hostname or "every name", first.hostname or "every name"),
+                fix=f"{subject.object.reference}: another hostname, or {first.holder.reference}: allowedListeners",
             )
     yield from uncompared(subject)
 

@@ -144,11 +144,16 @@ def check_refused(subject: Subject) -> Iterator[Flaw]:
     for listener in listeners(subject.declared, subject.object):
         for field, message in _REFUSED.items():
             if _is_refused(field, listener):
-                yield Flaw(message=message, at=(*listener.steps, *field.split(".")))
+                yield Flaw(
+                    message=message,
+                    at=(*listener.steps, *field.split(".")),
+                    fix=f"{subject.object.reference}: another protocol for {shown(listener.name)}, or no {field}",
+                )
         if listener.mode == "Passthrough" and listener.fields.at("tls", "certificateRefs"):
             yield Flaw(
                 message="certificateRefs are never served in mode Passthrough: the backend's certificate is",
                 at=(*listener.steps, "tls", "certificateRefs"),
+                fix=f"{subject.object.reference}: remove them, or set the mode to Terminate",
                 severity="low",
             )
         names[listener.name] = names.get(listener.name, 0) + 1

@@ -89,7 +89,11 @@ def check_options(subject: Subject) -> Iterator[Flaw]:
     for steps, each in _options(subject):
         for key, value in list(each.words().items())[:_MOST]:
             if "/" not in key:
-                yield Flaw(message=f"{shown(key)} has no prefix: such keys are reserved", at=(*steps, key))
+                yield Flaw(
+                    message=f"{shown(key)} has no prefix: such keys are reserved",
+                    at=(*steps, key),
+                    fix=_fix(subject, key),
+                )
             old = _old_version(value[:_LONGEST]) if _ABOUT_VERSIONS.search(key) else None
             if old is not None:
                 yield Flaw(
@@ -97,7 +101,12 @@ def check_options(subject: Subject) -> Iterator[Flaw]:
                     at=(*steps, key),
                     expected=("TLS 1.2 or TLS 1.3",),
                     observed=(shown(value),),
+                    fix=_fix(subject, key),
                 )
+
+
+def _fix(subject: Subject, key: str) -> str:
+    return f"{subject.object.reference}: option {shown(key)}, as the implementation documents it"
 
 
 def _options(subject: Subject) -> Iterator[tuple[Steps, Fields]]:

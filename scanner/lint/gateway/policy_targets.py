@@ -89,7 +89,11 @@ def check_target(subject: Subject) -> Iterator[Flaw]:
     found = targets(subject.object)
     if not found:
         at = shape_of(subject.object).targets
-        yield Flaw(message=f"{'.'.join(map(str, at))} names no target", at=at)
+        yield Flaw(
+            message=f"{'.'.join(map(str, at))} names no target",
+            at=at,
+            fix=f"{subject.object.reference}: name a Service",
+        )
     seen: dict[tuple[str, str, str], set[str]] = {}
     for target in found:
         yield from _twice(target, seen.setdefault((target.group, target.kind, target.name), set()))
@@ -117,7 +121,7 @@ def _of_service(subject: Subject, target: Target) -> Iterator[Flaw]:
         if service.gap:
             yield undecided(service, target.steps, "whether there is a Service to protect")
         else:
-            yield Flaw(message=f"{service.name} does not exist: TargetNotFound", at=target.steps)
+            yield Flaw(message=f"{service.name} does not exist: TargetNotFound", at=target.steps, fix=_fix(subject))
     elif target.section and not any(each.text("name") == target.section for each in service.each("spec", "ports")):
         names = tuple(each.text("name") for each in islice(service.each("spec", "ports"), 10))
         yield Flaw(
@@ -130,6 +134,10 @@ def _of_service(subject: Subject, target: Target) -> Iterator[Flaw]:
     yield from _second(subject, target)
 
 
+def _fix(subject: Subject) -> str:
+    return f"{subject.object.reference}: the Service that the route names, in its namespace"
+
+
 def _unreached(subject: Subject, target: Target) -> Iterator[Flaw]:
     if _leading(subject, target):
         return
@@ -138,7 +146,11 @@ def _unreached(subject: Subject, target: Target) -> Iterator[Flaw]:
         missing = Missing(name=f"a route to the Service {target.name}", gap=gap)
         yield undecided(missing, target.steps, "whether a Gateway leads to the Service")
     else:
-        yield Flaw(message=f"no route leads to the Service {target.name}: the policy has no effect", at=target.steps)
+        yield Flaw(
+            message=f"no route leads to the Service {target.name}: the policy has no effect",
+            at=target.steps,
+            fix=_fix(subject),
+        )
 
 
 def _leading(subject: Subject, target: Target) -> list[Backend]:
@@ -263,7 +275,7 @@ def check_passthrough(subject: Subject) -> Iterator[Flaw]:
             yield undecided(unseen, target.steps, "whether the Gateway itself speaks TLS to the Service")
         elif any(each.attached for each in every):
             message = f"TLS is only passed through to the Service {target.name}: the policy has no effect"
-            yield Flaw(message=message, at=target.steps)
+            yield Flaw(message=message, at=target.steps, fix=f"{subject.object.reference}: remove the target")
 
 
 _REFERENCES = ("Gateway API apis/v1/backendtlspolicy_types.go (BackendTLSPolicySpec.targetRefs)",)

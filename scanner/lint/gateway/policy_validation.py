@@ -105,7 +105,11 @@ def _authority(subject: Subject, at: Steps, reference: Fields) -> Iterator[Flaw]
     kind = _KINDS.get(reference.text("kind"))
     if kind is None or reference.text("group"):
         named = "/".join(filter(None, (reference.text("group"), reference.text("kind"))))
-        yield Flaw(message=f"refers to {shown(named)}, not to a ConfigMap: InvalidKind", at=at)
+        yield Flaw(
+            message=f"refers to {shown(named)}, not to a ConfigMap: InvalidKind",
+            at=at,
+            fix=f"{subject.object.reference}: name a ConfigMap",
+        )
         return
     if kind == SECRET:
         yield Flaw(message="a Secret with CAs works with some implementations only", at=at, severity="low")
@@ -115,7 +119,11 @@ def _authority(subject: Subject, at: Steps, reference: Fields) -> Iterator[Flaw]
     elif found.gap:
         yield undecided(found, at, "whether there is a CA to validate the backend by")
     else:
-        yield Flaw(message=f"{found.name} does not exist: InvalidCACertificateRef", at=at)
+        yield Flaw(
+            message=f"{found.name} does not exist: InvalidCACertificateRef",
+            at=at,
+            fix=f"create {found.name} with the CA in ca.crt",
+        )
 
 
 def check_validation(subject: Subject) -> Iterator[Flaw]:
@@ -176,14 +184,18 @@ def check_validation(subject: Subject) -> Iterator[Flaw]:
     given, known = validation.at(shape.authorities), validation.text(shape.well_known)
     if given and known:
         message = "must not contain both CACertificateRefs and WellKnownCACertificates"
-        yield Flaw(message=message, at=(*shape.block, shape.well_known))
+        yield Flaw(message=message, at=(*shape.block, shape.well_known), fix=f"{subject.object.reference}: remove one")
     if not given and not known:
         message = "must specify either CACertificateRefs or WellKnownCACertificates"
-        yield Flaw(message=message, at=(*shape.block, shape.authorities))
+        yield Flaw(
+            message=message, at=(*shape.block, shape.authorities), fix=f"{subject.object.reference}: name the CA"
+        )
     hostname = validation.text("hostname")
     if not hostname or hostname.startswith("*") or _is_address(hostname):
         message = f"hostname must be one DNS name, which {shown(hostname)} is not" if hostname else "has no hostname"
-        yield Flaw(message=message, at=(*shape.block, "hostname"))
+        yield Flaw(
+            message=message, at=(*shape.block, "hostname"), fix=f"{subject.object.reference}: the backend's name"
+        )
     for steps, each in subject.items(*shape.block, shape.authorities):
         if each.has("namespace"):
             message = "a reference has no namespace here, and a ReferenceGrant cannot help: it is pruned"
@@ -270,7 +282,11 @@ def check_names(subject: Subject) -> Iterator[Flaw]:
     names = [each.text("hostname").lower() for each in subject.object.each(*at)]
     hostname = subject.object.text(*shape.block, "hostname").lower()
     if names and hostname not in names:
-        yield Flaw(message=f"a certificate for {shown(hostname)} alone is refused: only these names count", at=at)
+        yield Flaw(
+            message=f"a certificate for {shown(hostname)} alone is refused: only these names count",
+            at=at,
+            fix=f"{subject.object.reference}: list the hostname too",
+        )
 
 
 _REFERENCES = ("Gateway API apis/v1/backendtlspolicy_types.go (BackendTLSPolicyValidation)",)

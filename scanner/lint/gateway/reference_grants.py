@@ -146,7 +146,7 @@ def check_unused(subject: Subject) -> Iterator[Flaw]:
     for steps, each in subject.items("spec", "from"):
         found = subject.declared.find(NAMESPACE, each.text("namespace"))
         if isinstance(found, Missing):
-            yield _no_namespace(found, (*steps, "namespace"))
+            yield _no_namespace(subject, found, (*steps, "namespace"))
     allowed = froms(subject.object)
     for steps, each in subject.items("spec", "to"):
         kind = (each.text("group"), each.text("kind"))
@@ -154,10 +154,11 @@ def check_unused(subject: Subject) -> Iterator[Flaw]:
             yield _unused(subject, allowed, steps)
 
 
-def _no_namespace(namespace: Missing, at: tuple[str | int, ...]) -> Flaw:
+def _no_namespace(subject: Subject, namespace: Missing, at: tuple[str | int, ...]) -> Flaw:
     if namespace.gap:
         return undecided(namespace, at, "whether the namespace exists")
-    return Flaw(message=f"{namespace.name} does not exist: who creates it gets what is granted", at=at)
+    message = f"{namespace.name} does not exist: who creates it gets what is granted"
+    return Flaw(message=message, at=at, fix=f"{subject.object.reference}: remove the entry")
 
 
 def _is_used(subject: Subject, allowed: set[From], kind: To, name: str) -> bool:

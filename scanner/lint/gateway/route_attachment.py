@@ -106,7 +106,11 @@ def _of_tls_route(subject: Subject) -> Iterator[Flaw]:
         return
     names = hostnames(subject.object)
     if not names:
-        yield Flaw(message="a TLSRoute must have hostnames: by them the Gateway chooses", at=("spec", "hostnames"))
+        yield Flaw(
+            message="a TLSRoute must have hostnames: by them the Gateway chooses",
+            at=("spec", "hostnames"),
+            fix=f"{subject.object.reference}: hostnames",
+        )
     for index, name in enumerate(names):
         if _is_address(name):
             yield Flaw(message="Hostnames cannot contain an IP", at=("spec", "hostnames", index))
@@ -139,7 +143,11 @@ def _hostnames(subject: Subject, every: list[Attachment]) -> Iterator[Flaw]:
     for index, name in enumerate(hostnames(subject.object)):
         if said < _SHOWN and not any(overlap(name, each) for each in taken):
             said += 1
-            yield Flaw(message=f"no listener takes the hostname {shown(name)}", at=("spec", "hostnames", index))
+            yield Flaw(
+                message=f"no listener takes the hostname {shown(name)}",
+                at=("spec", "hostnames", index),
+                fix=f"{subject.object.reference}: a hostname within {', '.join(sorted(taken)[:5])}",
+            )
 
 
 def check_kinds(subject: Subject) -> Iterator[Flaw]:
@@ -210,6 +218,7 @@ def _kinds(listener: Listener, able: set[str]) -> Iterator[Flaw]:
                 message=f"a {shape} listener carries no {shown(each.text('kind'))}: InvalidRouteKinds",
                 at=(*listener.steps, "allowedRoutes", "kinds", index),
                 expected=tuple(sorted(able)),
+                fix=f"{listener.holder.reference}: remove the kind, or change protocol and mode",
             )
 
 

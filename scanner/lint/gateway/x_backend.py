@@ -70,6 +70,7 @@ def check_external(subject: Subject) -> Iterator[Flaw]:
             at=("spec", "tls", "mode"),
             expected=_TLS,
             observed=(mode or "no tls",),
+            fix=f"{subject.object.reference}: spec.tls.mode ServerOnly, with a validation",
             correction="tls:\n  mode: ServerOnly\n  validation: {hostname: NAME, wellKnownCACertificates: System}",
         )
     elif mode not in _TLS:
