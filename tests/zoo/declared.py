@@ -45,7 +45,13 @@ class Told:
         ]
 
 
-async def told(story: str, directory: Path, places: Mapping[str, str], *secrets: dict[str, object]) -> Told:
+async def told(
+    story: str,
+    directory: Path,
+    places: Mapping[str, str],
+    *secrets: dict[str, object],
+    settings: Settings = SETTINGS,
+) -> Told:
     """Scan the story's cluster, in which ``places`` (texts of its file) are others, with these Secrets in it."""
     text = (CLUSTERS / story / "cluster.yaml").read_text()
     for old, new in places.items():
@@ -56,7 +62,7 @@ async def told(story: str, directory: Path, places: Mapping[str, str], *secrets:
     (home / "cluster.yaml").write_text("\n---\n".join([text, *map(json.dumps, secrets)]))
     found = survey(_read(home), Viewpoint(loopback=True))
     with RowFile(directory / "rows") as rows:
-        report = await scan(found.jobs(), SETTINGS, rows, lambda _: None, Gate(SETTINGS.limits))
+        report = await scan(found.jobs(), settings, rows, lambda _: None, Gate(settings.limits))
         every = list(report.rows())
     named = {_called(row): row for row in every}
     assert len(named) == len(every), [row["id"] for row in every]

@@ -1,0 +1,70 @@
+"""What an Ingress declares, against nginx as its controller."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.certs import Authority, Credential
+from tests.zoo import declared, openssl
+from tests.zoo.declared import Told
+from tests.zoo.processes import Launch, free_address, program, serving
+
+pytestmark = [pytest.mark.zoo, pytest.mark.skipif(not program("nginx"), reason="not installed: nginx")]
+
+STORED, CLEARTEXT = "cert-stored", "tls-cleartext"
+SIGNER = Authority("Public")
+LEAVES = {name: SIGNER.leaf(names=(f"{name}.example",)) for name in ("one", "two")}
+FAKE = Authority("Fake").leaf(names=("ingress.local",))
+"""What a controller shows where it has no certificate."""
+
+
+def launch(address: str, port: int, served: Mapping[str, Credential], directory: Path) -> Launch:
+    """A server block for each name, and one for all others."""
+    blocks = []
+    for name, credential in {"_": FAKE, **served}.items():
+        certificate, key = credential.write(directory, name)
+        first = " default_server" if name == "_" else ""
+        blocks.append(
+            f"server {{ listen {address}:{port} ssl{first}; server_name {name};"
+            f" ssl_certificate {certificate}; ssl_certificate_key {key}; return 204; }}"
+        )
+    temporary = "".join(
+        f"{kind}_temp_path {directory}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    configuration = directory / "nginx.conf"
+    configuration.write_text(
+        f"daemon off; worker_processes 1; pid {directory}/nginx.pid; error_log stderr;\n"
+        f"events {{ worker_connections 256; }}\nhttp {{ access_log off; {temporary}\n" + "\n".join(blocks) + "\n}\n"
+    )
+    argv = [program("nginx") or "nginx", "-e", "stderr", "-p", str(directory), "-c", str(configuration)]
+    return Launch(argv=argv, env=openssl.PLAIN)
+
+
+async def told(directory: Path, served: Mapping[str, Credential], *, active_http: bool = False) -> Told:
+    """The Ingress's Secrets are those of ``LEAVES``, whatever nginx serves."""
+    address, port = free_address()
+    secrets = [declared.secret(f"shop/{name}-tls", leaf.pem) for name, leaf in LEAVES.items()]
+    settings = replace(declared.SETTINGS, active_http=active_http)
+    async with serving(launch(address, port, served, directory), address, port, directory / "log"):
+        places = {"10.128.0.20": address, "18443": str(port)}
+        return await declared.told("declared-ingress", directory, places, *secrets, settings=settings)
+
+
+async def test_each_name_has_the_certificate_of_its_secret(tmp_path: Path) -> None:
+    found = await told(tmp_path, {f"{name}.example": leaf for name, leaf in LEAVES.items()})
+    assert [found.verdict(f"{name}.example", STORED) for name in LEAVES] == ["pass", "pass"]
+    assert found.verdict("one.example", CLEARTEXT) is None
+
+
+async def test_a_name_with_the_controllers_fake_certificate_fails(tmp_path: Path) -> None:
+    found = await told(tmp_path, {"one.example": LEAVES["one"]})
+    assert [found.verdict(f"{name}.example", STORED) for name in LEAVES] == ["pass", "fail"]
+
+
+async def test_nginx_refuses_requests_without_tls_with_400(tmp_path: Path) -> None:
+    found = await told(tmp_path, {f"{name}.example": leaf for name, leaf in LEAVES.items()}, active_http=True)
+    assert found.verdict("one.example", CLEARTEXT) == "pass"
