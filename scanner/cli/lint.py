@@ -30,6 +30,7 @@ class Asked:
     formats: tuple[str, ...]
     fail_on: FailOn
     accept_undecided: bool
+    accept_empty: bool
     fix_hints: bool
     quiet: bool
 
@@ -54,6 +55,7 @@ class Asked:
     "--fail-on", type=click.Choice(get_args(FailOn)), default="medium", help="Exit 1 from here on.", show_default=True
 )
 @click.option("--accept-undecided", is_flag=True, help="Exit 0 also where something could not be decided here.")
+@click.option("--accept-empty", is_flag=True, help="Exit 0 also where there is nothing to judge.")
 @click.option("--fix-hints", is_flag=True, help="Print the YAML that would be right below each finding.")
 @click.option("-q", "--quiet", is_flag=True, help="Nothing on stderr but errors.")
 def lint(
@@ -79,7 +81,8 @@ def lint(
     report = _linted(paths, cluster, user, groups)
     for each in sorted(outputs, key=lambda output: output.path is None):
         _write(report, each, hints=asked.fix_hints, quiet=asked.quiet)
-    return exit_code(report, asked.fail_on, accept_undecided=asked.accept_undecided)
+    accepted = {"accept_undecided": asked.accept_undecided, "accept_empty": asked.accept_empty}
+    return exit_code(report, asked.fail_on, **accepted)
 
 
 def _linted(paths: tuple[str, ...], asked: ClusterAsked, user: str | None, groups: tuple[str, ...]) -> LintReport:

@@ -99,7 +99,9 @@ class LintReport:
         return told
 
 
-def exit_code(report: LintReport, fail_on: FailOn, *, accept_undecided: bool = False) -> int:
+def exit_code(
+    report: LintReport, fail_on: FailOn, *, accept_undecided: bool = False, accept_empty: bool = False
+) -> int:
     """The exit code that a report earns (design, "Exit codes"). Findings win over what could not be decided."""
     every = report.every()
     if any(fails(each, fail_on) for each in every):
@@ -109,4 +111,4 @@ def exit_code(report: LintReport, fail_on: FailOn, *, accept_undecided: bool = F
     unseen = report.skipped or any(not each["accepted"] for each in report.unreadable)
     if unread or ((undecided or unseen) and not accept_undecided):
         return EXIT_INCOMPLETE
-    return EXIT_OK if report.objects else EXIT_NOTHING
+    return EXIT_OK if report.objects or accept_empty else EXIT_NOTHING

@@ -62,6 +62,10 @@ EXIT_CODES: list[tuple[int, tuple[str, ...], str]] = [
     (1, (MEDIUM, UNDECIDED), ""),
     (4, (OTHER,), ""),
     (4, ("",), ""),
+    (4, ("",), "--accept-undecided"),
+    (0, ("",), "--accept-empty"),
+    (3, (UNDECIDED,), "--accept-empty"),
+    (1, (BROKEN,), "--accept-empty"),
     (0, (FINE, OTHER), ""),
 ]
 
