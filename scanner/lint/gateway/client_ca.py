@@ -51,7 +51,7 @@ def check_client_ca(subject: Subject) -> Iterator[Flaw]:
 
     ## What is inconclusive
 
-    A ConfigMap or Secret that was not seen. Of a cluster only certain ConfigMaps are read.
+    A ConfigMap or Secret that was not seen.
 
     ## Example that fails
 
