@@ -9,6 +9,7 @@ import click
 import pytest
 
 from scanner.cli import COMMANDS
+from scanner.cli.lint import lint
 from scanner.cli.scan import scan
 from scanner.model import report
 from scanner.model.finding import SEVERITIES
@@ -26,18 +27,29 @@ def test_every_option_of_scan_is_there(option: str) -> None:
     assert re.search(rf"(?<![\w-]){option}(?![\w-])", README)
 
 
-def test_the_help_is_what_the_program_prints() -> None:
-    told = README.split("<!-- help -->\n```text\n")[1].split("\n```\n<!-- /help -->")[0]
+@pytest.mark.parametrize(("command", "mark"), [(scan, "help"), (lint, "lint-help")], ids=["scan", "lint"])
+def test_the_help_is_what_the_program_prints(command: click.Command, mark: str) -> None:
+    told = README.split(f"<!-- {mark} -->\n```text\n")[1].split(f"\n```\n<!-- /{mark} -->")[0]
+    name = f"adhere {command.name}"
     wide = click.Context(
-        scan, info_name="adhere scan", terminal_width=110, max_content_width=110, help_option_names=["-h", "--help"]
+        command, info_name=name, terminal_width=110, max_content_width=110, help_option_names=["-h", "--help"]
     )
-    assert told == scan.get_help(wide)
+    assert told == command.get_help(wide)
 
 
 def test_no_option_is_invented() -> None:
     known = {name for each in scan.params for name in each.opts}
     commands = re.findall(r"adhere scan ([^`\n]*)", README)
     used = {word.partition("=")[0] for line in commands for word in line.split() if word.startswith("--")}
+    assert used <= known
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/lint.md"])
+def test_no_option_of_lint_is_invented(page: str) -> None:
+    known = {name for each in lint.params for name in each.opts}
+    commands = re.findall(r"adhere lint ([^`\n]*)", (Path(__file__).parents[1] / page).read_text())
+    used = {word.partition("=")[0] for line in commands for word in line.split() if word.startswith("--")}
+    assert used
     assert used <= known
 
 
