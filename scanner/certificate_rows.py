@@ -93,8 +93,14 @@ def configuration_line(config: PkiConfig) -> str:
         return f"{config.source}: {config.platform_said or 'nothing is configured'}"
     more = len(config.overrides) - _OVERRIDES
     asked += [f"{more} more overrides"] if more > 0 else []
-    since = f"; last changed {config.since.date().isoformat()}" if config.since else ""
-    return f"{config.source}: {', '.join(asked)}{since}"
+    return f"{config.source}: {', '.join(asked)}{_since(config)}"
+
+
+def _since(config: PkiConfig) -> str:
+    if config.since is None or config.since.year == 1:  # an install-config's, which held from the beginning
+        return ""
+    day = config.since.date().isoformat()
+    return f"; changed after {day}, nothing tells when" if config.since_vague else f"; last changed {day}"
 
 
 def _key(rule: Rule) -> str:

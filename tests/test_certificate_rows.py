@@ -166,3 +166,18 @@ CONFIG = PkiConfig(
 )
 def test_the_configuration_in_a_line(config: PkiConfig, line: str) -> None:
     assert configuration_line(config) == line
+
+
+@pytest.mark.parametrize(
+    ("since", "vague", "said"),
+    [
+        (NOW, False, f"; last changed {NOW.date().isoformat()}"),
+        (NOW, True, f"; changed after {NOW.date().isoformat()}, nothing tells when"),
+        (datetime.min.replace(tzinfo=UTC), False, ""),  # an install-config's
+        (None, False, ""),
+    ],
+)
+def test_the_line_of_a_configuration_says_since_when(since: datetime | None, vague: bool, said: str) -> None:
+    rule = Rule(key=RSA_2048, field="spec.defaults.key")
+    config = PkiConfig(source="PKI/cluster", defaults=rule, since=since, since_vague=vague)
+    assert configuration_line(config) == f"PKI/cluster: defaults RSA 2048{said}"

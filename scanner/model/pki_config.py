@@ -79,6 +79,8 @@ class PkiConfig:
     required then: only the policy file's minimum is left to judge by. ``unreadable``: nothing passes."""
     since: datetime | None = None
     """The last change of the spec; None where nothing tells."""
+    since_vague: bool = False
+    """Whether it was changed after ``since``, too, and nothing tells when."""
     problems: tuple[Complaint, ...] = ()
     unknown_fields: tuple[str, ...] = ()
     """Fields that no shape has: kept, and without effect."""

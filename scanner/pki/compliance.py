@@ -113,9 +113,30 @@ def _deviation(rule: ScanRule, subject: Subject, wanted: Required, key: Key) -> 
     # An object may say something for a while that nobody reads: the gate was off.
     was_right = before is not None and before.fit(key) in ("unrequired", "met", "stronger")
     if since is not None and made - since > BACK_DATED and not was_right:
+        if subject.config.since_vague:
+            return _unclear(rule, subject, wanted, key, then, before, since)
         told = f"{said}, and it was made after that was configured"
         return _finding(rule, subject, wanted, "fail", "violation", told, fix=fix_of(subject))
     return _older(rule, subject, wanted, key, then, before)
+
+
+def _unclear(
+    rule: ScanRule,
+    subject: Subject,
+    wanted: Required,
+    key: Key,
+    then: Past | None,
+    before: Required | None,
+    since: datetime,
+) -> Finding:
+    """A certificate that was made after the object, of which nothing tells when it was changed."""
+    if before is not None and before.fit(key) == "violated":
+        return _older(rule, subject, wanted, key, then, before)
+    told = (
+        f"its key is {key}, and {_said(wanted)} is required; {subject.config.source} was changed after "
+        f"{since.date().isoformat()}, and without its managedFields nothing tells whether that was before it was made"
+    )
+    return _finding(rule, subject, wanted, "inconclusive", "not-tested", told)
 
 
 def _then(subject: Subject, made: datetime) -> Past | None:

@@ -21,7 +21,7 @@ from scanner.model.snapshot import Snapshot
 from scanner.pki.definitions import registered
 from scanner.pki.reading import RECOMMENDED, RECOMMENDED_SAID, of_spec
 from scanner.pki.shapes import NAME_RULE, SERVICE_SERVING, WELL_KNOWN
-from scanner.pki.since import changed
+from scanner.pki.since import changed, vague
 
 READS: tuple[Kind, ...] = (PKI, PKI_CERTIFICATE_DEFINITION, FEATURE_GATE, CLUSTER_VERSION)
 NAME: Final = "cluster"
@@ -49,7 +49,8 @@ def pki_config(snapshot: Snapshot, previous: Snapshot | None = None) -> PkiConfi
         source=str(found.reference),
         registered=names.categories,
     )
-    config = replace(config, since=changed(found), remarks=(*config.remarks, *map(str, names.flaws)))
+    remarks = (*config.remarks, *map(str, names.flaws))
+    config = replace(config, since=changed(found), since_vague=vague(found), remarks=remarks)
     return _under(config, state, [*_strays(snapshot), *_going(found)])
 
 
@@ -67,8 +68,10 @@ def pki_config_of_file(document: Located) -> PkiConfig:
         problems.add((*top, *each.steps), each.message, hint(each, document.get((*top, *each.steps))))
     problems.raise_any()
     holder = document.get(top)
-    since = changed(KubeObject(holder, PKI)) if isinstance(holder, dict) else None
-    return replace(config, since=since)
+    if not isinstance(holder, dict):
+        return config
+    found = KubeObject(holder, PKI)
+    return replace(config, since=changed(found), since_vague=vague(found))
 
 
 def gate(snapshot: Snapshot) -> State:

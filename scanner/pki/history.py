@@ -61,7 +61,7 @@ def _seen(snapshot: Snapshot) -> Iterator[Past]:
     if config.reason == "unreadable" or (config.in_force and config.since is None):
         return
     # Without an object nothing tells since when: it is taken to be as it always was.
-    since = config.since or _BEGINNING
+    since = snapshot.taken_at if config.since_vague else config.since or _BEGINNING
     said = f"the snapshot of {snapshot.taken_at.date().isoformat()}"
     yield Past(config=config, since=since, until=snapshot.taken_at, said=said)
 

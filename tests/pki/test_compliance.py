@@ -130,6 +130,27 @@ def test_a_pending_one_says_when_it_will_be_done() -> None:
     assert "is renewed by 2026-11-22" in soon.message
 
 
+VAGUE = replace(CONFIG, since_vague=True)
+
+
+@pytest.mark.parametrize(
+    ("made", "asked", "verdict", "status"),
+    [
+        (CHANGED - timedelta(days=10), "unknown", "fail", "pending-rotation"),
+        (LATER, "unknown", "inconclusive", "not-tested"),
+        (LATER, "another", "fail", "violation"),
+        (LATER, "nothing", "fail", "pending-rotation"),
+    ],
+)
+def test_without_the_time_of_the_change_what_came_between_is_no_violation(
+    made: datetime, asked: str, verdict: str, status: str
+) -> None:
+    known = {"unknown": (), "another": before(P384), "nothing": before(None)}[asked]
+    past = tuple(replace(each, since=made, until=made) for each in known)
+    (finding,) = judged(replace(RSA, not_before=made), NAME, config=VAGUE, history=past)
+    assert (finding.verdict, finding.status) == (verdict, status)
+
+
 def test_a_violation_says_what_to_delete_and_who_feels_it() -> None:
     (finding,) = judged(replace(RSA, not_before=LATER), NAME)
     assert finding.fix == (

@@ -242,6 +242,23 @@ def test_since(entries: list[dict[str, Any]], expected: datetime) -> None:
     assert pki_config(cluster).since == expected
 
 
+@pytest.mark.parametrize(
+    ("generation", "entries", "expected"),
+    [
+        (1, [], False),
+        (None, [], False),
+        (2, [], True),
+        (2, [managed("2026-03-01T00:00:00Z", "f:metadata")], True),
+        (2, [managed("2026-03-01T00:00:00Z", "f:spec")], False),
+    ],
+)
+def test_what_was_changed_and_does_not_say_when(
+    generation: int | None, entries: list[dict[str, Any]], expected: bool
+) -> None:
+    more = {"creationTimestamp": "2026-01-01T00:00:00Z", "managedFields": entries, "generation": generation}
+    assert pki_config(snapshot(pki(CUSTOM, **more), gate="on")).since_vague is expected
+
+
 def test_since_nothing_tells() -> None:
     assert pki_config(snapshot(pki(CUSTOM), gate="on")).since is None
 
