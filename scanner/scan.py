@@ -233,6 +233,7 @@ def question(expectation: Expectation, settings: Settings) -> Question:
         mode="inventory",
         untrusted_client=expectation.client_trust is not None,
         cleartext=settings.active_http,
+        authorities=tuple(each.name for each in expectation.neighbours) if settings.active_http else (),
         strays=tuple(each.name for each in expectation.other_names),
     )
     if isinstance(profile, Unknown) or expectation.alternatives or expectation.skewed:

@@ -17,11 +17,8 @@ from scanner.expect.origins import HOLDERS, gateway_listeners, gateways
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import OtherName
 from scanner.model.kinds import HTTP_PROXY
+from scanner.model.names import NOBODYS
 from scanner.model.objects import Fields, KubeObject
-
-NOBODYS = "no-such-name.adhere.invalid"
-"""A name that nobody can have (RFC 6761, section 6.4)."""
-
 
 _MOST = 4
 """Names that come through to one backend and that it is asked for."""

@@ -16,6 +16,7 @@ from scanner.judge.chain import CHAIN
 from scanner.judge.cleartext import CLEARTEXT
 from scanner.judge.client_certificate import CLIENT_CERTIFICATE
 from scanner.judge.groups import GROUP, PQ_READINESS
+from scanner.judge.misdirected import MISDIRECTED
 from scanner.judge.other_names import OTHER_NAMES
 from scanner.judge.overridden import OVERRIDE
 from scanner.judge.reach import REACH
@@ -41,6 +42,7 @@ RULES: tuple[Rule, ...] = (
     UNTRUSTED_CLIENT,
     OTHER_NAMES,
     CLEARTEXT,
+    MISDIRECTED,
     EXPIRED,
     NOT_YET_VALID,
     EXPIRING,

@@ -129,6 +129,17 @@ class OtherName:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbour:
+    """Another name at the same place, whose content does not belong into a connection that was made for this one."""
+
+    name: str
+    guarded: bool
+    """Whether it asks clients for a certificate and this one does not."""
+    because: str
+    """The object that serves it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
     """What an endpoint owes."""
 
@@ -142,6 +153,8 @@ class Expectation:
     so."""
     passed_on: PassedOn | None = None
     """Where it is passed through; None: it answers itself."""
+    neighbours: tuple[Neighbour, ...] = ()
+    """Names whose content it must not give."""
     other_names: tuple[OtherName, ...] = ()
     """Names that the endpoint's place is asked for too."""
     tls13_suites_configurable: bool = False

@@ -101,6 +101,18 @@ class Stray:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """What one HEAD request was answered with."""
+
+    server_name: str
+    """For which the connection was made."""
+    authority: str
+    """Which the request named (``Host``)."""
+    answer: Known[str]
+    """The status, and the fields that tell one content from another: ``200; etag: "x"``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
     """What an endpoint did. A version that is a key of ``suites`` was spoken; ``versions`` has all that were asked."""
 
@@ -131,6 +143,8 @@ class Observation:
     """What became of a client certificate that nobody has signed but itself."""
     cleartext: Known[str | None] = Unknown("not tested (--active-http)")
     """The first line of its answer to a request without TLS; None: it answered none in HTTP."""
+    answered: tuple[Answered, ...] = ()
+    """Requests under this name and others; none without ``--active-http``."""
     strays: tuple[Stray, ...] = ()
     """Server names beside its own that it was asked for; none where nothing says what it owes them."""
     attempts: tuple[Attempt, ...] = ()

@@ -14,12 +14,14 @@ from typing import Final, Literal
 import trio
 
 from scanner.model.known import Known, Unknown
-from scanner.model.observation import Attempt, ClientCertificate, Stray
+from scanner.model.names import NOBODYS
+from scanner.model.observation import Answered, Attempt, ClientCertificate, Stray
 from scanner.probe.cleartext import cleartext
 from scanner.probe.converse import Peer
 from scanner.probe.evidence import Evidence
 from scanner.probe.handshake import Full, handshake
 from scanner.probe.identity import Identity, stranger
+from scanner.probe.request import head
 from scanner.probe.talk import Question
 from scanner.tls.certificate import parsed_once
 from scanner.tls.codepoints import TLS13
@@ -37,11 +39,25 @@ async def asides(peer: Peer, question: Question, evidence: Evidence, pace: Pace)
     if question.cleartext and peer.transport == "tls":
         await pace()
         evidence.cleartext = await cleartext(peer, evidence.attempts)
+    await _requests(peer, question.authorities, evidence, pace)
     for name in question.strays:
         evidence.strays.append(await _stray(replace(peer, server_name=name), evidence, pace))
     if question.untrusted_client:
         evidence.untrusted_client = Unknown("the time was over before it was tried")
         evidence.untrusted_client = await _untrusted(peer, evidence, pace)
+
+
+async def _requests(peer: Peer, authorities: tuple[str, ...], evidence: Evidence, pace: Pace) -> None:
+    """For this name, for nobody's, and for each neighbour both here and where it belongs."""
+    here = peer.server_name
+    if here is None or not authorities:
+        return
+    pairs = [(here, here), (here, NOBODYS)]
+    pairs += [pair for name in authorities for pair in ((here, name), (name, name))]
+    for server_name, authority in pairs:
+        await pace()
+        answer = await head(replace(peer, server_name=server_name), authority, evidence.attempts)
+        evidence.answered.append(Answered(server_name=server_name, authority=authority, answer=answer))
 
 
 async def _stray(peer: Peer, evidence: Evidence, pace: Pace) -> Stray:

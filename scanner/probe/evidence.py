@@ -12,6 +12,7 @@ from typing import Literal
 
 from scanner.model.known import Known, Unknown
 from scanner.model.observation import (
+    Answered,
     Answers,
     Attempt,
     ClientCertificate,
@@ -69,6 +70,7 @@ class Evidence:
     negotiated: Known[Negotiated] = _NO_HANDSHAKE
     untrusted_client: Known[Literal["refused", "accepted"]] = _NOT_TESTED
     cleartext: Known[str | None] = _NO_REQUEST
+    answered: list[Answered] = field(default_factory=list)
     strays: list[Stray] = field(default_factory=list)
     attempts: list[Attempt] = field(default_factory=list)
     dead_ends: dict[int, set[int]] = field(default_factory=dict)
@@ -122,6 +124,7 @@ class Evidence:
             other_chains=tuple(tuple(map(parsed_once, chain)) for chain in list(self.chains)[:-1][:OTHER_CHAINS]),
             untrusted_client=self.untrusted_client,
             cleartext=self.cleartext,
+            answered=tuple(self.answered),
             strays=tuple(self.strays),
             attempts=tuple(self.attempts),
         )

@@ -168,6 +168,31 @@ async def _part(line: Connection, engine: SSL.Connection, witness: _Witness, *, 
         witness.closed = True
 
 
+async def exchange(peer: Peer, request: bytes) -> Known[bytes]:
+    """Shake hands for HTTP/1.1, send ``request`` and read to the end of the answer's header.
+
+    Never raises for anything that the peer does. Raises ``ResourceError`` when this machine cannot connect.
+    """
+    witness, seen = _Witness(), bytearray()
+    engine = _engine(peer, ALPN[1:], witness)
+    line: Connection | None = None
+    try:
+        with trio.move_on_after(peer.where.timeout):
+            line = await connect(peer.where)
+            await _pump(line, engine, witness, engine.do_handshake)
+            engine.send(request)
+            while HEADER_END not in seen and len(seen) < RECEIVE:
+                await _pump(line, engine, witness, lambda: seen.extend(engine.recv(RECEIVE)))
+    except (Broken, SSL.Error) as error:
+        why = _reason(error, witness) if isinstance(error, SSL.Error) else f"the connection ended: {error.ending}"
+        return bytes(seen) if seen else Unknown(why)
+    finally:
+        if line is not None:
+            line.abort()
+    return bytes(seen) if seen else Unknown("no answer in time")
+
+
+HEADER_END = b"\r\n\r\n"
 RECEIVE = 16384
 FLUSH = 65536
 

@@ -49,6 +49,8 @@ class Question:
     """Whether to show a client certificate that nobody trusts."""
     cleartext: bool = False
     """Whether to send one request without TLS."""
+    authorities: tuple[str, ...] = ()
+    """Names of neighbours to send requests for, through a connection for this name and through one for theirs."""
     strays: tuple[str | None, ...] = ()
     """Server names to ask for beside the endpoint's own; None: no name at all."""
 

@@ -191,6 +191,7 @@ def test_ids_are_what_they_always_were() -> None:
         "tls-untrusted-client",
         "tls-other-names",
         "tls-cleartext",
+        "tls-misdirected",
         "cert-expired",
         "cert-not-yet-valid",
         "cert-expiring",
@@ -230,7 +231,7 @@ def test_a_finding_of_each_rule_carries_its_id() -> None:
     found: list[Finding] = [f for each in RULES for f in each.check(each, case())]
     assert {f.rule for f in found} <= {each.id for each in RULES}
     # Names, Secrets, clients, client certificates, other names, HTTP and overrides: only where something is expected.
-    assert len(found) >= len(RULES) - 8
+    assert len(found) >= len(RULES) - 9
 
 
 EXPIRED = replace(LEAF, der=b"other leaf", not_after=LEAF.not_before)

@@ -19,7 +19,7 @@ from scanner.errors import InputError
 from scanner.model.endpoint import Endpoint, Owner, Tunnel
 from scanner.model.known import Unknown
 from scanner.model.objects import Reference
-from scanner.model.observation import Answers, Attempt, Negotiated, Observation, Reach, Stray
+from scanner.model.observation import Answered, Answers, Attempt, Negotiated, Observation, Reach, Stray
 from scanner.model.observation_record import MOST_BYTES, RECORD, Seen, decode, encode, read
 from scanner.model.opinion import Flaw, Opinion
 from scanner.tls.certificate import CertificateFacts, parse_certificate
@@ -72,6 +72,9 @@ OBSERVATION: dict[str, Any] = dict(  # noqa: C408 - as a call is written
     other_chains=st.lists(CHAIN, max_size=2).map(tuple),
     untrusted_client=st.sampled_from(("refused", "accepted")) | UNKNOWN,
     cleartext=NAME | UNKNOWN,
+    answered=st.lists(
+        st.builds(Answered, server_name=TEXT, authority=TEXT, answer=TEXT | UNKNOWN), max_size=2
+    ).map(tuple),
     strays=st.lists(STRAY, max_size=2).map(tuple),
     attempts=st.lists(
         st.builds(Attempt, offer=TEXT, reply=TEXT, seconds=st.floats(0, 1e6)), max_size=3

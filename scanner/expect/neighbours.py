@@ -1,0 +1,57 @@
+"""Names at the same place whose content must not be had through an endpoint's connections.
+
+A Gateway's listeners are apart from each other, and Contour answers 421 for another virtual host (GEP-3567; Contour,
+``internal/envoy/v3/listener.go``). OpenShift's router and Ingress controllers choose by ``Host`` alone, which their
+documents allow: of these nothing is expected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from scanner.expect.facts import Facts
+from scanner.expect.origins import HOLDERS, gateway_listeners
+from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import Neighbour
+from scanner.model.kinds import HTTP_PROXY
+
+_KINDS = frozenset({HTTP_PROXY.name, *HOLDERS})
+_MOST = 3
+"""Neighbours that are asked for: each costs two requests."""
+
+
+def neighbours(facts: Facts, endpoint: Endpoint) -> tuple[Neighbour, ...]:
+    """Those of ``endpoint``, the ones with more to lose first. One whose clients need a certificate has none: nobody
+    can send a request there."""
+    if endpoint.expects == "required" or endpoint.server_name is None or not _served(facts, endpoint):
+        return ()
+    found = sorted(_beside(facts, endpoint), key=lambda each: (not each.guarded, each.name))
+    return tuple(islice(found, _MOST))
+
+
+def _beside(facts: Facts, endpoint: Endpoint) -> Iterator[Neighbour]:
+    mine = _apart(facts, endpoint)
+    for each in facts.listening.get((endpoint.address, endpoint.port), ()):
+        if each.server_name in (None, endpoint.server_name) or not _served(facts, each):
+            continue
+        if mine.isdisjoint(_apart(facts, each)):
+            yield Neighbour(name=each.server_name or "", guarded=each.expects == "required", because=str(each.subject))
+
+
+def _served(facts: Facts, endpoint: Endpoint) -> bool:
+    """Whether a virtual host or listener answers there itself."""
+    subject = endpoint.subject
+    if subject is None or subject.kind not in _KINDS or endpoint.segment == "Backend":
+        return False
+    if subject.kind != HTTP_PROXY.name:
+        return any(each.text("protocol") == "HTTPS" for _, each in gateway_listeners(facts.snapshot, endpoint))
+    proxy = facts.snapshot.get(HTTP_PROXY, subject.name, subject.namespace)
+    return proxy is not None and proxy.has("spec", "routes")
+
+
+def _apart(facts: Facts, endpoint: Endpoint) -> frozenset[str]:
+    """What keeps it apart from others: its virtual host, or the listeners of a Gateway that it is."""
+    listeners = gateway_listeners(facts.snapshot, endpoint)
+    names = frozenset(f"{holder.reference} {each.text('name')}" for holder, each in listeners)
+    return names or frozenset({str(endpoint.subject)})

@@ -1,0 +1,66 @@
+"""Whose content must not be had through whose connection."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from scanner.expect import Expectations
+from scanner.model.endpoint import Endpoint
+from scanner.model.scan_policy import ScanPolicy
+from tests.expect.stories import endpoint, snapshot_of
+from tests.expect.test_named import GATEWAY_API
+from tests.expect.test_stored import CATALOGUE, made
+
+HERE = {"address": "10.0.0.9", "segment": "Frontend"}
+
+
+def proxy(name: str, **spec: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    virtual = {"fqdn": f"{name}.example", "tls": {"secretName": name}}
+    given = {"routes": [{}], **spec}
+    return made("HTTPProxy", "shop", name, "projectcontour.io/v1", spec={"virtualhost": virtual, **given})
+
+
+def at(name: str, subject: str = "", origin: str = "", **more: Any) -> Endpoint:  # noqa: ANN401 - of an endpoint
+    subject = subject or f"HTTPProxy/shop/{name}"
+    said = {**HERE, "subject": subject, "origins": [origin or subject]}
+    return replace(endpoint(f"DaemonSet/edge/envoy:8443#{name}.example", said), **more)
+
+
+def found(of: Endpoint, *beside: Endpoint, objects: list[dict[str, Any]]) -> list[tuple[str, bool]]:
+    expectations = Expectations(snapshot_of(objects), CATALOGUE, ScanPolicy(), endpoints=(of, *beside))
+    return [(each.name, each.guarded) for each in expectations.of(of).neighbours]
+
+
+def test_other_http_proxies_with_those_that_ask_for_certificates_first() -> None:
+    names = ("a", "b", "c", "d", "e")
+    guarded = at("e", expects="required")
+    beside = [at("b"), at("c"), at("d"), guarded]
+    assert found(at("a"), *beside, objects=[proxy(each) for each in names]) == [
+        ("e.example", True),
+        ("b.example", False),
+        ("c.example", False),
+    ]
+    # Nobody can send a request where a certificate is required.
+    assert found(guarded, at("a"), objects=[proxy(each) for each in names]) == []
+
+
+def test_what_is_elsewhere_or_no_http_is_no_neighbour() -> None:
+    tcp = made("HTTPProxy", "shop", "b", "projectcontour.io/v1", spec={"virtualhost": {}, "tcpproxy": {}})
+    assert found(at("a"), at("b"), objects=[proxy("a"), tcp]) == []
+    elsewhere = at("b", address="10.0.0.10", instance="elsewhere")
+    assert found(at("a"), elsewhere, objects=[proxy("a"), proxy("b")]) == []
+
+
+def test_names_of_one_listener_may_share_connections_and_those_of_two_may_not() -> None:
+    listeners = [{"name": each, "port": 443, "protocol": "HTTPS"} for each in ("one", "two")]
+    gateway = made("Gateway", "edge", "gw", GATEWAY_API, spec={"listeners": listeners})
+    here = at("a", "Gateway/edge/gw", "Gateway/edge/gw listener one")
+    same = at("b", "Gateway/edge/gw", "Gateway/edge/gw listener one")
+    other = at("c", "Gateway/edge/gw", "Gateway/edge/gw listener two")
+    assert found(here, same, other, objects=[gateway]) == [("c.example", False)]
+
+
+def test_routes_and_ingresses_have_none() -> None:
+    web = made("Ingress", "shop", "a", "networking.k8s.io/v1", spec={})
+    assert found(at("a", "Ingress/shop/a"), at("b", "Ingress/shop/b"), objects=[web]) == []

@@ -1,0 +1,63 @@
+"""Requests over TLS under one name for another."""
+
+from __future__ import annotations
+
+import trio
+
+from scanner.demo.listening import Part
+from scanner.demo.tls_server import TlsSettings, tls_part
+from scanner.model.known import Known, Unknown
+from scanner.model.observation import Attempt
+from scanner.probe.asides import asides
+from scanner.probe.evidence import Evidence
+from scanner.probe.request import head
+from scanner.probe.talk import Question
+from tests.certs import Authority
+from tests.probe.test_handshake import peer
+from tests.servers import closed_port, say, scripted, silent
+
+LEAF = Authority("Requests").leaf(names=("localhost",))
+
+
+async def asked(part: Part, *, reads: bool = False, patience: float = 20.0) -> tuple[Known[str], list[Attempt]]:
+    attempts: list[Attempt] = []
+    async with scripted(part, reads_hello=reads) as server:
+        return await head(peer(server.sockaddr, patience), "other.example", attempts), attempts
+
+
+async def test_the_status_and_what_marks_the_content() -> None:
+    """The demo's server answers every request alike."""
+    found, (attempt,) = await asked(tls_part(TlsSettings(credential=LEAF)))
+    assert isinstance(found, str)
+    assert found.startswith("200")
+    assert attempt.offer == "HEAD for other.example as localhost"
+
+
+async def test_what_is_no_answer_is_not_known() -> None:
+    parts = [(say(b"\x15\x03\x03\x00\x02\x02\x28"), True), (silent, True)]
+    for part, reads in parts:
+        found, attempts = await asked(part, reads=reads, patience=0.3)
+        assert isinstance(found, Unknown)
+        assert len(attempts) == 1
+    with closed_port() as closed:
+        assert isinstance(await head(peer(closed), "other.example", []), Unknown)
+
+
+async def test_who_requires_a_certificate_answers_nobody() -> None:
+    settings = TlsSettings(credential=LEAF, client_certificate="required", client_ca=Authority("Clients").certificate)
+    found, _ = await asked(tls_part(settings))
+    assert isinstance(found, Unknown)
+
+
+async def test_each_neighbour_is_asked_here_and_at_home() -> None:
+    evidence = Evidence()
+    async with scripted(tls_part(TlsSettings(credential=LEAF)), reads_hello=False) as server:
+        question = Question(mode="inventory", authorities=("other.example",))
+        await asides(peer(server.sockaddr), question, evidence, trio.lowlevel.checkpoint)
+        assert server.connections == len(evidence.attempts) == 4
+    assert [(each.server_name, each.authority) for each in evidence.answered] == [
+        ("localhost", "localhost"),
+        ("localhost", "no-such-name.adhere.invalid"),
+        ("localhost", "other.example"),
+        ("other.example", "other.example"),
+    ]
