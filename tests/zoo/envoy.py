@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,8 @@ class Chain:
     """Whose certificates clients must have."""
     trusting: bool = False
     """Whether anybody's will do."""
+    answers: Mapping[str, int] = field(default_factory=dict)
+    """Statuses by the request's authority; all others get 421, and where there are none, everything gets 204."""
     least: str = _TLS12
     most: str = _TLS13
 
@@ -65,7 +67,7 @@ def _listener(place: str, chains: Iterable[Chain]) -> dict[str, Any]:
 
 
 def _chain(chain: Chain) -> dict[str, Any]:
-    made: dict[str, Any] = {"filters": [_passing(chain.to) if chain.to else _answering()]}
+    made: dict[str, Any] = {"filters": [_passing(chain.to) if chain.to else _answering(chain.answers)]}
     if chain.names:
         made["filter_chain_match"] = {"server_names": list(chain.names)}
     if chain.credential is not None:
@@ -93,15 +95,23 @@ def _tls(chain: Chain, credential: Credential) -> dict[str, Any]:
     }
 
 
-def _answering() -> dict[str, Any]:
-    """An HTTP server with one answer, which waits for a request like any other."""
+def _answering(answers: Mapping[str, int]) -> dict[str, Any]:
+    """An HTTP server, which waits for a request like any other."""
     manager = f"{_TYPES}.filters.network.http_connection_manager.v3.HttpConnectionManager"
     router = {"@type": f"{_TYPES}.filters.http.router.v3.Router"}
-    routes = [{"match": {"prefix": "/"}, "direct_response": {"status": 204}}]
+    others = {"*": 421 if answers else 204}
+    hosts = [
+        {
+            "name": authority,
+            "domains": [authority],
+            "routes": [{"match": {"prefix": "/"}, "direct_response": {"status": status}}],
+        }
+        for authority, status in {**answers, **others}.items()
+    ]
     settings = {
         "@type": manager,
         "stat_prefix": "http",
-        "route_config": {"virtual_hosts": [{"name": "all", "domains": ["*"], "routes": routes}]},
+        "route_config": {"virtual_hosts": hosts},
         "http_filters": [{"name": "router", "typed_config": router}],
     }
     return {"name": "http", "typed_config": settings}

@@ -48,13 +48,17 @@ class Case:
         address, port = self.where[part]
         return f"{address}:{port}"
 
+    active_http = False
+
     async def told(self, *secrets: dict[str, object], texts: Mapping[str, str] | None = None) -> Told:
         """Start it, scan the cluster, stop it."""
+        settings = replace(declared.SETTINGS, active_http=self.active_http)
         replaced = {old: self.where[name][0] for name, old in ADDRESSES.items()}
         ports = {old: str(self.where[name][1]) for name, old in PORTS.items() if name in self.chains}
         launch = envoy.launch({self.place(name): chains for name, chains in self.chains.items()}, self.directory)
         async with serving(launch, *self.where["front"], self.directory / "log"):
-            return await declared.told(self.story, self.directory, {**replaced, **ports, **(texts or {})}, *secrets)
+            places = {**replaced, **ports, **(texts or {})}
+            return await declared.told(self.story, self.directory, places, *secrets, settings=settings)
 
 
 # --- Contour ----------------------------------------------------------------------------------------------------------
@@ -146,6 +150,32 @@ async def test_a_passed_through_name_that_contour_terminates(tmp_path: Path) -> 
     case = Contour(tmp_path)
     case.front(2, credential=case.leaves["plain"])
     assert (await case.all()).passages() == [("through.example", "fail")]
+
+
+MISDIRECTED = "tls-misdirected"
+STATUSES = {"strict.example": 200, "plain.example": 202}
+
+
+@pytest.mark.parametrize(
+    ("answers", "verdict", "severity"),
+    [
+        ({"plain.example": 202}, "pass", "medium"),
+        (STATUSES, "fail", "critical"),
+    ],
+)
+async def test_whose_content_a_connection_gives(
+    tmp_path: Path, answers: Mapping[str, int], verdict: str, severity: str
+) -> None:
+    """``strict.example`` asks for client certificates, and ``plain.example`` does not."""
+    case = Contour(tmp_path)
+    case.active_http = True
+    case.front(0, answers={"strict.example": 200})
+    case.front(1, answers=answers)
+    told = await case.all()
+    found = told.rows["plain.example"][MISDIRECTED]
+    assert (found["verdict"], found["severity"]) == (verdict, severity), found
+    assert told.verdict("strict.example", MISDIRECTED) is None
+    assert told.verdict("behind backend.example", "tls-cleartext") == "pass"
 
 
 # --- Gateways ---------------------------------------------------------------------------------------------------------
