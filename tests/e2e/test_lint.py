@@ -48,7 +48,6 @@ REFUSED = {
 """Examples that fail, and in the API server's words why it does not take them either."""
 OTHERWISE = {
     "reference-grant-unused-fails-0": "where there is a cluster, its namespaces are there",
-    "route-secret-writers-fails-0": "a cluster has roles of its own, whose holders are counted too",
     "route-custom-host-fails-0": "who is to apply it is no matter of what is there",
     "gateway-status-fails-0": "generations are counted by the API server",
     "adherence-removed-fails-0": "what is there is not about to be applied",

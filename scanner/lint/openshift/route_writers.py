@@ -18,6 +18,16 @@ _ROUTES: Final = "route.openshift.io"
 _EVERYBODY: Final = 500
 """Subjects of one namespace that are looked at."""
 _NAMED: Final = 5
+_PLATFORM: Final = (
+    "system:kube-",
+    "system:node",
+    "system:masters",
+    "system:serviceaccount:kube-",
+    "system:serviceaccount:openshift-",
+    "system:serviceaccounts:kube-",
+    "system:serviceaccounts:openshift-",
+)
+"""What the names of the platform's own users, service accounts and groups begin with: they need no Route for harm."""
 
 _Candidate: TypeAlias = tuple[Identity, frozenset[str] | None]
 
@@ -39,7 +49,7 @@ def check_writers(subject: Subject) -> Iterator[Flaw]:
     ## What fails
 
     Users, service accounts and groups that may write the Secret and lack the right: low, the first five by name. Of
-    manifests, those that were given are taken for all that there is.
+    manifests, those that were given are taken for all that there is. The platform's own accounts are left out.
 
     ## What is inconclusive
 
@@ -107,7 +117,7 @@ def check_writers(subject: Subject) -> Iterator[Flaw]:
 def _writers(declared: Declared, namespace: str | None, name: str) -> Iterator[str]:
     for who, names in _candidates(declared, namespace):
         if names is None or name in names:
-            yield who.name or f"group {who.groups[0]}"
+            yield who.name or f"group {_called(who)}"
 
 
 def _candidates(declared: Declared, namespace: str | None) -> tuple[_Candidate, ...]:
@@ -119,10 +129,15 @@ def _candidates(declared: Declared, namespace: str | None) -> tuple[_Candidate, 
         lacking = (
             who
             for who in subjects(declared, namespace)[:_EVERYBODY]
-            if all(access(declared, who, wish).known is False for wish in hosts)
+            if not _called(who).startswith(_PLATFORM)
+            and all(access(declared, who, wish).known is False for wish in hosts)
         )
         known[namespace] = tuple((who, _written(declared, who, namespace)) for who in lacking)
     return known[namespace]
+
+
+def _called(who: Identity) -> str:
+    return who.name or who.groups[0]
 
 
 def _by_namespace(_: Declared) -> dict[str | None, tuple[_Candidate, ...]]:

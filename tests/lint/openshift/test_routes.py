@@ -537,3 +537,24 @@ def test_the_ca_of_a_backend_that_is_known(tmp_path: Path, name: str, expected: 
     tls = f"{{termination: reencrypt, destinationCACertificate: CA({name})}}"
     found = said(tmp_path, "route-backend-trust", route(tls=tls) + service + secret(PAIR))
     assert [severity for severity, _, _ in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("subject", "expected"),
+    [
+        ("{kind: ServiceAccount, name: bot, namespace: ci}", "system:serviceaccount:ci:bot"),
+        ("{kind: Group, name: developers}", "group developers"),
+        ("{kind: ServiceAccount, name: s, namespace: kube-system}", None),
+        ("{kind: Group, name: 'system:masters'}", None),
+    ],
+)
+def test_who_is_named(tmp_path: Path, subject: str, expected: str | None) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_text(route(tls=EDGE) + grant(SECRETS + "verbs: [patch]}", subject))
+    found = [
+        each.finding.observed
+        for one in lint(declared(read_manifests([str(file)], READS), None))
+        for each in one.findings
+        if each.finding.rule == "route-secret-writers" and each.finding.verdict == "fail"
+    ]
+    assert found == ([(expected,)] if expected else [])
