@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import pytest
 from jsonschema import Draft202012Validator
 
+from scanner.demo.cluster import demo_cluster
 from scanner.linting import LINT_READS
 from scanner.model.kinds import CONFIG_MAP, GATEWAY, KINDS, SECRET
 from scanner.report.lint import FORMATS
@@ -263,6 +264,27 @@ def test_secrets_are_looked_at_when_they_are_asked_for(call: Call, kubeconfig: P
     options = ("lint", "--kubeconfig", kubeconfig, "--format", "json")
     assert {verdict for _, verdict in about(call(*options), "Secret/shop/edge-tls")} == {"inconclusive"}
     assert "fail" in {verdict for _, verdict in about(call(*options, "--secrets"), "Secret/shop/edge-tls")}
+
+
+def test_the_demo_s_cluster(call: Call, tmp_path: Path) -> None:
+    """From its API, with the role that its service account has: Secrets are not read."""
+    with serving(demo_cluster) as cluster:
+        kubeconfig = cluster.kubeconfig(tmp_path / "kubeconfig")
+        answer = call("lint", "--kubeconfig", kubeconfig, "--format", "json")
+    assert (answer.code, answer.err) == (1, "")
+    objects = document(answer)["objects"]
+    failed = {
+        (each["rule"], one["object"]["name"])
+        for one in objects
+        for each in one["findings"]
+        if each["verdict"] == "fail"
+    }
+    assert ("tls-profile-version", "legacy") in failed
+    assert "route-router-access" not in {rule for rule, _ in failed}
+    assert ("Route", "web", "inconclusive") in {
+        (one["object"]["kind"], one["object"]["name"], one["verdict"]) for one in objects
+    }
+    assert [each["resource"] for each in document(answer)["unreadable"]] == ["secrets"]
 
 
 def test_a_directory_of_manifests_as_the_cluster(call: Call, tmp_path: Path) -> None:

@@ -74,6 +74,37 @@ def routes() -> Iterator[Object]:
     return (_route(each, routers[each.router]) for each in ROUTES)
 
 
+def certificate_roles() -> Iterator[Object]:
+    """What lets the routers read the Secrets that Routes name, and no others."""
+    for each in _with_certificates():
+        yield {
+            "metadata": {"name": f"{each.name}-cert-reader", "namespace": each.namespace},
+            "rules": [
+                {
+                    "apiGroups": [""],
+                    "resources": ["secrets"],
+                    "resourceNames": [f"{each.name}-cert"],
+                    "verbs": ["get", "list", "watch"],
+                }
+            ],
+        }
+
+
+def certificate_role_bindings() -> Iterator[Object]:
+    """To the routers' service account."""
+    for each in _with_certificates():
+        name = f"{each.name}-cert-reader"
+        yield {
+            "metadata": {"name": name, "namespace": each.namespace},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": "router", "namespace": "openshift-ingress"}],
+        }
+
+
+def _with_certificates() -> Iterator[Published]:
+    return (each for each in ROUTES if each.paper is not None)
+
+
 def _route(published: Published, router: Router) -> Object:
     tls: dict[str, Any] = {"termination": published.termination, "insecureEdgeTerminationPolicy": "Redirect"}
     if published.paper is not None:
