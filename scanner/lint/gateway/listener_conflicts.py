@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from scanner.lint.certificates import chain_of
 from scanner.lint.gateway.certificate_refs import secrets_of
@@ -11,6 +12,7 @@ from scanner.lint.gateway.sharing import READS as SHARING
 from scanner.lint.gateway.sharing import pairs_of, uncompared
 from scanner.lint.references import READS as SECRETS
 from scanner.model.declared import Missing
+from scanner.model.finding import Severity
 from scanner.model.hostnames import overlap
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 from scanner.model.objects import KubeObject
@@ -26,9 +28,9 @@ def check_conflict(subject: Subject) -> Iterator[Flaw]:
 
     ## What it requires
 
-    No two listeners of a Gateway and its ListenerSets with the same port, protocol and hostname; on a port with a `TCP`
-    listener no other but UDP; on a port one of `HTTP`, `HTTPS` and `TLS`; of `TLS` listeners on one port either
-    all `Terminate` or all `Passthrough`.
+    No two listeners of a Gateway and its ListenerSets have the same port, protocol and hostname. A `TCP` listener
+    shares its port with `UDP` at most, and `HTTP` with neither `HTTPS` nor `TLS`. Of `TLS` listeners on one port either
+    all have the mode `Terminate` or all `Passthrough`; `HTTPS` beside them has other hostnames.
 
     ## Why
 
@@ -39,7 +41,8 @@ def check_conflict(subject: Subject) -> Iterator[Flaw]:
 
     ## What fails
 
-    Listeners that conflict: medium. The finding is at the later one, and names the first.
+    Listeners that conflict: medium. `HTTPS` and `TLS` on one port under different hostnames, which the API leaves to
+    the implementation: low. The finding is at the later one, and names the first.
 
     ## What is inconclusive
 
@@ -77,31 +80,49 @@ def check_conflict(subject: Subject) -> Iterator[Flaw]:
     Give one of them another port, or another hostname where the protocol is the same.
     """
     for first, later in pairs_of(subject):
-        why = _conflict(first, later)
-        if why and later.holder is subject.object:
+        found = _conflict(first, later) if later.holder is subject.object else None
+        if found is not None:
             yield Flaw(
-                message=f"{why}, as {first} has: not accepted",
-                at=(*later.steps, "hostname" if why == _SAME else "protocol"),
+                message=f"{found.message}, with {first}",
+                at=(*later.steps, found.field),
+                severity=found.severity,
                 observed=(later.protocol, later.hostname or "every name"),
                 fix=f"{subject.object.reference}: another port or hostname for listener {later.name}",
             )
     yield from uncompared(subject)
 
 
-_SAME = "the same port, protocol and hostname"
+@dataclass(frozen=True, slots=True)
+class _Conflict:
+    message: str
+    field: str
+    severity: Severity | None = None
 
 
-def _conflict(first: Listener, later: Listener) -> str:
+_SAME = _Conflict("Combination of port, protocol and hostname must be unique for each listener", "hostname")
+_NAMED_TWICE = _Conflict("HTTPS and TLS on one port under the same hostname", "hostname")
+_TWO_MODES = _Conflict("Passthrough and Terminate on one port: not every implementation takes both", "tls")
+_TWO_PROTOCOLS = _Conflict("HTTPS and TLS on one port: not every implementation takes both", "protocol", "low")
+_CLEAR = _Conflict("plaintext and TLS on one port: ProtocolConflict", "protocol")
+_TCP = _Conflict("a TCP listener shares its port with no other: ProtocolConflict", "port")
+
+
+def _conflict(first: Listener, later: Listener) -> _Conflict | None:
+    """Why the two are not both accepted. ``tls`` never makes listeners distinct."""
     protocols = {first.protocol, later.protocol}
-    if len(protocols) == 1 and (protocols & _BY_NAME):
-        if first.hostname == later.hostname:
-            return _SAME
-        return "Passthrough and Terminate on one port" if first.mode != later.mode else ""
-    if "UDP" in protocols:
-        return _SAME if len(protocols) == 1 else ""
-    if "TCP" in protocols:
-        return "a TCP listener shares its port" if protocols & _BY_NAME or len(protocols) == 1 else ""
-    return f"port {later.port} has two protocols" if protocols <= _BY_NAME else ""
+    named = protocols <= _BY_NAME
+    if len(protocols) == 1:
+        if not named:
+            return _SAME if protocols <= {"TCP", "UDP"} else None
+        same = first.hostname == later.hostname
+        return _SAME if same else _TWO_MODES if first.mode != later.mode else None
+    if "TCP" in protocols and protocols & _BY_NAME:
+        return _TCP
+    if not named:
+        return None
+    if "HTTP" in protocols:
+        return _CLEAR
+    return _NAMED_TWICE if first.hostname == later.hostname else _TWO_PROTOCOLS
 
 
 def check_overlap(subject: Subject) -> Iterator[Flaw]:

@@ -60,6 +60,7 @@ def check_attachment(subject: Subject) -> Iterator[Flaw]:
     spec:
       parentRefs: [{name: edge, sectionName: https}]
       hostnames: [web.shop.example]
+      rules: [{backendRefs: [{name: web, port: 443}]}]
     ---
     apiVersion: gateway.networking.k8s.io/v1
     kind: Gateway
@@ -79,6 +80,7 @@ def check_attachment(subject: Subject) -> Iterator[Flaw]:
     spec:
       parentRefs: [{name: edge, sectionName: tls}]
       hostnames: [web.shop.example]
+      rules: [{backendRefs: [{name: web, port: 443}]}]
     ---
     apiVersion: gateway.networking.k8s.io/v1
     kind: Gateway

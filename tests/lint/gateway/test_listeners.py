@@ -65,6 +65,11 @@ TERMINATE, PASSTHROUGH = "tls: {mode: Terminate, " + REFS + "}", "tls: {mode: Pa
         ('protocol: HTTPS, hostname: "*.a.example"', "protocol: HTTPS, hostname: a.example", 0, 0),
         ('protocol: HTTP, hostname: "*.example"', "protocol: HTTP, hostname: b.example", 0, 0),
         ("protocol: HTTP", "protocol: HTTPS", 1, 0),
+        ("protocol: HTTPS, hostname: a.example", f"protocol: TLS, hostname: b.example, {PASSTHROUGH}", 1, 0),
+        ("protocol: HTTPS, hostname: a.example", f"protocol: TLS, hostname: a.example, {PASSTHROUGH}", 1, 0),
+        ("protocol: HTTPS", "protocol: TCP", 1, 0),
+        ("protocol: example.com/own", "protocol: example.com/own", 0, 0),
+        ("protocol: example.com/own", "protocol: HTTPS", 0, 0),
         (f"protocol: TLS, hostname: a.example, {TERMINATE}", f"protocol: TLS, {PASSTHROUGH}", 1, 0),
         (f"protocol: TLS, {TERMINATE}", f"protocol: TLS, hostname: b.example, {TERMINATE}", 0, 1),
         (f"protocol: TLS, {PASSTHROUGH}", f"protocol: TLS, hostname: b.example, {PASSTHROUGH}", 0, 0),
@@ -114,9 +119,16 @@ def test_listener_sets_that_are_taken_share_its_ports(allowed: str, count: int) 
     )
     team = core("Namespace", "team", "", namespace="").replace("{name: team}", "{name: team, labels: {team: a}}")
     found = said(listener_conflicts.CONFLICT, gateway, listeners, team)
-    assert [message.startswith("the same port, protocol and hostname, as listener a") for _, _, message in found] == (
-        [True] * count
-    )
+    combination = "Combination of port, protocol and hostname must be unique for each listener"
+    assert [message for _, _, message in found] == [f"{combination}, with listener a of Gateway/shop/edge"] * count
+
+
+@pytest.mark.parametrize(("hostname", "severity"), [("a.example", "medium"), ("b.example", "low")])
+def test_https_and_tls_on_one_port(hostname: str, severity: str, tmp_path: Path) -> None:
+    tls = f"name: b, port: 443, protocol: TLS, hostname: {hostname}, {PASSTHROUGH}"
+    text = listening("name: a, port: 443, protocol: HTTPS, hostname: a.example", tls)
+    ((finding,),) = (each.findings for each in linted(tmp_path, text, [listener_conflicts.CONFLICT])[0])
+    assert finding.finding.severity == severity
 
 
 def test_beyond_many_listeners_nothing_is_decided() -> None:
