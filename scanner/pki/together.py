@@ -31,7 +31,8 @@ def check_signers(rule: ScanRule, across: Across) -> Iterator[Finding]:
 
     ## What fails
 
-    Such a certificate: low. Those that are signed alike are told once, with their number.
+    Such a certificate: low. Where its maker takes a key of its own, whatever is configured (kubelets: ECDSA P-256), that
+    is informational. Those that are signed alike are told once, with their number.
 
     ## What is inconclusive
 
@@ -50,8 +51,9 @@ def check_signers(rule: ScanRule, across: Across) -> Iterator[Finding]:
         if len(strengths) == len(theirs) and max(strengths) < own.strength:
             signer = max((each for each in theirs if each is not None), key=lambda each: each.strength or 0)
             said = f"its key is {own}, stronger than its signer's ({signer})"
-            fix = "configure a key for signers that is as strong, or a smaller one here"
-            yield _of_signed(rule, signed, said, rule.severity, fix)
+            chosen = any(each.owner.implements for each in signed.classified.names)
+            fix = f"configure a key for signers that is as strong{', or a smaller one here' if chosen else ''}"
+            yield _of_signed(rule, signed, said, rule.severity if chosen else "info", fix)
 
 
 def impossible_signatures(across: Across) -> Iterator[Finding]:
@@ -138,7 +140,7 @@ def _of_signed(rule: ScanRule, signed: Signed, said: str, severity: Severity, fi
         rule=rule.id,
         severity=severity,
         verdict="fail",
-        status="violation",
+        status="informational" if severity == "info" else "violation",
         message=f"{called[:200]} ({signed.classified.category}): {said}{more}",
         observed=(f"{facts.subject or 'no readable subject'}, SHA-256 {facts.sha256}"[:400],),
         fix=fix,

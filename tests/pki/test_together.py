@@ -10,6 +10,7 @@ from scanner.model.finding import Finding
 from scanner.model.held_certificate import HeldCertificate, Place, Role
 from scanner.model.objects import Reference
 from scanner.model.pki_names import load_names
+from scanner.model.well_known import Owner
 from scanner.pki.across import PLATFORM, Across
 from scanner.pki.rules import of_all
 from scanner.tls.certificate import CertificateFacts
@@ -65,6 +66,15 @@ def other(facts: CertificateFacts, number: int, **fields: object) -> Certificate
 
 def test_a_key_below_that_of_its_signer_says_nothing() -> None:
     assert Seen().signer(SIGNER).leaf(LEAF).said("pki-signer-strength") == []
+
+
+def test_a_key_that_nobody_can_choose_is_above_its_signers_without_harm() -> None:
+    seen = Seen().signer(RSA_SIGNER)
+    kubelets = replace(NAME, name="kubelet-serving", owner=Owner(name="kubelet", implements=False))
+    seen.across.add(HeldCertificate(facts=SIGNED_BY_RSA, place=secret("n")), classified(kubelets), "n")
+    (finding,) = seen.said("pki-signer-strength")
+    assert (finding.severity, finding.status) == ("info", "informational")
+    assert finding.fix == "configure a key for signers that is as strong"
 
 
 def test_a_key_above_that_of_its_signer_is_told_once_for_all_alike() -> None:
