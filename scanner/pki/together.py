@@ -31,8 +31,8 @@ def check_signers(rule: ScanRule, across: Across) -> Iterator[Finding]:
 
     ## What fails
 
-    Such a certificate: low. Where its maker takes a key of its own, whatever is configured (kubelets: ECDSA P-256), that
-    is informational. Those that are signed alike are told once, with their number.
+    Such a certificate: low. Where its maker takes a key of its own, whatever is configured (kubelets: ECDSA P-256),
+    that is informational. Those that are signed alike are told once, with their number.
 
     ## What is inconclusive
 
