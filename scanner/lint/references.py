@@ -48,7 +48,8 @@ def _why_it_may_exist(declared: Declared, kind: Kind, name: str, namespace: str 
 
 def _makers(declared: Declared) -> Mapping[tuple[str | None, str], KubeObject]:
     """By namespace and name of the Secret, the cert-manager Certificate that keeps it."""
-    return {(each.namespace, each.text("spec", "secretName")): each for each in declared.every(CERTIFICATE)}
+    every = ((each.text("spec", "secretName"), each) for each in declared.every(CERTIFICATE))
+    return {(each.namespace, name): each for name, each in every if name}
 
 
 def mend(declared: Declared, name: str, namespace: str | None) -> str:
