@@ -12,7 +12,7 @@ from typing import get_args
 import click
 
 from scanner.cli.cluster_options import ClusterAsked, snapshots
-from scanner.cli.output import Output
+from scanner.cli.output import Output, print_whole
 from scanner.cli.progress import colors
 from scanner.cli.secrets import SECRETS
 from scanner.cli.streams import say
@@ -118,10 +118,8 @@ def _write(report: LintReport, output: Output, *, hints: bool, quiet: bool) -> N
     from scanner.report.lint import text  # noqa: PLC0415 - see above
 
     if output.path is None:
-        if output.format == "text":
-            text.write(report, sys.stdout, color=colors(sys.stdout), hints=hints)
-        else:
-            FORMATS[output.format].write(report, sys.stdout)
+        colored = partial(text.write, report, color=colors(sys.stdout), hints=hints)
+        print_whole(colored if output.format == "text" else partial(FORMATS[output.format].write, report))
         return
     write = partial(text.write, hints=hints) if output.format == "text" else FORMATS[output.format].write
     atomic_write(output.path, partial(write, report))

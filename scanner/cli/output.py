@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TextIO
 
 from scanner.cli.progress import colors
 from scanner.cli.streams import mute, say
@@ -109,15 +110,20 @@ def write_reports(report: Report, outputs: Iterable[Output], *, quiet: bool) -> 
 
 
 def _print(report: Report, name: str) -> None:
+    if name == "text":
+        from scanner.report import text  # noqa: PLC0415 - like every format, imported when it is used
+
+        print_whole(partial(text.write, report, color=colors(sys.stdout), width=width()))
+    else:
+        print_whole(partial(FORMATS[name].write, report))
+
+
+def print_whole(write: Callable[[TextIO], None]) -> None:
+    """Let a report write itself to standard output."""
     with suppress(AttributeError):  # a stream that is not a file (tests) writes any text
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
-        if name == "text":
-            from scanner.report import text  # noqa: PLC0415 - like every format, imported when it is used
-
-            text.write(report, sys.stdout, color=colors(sys.stdout), width=width())
-        else:
-            FORMATS[name].write(report, sys.stdout)
+        write(sys.stdout)
         sys.stdout.flush()
     except BrokenPipeError:
         mute(sys.stdout)  # the reader has seen enough (| head); the exit code still says what the report says

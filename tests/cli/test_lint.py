@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -19,7 +20,7 @@ from scanner.model.kinds import CONFIG_MAP, GATEWAY, KINDS, SECRET
 from scanner.report.lint import FORMATS
 from scanner.survey import READS
 from tests.certs import Authority
-from tests.cli.calling import ROOT, Call, Called, called
+from tests.cli.calling import COMMAND, ROOT, Call, Called, called, environment
 from tests.cluster.api import Answer, Api, Asked, authority, named, refused, running
 from tests.serving import serving
 
@@ -156,6 +157,19 @@ def test_names_of_files_reach_no_terminal_as_they_are(tmp_path: Path) -> None:
         answer = called("lint", tmp_path, "--format", name)
         assert answer.code == 1, answer.err
         assert "\x1b" not in answer.out
+
+
+def test_a_reader_that_has_seen_enough_changes_no_exit_code(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("---\n".join([MEDIUM.replace("name: a", f"name: a{n}") for n in range(3000)]))
+    with subprocess.Popen(
+        [*COMMAND, "lint", tmp_path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert b"field-unknown" in running.stdout.readline()
+        running.stdout.close()
+        assert running.stderr.read() == b""
+        assert running.wait(timeout=60) == 1
 
 
 def test_no_key_is_printed(call: Call, tmp_path: Path) -> None:

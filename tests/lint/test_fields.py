@@ -126,6 +126,7 @@ def test_a_value_of_another_type(
 
 
 FINE = [
+    ("Route", "spec: {tls: {termination: edge, certificate: a, key: b}}"),
     ("APIServer", "spec: null"),
     ("APIServer", "status: {anything: 1}"),
     ("APIServer", "spec: {tlsSecurityProfile: null, audit: {x: [1]}}"),

@@ -162,8 +162,8 @@ _API_SERVICE: Shape = {
     **_any("group", "version", "groupPriorityMinimum", "versionPriority"),
 }
 
-OBJECT: Final[Mapping[str, Shape]] = _any("apiVersion", "kind", "metadata", "status")
-"""What every object has."""
+OBJECT: Final[Mapping[str, Shape]] = _any("apiVersion", "kind", "metadata", "status", "adhere")
+"""What every object has; the last is what adhere itself notes where it drops a key."""
 SHAPES: Final[Mapping[Kind, Mapping[str, Shape]]] = {
     kinds.GATEWAY: {"spec": _GATEWAY},
     kinds.LISTENER_SET: {"spec": _LISTENER_SET},
