@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from ipaddress import ip_address
+from itertools import islice
 from typing import Final
 
 from scanner.lint.gateway.attachment import CARRIES, Attachment, of_route
 from scanner.lint.gateway.listeners import HOLDERS, Listener, listeners
-from scanner.lint.gateway.routes import ROUTES, hostnames
+from scanner.lint.gateway.routes import PARENTS, ROUTES, hostnames, parents
 from scanner.model.hostnames import overlap
 from scanner.model.kinds import NAMESPACE, TLS_ROUTE
 from scanner.model.located import shown
@@ -43,13 +44,14 @@ def check_attachment(subject: Subject) -> Iterator[Flaw]:
 
     ## What fails
 
-    A parent to which the route is not attached: medium. The status would say `NotAllowedByListeners`,
-    `NoMatchingListenerHostname` or `NoMatchingParent`, and some say `UnsupportedProtocol` or `UnsupportedValue` for the
-    first; all of them mean that it is not attached.
+    A parent to which the route is not attached, and no parent at all: medium. The status would say
+    `NotAllowedByListeners`, `NoMatchingListenerHostname` or `NoMatchingParent`, and some say `UnsupportedProtocol` or
+    `UnsupportedValue` for the first; all of them mean that it is not attached.
 
     ## What is inconclusive
 
-    A Gateway or ListenerSet that was not seen, or a Namespace where its labels decide.
+    A Gateway or ListenerSet that was not seen, a Namespace where its labels decide, or a parent of another kind than
+    these and Service, which is for a mesh.
 
     ## Example that fails
 
@@ -96,11 +98,25 @@ def check_attachment(subject: Subject) -> Iterator[Flaw]:
     Name a listener with the right protocol and mode, and a hostname that it has.
     """
     yield from _of_tls_route(subject)
+    yield from _strangers(subject)
     every = of_route(subject.declared, subject.object)
     for each in every:
         yield from _parent(subject, each)
     if every and all(each.attached for each in every):
         yield from _hostnames(subject, every)
+
+
+def _strangers(subject: Subject) -> Iterator[Flaw]:
+    """Parents that have no listeners: a Service is one of a mesh, whatever else it is nobody knows here."""
+    if not subject.object.at("spec", "parentRefs"):
+        fix = f"{subject.object.reference}: parentRefs"
+        yield Flaw(message="names no parent: it is attached to nothing", at=("spec", "parentRefs"), fix=fix)
+    known = {each.steps for each in parents(subject.object, subject.declared)}
+    for steps, each in islice(subject.items("spec", "parentRefs"), PARENTS):
+        # Without a group it is the Gateway API's, whatever the kind.
+        if steps not in known and (each.at("group"), each.text("kind")) != ("", "Service"):
+            message = f"cannot be decided here: whether a {shown(each.text('kind'))} can be a parent"
+            yield Flaw(message=message, at=steps, verdict="inconclusive")
 
 
 def _of_tls_route(subject: Subject) -> Iterator[Flaw]:

@@ -17,7 +17,7 @@ from scanner.model.objects import Fields, KubeObject
 ROUTES: Final[tuple[Kind, ...]] = (HTTP_ROUTE, GRPC_ROUTE, TLS_ROUTE, TCP_ROUTE)
 """Those that a listener with TLS may carry; UDPRoutes never are."""
 _GROUP: Final = "gateway.networking.k8s.io"
-_PARENTS: Final = 32
+PARENTS: Final = 32
 _NAMES: Final = 1024
 _RULES: Final = 64
 _BACKENDS: Final = 64
@@ -51,7 +51,7 @@ class Backend:
 
 def parents(route: KubeObject, declared: Declared) -> Iterator[Parent]:
     """The Gateways and ListenerSets among the parents; others (Services of a mesh) have no listeners."""
-    for steps, each in islice(Subject(route, declared).items("spec", "parentRefs"), _PARENTS):
+    for steps, each in islice(Subject(route, declared).items("spec", "parentRefs"), PARENTS):
         kind = _HOLDERS.get((_group(each, _GROUP), each.text("kind") or "Gateway"))
         if kind is not None:
             namespace = each.text("namespace") or route.namespace

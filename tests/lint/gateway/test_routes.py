@@ -108,6 +108,20 @@ def test_what_was_not_seen() -> None:
 
 
 @pytest.mark.parametrize(
+    ("parents", "expected"),
+    [
+        ("[]", ["fail"]),
+        ("[{group: '', kind: Service, name: web}]", []),
+        ("[{kind: Service, name: web}]", ["inconclusive"]),
+        ("[{kind: Gatewy, name: edge}]", ["inconclusive"]),
+        ("[{group: example.com, kind: Gateway, name: edge}]", ["inconclusive"]),
+    ],
+)
+def test_parents_without_listeners(parents: str, expected: list[str]) -> None:
+    assert verdicts(ATTACHMENT, of("HTTPRoute", "web", f"parentRefs: {parents}"), whole=True) == expected
+
+
+@pytest.mark.parametrize(
     ("hostnames", "fields"),
     [
         ("[a.shop.example, b.shop.example]", []),
