@@ -54,7 +54,7 @@ HOMES: dict[str, frozenset[str]] = {
     "rich": frozenset({"cli/progress"}),
     "sslyze": frozenset({"probe/second_opinion_worker"}),
     "trio": frozenset({"cluster", "probe", "scan", "tunnel", "serve", "demo", "cli"}),
-    "yaml": frozenset({"model/located"}),
+    "yaml": frozenset({"model/yaml_values"}),
 }
 """Where each third-party library may be imported: a package, or one module of it."""
 

@@ -14,7 +14,9 @@ from functools import partial
 from typing import NoReturn
 
 from scanner.errors import InputError
-from scanner.model.located import MAX_DEPTH, Builder, Located, Mark, Node, PlacedError, Value, decoded, places, told
+from scanner.model.located import Located
+from scanner.model.places import Mark, Node, PlacedError, Value
+from scanner.model.yaml_values import MAX_DEPTH, Builder, decoded, places, told
 
 MOST_BAD = 20
 """Documents of one file that cannot be read: whoever has more mends these first."""

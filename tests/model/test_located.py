@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.errors import InputError
-from scanner.model import located
+from scanner.model import located, yaml_values
 from scanner.model.located import Located, Value, dotted, load, read, shown
 
 PLAIN: dict[str, Value] = {
@@ -47,7 +47,7 @@ PLAIN: dict[str, Value] = {
 def _loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both parsers, where libyaml is there; without it PyYAML's own is the only one, and is tested twice."""
     if request.param == "python":
-        monkeypatch.setattr(located, "_LOADER", yaml.SafeLoader)
+        monkeypatch.setattr(yaml_values, "_LOADER", yaml.SafeLoader)
 
 
 @pytest.mark.usefixtures("_loader")
@@ -69,7 +69,7 @@ def test_empty_is_null(data: bytes) -> None:
     assert document.position() in ("f:1:1", "f:2:1")
 
 
-@pytest.mark.skipif(located._LOADER is yaml.SafeLoader, reason="PyYAML without libyaml takes no tabs in JSON")
+@pytest.mark.skipif(yaml_values._LOADER is yaml.SafeLoader, reason="PyYAML without libyaml takes no tabs in JSON")
 def test_json() -> None:
     data = b'{\r\n\t"a": [1, -2.5e1, "x\\/y", null],\r\n\t"b": {"c": true}}'
     document = load(data, "f.json")
@@ -146,7 +146,7 @@ def test_refused(data: bytes, message: str, hint: str) -> None:
 
 @pytest.mark.parametrize("data", [data for data, *_ in REFUSED.values() if len(data) < 1000])
 def test_refused_without_libyaml(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(located, "_LOADER", yaml.SafeLoader)
+    monkeypatch.setattr(yaml_values, "_LOADER", yaml.SafeLoader)
     with pytest.raises(InputError, match=r"\Af:[0-9]+:[0-9]+: "):
         load(data, "f")
 
