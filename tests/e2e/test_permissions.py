@@ -160,7 +160,8 @@ async def test_with_doctor_the_operators_configurations_are_read_and_without_the
     gaps = []
     for each in (doctor, scanner_account):
         kubeconfig = cluster.kubeconfig(tmp_path / each.name, {"token": each.token().value})
-        snapshot = await read(access(str(kubeconfig)), [kinds.AUTHENTICATION_OPERATOR, kinds.OPENSHIFT_API_SERVER_OPERATOR])
+        wanted = [kinds.AUTHENTICATION_OPERATOR, kinds.OPENSHIFT_API_SERVER_OPERATOR]
+        snapshot = await read(access(str(kubeconfig)), wanted)
         gaps.append({kind.name: gap.gap for kind, gap in snapshot.unreadable.items()})
     assert gaps == [{}, {"Authentication": "forbidden", "OpenShiftAPIServer": "forbidden"}]
 
