@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
+
 
 def narrower(one: str, other: str) -> str:
     """In lower case, the hostname of those that both match, or "" where there is none. Empty matches every name."""
@@ -25,3 +27,12 @@ def within(name: str, pattern: str) -> bool:
 def overlap(one: str, other: str) -> bool:
     """Whether some name is matched by both; empty matches every name."""
     return not one or not other or bool(narrower(one, other))
+
+
+def is_address(text: str) -> bool:
+    """Whether it is an IP address, which no hostname may be."""
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.model.hostnames import narrower, overlap, within
+from scanner.model.hostnames import is_address, narrower, overlap, within
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,10 @@ def test_everything_overlaps_with_every_name() -> None:
 def test_a_wildcard_is_not_within_one_of_its_names() -> None:
     assert within("*.a.example", "*.example")
     assert not within("*.example", "*.a.example")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("192.0.2.1", True), ("2001:db8::1", True), ("a.example", False), ("", False)]
+)
+def test_addresses(text: str, expected: bool) -> None:
+    assert is_address(text) == expected

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import ip_address
 from itertools import islice
 from typing import Final
 
 from scanner.lint.gateway.attachment import CARRIES, Attachment, of_route
 from scanner.lint.gateway.listeners import HOLDERS, Listener, listeners
 from scanner.lint.gateway.routes import PARENTS, ROUTES, hostnames, parents
-from scanner.model.hostnames import overlap
+from scanner.model.hostnames import is_address, overlap
 from scanner.model.kinds import NAMESPACE, TLS_ROUTE
 from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
@@ -130,16 +129,8 @@ def _of_tls_route(subject: Subject) -> Iterator[Flaw]:
             fix=f"{subject.object.reference}: hostnames",
         )
     for index, name in enumerate(names):
-        if _is_address(name):
+        if is_address(name):
             yield Flaw(message="Hostnames cannot contain an IP", at=("spec", "hostnames", index))
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _parent(subject: Subject, each: Attachment) -> Iterator[Flaw]:

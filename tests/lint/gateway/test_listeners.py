@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scanner.lint.gateway import certificate_refs, listener_conflicts, listener_tls
+from scanner.lint.gateway import certificate_refs, listener_conflicts, listener_overlaps, listener_tls
 from scanner.model.object_rule import ObjectRule
 from tests.lint.examples import linted
 from tests.lint.gateway.cases import core, listening, of, said, secret, verdicts
@@ -83,9 +83,9 @@ TERMINATE, PASSTHROUGH = "tls: {mode: Terminate, " + REFS + "}", "tls: {mode: Pa
 def test_two_on_one_port(first: str, later: str, conflicts: int, overlaps: int) -> None:
     text = listening(f"name: a, port: 443, {first}", f"name: b, port: 443, {later}")
     assert len(said(listener_conflicts.CONFLICT, text)) == conflicts
-    assert len(said(listener_conflicts.OVERLAP, text)) == overlaps
+    assert len(said(listener_overlaps.OVERLAP, text)) == overlaps
     apart = listening(f"name: a, port: 443, {first}", f"name: b, port: 444, {later}")
-    assert said(listener_conflicts.CONFLICT, apart) == said(listener_conflicts.OVERLAP, apart) == []
+    assert said(listener_conflicts.CONFLICT, apart) == said(listener_overlaps.OVERLAP, apart) == []
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_two_on_one_port(first: str, later: str, conflicts: int, overlaps: int) 
 )
 def test_an_overlap_is_compared_with_the_status(status: str, told: str | None, tmp_path: Path) -> None:
     text = listening("name: a, port: 443, protocol: HTTPS", "name: b, port: 443, protocol: HTTPS, hostname: b.example")
-    ((finding,),) = (each.findings for each in linted(tmp_path, text + status, [listener_conflicts.OVERLAP])[0])
+    ((finding,),) = (each.findings for each in linted(tmp_path, text + status, [listener_overlaps.OVERLAP])[0])
     assert [told in each for each in finding.finding.evidence] == [True] if told else not finding.finding.evidence
 
 
@@ -158,12 +158,12 @@ A_AND_B = listening(
     ],
 )
 def test_certificates_for_names_of_another(of_a: str, of_b: str, expected: list[str]) -> None:
-    rule = listener_conflicts.CERTIFICATE_OVERLAP
+    rule = listener_overlaps.CERTIFICATE_OVERLAP
     assert verdicts(rule, A_AND_B, secret("a", of_a), secret("b", of_b)) == expected
 
 
 def test_certificates_that_were_not_seen_are_not_compared() -> None:
-    assert verdicts(listener_conflicts.CERTIFICATE_OVERLAP, A_AND_B) == ["inconclusive"] * 2
+    assert verdicts(listener_overlaps.CERTIFICATE_OVERLAP, A_AND_B) == ["inconclusive"] * 2
 
 
 REF, GRANT = certificate_refs.CERTIFICATE_REF, certificate_refs.NOT_GRANTED

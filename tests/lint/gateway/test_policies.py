@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.lint.gateway import policy_targets, policy_validation
+from scanner.lint.gateway import policy_authorities, policy_targets, policy_validation
 from tests.lint.gateway.cases import core, listening, of, said, verdicts
 
 SYSTEM = "validation: {hostname: web.shop.example, wellKnownCACertificates: System}"
@@ -109,13 +109,13 @@ WITH_CA = "validation: {hostname: web.shop.svc, caCertificateRefs: [{group: '', 
     ],
 )
 def test_authorities(validation: str, others: tuple[str, ...], expected: list[str]) -> None:
-    assert verdicts(policy_validation.CA, policy(rest=validation), *others) == expected
+    assert verdicts(policy_authorities.CA, policy(rest=validation), *others) == expected
 
 
 def test_the_first_version_has_other_names() -> None:
     block = "tls: {hostname: web.shop.svc, caCertRefs: [{group: '', kind: ConfigMap, name: ca}]}"
     old = policy(rest=block, version="v1alpha2")
-    assert verdicts(policy_validation.CA, old, core("ConfigMap", "ca", "data: {}")) == ["fail"]
+    assert verdicts(policy_authorities.CA, old, core("ConfigMap", "ca", "data: {}")) == ["fail"]
     assert verdicts(policy_validation.VALIDATION, old) == []
     assert verdicts(policy_validation.VALIDATION, policy(rest=block)) == ["fail", "fail"]
 

@@ -1,0 +1,137 @@
+"""The CAs by which BackendTLSPolicies validate the backend (Gateway API apis/v1 ``BackendTLSPolicyValidation``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from scanner.lint.certificates import authority_flaws
+from scanner.lint.gateway.policies import shape_of
+from scanner.lint.references import READS as SECRETS
+from scanner.lint.references import look_up
+from scanner.model.declared import Missing
+from scanner.model.kinds import BACKEND_TLS_POLICY, CONFIG_MAP, SECRET
+from scanner.model.located import Steps, shown
+from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+from scanner.model.objects import Fields
+
+_CAS: Final = 8
+_KINDS: Final = {"ConfigMap": CONFIG_MAP, "Secret": SECRET}
+_INTERNAL: Final = (".svc", ".cluster.local", ".local", ".internal", ".localhost", ".test", ".invalid")
+"""What no public CA issues for: names that are not in the public DNS (RFC 6761, RFC 6762; CA/Browser Forum Baseline
+Requirements, "Internal Name"; ICANN's ``.internal``)."""
+
+
+def check_ca(subject: Subject) -> Iterator[Flaw]:
+    """The CA by which a BackendTLSPolicy validates the backend is there and can have issued its certificate.
+
+    ## What it requires
+
+    Each `caCertificateRefs` entry (`caCertRefs` in v1alpha2) names a ConfigMap of the policy's own namespace with CA
+    certificates in PEM in `ca.crt`, none of which has ended. `System` as `wellKnownCACertificates` stands only beside
+    a hostname for which public CAs issue certificates.
+
+    ## Why
+
+    With a CA that is not there clients get 500 to 599 from the Gateway, and an implementation that goes on without
+    verifying is worse. The reference has no namespace: a ReferenceGrant cannot help. No public CA issues certificates
+    for `web.shop.svc`.
+
+    ## What fails
+
+    A reference to another kind or to nothing, no `ca.crt`, no certificate in it, one that is no CA or has ended,
+    `System` with an internal hostname: high. A Secret instead of a ConfigMap: low.
+
+    ## What is inconclusive
+
+    A ConfigMap or Secret that was not seen.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: BackendTLSPolicy
+    metadata: {name: web, namespace: shop}
+    spec:
+      targetRefs: [{group: "", kind: Service, name: web}]
+      validation: {hostname: web.shop.svc, wellKnownCACertificates: System}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: BackendTLSPolicy
+    metadata: {name: web, namespace: shop}
+    spec:
+      targetRefs: [{group: "", kind: Service, name: web}]
+      validation:
+        hostname: web.shop.svc
+        caCertificateRefs: [{group: "", kind: ConfigMap, name: backends}]
+    ---
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: backends, namespace: shop}
+    data:
+      ca.crt: CA(backends)
+    ```
+
+    ## How to fix
+
+    Put the CA's certificate, in PEM, under the key `ca.crt` of a ConfigMap beside the policy. On OpenShift the
+    annotation `service.beta.openshift.io/inject-cabundle` fills `service-ca.crt`, which is another key: copy it.
+    """
+    shape = shape_of(subject.object)
+    validation = subject.object.fields(*shape.block)
+    for steps, each in islice(subject.items(*shape.block, shape.authorities), _CAS):
+        yield from _authority(subject, steps, each)
+    hostname = validation.text("hostname").lower()
+    if validation.text(shape.well_known) == "System" and _is_internal(hostname):
+        yield Flaw(
+            message=f"no public CA issues certificates for {shown(hostname)}",
+            at=(*shape.block, shape.well_known),
+            fix=f"{subject.object.reference}: {shape.authorities} with the CA of the backend",
+            correction=f'{shape.authorities}:\n- group: ""\n  kind: ConfigMap\n  name: CONFIGMAP',
+        )
+
+
+def _is_internal(hostname: str) -> bool:
+    return bool(hostname) and ("." not in hostname or hostname.removesuffix(".").endswith(_INTERNAL))
+
+
+def _authority(subject: Subject, at: Steps, reference: Fields) -> Iterator[Flaw]:
+    kind = _KINDS.get(reference.text("kind"))
+    if kind is None or reference.text("group"):
+        named = "/".join(filter(None, (reference.text("group"), reference.text("kind"))))
+        yield Flaw(
+            message=f"refers to {shown(named)}, not to a ConfigMap: InvalidKind",
+            at=at,
+            fix=f"{subject.object.reference}: name a ConfigMap",
+        )
+        return
+    if kind == SECRET:
+        yield Flaw(message="a Secret with CAs works with some implementations only", at=at, severity="low")
+    found = look_up(subject.declared, kind, reference.text("name"), subject.object.namespace)
+    if not isinstance(found, Missing):
+        yield from authority_flaws(found, at, subject.declared.known.taken_at)
+    elif found.gap:
+        yield undecided(found, at, "whether there is a CA to validate the backend by")
+    else:
+        yield Flaw(
+            message=f"{found.name} does not exist: InvalidCACertificateRef",
+            at=at,
+            fix=f"create {found.name} with the CA in ca.crt",
+        )
+
+
+_REFERENCES = ("Gateway API apis/v1/backendtlspolicy_types.go (BackendTLSPolicyValidation)",)
+CA = ObjectRule(
+    id="backend-tls-ca",
+    title="The CAs by which BackendTLSPolicies validate are there",
+    severity="high",
+    subjects=(BACKEND_TLS_POLICY,),
+    check=check_ca,
+    reads=(CONFIG_MAP, *SECRETS),
+    references=(*_REFERENCES, "CA/Browser Forum Baseline Requirements, section 7.1.2.7.12 (no internal names)"),
+)
