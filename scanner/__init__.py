@@ -23,12 +23,14 @@ The whole program is plain functions between values; I/O is in two places, ``clu
 * ``expect``   what each of them owes, and who says so. Pure; one file a resolver.
 * ``probe``    asks a listener by real hellos; its plans are pure generators, ``dial`` is where sockets are.
 * ``judge``    expectation + observation -> findings. Pure; one short function a rule.
+* ``lint``     what objects declare -> findings with file and line, without a handshake. Pure; one file a topic.
+  ``linting`` is its story: manifests or a snapshot -> rules -> report.
 * ``report``   report -> text. Pure; one file a format. ``metrics``: the same for Prometheus.
 * ``demo``     a cluster on loopback: its API server, and listeners that commit the usual sins.
 * ``data``     where ``profiles/`` and ``reports/templates/`` are. ``errors``: what we cannot do, and what to do next.
 
 Imports go downwards only: ``cli`` > ``scan`` and its companions, ``demo`` > ``cluster``, ``discover``, ``expect``,
-``probe``, ``judge``, ``report``, ``metrics`` (which never import each other) > ``model``, ``data`` > ``tls``,
+``probe``, ``judge``, ``lint``, ``report``, ``metrics`` (which never import each other) > ``model``, ``data`` > ``tls``,
 ``errors`` (``tests/test_layers.py``).
 """
 
