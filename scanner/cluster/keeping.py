@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from scanner.cluster import route_keys
 from scanner.cluster.prune import Pruner
 from scanner.cluster.secrets import without_key
@@ -12,11 +14,23 @@ from scanner.model.objects import KubeObject
 
 def kept(kind: Kind, raw: object, pruner: Pruner, api_version: str = "") -> KubeObject | None:
     """The object as it is kept, or None for what has no name. ``api_version``: that of the list that it came in."""
-    if not isinstance(raw, dict):
-        return None
-    said = {"apiVersion": api_version, **raw, "kind": kind.name} if api_version else {**raw, "kind": kind.name}
-    if kind == ROUTE:
-        said = route_keys.without_key(said)
-    shaped = without_key(said, pruner) if kind == SECRET else pruner.keep(said, SHAPES.get(kind, OTHERS))
-    found = KubeObject(shaped if isinstance(shaped, dict) else {}, kind)
-    return found if found.name else None
+    return keeper(kind, pruner, api_version)(raw)
+
+
+def keeper(kind: Kind, pruner: Pruner, api_version: str = "") -> Callable[[object], KubeObject | None]:
+    """``kept`` for many objects of a kind: what is to be done with them is looked up once."""
+    shaped = pruner.keeper(SHAPES.get(kind, OTHERS))
+    is_secret, is_route = kind == SECRET, kind == ROUTE
+    above = {"apiVersion": api_version} if api_version else {}
+
+    def keep(raw: object) -> KubeObject | None:
+        if not isinstance(raw, dict):
+            return None
+        said = {**above, **raw, "kind": kind.name}
+        if is_route:
+            said = route_keys.without_key(said)
+        shape = without_key(said, pruner) if is_secret else shaped(said)
+        found = KubeObject(shape if isinstance(shape, dict) else {}, kind)
+        return found if found.name else None
+
+    return keep

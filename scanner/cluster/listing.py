@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from scanner.cluster.client import ApiError, Client
 from scanner.cluster.decoding import collector_paused
-from scanner.cluster.keeping import kept
+from scanner.cluster.keeping import keeper, kept
 from scanner.cluster.projection import Decode, page_decoder
 from scanner.cluster.prune import Pruner
 from scanner.cluster.served import Served
@@ -83,7 +83,7 @@ class Lister:
         version = self.served.api_version(kind)
         with collector_paused():
             try:
-                found = [kept(kind, item, self.pruner, version) for item in page]
+                found = list(map(keeper(kind, self.pruner, version), page))
             except (ValueError, RecursionError):  # what a page's decoder left as text is decoded here
                 raise self._odd(path, "the answer is no JSON") from None
             return {(each.namespace, each.name): each for each in found if each is not None}

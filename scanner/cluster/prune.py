@@ -63,6 +63,9 @@ class Shared:
     """What generated names begin with that may differ all the same, where ``shape`` does not keep them."""
 
 
+_SCALARS = frozenset({int, bool, float, type(None)})
+
+
 class _Texts(dict[str, str]):
     """Every text once; without private keys, and without what cannot be written as UTF-8.
 
@@ -126,12 +129,19 @@ class Pruner:
     def _only(self, fields: Mapping[str, Shape]) -> Keep:
         texts, copy = self.texts, self.copy
         keepers = {name: copy if shape is whole else self.keeper(shape) for name, shape in fields.items()}
+        plain = all(keeper is copy for keeper in keepers.values())
 
         def keep(value: object) -> object:
             if type(value) is list:
                 return [keep(item) for item in value if isinstance(item, dict)]
             if type(value) is not dict:
                 return copy(value)
+            if plain:
+                return {
+                    name: texts[item] if type(item) is str else item if type(item) in _SCALARS else copy(item)
+                    for name, item in value.items()
+                    if name in keepers
+                }
             kept: dict[str, object] = {}
             for name, item in value.items():
                 keeper = keepers.get(name)

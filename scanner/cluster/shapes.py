@@ -21,7 +21,7 @@ _TOLD = ("sidecar.istio.io/", "linkerd.io/", "service.beta.openshift.io/")
 _OF_NETWORKS = ("k8s.ovn.org/", "k8s.v1.cni.cncf.io/", "cni.projectcalico.org/", "ovn.kubernetes.io/")
 """Prefixes of those that networks write: addresses, which the status has as well. They are all that replicas would not
 have alike."""
-_VARIABLES = re.compile(r"TLS|SSL|CIPHER|CERT|FIPS|GODEBUG|\AROUTER_|_PORT\Z")
+_VARIABLES = re.compile(r"TLS|SSL|CIPHER|CERT|FIPS|GODEBUG|^ROUTER_|_PORT$", re.MULTILINE)
 """Names of environment variables that say something about TLS. Of the others not even the name is kept."""
 
 
@@ -46,8 +46,10 @@ def short_annotations(pruner: Pruner, value: object) -> object:
 
 def variables(pruner: Pruner, value: object) -> object:
     """Environment variables that have to do with TLS, with the values that stand in the object itself."""
-    items = value if isinstance(value, list) else []
-    found = [item for item in items if isinstance(item, dict) and _VARIABLES.search(str(item.get("name")))]
+    items = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    if not _VARIABLES.search("\n".join(str(item.get("name")) for item in items)):  # nearly always
+        return []
+    found = [item for item in items if _VARIABLES.search(str(item.get("name")))]
     return [{name: pruner.copy(item[name]) for name in _of_variable(item) if name in item} for item in found]
 
 
@@ -74,6 +76,7 @@ _SHORT_METADATA = Only(
     _whole("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp")
     | {"labels": _LABELS, "annotations": Shared(short_annotations, pruned=True), "ownerReferences": _OWNERS}
 )
+_POD_METADATA = Only({name: shape for name, shape in _SHORT_METADATA.fields.items() if name != "uid"})
 _NAMED_METADATA = Only(_whole("name", "namespace") | {"labels": _LABELS, "ownerReferences": _OWNERS})
 
 _READY = Shared(ready_condition, pruned=True)
@@ -146,9 +149,9 @@ _POD_SPEC = Only(
 _POD = Only(
     _whole("apiVersion", "kind")
     | {
-        "metadata": _SHORT_METADATA,
+        "metadata": _POD_METADATA,
         "spec": _POD_SPEC,
-        "status": Only(_whole("phase", "podIP", "podIPs", "hostIP", "startTime") | {"conditions": _READY}),
+        "status": Only(_whole("phase", "podIP", "podIPs", "hostIP") | {"conditions": _READY}),
     }
 )
 _WORKLOAD = Only(
