@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from scanner.cluster.decoding import Raw
 from scanner.cluster.decoding import value as decoded
-from scanner.cluster.scrub import REMOVED, scrubbed
+from scanner.cluster.scrub import REMOVED, SHORTEST, scrubbed
 from scanner.cluster.scrub import arguments as without_passwords
 
 Shape: TypeAlias = "Only | But | Shared | Callable[[Pruner, object], object]"
@@ -73,7 +73,9 @@ class _Texts(dict[str, str]):
     """
 
     def __missing__(self, text: str) -> str:
-        kept = scrubbed(_encodable(text))
+        # Names and addresses: too short for a key, and no URL.
+        harmless = len(text) < SHORTEST and text.isascii() and "@" not in text
+        kept = text if harmless else scrubbed(_encodable(text))
         if len(text) <= _INTERNED:
             self[text] = kept
         return kept

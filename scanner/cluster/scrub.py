@@ -25,7 +25,7 @@ _PEM = re.compile(
 _PUTTY = re.compile(r"PuTTY-User-Key-File-.*?(?:Private-(?:MAC|Hash): ?[0-9a-fA-F]*|\Z)", re.DOTALL)
 _JWK = re.compile(r'(\\*"(?:d|p|q|dp|dq|qi|k)\\*"\s{0,9}:\s{0,9}\\*")[A-Za-z0-9_+/=-]{8,}')
 """The members of a JSON Web Key that are private (RFC 7518, sections 6.2.2, 6.3.2 and 6.4.1)."""
-_SHORTEST = 32
+SHORTEST = 32
 _RUN = re.compile(r"(?<!\\)[A-Za-z0-9+/_-]{40,}(?:(?:\s|\\[rn])+[A-Za-z0-9+/_-]+)*={0,2}")
 """Base64, of either alphabet, in one line or several; the shortest key in DER has 64 characters of it. A run of 36, as
 every UID is, is not even looked at."""
@@ -68,7 +68,7 @@ _LONGEST_ARGUMENT = 8192
 
 def scrubbed(text: str) -> str:
     """``text`` without private keys, and without the passwords of URLs."""
-    if len(text) < _SHORTEST:
+    if len(text) < SHORTEST:
         return _without_userinfo(text)
     if any(word in text for word in _WORDS):
         text = _PUTTY.sub(REMOVED, _PEM.sub(REMOVED, text))

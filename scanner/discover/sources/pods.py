@@ -154,9 +154,9 @@ def _asked(container: Fields) -> list[_Asked]:
     """What the kubelet asks (core/v1 Probe, LifecycleHandler): by HTTPS it would fail without TLS."""
     found = []
     for step in _ASKED:
-        asked = container.fields(*step)
-        if not asked.raw:
+        if step[0] not in container.raw:  # nearly always
             continue
+        asked = container.fields(*step)
         request, grpc = asked.fields("httpGet"), asked.fields("grpc")
         if request.text("scheme").upper() == "HTTPS":
             found.append(_Asked(f"{step[-1]} HTTPS", request.at("port"), "declared", request.text("host")))
