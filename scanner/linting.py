@@ -77,7 +77,7 @@ def referred(manifests: Manifests | None, kind: Kind, cluster: Snapshot) -> Iter
 
 
 def _not_given(kind: Kind) -> Unreadable:
-    return Unreadable(kind=kind, gap="not-saved", reason="not among the manifests, and no cluster was given")
+    return Unreadable(kind=kind, gap="not-saved", reason="not among the manifests")
 
 
 def lint_report(

@@ -16,8 +16,11 @@ _ITEMS = 5
 
 def write(report: LintReport, out: TextIO, *, color: bool = False, hints: bool = False) -> None:
     """The whole report. ``hints``: with the YAML that would be right."""
+    before = None
     for finding in ranked(report):
-        _finding(finding, out, color=color, hints=hints)
+        where = (finding["place"], finding["about"])
+        _finding(finding, out, color=color, hints=hints, known=where == before)
+        before = where
     for gap in report.unreadable[:_GAPS]:
         out.write(f"not read: {plain(gap['resource'])}: {plain(gap['reason'], 300)}\n")
     if len(report.unreadable) > _GAPS:
@@ -48,11 +51,12 @@ def _many(count: int, one: str, several: str | None = None) -> str:
     return f"{count} {one if count == 1 else several or f'{one}s'}"
 
 
-def _finding(finding: LintFindingRow, out: TextIO, *, color: bool, hints: bool) -> None:
+def _finding(finding: LintFindingRow, out: TextIO, *, color: bool, hints: bool, known: bool) -> None:
+    """``known``: the one before it was about the same field."""
     word = finding["severity"] if finding["verdict"] == "fail" else "undecided"
     shown = f"\x1b[{_COLORS.get(word, '0')}m{plain(word)}\x1b[0m" if color else plain(word)
     out.write(f"{plain(place(finding), 300)}: {shown}: {plain(finding['rule'])}: {plain(finding['message'], 600)}\n")
-    lines = [("in", finding["about"] or "")] if finding["place"] and finding["field"] else []
+    lines = [("in", finding["about"] or "")] if finding["place"] and finding["field"] and not known else []
     lines += [("seen", _items(finding["observed"])), ("right", _items(finding["expected"]))]
     lines += [("fix", finding["fix"] or "")]
     for label, text in lines:
