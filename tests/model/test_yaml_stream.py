@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.errors import InputError
 from scanner.model.located import Located, Value, documents
 from scanner.model.yaml_stream import MOST_BAD, stream
-from tests.cluster.test_keeping import JSON
 
 LIMIT = 1 << 20
 
@@ -115,10 +113,18 @@ def test_what_can_be_read_in_one_go_reads_the_same_in_parts(lines: list[str]) ->
         assert found == whole
 
 
-@given(st.lists(st.dictionaries(st.text(max_size=5), JSON, max_size=3), max_size=3))
+WRITABLE = st.text(st.characters(max_codepoint=0xD7FF), max_size=5)
+"""In JSON without surrogates, of which halves are no text."""
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | WRITABLE,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WRITABLE, inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(st.lists(st.dictionaries(WRITABLE, PLAIN, max_size=3), max_size=3))
 def test_json_is_what_it_is(values: list[dict[str, object]]) -> None:
     data = "\n".join(json.dumps(each) for each in values)
-    assume("Infinity" not in data and "NaN" not in data and not re.search(r"\\ud[89a-f]", data))
     assert told(data.encode()) == values
 
 
