@@ -153,11 +153,12 @@ class _Reader:
         self.found.given.append(Given(object=found, located=document, above=above))
 
     def _kept(self, kind: Kind, whole: dict[str, object]) -> KubeObject | None:
-        """Of a Secret only what may be kept, of a Route all but its key; of others everything, since what is pruned is
-        just what may be wrong."""
+        """Of a Secret only what may be kept; of others everything, since what is pruned is just what may be wrong, but
+        for private keys: one may stand in any field, by mistake, and findings quote what they are about."""
         if kind == SECRET:
             return kept(kind, whole, self._pruner)
-        return KubeObject(route_keys.without_key(whole) if kind == ROUTE else whole, kind)
+        scrubbed = self._pruner.copy(route_keys.without_key(whole) if kind == ROUTE else whole)
+        return KubeObject(scrubbed, kind) if isinstance(scrubbed, dict) else None
 
     def _bad(self, document: Located, steps: Steps, message: str, hint: str) -> None:
         self.found.bad.append(Bad(Place(document.file, *document.mark(steps)), message, hint))

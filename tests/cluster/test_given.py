@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
 import tracemalloc
@@ -123,6 +124,15 @@ def test_no_key_is_kept(tmp_path: Path) -> None:
     secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {tls.key: secret-words}\n"
     (each,) = found_in(tmp_path, secret).given
     assert "secret-words" not in repr(each.object.raw)
+
+
+@pytest.mark.parametrize("field", ["spec: {tls: {externalCertificate: %s}}", "spec: {host: %s}", "metadata: {x: %s}"])
+def test_no_key_is_kept_wherever_somebody_put_it(tmp_path: Path, field: str) -> None:
+    block = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIKEYMATERIAL\n-----END EC PRIVATE KEY-----\n"
+    text = "apiVersion: route.openshift.io/v1\nkind: Route\n" + field % json.dumps(block)
+    text += "" if "metadata" in field else "\nmetadata: {name: a}\n"
+    (each,) = found_in(tmp_path, text.replace("metadata: {x:", "metadata: {name: a, x:")).given
+    assert "KEYMATERIAL" not in repr(each.object.raw)
 
 
 # --- Files and directories --------------------------------------------------------------------------------------------
