@@ -166,6 +166,10 @@ class Builder:
         if not isinstance(event, yaml.ScalarEvent):
             self._refuse(event, "a key must be text, not a list or a mapping")
         key = str(event.value)
+        if key == "<<" and event.implicit[0]:  # in YAML 1.1, which kubectl reads, what stands there is merged in
+            self._refuse(
+                event, "merge keys (<<) are not taken", "write the fields out; a key of that name needs quotes"
+            )
         if key in before:
             line = before[key] + self._first
             self._refuse(event, f"the key {shown(key)} is there twice", f"it is first in line {line}")

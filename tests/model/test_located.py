@@ -58,7 +58,7 @@ def test_scalars(text: str, value: Value) -> None:
 
 @pytest.mark.usefixtures("_loader")
 def test_keys_are_text() -> None:
-    assert load(b"on: 1\n1: 2\nnull: 3\n<<: {a: 4}", "f").value == {"on": 1, "1": 2, "null": 3, "<<": {"a": 4}}
+    assert load(b"on: 1\n1: 2\nnull: 3\n'<<': {a: 4}", "f").value == {"on": 1, "1": 2, "null": 3, "<<": {"a": 4}}
 
 
 @pytest.mark.usefixtures("_loader")
@@ -111,6 +111,7 @@ def test_get_and_has(document: Located) -> None:
 
 
 REFUSED = {
+    "merge key": (b"a:\n  <<: {b: 1}\n", "f:2:3: merge keys (<<) are not taken", "a key of that name needs quotes"),
     "duplicate key": (b"a: 1\nb:\n  c: 1\n  'c': 2\n", "f:4:3: the key 'c' is there twice", "it is first in line 3"),
     "alias bomb": (b"a: &a [x]\nb: [*a, *a]\n", "f:1:4: anchors (&) are not taken", "needs quotes"),
     "alias": (b"b: *a\n", "f:1:4: aliases (*) are not taken", "write the value out"),
