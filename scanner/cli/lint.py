@@ -6,13 +6,12 @@ import sys
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import get_args
 
 import click
 
 from scanner.cli.cluster_options import ClusterAsked, snapshots
-from scanner.cli.output import Output, print_whole
+from scanner.cli.output import Output, parse_output, print_whole
 from scanner.cli.progress import colors
 from scanner.cli.secrets import SECRETS
 from scanner.cli.streams import say
@@ -75,7 +74,7 @@ def lint(
         raise UsageError("nothing to lint", hint="give files or directories, - for standard input, or --cluster")
     if groups and not user:
         raise UsageError("--as-group without --as", hint="name the user who is in the group: --as USER")
-    outputs = [_parsed(each) for each in asked.formats] or [Output(format="text")]
+    outputs = [parse_output(each, FORMATS) for each in asked.formats] or [Output(format="text")]
     if sum(each.path is None for each in outputs) > 1:
         raise UsageError("two formats go to standard output", hint="give each a path of its own: --format json=FILE")
     report = _linted(paths, cluster, user, groups)
@@ -98,20 +97,6 @@ def _linted(paths: tuple[str, ...], asked: ClusterAsked, user: str | None, group
     sources = (*paths, *([known.origin.name] if known else []))
     about = declared(given, known, user, groups)
     return lint_report(about, given, started=started, sources=sources, arguments=sys.argv[1:])
-
-
-def _parsed(value: str) -> Output:
-    name, equals, path = value.partition("=")
-    if name not in FORMATS:
-        raise UsageError(f"--format {value}: there is no format '{name}'", hint=f"formats are {', '.join(FORMATS)}")
-    if equals and not path:
-        raise UsageError(f"--format {value}: the path is missing", hint=f"--format {name}=FILE, or only {name}")
-    target = Path(path) if path and path != "-" else None
-    if target is not None and target.is_dir():
-        target = target / FORMATS[name].file_name
-    if target is not None and not target.parent.is_dir():
-        raise UsageError(f"--format {value}: there is no directory {target.parent}", hint="make it first")
-    return Output(format=name, path=target)
 
 
 def _write(report: LintReport, output: Output, *, hints: bool, quiet: bool) -> None:

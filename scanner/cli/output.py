@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +18,7 @@ from scanner.model.report import Report
 from scanner.report import FORMATS as REPORTS
 from scanner.report import Format
 from scanner.report.atomic import atomic_write
+from scanner.report.lint import LintFormat
 from scanner.report.stream import read_rows
 
 METRICS = Format(name="metrics", file_name="adhere.prom", module="scanner.metrics", mode=0o644)
@@ -35,16 +36,16 @@ class Output:
     path: Path | None = None
 
 
-def parse_output(value: str) -> Output:
+def parse_output(value: str, formats: Mapping[str, Format | LintFormat] = FORMATS) -> Output:
     """``html=report.html`` as a value. Raises ``UsageError``."""
     name, equals, path = value.partition("=")
-    if name not in FORMATS:
-        raise UsageError(f"--format {value}: there is no format '{name}'", hint=f"formats are {', '.join(FORMATS)}")
+    if name not in formats:
+        raise UsageError(f"--format {value}: there is no format '{name}'", hint=f"formats are {', '.join(formats)}")
     if equals and not path:
         raise UsageError(f"--format {value}: the path is missing", hint=f"--format {name}=FILE, or only {name}")
     target = Path(path) if path and path != "-" else None
     if target is not None and target.is_dir():
-        target = target / FORMATS[name].file_name
+        target = target / formats[name].file_name
     if target is not None and not target.parent.is_dir():
         raise UsageError(f"--format {value}: there is no directory {target.parent}", hint="make it first")
     return Output(format=name, path=target)

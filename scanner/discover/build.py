@@ -18,7 +18,7 @@ from scanner.discover.names import part, server_name
 from scanner.discover.view import View
 from scanner.discover.workloads import Pod
 from scanner.model import components
-from scanner.model.endpoint import Certainty, Endpoint, Owner, Transport, Tunnel, host_port
+from scanner.model.endpoint import Certainty, Endpoint, Owner, Transport, Tunnel, host_port, owner_order
 
 MESH = "mesh"
 """The component of what a service mesh may answer for. Whoever writes a pod says so, so the catalogue comes first."""
@@ -137,7 +137,7 @@ class Built:
         if place.node is None or len(self._claims) == 1 or self._listener.owner:
             return ()
         pods = self._claims or ([] if self.entry else self._view.workloads.on_node.get(place.node, []))
-        return tuple(sorted({pod.owner for pod in pods}, key=_owner_order)[:MAX_CANDIDATES])
+        return tuple(sorted({pod.owner for pod in pods}, key=owner_order)[:MAX_CANDIDATES])
 
     def _folded(self, said: Said) -> Said:
         """What is said of a name, with what is said of its listener without one."""
@@ -224,7 +224,3 @@ def built(
 
 def _pod_order(pod: Pod) -> tuple[str, str]:
     return pod.namespace, pod.name
-
-
-def _owner_order(owner: Owner) -> tuple[str, str, str]:
-    return owner.namespace or "", owner.kind, owner.name

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from scanner.discover.merge import rank
 from scanner.discover.workloads import Workloads
-from scanner.model.endpoint import Endpoint, Owner
+from scanner.model.endpoint import Endpoint, owner_order
 
 MAX_CANDIDATES = 20
 Where = tuple[object, ...]
@@ -68,11 +68,7 @@ def _distinct(claimants: list[Endpoint]) -> list[Endpoint]:
 
 
 def _each_with_the_others(kept: list[Endpoint]) -> Iterable[Endpoint]:
-    owners = sorted({each.owner for each in kept}, key=_order)
+    owners = sorted({each.owner for each in kept}, key=owner_order)
     for each in kept:
         others = [owner for owner in owners if owner != each.owner and owner not in each.candidates]
         yield replace(each, candidates=(*each.candidates, *others)[:MAX_CANDIDATES]) if others else each
-
-
-def _order(owner: Owner) -> tuple[str, str, str]:
-    return owner.namespace or "", owner.kind, owner.name

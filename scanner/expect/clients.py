@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
-from urllib.parse import urlsplit
 
 from scanner.expect import upstream
 from scanner.expect.pem import certificates, decoded
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Client
+from scanner.model.hostnames import host_of
 from scanner.model.kinds import (
     API_SERVICE,
     BACKEND_TLS_POLICY,
@@ -76,16 +76,11 @@ def _of_api_server(who: str, found: KubeObject, field: str, client: Fields) -> I
     bundle = client.text("caBundle")
     if bundle:
         service = client.fields("service")
-        called = f"{service.text('name')}.{service.text('namespace')}.svc" if service.raw else _host(client.text("url"))
+        called = (
+            f"{service.text('name')}.{service.text('namespace')}.svc" if service.raw else host_of(client.text("url"))
+        )
         anchors = tuple(certificates(decoded(bundle)))
         yield Client(who=who, source=f"{found.reference} {field}", anchors=anchors, name=called or None)
-
-
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url[:2048]).hostname or ""
-    except ValueError:
-        return ""
 
 
 def _route(snapshot: Snapshot, endpoint: Endpoint, found: KubeObject, rest: str) -> Iterator[Client]:

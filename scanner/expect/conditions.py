@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
-from scanner.model.objects import Fields
+from scanner.model.objects import Fields, moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,15 +35,6 @@ def condition(holder: Fields, type_: str, *steps: str) -> Condition | None:
                 reason=each.text("reason")[:100],
             )
     return None
-
-
-def moment(text: str) -> datetime | None:
-    """An API object's time (RFC 3339), or None where it is none."""
-    try:
-        found = datetime.fromisoformat(text[:40])
-    except ValueError:
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def latest(times: Iterable[datetime | None]) -> datetime | None:

@@ -14,9 +14,10 @@ from scanner.expect.draft import Draft
 from scanner.expect.release import minor
 from scanner.model import located
 from scanner.model.catalogue import load_profile
+from scanner.model.cluster_facts import is_guest
 from scanner.model.components import Catalogue, Governor, Listener
 from scanner.model.endpoint import Endpoint
-from scanner.model.kinds import CLUSTER_SERVICE_VERSION, CONFIG_MAP, ENDPOINT_SLICE, INFRASTRUCTURE, POD
+from scanner.model.kinds import CLUSTER_SERVICE_VERSION, CONFIG_MAP, ENDPOINT_SLICE, POD
 from scanner.model.known import Known, Unknown
 from scanner.model.objects import KubeObject
 from scanner.model.profile import Profile
@@ -118,8 +119,7 @@ class Facts:
     @cached_property
     def is_guest(self) -> bool:
         """Whether the control plane is hosted elsewhere: then no pool governs the nodes."""
-        found = self.snapshot.get(INFRASTRUCTURE, "cluster")
-        return found is not None and found.text("status", "controlPlaneTopology") == "External"
+        return is_guest(self.snapshot)
 
     @cached_property
     def installed(self) -> dict[tuple[str, str], str]:

@@ -105,6 +105,12 @@ def same_cluster(one: Snapshot, other: Snapshot) -> bool:
     return first == second or not (first and second)
 
 
+def is_guest(snapshot: Snapshot) -> bool:
+    """Whether the control plane is hosted in another cluster."""
+    found = snapshot.get(kinds.INFRASTRUCTURE, "cluster")
+    return found is not None and found.text("status", "controlPlaneTopology") == "External"
+
+
 def hosted_namespaces(snapshot: Snapshot) -> tuple[str, ...]:
     """Namespaces of the control planes that HyperShift runs in this cluster, by either of the objects for each."""
     named = [hosted_namespace(each) for each in snapshot.objects.get(kinds.HOSTED_CLUSTER, ())]

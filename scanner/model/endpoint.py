@@ -92,3 +92,8 @@ class Endpoint:
 def host_port(host: str, port: int) -> str:
     """``host:port``, an IPv6 address in brackets."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def owner_order(owner: Owner) -> tuple[str, str, str]:
+    """What owners are sorted by."""
+    return owner.namespace or "", owner.kind, owner.name

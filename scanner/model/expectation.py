@@ -32,6 +32,10 @@ class Because:
     decides: bool = False
     """Whether this step gave the profile that stands in the end."""
 
+    def __str__(self) -> str:
+        beat = f", over {self.beat}" if self.beat else ""
+        return f"{' '.join(filter(None, (self.source, self.field)))}: {self.said}{beat}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredLeaf:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 
 def narrower(one: str, other: str) -> str:
@@ -36,3 +37,11 @@ def is_address(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def host_of(url: str) -> str:
+    """The host in a URL, or "" where there is none."""
+    try:
+        return urlsplit(url[:2048]).hostname or ""
+    except ValueError:
+        return ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from scanner.model.kinds import Kind
 
@@ -121,3 +122,12 @@ class KubeObject(Fields):
     def reference(self) -> Reference:
         """Its name: ``Route/shop/checkout``."""
         return Reference(kind=self.kind.name, name=self.name, namespace=self.namespace)
+
+
+def moment(text: str) -> datetime | None:
+    """An API object's time (RFC 3339), or None where it is none."""
+    try:
+        found = datetime.fromisoformat(text[:40])
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -253,8 +253,7 @@ def _finding(
 
 @lru_cache(maxsize=1024)  # 50,000 certificates share a few steps, and their texts
 def _step(step: Because) -> str:
-    beat = f", over {step.beat}" if step.beat else ""
-    return f"{' '.join(filter(None, (step.source, step.field)))}: {step.said}{beat}"
+    return str(step)
 
 
 KEY = ScanRule(

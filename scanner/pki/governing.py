@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from scanner.model.cluster_facts import hosted_namespaces, is_guest
 from scanner.model.expectation import Because
 from scanner.model.kinds import CONFIG_MAP, HOSTED_CLUSTER, HOSTED_CONTROL_PLANE, INFRASTRUCTURE, Kind
 from scanner.model.local_files import MICROSHIFT_CONFIG
@@ -79,16 +80,12 @@ class Governing:
     @cached_property
     def hosted(self) -> frozenset[str]:
         """Namespaces of hosted control planes, which this cluster manages."""
-        clusters = (each for each in self.snapshot.every(HOSTED_CLUSTER) if each.namespace)
-        planes = (each.namespace for each in self.snapshot.every(HOSTED_CONTROL_PLANE))
-        named = (f"{each.namespace}-{each.name.replace('.', '-')}" for each in clusters)
-        return frozenset(filter(None, (*planes, *named)))
+        return frozenset(hosted_namespaces(self.snapshot))
 
     @cached_property
     def is_guest(self) -> bool:
         """Whether the control plane runs in another cluster."""
-        found = self.snapshot.get(INFRASTRUCTURE, "cluster")
-        return found is not None and found.text("status", "controlPlaneTopology") == "External"
+        return is_guest(self.snapshot)
 
     def of(self, namespace: str | None) -> Governed:
         """What governs the certificates of a namespace; None for what is in no namespace."""

@@ -12,11 +12,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from scanner.model.kinds import NAMESPACE, PKI, Kind
+from scanner.model.objects import moment
 from scanner.model.pki_config import PkiConfig
 from scanner.model.snapshot import Snapshot
 from scanner.pki.config import pki_config
 from scanner.pki.day_one import install_config_of_cluster
-from scanner.pki.since import moment
 
 READS: tuple[Kind, ...] = (NAMESPACE,)
 INSTALLATION: Final = timedelta(days=1)

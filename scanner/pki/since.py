@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
-from scanner.model.objects import Fields, KubeObject
+from scanner.model.objects import Fields, KubeObject, moment
 
 _MOST: Final = 1000
 """Entries that are looked at; a real object has a handful."""
@@ -33,12 +33,3 @@ def _written(found: KubeObject) -> list[datetime]:
 
 def _owns_spec(entry: Fields) -> bool:
     return not entry.text("subresource") and entry.has("fieldsV1", "f:spec")
-
-
-def moment(text: str) -> datetime | None:
-    """A time as the API writes it (RFC 3339); None for what is none."""
-    try:
-        found = datetime.fromisoformat(text[:40])
-    except ValueError:
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TypedDict, TypeVar
 
 from scanner.model.endpoint import Endpoint, Owner
-from scanner.model.expectation import Because, Expectation
+from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding, Status, Verdict
 from scanner.model.known import Known, Unknown
 from scanner.model.object_rule import ObjectRule
@@ -128,7 +128,7 @@ def _detail(observation: Observation) -> str:
 
 def _expected(expectation: Expectation, reasons: dict[str, str]) -> ExpectedRow:
     said = _Said(
-        because=[_because(step) for step in expectation.because],
+        because=[str(step) for step in expectation.because],
         alternatives=[each.name for each in expectation.alternatives],
         remarks=list(expectation.remarks),
         adherence=expectation.adherence,
@@ -153,11 +153,6 @@ class _Said(TypedDict):
     alternatives: list[str]
     remarks: list[str]
     adherence: str | None
-
-
-def _because(step: Because) -> str:
-    beat = f", over {step.beat}" if step.beat else ""
-    return f"{' '.join(filter(None, (step.source, step.field)))}: {step.said}{beat}"
 
 
 def _observed(observation: Observation, reasons: dict[str, str]) -> ObservedRow:

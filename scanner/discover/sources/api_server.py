@@ -7,7 +7,6 @@ service network, the outer and the inner load balancer, and names of its user.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
 from scanner.discover.balanced import READS
 from scanner.discover.cuts import Cuts
@@ -16,6 +15,7 @@ from scanner.discover.names import MAX_NAMES, server_name
 from scanner.discover.trust import API_SERVER as NAME
 from scanner.discover.view import View
 from scanner.model.endpoint import Owner
+from scanner.model.hostnames import host_of
 from scanner.model.kinds import API_SERVER, INFRASTRUCTURE
 from scanner.model.snapshot import Snapshot
 
@@ -53,7 +53,7 @@ def names(snapshot: Snapshot, cuts: Cuts) -> dict[str, str]:
     for name in INSIDE if cluster or config else INSIDE[-1:]:
         found.setdefault(name, "the service network" if "." in name or name == "kubernetes" else "loopback")
     for field in ("apiServerURL", "apiServerInternalURI") if cluster else ():
-        name_of = server_name(_host(cluster.text("status", field))) if cluster else None
+        name_of = server_name(host_of(cluster.text("status", field))) if cluster else None
         if name_of:
             found.setdefault(name_of, f"Infrastructure/cluster {field}")
     given = config.each("spec", "servingCerts", "namedCertificates") if config else ()
@@ -62,13 +62,6 @@ def names(snapshot: Snapshot, cuts: Cuts) -> dict[str, str]:
         if name_of:
             found.setdefault(name_of, "APIServer/cluster namedCertificates")
     return found
-
-
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url[:2048]).hostname or ""
-    except ValueError:
-        return ""
 
 
 SOURCE = Source(name="the API server", reads=(API_SERVER, INFRASTRUCTURE, *READS), find=_find)

@@ -8,6 +8,7 @@ from scanner.model.lint_report import LintFindingRow, LintReport
 from scanner.model.report import OwnerRow
 from scanner.report.escape import plain
 from scanner.report.lint.order import place, ranked
+from scanner.report.wording import counted
 
 _COLORS = {"critical": "1;31", "high": "31", "medium": "33", "low": "36", "info": "2", "undecided": "35"}
 _GAPS = 10
@@ -35,20 +36,16 @@ def write(report: LintReport, out: TextIO, *, color: bool = False, hints: bool =
 
 def summary(report: LintReport) -> str:
     """The last line: how many objects there were, and what became of them."""
-    told, files = report.counts(), f" in {_many(report.files, 'file')}" if report.files else ""
+    told, files = report.counts(), f" in {counted(report.files, 'file')}" if report.files else ""
     parts = [
-        f"{_many(told['fail'], 'fails', 'fail')}" if told["fail"] else "",
+        f"{counted(told['fail'], 'fails', 'fail')}" if told["fail"] else "",
         f"{told['inconclusive']} cannot be decided here" if told["inconclusive"] else "",
-        f"{_many(told['pass'], 'passes', 'pass')}" if told["pass"] else "",
-        f"{_many(len(report.findings), 'place')} cannot be read" if report.findings else "",
+        f"{counted(told['pass'], 'passes', 'pass')}" if told["pass"] else "",
+        f"{counted(len(report.findings), 'place')} cannot be read" if report.findings else "",
     ]
     what = ", ".join(filter(None, parts)) or "nothing to judge"
-    others = f" ({_many(report.others, 'other document')})" if report.others else ""
-    return f"{_many(len(report.objects), 'object')}{files}: {what}{others}"
-
-
-def _many(count: int, one: str, several: str | None = None) -> str:
-    return f"{count} {one if count == 1 else several or f'{one}s'}"
+    others = f" ({counted(report.others, 'other document')})" if report.others else ""
+    return f"{counted(len(report.objects), 'object')}{files}: {what}{others}"
 
 
 def _finding(finding: LintFindingRow, out: TextIO, *, color: bool, hints: bool, known: bool) -> None:
