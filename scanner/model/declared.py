@@ -6,16 +6,17 @@ for an object has three answers: it is there, it does not exist, or that cannot 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar, cast
+from itertools import islice
+from typing import Any, NamedTuple, TypeAlias
 
+from scanner.model.access_review import Review
 from scanner.model.kinds import Kind
 from scanner.model.located import Located, Mark, Steps
 from scanner.model.objects import KubeObject
+from scanner.model.once import Once
 from scanner.model.snapshot import Snapshot
-
-T = TypeVar("T")
 
 
 class Place(NamedTuple):
@@ -47,10 +48,22 @@ class Given:
         return Place(self.located.file, *mark)
 
 
-def identity(each: KubeObject) -> tuple[Kind, str | None, str]:
+Identity: TypeAlias = tuple[Kind, str | None, str]
+"""Kind, namespace and name."""
+
+_SHOWN = 5
+
+
+def identity(each: KubeObject) -> Identity:
     """Kind, namespace and name: what makes two objects one. A namespace that a manifest names for an object of the
     cluster does not count."""
     return each.kind, each.namespace if each.kind.namespaced else None, each.name
+
+
+def listed(several: Iterable[Given]) -> str:
+    """Where each stands, for people; of many the first."""
+    places = [str(each.place() or each.object.reference) for each in islice(several, _SHOWN + 1)]
+    return ", ".join(places[:_SHOWN]) + (" and others" if len(places) > _SHOWN else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,22 +74,34 @@ class Missing:
     """``Secret/shop/web``."""
     gap: str | None = None
     """Why it may exist all the same; None: it does not."""
+    several: bool = False
+    """It exists, but which of the objects of that name it is nobody can tell; ``gap`` says where they are."""
+
+    @property
+    def why(self) -> str:
+        """What keeps anybody from looking at it: ``was not seen (not among the manifests)``."""
+        return f"is {self.gap}" if self.several else f"was not seen ({self.gap})"
 
 
 @dataclass(slots=True, kw_only=True)
-class Declared:
-    """Everything that lint knows: the objects to look at, and those that they may refer to."""
+class Declared(Once):
+    """Everything that lint knows: the objects to look at, and those that they may refer to. ``once`` is for indexes,
+    which would cost each of 10,000 subjects a walk through all others."""
 
     given: tuple[Given, ...]
     known: Snapshot
     """With the given ones, which come first. A kind of which there may be others is in ``unreadable``."""
-    before: Mapping[tuple[Kind, str | None, str], KubeObject] = field(default_factory=dict)
+    twice: Mapping[Identity, tuple[Given, ...]] = field(default_factory=dict)
+    """Objects that were given more than once and are not the same: none of them is in ``given`` or ``known``."""
+    before: Mapping[Identity, KubeObject] = field(default_factory=dict)
     """By kind, namespace and name: what the cluster has in place of a manifest that is to be applied."""
+    reviews: Mapping[Review, bool] = field(default_factory=dict)
+    """What the API server answered when it was asked who may do what."""
     user: str | None = None
     """Who is to apply the manifests, where somebody asks."""
     groups: tuple[str, ...] = ()
     """In which ``user`` is, beside those that everybody is in."""
-    _made: dict[Callable[[Declared], object], object] = field(default_factory=dict, repr=False, compare=False)
+    _made: dict[Callable[[Any], object], object] = field(default_factory=dict, repr=False, compare=False)
 
     def every(self, kind: Kind) -> tuple[KubeObject, ...]:
         """All objects of a kind that are known. Raises ``NotRead`` for one that nobody declared."""
@@ -84,14 +109,7 @@ class Declared:
 
     def gap(self, kind: Kind) -> str | None:
         """Why there may be objects of this kind that nobody saw, or None."""
-        return self.known.gap(kind)
-
-    def once(self, make: Callable[[Declared], T]) -> T:
-        """What ``make`` says of everything that is known: an index, which would cost each of 10,000 subjects a walk
-        through all others. ``make`` is a function of a module; the same one is asked once."""
-        if make not in self._made:
-            self._made[make] = make(self)
-        return cast("T", self._made[make])
+        return self.known.gap(kind) or self.once(_twice).get(kind)
 
     def find(self, kind: Kind, name: str, namespace: str | None = None) -> KubeObject | Missing:
         """The object of that name, or what its absence means."""
@@ -99,5 +117,17 @@ class Declared:
         if found is not None:
             return found
         called = "/".join(filter(None, (kind.name, namespace if kind.namespaced else None, name)))
+        several = self.twice.get((kind, namespace if kind.namespaced else None, name))
+        if several:
+            return Missing(name=called, gap=_given(several), several=True)
         sought = (namespace or "", name) in self.known.sought.get(kind, ())
-        return Missing(name=called, gap=None if sought else self.gap(kind))
+        return Missing(name=called, gap=None if sought else self.known.gap(kind))
+
+
+def _given(several: tuple[Given, ...]) -> str:
+    return f"given more than once, each time otherwise: {listed(several)}"
+
+
+def _twice(declared: Declared) -> Mapping[Kind, str]:
+    """What is said of a kind of which there is an object that nobody can look at."""
+    return {name[0]: f"{several[0].object.reference} is {_given(several)}" for name, several in declared.twice.items()}

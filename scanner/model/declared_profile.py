@@ -7,18 +7,18 @@ The rules about versions, suites and groups are those of ``custom_profile``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias, cast
 
 from scanner.model import custom_profile
 from scanner.model.custom_profile import API_SERVER, HAPROXY, KUBELET, Consumer, suite_named
+from scanner.model.ingress_admission import Refusal, is_a_set, refusals
 from scanner.model.known import Known, Unknown
 from scanner.model.located import Mark, Steps, Value, shown
 from scanner.model.objects import Fields
 from scanner.model.problems import Problems
 from scanner.model.profile import Profile
-from scanner.tls.codepoints import TLS13
 from scanner.tls.names import is_tls13, openssl_name
 
 Meaning: TypeAlias = Callable[[str], Known[Profile]]
@@ -50,6 +50,8 @@ class Reader:
     """``type: Custom`` without ``custom``."""
     other: Default = "undefined"
     """A type that is none of the four."""
+    no_version: Default = "intermediate"
+    """A Custom profile without ``minTLSVersion``; ``intermediate``: as if it had that of Intermediate."""
     consumer: Consumer
     source: str
 
@@ -67,6 +69,7 @@ INGRESS: Final = Reader(
     nil="inherit",
     empty="inherit",
     no_custom="refused",
+    no_version="refused",
     consumer=HAPROXY,
     source="openshift/cluster-ingress-operator pkg/operator/controller/ingress/controller.go",
 )
@@ -212,10 +215,18 @@ def _custom(holder: Fields, steps: tuple[str, ...], reader: Reader, called: str,
     profile = replace(found, name=f"custom ({called})", source=f"{called} {'.'.join(steps)}")
     names = holder.texts(*steps, "ciphers")
     complaints = tuple(_complaint(each.text, each.hint, reader) for each in problems.found)
-    meant = _excluded(profile, names)
-    if reader.consumer.tls13_suites == "listed" and (refusal := _unrouted(profile, names)):
-        return Declared(said="Custom", profile=Unknown(refusal), remarks=complaints, refused=refusal, custom=True)
+    sets = [name for name in names if reader.consumer.tls13_suites == "listed" and is_a_set(name)]
+    meant = _excluded(profile, names) if not sets else Unknown(f"adhere cannot tell what OpenSSL takes {sets[0]} for")
+    if refusal := next(_refusals(holder.fields(*steps), reader), None):
+        reason = f"{refusal.message}, and {reader.name} does not admit that"
+        return Declared(said="Custom", profile=Unknown(reason), remarks=complaints, refused=reason, custom=True)
     return Declared(said="Custom", profile=meant, spelt=_spelt(names), remarks=complaints, custom=True)
+
+
+def _refusals(custom: Fields, reader: Reader) -> Iterator[Refusal]:
+    """Why a router's operator does not take it; nobody refuses what reaches the others."""
+    found = refusals(custom) if reader.consumer.tls13_suites == "listed" else ()
+    return (each for each in found if each.field != "minTLSVersion" or reader.no_version == "refused")
 
 
 def _complaint(text: str, hint: str, reader: Reader) -> str:
@@ -237,15 +248,3 @@ def _excluded(profile: Profile, names: tuple[str, ...]) -> Known[Profile]:
     if odd:
         return Unknown(f"adhere cannot read OpenSSL's exclusion {shown(odd[0])} in the list of ciphers")
     return replace(profile, suites=tuple(code for code in profile.suites if code not in taken.values()))
-
-
-def _unrouted(profile: Profile, names: tuple[str, ...]) -> str | None:
-    """Why the ingress operator does not admit a Custom profile (its ``validateTLSSecurityProfile``)."""
-    listed13 = any(is_tls13(code) for code in profile.suites)
-    if not names:
-        return "the list of ciphers is empty, and the ingress operator does not admit that"
-    if profile.min_version >= TLS13 and not listed13:
-        return "no TLS 1.3 cipher suite is listed with VersionTLS13, and the ingress operator does not admit that"
-    if profile.min_version < TLS13 and all(is_tls13(code) for code in profile.suites):
-        return "only TLS 1.3 cipher suites are listed below VersionTLS13: the ingress operator does not admit that"
-    return None

@@ -38,6 +38,20 @@ class Because:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StoredIssuer:
+    """A certificate behind the first one of a Secret."""
+
+    sha256: str
+    subject: str | None
+    issuer: str | None
+
+    @property
+    def self_issued(self) -> bool:
+        """Whether it is nobody's, as a root is: no client needs it from the wire."""
+        return self.subject is not None and self.subject == self.issuer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredLeaf:
     """The certificate in a Secret that a listener is known to serve."""
 
@@ -51,6 +65,8 @@ class StoredLeaf:
     not_before: datetime | None
     kept_by: str = ""
     """The cert-manager Certificate that the Secret belongs to: what to edit instead."""
+    issuers: tuple[StoredIssuer, ...] = ()
+    """What stands behind it, in that order, to be sent with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +85,22 @@ class Stored:
     """What a router serves where a certificate that an object names is not in use; None: not known, or not another."""
     condition: str = ""
     """What the status of that object says of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ungranted:
+    """A Secret of another namespace that an object names for a listener, and that its owner has not let it name."""
+
+    who: str
+    """The object and field: ``Gateway/edge/front listener one``."""
+    secret: str
+    """``Secret/certs/web-tls``."""
+    leaf: Known[StoredLeaf]
+    """Its certificate, or why that is not known."""
+    asked: bool = True
+    """Whether anybody asked for Secrets at all."""
+    doubt: str = ""
+    """Why it may be allowed all the same; empty: it is not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +135,28 @@ class CertificateExpectation:
     """Clients that are known one by one, each with its own trust; those without any are left out."""
     stored: Stored | None = None
     """The Secrets whose certificate it serves; None where no object says which."""
+    ungranted: tuple[Ungranted, ...] = ()
+    """The Secrets whose certificate it may not serve, although an object names them for it."""
+    beside: frozenset[str] = frozenset()
+    """Where there are such: SHA-256 of the certificates that other names of the same place may be served with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upstream:
+    """A Gateway that is to connect to a backend by TLS, because a policy says so."""
+
+    gateway: str
+    """``Gateway/edge/front``."""
+    policy: str
+    """``BackendTLSPolicy/shop/web``."""
+    identity: str = ""
+    """The Secret with the client certificate that the Gateway has for its backends; empty: it has none."""
+    doubt: str = ""
+    """Why the Gateway may have one or not, whatever ``identity`` says."""
+    plaintext: str = ""
+    """Of a controller that goes on without TLS where it cannot apply a policy: why it cannot apply this one."""
+    fails_open: bool = False
+    """Whether its controller is such a one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,9 +179,11 @@ class OtherName:
 
     name: str | None
     """None: no server name at all."""
-    owed: Literal["refused", "validated", "compared"]
+    owed: Literal["refused", "validated", "compared", "default", "same", "unasked"]
     """``refused``: nothing is served. ``validated``: whatever is served, a client certificate is asked for.
-    ``compared``: nothing by itself; it comes here through somebody else, who must show the same."""
+    ``compared``: nothing by itself; it comes here through somebody else, who must show the same. ``default``: nothing,
+    or what the endpoint itself shows. ``same``: what the endpoint itself shows. ``unasked``: one of those that are too
+    many to be asked."""
     because: str
     """The object and field that say so."""
 
@@ -144,6 +200,21 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlainPort:
+    """The port at the same address for those who come without TLS."""
+
+    port: int
+    path: str
+    """What is asked for there."""
+    owed: Literal["nothing", "redirect", "served"] | None
+    """``nothing`` for this name, a redirect to TLS, or the content itself; None: no object says which."""
+    because: str
+    """The object and field that say so."""
+    conditional: bool = False
+    """Whether ``owed`` holds only for requests with more than that path, which is all that is asked with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
     """What an endpoint owes."""
 
@@ -155,10 +226,20 @@ class Expectation:
     client_trust: str | None = None
     """The object and field that say whose client certificates are accepted: all others are refused. None: nothing says
     so."""
+    client_unasked: str | None = None
+    """The object and field by which no client is asked for a certificate, where one says how clients are dealt with."""
+    withheld: str = ""
+    """Why nothing is to be served under its name, although an object leads here; empty: something is."""
+    stale: str = ""
+    """Why what objects promise of it may not be what its proxy was told yet; empty: nothing says so."""
     passed_on: PassedOn | None = None
     """Where it is passed through; None: it answers itself."""
+    upstreams: tuple[Upstream, ...] = ()
+    """Of a backend: the Gateways that a policy has call it by TLS."""
     neighbours: tuple[Neighbour, ...] = ()
     """Names whose content it must not give."""
+    plain_port: PlainPort | None = None
+    """Where its name is had without TLS, if anybody lets it be; None: objects have no such port, or no such name."""
     other_names: tuple[OtherName, ...] = ()
     """Names that the endpoint's place is asked for too."""
     tls13_suites_configurable: bool = False

@@ -165,6 +165,8 @@ PKI = _config("pkis", "PKI")
 PKI_CERTIFICATE_DEFINITION = Kind(
     group="config.openshift.io", plural="pkicertificatedefinitions", name="PKICertificateDefinition"
 )
+OAUTH = Kind(group="config.openshift.io", plural="oauths", name="OAuth", namespaced=False, opt_in="lint")
+CONSOLE = Kind(group="operator.openshift.io", plural="consoles", name="Console", namespaced=False, opt_in="lint")
 INGRESS_CONTROLLER = Kind(group="operator.openshift.io", plural="ingresscontrollers", name="IngressController")
 ROUTE = Kind(group="route.openshift.io", plural="routes", name="Route")
 
@@ -224,16 +226,16 @@ X_LISTENER_SET = Kind(group="gateway.networking.x-k8s.io", plural="xlistenersets
 HTTP_ROUTE = Kind(group=_GATEWAY, plural="httproutes", name="HTTPRoute", opt_in="lint")
 GRPC_ROUTE = Kind(group=_GATEWAY, plural="grpcroutes", name="GRPCRoute", opt_in="lint")
 TCP_ROUTE = Kind(group=_GATEWAY, plural="tcproutes", name="TCPRoute", opt_in="lint")
-REFERENCE_GRANT = Kind(group=_GATEWAY, plural="referencegrants", name="ReferenceGrant", opt_in="lint")
+REFERENCE_GRANT = Kind(group=_GATEWAY, plural="referencegrants", name="ReferenceGrant")
 TLS_ROUTE = Kind(group=_GATEWAY, plural="tlsroutes", name="TLSRoute")
 BACKEND_TLS_POLICY = Kind(group=_GATEWAY, plural="backendtlspolicies", name="BackendTLSPolicy")
 X_BACKEND = Kind(group="gateway.networking.x-k8s.io", plural="xbackends", name="XBackend", opt_in="lint")
 HTTP_PROXY = Kind(group="projectcontour.io", plural="httpproxies", name="HTTPProxy")
 TLS_CERTIFICATE_DELEGATION = Kind(
-    group="projectcontour.io", plural="tlscertificatedelegations", name="TLSCertificateDelegation", opt_in="lint"
+    group="projectcontour.io", plural="tlscertificatedelegations", name="TLSCertificateDelegation"
 )
 HEPTIO_DELEGATION = Kind(
-    group="contour.heptio.com", plural="tlscertificatedelegations", name="TLSCertificateDelegation", opt_in="lint"
+    group="contour.heptio.com", plural="tlscertificatedelegations", name="TLSCertificateDelegation"
 )
 VMWARE_DELEGATION = Kind(
     group="contour.vmware.com", plural="tlscertificatedelegations", name="TLSCertificateDelegation", opt_in="lint"
@@ -243,9 +245,11 @@ CONTOUR_CONFIGURATION = Kind(group="projectcontour.io", plural="contourconfigura
 CONTOUR_DEPLOYMENT = Kind(
     group="projectcontour.io", plural="contourdeployments", name="ContourDeployment", opt_in="lint"
 )
+EXTENSION_SERVICE = Kind(group="projectcontour.io", plural="extensionservices", name="ExtensionService", opt_in="lint")
 SERVICE_MONITOR = Kind(group="monitoring.coreos.com", plural="servicemonitors", name="ServiceMonitor")
 POD_MONITOR = Kind(group="monitoring.coreos.com", plural="podmonitors", name="PodMonitor")
 PROBE = Kind(group="monitoring.coreos.com", plural="probes", name="Probe")
+SCRAPE_CONFIG = Kind(group="monitoring.coreos.com", plural="scrapeconfigs", name="ScrapeConfig", opt_in="lint")
 CERTIFICATE = Kind(group="cert-manager.io", plural="certificates", name="Certificate")
 
 

@@ -30,3 +30,31 @@ def selects(selector: Fields, labels: Mapping[str, str]) -> bool:
 def _holds(term: Fields, labels: Mapping[str, str]) -> bool:
     operator = _OPERATORS.get(term.text("operator"))
     return operator is not None and operator(labels.get(term.text("key")), term.texts("values"))
+
+
+def excludes(one: Fields, other: Fields) -> bool:
+    """Whether it is sure that no labels are selected by both: they ask for different values of one label."""
+    wishes, others = _wishes(one), _wishes(other)
+    return any(not _together(wishes[key], others[key]) for key in wishes.keys() & others.keys())
+
+
+def _wishes(selector: Fields) -> Mapping[str, list[tuple[str, frozenset[str]]]]:
+    """For each label, what is required of it: operator and values."""
+    found: dict[str, list[tuple[str, frozenset[str]]]] = {}
+    for key, value in selector.fields("matchLabels").raw.items():
+        found.setdefault(key, []).append(("In", frozenset({str(value)})))
+    for term in selector.each("matchExpressions"):
+        found.setdefault(term.text("key"), []).append((term.text("operator"), frozenset(term.texts("values"))))
+    return found
+
+
+def _together(one: list[tuple[str, frozenset[str]]], other: list[tuple[str, frozenset[str]]]) -> bool:
+    """Whether a label, or its absence, may meet all of these."""
+    wanted = [values for operator, values in (*one, *other) if operator == "In"]
+    operators = {operator for operator, _ in (*one, *other)}
+    if "DoesNotExist" in operators and (wanted or "Exists" in operators):
+        return False
+    if not wanted:
+        return True
+    unwanted = frozenset().union(*(values for operator, values in (*one, *other) if operator == "NotIn"))
+    return bool(frozenset.intersection(*wanted) - unwanted)

@@ -30,6 +30,21 @@ class PlaceRow(TypedDict):
     column: int
 
 
+NOT_GIVEN = "not among the manifests"
+"""Why nobody saw an object, where only manifests were looked at."""
+
+
+class UnseenRow(TypedDict):
+    """What would have to be given for an answer, where it could not be decided."""
+
+    object: str
+    """``Secret/shop/web``, or what kind of object it is."""
+    reason: str
+    """Why it may exist though nobody saw it."""
+    question: str
+    """"whether the key belongs to the certificate"."""
+
+
 class LintFindingRow(FindingRow):
     """A finding, and where it is."""
 
@@ -39,6 +54,8 @@ class LintFindingRow(FindingRow):
     """``spec.listeners[0].tls``; empty for the whole object."""
     correction: str | None
     """YAML that would be right."""
+    unseen: UnseenRow | None
+    """None for what is decided, or undecided for another reason than an object that was not seen."""
 
 
 class ObjectRow(TypedDict):

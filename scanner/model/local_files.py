@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from scanner.model.access_review import ACCESS_REVIEW
 from scanner.model.kinds import Kind
 from scanner.model.snapshot import Snapshot
 
@@ -17,7 +18,7 @@ KUBELET_CONFIGZ = Kind(group="kubelet", plural="configz", name="KubeletConfigz",
 """What ``/api/v1/nodes/NODE/proxy/configz`` answers, ``{"kubeletconfig": {...}}``, with the node's name as
 ``metadata.name``."""
 
-LOCAL_KINDS: tuple[Kind, ...] = (MICROSHIFT_CONFIG, KUBELET_CONFIGZ)
+LOCAL_KINDS: tuple[Kind, ...] = (MICROSHIFT_CONFIG, KUBELET_CONFIGZ, ACCESS_REVIEW)
 
 
 def with_local_files(snapshot: Snapshot) -> Snapshot:

@@ -125,7 +125,7 @@ def read(path: str, limit: int = MAX_BYTES) -> Located:
 def load(data: bytes, name: str, limit: int = MAX_BYTES) -> Located:
     """Parse one YAML or JSON document. Raises ``InputError`` with ``name:line:column``."""
     text = decoded(data, name, limit)
-    with told(name):
+    with told(name, text):
         return Located(name, Builder(name, text).document(), lambda: places(text))
 
 
@@ -135,5 +135,5 @@ def documents(data: bytes, name: str, limit: int = MAX_BYTES) -> Iterator[Value]
     Raises ``InputError`` with ``name:line:column`` at the first that is not what ``load`` takes.
     """
     text = decoded(data, name, limit)
-    with told(name):
+    with told(name, text):
         yield from Builder(name, text).documents()

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from inspect import getdoc
+from typing import Any
 
 from scanner.model.declared import Declared, Missing, identity
 from scanner.model.finding import Severity, Status, Verdict
 from scanner.model.kinds import Kind
 from scanner.model.located import Steps
 from scanner.model.objects import Fields, KubeObject
+from scanner.model.once import Once
+from scanner.model.rule import Explained
 
 ANY = Kind(group="*", plural="*", name="*")
 """As a rule's subject: objects of kinds that no rule names, of those that a manifest has and that hold a
 ``tlsSecurityProfile``. Of a cluster they are not asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unseen:
+    """What would have to be seen for an answer."""
+
+    name: str
+    """``Secret/shop/web``, or what kind of object it is."""
+    gap: str
+    """Why it may exist though nobody saw it."""
+    question: str
+    """"whether the key belongs to the certificate"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,24 +51,28 @@ class Flaw:
     correction: str | None = None
     """YAML that would be right, for ``--fix-hints``: the field and what is around it."""
     evidence: tuple[str, ...] = ()
+    unseen: Unseen | None = None
+    """Of what could not be decided: what was missing for it."""
 
 
 def undecided(missing: Missing, steps: Steps, what: str) -> Flaw:
     """What refers to an object that was not seen and may exist. ``what``: cannot be told, such as "whether the key
     belongs to the certificate"."""
     return Flaw(
-        message=f"cannot be decided here: {what}; {missing.name} was not seen ({missing.gap})",
+        message=f"cannot be decided here: {what}; {missing.name} {missing.why}",
         at=steps,
         verdict="inconclusive",
+        unseen=Unseen(name=missing.name, gap=missing.gap or "", question=what),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """The object that a rule looks at, and everything else that is known."""
+class Subject(Once):
+    """The object that a rule looks at, and everything else that is known. ``once`` is for what several rules ask."""
 
     object: KubeObject
     declared: Declared
+    _made: dict[Callable[[Any], Any], Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def before(self) -> KubeObject | None:
@@ -74,7 +92,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectRule:
+class ObjectRule(Explained):
     """One requirement on what objects declare. ``check``'s docstring is its public page, with an example that fails
     and one that passes, which the tests run."""
 
@@ -89,8 +107,3 @@ class ObjectRule:
     reads: tuple[Kind, ...] = field(default=())
     """Other kinds that it looks up."""
     references: tuple[str, ...] = ()
-
-    @property
-    def page(self) -> str:
-        """Its explanation for people, Markdown."""
-        return getdoc(self.check) or ""

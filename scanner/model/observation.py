@@ -100,16 +100,21 @@ class Stray:
     """What it asked of the client there."""
 
 
+HttpVersion = Literal["http/1.1", "h2"]
+"""As ALPN calls them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
     """What one HEAD request was answered with."""
 
     server_name: str
-    """For which the connection was made."""
+    """For which the connection was made; empty: for none."""
     authority: str
-    """Which the request named (``Host``)."""
+    """Which the request named (``Host``, ``:authority``)."""
     answer: Known[str]
     """The status, and the fields that tell one content from another: ``200; etag: "x"``."""
+    protocol: HttpVersion = "http/1.1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +148,9 @@ class Observation:
     """What became of a client certificate that nobody has signed but itself."""
     cleartext: Known[str | None] = Unknown("not tested (--active-http)")
     """The first line of its answer to a request without TLS; None: it answered none in HTTP."""
+    plain_port: Known[str | None] = Unknown("not tested (--active-http)")
+    """What the port beside it that objects have for requests without TLS answers for this name, with where a redirect
+    leads: ``HTTP/1.1 302 to https://a.example``. None: nobody is there, or answers in HTTP."""
     answered: tuple[Answered, ...] = ()
     """Requests under this name and others; none without ``--active-http``."""
     strays: tuple[Stray, ...] = ()

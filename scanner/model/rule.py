@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from inspect import getdoc
+from typing import Literal
 
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
-from scanner.model.finding import Finding, Severity
+from scanner.model.finding import Finding, Severity, Status
 from scanner.model.observation import Observation
 from scanner.model.opinion import Opinion
 from scanner.model.policy import Policy
@@ -28,8 +29,20 @@ class Case:
     """What the second witness saw, where one was asked."""
 
 
+class Explained:
+    """What is explained by the docstring of its ``check``."""
+
+    __slots__ = ()
+    check: Callable[..., object]
+
+    @property
+    def page(self) -> str:
+        """Its explanation for people, Markdown."""
+        return getdoc(self.check) or ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(Explained):
     """One requirement; ``check``'s docstring is its public page."""
 
     id: str
@@ -42,14 +55,9 @@ class Rule:
     reads: tuple[str, ...] = ()
     """Kinds of cluster objects that it looks at."""
 
-    @property
-    def page(self) -> str:
-        """Its explanation for people, Markdown."""
-        return getdoc(self.check) or ""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScanRule:
+class ScanRule(Explained):
     """A requirement on a scan as a whole, or across its endpoints; its findings belong to no endpoint.
 
     ``check`` is called with whatever this one looks at; its docstring is its public page.
@@ -63,7 +71,20 @@ class ScanRule:
     check: Callable[..., Iterable[Finding]]
     references: tuple[str, ...] = ()
 
-    @property
-    def page(self) -> str:
-        """Its explanation for people, Markdown."""
-        return getdoc(self.check) or ""
+    def finding(
+        self,
+        about: str,
+        message: str,
+        fix: str | None = None,
+        *,
+        verdict: Literal["fail", "inconclusive"] = "fail",
+        severity: Severity | None = None,
+    ) -> Finding:
+        """What it has to say ``about`` something; what is merely worth knowing (info) is never one that counts."""
+        severity = severity or self.severity
+        status: Status = "not-tested"
+        if verdict == "fail":
+            status = "informational" if severity == "info" else "violation"
+        return Finding(
+            rule=self.id, severity=severity, verdict=verdict, status=status, message=message, fix=fix, about=about
+        )

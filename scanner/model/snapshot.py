@@ -88,6 +88,15 @@ class Snapshot:
         missing = self.unreadable.get(kind)
         return missing.reason if missing else None
 
+    def missing(self, kind: Kind, name: str, namespace: str) -> str | None:
+        """Why an object that ``get`` does not find may exist all the same, or None: it was asked for, or nobody missed
+        anything of its kind. Of a kind that is read by name nobody did who did not ask for it, as in a snapshot that
+        an earlier version saved."""
+        if (namespace, name) in self.sought.get(kind, ()):
+            return None
+        by_name = kind.named and (namespace, name) not in kind.named
+        return self.gap(kind) or ("nobody asked for it when the snapshot was taken" if by_name else None)
+
 
 def union(reads: Iterable[Iterable[Kind]]) -> tuple[Kind, ...]:
     """Every kind that is read, once, in the first reader's order."""

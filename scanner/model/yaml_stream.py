@@ -21,8 +21,7 @@ from scanner.model.yaml_values import MAX_DEPTH, Builder, decoded, places, told
 MOST_BAD = 20
 """Documents of one file that cannot be read: whoever has more mends these first."""
 
-_MARKER = re.compile(rb"(?:\A|(?<=[\r\n]))---(?=[ \t\r\n]|\Z)")
-_BREAK = re.compile(rb"\r\n|\r|\n")
+_MARKER = re.compile(rb"(?:\A|(?<=\n))---(?=[ \t\r\n]|\Z)")
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -62,7 +61,7 @@ def _parts(data: bytes) -> Iterator[tuple[bytes, int]]:
         end = marker - _directives(data[before:marker], first=before == 0) if marker < len(data) else marker
         if end > begin:
             yield data[begin:end], line
-            line += len(_BREAK.findall(data[begin:end]))
+            line += data.count(b"\n", begin, end)
         begin, before = end, marker
 
 
@@ -84,7 +83,7 @@ def _documents(part: bytes, name: str, line: int) -> Iterator[Located | InputErr
         if text.lstrip(" \t\r\n").startswith("{") and (found := _json(text, name, line)) is not None:
             yield from found
             return
-        with told(name, line):
+        with told(name, text, line):
             builder = Builder(name, text, line)
             for number, value in enumerate(builder.documents()):
                 yield Located(name, value, partial(places, text, number, line), builder.start)
@@ -118,11 +117,11 @@ def _json(text: str, name: str, line: int) -> list[Located] | None:
 def _json_places(text: str, begin: int, end: int, line: int) -> Node:
     """Each pair of surrogates is replaced by as many characters that YAML takes, and so is what is before the object
     in its own line."""
-    first = line + len(re.findall(r"\r\n|\r|\n", text[:begin]))
-    column = begin - 1 - max(text.rfind("\n", 0, begin), text.rfind("\r", 0, begin))
+    first = line + text.count("\n", 0, begin)
+    column = begin - 1 - text.rfind("\n", 0, begin)
     plain = " " * column + re.sub(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}", "xxxxxx", text[begin:end])
     try:
-        with told("", first):
+        with told("", plain, first):
             return places(plain, 0, first)
     except InputError:
         return Node(Mark(first, 1))

@@ -11,12 +11,13 @@ import math
 import re
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn, Protocol, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import yaml
 
 from scanner.errors import InputError
 from scanner.model.places import Mark, Node, PlacedError, Value, shown
+from scanner.model.yaml_marks import Marks, YamlMark
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 64
@@ -31,6 +32,8 @@ _LOADER: type[yaml.SafeLoader | yaml.CSafeLoader] = getattr(yaml, "CSafeLoader",
 
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOL = {word: word.lower() == "true" for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
+_TELLING = "~nNtTfF-0123456789"
+"""What everything begins with that is not just text; nothing at all does, too."""
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})\Z")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,31})(?=[.eE])(\.[0-9]{1,32})?([eE][-+]?[0-9]{1,4})?\Z")
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -49,23 +52,17 @@ _Event: TypeAlias = Any
 """A ``yaml.Event``, of whose attributes the type stubs know few."""
 
 
-class _YamlMark(Protocol):
-    """libyaml's and PyYAML's own, which count from 0."""
-
-    line: int
-    column: int
-
-
 @contextmanager
-def told(name: str, first: int = 1) -> Generator[None]:
-    """Turns the parser's exceptions into ours, of a text that begins in the line ``first``."""
+def told(name: str, text: str, first: int = 1) -> Generator[None]:
+    """Turns the parser's exceptions into ours, of a ``text`` that begins in the line ``first``."""
     try:
         yield
     except yaml.MarkedYAMLError as error:
-        mark = _mark(error.problem_mark or error.context_mark, first)
+        marks = Marks(text, first)
+        mark, begin = marks(error.problem_mark or error.context_mark), marks(error.context_mark)
         problem = " ".join((error.problem or error.context or "not YAML").split())
-        if error.context_mark and error.problem_mark and error.context_mark.line < error.problem_mark.line:
-            problem += f", in what begins in line {error.context_mark.line + first}"
+        if error.context_mark and error.problem_mark and begin.line < mark.line:
+            problem += f", in what begins in line {begin.line}"
         _refuse(name, mark, problem, next((hint for part, hint in _HINTS.items() if part in problem), ""))
     except yaml.YAMLError as error:
         _refuse(name, Mark(first, 1), f"not YAML: {shown(str(error))}")
@@ -91,12 +88,8 @@ def decoded(data: bytes, name: str, limit: int = MAX_BYTES, first: int = 1) -> s
 
 
 def _mark_after(text: str, first: int) -> Mark:
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = text.split("\n")
     return Mark(len(lines) + first - 1, len(lines[-1]) + 1)
-
-
-def _mark(mark: _YamlMark | None, first: int) -> Mark:
-    return Mark(mark.line + first, mark.column + 1) if mark else Mark(first, 1)
 
 
 def _refuse(name: str, mark: Mark, what: str, hint: str = "") -> NoReturn:
@@ -109,7 +102,7 @@ class Builder:
 
     def __init__(self, name: str, text: str, first: int = 1) -> None:
         self._name = name
-        self._first = first
+        self._mark = Marks(text, first)
         self._next: Callable[[], _Event] = _LOADER(text).get_event
         self._values = 0
         self.start = Mark(first, 1)
@@ -132,15 +125,16 @@ class Builder:
         while not isinstance(event := self._next(), yaml.StreamEndEvent):
             if isinstance(event, yaml.DocumentStartEvent):
                 self._values, root = 0, self._next()
-                self.start = _mark(root.start_mark, self._first)
+                self.start = self._mark(root.start_mark)
                 yield self._node(root, 0)
 
     def _node(self, event: _Event, depth: int) -> Value:
-        self._plain(event)
+        if event.anchor is not None or event.tag is not None:
+            self._plain(event)
         self._values += 1
         if self._values > MAX_VALUES:
             self._refuse(event, f"more than {MAX_VALUES:,} values in one document")
-        if isinstance(event, yaml.ScalarEvent):
+        if type(event) is yaml.ScalarEvent:
             return _resolved(event)
         if depth == MAX_DEPTH:
             self._refuse(event, f"nested more than {MAX_DEPTH} deep")
@@ -154,15 +148,16 @@ class Builder:
 
     def _mapping(self, depth: int) -> dict[str, Value]:
         values: dict[str, Value] = {}
-        lines: dict[str, int] = {}
+        marks: dict[str, YamlMark] = {}
         while not isinstance(event := self._next(), yaml.MappingEndEvent):
-            key = self._key(event, lines)
-            lines[key] = event.start_mark.line
+            key = self._key(event, marks)
+            marks[key] = event.start_mark
             values[key] = self._node(self._next(), depth + 1)
         return values
 
-    def _key(self, event: _Event, before: dict[str, int]) -> str:
-        self._plain(event)
+    def _key(self, event: _Event, before: dict[str, YamlMark]) -> str:
+        if event.anchor is not None or event.tag is not None:
+            self._plain(event)
         if not isinstance(event, yaml.ScalarEvent):
             self._refuse(event, "a key must be text, not a list or a mapping")
         key = str(event.value)
@@ -171,7 +166,7 @@ class Builder:
                 event, "merge keys (<<) are not taken", "write the fields out; a key of that name needs quotes"
             )
         if key in before:
-            line = before[key] + self._first
+            line = self._mark(before[key]).line
             self._refuse(event, f"the key {shown(key)} is there twice", f"it is first in line {line}")
         return key
 
@@ -184,25 +179,25 @@ class Builder:
             self._refuse(event, "tags (!) are not taken", "text that starts with ! needs quotes")
 
     def _refuse(self, event: _Event, what: str, hint: str = "") -> NoReturn:
-        _refuse(self._name, _mark(event.start_mark, self._first), what, hint)
+        _refuse(self._name, self._mark(event.start_mark), what, hint)
 
 
 def places(text: str, number: int = 0, first: int = 1) -> Node:
     """Where the values of a document stand. ``text`` was built before, so that nothing in it is refused here;
     ``number``: of the document in it."""
     following: Callable[[], _Event] = _LOADER(text).get_event
-    left = MAX_PLACES
+    left, mark = MAX_PLACES, Marks(text, first)
 
     def node(event: _Event) -> Node:
         nonlocal left
-        found = Node(_mark(event.start_mark, first))
+        found = Node(mark(event.start_mark))
         left -= 1
         keyed, index = isinstance(event, yaml.MappingStartEvent), 0
         if isinstance(event, yaml.CollectionStartEvent):
             while not isinstance(event := following(), yaml.CollectionEndEvent):
                 key = str(event.value) if keyed else index
                 if keyed and left > 0:
-                    found.keys[str(key)] = _mark(event.start_mark, first)
+                    found.keys[str(key)] = mark(event.start_mark)
                 inner, index = node(following() if keyed else event), index + 1
                 if left > 0:
                     found.inner[key] = inner
@@ -219,7 +214,7 @@ def places(text: str, number: int = 0, first: int = 1) -> Node:
 
 def _resolved(event: _Event) -> Value:
     text = str(event.value)
-    if not event.implicit[0]:
+    if not event.implicit[0] or text[:1] not in _TELLING:
         return text
     if text in _NULL:
         return None

@@ -134,6 +134,9 @@ ROUTER = {
     "TLS 1.3 without": (custom("AES128-SHA", minimum="VersionTLS13"), "no TLS 1.3 cipher suite"),
     "nothing": (custom(), "is empty"),
     "TLS 1.2 with suites of 1.3 only": (custom("TLS_AES_128_GCM_SHA256"), "only TLS 1.3"),
+    "no version": ({"type": "Custom", "custom": {"ciphers": ["AES128-SHA"]}}, "minTLSVersion is not set"),
+    "no name": (custom("AES128-SHA", "@STRENGTH"), "does not look like the name"),
+    "a set": (custom("AES128-SHA", "HIGH"), "adhere cannot tell what OpenSSL takes HIGH for"),
     "an exclusion": (custom("AES128-SHA", "AES256-SHA", "!AES128-SHA"), None),
     "an exclusion of many": (custom("AES128-SHA", "!SHA1"), "cannot read OpenSSL's exclusion '!SHA1'"),
 }

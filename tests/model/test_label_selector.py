@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from scanner.model.label_selector import is_empty, selects
+from scanner.model.label_selector import excludes, is_empty, selects
 from scanner.model.objects import Fields
 
 LABELS = {"tier": "edge", "infra": ""}
@@ -45,3 +47,44 @@ def test_selects(selector: dict[str, Any], *, holds: bool) -> None:
 )
 def test_is_empty(selector: dict[str, Any], *, empty: bool) -> None:
     assert is_empty(Fields(selector)) is empty
+
+
+EXCLUDING: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
+    ({}, {}, False),
+    ({}, {"matchLabels": {"tier": "edge"}}, False),
+    ({"matchLabels": {"tier": "edge"}}, {"matchLabels": {"tier": "far"}}, True),
+    ({"matchLabels": {"tier": "edge"}}, {"matchLabels": {"infra": ""}}, False),
+    ({"matchLabels": {"tier": "edge"}}, term("tier", "NotIn", "edge"), True),
+    (term("tier", "In", "edge", "far"), term("tier", "NotIn", "edge"), False),
+    (term("tier", "In", "edge", "far"), term("tier", "In", "far"), False),
+    (term("tier", "Exists"), term("tier", "DoesNotExist"), True),
+    (term("tier", "In", "edge"), term("tier", "DoesNotExist"), True),
+    (term("tier", "NotIn", "edge"), term("tier", "DoesNotExist"), False),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "holds"), EXCLUDING)
+def test_excludes(one: dict[str, Any], other: dict[str, Any], *, holds: bool) -> None:
+    assert excludes(Fields(one), Fields(other)) is holds
+    assert excludes(Fields(other), Fields(one)) is holds
+
+
+TERMS = st.builds(
+    lambda key, operator, values: {"key": key, "operator": operator, "values": values},
+    st.sampled_from("ab"),
+    st.sampled_from(["In", "NotIn", "Exists", "DoesNotExist"]),
+    st.lists(st.sampled_from("xyz"), max_size=2),
+)
+SELECTORS = st.builds(
+    lambda labels, terms: {"matchLabels": labels, "matchExpressions": terms},
+    st.dictionaries(st.sampled_from("ab"), st.sampled_from("xyz"), max_size=2),
+    st.lists(TERMS, max_size=2),
+)
+
+
+@given(SELECTORS, SELECTORS, st.dictionaries(st.sampled_from("ab"), st.sampled_from("xyz")))
+def test_nothing_is_selected_by_both_that_exclude_each_other(
+    one: dict[str, Any], other: dict[str, Any], labels: dict[str, str]
+) -> None:
+    if excludes(Fields(one), Fields(other)):
+        assert not (selects(Fields(one), labels) and selects(Fields(other), labels))

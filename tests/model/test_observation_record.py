@@ -72,8 +72,16 @@ OBSERVATION: dict[str, Any] = dict(  # noqa: C408 - as a call is written
     other_chains=st.lists(CHAIN, max_size=2).map(tuple),
     untrusted_client=st.sampled_from(("refused", "accepted")) | UNKNOWN,
     cleartext=NAME | UNKNOWN,
+    plain_port=NAME | UNKNOWN,
     answered=st.lists(
-        st.builds(Answered, server_name=TEXT, authority=TEXT, answer=TEXT | UNKNOWN), max_size=2
+        st.builds(
+            Answered,
+            server_name=TEXT,
+            authority=TEXT,
+            answer=TEXT | UNKNOWN,
+            protocol=st.sampled_from(("http/1.1", "h2")),
+        ),
+        max_size=2,
     ).map(tuple),
     strays=st.lists(STRAY, max_size=2).map(tuple),
     attempts=st.lists(

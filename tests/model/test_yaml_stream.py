@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.errors import InputError
-from scanner.model.located import Located, Value, documents
+from scanner.model.located import Located, Mark, Value, documents
 from scanner.model.yaml_stream import MOST_BAD, stream
 
 LIMIT = 1 << 20
@@ -135,3 +135,50 @@ def test_any_bytes_are_told_with_their_place(data: bytes) -> None:
             assert each.message.startswith("f:")
         else:
             assert each.mark() >= (1, 1)
+
+
+# --- Lines as editors count them -------------------------------------------------------------------------------------
+
+BREAKS = ["\n", "\r\n", "\r", "\x85", "\u2028", "\u2029"]
+"""All end a line of YAML 1.1; only the first two end one of an editor, of ``grep -n`` and of SARIF."""
+NOTES = st.text("a\U0001f600\xe9 ", max_size=3).map(lambda text: f" # {text}")
+LINES = st.lists(
+    st.tuples(st.sampled_from(["", "\u2028\u2028", "  "]), NOTES, st.sampled_from(BREAKS)), min_size=1, max_size=8
+)
+
+
+@given(LINES, st.sampled_from(["", "---\n", "x: 1\n---\n", "x: 1\r---\r\n"]))
+def test_places_are_those_that_editors_show(lines: list[tuple[str, str, str]], head: str) -> None:
+    text = head + "".join(f"{before}key{n}: 'v{n}'{note}{end}" for n, (before, note, end) in enumerate(lines)).lstrip()
+    for found in stream(text.encode(), "f", LIMIT):
+        if isinstance(found, InputError):
+            continue  # an indented key
+        for key, value in found.value.items() if isinstance(found.value, dict) else ():
+            if key != "x":
+                assert shown_at(text, found.mark((key,), key=True)).startswith(f"{key}: ")
+                assert shown_at(text, found.mark((key,))).startswith(f"'{value}'")
+
+
+def shown_at(text: str, mark: Mark) -> str:
+    """What stands there, as an editor has it."""
+    return text.split("\n")[mark.line - 1][mark.column - 1 :]
+
+
+@pytest.mark.parametrize("odd", BREAKS[2:])
+def test_what_is_wrong_is_said_to_be_where_editors_show_it(odd: str) -> None:
+    text = f"a: 'x{odd}y'\n# {odd}b: 1\nc: *d\n---\ne: 1\ne: 2\n---\nf: [{odd}\n"
+    assert [
+        each.message.partition(": ")[0] for each in stream(text.encode(), "f", LIMIT) if isinstance(each, InputError)
+    ] == [
+        "f:3:4",
+        "f:6:1",
+        "f:9:1",
+    ]
+
+
+@pytest.mark.parametrize("odd", BREAKS[3:])
+def test_json_has_the_lines_of_editors_too(odd: str) -> None:
+    text = '{"a": "xODDy", "b":\n 2}\n{"c": "ODD",\n"d": 4}'.replace("ODD", odd)
+    one, other = (each for each in stream(text.encode(), "f", LIMIT) if isinstance(each, Located))
+    assert shown_at(text, one.mark(("b",))) == "2}"
+    assert shown_at(text, other.mark(("d",))) == "4}"

@@ -1,0 +1,72 @@
+"""Whether somebody may do something, as the API server itself answers it (authorization.k8s.io/v1
+``SubjectAccessReview``): with all its authorizers, of which objects show one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+
+from scanner.model.kinds import Kind
+from scanner.model.objects import KubeObject
+from scanner.model.snapshot import Snapshot
+
+ACCESS_REVIEW = Kind(
+    group="authorization.k8s.io",
+    plural="subjectaccessreviews",
+    name="SubjectAccessReview",
+    namespaced=False,
+    opt_in="sar",
+)
+"""What was asked and answered. No API lists it, but a saved snapshot holds it beside the API's objects."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """One question about a user, of whom no group is said: the API server then thinks of none."""
+
+    user: str
+    verb: str
+    resource: str
+    namespace: str
+    name: str
+    group: str = ""
+
+    def spec(self) -> dict[str, object]:
+        """As the API wants it."""
+        attributes = {
+            "verb": self.verb,
+            "group": self.group,
+            "resource": self.resource,
+            "namespace": self.namespace,
+            "name": self.name,
+        }
+        return {"user": self.user, "resourceAttributes": attributes}
+
+    def answered(self, *, allowed: bool) -> KubeObject:
+        """The object that holds the answer, under a name that is made of the question."""
+        digest = sha256("\0".join((self.user, *map(str, _attributes(self)))).encode()).hexdigest()[:32]
+        return KubeObject(
+            {"metadata": {"name": digest}, "spec": self.spec(), "status": {"allowed": allowed}}, ACCESS_REVIEW
+        )
+
+
+def _attributes(review: Review) -> Iterable[str]:
+    return review.verb, review.group, review.resource, review.namespace, review.name
+
+
+def reviews(snapshot: Snapshot) -> Mapping[Review, bool]:
+    """The answers that a snapshot has."""
+    found: dict[Review, bool] = {}
+    for each in snapshot.objects.get(ACCESS_REVIEW, ()):
+        attributes = each.fields("spec", "resourceAttributes")
+        review = Review(
+            user=each.text("spec", "user"),
+            verb=attributes.text("verb"),
+            group=attributes.text("group"),
+            resource=attributes.text("resource"),
+            namespace=attributes.text("namespace"),
+            name=attributes.text("name"),
+        )
+        found[review] = each.at("status", "allowed") is True
+    return found

@@ -1,0 +1,172 @@
+"""Which API has which kind, and what somebody meant who wrote one that no API has.
+
+Only of groups whose kinds we know: anybody may serve a ``Gateway`` or a ``Service`` in a group of their own, and istio
+and Knative do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from scanner.model.located import shown
+
+
+class Misnamed(NamedTuple):
+    """What is wrong with an ``apiVersion`` and ``kind``."""
+
+    field: str
+    """The one that is wrong."""
+    message: str
+    hint: str
+
+
+_GATEWAY: Final = "gateway.networking.k8s.io"
+_EXPERIMENTAL: Final = "gateway.networking.x-k8s.io"
+
+VERSIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+    "": dict.fromkeys(("ConfigMap", "Namespace", "Pod", "Secret", "Service"), ("v1",)),
+    "admissionregistration.k8s.io": dict.fromkeys(
+        ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"), ("v1", "v1beta1")
+    ),
+    "apiextensions.k8s.io": {"CustomResourceDefinition": ("v1", "v1beta1")},
+    "apiregistration.k8s.io": {"APIService": ("v1", "v1beta1")},
+    "apps": {
+        "DaemonSet": ("v1", "v1beta2"),
+        "Deployment": ("v1", "v1beta2", "v1beta1"),
+        "StatefulSet": ("v1", "v1beta2", "v1beta1"),
+    },
+    "networking.k8s.io": dict.fromkeys(("Ingress", "IngressClass"), ("v1", "v1beta1")),
+    "rbac.authorization.k8s.io": dict.fromkeys(
+        ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"), ("v1", "v1beta1", "v1alpha1")
+    ),
+    # gateway-api, config/crd of every release since v0.4.0
+    _GATEWAY: {
+        "BackendTLSPolicy": ("v1", "v1alpha3", "v1alpha2"),
+        "GRPCRoute": ("v1", "v1alpha2"),
+        "Gateway": ("v1", "v1beta1", "v1alpha2"),
+        "HTTPRoute": ("v1", "v1beta1", "v1alpha2"),
+        "ListenerSet": ("v1",),
+        "ReferenceGrant": ("v1", "v1beta1", "v1alpha2"),
+        "TCPRoute": ("v1", "v1alpha2"),
+        "TLSRoute": ("v1", "v1alpha3", "v1alpha2"),
+    },
+    _EXPERIMENTAL: dict.fromkeys(("XBackend", "XListenerSet"), ("v1alpha1",)),
+    # openshift/api; PKI also as the enhancement has it
+    "config.openshift.io": {
+        **dict.fromkeys(("APIServer", "ClusterVersion", "FeatureGate", "Infrastructure", "Ingress", "OAuth"), ("v1",)),
+        **dict.fromkeys(("PKI", "PKICertificateDefinition"), ("v1alpha1", "v1")),
+    },
+    "machineconfiguration.openshift.io": dict.fromkeys(("KubeletConfig", "MachineConfigPool"), ("v1",)),
+    "operator.openshift.io": dict.fromkeys(("Console", "IngressController"), ("v1",)),
+    "route.openshift.io": {"Route": ("v1",)},
+    "hypershift.openshift.io": dict.fromkeys(("HostedCluster", "HostedControlPlane"), ("v1beta1", "v1alpha1")),
+    "contour.heptio.com": dict.fromkeys(("IngressRoute", "TLSCertificateDelegation"), ("v1beta1",)),
+    "contour.vmware.com": {"TLSCertificateDelegation": ("v1",)},
+    "projectcontour.io": {
+        **dict.fromkeys(("HTTPProxy", "TLSCertificateDelegation"), ("v1",)),
+        **dict.fromkeys(("ContourConfiguration", "ContourDeployment", "ExtensionService"), ("v1alpha1",)),
+    },
+    "monitoring.coreos.com": {
+        **dict.fromkeys(("PodMonitor", "Probe", "ServiceMonitor"), ("v1",)),
+        "ScrapeConfig": ("v1alpha1",),
+    },
+    "cert-manager.io": {"Certificate": ("v1", "v1beta1", "v1alpha3", "v1alpha2")},
+}
+"""By group and kind, for each that lint looks at: every version that a release had, the newest first."""
+
+_OTHERS: Final[Mapping[str, frozenset[str]]] = {
+    "": frozenset({"Config", "Endpoints", "Node", "PodTemplate", "ServiceAccount"}),
+    _GATEWAY: frozenset({"BackendLBPolicy", "GatewayClass", "ReferencePolicy", "UDPRoute"}),
+    "apps": frozenset({"ReplicaSet"}),
+    "cert-manager.io": frozenset({"CertificateRequest"}),
+    "config.openshift.io": frozenset({"Console"}),
+    "machineconfiguration.openshift.io": frozenset({"MachineConfig"}),
+    "operator.openshift.io": frozenset({"Ingress", "KubeAPIServer", "OpenShiftAPIServer"}),
+}
+"""Kinds of these groups at which nobody looks, and whose names are like those of others."""
+
+_KNOWN: Final = {kind.casefold(): kind for kinds in VERSIONS.values() for kind in kinds}
+_NEAR: Final = 0.85
+"""``HttpRoute`` and ``Routes`` are nearer than this to what they should be; ``TCPRoute`` and ``UDPRoute`` are not."""
+_NEAR_GROUP: Final = 0.9
+
+
+@lru_cache(1024)
+def misnamed(version: str, kind: str) -> Misnamed | None:
+    """What is wrong with an object of this ``apiVersion`` and ``kind``, if somebody meant one that lint looks at."""
+    group, _, number = version.rpartition("/")
+    if not version:
+        return _without_version(kind)
+    if not kind:
+        said = group in VERSIONS and group != ""
+        hint = f"kinds of {group} are {', '.join(VERSIONS.get(group, ()))}"
+        return Misnamed("apiVersion", f"an object of {shown(version)} without kind", hint) if said else None
+    if group not in VERSIONS:
+        return _of_strange_group(version, kind)
+    versions = VERSIONS[group].get(kind)
+    if versions is not None:
+        hint = _did_you_mean([_joined(group, each) for each in _nearest(number, versions)])
+        message = f"no release that adhere knows has {kind} in {shown(version)}"
+        return None if number in versions else Misnamed("apiVersion", message, hint)
+    return None if kind in _OTHERS.get(group, ()) else _of_known_group(group, version, kind)
+
+
+def _without_version(kind: str) -> Misnamed | None:
+    meant = _like(kind, _KNOWN.values())
+    if meant is None:
+        return None
+    hint = "apiVersion is GROUP/VERSION, or VERSION of the core's" + (f"; {_homes(meant)}" if meant else "")
+    return Misnamed("kind", f"{shown(kind)} without apiVersion", hint)
+
+
+def _of_strange_group(version: str, kind: str) -> Misnamed | None:
+    """A kind of ours, in what is nearly its group."""
+    meant, group = _KNOWN.get(kind.casefold()), version.rpartition("/")[0]
+    homes = [each for each, kinds in VERSIONS.items() if meant in kinds]
+    if group == "" or "/" not in version or meant is None:
+        return None
+    near = [each for each in homes if each.startswith(f"{group}.") or (each == "" and group == "core")]
+    near = near or get_close_matches(group[:80].lower(), [each for each in homes if each], n=1, cutoff=_NEAR_GROUP)
+    return _unknown("apiVersion", version, kind, [f"{_latest(each, meant)} {meant}" for each in near]) if near else None
+
+
+def _of_known_group(group: str, version: str, kind: str) -> Misnamed | None:
+    """A kind that its group does not have, and is nearly one of it, or another's."""
+    meant = _like(kind, VERSIONS[group])
+    if meant is not None:
+        return _unknown("kind", version, kind, [f"{_latest(group, meant)} {meant}"])
+    elsewhere = _KNOWN.get(kind.casefold())
+    return _unknown("apiVersion", version, kind, [_homes(elsewhere)]) if elsewhere else None
+
+
+def _unknown(field: str, version: str, kind: str, meant: Iterable[str]) -> Misnamed:
+    return Misnamed(field, f"no API that adhere knows has {shown(kind)} in {shown(version)}", _did_you_mean(meant))
+
+
+def _homes(kind: str) -> str:
+    return " or ".join(f"{_latest(group, kind)} {kind}" for group, kinds in VERSIONS.items() if kind in kinds)
+
+
+def _like(kind: str, known: Iterable[str]) -> str | None:
+    spellings = {each.casefold(): each for each in known}
+    close = get_close_matches(kind[:80].casefold(), spellings, n=1, cutoff=_NEAR)
+    return spellings[close[0]] if close else None
+
+
+def _nearest(number: str, versions: tuple[str, ...]) -> list[str]:
+    return get_close_matches(number[:80].lower(), versions, n=1, cutoff=0.6) or list(versions[:1])
+
+
+def _latest(group: str, kind: str) -> str:
+    return _joined(group, VERSIONS[group][kind][0])
+
+
+def _joined(group: str, number: str) -> str:
+    return f"{group}/{number}" if group else number
+
+
+def _did_you_mean(meant: Iterable[str]) -> str:
+    return f"did you mean {' or '.join(meant)}?"

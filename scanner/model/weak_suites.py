@@ -1,0 +1,50 @@
+"""Cipher suites that are weak whoever speaks them: a table of marks in the registry's names, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from scanner.model.finding import Severity
+from scanner.tls.names import key_exchange, suite_name
+
+
+@dataclass(frozen=True, slots=True)
+class Weakness:
+    """One way in which suites are weak."""
+
+    severity: Severity
+    why: str
+    """What is wrong, for people."""
+    has: Callable[[int], bool]
+    """Whether a suite has it."""
+
+
+def _named(*marks: str) -> Callable[[int], bool]:
+    return lambda code: any(mark in suite_name(code) for mark in marks)
+
+
+def _exchanged(*ways: str) -> Callable[[int], bool]:
+    return lambda code: key_exchange(code) in ways
+
+
+WEAKNESSES: Final = (
+    Weakness("high", "does not encrypt", _named("_NULL_", "_SHA256_SHA256", "_SHA384_SHA384")),  # RFC 9150: TLS 1.3
+    # Anyone in the middle can be the server.
+    Weakness("high", "authenticates nobody", _named("_anon_")),
+    Weakness("high", "has an export key of 40 or 56 bits (FREAK, Logjam)", _named("_EXPORT")),
+    Weakness("high", "has RC4, which RFC 7465 prohibits", _named("_RC4_")),
+    Weakness("high", "has DES with 56 bits", _named("_WITH_DES_")),
+    Weakness(
+        "medium", "has blocks of 64 bits, from which cookies can be read (Sweet32)", _named("_3DES_", "_IDEA_", "_RC2_")
+    ),
+    Weakness("low", "has no forward secrecy (RFC 9325, section 4.1)", _exchanged("RSA", "DH", "ECDH")),
+    Weakness("low", "has CBC, which padding oracles come back to (RFC 9325, section 4.2.1)", _named("_CBC_")),
+)
+"""The worst first: RFC 9325, section 4.1. What is high can be read or altered by a bystander today."""
+
+
+def weakness(code: int) -> Weakness | None:
+    """The worst of a suite, or None."""
+    return next((each for each in WEAKNESSES if each.has(code)), None)
