@@ -191,6 +191,7 @@ async def _judge(case: Case, job: Job, place: int, run: Run) -> None:
     if job.replicated:
         run.whole.replicas.add(case.endpoint, case.expectation, case.observation)
         run.whole.passages.add(case.endpoint, case.expectation, case.observation)
+        run.whole.sharing.add(case.endpoint, case.observation)
     row = endpoint_row(
         case.endpoint,
         case.expectation,
@@ -228,13 +229,14 @@ def question(expectation: Expectation, settings: Settings) -> Question:
 
     Where it is not known what is owed, or more than one thing would do, only the whole inventory answers.
     """
-    profile = expectation.profile
+    profile, plain = expectation.profile, expectation.plain_port
     beside = Question(
         mode="inventory",
         untrusted_client=expectation.client_trust is not None,
         cleartext=settings.active_http,
+        plain_port=(plain.port, plain.path) if plain and settings.active_http else None,
         authorities=tuple(each.name for each in expectation.neighbours) if settings.active_http else (),
-        strays=tuple(each.name for each in expectation.other_names),
+        strays=tuple(each.name for each in expectation.other_names if each.owed != "unasked"),
     )
     if isinstance(profile, Unknown) or expectation.alternatives or expectation.skewed:
         return beside

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import chain
 
 from scanner.jobs import Surroundings
 from scanner.judge.across import ACROSS
 from scanner.judge.passages import Passages
 from scanner.judge.replicas import Replicas
 from scanner.judge.require import Outcome, required
+from scanner.judge.sharing import Sharing
 from scanner.judge.waivers import WaiverLedger
 from scanner.model.finding import Finding
 from scanner.model.rule import Rule, ScanRule
@@ -20,12 +22,13 @@ from scanner.model.scan_policy import ScanPolicy
 @dataclass(slots=True)
 class Whole:
     """What a scan has to remember of its endpoints to say it: the use of each waiver, a digest of each replica, who
-    serves which certificate."""
+    serves which certificate, and for which names clients may take it."""
 
     policy: ScanPolicy
     ledger: WaiverLedger
     replicas: Replicas = field(default_factory=Replicas)
     passages: Passages = field(default_factory=Passages)
+    sharing: Sharing = field(default_factory=Sharing)
 
     def findings(
         self,
@@ -46,7 +49,8 @@ class Whole:
 
     def _across(self, applied: Iterable[Rule | ScanRule], *, complete: bool) -> Iterator[Finding]:
         """What is to be said across endpoints, and of the waivers."""
-        yield from self.ledger.waive_across((*self.replicas.findings(), *self.passages.findings()))
+        found = (self.replicas.findings(), self.passages.findings(), self.sharing.findings())
+        yield from self.ledger.waive_across(tuple(chain.from_iterable(found)))
         yield from self.ledger.findings(rules=[rule.id for rule in applied], complete=complete)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from queue import SimpleQueue
 from threading import Thread
 from typing import TypeVar
@@ -40,7 +40,8 @@ def serving(manager: Callable[[], AbstractAsyncContextManager[T]]) -> Iterator[T
     try:
         yield value
     finally:
-        token.run_sync_soon(done.set)
+        with suppress(trio.RunFinishedError):  # it ended by itself, by what is raised below
+            token.run_sync_soon(done.set)
         thread.join()
     if not entered.empty():
         late = entered.get()

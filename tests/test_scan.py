@@ -18,7 +18,7 @@ from scanner.jobs import Job, Owed, of_targets
 from scanner.model.catalogue import load_profile
 from scanner.model.dial_scope import DialScope
 from scanner.model.endpoint import Endpoint, Owner, Tunnel
-from scanner.model.expectation import Expectation
+from scanner.model.expectation import Expectation, Neighbour, PlainPort
 from scanner.model.known import Unknown
 from scanner.model.objects import Reference
 from scanner.model.policy import Policy
@@ -276,6 +276,15 @@ def test_what_may_be_owed_in_two_ways_or_is_not_known_is_asked_whole() -> None:
     assert question(Expectation(profile=Unknown("forbidden")), SETTINGS).mode == "inventory"
 
 
+def test_requests_are_asked_for_with_the_option_alone() -> None:
+    neighbour = Neighbour(name="other.example", guarded=False, because="HTTPProxy/shop/other")
+    beside = PlainPort(port=8080, path="/x", owed="redirect", because="Route/shop/web")
+    owed = replace(owing(PROFILE), neighbours=(neighbour,), plain_port=beside)
+    without, with_it = question(owed, SETTINGS), question(owed, replace(SETTINGS, active_http=True))
+    assert (without.cleartext, without.plain_port, without.authorities) == (False, None, ())
+    assert (with_it.cleartext, with_it.plain_port, with_it.authorities) == (True, (8080, "/x"), ("other.example",))
+
+
 # --- jobs of a cluster ------------------------------------------------------------------------------------------------
 
 
@@ -349,10 +358,9 @@ async def test_a_scan_in_which_nothing_was_determined_never_ends_well(tmp_path: 
     assert exit_code(report, "medium") == 3
 
 
+@pytest.mark.skipif(second_opinion.available() is None, reason="sslyze is not installed")
 async def test_the_second_witness_is_not_sent_past_a_tunnel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """sslyze would dial the address by itself: of a pod's loopback that is the scanner's own."""
-    if second_opinion.available() is None:
-        pytest.skip("sslyze is not installed")
     async with tls_listener(TlsSettings(credential=ordinary(), ciphers="ALL:@SECLEVEL=0")) as server:
         here = replace(listener(*server.sockaddr), tunnel=Tunnel(namespace="shop", pod="web-1", port=1))
 

@@ -7,20 +7,20 @@ end without a word only where it comes again, and silence never.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, Literal
 
-import trio
-
 from scanner.model.known import Known, Unknown
 from scanner.model.names import NOBODYS
-from scanner.model.observation import Answered, Attempt, ClientCertificate, Stray
-from scanner.probe.cleartext import cleartext
+from scanner.model.observation import Answered, Attempt, ClientCertificate, HttpVersion, Stray
+from scanner.probe import http2
+from scanner.probe.cleartext import cleartext, plain_port
 from scanner.probe.converse import Peer
-from scanner.probe.evidence import Evidence
+from scanner.probe.evidence import NO_REQUEST, Evidence, cut_off
 from scanner.probe.handshake import Full, handshake
 from scanner.probe.identity import Identity, stranger
+from scanner.probe.limits import Pace
 from scanner.probe.request import head
 from scanner.probe.talk import Question
 from scanner.tls.certificate import parsed_once
@@ -30,15 +30,16 @@ _WORDLESS: Final = frozenset({"fin", "rst"})
 _AGAIN: Final = 5
 """How often a connection has to end without a word to be refused."""
 
-Pace = Callable[[], Awaitable[None]]
-"""Waits for the next connection's turn."""
-
 
 async def asides(peer: Peer, question: Question, evidence: Evidence, pace: Pace) -> None:
     """Ask ``peer`` what ``question`` has beside the rest; every connection waits for ``pace``."""
     if question.cleartext and peer.transport == "tls":
         await pace()
         evidence.cleartext = await cleartext(peer, evidence.attempts)
+    if question.plain_port is not None:
+        evidence.plain_port = Unknown("the time was over before it was asked")
+        await pace()
+        evidence.plain_port = await plain_port(peer, *question.plain_port, evidence.attempts)
     await _requests(peer, question.authorities, evidence, pace)
     for name in question.strays:
         evidence.strays.append(await _stray(replace(peer, server_name=name), evidence, pace))
@@ -50,14 +51,42 @@ async def asides(peer: Peer, question: Question, evidence: Evidence, pace: Pace)
 async def _requests(peer: Peer, authorities: tuple[str, ...], evidence: Evidence, pace: Pace) -> None:
     """For this name, for nobody's, and for each neighbour both here and where it belongs."""
     here = peer.server_name
-    if here is None or not authorities:
+    own = (here,) if here is not None else ()
+    connections = ((here, (*own, NOBODYS, *authorities)), *((name, (name,)) for name in authorities))
+    for server_name, named in connections if authorities else ():
+        asked = replace(peer, server_name=server_name)
+        for authority in named:
+            await pace()
+            _answered(evidence, server_name, {authority: await head(asked, authority, evidence.attempts)}, "http/1.1")
+        if evidence.alpn == "h2":
+            shared: dict[str, Known[str]] = {}
+            try:
+                await http2.heads(asked, named, evidence.attempts, pace, shared)
+            finally:
+                _answered(evidence, server_name, shared, "h2")
+
+
+def leave_open(peer: Peer, question: Question, evidence: Evidence) -> None:
+    """Say of the requests that were to be sent and were not why that is so: nobody shall think that they were not
+    wanted. A listener that never spoke TLS has nothing that they could show."""
+    why = Unknown(evidence.interrupted or "it came to nothing before it was asked")
+    if not evidence.versions.accepted:
         return
-    pairs = [(here, here), (here, NOBODYS)]
-    pairs += [pair for name in authorities for pair in ((here, name), (name, name))]
-    for server_name, authority in pairs:
-        await pace()
-        answer = await head(replace(peer, server_name=server_name), authority, evidence.attempts)
-        evidence.answered.append(Answered(server_name=server_name, authority=authority, answer=answer))
+    if question.cleartext and peer.transport == "tls" and evidence.cleartext is NO_REQUEST:
+        evidence.cleartext = why
+    if question.plain_port is not None and evidence.plain_port is NO_REQUEST:
+        evidence.plain_port = why
+    if question.authorities and not evidence.answered:
+        _answered(evidence, peer.server_name, {question.authorities[0]: why}, "http/1.1")
+
+
+def _answered(
+    evidence: Evidence, server_name: str | None, answers: Mapping[str, Known[str]], protocol: HttpVersion
+) -> None:
+    evidence.answered += [
+        Answered(server_name=server_name or "", authority=authority, answer=answer, protocol=protocol)
+        for authority, answer in answers.items()
+    ]
 
 
 async def _stray(peer: Peer, evidence: Evidence, pace: Pace) -> Stray:
@@ -131,12 +160,8 @@ async def _attempt(
     peer: Peer, label: str, identity: Identity | None, evidence: Evidence, pace: Pace, *, goodbye: bool = True
 ) -> Full:
     await pace()
-    started = trio.current_time()
-    try:
+    with cut_off(label, evidence.attempts):
         full = await handshake(peer, identity, goodbye=goodbye)
-    except trio.Cancelled:
-        evidence.attempts.append(Attempt(offer=label, reply="cut off", seconds=trio.current_time() - started))
-        raise
     then = f", then alert {full.alert}" if full.alert is not None else f", then {full.ending}" if full.ending else ""
     reply = f"{full.summary}{then if full.completed else ''}"
     evidence.attempts.append(Attempt(offer=label, reply=reply, seconds=full.seconds))

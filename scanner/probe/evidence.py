@@ -5,10 +5,13 @@ Plans write into it as answers come, so that a deadline takes nothing back: what
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
+
+import trio
 
 from scanner.model.known import Known, Unknown
 from scanner.model.observation import (
@@ -48,7 +51,18 @@ OTHER_CHAINS = 8
 
 _NO_HANDSHAKE = Unknown("no full handshake was made")
 _NOT_TESTED = Unknown("not tested")
-_NO_REQUEST = Unknown("not tested (--active-http)")
+NO_REQUEST = Unknown("not tested (--active-http)")
+
+
+@contextmanager
+def cut_off(offer: str, attempts: list[Attempt]) -> Iterator[None]:
+    """A connection that is cut off from outside is an attempt too."""
+    started = trio.current_time()
+    try:
+        yield
+    except trio.Cancelled:
+        attempts.append(Attempt(offer=offer, reply="cut off", seconds=trio.current_time() - started))
+        raise
 
 
 @dataclass(slots=True)
@@ -69,7 +83,8 @@ class Evidence:
     ocsp_stapled: Known[bool] = _NO_HANDSHAKE
     negotiated: Known[Negotiated] = _NO_HANDSHAKE
     untrusted_client: Known[Literal["refused", "accepted"]] = _NOT_TESTED
-    cleartext: Known[str | None] = _NO_REQUEST
+    cleartext: Known[str | None] = NO_REQUEST
+    plain_port: Known[str | None] = NO_REQUEST
     answered: list[Answered] = field(default_factory=list)
     strays: list[Stray] = field(default_factory=list)
     attempts: list[Attempt] = field(default_factory=list)
@@ -124,6 +139,7 @@ class Evidence:
             other_chains=tuple(tuple(map(parsed_once, chain)) for chain in list(self.chains)[:-1][:OTHER_CHAINS]),
             untrusted_client=self.untrusted_client,
             cleartext=self.cleartext,
+            plain_port=self.plain_port,
             answered=tuple(self.answered),
             strays=tuple(self.strays),
             attempts=tuple(self.attempts),

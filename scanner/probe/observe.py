@@ -12,12 +12,12 @@ import trio
 from scanner.model.endpoint import Endpoint
 from scanner.model.known import Unknown
 from scanner.model.observation import Attempt, Observation, Reach
-from scanner.probe.asides import Pace, asides, insist
+from scanner.probe.asides import asides, insist, leave_open
 from scanner.probe.converse import Patience, Peer, converse
 from scanner.probe.dial import Way, Where
 from scanner.probe.evidence import Evidence
 from scanner.probe.handshake import Full, handshake
-from scanner.probe.limits import Gate
+from scanner.probe.limits import Gate, Pace
 from scanner.probe.offers import Offer, Reply
 from scanner.probe.plans import Question, interrogate
 from scanner.tls.names import alert_name, group_name, suite_name, version_name
@@ -49,6 +49,7 @@ async def observe(
             await _interview(peer, question, gate, scope, evidence)
     if scope.cancelled_caught:
         evidence.interrupted = gate.stopped or DEADLINE.format(limits.deadline)
+    leave_open(peer, question, evidence)
     observation = evidence.conclude(endpoint.instance, at)
     if observation.reach is Reach.STARTTLS_NEEDED and endpoint.transport != "tls":
         return replace(observation, reach=Reach.PLAINTEXT)  # the command was said, and refused

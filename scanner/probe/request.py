@@ -10,34 +10,60 @@ import trio
 from scanner.model.known import Known, Unknown
 from scanner.model.observation import Attempt
 from scanner.probe.converse import Peer
-from scanner.probe.handshake import exchange
+from scanner.probe.dial import Broken
+from scanner.probe.evidence import cut_off
+from scanner.probe.session import session
 
 _STATUS: Final = re.compile(rb"HTTP/1\.[01] ([1-5]\d\d)[ \r\n]")
-_MARK: Final = re.compile(
-    rb"\r\n(etag|location|content-type|content-length|last-modified|server|set-cookie):[ \t]*([^\r\n]{0,100})",
-    re.IGNORECASE,
+_FIELD: Final = re.compile(rb"\r\n([!-9;-~]{1,40}):[ \t]*([^\r\n]{0,100})")
+_MARKS: Final = frozenset(
+    {b"etag", b"location", b"content-type", b"content-length", b"last-modified", b"server", b"set-cookie"}
 )
 """Fields by which one content is told from another; of a cookie the name alone."""
+_HEADER_END: Final = b"\r\n\r\n"
+_LIMIT: Final = 16384
+"""Bytes of an answer that are looked at."""
 
 
 async def head(peer: Peer, authority: str, attempts: list[Attempt]) -> Known[str]:
     """The status and what tells the content from another. Never raises for anything that the peer does."""
     started = trio.current_time()
     request = f"HEAD / HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: adhere\r\nConnection: close\r\n\r\n"
-    said = await exchange(peer, request.encode("ascii", "replace"))
+    offer = f"HEAD for {authority} as {peer.server_name}"
+    with cut_off(offer, attempts):
+        said = await _exchange(peer, request.encode("ascii", "replace"))
     found = said if isinstance(said, Unknown) else _read(said)
     reply = found.reason if isinstance(found, Unknown) else found.partition(";")[0]
-    offer = f"HEAD for {authority} as {peer.server_name}"
     attempts.append(Attempt(offer=offer, reply=reply, seconds=trio.current_time() - started))
     return found
+
+
+async def _exchange(peer: Peer, request: bytes) -> Known[bytes]:
+    """What came back, to the end of the answer's header."""
+    seen, why = bytearray(), "no answer in time"
+    with trio.move_on_after(peer.where.timeout):
+        try:
+            async with session(peer, (b"http/1.1",)) as opened:
+                await opened.send(request)
+                while _HEADER_END not in seen and len(seen) < _LIMIT:
+                    seen += await opened.receive()
+        except Broken as broken:
+            why = broken.text or f"the connection ended: {broken.ending}"
+    return bytes(seen) if seen else Unknown(why)
 
 
 def _read(answer: bytes) -> Known[str]:
     status = _STATUS.match(answer)
     if status is None:
         return Unknown("it gave no answer in HTTP/1.1")
-    marks = sorted({_mark(name.lower(), value) for name, value in _MARK.findall(answer)})
-    return "; ".join([status[1].decode(), *marks])
+    return content(status[1], _FIELD.findall(answer.partition(_HEADER_END)[0]))
+
+
+def content(status: bytes, fields: list[tuple[bytes, bytes]]) -> str:
+    """One line by which an answer's content is told from another's: ``200; etag: "x"``."""
+    known = ((name.lower(), value) for name, value in fields)
+    marks = sorted({_mark(name, value[:100]) for name, value in known if name in _MARKS})
+    return "; ".join([status.decode("ascii", "backslashreplace"), *marks])
 
 
 def _mark(name: bytes, value: bytes) -> str:

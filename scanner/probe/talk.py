@@ -49,6 +49,8 @@ class Question:
     """Whether to show a client certificate that nobody trusts."""
     cleartext: bool = False
     """Whether to send one request without TLS."""
+    plain_port: tuple[int, str] | None = None
+    """The port beside it, and the path, to send one request without TLS to."""
     authorities: tuple[str, ...] = ()
     """Names of neighbours to send requests for, through a connection for this name and through one for theirs."""
     strays: tuple[str | None, ...] = ()

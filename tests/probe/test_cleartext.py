@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+import trio
 
 from scanner.demo.listening import Part
 from scanner.demo.tls_server import TlsSettings, tls_part
 from scanner.model.known import Known, Unknown
 from scanner.model.observation import Attempt
-from scanner.probe.cleartext import cleartext
+from scanner.probe.cleartext import cleartext, plain_port
+from scanner.probe.dial import Connection
 from tests.certs import Authority
 from tests.probe.test_handshake import peer
-from tests.servers import HTTP_400, abort, closed_port, drip, endless, finish, say, scripted, silent
+from tests.servers import HTTP_400, abort, closed_port, drip, endless, finish, say, scripted, silent, stall_after
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 REDIRECT = b"HTTP/1.1 301 Moved\r\nServer: x\r\nLocation: %s\r\n\r\n"
@@ -38,6 +42,8 @@ async def asked(part: Part, *, reads: bool = True, patience: float = 20.0) -> tu
         (REDIRECT % b"http://localhost/", "HTTP/1.1 301 to http"),
         (REDIRECT % b"/elsewhere", "HTTP/1.1 301"),
         (b"HTTP/1.0 503 \r\n", "HTTP/1.0 503"),
+        (b"HTTP/1.1 301 Moved\r\n\r\n\r\nLocation: https://localhost/\r\n\r\n", "HTTP/1.1 301"),
+        (b"HTTP/1.1 301 Moved\r\n" + b"X: y\r\n" * 1000 + b"Location: https://x/\r\n\r\n", "HTTP/1.1 301 to https"),
         (b"HTTP/1.1 2000 OK\r\n\r\n", None),
         (b"\x15\x03\x03\x00\x02\x02\x0a", None),
         (b"", None),
@@ -49,6 +55,23 @@ async def test_the_first_line_and_where_a_redirect_leads(answer: bytes, found: s
 
 async def test_an_answer_in_pieces_is_read_whole() -> None:
     assert (await asked(drip(OK)))[0] == "HTTP/1.1 200"
+
+
+@pytest.mark.parametrize("half", [b"HTTP/1.1 301 Moved\r\n", b"HTTP/1.1 302 \r\nServer: x\r\nLocation: htt"])
+async def test_half_of_a_redirect_does_not_say_where_it_leads(half: bytes) -> None:
+    """Neither that it stays without TLS nor that it does not."""
+    assert isinstance((await asked(say(half)))[0], Unknown)
+    assert isinstance((await asked(stall_after(half), patience=0.2))[0], Unknown)
+    assert (await asked(say(half.replace(b" 30", b" 20"))))[0] in ("HTTP/1.1 201", "HTTP/1.1 202")
+
+
+async def test_what_is_cut_off_from_outside_is_an_attempt_too() -> None:
+    attempts: list[Attempt] = []
+    async with scripted(silent) as server:
+        with trio.move_on_after(0.2):
+            await cleartext(peer(server.sockaddr), attempts)
+        assert server.connections == 1
+    assert [each.reply for each in attempts] == ["cut off"]
 
 
 @pytest.mark.parametrize("part", [finish, abort, endless(b"\x00" * 100, b"\x00" * 4096)])
@@ -65,6 +88,62 @@ async def test_silence_is_not_known() -> None:
 async def test_a_tls_server_does_not_serve_it() -> None:
     leaf = Authority("Cleartext").leaf(names=("localhost",))
     assert (await asked(tls_part(TlsSettings(credential=leaf)), reads=False))[0] is None
+
+
+# --- the port beside it -----------------------------------------------------------------------------------------------
+
+
+async def beside(part: Part, path: str = "/", *, patience: float = 20.0) -> tuple[Known[str | None], bytes]:
+    """Nobody is at the port that speaks TLS."""
+    attempts: list[Attempt] = []
+    with closed_port() as closed:
+        async with scripted(part, address=closed[0]) as server:
+            found = await plain_port(peer(closed, patience), server.port, path, attempts)
+            assert (server.connections, len(attempts)) == (1, 1)
+            assert attempts[0].offer == f"HEAD without TLS to port {server.port} for localhost"
+    return found, server.hellos[0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        (OK, "HTTP/1.1 200"),
+        (REDIRECT % b"HTTPS://Localhost:8443/x", "HTTP/1.1 301 to https://localhost:8443"),
+        (REDIRECT % b"https://\x1b[2J", "HTTP/1.1 301 to https"),
+        (REDIRECT % b"http://localhost/", "HTTP/1.1 301 to http://localhost"),
+        (b"HTTP/1.1 200 OK\r\nLocation: https://localhost/\r\n\r\n", "HTTP/1.1 200"),
+        (b"SSH-2.0-x\r\n", None),
+    ],
+)
+async def test_the_port_beside_it_says_where_a_redirect_leads(answer: bytes, found: str | None) -> None:
+    assert (await beside(say(answer)))[0] == found
+
+
+@pytest.mark.parametrize(
+    ("path", "asked_for"),
+    [("/blog?x=1", b"/blog?x=1"), ("/a b", b"/"), ("/\r\nX: y", b"/"), ("blog", b"/"), ("", b"/")],
+)
+async def test_a_path_is_asked_for_that_is_one(path: str, asked_for: bytes) -> None:
+    _, request = await beside(say(OK), path)
+    assert request.startswith(b"HEAD " + asked_for + b" HTTP/1.1\r\nHost: localhost\r\n")
+    assert request.count(b"\r\n") == 5
+
+
+async def test_nobody_at_the_port_beside_it_serves_nothing() -> None:
+    with closed_port() as tls, closed_port() as plain:
+        assert await plain_port(peer(tls), plain[1], "/", []) is None
+    assert isinstance((await beside(silent, patience=0.1))[0], Unknown)
+
+
+async def test_through_a_tunnel_no_other_port_is_asked() -> None:
+    async def way() -> Connection:
+        raise AssertionError
+
+    through = peer(("127.0.0.1", 443))
+    attempts: list[Attempt] = []
+    found = await plain_port(replace(through, where=replace(through.where, way=way)), 80, "/", attempts)
+    assert isinstance(found, Unknown)
+    assert attempts == []
 
 
 async def test_nobody_there() -> None:

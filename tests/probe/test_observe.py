@@ -355,8 +355,12 @@ async def test_a_deadline_in_the_full_handshake(clock: MockClock) -> None:
         needed = (await seen(endpoint(whole.sockaddr))).connections
     script = after(needed - 1, tls_part(TlsSettings(credential=ordinary())), silent)
     async with scripted(script, reads_hello=False) as server:
-        observation = await seen(endpoint(server.sockaddr), Limits(timeout=50, deadline=10))
+        question = Question(mode="inventory", cleartext=True, plain_port=(80, "/"), authorities=("other.example",))
+        observation = await seen(endpoint(server.sockaddr), Limits(timeout=50, deadline=10), question)
     assert observation.reach is Reach.TLS
+    (request,) = observation.answered
+    late = Unknown("the deadline of 10 s came first")  # and not "not tested", as without --active-http
+    assert [observation.cleartext, observation.plain_port, request.answer] == [late] * 3
     assert observation.versions.unasked is None
     assert observation.versions.refused == set(OLD)
     assert not isinstance(observation.chain, Unknown)

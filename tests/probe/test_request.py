@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import trio
 
 from scanner.demo.listening import Part
@@ -59,5 +61,18 @@ async def test_each_neighbour_is_asked_here_and_at_home() -> None:
         ("localhost", "localhost"),
         ("localhost", "no-such-name.adhere.invalid"),
         ("localhost", "other.example"),
+        ("other.example", "other.example"),
+    ]
+
+
+async def test_without_a_name_there_is_none_of_its_own() -> None:
+    evidence = Evidence()
+    async with scripted(tls_part(TlsSettings(credential=LEAF)), reads_hello=False) as server:
+        question = Question(mode="inventory", authorities=("other.example",))
+        nameless = replace(peer(server.sockaddr), server_name=None)
+        await asides(nameless, question, evidence, trio.lowlevel.checkpoint)
+    assert [(each.server_name, each.authority) for each in evidence.answered] == [
+        ("", "no-such-name.adhere.invalid"),
+        ("", "other.example"),
         ("other.example", "other.example"),
     ]

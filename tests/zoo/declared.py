@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scanner.cluster import load
-from scanner.model.kinds import CONFIG_MAP, SECRET
+from scanner.model.kinds import CONFIG_MAP, HEPTIO_DELEGATION, REFERENCE_GRANT, SECRET, TLS_CERTIFICATE_DELEGATION
 from scanner.model.local_files import LOCAL_KINDS, with_local_files
 from scanner.model.report import EndpointRow, FindingRow
 from scanner.model.snapshot import Snapshot
@@ -19,6 +19,7 @@ from scanner.scan import Settings, scan
 from scanner.survey import READS, Viewpoint, survey
 from tests.expect.stories import CLUSTERS
 
+GRANTS = (REFERENCE_GRANT, TLS_CERTIFICATE_DELEGATION, HEPTIO_DELEGATION)
 SETTINGS = Settings(mode="verdict", limits=Limits(timeout=10, deadline=120, concurrency=4))
 
 
@@ -60,7 +61,12 @@ async def told(
     home = directory / "cluster"
     home.mkdir()
     (home / "cluster.yaml").write_text("\n---\n".join([text, *map(json.dumps, secrets)]))
-    found = survey(_read(home), Viewpoint(loopback=True))
+    return await scanned(_read(home), directory, settings)
+
+
+async def scanned(snapshot: Snapshot, directory: Path, settings: Settings = SETTINGS) -> Told:
+    """Scan this cluster."""
+    found = survey(snapshot, Viewpoint(loopback=True))
     with RowFile(directory / "rows") as rows:
         report = await scan(found.jobs(), settings, rows, lambda _: None, Gate(settings.limits))
         every = list(report.rows())
@@ -74,12 +80,13 @@ async def told(
 
 
 def _read(home: Path) -> Snapshot:
-    """With all of its ConfigMaps, also those that not every cluster has."""
+    """With all of its ConfigMaps, also those that not every cluster has; of grants there are no others."""
     every = replace(CONFIG_MAP, named=())
     wanted = [every if kind == CONFIG_MAP else kind for kind in (*READS, SECRET, *LOCAL_KINDS)]
     read = with_local_files(load(home, wanted))
     maps = tuple(replace(each, kind=CONFIG_MAP) for each in read.objects[every])
-    return replace(read, objects={**read.objects, CONFIG_MAP: maps})
+    gaps = {kind: each for kind, each in read.unreadable.items() if kind not in GRANTS}
+    return replace(read, objects={**read.objects, CONFIG_MAP: maps}, unreadable=gaps)
 
 
 def _called(row: EndpointRow) -> str:

@@ -36,10 +36,15 @@ class Chain:
     """Whose certificates clients must have."""
     trusting: bool = False
     """Whether anybody's will do."""
+    optional: bool = False
+    """Whether none will do."""
     answers: Mapping[str, int] = field(default_factory=dict)
     """Statuses by the request's authority; all others get 421, and where there are none, everything gets 204."""
     least: str = _TLS12
     most: str = _TLS13
+    alpn: tuple[str, ...] = ()
+    plain: bool = False
+    """Without TLS, and with a redirect to it for all that ``answers`` has nothing for."""
 
 
 def launch(listeners: dict[str, Sequence[Chain]], directory: Path) -> Launch:
@@ -67,7 +72,9 @@ def _listener(place: str, chains: Iterable[Chain]) -> dict[str, Any]:
 
 
 def _chain(chain: Chain) -> dict[str, Any]:
-    made: dict[str, Any] = {"filters": [_passing(chain.to) if chain.to else _answering(chain.answers)]}
+    made: dict[str, Any] = {
+        "filters": [_passing(chain.to) if chain.to else _answering(chain.answers, plain=chain.plain)]
+    }
     if chain.names:
         made["filter_chain_match"] = {"server_names": list(chain.names)}
     if chain.credential is not None:
@@ -84,23 +91,24 @@ def _tls(chain: Chain, credential: Credential) -> dict[str, Any]:
                 "private_key": {"inline_string": credential.key_pem.decode()},
             }
         ],
+        "alpn_protocols": list(chain.alpn),
     }
     if chain.clients is not None:
         verification = {"trust_chain_verification": "ACCEPT_UNTRUSTED"} if chain.trusting else {}
         common["validation_context"] = {"trusted_ca": {"inline_string": chain.clients.pem.decode()}, **verification}
     return {
         "@type": f"{_TYPES}.transport_sockets.tls.v3.DownstreamTlsContext",
-        "require_client_certificate": chain.clients is not None,
+        "require_client_certificate": chain.clients is not None and not chain.optional,
         "common_tls_context": common,
     }
 
 
-def _answering(answers: Mapping[str, int]) -> dict[str, Any]:
+def _answering(answers: Mapping[str, int], *, plain: bool) -> dict[str, Any]:
     """An HTTP server, which waits for a request like any other."""
     manager = f"{_TYPES}.filters.network.http_connection_manager.v3.HttpConnectionManager"
     router = {"@type": f"{_TYPES}.filters.http.router.v3.Router"}
     others = {"*": 421 if answers else 204}
-    hosts = [
+    hosts: list[dict[str, Any]] = [
         {
             "name": authority,
             "domains": [authority],
@@ -108,6 +116,8 @@ def _answering(answers: Mapping[str, int]) -> dict[str, Any]:
         }
         for authority, status in {**answers, **others}.items()
     ]
+    if plain:
+        hosts[-1]["routes"] = [{"match": {"prefix": "/"}, "redirect": {"https_redirect": True}}]
     settings = {
         "@type": manager,
         "stat_prefix": "http",

@@ -33,6 +33,9 @@ class Listener(TypedDict, total=False):
     curves: list[int]
     client_auth: int
     stub: bool
+    statuses: dict[str, int]
+    """Of an HTTP server, by host."""
+    strict: bool
 
 
 class _Suite(TypedDict):

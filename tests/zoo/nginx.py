@@ -26,6 +26,11 @@ def truth(settings: Settings) -> Truth:
 def launch(settings: Settings, pki: Pki, address: str, port: int, directory: Path) -> Launch:
     """The first server block answers every name that no other block has."""
     blocks = [_server(part, pki, address, port) for part in (settings.scoped, settings) if part]
+    return configured(blocks, directory)
+
+
+def configured(blocks: list[str], directory: Path) -> Launch:
+    """With these server blocks."""
     configuration = directory / "nginx.conf"
     configuration.write_text(
         f"daemon off; worker_processes 1; pid {directory}/nginx.pid; error_log stderr;\n"

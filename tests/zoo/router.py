@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from tests.certs import Credential
 from tests.zoo import openssl
@@ -34,6 +35,16 @@ class Router:
     """By the host: ``address:port``, and what the router verifies."""
     pods: Mapping[str, Credential] = field(default_factory=dict)
     """By ``address:port``."""
+    plain: str = ""
+    """``address:port`` for requests without TLS; empty: none."""
+    insecure: Mapping[str, Literal["Allow", "Redirect"]] = field(default_factory=dict)
+    """What the hosts that say anything have there; all others get 503."""
+    first: Credential | None = None
+    """What is shown under names that are not in ``certificates``; None: ``default``."""
+    strict: bool = False
+    """Whether such names are refused."""
+    h2: frozenset[str] = frozenset()
+    """Hosts with whose certificates HTTP/2 is spoken; "": with the default one."""
     verify: str = ""
     """On both TLS fronts: ``ca-file FILE verify required``."""
 
@@ -41,8 +52,10 @@ class Router:
 def launch(router: Router, where: str, directory: Path) -> Launch:
     """``where`` is ``address:port``."""
     listing = directory / "certs.list"
-    lines = [f"{_bundle(each, directory)} {host}" for host, each in router.certificates.items()]
-    listing.write_text("\n".join([_bundle(router.default, directory), *lines]) + "\n")
+    served = {"": router.first or router.default, **router.certificates}
+    alpn = dict.fromkeys(router.h2, " [alpn h2,http/1.1]")
+    lines = [f"{_bundle(each, directory)}{alpn.get(host, '')} {host}" for host, each in served.items()]
+    listing.write_text("\n".join(lines) + "\n")
     configuration = directory / "haproxy.cfg"
     configuration.write_text(
         "\n".join([*_fronts(router, where, listing, directory), *_backends(router, directory)]) + "\n"
@@ -57,6 +70,7 @@ def _fronts(router: Router, where: str, listing: Path, directory: Path) -> list[
         f"  use_backend again_{number} if {{ hdr(host) -i {host} }}" for number, host in enumerate(router.reencrypted)
     ]
     answer = [*again, "  default_backend nothing"]
+    strict = "strict-sni" if router.strict else ""
     return [
         "global",
         "  maxconn 256",
@@ -79,13 +93,22 @@ def _fronts(router: Router, where: str, listing: Path, directory: Path) -> list[
         ),
         "frontend fe_sni",
         "  mode http",
-        f"  bind {named} accept-proxy ssl crt-list {listing} {_TLS} {router.verify}",
+        f"  bind {named} accept-proxy ssl crt-list {listing} {_TLS} {strict} {router.verify}",
         *answer,
         "frontend fe_no_sni",
         "  mode http",
         f"  bind {unnamed} accept-proxy ssl crt {_bundle(router.default, directory)} {_TLS} {router.verify}",
         *answer,
+        *(_plain(router) if router.plain else ()),
     ]
+
+
+def _plain(router: Router) -> list[str]:
+    lines = ["frontend public", "  mode http", f"  bind {router.plain}"]
+    for host, policy in router.insecure.items():
+        what = "redirect scheme https code 302" if policy == "Redirect" else "return status 200"
+        lines.append(f"  http-request {what} if {{ hdr(host) -i {host} }}")
+    return [*lines, "  default_backend nothing"]
 
 
 def _backends(router: Router, directory: Path) -> list[str]:

@@ -20,6 +20,8 @@ pytestmark = [
 ]
 
 STORED, CLIENT, UNTRUSTED = "cert-stored", "tls-client-certificate", "tls-untrusted-client"
+IDENTITY, OPEN = "backend-identity", "backend-fail-open"
+UNGRANTED, WITHHELD, REACH = "cert-not-granted", "tls-withheld", "tls-reach"
 CALLERS, OTHERS, VERSION, NAME = "cert-clients", "tls-other-names", "tls-version", "cert-name"
 
 PORTS = {"front": "18443", "through": "18446", "secure": "18444", "backend": "18445"}
@@ -42,6 +44,7 @@ class Case:
             "secure": [Chain(credential=secure)],
             "backend": [Chain(credential=backend)],
         }
+        self.texts: dict[str, str] = {}
         self.leaves = {name: self.public.leaf(names=(f"{name}.example",)) for name in ("strict", "plain", "one", "two")}
 
     def place(self, part: str) -> str:
@@ -57,7 +60,7 @@ class Case:
         ports = {old: str(self.where[name][1]) for name, old in PORTS.items() if name in self.chains}
         launch = envoy.launch({self.place(name): chains for name, chains in self.chains.items()}, self.directory)
         async with serving(launch, *self.where["front"], self.directory / "log"):
-            places = {**replaced, **ports, **(texts or {})}
+            places = {**replaced, **ports, **self.texts, **(texts or {})}
             return await declared.told(self.story, self.directory, places, *secrets, settings=settings)
 
 
@@ -78,12 +81,14 @@ class Contour(Case):
         """Another chain for a name."""
         self.chains["front"][number] = replace(self.chains["front"][number], **fields)  # type: ignore[arg-type]
 
-    async def all(self) -> Told:
+    async def all(self, texts: Mapping[str, str] | None = None, *more: dict[str, object]) -> Told:
         return await self.told(
+            *more,
             declared.secret("shop/strict-tls", self.leaves["strict"].pem),
             declared.secret("certs/plain-tls", self.leaves["plain"].pem),
             declared.secret("shop/clients", self.clients.pem, "ca.crt"),
             declared.secret("shop/backend-ca", self.ca.pem, "ca.crt"),
+            texts=texts,
         )
 
 
@@ -128,9 +133,15 @@ def strangers_backend(case: Contour) -> None:
     case.chains["backend"] = [Chain(credential=case.public.leaf(names=("backend.example",)))]
 
 
+def refused_too(case: Contour) -> None:
+    """What Contour says it does not serve."""
+    case.chains["front"].append(Chain(names=("bad.example",), credential=case.leaves["plain"]))
+
+
 @pytest.mark.parametrize(
     ("spoil", "name", "rule"),
     [
+        (refused_too, "plain.example", OTHERS),
         (loose, "strict.example", VERSION),
         (unasked, "strict.example", CLIENT),
         (trusting, "strict.example", UNTRUSTED),
@@ -146,6 +157,115 @@ async def test_contour_that_does_not(tmp_path: Path, spoil: Callable[[Contour], 
     assert told.verdict(name, rule) == "fail", told.rows[name]
 
 
+NOT_DELEGATED = {"targetNamespaces: [shop]": 'targetNamespaces: [other, "*"]'}
+
+
+async def test_without_a_delegation_the_certificate_is_not_to_be_served(tmp_path: Path) -> None:
+    told = await Contour(tmp_path).all(NOT_DELEGATED)
+    found = told.rows["plain.example"]
+    assert (found[UNGRANTED]["verdict"], found[UNGRANTED]["severity"]) == ("fail", "critical"), found
+    assert (found[WITHHELD]["verdict"], found[WITHHELD]["severity"]) == ("fail", "high")
+    assert STORED not in found
+
+
+async def test_without_a_delegation_nothing_is_as_it_must_be(tmp_path: Path) -> None:
+    case = Contour(tmp_path)
+    del case.chains["front"][1]
+    told = await case.all(NOT_DELEGATED)
+    assert {rule: told.verdict("plain.example", rule) for rule in (REACH, UNGRANTED, WITHHELD)} == {
+        REACH: "not_applicable",
+        UNGRANTED: None,
+        WITHHELD: None,
+    }
+
+
+WINDOW = {"tls: {secretName: certs/plain-tls}": 'tls: {secretName: certs/plain-tls, maximumProtocolVersion: "1.2"}'}
+SUITE = "tls-cipher-suite"
+
+
+def contour_configuration(**spec: object) -> dict[str, object]:
+    metadata = {"name": "contour", "namespace": "projectcontour"}
+    api = "projectcontour.io/v1alpha1"
+    return {"apiVersion": api, "kind": "ContourConfiguration", "metadata": metadata, "spec": spec}
+
+
+@pytest.mark.parametrize(("most", "verdict"), [("TLSv1_2", "pass"), ("TLSv1_3", "fail")])
+async def test_a_virtual_host_has_a_highest_version_too(tmp_path: Path, most: str, verdict: str) -> None:
+    case = Contour(tmp_path)
+    case.front(1, most=most)
+    told = await case.all(WINDOW, contour_configuration())
+    assert told.verdict("plain.example", SUITE) == verdict, told.rows["plain.example"]
+
+
+@pytest.mark.parametrize(("least", "verdict"), [("TLSv1_3", "pass"), ("TLSv1_2", "fail")])
+async def test_what_holds_for_all_virtual_hosts_beats_one_that_says_less(
+    tmp_path: Path, least: str, verdict: str
+) -> None:
+    case = Contour(tmp_path)
+    case.front(1, least=least)
+    said = contour_configuration(envoy={"listener": {"tls": {"minimumProtocolVersion": "1.3"}}})
+    less = {"tls: {secretName: certs/plain-tls}": 'tls: {secretName: certs/plain-tls, minimumProtocolVersion: "1.2"}'}
+    told = await case.all(less, said)
+    assert told.verdict("plain.example", VERSION) == verdict, told.rows["plain.example"]
+
+
+@pytest.mark.parametrize(
+    ("optional", "chain", "verdict"),
+    [(True, True, "pass"), (True, False, "fail"), (False, True, "fail")],
+)
+async def test_a_client_certificate_may_be_optional(tmp_path: Path, optional: bool, chain: bool, verdict: str) -> None:
+    """As the HTTPProxy has it, and as Envoy has it; one that nobody trusts is refused in any case."""
+    case = Contour(tmp_path)
+    case.front(0, optional=chain)
+    said = {"{caSecret: clients}": f"{{caSecret: clients, optionalClientCertificate: {str(optional).lower()}}}"}
+    told = await case.all(said)
+    assert told.verdict("strict.example", CLIENT) == verdict, told.rows["strict.example"]
+    assert told.verdict("strict.example", UNTRUSTED) == "pass"
+
+
+async def test_validation_that_is_skipped_promises_nothing_of_whom_it_trusts(tmp_path: Path) -> None:
+    case = Contour(tmp_path)
+    case.front(0, trusting=True)
+    told = await case.all({"{caSecret: clients}": "{caSecret: clients, skipClientCertValidation: true}"})
+    assert (told.verdict("strict.example", CLIENT), told.verdict("strict.example", UNTRUSTED)) == ("pass", None)
+
+
+async def test_a_name_without_validation_that_asks_all_the_same_is_noted(tmp_path: Path) -> None:
+    case = Contour(tmp_path)
+    case.front(1, clients=case.clients)
+    found = (await case.all()).rows["plain.example"][CLIENT]
+    assert (found["verdict"], found["severity"], found["status"]) == ("pass", "info", "informational")
+    assert "HTTPProxy/shop/plain spec.virtualhost.tls says nothing" in found["message"]
+
+
+FALLS_BACK = {"{secretName: certs/plain-tls}": "{secretName: certs/plain-tls, enableFallbackCertificate: true}"}
+PLAIN = "{secretName: plain-tls, targetNamespaces: [shop]}"
+DELEGATED = {PLAIN: f"{PLAIN}, {PLAIN.replace('plain-tls', 'any')}"}
+
+
+@pytest.mark.parametrize(
+    ("shown", "texts", "verdicts"),
+    [
+        ("one", DELEGATED, ("pass", None)),
+        ("two", DELEGATED, ("fail", None)),
+        ("one", {}, (None, "fail")),
+        ("two", {}, (None, "pass")),
+    ],
+)
+async def test_the_fallback_certificate_is_shown_to_whoever_gives_no_name(
+    tmp_path: Path, shown: str, texts: Mapping[str, str], verdicts: tuple[str | None, str | None]
+) -> None:
+    """If it is delegated."""
+    case = Contour(tmp_path)
+    case.chains["front"].append(Chain(credential=case.leaves[shown]))
+    fallback = contour_configuration(httpproxy={"fallbackCertificate": {"name": "any", "namespace": "certs"}})
+    held = declared.secret("certs/any", case.leaves["one"].pem)
+    told = await case.all({**FALLS_BACK, **texts}, fallback, held)
+    bare = f"port {case.where['front'][1]}"
+    assert (told.verdict(bare, STORED), told.verdict(bare, UNGRANTED)) == verdicts, told.rows[bare]
+    assert told.verdict("plain.example", OTHERS) is None
+
+
 async def test_a_passed_through_name_that_contour_terminates(tmp_path: Path) -> None:
     case = Contour(tmp_path)
     case.front(2, credential=case.leaves["plain"])
@@ -156,6 +276,7 @@ MISDIRECTED = "tls-misdirected"
 STATUSES = {"strict.example": 200, "plain.example": 202}
 
 
+@pytest.mark.parametrize("alpn", [(), ("h2", "http/1.1")], ids=["HTTP/1.1", "HTTP/2"])
 @pytest.mark.parametrize(
     ("answers", "verdict", "severity"),
     [
@@ -164,16 +285,17 @@ STATUSES = {"strict.example": 200, "plain.example": 202}
     ],
 )
 async def test_whose_content_a_connection_gives(
-    tmp_path: Path, answers: Mapping[str, int], verdict: str, severity: str
+    tmp_path: Path, answers: Mapping[str, int], verdict: str, severity: str, alpn: tuple[str, ...]
 ) -> None:
     """``strict.example`` asks for client certificates, and ``plain.example`` does not."""
     case = Contour(tmp_path)
     case.active_http = True
-    case.front(0, answers={"strict.example": 200})
-    case.front(1, answers=answers)
+    case.front(0, answers={"strict.example": 200}, alpn=alpn)
+    case.front(1, answers=answers, alpn=alpn)
     told = await case.all()
     found = told.rows["plain.example"][MISDIRECTED]
     assert (found["verdict"], found["severity"]) == (verdict, severity), found
+    assert any("HTTP/2" in each for each in found["observed"]) == (verdict == "fail" and "h2" in alpn), found
     assert told.verdict("strict.example", MISDIRECTED) is None
     assert told.verdict("behind backend.example", "tls-cleartext") == "pass"
 
@@ -190,12 +312,12 @@ class Gateway(Case):
         ]
         self.chains["through"] = [Chain(names=("through.example",), to=self.place("secure"))]
 
-    async def all(self) -> Told:
+    async def all(self, texts: Mapping[str, str] | None = None) -> Told:
         secrets = [
             declared.secret("edge/one-tls", self.leaves["one"].pem),
             declared.secret("certs/two-tls", self.leaves["two"].pem),
         ]
-        return await self.told(*secrets, texts={"BACKEND-CA": declared.inline(self.ca.pem)})
+        return await self.told(*secrets, texts={"BACKEND-CA": declared.inline(self.ca.pem), **(texts or {})})
 
 
 async def test_a_gateway_that_does_what_is_declared(tmp_path: Path) -> None:
@@ -211,8 +333,39 @@ async def test_a_gateway_that_does_what_is_declared(tmp_path: Path) -> None:
     assert told.passages() == []
 
 
+@pytest.mark.parametrize(("optional", "verdict"), [(True, "pass"), (False, "fail")])
+async def test_a_gateway_that_lets_everybody_in_asks_all_the_same(tmp_path: Path, optional: bool, verdict: str) -> None:
+    """``AllowInsecureFallback``: nobody has to have a certificate, and any will do."""
+    case = Gateway(tmp_path)
+    case.chains["front"] = [replace(each, optional=optional, trusting=True) for each in case.chains["front"]]
+    lax = {"name: clients}]}}": "name: clients}], mode: AllowInsecureFallback}}"}
+    told = await case.all(lax)
+    found = told.rows["one.example"][CLIENT]
+    assert (found["verdict"], found["status"]) == (verdict, "informational" if optional else "violation"), found
+    assert told.verdict("one.example", UNTRUSTED) is None
+
+
+async def test_a_gateway_that_asks_although_nothing_says_so(tmp_path: Path) -> None:
+    nothing = {
+        'default: {validation: {caCertificateRefs: [{group: "", kind: ConfigMap, name: clients}]}}': "default: {}"
+    }
+    found = (await Gateway(tmp_path).all(nothing)).rows["one.example"][CLIENT]
+    assert (found["verdict"], found["severity"]) == ("pass", "info")
+    assert "Gateway/edge/front spec.tls.frontend says nothing" in found["message"]
+
+
 def one_unasked(case: Gateway) -> None:
     case.chains["front"][1] = replace(case.chains["front"][1], clients=None)
+
+
+def letting_in(case: Gateway) -> None:
+    """Asks, and does without."""
+    case.chains["front"][1] = replace(case.chains["front"][1], optional=True)
+
+
+def letting_anybody_in(case: Gateway) -> None:
+    """Takes any certificate."""
+    case.chains["front"][1] = replace(case.chains["front"][1], trusting=True)
 
 
 def around(case: Gateway) -> None:
@@ -230,10 +383,18 @@ def misnamed_backend(case: Gateway) -> None:
     case.chains["backend"] = [Chain(credential=case.ca.leaf(names=("sent.example",)))]
 
 
+def unaccepted(case: Gateway) -> None:
+    """A listener that was not accepted, and is served."""
+    case.chains["front"].append(Chain(names=("bad.example",), credential=case.leaves["one"], clients=case.clients))
+
+
 @pytest.mark.parametrize(
     ("spoil", "name", "rule", "severity"),
     [
+        (unaccepted, "one.example", OTHERS, "medium"),
         (one_unasked, "two.example", CLIENT, "high"),
+        (letting_in, "two.example", CLIENT, "high"),
+        (letting_anybody_in, "two.example", UNTRUSTED, "high"),
         (around, "one.example", OTHERS, "high"),
         (terminating, "through.example", OTHERS, "medium"),
         (misnamed_backend, "behind sent.example", CALLERS, "medium"),
@@ -253,3 +414,94 @@ async def test_a_passed_through_name_that_a_gateway_terminates(tmp_path: Path) -
     case = Gateway(tmp_path)
     case.chains["through"] = [Chain(names=("through.example",), credential=case.leaves["one"])]
     assert (await case.all()).passages() == [("through.example", "fail")]
+
+
+NOT_GRANTED = {"kind: Gateway, namespace: edge}]": "kind: Gateway, namespace: other}]"}
+
+
+def served(_: Gateway) -> None:
+    """The very certificate."""
+
+
+def by_default(case: Gateway) -> None:
+    """Some other one."""
+    case.chains["front"][1] = replace(case.chains["front"][1], credential=case.leaves["strict"])
+
+
+@pytest.mark.parametrize(("spoil", "granted"), [(served, ("fail", "critical")), (by_default, ("pass", "critical"))])
+async def test_without_a_grant_nothing_may_be_served(
+    tmp_path: Path, spoil: Callable[[Gateway], None], granted: tuple[str, str]
+) -> None:
+    case = Gateway(tmp_path)
+    spoil(case)
+    told = await case.all(NOT_GRANTED)
+    found = told.rows["two.example"]
+    assert (found[UNGRANTED]["verdict"], found[UNGRANTED]["severity"]) == granted, found
+    assert found[WITHHELD]["verdict"] == "fail"
+    assert told.verdict("one.example", STORED) == "pass"
+
+
+async def test_without_a_grant_nothing_is_as_it_must_be(tmp_path: Path) -> None:
+    case = Gateway(tmp_path)
+    del case.chains["front"][1]
+    told = await case.all(NOT_GRANTED)
+    assert told.verdict("two.example", REACH) == "not_applicable", told.rows["two.example"]
+    assert told.verdict("one.example", OTHERS) == "pass"
+
+
+async def test_a_status_of_an_older_generation_leaves_it_open(tmp_path: Path) -> None:
+    """And what is kept is kept."""
+    case = Gateway(tmp_path)
+    one_unasked(case)
+    stale = {"metadata: {name: front, namespace: edge}": "metadata: {name: front, namespace: edge, generation: 3}"}
+    stale["status:\n  listeners:"] = "status:\n  conditions: [{type: Programmed, observedGeneration: 2}]\n  listeners:"
+    told = await case.all(stale)
+    assert told.verdict("two.example", CLIENT) == "inconclusive", told.rows["two.example"]
+    assert told.verdict("one.example", CLIENT) == "pass"
+
+
+HAS_ONE = {"  tls:\n    frontend:": "  tls:\n    backend: {clientCertificateRef: {name: me}}\n    frontend:"}
+
+
+@pytest.mark.parametrize(
+    ("asks", "texts", "verdict", "severity"),
+    [
+        (False, {}, "pass", "medium"),
+        (True, {}, "fail", "medium"),
+        (False, HAS_ONE, "fail", "low"),
+        (True, HAS_ONE, "pass", "medium"),
+    ],
+)
+async def test_a_backend_asks_for_what_its_gateway_has(
+    tmp_path: Path, asks: bool, texts: Mapping[str, str], verdict: str, severity: str
+) -> None:
+    case = Gateway(tmp_path)
+    clients = case.clients if asks else None
+    case.chains["backend"] = [replace(each, clients=clients) for each in case.chains["backend"]]
+    found = (await case.all(texts)).rows["behind sent.example"]
+    assert (found[IDENTITY]["verdict"], found[IDENTITY]["severity"]) == (verdict, severity), found
+    assert found[CALLERS]["verdict"] == "pass"
+    assert OPEN not in found
+
+
+async def test_contour_is_not_taken_to_verify_its_backends(tmp_path: Path) -> None:
+    """Whatever the backend shows."""
+    contour = {"gateway.envoyproxy.io/gatewayclass-controller": "projectcontour.io/gateway-controller"}
+    found = (await Gateway(tmp_path).all(contour)).rows["behind sent.example"]
+    assert (found[CALLERS]["verdict"], found[OPEN]["verdict"], found[OPEN]["severity"]) == ("pass", "fail", "low")
+
+
+async def test_a_backend_for_which_no_ca_is_to_be_had_is_open(tmp_path: Path) -> None:
+    """It was asked for, and is not there, or nobody may read it: that is no pass."""
+    case = Gateway(tmp_path)
+    found = (await case.all({"name: backend-ca, namespace: shop": "name: another-ca, namespace: shop"})).rows
+    assert found["behind sent.example"][CALLERS]["verdict"] == "inconclusive"
+
+
+async def test_a_port_whose_only_listener_was_not_accepted_is_looked_at(tmp_path: Path) -> None:
+    case = Gateway(tmp_path)
+    moved = {"hostname: bad.example, port: 443,": "hostname: bad.example, port: 8443,"}
+    apart = {"{name: through, port: 8443, protocol: TLS,": "{name: through, port: 443, protocol: TLS,"}
+    case.chains["through"] = [Chain(names=("bad.example",), credential=case.leaves["one"])]
+    told = await case.all({**apart, **moved})
+    assert told.verdict("bad.example", WITHHELD) == "fail", told.rows["bad.example"]

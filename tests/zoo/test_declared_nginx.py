@@ -15,8 +15,8 @@ from tests.zoo.processes import Launch, free_address, program, serving
 
 pytestmark = [pytest.mark.zoo, pytest.mark.skipif(not program("nginx"), reason="not installed: nginx")]
 
-STORED, CLEARTEXT = "cert-stored", "tls-cleartext"
-SIGNER = Authority("Public")
+STORED, CHAIN, CLEARTEXT = "cert-stored", "cert-stored-chain", "tls-cleartext"
+SIGNER = Authority("Intermediate", issuer=Authority("Public"))
 LEAVES = {name: SIGNER.leaf(names=(f"{name}.example",)) for name in ("one", "two")}
 FAKE = Authority("Fake").leaf(names=("ingress.local",))
 """What a controller shows where it has no certificate."""
@@ -56,13 +56,22 @@ async def told(directory: Path, served: Mapping[str, Credential], *, active_http
 
 async def test_each_name_has_the_certificate_of_its_secret(tmp_path: Path) -> None:
     found = await told(tmp_path, {f"{name}.example": leaf for name, leaf in LEAVES.items()})
-    assert [found.verdict(f"{name}.example", STORED) for name in LEAVES] == ["pass", "pass"]
+    for rule in (STORED, CHAIN):
+        assert [found.verdict(f"{name}.example", rule) for name in LEAVES] == ["pass", "pass"]
     assert found.verdict("one.example", CLEARTEXT) is None
 
 
 async def test_a_name_with_the_controllers_fake_certificate_fails(tmp_path: Path) -> None:
     found = await told(tmp_path, {"one.example": LEAVES["one"]})
     assert [found.verdict(f"{name}.example", STORED) for name in LEAVES] == ["pass", "fail"]
+
+
+async def test_a_name_without_its_intermediate_fails(tmp_path: Path) -> None:
+    """The file that was made of the Secret has its first certificate alone."""
+    found = await told(tmp_path, {"one.example": LEAVES["one"], "two.example": replace(LEAVES["two"], issuers=())})
+    assert [found.verdict(f"{name}.example", STORED) for name in LEAVES] == ["pass", "pass"]
+    assert [found.verdict(f"{name}.example", CHAIN) for name in LEAVES] == ["pass", "fail"]
+    assert found.rows["two.example"][CHAIN]["severity"] == "medium"
 
 
 async def test_nginx_refuses_requests_without_tls_with_400(tmp_path: Path) -> None:

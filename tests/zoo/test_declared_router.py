@@ -21,6 +21,7 @@ pytestmark = [
 
 APPS = "apps.example"
 STORED, CLIENT, UNTRUSTED, CALLERS = "cert-stored", "tls-client-certificate", "tls-untrusted-client", "cert-clients"
+OTHERS = "tls-other-names"
 
 
 @dataclass(frozen=True)
@@ -67,13 +68,17 @@ class Case:
             verify=f"ca-file {pki.file(pki.clients)} verify required",
         )
 
+    active_http = False
+
     async def told(self) -> Told:
         """Start it, scan the cluster, stop it."""
+        settings = replace(declared.SETTINGS, active_http=self.active_http)
         address, _, port = self.places["router"].partition(":")
         log = self.directory / "log"
         launch = router.launch(self.router, self.places["router"], self.directory)
         async with serving(launch, address, int(port), log):
-            return await declared.told("declared-router", self.directory, self._replaced(), *self._secrets())
+            places, secrets = self._replaced(), self._secrets()
+            return await declared.told("declared-router", self.directory, places, *secrets, settings=settings)
 
     def nameless(self, name: str) -> str:
         """How a pod is called that is asked without a name; other names stay."""
@@ -189,3 +194,76 @@ async def test_without_secrets_nothing_is_compared_and_nothing_passes(
     assert told.verdict(f"own.{APPS}", STORED) in {"inconclusive", "not_applicable"}
     assert told.verdict(f"plain.{APPS}", STORED) in {"inconclusive", "not_applicable"}
     assert told.verdict(f"inline.{APPS}", STORED) == "pass"
+
+
+async def test_a_route_that_was_not_admitted_has_the_routers_default(case: Case) -> None:
+    """The default certificate is its signature; behind it there is a 503."""
+    bare = f"port {case.places['router'].rpartition(':')[2]}"
+    told = await case.told()
+    assert told.verdict(bare, OTHERS) == "pass", told.rows[bare]
+
+
+async def test_a_route_that_was_not_admitted_and_is_served_all_the_same(case: Case) -> None:
+    bare = f"port {case.places['router'].rpartition(':')[2]}"
+    case.router = replace(case.router, certificates={**case.router.certificates, f"refused.{APPS}": case.own})
+    told = await case.told()
+    found = told.rows[bare][OTHERS]
+    assert (found["verdict"], found["severity"]) == ("fail", "medium"), found
+    assert "Route/shop/refused status.ingress[default]: Admitted is False" in found["expected"][0]
+
+
+OTHERS, SUBDOMAIN = "tls-other-names", "tls-subdomain"
+
+
+def unnamed(case: Case) -> str:
+    """How the router is called that is asked without a name."""
+    return f"port {case.places['router'].rpartition(':')[2]}"
+
+
+@pytest.mark.parametrize("strict", [False, True])
+async def test_names_that_no_route_has_show_the_default_certificate_or_none(case: Case, *, strict: bool) -> None:
+    case.router = replace(case.router, strict=strict)
+    assert (await case.told()).verdict(unnamed(case), OTHERS) == "pass"
+
+
+async def test_names_that_no_route_has_show_another_certificate(case: Case) -> None:
+    """The first one of the list is not the one that is shown to whoever gives no name."""
+    case.router = replace(case.router, first=case.pki.ingress.leaf(names=("somebody.example",)))
+    found = (await case.told()).rows[unnamed(case)][OTHERS]
+    assert (found["verdict"], found["severity"]) == ("fail", "medium")
+    nobodys = "the name no-such-name.adhere.invalid is answered with the certificate CN=somebody.example"
+    assert nobodys in found["observed"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "strict", "verdict"),
+    [
+        (f"*.own.{APPS}", False, "pass"),
+        (f"www.own.{APPS}", False, "fail"),
+        (f"www.own.{APPS}", True, "fail"),
+    ],
+)
+async def test_a_route_for_its_subdomain_answers_all_of_it(
+    case: Case, monkeypatch: pytest.MonkeyPatch, pattern: str, verdict: str, *, strict: bool
+) -> None:
+    host, replaced = f"www.own.{APPS}", case._replaced()
+    admitted = f"host: {host}\n    routerName"
+    wildcard = {f"host: own.{APPS}": f"host: {host}", admitted: f"wildcardPolicy: Subdomain\n    {admitted}"}
+    monkeypatch.setattr(case, "_replaced", lambda: {**wildcard, **replaced})
+    case.own = case.pki.ingress.leaf(names=(f"*.own.{APPS}",))
+    case.router = replace(case.router, certificates={pattern: case.own}, strict=strict)
+    told = await case.told()
+    assert (told.verdict(host, STORED), told.verdict(host, SUBDOMAIN)) == ("pass", verdict)
+
+
+async def test_http2_is_for_certificates_that_one_route_has(case: Case) -> None:
+    case.router = replace(case.router, h2=frozenset({f"own.{APPS}"}))
+    assert not [each for each in (await case.told()).across if each["rule"] == "tls-shared-connections"]
+
+
+async def test_http2_with_the_default_certificate_is_told(case: Case) -> None:
+    case.router = replace(case.router, h2=frozenset({""}))
+    found = [each for each in (await case.told()).across if each["rule"] == "tls-shared-connections"]
+    assert [(each["verdict"], each["severity"]) for each in found] == [("fail", "low"), ("pass", "info")]
+    assert f"plain.{APPS}" in found[0]["observed"]
+    assert f"own.{APPS}" in found[1]["observed"]

@@ -31,6 +31,8 @@ type listener struct {
 	Curves      []tls.CurveID      `json:"curves"`
 	ClientAuth  tls.ClientAuthType `json:"client_auth"`
 	Stub        bool               `json:"stub"`
+	Statuses    map[string]int     `json:"statuses"`
+	Strict      bool               `json:"strict"`
 
 	bound    net.Listener
 	config   *tls.Config
@@ -109,6 +111,9 @@ func (l *listener) open() {
 }
 
 func (l *listener) serve() {
+	if l.Statuses != nil {
+		log.Fatal(l.content().ServeTLS(l.bound, "", ""))
+	}
 	for {
 		conn, err := l.bound.Accept()
 		if err != nil {

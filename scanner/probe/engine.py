@@ -1,0 +1,161 @@
+"""OpenSSL's engine on memory BIOs (pyOpenSSL), with our own sockets around it, and what its callbacks see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+
+from cryptography.hazmat.bindings.openssl.binding import Binding
+from OpenSSL import SSL
+
+from scanner.probe.converse import Peer
+from scanner.probe.dial import Broken, Connection
+from scanner.tls.names import alert_name, group_code, suite_code
+
+RECEIVE = 16384
+"""Bytes read at once, of a record's content."""
+FLUSH = 65536
+
+GROUPS = (
+    b"*X25519MLKEM768:*X25519:P-256:X448:P-384:P-521:SecP256r1MLKEM768:SecP384r1MLKEM1024:MLKEM768:MLKEM1024",
+    b"*X25519MLKEM768:*X25519:P-256:X448:P-384:P-521:SecP256r1MLKEM768:SecP384r1MLKEM1024",
+    b"X25519:P-256:X448:P-384:P-521",
+)
+"""All groups that OpenSSL can do; the first list that this build takes is used (``*``: send a key share)."""
+
+LEGACY_SERVER_CONNECT = 0x4
+"""SSL_OP_LEGACY_SERVER_CONNECT: also talk to servers without RFC 5746."""
+
+LIMIT = 512 * 1024
+"""Bytes from the server."""
+
+
+@dataclass(slots=True)
+class Witness:
+    """What OpenSSL's callbacks saw of one connection."""
+
+    requested: bool = False
+    presented: bool = False
+    data: bool = False
+    ticket: bool = False
+    alert: int | None = None
+    staple: bytes = b""
+    received: int = 0
+    closed: bool = field(default=False)
+
+
+async def pump(line: Connection, engine: SSL.Connection, witness: Witness, step: Callable[[], object]) -> None:
+    """Run ``step`` of the engine, carrying bytes between it and the line until it is through."""
+    while True:
+        try:
+            step()
+        except SSL.WantReadError:
+            await flush(line, engine)
+        except SSL.Error:
+            with suppress(Broken):
+                await flush(line, engine)
+            raise
+        else:
+            await flush(line, engine)
+            return
+        data = await line.receive()
+        witness.received += len(data)
+        if not data:
+            raise Broken("fin")
+        if witness.received > LIMIT:
+            raise Broken("malformed", "more bytes than a handshake has")
+        engine.bio_write(data)
+
+
+async def flush(line: Connection, engine: SSL.Connection) -> None:
+    """Send what the engine has to say."""
+    with suppress(SSL.WantReadError):  # there is nothing
+        while True:
+            data = engine.bio_read(FLUSH)
+            await line.send(data)
+            if len(data) < FLUSH:  # asking once more would cost an exception
+                return
+
+
+@cache
+def _context() -> SSL.Context:
+    """One context for all handshakes: it accepts everything, because judging is not the engine's business."""
+    context = SSL.Context(SSL.TLS_CLIENT_METHOD)
+    context.set_min_proto_version(SSL.TLS1_VERSION)
+    context.set_cipher_list(b"ALL:COMPLEMENTOFALL:@SECLEVEL=0")
+    context.set_verify(SSL.VERIFY_NONE, lambda *_: True)
+    context.set_options(LEGACY_SERVER_CONNECT)
+    context.set_info_callback(_watch)
+    context.set_ocsp_client_callback(_stapled)
+    _set_groups(context)
+    return context
+
+
+def _set_groups(context: SSL.Context) -> None:
+    # pyOpenSSL has no public way to set groups; without the binding (cryptography < 50) OpenSSL's own list stands.
+    setter = getattr(Binding.lib, "SSL_CTX_set1_curves_list", None)
+    if setter is not None:
+        any(setter(context._context, groups) == 1 for groups in GROUPS)
+
+
+def engine_for(peer: Peer, alpn: tuple[bytes, ...], witness: Witness) -> SSL.Connection:
+    """A client that is about to shake hands; ``witness`` sees what happens."""
+    engine = SSL.Connection(_context(), None)
+    engine.set_app_data(witness)
+    engine.set_connect_state()
+    if peer.server_name:
+        engine.set_tlsext_host_name(peer.server_name.rstrip(".").encode("ascii"))
+    if alpn:
+        engine.set_alpn_protos(list(alpn))
+    engine.request_ocsp()
+    return engine
+
+
+def _watch(engine: SSL.Connection, where: int, code: int) -> None:
+    """OpenSSL's info callback: alerts and states that no accessor tells."""
+    witness = engine.get_app_data()
+    if not isinstance(witness, Witness):
+        return
+    if where & SSL.SSL_CB_ALERT and where & SSL.SSL_CB_READ:
+        if code >> 8 == 2:
+            witness.alert = code & 0xFF
+    elif where & SSL.SSL_CB_LOOP:
+        state = engine.get_state_string()
+        witness.requested |= b"read server certificate request" in state
+        witness.presented |= b"write certificate verify" in state  # OpenSSL signs for nothing that it did not send
+        witness.ticket |= b"session ticket" in state
+
+
+def _stapled(engine: SSL.Connection, staple: bytes, _: object) -> bool:
+    witness = engine.get_app_data()
+    if isinstance(witness, Witness):
+        witness.staple = staple
+    return True
+
+
+def suite_of(engine: SSL.Connection) -> int | None:
+    """Its code point."""
+    name = engine.get_cipher_name()
+    with suppress(KeyError):
+        return suite_code(name) if name else None
+    return None
+
+
+def group_of(engine: SSL.Connection) -> int | None:
+    """Its code point, where this build of pyOpenSSL can tell."""
+    name = engine.get_group_name() if hasattr(engine, "get_group_name") else None
+    if not name:
+        return None
+    with suppress(KeyError):
+        return group_code(name)
+    return None
+
+
+def reason(error: SSL.Error, witness: Witness) -> str:
+    """Why it did not come about: the alert, or OpenSSL's own words."""
+    if witness.alert is not None:
+        return f"alert {witness.alert} {alert_name(witness.alert)}"
+    details = error.args[0] if error.args and isinstance(error.args[0], list) else []
+    return "; ".join(str(detail[-1]) for detail in details if detail) or type(error).__name__

@@ -1,0 +1,174 @@
+"""HEAD requests for several names over one HTTP/2 connection (RFC 9113, section 9.1.1), as clients share it between
+names that its certificate has. Only with ``--active-http``.
+
+h2 reads and writes the frames; how many of them a server may send is counted here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import trio
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.events import ConnectionTerminated, Event, ResponseReceived, StreamEnded, StreamReset
+from h2.exceptions import H2Error
+from h2.settings import SettingCodes, Settings
+
+from scanner.model.known import Known, Unknown
+from scanner.model.observation import Attempt
+from scanner.probe.converse import Peer
+from scanner.probe.dial import Broken
+from scanner.probe.evidence import cut_off
+from scanner.probe.limits import Pace
+from scanner.probe.plaintext import shown
+from scanner.probe.request import content
+from scanner.probe.session import Session, session
+
+_ALPN: Final = (b"h2", b"http/1.1")
+"""As the full handshake offers: what is agreed upon here is what it has seen."""
+_MOST_BYTES: Final = 64 * 1024
+"""From the server, over all; four answers with the longest header that most servers and clients take."""
+_MOST_FRAMES: Final = 1000
+"""Of the server that mean anything, over all."""
+_TYPE: Final = 3
+"""Where a frame's type stands (RFC 9113, section 4.1)."""
+_SETTINGS_FRAME: Final = b"\x04"
+"""With which a server has to begin (section 3.4). h2 would wait for as much as the first bytes seem to announce."""
+_STATUS: Final = re.compile(rb"[1-5]\d\d")
+_SETTINGS: Final = {
+    SettingCodes.ENABLE_PUSH: 0,
+    SettingCodes.MAX_FRAME_SIZE: 16384,
+    SettingCodes.MAX_HEADER_LIST_SIZE: 16384,
+}
+
+
+async def heads(
+    peer: Peer, authorities: Sequence[str], attempts: list[Attempt], pace: Pace, every: dict[str, Known[str]]
+) -> None:
+    """Find out the status of each, and what tells its content from another's. Never raises for anything that the peer
+    does; ``every`` has what was answered before somebody else ended it.
+
+    Over one connection as long as the server keeps it open; one that ended on the way is made anew for the rest. Each
+    waits for ``pace``.
+    """
+    while left := [each for each in authorities if each not in every]:
+        await pace()
+        await _connection(peer, left, attempts, every)
+
+
+async def _connection(
+    peer: Peer, authorities: Sequence[str], attempts: list[Attempt], every: dict[str, Known[str]]
+) -> None:
+    """Answers for one of ``authorities`` at least; for all of them where there is no such connection to be had."""
+    started, why = trio.current_time(), "no answer in time"
+    found: list[Known[str]] = []
+    opened = False
+    whole = f"HTTP/2 HEAD for {', '.join(authorities)} as {peer.server_name}"
+    with cut_off(whole, attempts), trio.move_on_after(peer.where.timeout):
+        try:
+            async with session(peer, _ALPN) as inside:
+                if inside.alpn != "h2":
+                    raise Broken("malformed", "HTTP/2 is not agreed upon")
+                shared = _Shared(inside)
+                await shared.begin()
+                opened = True
+                for each in authorities:
+                    found.append(await shared.head(each))
+                    every[each] = found[-1]
+        except Broken as broken:
+            why = broken.text or f"the connection ended: {broken.ending}"
+    asked = authorities[: len(found) + 1] if opened else authorities
+    replies = [_reply(each) for each in found] + ([why] if len(found) < len(asked) else [])
+    if not found:
+        every.update(dict.fromkeys(asked, Unknown(why)))
+    offer, reply = f"HTTP/2 HEAD for {', '.join(asked)} as {peer.server_name}", ", ".join(replies)
+    attempts.append(Attempt(offer=offer, reply=reply, seconds=trio.current_time() - started))
+
+
+class _Shared:
+    """One connection, one request at a time. Its methods raise ``Broken`` and nothing else."""
+
+    def __init__(self, inside: Session) -> None:
+        self._inside = inside
+        self._bytes = self._frames = 0
+        self._preface = b""
+        # Answers are read, not judged: a field that HTTP/2 forbids is no reason to know nothing of them.
+        configuration = H2Configuration(client_side=True, header_encoding=None, validate_inbound_headers=False)
+        self._h2 = H2Connection(configuration)
+        self._h2.local_settings = Settings(client=True, initial_values=_SETTINGS)
+
+    async def begin(self) -> None:
+        """The preface, and our settings."""
+        self._h2.initiate_connection()
+        await self._flush()
+
+    async def head(self, authority: str) -> Known[str]:
+        """What ``authority`` answers; unknown where the server ends this request alone."""
+        stream = self._request(authority)
+        await self._flush()
+        while True:
+            for event in await self._events():
+                answer = _answer(event, stream)
+                if answer is not None:
+                    return answer
+
+    def _request(self, authority: str) -> int:
+        fields = [(":method", "HEAD"), (":authority", authority), (":scheme", "https"), (":path", "/")]
+        try:
+            stream = self._h2.get_next_available_stream_id()
+            self._h2.send_headers(stream, [*fields, ("user-agent", "adhere")], end_stream=True)
+        except H2Error as error:  # it has ended the connection, or wants no more streams on it
+            raise Broken("malformed", f"HTTP/2: {_said(error)}") from None
+        return stream
+
+    async def _events(self) -> list[Event]:
+        data = await self._inside.receive()
+        self._bytes += len(data)
+        self._preface += data[: _TYPE + 1 - len(self._preface)]
+        if self._preface[_TYPE:] not in (b"", _SETTINGS_FRAME):
+            raise Broken("plaintext", f"HTTP/2: something else came, {shown(self._preface)}")
+        try:
+            events = self._h2.receive_data(data)
+        except Exception as error:  # noqa: BLE001 - whatever its parsers make of a stranger's bytes
+            raise Broken("malformed", f"HTTP/2: {_said(error)}") from None
+        self._frames += len(events)
+        if self._bytes > _MOST_BYTES or self._frames > _MOST_FRAMES:
+            raise Broken("malformed", "HTTP/2: more frames than an answer has")
+        await self._flush()
+        return events
+
+    async def _flush(self) -> None:
+        data = self._h2.data_to_send()
+        if data:
+            await self._inside.send(data)
+
+
+def _answer(event: Event, stream: int) -> Known[str] | None:
+    """What ``event`` says of the request; None: nothing yet."""
+    match event:
+        case ResponseReceived() if event.stream_id == stream:
+            fields = [(_bytes(name), _bytes(value)) for name, value in event.headers]
+            status = next((value for name, value in fields if name == b":status"), b"")
+            known = _STATUS.fullmatch(status) is not None
+            return content(status, fields) if known else Unknown("HTTP/2: an answer without a status")
+        case StreamReset() | StreamEnded() if event.stream_id == stream:
+            return Unknown("HTTP/2: the server ended the request without an answer")
+        case ConnectionTerminated():
+            raise Broken("fin", "HTTP/2: the server ended the connection")
+    return None
+
+
+def _bytes(text: bytes | str) -> bytes:
+    """h2 decodes nothing where it is told to, and its types do not say so."""
+    return text if isinstance(text, bytes) else text.encode()
+
+
+def _reply(found: Known[str]) -> str:
+    return found.reason if isinstance(found, Unknown) else found.partition(";")[0]
+
+
+def _said(error: Exception) -> str:
+    return shown(str(error).encode()) or type(error).__name__

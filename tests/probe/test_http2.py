@@ -1,0 +1,271 @@
+"""Requests for several names over one HTTP/2 connection, to servers that speak it, and to what only begins like one."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+
+import pytest
+import trio
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.events import RequestReceived
+from h2.exceptions import H2Error
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scanner.demo.listening import Part
+from scanner.demo.tls_server import TlsSettings, tls_context, tls_part
+from scanner.demo.tls_stream import TlsStream
+from scanner.model.known import Known, Unknown
+from scanner.model.names import NOBODYS
+from scanner.model.observation import Attempt
+from scanner.probe.asides import asides
+from scanner.probe.dial import Broken
+from scanner.probe.evidence import Evidence
+from scanner.probe.http2 import _Shared, heads
+from scanner.probe.session import Session
+from scanner.probe.talk import Question
+from tests.certs import Authority
+from tests.probe.test_handshake import peer
+from tests.servers import closed_port, listening
+
+LEAF = Authority("Requests").leaf(names=("localhost",))
+NAMES = ("localhost", "other.example", "third.example")
+Script = Callable[[TlsStream], Awaitable[None]]
+HEAD = b"\x88"
+"""The header block of ``:status: 200`` (RFC 7541, appendix A, index 8)."""
+
+
+def over_tls(script: Script, alpn: Sequence[bytes] = (b"h2",)) -> Part:
+    """``script`` inside of TLS, which it need not say goodbye to."""
+    context = tls_context(TlsSettings(credential=LEAF, alpn=tuple(alpn)))
+
+    async def part(transport: trio.SocketStream) -> None:
+        stream = TlsStream(transport, context)
+        try:
+            await stream.do_handshake()
+            await script(stream)
+            await stream.finish()
+        except (trio.BrokenResourceError, H2Error):
+            await stream.aclose()
+
+    return part
+
+
+def answering(statuses: Mapping[str, str], *, each: int = 100) -> Part:
+    """Statuses by authority; after ``each`` answers the connection ends with GOAWAY."""
+
+    async def script(stream: TlsStream) -> None:
+        server = H2Connection(H2Configuration(client_side=False, header_encoding=None))
+        server.initiate_connection()
+        left = each
+        while True:
+            if pending := server.data_to_send():
+                await stream.send_all(pending)
+            if not left or not (data := await stream.receive_some()):
+                return
+            for event in server.receive_data(data):
+                if isinstance(event, RequestReceived):
+                    asked = dict(event.headers)
+                    assert asked[b":method"] == b"HEAD"
+                    name = asked[b":authority"].decode()
+                    fields = [(":status", statuses[name]), ("etag", f'"{name}"')]
+                    server.send_headers(event.stream_id, fields, end_stream=True)
+                    left -= 1
+            if not left:
+                server.close_connection()
+
+    return over_tls(script)
+
+
+def frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
+    """RFC 9113, section 4.1."""
+    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+
+SETTINGS = frame(4, 0, 0, b"")
+
+
+def saying(*said: bytes, again: bytes = b"") -> Part:
+    """These bytes, then ``again`` for ever, or nothing."""
+
+    async def script(stream: TlsStream) -> None:
+        await stream.receive_some()
+        for each in said:
+            await stream.send_all(each)
+        while again:
+            await stream.send_all(again)
+        while await stream.receive_some():
+            pass
+
+    return over_tls(script)
+
+
+async def asked(part: Part, names: Sequence[str] = NAMES, *, patience: float = 20.0) -> dict[str, Known[str]]:
+    attempts: list[Attempt] = []
+    found: dict[str, Known[str]] = {}
+    async with listening(part) as server:
+        await heads(peer(server.sockaddr, patience), names, attempts, trio.lowlevel.checkpoint, found)
+        assert server.connections == len(attempts)
+    return found
+
+
+# --- servers that speak it --------------------------------------------------------------------------------------------
+
+
+async def test_several_names_share_one_connection() -> None:
+    attempts: list[Attempt] = []
+    found: dict[str, Known[str]] = {}
+    part = answering({"localhost": "200", "other.example": "421", "third.example": "404"})
+    async with listening(part) as server:
+        await heads(peer(server.sockaddr), NAMES, attempts, trio.lowlevel.checkpoint, found)
+    assert found == {
+        "localhost": '200; etag: "localhost"',
+        "other.example": '421; etag: "other.example"',
+        "third.example": '404; etag: "third.example"',
+    }
+    (attempt,) = attempts
+    assert attempt.offer == "HTTP/2 HEAD for localhost, other.example, third.example as localhost"
+    assert attempt.reply == "200, 421, 404"
+
+
+async def test_a_connection_that_ends_after_each_answer_is_made_anew() -> None:
+    found = await asked(answering(dict.fromkeys(NAMES, "200"), each=1))
+    assert found == {name: f'200; etag: "{name}"' for name in NAMES}
+
+
+async def test_what_is_informational_is_no_answer() -> None:
+    early = frame(1, 4, 1, b"\x08\x03103")  # :status 103, literal with an indexed name
+    found = await asked(saying(SETTINGS, early, frame(1, 5, 1, HEAD)), NAMES[:1])
+    assert found == {"localhost": "200"}
+
+
+async def test_one_request_that_is_reset_says_nothing_of_the_next() -> None:
+    async def script(stream: TlsStream) -> None:
+        await stream.receive_some()
+        await stream.send_all(SETTINGS + frame(3, 0, 1, bytes(4)))
+        await stream.receive_some()
+        await stream.send_all(frame(1, 5, 3, HEAD))
+        while await stream.receive_some():
+            pass
+
+    found = await asked(over_tls(script), NAMES[:2])
+    assert isinstance(found["localhost"], Unknown)
+    assert found["other.example"] == "200"
+
+
+@pytest.mark.parametrize("alpn", [(b"http/1.1",), (), (b"http/1.1", b"h2")])
+async def test_without_an_agreement_nothing_is_sent(alpn: tuple[bytes, ...]) -> None:
+    attempts: list[Attempt] = []
+    found: dict[str, Known[str]] = {}
+    async with listening(tls_part(TlsSettings(credential=LEAF, alpn=alpn))) as server:
+        await heads(peer(server.sockaddr), NAMES, attempts, trio.lowlevel.checkpoint, found)
+        assert server.connections == 1
+    assert found == dict.fromkeys(NAMES, Unknown("HTTP/2 is not agreed upon"))
+
+
+# --- and those that do not --------------------------------------------------------------------------------------------
+
+PING = frame(6, 0, 0, bytes(8))
+HOSTILE = {
+    "another protocol": saying(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
+    "noise": saying(bytes(range(256)) * 16),
+    "a goodbye": saying(SETTINGS, frame(7, 0, 0, bytes(8))),
+    "pings without end": saying(SETTINGS, again=PING * 500),
+    "settings without end": saying(again=SETTINGS * 500),
+    "settings that grow": saying(again=frame(4, 0, 0, struct.pack(">HI", 4, 2**31 - 1) * 100)),
+    "a header without end": saying(SETTINGS, frame(1, 0, 1, b""), again=frame(9, 0, 1, b"")),
+    "a large header without end": saying(
+        SETTINGS, frame(1, 0, 1, HEAD), again=frame(9, 0, 1, b"\x00\x01a\x01b" * 3000)
+    ),
+    "an overlong frame": saying(SETTINGS, frame(1, 4, 1, bytes(2**20))),
+    "a table that is too large": saying(SETTINGS, frame(1, 5, 1, b"\x3f\xff\xff\xff\xff\x0f")),
+    "a header that unfolds": saying(
+        SETTINGS, frame(1, 5, 1, HEAD + b"\x40\x01a\x7f\x81\x1e" + b"a" * 4000 + b"\xbe" * 5000)
+    ),
+    "no status": saying(SETTINGS, frame(1, 5, 1, b"\x00\x01a\x01b")),
+    "a status of letters": saying(SETTINGS, frame(1, 5, 1, b"\x08\x02ok")),
+    "an answer to nobody": saying(SETTINGS, frame(1, 5, 7, HEAD)),
+    "a push": saying(SETTINGS, frame(5, 4, 1, struct.pack(">I", 2) + HEAD)),
+    "unknown frames": saying(SETTINGS, again=frame(0x42, 0, 1, b"x") * 500),
+    "no streams": saying(frame(4, 0, 0, struct.pack(">HI", 3, 0)), frame(3, 0, 1, struct.pack(">I", 7))),
+    "an end at once": over_tls(TlsStream.finish),
+}
+
+
+@pytest.mark.parametrize("how", HOSTILE)
+async def test_a_hostile_server_is_not_known_and_no_trouble(how: str) -> None:
+    with trio.fail_after(20):
+        found = await asked(HOSTILE[how], NAMES[:1])
+    assert isinstance(found["localhost"], Unknown), found
+
+
+async def test_silence_ends_with_the_patience() -> None:
+    found = await asked(saying(SETTINGS), NAMES[:2], patience=0.2)
+    assert found == dict.fromkeys(NAMES[:2], Unknown("no answer in time"))
+    found = {}
+    with closed_port() as closed:
+        await heads(peer(closed), NAMES, [], trio.lowlevel.checkpoint, found)
+    assert list(found) == list(NAMES)
+    assert all(isinstance(each, Unknown) for each in found.values())
+
+
+async def test_what_was_answered_before_somebody_else_ended_it_is_kept() -> None:
+    """The second request hangs."""
+    attempts: list[Attempt] = []
+    found: dict[str, Known[str]] = {}
+    async with listening(saying(SETTINGS, frame(1, 5, 1, HEAD))) as server:
+        with trio.move_on_after(0.5):
+            await heads(peer(server.sockaddr), NAMES[:2], attempts, trio.lowlevel.checkpoint, found)
+    assert found == {"localhost": "200"}
+    assert [each.reply for each in attempts] == ["cut off"]
+
+
+class Wire(Session):
+    """What comes out of TLS, in pieces; what goes in is forgotten."""
+
+    __slots__ = ("pieces",)
+
+    def __init__(self, pieces: list[bytes]) -> None:
+        self.pieces = pieces
+
+    async def send(self, data: bytes) -> None:
+        assert data
+
+    async def receive(self) -> bytes:
+        if not self.pieces:
+            raise Broken("fin")
+        return self.pieces.pop(0)
+
+
+FRAMES = st.builds(frame, st.integers(0, 10), st.integers(0, 255), st.integers(0, 5), st.binary(max_size=40))
+
+
+@given(st.lists(st.one_of(FRAMES, st.binary(max_size=60)), max_size=12))
+@settings(max_examples=300, deadline=None)
+def test_whatever_comes_is_an_answer_or_broken(pieces: list[bytes]) -> None:
+    async def run() -> None:
+        shared = _Shared(Wire([SETTINGS, *pieces]))
+        with suppress(Broken):
+            await shared.begin()
+            assert isinstance(await shared.head("localhost"), str | Unknown)
+
+    trio.run(run)
+
+
+# --- beside the rest --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("alpn", "connections"), [("h2", 6), ("http/1.1", 4), (None, 4)])
+async def test_it_is_asked_where_it_is_spoken(alpn: str | None, connections: int) -> None:
+    """Over HTTP/1.1 one connection a request; over HTTP/2 one for this name and one for the neighbour."""
+    evidence = Evidence(alpn=alpn)
+    async with listening(answering(dict.fromkeys((*NAMES, NOBODYS), "200"))) as server:
+        question = Question(mode="inventory", authorities=("other.example",))
+        await asides(peer(server.sockaddr), question, evidence, trio.lowlevel.checkpoint)
+        assert server.connections == len(evidence.attempts) == connections
+    shared = [(each.server_name, each.authority, each.answer) for each in evidence.answered if each.protocol == "h2"]
+    pairs = [("localhost", "localhost"), ("localhost", NOBODYS), ("localhost", "other.example"), ("other.example",) * 2]
+    assert shared == ([(*pair, f'200; etag: "{pair[1]}"') for pair in pairs] if alpn == "h2" else [])
