@@ -1,4 +1,5 @@
-"""A small client of the Kubernetes API: GET, with the patience and the limits that a scanner needs.
+"""A small client of the Kubernetes API: GET, and POST for questions that create nothing, with the patience and the
+limits that a scanner needs.
 
 It never follows a redirect, so the credential reaches the API server and nobody else.
 """
@@ -109,6 +110,14 @@ class Client:
         except (ValueError, RecursionError) as error:
             raise self._failed(path, f"the answer is no JSON: {clean(str(error))}") from None
 
+    async def post(self, path: str, body: bytes) -> object:
+        """The parsed answer to a question that stands in a body of JSON. Raises as ``get`` does."""
+        answer = await self._patiently(path, {}, JSON, body)
+        try:
+            return decoded(answer.body)
+        except (ValueError, RecursionError) as error:
+            raise self._failed(path, f"the answer is no JSON: {clean(str(error))}") from None
+
     @asynccontextmanager
     async def upgraded(
         self, path: str, params: Mapping[str, str], headers: Mapping[str, str]
@@ -145,16 +154,17 @@ class Client:
         except trio.TooSlowError:
             raise self._failed(path, "no answer in time") from None
 
-    async def _patiently(self, path: str, params: Mapping[str, str], accept: str) -> _Answer:
+    async def _patiently(self, path: str, params: Mapping[str, str], accept: str, body: bytes | None = None) -> _Answer:
         renewed = False
         for attempt in range(1, self.manners.tries + 1):
             last = attempt == self.manners.tries
             credential = await self.access.source.credential()
             try:
-                answer = await self._once(path, params, accept, credential)
+                answer = await self._once(path, params, accept, credential, body)
                 if answer.status == 401 and not renewed:
                     renewed = True
-                    answer = await self._once(path, params, accept, await self.access.source.credential(renew=True))
+                    credential = await self.access.source.credential(renew=True)
+                    answer = await self._once(path, params, accept, credential, body)
             except httpx2.RequestError as error:
                 if last or _hopeless(error):
                     raise self._unanswered(path, error) from None
@@ -164,26 +174,29 @@ class Client:
                 raise self._failed(
                     path, f"cannot be asked: {clean(str(error))}", "is the server's URL right?"
                 ) from None
-            if answer.status == 200:
+            if answer.status == 200 or (body is not None and answer.status == 201):
                 return answer
             if last or answer.status not in _AGAIN:
                 raise refusal(answer, path)
             await self._wait(attempt, answer.headers.get("retry-after"))
         raise AssertionError("the last try returns or raises")
 
-    async def _once(self, path: str, params: Mapping[str, str], accept: str, credential: Credential) -> _Answer:
-        request = self._request(path, params, {"Accept": accept}, credential)
+    async def _once(
+        self, path: str, params: Mapping[str, str], accept: str, credential: Credential, body: bytes | None
+    ) -> _Answer:
+        headers = {"Accept": accept} | ({"Content-Type": JSON} if body is not None else {})
+        request = self._request(path, params, headers, credential, body)
         try:
             with trio.fail_after(self.manners.timeout):
                 response = await self._client(credential).send(request, stream=True)
                 try:
-                    body = await self._bounded(path, response)
+                    content = await self._bounded(path, response)
                 finally:
                     with trio.CancelScope(shield=True), trio.move_on_after(1):
                         await response.aclose()
         except trio.TooSlowError:
             raise httpx2.ReadTimeout("no whole answer in time") from None
-        return _Answer(response.status_code, response.headers, body)
+        return _Answer(response.status_code, response.headers, content)
 
     async def _bounded(self, path: str, response: httpx2.Response) -> bytes:
         parts, size = [], 0
@@ -200,7 +213,12 @@ class Client:
         return b"".join(parts)
 
     def _request(
-        self, path: str, params: Mapping[str, str], headers: dict[str, str], credential: Credential
+        self,
+        path: str,
+        params: Mapping[str, str],
+        headers: dict[str, str],
+        credential: Credential,
+        body: bytes | None = None,
     ) -> httpx2.Request:
         pairs = [("User-Agent", _USER_AGENT), *headers.items(), *credential.headers]
         if credential.token:
@@ -208,9 +226,10 @@ class Client:
         extensions = {"sni_hostname": self.access.trust.server_name} if self.access.trust.server_name else {}
         client = self._client(credential)
         return client.build_request(
-            "GET",
+            "GET" if body is None else "POST",
             self.access.server + path,
             params=params,
+            content=body,
             headers=[(name.encode("ascii"), value.encode("utf-8", "replace")) for name, value in pairs],
             extensions=extensions,
         )

@@ -8,50 +8,21 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from scanner.cluster import route_keys
-from scanner.cluster.keeping import kept
-from scanner.cluster.manifest_files import STANDARD_INPUT, Skipped, Unlisted, files
-from scanner.cluster.prune import Pruner
+from scanner.cluster.given_objects import MAX_OBJECTS, Bad, Manifests, Objects
+from scanner.cluster.manifest_files import STANDARD_INPUT, Skipped, Unlisted, chart_of, files, rendered
 from scanner.errors import InputError
-from scanner.model.declared import Given, Place
-from scanner.model.held_profiles import held_profiles
-from scanner.model.kinds import ROUTE, SECRET, Kind
-from scanner.model.located import MAX_BYTES, Located, PlacedError, Steps, shown
-from scanner.model.objects import Fields, KubeObject
+from scanner.model.declared import Place
+from scanner.model.kinds import Kind
+from scanner.model.located import MAX_BYTES, PlacedError
 from scanner.model.yaml_stream import stream
 
+__all__ = ["MAX_FILE", "MAX_OBJECTS", "Bad", "Manifests", "read_manifests"]
+
 MAX_FILE = 16 * MAX_BYTES
-MAX_OBJECTS = 1_000_000
-_LISTS = 3
-"""Lists in lists that are looked into."""
 _TEMPLATE = b"{{"
 _RENDERED = "a template? lint what it renders: helm template . | adhere lint -"
-
-
-@dataclass(frozen=True, slots=True)
-class Bad:
-    """Something that could not be read: the document, the object or the whole file was not looked at."""
-
-    place: Place
-    message: str
-    hint: str = ""
-
-
-@dataclass(slots=True)
-class Manifests:
-    """What was given."""
-
-    given: list[Given] = field(default_factory=list)
-    bad: list[Bad] = field(default_factory=list)
-    skipped: list[Skipped] = field(default_factory=list)
-    files: int = 0
-    others: int = 0
-    """Objects of kinds that nobody looks at."""
-    strangers: int = 0
-    """Documents that are no Kubernetes objects: values of a chart, a pipeline."""
 
 
 def read_manifests(paths: Iterable[str], kinds: Iterable[Kind]) -> Manifests:
@@ -74,13 +45,12 @@ def read_manifests(paths: Iterable[str], kinds: Iterable[Kind]) -> Manifests:
 
 
 class _Reader:
-    """Sorts objects into the kinds that are wanted."""
+    """Takes files apart into documents."""
 
     def __init__(self, kinds: Iterable[Kind]) -> None:
-        self._kinds = {(kind.group, kind.name): kind for kind in kinds}
-        self._names = {kind.name for kind in kinds}
-        self._pruner = Pruner()
         self.found = Manifests()
+        self._objects = Objects(kinds, self.found)
+        self._charts: set[str] = set()
 
     def file(self, name: str) -> None:
         """Take every object of a file; what cannot be read is remembered."""
@@ -90,84 +60,31 @@ class _Reader:
         except InputError as error:
             self.found.bad.append(_bad(_shown(name), error))
             return
+        if _TEMPLATE in data and (chart := chart_of(name)):
+            self._of_chart(chart)
+            return
+        templated = False
         for document in stream(data, _shown(name), MAX_FILE):
-            if isinstance(document, InputError):
-                bad = _bad(_shown(name), document)
-                lines = data.splitlines()[max(bad.place.line - 2, 0) : bad.place.line]
-                templated = _TEMPLATE in b"".join(lines)
-                self.found.bad.append(Bad(bad.place, bad.message, _RENDERED) if templated else bad)
-            else:
-                self._object(document, (), document.value, _LISTS)
+            if not isinstance(document, InputError):
+                self._objects.document(document)
+                continue
+            bad = _bad(_shown(name), document)
+            if not _is_templated(data, bad.place.line):
+                self.found.bad.append(bad)
+            elif not templated:  # once a file: they are all one mistake
+                self.found.bad.append(Bad(bad.place, bad.message, _RENDERED))
+                templated = True
 
-    def _object(
-        self, document: Located, above: Steps, value: object, lists: int, version: str = "", name: str = ""
-    ) -> None:
-        """An object or a list of some; those of a typed list need not say what they are."""
-        if value is None:
-            return
-        raw = Fields(value) if isinstance(value, dict) else Fields({})
-        version, name = raw.text("apiVersion") or version, raw.text("kind") or name
-        if wrong := self._half_named(raw, version, name):
-            self._bad(document, above, *wrong)
-        elif not (version and name):
-            self.found.strangers += 1
-        elif name.endswith("List") and raw.has("items"):
-            self._items(document, above, raw, lists, (version, "" if name == "List" else name.removesuffix("List")))
-        else:
-            self._sorted(document, above, raw, version, name)
-
-    def _half_named(self, raw: Fields, version: str, name: str) -> tuple[str, str] | None:
-        """What is wrong with an object that somebody meant to be one of ours."""
-        if name not in self._names or not raw.has("metadata"):
-            return None
-        if not version:
-            return f"{name} without apiVersion", "apiVersion is GROUP/VERSION, or VERSION of the core's"
-        if "." in version and "/" not in version:
-            return f"{name} of {shown(version)}, which has no version", f"apiVersion: {version}/v1"
-        return None
-
-    def _items(self, document: Located, above: Steps, raw: Fields, lists: int, typed: tuple[str, str]) -> None:
-        items = raw.at("items")
-        if not isinstance(items, list):
-            self._bad(document, (*above, "items"), "items is no list", "")
-        elif not lists:
-            self._bad(document, above, f"lists in lists, more than {_LISTS} deep", "")
-        else:
-            for index, item in enumerate(items):
-                self._object(document, (*above, "items", index), item, lists - 1, *(typed if typed[1] else ()))
-
-    def _sorted(self, document: Located, above: Steps, raw: Fields, version: str, name: str) -> None:
-        kind = self._kinds.get((version.rpartition("/")[0], name))
-        if kind is None and next(held_profiles(raw), None):
-            kind = Kind(group=version.rpartition("/")[0], plural="", name=name)  # somebody's own, with a TLS profile
-        if kind is None:
-            self.found.others += 1
-            return
-        whole = {"apiVersion": version, "kind": name, **raw.raw}
-        found = self._kept(kind, whole)
-        if found is None or not found.name:
-            self._bad(document, (*above, "metadata"), f"{kind.name} without a name", _named(raw))
-            return
-        if len(self.found.given) >= MAX_OBJECTS:
-            raise InputError(f"{document.file}: more than {MAX_OBJECTS:,} objects", hint="lint them in several runs")
-        self.found.given.append(Given(object=found, located=document, above=above))
-
-    def _kept(self, kind: Kind, whole: dict[str, object]) -> KubeObject | None:
-        """Of a Secret only what may be kept; of others everything, since what is pruned is just what may be wrong, but
-        for private keys: one may stand in any field, by mistake, and findings quote what they are about."""
-        if kind == SECRET:
-            return kept(kind, whole, self._pruner)
-        scrubbed = self._pruner.copy(route_keys.without_key(whole) if kind == ROUTE else whole)
-        return KubeObject(scrubbed, kind) if isinstance(scrubbed, dict) else None
-
-    def _bad(self, document: Located, steps: Steps, message: str, hint: str) -> None:
-        self.found.bad.append(Bad(Place(document.file, *document.mark(steps)), message, hint))
+    def _of_chart(self, chart: str) -> None:
+        """Templates of a chart that were named one by one, as by a hook."""
+        if chart not in self._charts:
+            self._charts.add(chart)
+            self.found.skipped.append(rendered(chart))
 
 
-def _named(raw: Fields) -> str:
-    if raw.text("metadata", "generateName"):
-        return "metadata.generateName makes a new object at each run; give it a name to have it linted"
-    return "metadata.name is required, as text"
+def _is_templated(data: bytes, line: int) -> bool:
+    """Whether the line, or the one before, which is where some mistakes begin, has what a template has."""
+    return _TEMPLATE in b"".join(data.split(b"\n")[max(line - 2, 0) : line])
 
 
 def _shown(name: str) -> str:

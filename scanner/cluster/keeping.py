@@ -8,8 +8,12 @@ from scanner.cluster import route_keys
 from scanner.cluster.prune import Pruner
 from scanner.cluster.secrets import without_key
 from scanner.cluster.shapes import OTHERS, SHAPES
+from scanner.model.forms import form_of
 from scanner.model.kinds import ROUTE, SECRET, Kind
 from scanner.model.objects import KubeObject
+from scanner.model.removed import WITHHELD
+
+_PEM = "-----BEGIN "
 
 
 def kept(kind: Kind, raw: object, pruner: Pruner, api_version: str = "") -> KubeObject | None:
@@ -34,3 +38,17 @@ def keeper(kind: Kind, pruner: Pruner, api_version: str = "") -> Callable[[objec
         return found if found.name else None
 
     return keep
+
+
+def bundle(found: KubeObject) -> KubeObject:
+    """A ConfigMap that some object names as CAs: without the values that are no certificate, nor what people put in
+    place of one. Whoever may write the object chooses the name, and of any other content nothing is to be learnt."""
+    told = {field: values for field in ("data", "binaryData") if isinstance(values := found.raw.get(field), dict)}
+    less = {field: {name: _trust(value) for name, value in values.items()} for field, values in told.items()}
+    return KubeObject({**found.raw, **less}, found.kind)
+
+
+def _trust(value: object) -> object:
+    if isinstance(value, str) and (_PEM in value or form_of(value.encode("utf-8", "replace")) is not None):
+        return value
+    return WITHHELD

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from scanner.cluster.kustomize import Kustomization, patching
 from scanner.cluster.manifests import SUFFIXES
 from scanner.errors import InputError
 
@@ -38,22 +39,38 @@ class Unlisted:
 
 
 def files(given: str) -> Iterator[str | Skipped | Unlisted]:
-    """Every file: itself, or the ``.yaml``, ``.yml`` and ``.json`` files below. Raises ``InputError`` for a path that
-    does not exist, and for a directory with more than ``MAX_FILES``."""
+    """Every file: itself, or the ``.yaml``, ``.yml`` and ``.json`` files below, in whatever letters. Raises
+    ``InputError`` for a path that does not exist, and for a directory with more than ``MAX_FILES``."""
     if given == STANDARD_INPUT or not _is_directory(given):
         yield given
         return
-    root, count, unlisted = os.path.realpath(given), 0, list[OSError]()
-    for parent, names, found in os.walk(given, onerror=unlisted.append):
-        yield from _not_entered(root, parent, names, found)
-        for name in sorted(each for each in found if each.endswith(SUFFIXES)):
-            count += 1
-            if count > MAX_FILES:
-                raise InputError(f"{given}: more than {MAX_FILES:,} files", hint="is this the right directory?")
-            path = str(Path(parent, name))
-            special = _special(path)
-            yield Skipped(path, special, "only files are read in a directory") if special else path
+    root, unlisted = os.path.realpath(given), list[OSError]()
+    found: list[str] = []
+    patches: list[Kustomization] = []
+    for parent, names, here in os.walk(given, onerror=unlisted.append):
+        yield from _not_entered(root, parent, names, here)
+        found += (str(Path(parent, name)) for name in sorted(here) if name.lower().endswith(SUFFIXES))
+        if len(found) > MAX_FILES:
+            raise InputError(f"{given}: more than {MAX_FILES:,} files", hint="is this the right directory?")
+        patches += filter(None, [patching(parent, here)])
+    yield from _regular(found, frozenset().union(*(each.files for each in patches)))
+    yield from map(_patched, patches)
     yield from (Unlisted(str(each.filename), str(each.strerror)) for each in unlisted)
+
+
+def _regular(found: list[str], patches: frozenset[str]) -> Iterator[str | Skipped]:
+    """The files, without those that hold patches of kustomize."""
+    for path in found:
+        special = _special(path)
+        if special:
+            yield Skipped(path, special, "only files are read in a directory")
+        elif not patches or os.path.realpath(path) not in patches:
+            yield path
+
+
+def _patched(each: Kustomization) -> Skipped:
+    hint = f"lint what it renders: kustomize build {each.directory} | adhere lint -"
+    return Skipped(each.directory, "patches of kustomize are no manifests, and what they change was not seen", hint)
 
 
 def _is_directory(given: str) -> bool:
@@ -79,8 +96,19 @@ def _not_entered(root: str, parent: str, names: list[str], found: list[str]) -> 
                 yield Skipped(str(path), "a link that leads out of the directory", "name where it leads to instead")
     if _CHART in found and _TEMPLATES in names:
         names.remove(_TEMPLATES)
-        rendered = f"lint what it renders: helm template {parent} | adhere lint -"
-        yield Skipped(str(Path(parent, _TEMPLATES)), "templates of a Helm chart are no manifests", rendered)
+        yield rendered(parent)
+
+
+def rendered(chart: str) -> Skipped:
+    """What is said of the templates of a chart in that directory."""
+    hint = f"lint what it renders: helm template {chart} | adhere lint -"
+    return Skipped(str(Path(chart, _TEMPLATES)), "templates of a Helm chart are no manifests", hint)
+
+
+def chart_of(path: str) -> str | None:
+    """The directory of the chart whose template the file is, if it is one."""
+    above = [each.parent for each in Path(path).parents if each.name == _TEMPLATES]
+    return next((str(each) for each in above if (each / _CHART).is_file()), None)
 
 
 def _special(path: str) -> str:

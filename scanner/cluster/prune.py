@@ -15,8 +15,9 @@ from typing import Any, TypeAlias
 
 from scanner.cluster.decoding import Raw
 from scanner.cluster.decoding import value as decoded
-from scanner.cluster.scrub import REMOVED, SHORTEST, scrubbed
+from scanner.cluster.scrub import SHORTEST, scrubbed
 from scanner.cluster.scrub import arguments as without_passwords
+from scanner.model.removed import REMOVED
 
 Shape: TypeAlias = "Only | But | Shared | Callable[[Pruner, object], object]"
 Keep: TypeAlias = Callable[[object], object]

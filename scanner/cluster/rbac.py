@@ -71,9 +71,15 @@ OPTIONS: Mapping[str, Option] = {
         _reading((*OPERATORS, EVENT)),
     ),
     "lint": Option(
-        "Reads who may do what, and the routes and grants of gateways; gets any ConfigMap by name, and some people "
+        "Reads who may do what, and the routes of gateways; gets any ConfigMap by name, and some people "
         "keep passwords in them. adhere asks for those that objects name as CAs. Only adhere lint --cluster needs it.",
         (*_reading(LINTED), _rule("", ["configmaps"], ["get"])),
+    ),
+    "configmaps": Option(
+        "Gets any ConfigMap by name, and some people keep passwords in them. adhere asks for those that Gateways, "
+        "BackendTLSPolicies and the platform's own objects name as CAs. Without it nobody can tell whether backends "
+        "can be verified by these.",
+        (_rule("", ["configmaps"], ["get"]),),
     ),
     "secrets": Option(
         "Gets any Secret by name, private keys and tokens among them. adhere keeps the certificates of those that "

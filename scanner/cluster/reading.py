@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TypeAlias
@@ -14,9 +14,12 @@ import trio
 from scanner.cluster.api_server import Access
 from scanner.cluster.client import ApiError, Client, Manners
 from scanner.cluster.configz import configz
+from scanner.cluster.keeping import bundle
 from scanner.cluster.listing import Lister, Short
+from scanner.cluster.reviews import asked as asked_reviews
 from scanner.cluster.served import served
 from scanner.errors import ClusterError, ScannerError
+from scanner.model.access_review import ACCESS_REVIEW, Review
 from scanner.model.kinds import CONFIG_MAP, NODE, SECRET, Kind
 from scanner.model.local_files import KUBELET_CONFIGZ
 from scanner.model.objects import Fields, KubeObject
@@ -33,6 +36,8 @@ _TLS = "kubernetes.io/tls"
 """Of all Secrets those that say themselves that they hold a certificate (kubernetes.io, "Secrets", "TLS Secrets")."""
 LIST = "secrets-list"
 """The opt-in permission to list them."""
+CONFIG_MAPS = "configmaps"
+"""The opt-in permission to get those with CAs that objects name."""
 _REFUSALS = 100
 """Objects that are asked for by name, and all are refused: the others would be, too."""
 _AT_ONCE = 4
@@ -91,12 +96,16 @@ class _Reading:
             self._missed_names(kind, [missed[place] for place in sorted(missed)], option)
 
     async def more(self, kind: Kind, names: Names, option: str) -> None:
-        """Read further objects of a kind of which some were read by name."""
+        """Read further ConfigMaps, with CAs, beside those that everybody has."""
         before, gap = self.objects.get(kind, ()), self.unreadable.pop(kind, None)
         await self.by_name(kind, (name for name in names if name not in kind.named), _AT_ONCE, option)
-        self.objects[kind] = (*before, *self.objects[kind])
+        self.objects[kind] = (*before, *map(bundle, self.objects[kind]))
+        missed = self.unreadable.get(kind)
         if gap is not None:
             self.unreadable[kind] = gap
+        elif missed is not None and missed.gap == "forbidden" and option == CONFIG_MAPS:
+            # Nobody should give that lightly: what depends on them says so, and the rest is complete.
+            self.unreadable[kind] = replace(missed, gap="not-asked", option=option)
 
     def _missed_names(self, kind: Kind, missed: list[tuple[str, ClusterError]], option: str | None) -> None:
         forbidden = all(isinstance(error, ApiError) and error.status == 403 for _, error in missed)
@@ -170,16 +179,20 @@ async def read(  # noqa: PLR0913 - each has a default, and is a choice of its ow
     no_secrets: bool = False,
     secrets: Wanted = (),
     config_maps: Wanted = (),
+    config_maps_by: str = "lint",
     permitted: Collection[str] = (),
     namespaces: Iterable[str] = (),
+    reviews: Callable[[Snapshot], Iterable[Review]] | None = None,
     manners: Manners | None = None,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Snapshot:
     """Read all objects of ``kinds``, pruned; of Secrets, where ``secrets`` names any, these and all of type
-    ``kubernetes.io/tls``; of ConfigMaps those that everybody has, and ``config_maps``.
+    ``kubernetes.io/tls``; of ConfigMaps those that everybody has, and ``config_maps``, which the opt-in permission
+    ``config_maps_by`` allows.
 
     ``permitted``: opt-in permissions (``Kind.opt_in``) that were given. ``namespaces``: where to look for kinds that
-    may not be listed in the whole cluster. Raises ``ScannerError`` where the API cannot be asked at all or the
+    may not be listed in the whole cluster. ``reviews``: what the API server is asked about others' rights, as far as
+    it answers. Raises ``ScannerError`` where the API cannot be asked at all or the
     credential is refused; what goes wrong with one kind stands in ``unreadable``.
     """
     wanted = tuple(dict.fromkeys(kinds))
@@ -199,8 +212,13 @@ async def read(  # noqa: PLR0913 - each has a default, and is a choice of its ow
         origin = Origin(name=access.name, server=access.server, git_version=await _version(client))
         if config_maps != () and CONFIG_MAP in found.versions:
             snapshot = _snapshot(reading, wanted, taken_at, origin)
-            await reading.more(CONFIG_MAP, config_maps(snapshot) if callable(config_maps) else config_maps, "lint")
+            await reading.more(
+                CONFIG_MAP, config_maps(snapshot) if callable(config_maps) else config_maps, config_maps_by
+            )
         snapshot = _snapshot(reading, wanted, taken_at, origin)
+        if reviews is not None and (answers := await asked_reviews(client, reviews(snapshot))):
+            reading.objects[ACCESS_REVIEW], wanted = answers, (*wanted, ACCESS_REVIEW)
+            snapshot = _snapshot(reading, wanted, taken_at, origin)
         if SECRET not in wanted:
             return snapshot
         if no_secrets:

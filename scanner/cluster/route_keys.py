@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from scanner.cluster.scrub import REMOVED, scrubbed
+from scanner.cluster.scrub import scrubbed
 from scanner.cluster.secrets import key_matches
 from scanner.model.objects import Fields
+from scanner.model.removed import REMOVED
 
 _TLS: Final = ("spec", "tls")
 _LONGEST: Final = 1 << 20

@@ -10,9 +10,7 @@ import base64
 import binascii
 import re
 
-REMOVED = "[private key removed]"
-"""What stands where one was: that something was there is kept, and nothing else."""
-WITHHELD = "[removed]"
+from scanner.model.removed import CONTAINER, REMOVED, WITHHELD
 
 _WORDS = ("PRIVATE KEY", "PuTTY-User-Key-File", "openssh-key-v1")
 """What a text that holds a private key says of itself."""
@@ -22,6 +20,8 @@ _PEM = re.compile(
     re.DOTALL,
 )
 """A block without its end is one too: whoever cut it off kept the part that matters."""
+_BODY = re.compile(r"[A-Za-z0-9+/]{32}")
+"""What a key has and a placeholder, or a script that looks for keys, has not."""
 _PUTTY = re.compile(r"PuTTY-User-Key-File-.*?(?:Private-(?:MAC|Hash): ?[0-9a-fA-F]*|\Z)", re.DOTALL)
 _JWK = re.compile(r'(\\*"(?:d|p|q|dp|dq|qi|k)\\*"\s{0,9}:\s{0,9}\\*")[A-Za-z0-9_+/=-]{8,}')
 """The members of a JSON Web Key that are private (RFC 7518, sections 6.2.2, 6.3.2 and 6.4.1)."""
@@ -44,11 +44,14 @@ _ENCODED = frozenset(
 _SEQUENCE = re.compile(rb"\x30(?:[\x00-\x7f]|\x81.|\x82..|\x83...)", re.DOTALL)
 _DER = re.compile(
     rb"\x02\x01[\x00\x01](?:\x30|\x02[\x01-\x84]|\x04)"  # PKCS #8 (RFC 5958), PKCS #1 (RFC 8017), SEC 1 (RFC 5915)
-    rb"|\x30[\x00-\x7f]?.?.?\x06[\x09\x0a]\x2a\x86\x48\x86\xf7\x0d\x01(?:\x05|\x0c\x01)"  # encrypted: PKCS #5, #12
-    rb"|\x02\x01\x03\x30",  # a PKCS #12 container
+    rb"|\x30[\x00-\x7f]?.?.?\x06[\x09\x0a]\x2a\x86\x48\x86\xf7\x0d\x01(?:\x05|\x0c\x01)",  # encrypted: PKCS #5, #12
     re.DOTALL,
 )
 """What follows a private key's outermost SEQUENCE. A certificate's begins with another SEQUENCE."""
+_CONTAINER = b"\x02\x01\x03\x30"
+"""That of a PKCS #12 container, of version 3 (RFC 7292 section 4)."""
+_KEY_BAG = re.compile(rb"\x2a\x86\x48\x86\xf7\x0d\x01\x0c\x0a\x01[\x01\x02]")
+"""keyBag and pkcs8ShroudedKeyBag (RFC 7292 section 4.2), which tools encrypt and leave in sight."""
 _USERINFO = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,20}://)[^/\s@\"']{1,1024}@")
 """A token alone may be the password."""
 
@@ -71,7 +74,7 @@ def scrubbed(text: str) -> str:
     if len(text) < SHORTEST:
         return _without_userinfo(text)
     if any(word in text for word in _WORDS):
-        text = _PUTTY.sub(REMOVED, _PEM.sub(REMOVED, text))
+        text = _PUTTY.sub(REMOVED, _PEM.sub(_without_block, text))
     if "kty" in text:
         text = _JWK.sub(rf"\1{REMOVED}", text)
     if _ENOUGH in text.encode("latin-1", "replace").translate(_IS_BASE64):
@@ -84,28 +87,36 @@ def _without_userinfo(text: str) -> str:
     return _USERINFO.sub(r"\1removed@", text) if "://" in text and "@" in text else text
 
 
+def _without_block(match: re.Match[str]) -> str:
+    return REMOVED if _BODY.search(match[0]) else WITHHELD
+
+
 def _without_keys(match: re.Match[str]) -> str:
-    return REMOVED if _holds_key(match[0], _LAYERS) else match[0]
+    return _held(match[0], _LAYERS) or match[0]
 
 
-def _holds_key(run: str, layers: int) -> bool:
-    """Whether base64 holds a private key, in DER or in a text."""
+def _held(run: str, layers: int) -> str | None:
+    """What takes the place of base64 that holds a private key, in DER or in a text; None where it holds none."""
     run = _BREAKS.sub("", run).translate(_ALPHABET)
     if any(word in run for word in _ENCODED):
-        return True
+        return REMOVED
     try:
         inner = base64.b64decode(run[: len(run) // 4 * 4])
     except (binascii.Error, ValueError):
-        return False
-    sequence = _SEQUENCE.match(inner)
-    if sequence and _DER.match(inner, sequence.end()):
-        return True
+        return None
+    if sequence := _SEQUENCE.match(inner):
+        if _DER.match(inner, sequence.end()):
+            return REMOVED
+        if inner.startswith(_CONTAINER, sequence.end()):
+            return REMOVED if _KEY_BAG.search(inner) else CONTAINER
     if not inner.isascii():
-        return False
+        return None
     text = inner.decode("ascii")
     if "kty" in text and _JWK.search(text):
-        return True
-    return layers > 1 and any(_holds_key(each[0], layers - 1) for each in _RUN.finditer(text))
+        return REMOVED
+    return (
+        next(filter(None, (_held(each[0], layers - 1) for each in _RUN.finditer(text))), None) if layers > 1 else None
+    )
 
 
 def is_secret_name(name: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 import warnings
 from collections.abc import Iterator
@@ -13,10 +12,14 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 from cryptography.x509 import load_pem_x509_certificate
 
+from scanner.cluster.misplaced import NOT_BASE64, misplaced
 from scanner.cluster.prune import Pruner
-from scanner.cluster.scrub import WITHHELD, scrubbed
+from scanner.cluster.revocation import revocation_lists
+from scanner.cluster.scrub import scrubbed
 from scanner.cluster.shapes import METADATA
+from scanner.model.coded import decoded
 from scanner.model.objects import Fields
+from scanner.model.removed import REMOVED, WITHHELD
 
 KEPT = ("tls.crt", "ca.crt")
 """Kept as they are, also where something else in PEM than a certificate is in them; of others only the certificates
@@ -27,7 +30,8 @@ _LARGE = 4096
 find out, and whoever writes the Secret chooses them; to compare the public half needs none of it."""
 _CHECK = "adhere"
 """Of a Secret, what adhere found out about it: ``keyMatches`` is true, false, or why it cannot be told;
-``revocationLists`` are the names of its data that have one."""
+``revocationLists`` are the names of its data that have one, and ``revocation`` what they say of themselves; ``forms``
+and ``exposed`` are what ``misplaced`` says."""
 
 _EMBEDDED = re.compile(
     rb'"?((?:certificate-authority|client-certificate)-data)"?:[ \t]*["\']?([A-Za-z0-9+/=]{64,262144})'
@@ -52,17 +56,21 @@ def without_key(raw: dict[str, object], pruner: Pruner) -> dict[str, object]:
     data = {name: _bytes(fields, name) for name in (*KEPT, _KEY)}
     kept: dict[str, object] = {name: pruner.copy(raw[name]) for name in ("apiVersion", "kind", "type") if name in raw}
     kept["metadata"] = pruner.keep(raw.get("metadata"), METADATA)
-    certificates = {**{name: _public(data[name]) for name in KEPT}, **_others(fields, pruner)}
+    public = {name: _public(data[name]) for name in KEPT}
+    certificates = {**public, **_others(fields, pruner)}
     kept["data"] = {name: base64.b64encode(each).decode() for name, each in certificates.items() if each}
     known = fields.at(_CHECK, "keyMatches")
     matches = (
         known if isinstance(known, bool | str) and data[_KEY] is None else key_matches(data["tls.crt"], data[_KEY])
     )
-    checked: dict[str, object] = {"keyMatches": matches}
+    checked: dict[str, object] = {"keyMatches": matches, **misplaced(fields, data, public)}
+    if data[_KEY] == b"" and NOT_BASE64 in Fields(checked).text("forms", _KEY):
+        checked["keyMatches"] = f"{_KEY} is {NOT_BASE64}"
     if kubeconfigs := _kubeconfigs(fields, pruner):
         checked["kubeconfigs"] = kubeconfigs
     if lists := _revocation_lists(fields, pruner):
         checked["revocationLists"] = lists
+        checked["revocation"] = _revocation(fields, lists, pruner)
     kept[_CHECK] = checked
     return kept
 
@@ -89,6 +97,15 @@ def _revocation_lists(fields: Fields, pruner: Pruner) -> list[str]:
     return [pruner.text(name) for name in every if name in known or _BEGINS_LIST in (_bytes(fields, name) or b"")]
 
 
+def _revocation(fields: Fields, names: list[str], pruner: Pruner) -> dict[str, object]:
+    """By name, what the lists there say of themselves."""
+    before = fields.fields(_CHECK, "revocation")
+    return {
+        name: pruner.copy(before.at(name)) if before.has(name) else revocation_lists(_bytes(fields, name) or b"")
+        for name in names
+    }
+
+
 def _kubeconfigs(fields: Fields, pruner: Pruner) -> dict[str, dict[str, str]]:
     """By the name in ``data``: what the fields of the kubeconfigs there hold, each as PEM. Tokens and keys stay out."""
     found: dict[str, dict[str, str]] = {}
@@ -112,7 +129,7 @@ def _embedded(content: bytes | None) -> Iterator[tuple[str, str]]:
     for match in _EMBEDDED.finditer(content or b""):
         try:
             text = _only_certificates(base64.b64decode(match[2], validate=True).decode("utf-8", "replace"))
-        except (binascii.Error, ValueError):
+        except ValueError:
             continue
         if text:
             yield match[1].decode(), text
@@ -126,7 +143,7 @@ def _only_certificates(text: str) -> str:
 def _public(content: bytes | None) -> bytes | None:
     """``content`` if it may be kept: some people put the key into tls.crt too, in DER or in UTF-16, of which a good
     part would outlive the decoding. Of what is no PEM nothing is kept but that something was there."""
-    if not content:
+    if not content or content.strip() == REMOVED.encode():
         return content
     return scrubbed(content.decode("utf-8", "replace")).encode() if _PEM in content else WITHHELD.encode()
 
@@ -139,8 +156,8 @@ def _bytes(fields: Fields, name: str) -> bytes | None:
     if not isinstance(coded, str):
         return None
     try:
-        return base64.b64decode("".join(coded.split()), validate=True)
-    except (binascii.Error, ValueError):
+        return decoded(coded)
+    except ValueError:
         return b""
 
 

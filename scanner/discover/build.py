@@ -70,7 +70,7 @@ class Built:
         for address in addresses:
             if only:
                 yield from (self._endpoint(address, name, said) for name, said in only.items())
-            elif listener.unnamed:
+            if listener.unnamed and (not only or listener.bare):
                 yield self._endpoint(address, soft, listener.unnamed)
         yield from (self._endpoint(self._primary(addresses), name, each) for name, each in also.items() if name != soft)
 

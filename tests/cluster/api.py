@@ -9,7 +9,7 @@ import json
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -43,6 +43,8 @@ class Asked:
     headers: dict[str, str]
     client: str | None = None
     """Common name of the client's certificate."""
+    method: str = "GET"
+    body: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +228,8 @@ async def _converse(stream: trio.SSLStream[trio.SocketStream], api: Api) -> None
                 api.asked.append(asked)
                 await api.upgrade(stream, asked)
                 return
+        elif isinstance(event, h11.Data):
+            asked = replace(asked, body=asked.body + bytes(event.data))
         elif isinstance(event, h11.EndOfMessage):
             answer = api.answer(asked)
             if answer.status is None:
@@ -246,7 +250,8 @@ def _asked(request: h11.Request, stream: trio.SSLStream[trio.SocketStream]) -> A
     certificate = stream.getpeercert()
     subject = dict(pair[0] for pair in certificate["subject"]) if certificate else {}
     headers = {name.decode().lower(): value.decode("latin-1") for name, value in request.headers}
-    return Asked(url.path, dict(parse_qsl(url.query)), headers, subject.get("commonName"))
+    client, method = subject.get("commonName"), request.method.decode()
+    return Asked(url.path, dict(parse_qsl(url.query)), headers, client, method)
 
 
 def _bytes(connection: h11.Connection, answer: Answer) -> bytes:

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanner.cluster import given as module
-from scanner.cluster import manifest_files
+from scanner.cluster import given_objects, manifest_files
 from scanner.cluster.given import MAX_FILE, Manifests, read_manifests
 from scanner.errors import InputError
 from scanner.model.kinds import GATEWAY, ROUTE, SECRET
@@ -35,6 +34,9 @@ def told(found: Manifests) -> tuple[list[str], list[str]]:
     """Names, and what is wrong with its place, without the directory."""
     bad = [f"{Path(each.place.file).name}:{each.place.line}:{each.place.column}: {each.message}" for each in found.bad]
     return [each.object.name for each in found.given], bad
+
+
+TEMPLATE = "apiVersion: template.openshift.io/v1\nkind: Template\nmetadata: {name: a}\n"
 
 
 def route(name: str) -> str:
@@ -62,16 +64,20 @@ HOSTILE: list[tuple[str, str | bytes, list[str], list[str]]] = [
     ("list", "- 1\n- 2\n", [], []),
     ("metadata is a list", route("a").replace("{name: a}", "[]"), [], ["file.yaml:3:11: Route without a name"]),
     ("the name is a number", route("1"), [], ["file.yaml:3:11: Route without a name"]),
-    ("no metadata", "apiVersion: route.openshift.io/v1\nkind: Route\n", [], ["file.yaml:1:1: Route without a name"]),
-    ("no apiVersion", "kind: Route\nmetadata: {name: a}\n", [], ["file.yaml:1:1: Route without apiVersion"]),
     (
-        "no version",
-        route("a").replace("io/v1", "io"),
+        "the namespace is a number",
+        route("a").replace("{name: a}", "{name: a, namespace: 7}"),
         [],
-        ["file.yaml:1:1: Route of 'route.openshift.io', which has no"],
+        ["file.yaml:3:32: Route/'a' has a namespace that is no text"],
     ),
+    ("no metadata", "apiVersion: route.openshift.io/v1\nkind: Route\n", [], ["file.yaml:1:1: Route without a name"]),
     ("kind is a list", route("a").replace("Route\n", "[]\n"), [], []),
     ("items is text", "apiVersion: v1\nkind: List\nitems: all\n", [], ["file.yaml:3:8: items is no list"]),
+    ("no items", "apiVersion: v1\nkind: List\nitem: []\n", [], ["file.yaml:1:1: a List without items"]),
+    ("a list in small letters", "apiVersion: v1\nkind: list\nitems: []\n", [], ["file.yaml:1:1: 'list' is no kind"]),
+    ("items is null", "apiVersion: v1\nkind: List\nitems: null\n", [], []),
+    ("no objects", f"{TEMPLATE}object: []\n", [], ["file.yaml:1:1: a Template without objects"]),
+    ("objects is a mapping", f"{TEMPLATE}objects: {{}}\n", [], ["file.yaml:1:1: objects is no list"]),
     ("items is empty", "apiVersion: v1\nkind: List\nitems: []\n", [], []),
     ("odd items", "apiVersion: v1\nkind: List\nitems: [1, null, [], {}]\n", [], []),
     (
@@ -99,6 +105,67 @@ def test_one_clear_finding_each_and_the_rest_is_read(
     assert [each for each, begin in zip(wrong, bad, strict=True) if not each.startswith(begin)] == []
 
 
+MISNAMED: list[tuple[str, str]] = [
+    ("kind: Route\nmetadata: {name: a}\n", "1:7: 'Route' without apiVersion"),
+    ("apiVersion: route.openshift.io/v1\nmetadata: {name: a}\n", "1:13: an object of 'route.openshift.io/v1' without"),
+    (route("a").replace("io/v1", "io"), "1:13: no API that adhere knows has 'Route' in 'route.openshift.io'"),
+    (route("a").replace("Route", "route"), "2:7: no API that adhere knows has 'route' in 'route.openshift.io/v1'"),
+    (
+        "kind: List\napiVersion: v1\nitems:\n- {kind: Rout, apiVersion: route.openshift.io/v1, metadata: {}}\n",
+        "4:10: no API",
+    ),
+    ("kind: Rout\napiVersion: route.openshift.io/v1\nspec: {}\n", "1:7: no API"),
+    ("kind: RouteList\napiVersion: route.openshift.io/v2\nitems:\n- metadata: {name: a}\n", "4:3: no release that"),
+]
+
+
+@pytest.mark.parametrize(("text", "begin"), MISNAMED)
+def test_what_is_of_no_api_is_not_looked_at_and_said(tmp_path: Path, text: str, begin: str) -> None:
+    found = found_in(tmp_path, f"{text}---\n{route('b')}")
+    (wrong,) = found.misnamed
+    assert f"{wrong.place.line}:{wrong.place.column}: {wrong.message}".startswith(begin)
+    assert "route.openshift.io" in wrong.hint
+    assert told(found) == (["b"], [])
+
+
+OTHERS = [
+    "apiVersion: networking.istio.io/v1\nkind: Gateway\n",
+    "kind: Route\nvalues: 1\n",
+    "kind: Pot\napiVersion: a/b\n",
+]
+
+
+@pytest.mark.parametrize("text", OTHERS)
+def test_what_is_something_else_is_counted(tmp_path: Path, text: str) -> None:
+    found = found_in(tmp_path, text)
+    assert (found.others + found.strangers, found.misnamed, found.bad) == (1, [], [])
+
+
+ARRAYS = [
+    (
+        json.dumps([{"apiVersion": "route.openshift.io/v1", "kind": "Route", "metadata": {"name": "a"}}, 1]),
+        ["a"],
+        0,
+    ),
+    ("- apiVersion: route.openshift.io/v1\n  kind: Route\n  metadata: {name: a}\n", ["a"], 0),
+    ("- {op: replace, path: /a}\n- 2\n", [], 1),
+]
+
+
+@pytest.mark.parametrize(("text", "names", "strangers"), ARRAYS)
+def test_an_array_of_objects_is_looked_into(tmp_path: Path, text: str, names: list[str], strangers: int) -> None:
+    found = found_in(tmp_path, text)
+    assert (told(found)[0], found.strangers) == (names, strangers)
+
+
+def test_a_list_in_a_list_says_where_its_items_stand(tmp_path: Path) -> None:
+    line = (
+        "- {apiVersion: v1, kind: List, items: [{apiVersion: route.openshift.io/v1, kind: Route, metadata: {name: a}}]}"
+    )
+    (each,) = found_in(tmp_path, f"apiVersion: v1\nkind: List\nitems:\n{line}\n").given
+    assert str(each.place(("metadata", "name"))).endswith(f":4:{line.index('a}') + 1}")
+
+
 TEMPLATES = ["a: {{ .Values.a }}\n", "{{- if .Values.a }}\na: 1\n{{- end }}\n", 'a: 1\n{{ include "b" . }}\n']
 
 
@@ -106,6 +173,27 @@ TEMPLATES = ["a: {{ .Values.a }}\n", "{{- if .Values.a }}\na: 1\n{{- end }}\n", 
 def test_templates_are_told_apart(tmp_path: Path, text: str) -> None:
     (bad,) = found_in(tmp_path, text).bad
     assert "helm template" in bad.hint
+
+
+def test_a_file_of_templates_is_one_finding(tmp_path: Path) -> None:
+    found = found_in(tmp_path, "---\n".join([*TEMPLATES, "x: [\n", route("b")]))
+    assert [bool(each.hint) for each in found.bad] == [True, True]
+    assert told(found)[0] == ["b"]
+
+
+def test_templates_of_a_chart_that_are_named_one_by_one_are_said_once(tmp_path: Path) -> None:
+    tree(
+        tmp_path,
+        {
+            "c/Chart.yaml": "",
+            "c/templates/a.yaml": "{{",
+            "c/templates/x/b.yaml": "{{",
+            "c/templates/r.yaml": route("r"),
+        },
+    )
+    found = read_manifests([str(each) for each in sorted((tmp_path / "c/templates").rglob("*.yaml"))], KINDS)
+    assert told(found) == (["r"], [])
+    assert [Path(each.path) for each in found.skipped] == [tmp_path / "c/templates"]
 
 
 def test_a_list_says_where_each_item_stands(tmp_path: Path) -> None:
@@ -148,10 +236,11 @@ def tree(directory: Path, files: dict[str, str]) -> Path:
 
 def test_a_directory_is_read_in_order_and_each_file_once(tmp_path: Path) -> None:
     tree(tmp_path, {"b/x.yml": route("c"), "a.yaml": route("a"), "b.json": "{}", "c.txt": "[", ".git/x.yaml": "["})
+    tree(tmp_path, {"d.YAML": route("d"), "e.Yml": route("e"), "f.JSON": "{}"})
     (tmp_path / "link.yaml").symlink_to("a.yaml")
     found = read_manifests([str(tmp_path), f"{tmp_path}/b/../a.yaml"], KINDS)
-    assert told(found) == (["a", "c"], [])
-    assert found.files == 3
+    assert told(found) == (["a", "d", "e", "c"], [])
+    assert found.files == 6
 
 
 def test_loops_end_and_a_link_out_of_the_directory_is_named(tmp_path: Path) -> None:
@@ -226,7 +315,7 @@ def test_what_does_not_exist_is_an_error_or_a_finding(tmp_path: Path, name: str)
         assert [each.message for each in found.bad] == ["File name too long"]
 
 
-@pytest.mark.parametrize(("name", "most"), [("MAX_FILES", manifest_files), ("MAX_OBJECTS", module)])
+@pytest.mark.parametrize(("name", "most"), [("MAX_FILES", manifest_files), ("MAX_OBJECTS", given_objects)])
 def test_too_much_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, most: object) -> None:
     tree(tmp_path, {f"{index}.yaml": route(f"a{index}") for index in range(3)})
     monkeypatch.setattr(most, name, 2)

@@ -13,6 +13,7 @@ from scanner.cluster.client import ApiError
 from scanner.errors import ClusterError
 from scanner.model import kinds
 from scanner.model.kinds import CONFIG_MAP, GATEWAY, NODE, POD, ROUTE, SECRET, SERVICE
+from scanner.model.removed import WITHHELD
 from scanner.model.snapshot import Snapshot
 from tests.cluster.api import MANNERS, Answer, Api, Asked, in_turn, named, ok, refused, running
 
@@ -258,6 +259,44 @@ async def test_config_maps_that_objects_name_are_read_too() -> None:
     asked = [each for each in api.paths() if "configmaps" in each]
     assert len(asked) == len(set(asked)) == len(CONFIG_MAP.named) + 3
     assert found.sought[CONFIG_MAP] == {*CONFIG_MAP.named, ("shop", "clients"), ("shop", "gone")}
+
+
+async def test_of_a_config_map_that_objects_name_nothing_but_certificates_is_kept() -> None:
+    """Who writes a Gateway names any that he likes, those of others too."""
+    pem = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
+    data = {"ca.crt": pem, "half": "MIIBszCCAVmg", "none": " ", "config.ini": "db = hunter2", "odd": 7}
+    api = Api()
+    api.add(CONFIG_MAP, {**named("clients", "shop"), "data": data, "binaryData": {"x": "aHVudGVyMg==", "y": "MIIB"}})
+    api.add(CONFIG_MAP, {**named("kubeadm-config", "kube-system"), "data": {"ClusterConfiguration": "networking: {}"}})
+    async with running(api):
+        found = await read(api.access, [CONFIG_MAP], manners=MANNERS, config_maps=[("shop", "clients")])
+    kept = found.get(CONFIG_MAP, "clients", "shop")
+    assert kept is not None
+    assert kept.raw["data"] == {**data, "config.ini": WITHHELD, "odd": WITHHELD}
+    assert kept.raw["binaryData"] == {"x": WITHHELD, "y": "MIIB"}
+    ours = found.get(CONFIG_MAP, "kubeadm-config", "kube-system")
+    assert ours is not None
+    assert ours.raw["data"] == {"ClusterConfiguration": "networking: {}"}
+
+
+async def test_config_maps_that_a_scan_may_not_read_are_no_gap_of_everything_else() -> None:
+    """Their permission is opt-in; what was asked for and is not there does not exist."""
+    api = Api()
+    api.add(CONFIG_MAP, named("clients", "shop"))
+    api.script = forbid("", "/api/v1/namespaces/secret/configmaps")
+    async with running(api):
+        found = await read(
+            api.access,
+            [CONFIG_MAP],
+            manners=MANNERS,
+            config_maps=[("shop", "clients"), ("secret", "x")],
+            config_maps_by="configmaps",
+        )
+    gap = found.unreadable[CONFIG_MAP]
+    assert (gap.gap, gap.option) == ("not-asked", "configmaps")
+    assert "adhere rbac --with configmaps prints it" in gap.reason
+    assert found.missing(CONFIG_MAP, "cluster-config-v1", "kube-system") is None
+    assert found.missing(CONFIG_MAP, "x", "secret") == gap.reason
 
 
 async def test_secrets_are_asked_for_by_what_was_read() -> None:

@@ -17,11 +17,12 @@ from scanner.cluster.decoding import decoded
 from scanner.cluster.keeping import kept
 from scanner.cluster.projection import page_decoder
 from scanner.cluster.prune import Pruner
-from scanner.cluster.scrub import REMOVED, scrubbed
+from scanner.cluster.scrub import scrubbed
 from scanner.errors import InputError, ResourceError, UsageError
 from scanner.model import kinds
 from scanner.model.kinds import CONFIG_MAP, GATEWAY, NODE, POD, ROUTE, SECRET, SERVICE, Kind
 from scanner.model.objects import KubeObject
+from scanner.model.removed import REMOVED
 from scanner.model.snapshot import Origin, Snapshot, Unreadable
 from tests.certs import private_key
 from tests.cluster.api import MANNERS, Answer, Api, Asked, authority, named, refused, running
@@ -60,7 +61,7 @@ def test_of_a_secret_the_certificates_stay_and_whether_the_key_is_theirs() -> No
     data = found.words("data")
     assert set(data) == {"tls.crt", "ca.crt"}
     assert b64decode(data["tls.crt"]) == certificate
-    assert found.raw["adhere"] == {"keyMatches": True}
+    assert found.at("adhere", "keyMatches") is True
     assert found.annotations == {"note": "kept"}
 
 
@@ -81,7 +82,7 @@ def test_keys_that_do_not_match(certificate: int | bytes | None, key: int | byte
         data["tls_crt"] = pairs[certificate][0] if isinstance(certificate, int) else certificate
     if key is not None:
         data["tls_key"] = pairs[key][1] if isinstance(key, int) else key
-    assert kept_secret(secret(**data)).raw["adhere"] == {"keyMatches": matches}
+    assert kept_secret(secret(**data)).at("adhere", "keyMatches") == matches
 
 
 def test_large_and_encrypted_keys() -> None:
@@ -89,10 +90,10 @@ def test_large_and_encrypted_keys() -> None:
     large = private_key("rsa4096")
     coded_key = large.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret"))
     found = kept_secret(secret(tls_crt=certificate, tls_key=coded_key))
-    assert found.raw["adhere"] == {"keyMatches": "tls.key is encrypted"}
+    assert found.at("adhere", "keyMatches") == "tls.key is encrypted"
     padded = large.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + b"\n" * 2000
     leaf = authority().leaf(names=("large.example",), key=large)
-    assert kept_secret(secret(tls_crt=leaf.pem, tls_key=padded)).raw["adhere"] == {"keyMatches": True}
+    assert kept_secret(secret(tls_crt=leaf.pem, tls_key=padded)).at("adhere", "keyMatches") is True
 
 
 def test_text_data_of_a_manifest_reads_as_data() -> None:
@@ -101,7 +102,7 @@ def test_text_data_of_a_manifest_reads_as_data() -> None:
     found = kept_secret(item)
     assert b64decode(found.text("data", "tls.crt")) == certificate
     assert "stringData" not in found.raw
-    assert found.raw["adhere"] == {"keyMatches": True}
+    assert found.at("adhere", "keyMatches") is True
 
 
 def test_a_key_in_the_wrong_place_does_not_stay() -> None:
@@ -109,7 +110,7 @@ def test_a_key_in_the_wrong_place_does_not_stay() -> None:
     found = kept_secret(secret(tls_crt=certificate + key, ca_crt=key, tls_key=key))
     assert b64decode(found.text("data", "tls.crt")) == certificate + REMOVED.encode() + b"\n"
     assert b64decode(found.text("data", "ca.crt")) == REMOVED.encode() + b"\n"
-    assert found.raw["adhere"] == {"keyMatches": True}
+    assert found.at("adhere", "keyMatches") is True
 
 
 def test_scrubbing_twice_is_scrubbing_once_and_certificates_stay() -> None:

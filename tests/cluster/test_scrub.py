@@ -20,8 +20,9 @@ from cryptography.hazmat.primitives.serialization import (
 
 from scanner.cluster.keeping import kept
 from scanner.cluster.prune import Pruner
-from scanner.cluster.scrub import REMOVED, WITHHELD, arguments, scrubbed
+from scanner.cluster.scrub import arguments, scrubbed
 from scanner.model.kinds import INGRESS, POD
+from scanner.model.removed import CONTAINER, REMOVED, WITHHELD
 from tests.certs import Authority
 
 PASSWORD = "hunter2-secret"
@@ -49,6 +50,9 @@ def keys() -> dict[str, bytes]:
         ),
         "encrypted": large.private_bytes(Encoding.DER, PrivateFormat.PKCS8, secret),
         "PKCS #12": pkcs12.serialize_key_and_certificates(b"web", elliptic, None, None, secret),
+        "PKCS #12 of trusted certificates": pkcs12.serialize_java_truststore(
+            [pkcs12.PKCS12Certificate(Authority("An authority").certificate, b"ca")], secret
+        ),
     }
 
 
@@ -101,8 +105,24 @@ def test_no_key_in_der_stays(name: str, layers: int) -> None:
     text = b64encode(keys()[name]).decode()
     for _ in range(layers - 1):
         text = coded(text)
-    assert told(f'{{"key": "{text}"}}') == f'{{"key": "{REMOVED}"}}'
-    assert told(encodebytes(keys()[name]).decode().strip()) == REMOVED
+    mark = CONTAINER if "trusted" in name else REMOVED
+    assert told(f'{{"key": "{text}"}}') == f'{{"key": "{mark}"}}'
+    assert told(encodebytes(keys()[name]).decode().strip()) == mark
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-----BEGIN PRIVATE KEY-----\nREPLACE_ME\n-----END PRIVATE KEY-----",
+        "until grep -q -e '-----BEGIN PRIVATE KEY-----' /tls/key; do sleep 1; done",
+    ],
+)
+def test_what_only_looks_like_a_key_is_not_called_one(text: str) -> None:
+    found = told(text)
+    assert WITHHELD in found
+    assert REMOVED not in found
+    assert "PRIVATE KEY" not in found
+    assert scrubbed(found) == found
 
 
 def test_what_is_public_stays() -> None:

@@ -136,5 +136,8 @@ def test_of_a_revocation_list_its_name_stays() -> None:
     listed = coded(b"-----BEGIN X509 CRL-----\nMIIB\n-----END X509 CRL-----\n")
     found = after(secret(**{"crl.pem": listed, "other": coded(b"hunter2"), "ca.crt": coded(ROOT.pem)}))
     assert found["adhere"]["revocationLists"] == ["crl.pem"]
+    assert found["adhere"]["revocation"] == {
+        "crl.pem": [{"unreadable": "it is no revocation list (RFC 5280 section 5.1)"}]
+    }
     assert listed not in json.dumps(found)
     assert after(found) == found

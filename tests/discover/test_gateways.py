@@ -76,10 +76,19 @@ def test_validation_of_clients_is_expected(frontend: str, expected: str | None) 
 
 @pytest.mark.parametrize("condition", ['{type: Accepted, status: "False"}', '{type: Conflicted, status: "True"}'])
 def test_listeners_that_the_controller_refuses_are_left_out(condition: str) -> None:
-    text = gateway(HTTPS, status=f"listeners: [{{name: a, conditions: [{condition}]}}]")
+    other = "{name: b, port: 443, protocol: HTTPS, hostname: other.ex.com}"
+    text = gateway(HTTPS, other, status=f"listeners: [{{name: a, conditions: [{condition}]}}]")
     discovery = found(SERVICE + text)
-    assert only(discovery).server_name is None
+    assert only(discovery).server_name == "other.ex.com"
     assert left_out(discovery)["Gateway listeners that are not accepted"] == 1
+
+
+def test_a_port_of_which_every_listener_is_refused_is_looked_at_all_the_same() -> None:
+    """Nobody says that anything is there; the Service's port has a name that hints at it."""
+    status = 'listeners: [{name: a, conditions: [{type: Accepted, status: "False"}]}]'
+    endpoint = only(found(SERVICE + gateway(HTTPS, status=status)))
+    assert (endpoint.server_name, endpoint.certainty) == ("shop.ex.com", "hinted")
+    assert "Gateway/infra/edge listener a" in endpoint.origins
 
 
 def test_http_listeners_are_counted() -> None:

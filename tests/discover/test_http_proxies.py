@@ -44,9 +44,23 @@ def test_with_the_fallback_certificate_it_answers_without_a_name_too() -> None:
     assert {ID, "DaemonSet/projectcontour/envoy:8443"} <= set(endpoints)
 
 
+def test_one_proxy_with_the_fallback_certificate_is_enough() -> None:
+    other = proxy("secretName: b, enableFallbackCertificate: true").replace("shop", "other").replace("Shop", "other")
+    endpoints = by_id(found(ENVOY + proxy("secretName: a") + other))
+    bare = endpoints["DaemonSet/projectcontour/envoy:8443"]
+    assert (bare.server_name, bare.subject, bare.segment, bare.certainty) == (None, None, "Frontend", "declared")
+    assert "HTTPProxy/other/other fallback" in bare.origins
+    assert endpoints[ID].server_name == "shop.ex.com"
+
+
 @pytest.mark.parametrize(
     ("validation", "expected"),
-    [("caSecret: a", "required"), ("optionalClientCertificate: true", "requested")],
+    [
+        ("caSecret: a", "required"),
+        ("caSecret: a, optionalClientCertificate: true", "requested"),
+        ("caSecret: a, skipClientCertValidation: true", "required"),
+        ("skipClientCertValidation: true", "requested"),
+    ],
 )
 def test_client_validation(validation: str, expected: str) -> None:
     text = proxy(f"secretName: a, clientValidation: {{{validation}}}")

@@ -50,12 +50,21 @@ def _parent(view: View, listeners: KubeObject) -> KubeObject | None:
 def _of(view: View, holder: KubeObject, gateway: KubeObject, routes: TlsRoutes) -> Iterator[Found]:
     """``holder``: the Gateway itself or a ListenerSet of it."""
     status = {each.text("name"): each for each in holder.each("status", "listeners")}
+    served = {
+        port(each.at("port"))
+        for each in holder.each("spec", "listeners")
+        if not _refused(status.get(each.text("name"), Fields({})), "conditions")
+    }
     for listener in view.cuts.first(holder.each("spec", "listeners"), MAX_LISTENERS, _LISTENERS, holder):
         number, passes = port(listener.at("port")), listener.text("tls", "mode") == "Passthrough"
         if listener.text("protocol") not in ("HTTPS", "TLS") and not listener.fields("tls").raw:
             yield Omission("Gateway listeners without TLS")
         elif number is None or _refused(status.get(listener.text("name"), Fields({})), "conditions"):
-            yield Omission("Gateway listeners that are not accepted")
+            # Where the port has another listener, that one is asked for this name too.
+            if number is None or number in served:
+                yield Omission("Gateway listeners that are not accepted")
+            else:
+                yield from _at(view, gateway, number, _alone(holder, listener))
         else:
             attached = routes.attached(holder, listener)
             behind = list(_backends(view, routes, attached)) if passes else []
@@ -87,6 +96,15 @@ def _names(
             named += 1
     if not named:
         yield _claim(origin, own, holder, expects)
+
+
+def _alone(holder: KubeObject, listener: Fields) -> Claim:
+    """Nothing should be there: whoever looks makes sure of it."""
+    claim = _claim(
+        f"{holder.reference} listener {listener.text('name')}", server_name(listener.text("hostname")), holder, None
+    )
+    claim.certainty = "candidate"
+    return claim
 
 
 def _claim(origin: str, name: str | None, subject: KubeObject, expects: ClientCertificate | None) -> Claim:

@@ -46,8 +46,28 @@ def _front(view: View, proxy: KubeObject, envoys: list[Service], *, samples: boo
     claim.naming = "also" if tls.flag("enableFallbackCertificate") else "only"
     claim.sampled = tls.flag("passthrough") and samples
     if tls.has("clientValidation"):
-        claim.expects = "requested" if tls.flag("clientValidation", "optionalClientCertificate") else "required"
+        claim.expects = "requested" if _optional(tls.fields("clientValidation")) else "required"
     yield from _at(view, proxy, envoys, claim)
+    if tls.flag("enableFallbackCertificate"):
+        yield from _at(view, proxy, envoys, _fallback(proxy))
+
+
+def _fallback(proxy: KubeObject) -> Claim:
+    """What Envoy shows to whoever gives no name, whatever other virtual hosts say."""
+    return Claim(
+        certainty="declared",
+        origin=f"{proxy.reference} fallback",
+        naming="also",
+        segment="Frontend",
+        writer=proxy.namespace,
+        beyond="fronts",
+    )
+
+
+def _optional(validation: Fields) -> bool:
+    """Without a CA and with nothing to verify by, Envoy asks for a certificate and takes none as well."""
+    skipped = validation.flag("skipClientCertValidation") and not validation.text("caSecret")
+    return skipped or validation.flag("optionalClientCertificate")
 
 
 def _at(view: View, proxy: KubeObject, envoys: list[Service], claim: Claim) -> Iterator[Found]:

@@ -1,0 +1,196 @@
+"""What a document holds that somebody gives: an object, a list of them, a template, or something else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from scanner.cluster import route_keys
+from scanner.cluster.keeping import kept
+from scanner.cluster.manifest_files import Skipped
+from scanner.cluster.prune import Pruner
+from scanner.cluster.templates import TEMPLATES, is_template, processed
+from scanner.errors import InputError
+from scanner.model.apis import misnamed
+from scanner.model.declared import Given, Place
+from scanner.model.held_profiles import held_profiles
+from scanner.model.kinds import ROUTE, SECRET, Kind
+from scanner.model.located import Located, Steps, shown
+from scanner.model.objects import Fields, KubeObject
+
+MAX_OBJECTS = 1_000_000
+_LISTS = 3
+"""Lists in lists that are looked into."""
+_SHOWN = 5
+_HOLDERS: Final[Mapping[str, tuple[frozenset[str], str]]] = {
+    "List": (frozenset({"v1", ""}), "items"),
+    "Template": (TEMPLATES, "objects"),
+}
+"""Kinds that hold objects: their versions, and the field that the objects are in."""
+_NONE: Final = ("", (frozenset[str](), ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Bad:
+    """Something that could not be read: the document, the object or the whole file was not looked at."""
+
+    place: Place
+    message: str
+    hint: str = ""
+
+
+@dataclass(slots=True)
+class Manifests:
+    """What was given."""
+
+    given: list[Given] = field(default_factory=list)
+    bad: list[Bad] = field(default_factory=list)
+    misnamed: list[Bad] = field(default_factory=list)
+    """Objects of an API that there is not, and that are nearly of one that is looked at."""
+    skipped: list[Skipped] = field(default_factory=list)
+    files: int = 0
+    others: int = 0
+    """Objects of kinds that nobody looks at."""
+    strangers: int = 0
+    """Documents that are no Kubernetes objects: values of a chart, a pipeline."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """Where something stands, and how much further to look."""
+
+    document: Located
+    above: Steps = ()
+    lists: int = _LISTS
+
+    def item(self, *steps: str | int) -> _Where:
+        """What stands in a list there."""
+        return _Where(self.document, (*self.above, *steps), self.lists - 1)
+
+    def place(self, *steps: str | int) -> Place:
+        return Place(self.document.file, *self.document.mark((*self.above, *steps)))
+
+
+class Objects:
+    """Sorts objects into the kinds that are wanted."""
+
+    def __init__(self, kinds: Iterable[Kind], found: Manifests) -> None:
+        self._kinds = {(kind.group, kind.name): kind for kind in kinds}
+        self._pruner = Pruner()
+        self._found = found
+
+    def document(self, document: Located) -> None:
+        """Take what it holds. Raises ``InputError`` for more objects than anybody has."""
+        value, where = document.value, _Where(document)
+        if isinstance(value, list):  # as jq and jsonnet write several
+            objects = [(index, each) for index, each in enumerate(value) if isinstance(each, dict) and "kind" in each]
+            for index, each in objects:
+                self._object(where.item(index), each)
+            self._found.strangers += not objects
+        else:
+            self._object(where, value)
+
+    def _object(self, where: _Where, value: object, version: str = "", name: str = "") -> None:
+        """An object or a list of some; those of a typed list need not say what they are."""
+        if value is None:
+            return
+        raw = Fields(value) if isinstance(value, dict) else Fields({})
+        version, name = raw.text("apiVersion") or version, raw.text("kind") or name
+        if name.endswith("List") and raw.has("items"):
+            self._items(where, raw, (version, "" if name == "List" else name.removesuffix("List")))
+        elif hollow := _hollow(raw, version, name):
+            self._found.bad.append(Bad(where.place(), hollow, "what is meant to be in it is not applied"))
+        elif (raw.has("metadata") or (version and name)) and (wrong := misnamed(version, name)):
+            self._found.misnamed.append(Bad(where.place(wrong.field), wrong.message, wrong.hint))
+        elif not (version and name):
+            self._found.strangers += 1
+        elif is_template(raw, version, name):
+            self._template(where, raw)
+        else:
+            self._sorted(where, raw, version, name)
+
+    def _items(self, where: _Where, raw: Fields, typed: tuple[str, str]) -> None:
+        items = raw.at("items")
+        if not isinstance(items, list):
+            self._found.bad.append(Bad(where.place("items"), "items is no list"))
+        elif not where.lists:
+            self._found.bad.append(Bad(where.place(), f"lists in lists, more than {_LISTS} deep"))
+        else:
+            for index, item in enumerate(items):
+                self._object(where.item("items", index), item, *(typed if typed[1] else ()))
+
+    def _template(self, where: _Where, raw: Fields) -> None:
+        """The objects of an OpenShift Template; what only its user can fill in was not seen."""
+        if not where.lists:
+            self._found.bad.append(Bad(where.place(), f"lists in lists, more than {_LISTS} deep"))
+            return
+        for each in processed(raw):
+            inner, item = where.item("objects", each.at), Fields(each.value if isinstance(each.value, dict) else {})
+            if each.unknown and self._is_wanted(item):
+                self._found.skipped.append(_unfilled(inner, item, each.unknown))
+            else:
+                self._object(inner, each.value)
+
+    def _is_wanted(self, raw: Fields) -> bool:
+        """Whether it is, or may be, of a kind that somebody looks at."""
+        version, name = raw.text("apiVersion"), raw.text("kind")
+        known = (version.rpartition("/")[0], name) in self._kinds or name.endswith("List")
+        return known or "${" in version + name or next(held_profiles(raw), None) is not None
+
+    def _sorted(self, where: _Where, raw: Fields, version: str, name: str) -> None:
+        kind = self._kinds.get((version.rpartition("/")[0], name))
+        if kind is None and next(held_profiles(raw), None):
+            kind = Kind(group=version.rpartition("/")[0], plural="", name=name)  # somebody's own, with a TLS profile
+        if kind is None:
+            self._found.others += 1
+            return
+        found = self._kept(kind, {"apiVersion": version, "kind": name, **raw.raw})
+        if found is None or not found.name:
+            self._found.bad.append(Bad(where.place("metadata"), f"{kind.name} without a name", _named(raw)))
+            return
+        if raw.has("metadata", "namespace") and not isinstance(raw.at("metadata", "namespace"), str):
+            message = f"{kind.name}/{shown(found.name)} has a namespace that is no text"
+            self._found.bad.append(Bad(where.place("metadata", "namespace"), message, "write it in quotes"))
+            return
+        if len(self._found.given) >= MAX_OBJECTS:
+            raise InputError(
+                f"{where.document.file}: more than {MAX_OBJECTS:,} objects", hint="lint them in several runs"
+            )
+        self._found.given.append(Given(object=found, located=where.document, above=where.above))
+
+    def _kept(self, kind: Kind, whole: dict[str, object]) -> KubeObject | None:
+        """Of a Secret only what may be kept; of others everything, since what is pruned is just what may be wrong, but
+        for private keys: one may stand in any field, by mistake, and findings quote what they are about."""
+        if kind == SECRET:
+            return kept(kind, whole, self._pruner)
+        scrubbed = self._pruner.copy(route_keys.without_key(whole) if kind == ROUTE else whole)
+        return KubeObject(scrubbed, kind) if isinstance(scrubbed, dict) else None
+
+
+def _hollow(raw: Fields, version: str, name: str) -> str | None:
+    """Why nobody finds the objects in what is meant to hold some."""
+    kind, (versions, field) = next(((each, of) for each, of in _HOLDERS.items() if each.lower() == name.lower()), _NONE)
+    if version not in versions:
+        return None
+    if name != kind:
+        return f"{shown(name)} is no kind: did you mean {kind}?"
+    if field not in raw.raw:
+        return f"a {kind} without {field}"
+    return None if raw.at(field) is None or isinstance(raw.at(field), list) else f"{field} is no list"
+
+
+def _named(raw: Fields) -> str:
+    if raw.text("metadata", "generateName"):
+        return "metadata.generateName makes a new object at each run; give it a name to have it linted"
+    return "metadata.name is required, as text"
+
+
+def _unfilled(where: _Where, raw: Fields, unknown: tuple[str, ...]) -> Skipped:
+    called = "/".join(filter(None, (raw.text("kind"), raw.text("metadata", "name"))))
+    names = ", ".join(shown(each) for each in unknown[:_SHOWN]) + (" and others" if len(unknown) > _SHOWN else "")
+    return Skipped(
+        str(where.place()),
+        f"{shown(called)} of a template with {names}, which has no value",
+        "lint what it makes: oc process -f FILE -p NAME=VALUE | adhere lint -",
+    )
