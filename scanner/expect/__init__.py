@@ -12,6 +12,7 @@ from functools import cached_property
 
 from scanner.expect import (
     binding,
+    calling,
     certificates,
     client_validation,
     cluster_profile,
@@ -28,13 +29,17 @@ from scanner.expect import (
     other_names,
     overrides,
     passthrough,
+    plain_port,
     rollout,
+    stale,
     standing,
+    withheld,
 )
 from scanner.expect.adherence import LEGACY, STRICT, Adherence
 from scanner.expect.api_server import Wishes
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
+from scanner.expect.origins import HOLDERS
 from scanner.model import kinds
 from scanner.model.adherence_use import UnknownAdherence
 from scanner.model.catalogue import load_profile
@@ -73,11 +78,14 @@ READS: tuple[Kind, ...] = (
     kinds.GATEWAY_CLASS,
     kinds.LISTENER_SET,
     kinds.X_LISTENER_SET,
+    kinds.REFERENCE_GRANT,
     kinds.INGRESS,
     kinds.BACKEND_TLS_POLICY,
     kinds.TLS_ROUTE,
     kinds.HTTP_PROXY,
     kinds.CONTOUR_CONFIGURATION,
+    kinds.TLS_CERTIFICATE_DELEGATION,
+    kinds.HEPTIO_DELEGATION,
     kinds.POD,
     kinds.SERVICE,
     kinds.ENDPOINT_SLICE,
@@ -172,14 +180,22 @@ class Expectations:
     def of(self, endpoint: Endpoint) -> Expectation:
         """What ``endpoint`` owes."""
         draft = self._draft(endpoint, frozenset())
+        nothing, older = withheld.withheld(self._facts, endpoint), stale.stale(self._facts, endpoint)
+        notes = (f"nothing is to be served under its name: {nothing}" if nothing else "", older)
+        draft = draft.remark(*filter(None, notes))
         return Expectation(
             profile=draft.profile,
             certificate=certificates.expected(self._facts, draft),
             client_certificate=_client_certificate(draft),
             client_trust=client_validation.trust(self._facts, draft),
+            client_unasked=client_validation.nobody_asks(self._facts, draft),
+            withheld=nothing,
+            stale=older,
             passed_on=draft.passed_on,
+            upstreams=tuple(calling.calling(self._facts, endpoint)),
             neighbours=neighbours.neighbours(self._facts, endpoint),
-            other_names=other_names.other_names(self._facts, endpoint, self._through),
+            plain_port=plain_port.plain_port(self._facts, endpoint),
+            other_names=other_names.other_names(self._facts, draft, self._through),
             tls13_suites_configurable=draft.tls13_suites_configurable,
             groups_configurable=draft.groups_configurable,
             binding=draft.binding,
@@ -206,6 +222,10 @@ class Expectations:
         return draft if isinstance(draft.profile, Unknown) else _with_groups(draft, entry)
 
 
+_VALIDATING = frozenset({kinds.HTTP_PROXY.name, kinds.TLS_ROUTE.name, *HOLDERS})
+"""Whose objects say that a client certificate is requested."""
+
+
 def _with_groups(draft: Draft, entry: Listener | None) -> Draft:
     """Groups are judged where the component is known to apply them, and where it is none of the platform's."""
     applies = entry.groups_configurable if entry else draft.standing != "platform"
@@ -218,4 +238,7 @@ def _client_certificate(draft: Draft) -> ClientCertificate | None:
     if draft.client_certificate is not None:
         return draft.client_certificate
     known = draft.endpoint.expects or (draft.entry.client_certificate if draft.entry else None)
-    return "required" if known == "required" else None
+    subject = draft.endpoint.subject
+    if known == "requested" and (subject is None or subject.kind not in _VALIDATING):
+        return None
+    return known

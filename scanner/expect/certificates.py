@@ -8,9 +8,12 @@ from ipaddress import ip_address
 from scanner.expect.clients import SERVICE_CA_BUNDLES, clients
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
+from scanner.expect.named import named
+from scanner.expect.passthrough import passed_through
 from scanner.expect.pem import certificates, decoded
 from scanner.expect.services import service_of
 from scanner.expect.stored import stored
+from scanner.expect.ungranted import beside, ungranted
 from scanner.model import service_ca
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import CertificateExpectation
@@ -52,12 +55,18 @@ def expected(facts: Facts, draft: Draft) -> CertificateExpectation:
     names = tuple(_names(facts, draft))
     bundle, source = _anchors(facts, draft)
     anchors = tuple(certificates(bundle))
+    # Of what is passed through whoever answers is an endpoint of its own, with which this one is compared.
+    passing = passed_through(facts, draft) is not None
+    said = None if passing else named(facts, draft)
+    refused = ungranted(facts, said) if said else ()
     return CertificateExpectation(
         names=names,
         anchors=anchors,
         anchor_source=source if anchors else "",
         clients=tuple(clients(facts.snapshot, draft.endpoint)),
-        stored=stored(facts, draft),
+        stored=None if passing else stored(facts, draft, said),
+        ungranted=refused,
+        beside=beside(facts, draft.endpoint) if refused else frozenset(),
     )
 
 

@@ -6,6 +6,7 @@ with an answer.
 
 from __future__ import annotations
 
+from scanner.expect.contour import proxy_of
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.expect.ingress_controller import NAMESPACE, router_name
@@ -27,6 +28,19 @@ def trust(facts: Facts, draft: Draft) -> str | None:
     if draft.endpoint.segment == "Backend" or passed_through(facts, draft) is not None:
         return None
     return _of_router(facts, draft) or _of_gateway(facts, draft.endpoint) or _of_proxy(facts, draft.endpoint)
+
+
+def nobody_asks(facts: Facts, draft: Draft) -> str | None:
+    """The object that says how clients are dealt with, where it has nobody asked for a certificate."""
+    endpoint = draft.endpoint
+    if endpoint.segment == "Backend" or endpoint.expects is not None or passed_through(facts, draft) is not None:
+        return None
+    proxy = proxy_of(facts, endpoint)
+    if proxy is not None and proxy.has(*_VHOST[:-1]):
+        return f"{proxy.reference} {'.'.join(_VHOST[:-1])}"
+    https = [each for _, each in gateway_listeners(facts.snapshot, endpoint) if each.text("protocol") == "HTTPS"]
+    found = next(gateways(facts.snapshot, endpoint), None) if https else None
+    return f"{found.reference} {'.'.join(_FRONTEND)}" if found else None
 
 
 def _of_router(facts: Facts, draft: Draft) -> str | None:

@@ -7,6 +7,7 @@ loosen; what answers without a known name (the fallback certificate) keeps to wh
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -67,16 +68,26 @@ def _proxy(facts: Facts, endpoint: Endpoint) -> KubeObject | None:
     return facts.snapshot.get(HTTP_PROXY, subject.name, subject.namespace) if subject else None
 
 
+def proxy_of(facts: Facts, endpoint: Endpoint) -> KubeObject | None:
+    """The HTTPProxy whose virtual host ``endpoint`` is."""
+    subject = endpoint.subject
+    fronts = subject is not None and subject.kind == "HTTPProxy" and endpoint.segment != "Backend"
+    return _proxy(facts, endpoint) if fronts else None
+
+
 def falling_back(facts: Facts, endpoint: Endpoint) -> KubeObject | None:
     """The HTTPProxy because of which Envoy answers without a name too, with the fallback certificate."""
+    return next(fallback_users(facts, endpoint), None)
+
+
+def fallback_users(facts: Facts, endpoint: Endpoint) -> Iterator[KubeObject]:
+    """Each HTTPProxy that wants the fallback certificate where ``endpoint`` is what answers without a name."""
     if endpoint.server_name is not None or endpoint.subject is not None:
-        return None
+        return
     for each in facts.listening.get((endpoint.address, endpoint.port), ()):
-        if each.subject is not None and each.subject.kind == "HTTPProxy" and each.segment != "Backend":
-            proxy = _proxy(facts, each)
-            if proxy is not None and proxy.flag(*_VHOST, "enableFallbackCertificate"):
-                return proxy
-    return None
+        proxy = proxy_of(facts, each)
+        if proxy is not None and proxy.flag(*_VHOST, "enableFallbackCertificate"):
+            yield proxy
 
 
 def _fallback(proxy: KubeObject, found: Everywhere) -> str:

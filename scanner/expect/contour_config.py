@@ -14,21 +14,15 @@ from dataclasses import dataclass
 from scanner.errors import InputError
 from scanner.expect.facts import Facts
 from scanner.model import located
+from scanner.model.contour_file import KEY, tls_of_file
 from scanner.model.kinds import CONFIG_MAP, CONTOUR_CONFIGURATION, POD
 from scanner.model.objects import Fields, KubeObject
 
 USUAL = ("projectcontour", "contour")
 """The ConfigMap of Contour's own manifests: the only one that is read."""
-KEY = "contour.yaml"
 _TLS = ("spec", "envoy", "listener", "tls")
 _ENVOY = ("spec", "envoy", "service")
 _FALLBACK = ("spec", "httpproxy", "fallbackCertificate")
-_SPELLINGS = {
-    "minimum-protocol-version": "minimumProtocolVersion",
-    "maximum-protocol-version": "maximumProtocolVersion",
-    "cipher-suites": "cipherSuites",
-    "ecdh-curves": "ecdhCurves",
-}
 _NAMED = re.compile(r"--contour-config-name[= ]([a-z0-9.-]{1,253})(?:\s|\Z)")
 _FILE = re.compile(r"--config-path[= ]")
 
@@ -119,14 +113,9 @@ def _of_file(facts: Facts, namespace: str | None) -> Everywhere:
     return Everywhere(
         source=source,
         field=f"{KEY} tls",
-        tls=Fields({name: _text(tls.at(key)) for key, name in _SPELLINGS.items()}),
+        tls=tls_of_file(tls),
         fallback=_secret(tls.fields("fallback-certificate")),
     )
-
-
-def _text(value: object) -> object:
-    """As Contour's decoder takes it: a number that is not in quotes is text to it."""
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
 def _secret(named: Fields) -> str:

@@ -6,20 +6,21 @@ from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import cached_property
 
-from scanner.errors import InputError
 from scanner.expect import api_server, hypershift, microshift
 from scanner.expect.api_server import Wishes
 from scanner.expect.authority import Authority
 from scanner.expect.draft import Draft
+from scanner.expect.grants import Grants
 from scanner.expect.release import minor
-from scanner.model import located
 from scanner.model.catalogue import load_profile
 from scanner.model.cluster_facts import is_guest
 from scanner.model.components import Catalogue, Governor, Listener
 from scanner.model.endpoint import Endpoint
-from scanner.model.kinds import CLUSTER_SERVICE_VERSION, CONFIG_MAP, ENDPOINT_SLICE, POD
+from scanner.model.fips import in_fips_mode
+from scanner.model.kinds import CLUSTER_SERVICE_VERSION, ENDPOINT_SLICE, POD
 from scanner.model.known import Known, Unknown
 from scanner.model.objects import KubeObject
+from scanner.model.once import Once
 from scanner.model.profile import Profile
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.snapshot import Snapshot
@@ -31,8 +32,9 @@ Follow = Callable[[Endpoint, frozenset[str]], Draft]
 """What an endpoint owes, seen from another one; the ids are those that were passed through on the way."""
 
 
-class Facts:
-    """A snapshot, what is known of components, what the user wants, and what follows from them."""
+class Facts(Once):
+    """A snapshot, what is known of components, what the user wants, and what follows from them: ``once`` is for what
+    would cost each endpoint a walk through all objects."""
 
     def __init__(
         self,
@@ -47,6 +49,7 @@ class Facts:
         self.policy = policy
         self.endpoints = endpoints
         self.wishes = wishes
+        self._made = {}
         release = self.cluster.releases.desired
         self.overrides: Mapping[str, Profile] = overridden(policy, None if isinstance(release, Unknown) else release)
         """The profiles of the policy's overrides, by what the policy calls them."""
@@ -79,16 +82,8 @@ class Facts:
 
     @cached_property
     def fips(self) -> Known[bool]:
-        """``fips`` of install-config, in ConfigMap kube-system/cluster-config-v1."""
-        found = self.snapshot.get(CONFIG_MAP, "cluster-config-v1", "kube-system")
-        if found is None:
-            gap = self.snapshot.gap(CONFIG_MAP)
-            return Unknown(f"whether the cluster is in FIPS mode is not known: {gap}") if gap else False
-        text = found.text("data", "install-config").encode("utf-8", "replace")
-        try:
-            return located.load(text, "install-config").get(("fips",)) is True
-        except InputError as error:
-            return Unknown(f"whether the cluster is in FIPS mode is not known: {error.message}")
+        """Whether the cluster is in FIPS mode."""
+        return in_fips_mode(self.snapshot)
 
     def entry(self, endpoint: Endpoint) -> Listener | None:
         """What the catalogue knows of this listener; discovery has named the component where it matched."""
@@ -144,6 +139,11 @@ class Facts:
         for each in self.endpoints:
             found.setdefault((each.address, each.port), []).append(each)
         return found
+
+    @cached_property
+    def grants(self) -> Grants:
+        """Who may refer to Secrets of other namespaces."""
+        return Grants(self.snapshot)
 
     @cached_property
     def slices(self) -> dict[tuple[str, str], list[KubeObject]]:

@@ -13,6 +13,7 @@ from typing import Literal
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.model.custom_profile import GO_SUITES, HYPERSHIFT_SUITES, TLS13_SUITES
+from scanner.model.fips import CHACHA20, NOT_FIPS_GROUPS
 from scanner.model.known import Unknown
 from scanner.model.profile import Profile
 from scanner.tls.codepoints import TLS11, TLS12
@@ -48,11 +49,6 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = {
     "other": Implementation(called="the listener"),
 }
 """By the name that a resolver gives; of ``other`` nothing is known."""
-
-CHACHA20 = frozenset({0x1303, *(0xCCA8 + offset for offset in range(7))})
-"""RFC 8446 and RFC 7905: not approved by FIPS 140."""
-NOT_FIPS_GROUPS = frozenset({0x001D, 0x001E, 0x11EB, 0x11EC, 0x11ED, 0x6399})
-"""X25519, X448, and the hybrids with ML-KEM, which the modules of these releases are not validated for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from scanner.expect.contour import falling_back
 from scanner.expect.facts import Facts
 from scanner.expect.origins import HOLDERS, gateway_listeners
 from scanner.model.endpoint import Endpoint
@@ -24,19 +25,35 @@ _MOST = 3
 def neighbours(facts: Facts, endpoint: Endpoint) -> tuple[Neighbour, ...]:
     """Those of ``endpoint``, the ones with more to lose first. One whose clients need a certificate has none: nobody
     can send a request there."""
-    if endpoint.expects == "required" or endpoint.server_name is None or not _served(facts, endpoint):
+    if endpoint.expects == "required":
         return ()
-    found = sorted(_beside(facts, endpoint), key=lambda each: (not each.guarded, each.name))
-    return tuple(islice(found, _MOST))
+    beside = _beside_the_fallback if endpoint.server_name is None else _beside
+    return tuple(islice(sorted(beside(facts, endpoint), key=lambda each: (not each.guarded, each.name)), _MOST))
 
 
 def _beside(facts: Facts, endpoint: Endpoint) -> Iterator[Neighbour]:
+    if not _served(facts, endpoint):
+        return
     mine = _apart(facts, endpoint)
     for each in facts.listening.get((endpoint.address, endpoint.port), ()):
         if each.server_name in (None, endpoint.server_name) or not _served(facts, each):
             continue
         if mine.isdisjoint(_apart(facts, each)):
             yield Neighbour(name=each.server_name or "", guarded=each.expects == "required", because=str(each.subject))
+
+
+def _beside_the_fallback(facts: Facts, endpoint: Endpoint) -> Iterator[Neighbour]:
+    """Virtual hosts that are not to be had without a name: only those with ``enableFallbackCertificate`` are
+    (Contour, ``internal/xdscache/v3/listener.go``); there is no 421 on that chain."""
+    if falling_back(facts, endpoint) is None:
+        return
+    for each in facts.listening.get((endpoint.address, endpoint.port), ()):
+        subject = each.subject
+        if subject is None or subject.kind != HTTP_PROXY.name or not each.server_name or not _served(facts, each):
+            continue
+        proxy = facts.snapshot.get(HTTP_PROXY, subject.name, subject.namespace)
+        if proxy is not None and not proxy.flag("spec", "virtualhost", "tls", "enableFallbackCertificate"):
+            yield Neighbour(name=each.server_name, guarded=each.expects == "required", because=str(subject))
 
 
 def _served(facts: Facts, endpoint: Endpoint) -> bool:

@@ -49,3 +49,14 @@ def gateways(snapshot: Snapshot, endpoint: Endpoint) -> Iterator[KubeObject]:
         if found is not None and found.reference not in seen:
             seen.add(found.reference)
             yield found
+
+
+def all_listeners(snapshot: Snapshot, gateway: KubeObject) -> Iterator[tuple[KubeObject, Fields]]:
+    """The Gateway's own listeners, and those of all ListenerSets that want to belong to it, each with its holder."""
+    yield from ((gateway, each) for each in gateway.each("spec", "listeners"))
+    for kind in HOLDERS.values():
+        for holder in snapshot.every(kind) if kind is not gateway.kind else ():
+            parent = holder.fields("spec", "parentRef")
+            namespace = parent.text("namespace") or holder.namespace
+            if (parent.text("name"), namespace) == (gateway.name, gateway.namespace):
+                yield from ((holder, each) for each in holder.each("spec", "listeners"))

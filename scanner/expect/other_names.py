@@ -11,14 +11,16 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TypeAlias
 
+from scanner.expect import routed_names, unserved
 from scanner.expect.client_validation import frontend_validation
+from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
-from scanner.expect.origins import HOLDERS, gateway_listeners, gateways
+from scanner.expect.origins import all_listeners, gateway_listeners, gateways
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import OtherName
 from scanner.model.kinds import HTTP_PROXY
 from scanner.model.names import NOBODYS
-from scanner.model.objects import Fields, KubeObject
+from scanner.model.objects import KubeObject
 
 _MOST = 4
 """Names that come through to one backend and that it is asked for."""
@@ -27,14 +29,19 @@ Through: TypeAlias = Mapping[tuple[str, int], Mapping[str, str]]
 """As ``passthrough.coming_through`` has it."""
 
 
-def other_names(facts: Facts, endpoint: Endpoint, through: Through) -> tuple[OtherName, ...]:
-    """What else ``endpoint``'s place is asked for: by one of all the names that it has, for each costs connections."""
+def other_names(facts: Facts, draft: Draft, through: Through) -> tuple[OtherName, ...]:
+    """What else ``draft``'s place is asked for: by one of all the names that it has, for each costs connections."""
+    endpoint = draft.endpoint
     coming = through.get((endpoint.address, endpoint.port), {})
     if coming:
         return tuple(_of_passages(facts, endpoint, coming))
-    if endpoint.segment == "Backend" or not _speaks_for_its_place(facts, endpoint):
+    if endpoint.segment == "Backend":
         return ()
-    return tuple(_of_gateway(facts, endpoint)) or tuple(_of_contour(facts, endpoint))
+    routed = (*routed_names.of_router(facts, draft), *routed_names.of_subdomain(facts, draft))
+    if not _speaks_for_its_place(facts, endpoint):
+        return (*unserved.of_router(facts, draft), *routed)
+    of_place = tuple(_of_gateway(facts, endpoint)) or tuple(_of_contour(facts, endpoint))
+    return (*of_place, *unserved.of_place(facts, endpoint), *routed)
 
 
 def _of_passages(facts: Facts, endpoint: Endpoint, coming: Mapping[str, str]) -> Iterator[OtherName]:
@@ -55,37 +62,36 @@ def _speaks_for_its_place(facts: Facts, endpoint: Endpoint) -> bool:
 
 
 def _of_gateway(facts: Facts, endpoint: Endpoint) -> Iterator[OtherName]:
-    mine = list(gateway_listeners(facts.snapshot, endpoint))
-    ports = {listener.number("port") for _, listener in mine}
-    for gateway in gateways(facts.snapshot, endpoint):
-        beside = [each for each in _listeners(facts, gateway) if each.number("port") in ports]
-        if all(each.text("protocol") == "TLS" for each in beside):
-            because = f"{gateway.reference} spec.listeners: all on this port are of protocol TLS"
-            yield from (OtherName(name=name, owed="refused", because=because) for name in (NOBODYS, None))
-            return
-        field = frontend_validation(gateway, next(iter(ports)))
-        if field and all(each.text("protocol") == "HTTPS" for each in beside):
-            because = f"{gateway.reference} {field}"
+    """By all Gateways that one proxy serves at this place: some implementations merge them."""
+    ports = {listener.number("port") for _, listener in gateway_listeners(facts.snapshot, endpoint)}
+    merged = _merged(facts, endpoint) if ports else ()
+    every = [each for gateway in merged for _, each in all_listeners(facts.snapshot, gateway)]
+    beside = [each for each in every if each.number("port") in ports]
+    if beside and all(each.text("protocol") == "TLS" for each in beside):
+        because = f"{merged[0].reference} spec.listeners: all on this port are of protocol TLS"
+        yield from (OtherName(name=name, owed="refused", because=because) for name in (NOBODYS, None))
+    elif beside and all(each.text("protocol") == "HTTPS" for each in beside):
+        fields = [frontend_validation(each, next(iter(ports))) for each in merged]
+        if all(fields):
+            because = f"{merged[0].reference} {fields[0]}"
             yield from (OtherName(name=name, owed="validated", because=because) for name in (NOBODYS, None))
-            return
 
 
-def _listeners(facts: Facts, gateway: KubeObject) -> Iterator[Fields]:
-    """The Gateway's own, and those of all ListenerSets that want to belong to it."""
-    yield from gateway.each("spec", "listeners")
-    for kind in HOLDERS.values():
-        for each in facts.snapshot.every(kind) if kind is not gateway.kind else ():
-            parent = each.fields("spec", "parentRef")
-            namespace = parent.text("namespace") or each.namespace
-            if (parent.text("name"), namespace) == (gateway.name, gateway.namespace):
-                yield from each.each("spec", "listeners")
+def _merged(facts: Facts, endpoint: Endpoint) -> tuple[KubeObject, ...]:
+    """The Gateways of ``endpoint``, and of whatever else is at its place."""
+    here = facts.listening.get((endpoint.address, endpoint.port), ())
+    found = (each for one in (endpoint, *here) for each in gateways(facts.snapshot, one))
+    return tuple({each.reference: each for each in found}.values())
 
 
 def _of_contour(facts: Facts, endpoint: Endpoint) -> Iterator[OtherName]:
-    subject = endpoint.subject
-    if subject is None or subject.kind != HTTP_PROXY.name:
+    """Whoever speaks for the place may be an Ingress of the same Envoy's, for which Contour makes such a chain, too."""
+    here = facts.listening.get((endpoint.address, endpoint.port), ())
+    subjects = [each.subject for each in here if each.subject is not None and each.segment != "Backend"]
+    mine = [each for each in subjects if each.kind == HTTP_PROXY.name]
+    if not mine:
         return
     proxies = facts.snapshot.every(HTTP_PROXY)
     if not any(each.flag("spec", "virtualhost", "tls", "enableFallbackCertificate") for each in proxies):
-        because = f"{subject} and all other HTTPProxies: none has enableFallbackCertificate"
+        because = f"{mine[0]} and all other HTTPProxies: none has enableFallbackCertificate"
         yield from (OtherName(name=name, owed="refused", because=because) for name in (NOBODYS, None))

@@ -10,14 +10,13 @@ from datetime import datetime
 from scanner.expect.conditions import Condition, condition
 from scanner.model.kinds import KUBELET_CONFIG, MACHINE_CONFIG_POOL
 from scanner.model.known import Known, Unknown
+from scanner.model.kubelet_pools import in_order, is_for
 from scanner.model.label_selector import is_empty, selects
 from scanner.model.objects import Fields, KubeObject
 from scanner.model.snapshot import Snapshot
 
 CURRENT = "machineconfiguration.openshift.io/currentConfig"
 DESIRED = "machineconfiguration.openshift.io/desiredConfig"
-_SUFFIX = "machineconfiguration.openshift.io/mc-name-suffix"
-"""On a KubeletConfig: the N of the ``99-POOL-generated-kubelet-N`` that it becomes, empty for the first."""
 
 
 def pool_of(snapshot: Snapshot, node: KubeObject) -> Known[KubeObject]:
@@ -42,23 +41,13 @@ def pool_of(snapshot: Snapshot, node: KubeObject) -> Known[KubeObject]:
 
 
 def kubelet_configs(snapshot: Snapshot, pool: KubeObject) -> tuple[KubeObject, ...]:
-    """Every KubeletConfig of a pool, the one that counts last: generated files are merged in the order of their names,
-    in which ``-10`` stands before ``-2``."""
-    found = [
-        each
-        for each in snapshot.every(KUBELET_CONFIG)
-        if _selects(each.fields("spec", "machineConfigPoolSelector"), pool)
-    ]
-    return tuple(sorted(found, key=_order))
+    """Every KubeletConfig of a pool, the one that counts last."""
+    return in_order(each for each in snapshot.every(KUBELET_CONFIG) if is_for(each, pool))
 
 
 def _selects(selector: Fields, each: KubeObject) -> bool:
-    """Of either kind: an empty selector selects nothing."""
+    """An empty selector selects nothing."""
     return not is_empty(selector) and selects(selector, each.labels)
-
-
-def _order(config: KubeObject) -> tuple[str, str, str]:
-    return config.annotations.get(_SUFFIX, ""), config.text("metadata", "creationTimestamp"), config.name
 
 
 def updating(pool: KubeObject, node: KubeObject) -> tuple[str, datetime | None] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import islice
@@ -10,12 +10,12 @@ from typing import Final
 
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
-from scanner.expect.named import Name, Named, named
-from scanner.expect.passthrough import passed_through
+from scanner.expect.named import Named
 from scanner.expect.pem import certificates, decoded
+from scanner.expect.references import Name
 from scanner.expect.services import service_of
 from scanner.model import service_ca
-from scanner.model.expectation import Stored, StoredLeaf
+from scanner.model.expectation import Stored, StoredIssuer, StoredLeaf
 from scanner.model.kinds import API_SERVER, SECRET
 from scanner.model.known import Known, Unknown
 from scanner.model.pki_names import load_names
@@ -26,42 +26,57 @@ from scanner.tls.certificate import parsed_once
 _FIELD: Final = "tls.crt"
 _MOST: Final = 200
 """Secrets that one pattern of a well-known name may mean: one for each node of the control plane, in each revision."""
+_LONGEST: Final = 100
+"""Certificates of one chain: more than any listener can send to a client that still listens."""
 _SERVICE_CA: Final = "service-ca"
 _API_SERVER: Final = "kube-apiserver"
 _KEEPER: Final = "cert-manager.io/certificate-name"
 """Annotation of a Secret that cert-manager writes: the Certificate that asked for it."""
 
 
-def stored(facts: Facts, draft: Draft) -> Stored | None:
-    """The certificates that ``draft``'s endpoint may serve; None where no object says which."""
-    if passed_through(facts, draft) is not None:
-        return None  # whoever answers is an endpoint of its own, with which this one is compared
-    said = named(facts, draft)
+def stored(facts: Facts, draft: Draft, said: Named | None) -> Stored | None:
+    """The certificates that ``draft``'s endpoint may serve, ``said`` being what objects name for it; None where no
+    object says which."""
     if said is not None:
-        return _exactly(facts.snapshot, said)
+        return _exactly(facts.snapshot, said) if said.secrets or said.inline else None
     names = tuple(dict.fromkeys((*_of_services(facts, draft), *_well_known(facts, draft))))
     return _any(facts.snapshot, names) if names else None
 
 
 def _any(snapshot: Snapshot, names: tuple[Name, ...]) -> Stored:
-    found = [_leaf(snapshot, each) for each in names]
-    gap = snapshot.unreadable.get(SECRET)
+    found = [leaf_of(snapshot, each) for each in names]
     return Stored(
         leaves=tuple(each for each in found if not isinstance(each, Unknown)),
         unread=tuple(each.reason for each in found if isinstance(each, Unknown)),
-        wanted=SECRET in snapshot.objects and (gap is None or gap.gap != "not-asked"),
+        wanted=wants_secrets(snapshot),
     )
+
+
+def wants_secrets(snapshot: Snapshot) -> bool:
+    """Whether anybody asked for Secrets at all."""
+    gap = snapshot.unreadable.get(SECRET)
+    return SECRET in snapshot.objects and (gap is None or gap.gap != "not-asked")
 
 
 def _exactly(snapshot: Snapshot, said: Named) -> Stored:
     """What an object says that it is, which may stand in the object itself."""
     of_secrets = _any(snapshot, said.secrets)
     inline = [_of_pem(pem, place) for place, pem in said.inline]
-    default = _leaf(snapshot, said.default) if said.default else None
+    behind = _issuers(certificates(said.behind))
+    default = leaf_of(snapshot, said.default) if said.default else None
+    unsure = (each for each in said.refused if isinstance(each.allowed, Unknown))
     return replace(
         of_secrets,
-        leaves=(*of_secrets.leaves, *(each for each in inline if not isinstance(each, Unknown))),
-        unread=(*of_secrets.unread, *(each.reason for each in inline if isinstance(each, Unknown))),
+        leaves=tuple(
+            replace(each, issuers=(*each.issuers, *behind))
+            for each in (*of_secrets.leaves, *inline)
+            if not isinstance(each, Unknown)
+        ),
+        unread=(
+            *of_secrets.unread,
+            *(each.reason for each in inline if isinstance(each, Unknown)),
+            *(f"whether {each.who} may name Secret/{'/'.join(each.secret)} is not known" for each in unsure),
+        ),
         wanted=of_secrets.wanted or bool(inline),
         exact=True,
         default=None if isinstance(default, Unknown) else default,
@@ -69,7 +84,7 @@ def _exactly(snapshot: Snapshot, said: Named) -> Stored:
     )
 
 
-def _leaf(snapshot: Snapshot, name: Name) -> Known[StoredLeaf]:
+def leaf_of(snapshot: Snapshot, name: Name) -> Known[StoredLeaf]:
     """The first certificate of a Secret."""
     secret = snapshot.get(SECRET, name[1], name[0]) if SECRET in snapshot.objects else None
     where = f"Secret/{name[0]}/{name[1]}"
@@ -96,7 +111,13 @@ def _of_pem(pem: str, place: str) -> Known[StoredLeaf]:
         names=None if sans is None else frozenset(sans),
         issuer=facts.issuer,
         not_before=facts.not_before,
+        issuers=_issuers(islice(certificates(pem), 1, None)),
     )
+
+
+def _issuers(ders: Iterable[bytes]) -> tuple[StoredIssuer, ...]:
+    found = (parsed_once(each) for each in islice(ders, _LONGEST))
+    return tuple(StoredIssuer(sha256=each.sha256, subject=each.subject, issuer=each.issuer) for each in found)
 
 
 # --- Which Secret -----------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from scanner.expect.pem import certificates, decoded
@@ -29,10 +30,9 @@ def of_policy(snapshot: Snapshot, _: Endpoint, policy: KubeObject, __: str) -> I
     references = list(said.each(field))[:_MOST]
     names = _alternative(said) or [said.text("hostname")]
     bundles = [_held(snapshot, each.text("kind"), policy.namespace or "", each.text("name")) for each in references]
-    source = ", ".join(where for where, _ in bundles) or f"{policy.reference} spec.{step}"
-    anchors = tuple(der for _, text in bundles for der in certificates(text or ""))
-    unread = [where for where, text in bundles if text is None]
-    missing = f"{', '.join(unread)} was not read, or is not there" if unread else ""
+    source = ", ".join(each.where for each in bundles) or f"{policy.reference} spec.{step}"
+    anchors = tuple(der for each in bundles for der in certificates(each.text))
+    missing = "; ".join(f"{each.where} {each.missing}" for each in bundles if each.missing)
     if not references:
         missing = "its public roots are those of the gateway, which nobody knows here"
     yield from _client(str(policy.reference), source, anchors, names, missing)
@@ -52,11 +52,11 @@ def of_proxy(snapshot: Snapshot, endpoint: Endpoint, proxy: KubeObject, rest: st
 def _verified(snapshot: Snapshot, proxy: KubeObject, service: Fields) -> Iterator[Client]:
     said = service.fields("validation")
     before, slash, name = said.text("caSecret").partition("/")
-    source, text = _held(snapshot, SECRET.name, before if slash else proxy.namespace or "", name if slash else before)
+    held = _held(snapshot, SECRET.name, before if slash else proxy.namespace or "", name if slash else before)
     names = list(said.texts("subjectNames")) or [said.text("subjectName")]
-    missing = "" if text is not None else f"{source} was not read, or is not there"
+    missing = f"{held.where} {held.missing}" if held.missing else ""
     who = f"{proxy.reference} service {service.text('name')}"
-    yield from _client(who, source, tuple(certificates(text or "")), names, missing)
+    yield from _client(who, held.where, tuple(certificates(held.text)), names, missing)
 
 
 def _client(who: str, source: str, anchors: tuple[bytes, ...], names: list[str], missing: str) -> Iterator[Client]:
@@ -70,12 +70,24 @@ def _alternative(said: Fields) -> list[str]:
     return [each.text("uri") or each.text("hostname") for each in said.each("subjectAltNames")]
 
 
-def _held(snapshot: Snapshot, kind: str, namespace: str, name: str) -> tuple[str, str | None]:
-    """Where the bundle stands, and its text; None: the object is not at hand."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Held:
+    """A bundle of CAs."""
+
+    where: str
+    text: str = ""
+    missing: str = ""
+    """Why it is not at hand."""
+
+
+def _held(snapshot: Snapshot, kind: str, namespace: str, name: str) -> _Held:
     where = f"{kind}/{namespace}/{name} data[{_KEY}]"
     holder = _HOLDERS.get(kind)
-    found = snapshot.get(holder, name, namespace) if holder is not None and holder in snapshot.objects else None
+    if holder is None or holder not in snapshot.objects:
+        return _Held(where=where, missing="was not read: nobody looks at such objects here")
+    found = snapshot.get(holder, name, namespace)
     if found is None:
-        return where, None
+        gap = snapshot.missing(holder, name, namespace)
+        return _Held(where=where, missing=f"was not read: {gap}" if gap else "is not there")
     text = found.text("data", _KEY)
-    return where, decoded(text) if holder is SECRET else text
+    return _Held(where=where, text=decoded(text) if holder is SECRET else text)

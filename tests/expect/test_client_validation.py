@@ -126,8 +126,59 @@ def test_a_listener_set_counts_among_the_gateways_listeners() -> None:
     assert owed(at("a.example"), gateway("TLS"), beside).other_names == ()
 
 
+@pytest.mark.parametrize(
+    ("one", "two", "kinds"),
+    [
+        (gateway("TLS"), gateway("TLS"), 2),
+        (gateway("TLS"), gateway("HTTPS"), 0),
+        (gateway("HTTPS", default=VALIDATION), gateway("HTTPS", default=VALIDATION), 2),
+        (gateway("HTTPS", default=VALIDATION), gateway("HTTPS"), 0),
+    ],
+)
+def test_gateways_that_share_a_place_answer_for_it_together(
+    one: dict[str, Any], two: dict[str, Any], kinds: int
+) -> None:
+    """As where an implementation merges them."""
+    two = {**two, "metadata": {**two["metadata"], "name": "two"}}
+    origin = at("b.example").origins[0].replace("/gw ", "/two ")
+    beside = replace(at("b.example"), origins=(origin,))
+    assert len(owed(at("a.example"), one, two, beside=(beside,)).other_names) == kinds
+
+
 def test_contour_closes_what_it_does_not_know_unless_somebody_falls_back() -> None:
     assert len(owed(of_proxy(), proxy(secretName="web")).other_names) == 2
+    # The first name of a place is asked for all of them, whosever it is.
+    said = {**HERE, "origins": ["Ingress/shop/first"], "subject": "Ingress/shop/first"}
+    first = endpoint("DaemonSet/edge/envoy:8443#first.example", said)
+    assert len(owed(first, proxy(secretName="web"), beside=(of_proxy(),)).other_names) == 2
+    assert owed(first).other_names == ()
     falls = proxy(secretName="web", enableFallbackCertificate=True)
     falls["metadata"]["name"] = "other"
     assert owed(of_proxy(), proxy(secretName="web"), falls).other_names == ()
+
+
+@pytest.mark.parametrize(
+    ("objects", "expects", "wanted"),
+    [
+        ([gateway("HTTPS")], None, "Gateway/edge/gw spec.tls.frontend"),
+        ([gateway("TLS")], None, None),
+        ([gateway("HTTPS", default=VALIDATION)], "required", None),
+    ],
+)
+def test_a_gateway_that_has_nobody_asked_says_so(objects: list[Any], expects: Any, wanted: str | None) -> None:  # noqa: ANN401
+    assert owed(replace(at("a.example"), expects=expects), *objects).client_unasked == wanted
+
+
+def test_an_http_proxy_that_has_nobody_asked_says_so() -> None:
+    where = endpoint("Deployment/edge/proxy:8443#web.example", {**HERE, "subject": "HTTPProxy/shop/web"})
+    assert owed(where, proxy(secretName="web")).client_unasked == "HTTPProxy/shop/web spec.virtualhost.tls"
+    assert owed(where, proxy(passthrough=True)).client_unasked is None
+
+
+@pytest.mark.parametrize("expects", ["requested", "required"])
+def test_what_an_object_has_a_listener_ask_for_is_owed(expects: Any) -> None:  # noqa: ANN401
+    """Also where it is no more than requested; that a library has that habit is nobody's promise."""
+    asking = replace(at("a.example"), expects=expects)
+    assert owed(asking, gateway("HTTPS")).client_certificate == expects
+    library = replace(endpoint("Deployment/shop/web:8443", {}), expects=expects)
+    assert owed(library).client_certificate == ("required" if expects == "required" else None)

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from scanner.expect.implementations import CHACHA20, IMPLEMENTATIONS, clamped
+from scanner.expect.implementations import IMPLEMENTATIONS, clamped
 from scanner.model.catalogue import load_profile, profiles
 from scanner.model.custom_profile import GO_SUITES, TLS13_SUITES
+from scanner.model.fips import CHACHA20
 from scanner.tls.codepoints import TLS10, TLS11, TLS12, TLS13
 from scanner.tls.names import suite_name
 

@@ -32,6 +32,19 @@ def listener(name: str, *secrets: dict[str, str], **tls: Any) -> dict[str, Any]:
     return {"name": name, "protocol": "HTTPS", "port": 443, "tls": {"certificateRefs": list(secrets), **tls}}
 
 
+def grant(**to: str) -> dict[str, Any]:
+    """Certificates of ``certs`` for Gateways of ``edge``."""
+    source = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "namespace": "edge"}
+    spec = {"from": [source], "to": [{"group": "", "kind": "Secret", **to}]}
+    return made("ReferenceGrant", "certs", "edge", "gateway.networking.k8s.io/v1beta1", spec=spec)
+
+
+def delegation(name: str, *namespaces: str, group: str = "projectcontour.io/v1") -> dict[str, Any]:
+    """A Secret of ``certs``, for ``shop`` where nobody is named."""
+    one = {"secretName": name, "targetNamespaces": list(namespaces or ("shop",))}
+    return made("TLSCertificateDelegation", "certs", "certs", group, spec={"delegations": [one]})
+
+
 def gateway(*listeners: dict[str, Any]) -> dict[str, Any]:
     return made("Gateway", "edge", "gw", GATEWAY_API, spec={"listeners": list(listeners)})
 
@@ -42,9 +55,10 @@ def test_a_gateways_listener_names_its_secrets() -> None:
         listener("https", {"name": "web"}, {"name": "shared", "namespace": "certs"}),
         listener("https-b", {"name": "other"}),
     )
-    stored = found("Gateway/edge/gw listener https", one, secret("edge", "web"), secret("edge", "other"))
+    lets = grant()
+    stored = found("Gateway/edge/gw listener https", one, lets, secret("edge", "web"), secret("edge", "other"))
     assert wanted(stored) == ["Secret/certs/shared", "Secret/edge/web"]
-    of_route = found("Gateway/edge/gw listener https TLSRoute/shop/web", one)
+    of_route = found("Gateway/edge/gw listener https TLSRoute/shop/web", one, lets)
     assert wanted(of_route) == ["Secret/certs/shared", "Secret/edge/web"]
 
 
@@ -73,7 +87,7 @@ def test_an_ingress_names_a_secret_for_each_host() -> None:
     one = made("Ingress", "shop", "web", "networking.k8s.io/v1", spec={"tls": entries})
     assert wanted(found("Ingress/shop/web", one, secret("shop", "web"))) == ["Secret/shop/web"]
     one["metadata"]["annotations"] = {"projectcontour.io/tls-cert-namespace": "certs"}
-    assert wanted(found("Ingress/shop/web", one, secret("shop", "web"))) == ["Secret/certs/web"]
+    assert wanted(found("Ingress/shop/web", one, delegation("web"))) == ["Secret/certs/web"]
     assert found("of another namespace: Ingress/shop/web", one, secret("certs", "web")) is None
 
 
@@ -84,7 +98,8 @@ def proxy(**tls: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
 
 def test_an_http_proxy_names_a_secret_here_or_elsewhere() -> None:
     for name, expected in (("web", "Secret/shop/web"), ("certs/web", "Secret/certs/web")):
-        stored = found("HTTPProxy/shop/web", proxy(secretName=name), secret("certs", "web"), secret("shop", "web"))
+        secrets = [secret("certs", "web"), secret("shop", "web")]
+        stored = found("HTTPProxy/shop/web", proxy(secretName=name), delegation("web"), *secrets)
         assert wanted(stored) == [expected]
     backend = found("HTTPProxy/shop/web backend", proxy(secretName="web"), secret("shop", "web"))
     assert backend is None
@@ -96,7 +111,7 @@ def test_contours_fallback_is_for_whoever_gives_no_name() -> None:
     contour = made("ContourConfiguration", "edge", "contour", "projectcontour.io/v1alpha1", spec=spec)
     named = endpoint(PROXY, {"origins": ["HTTPProxy/shop/web"], "subject": "HTTPProxy/shop/web", "address": "10.0.0.1"})
     bare = endpoint(PROXY.partition("#")[0], {"address": "10.0.0.1"})
-    snapshot = snapshot_of([falls, contour, secret("certs", "any"), secret("shop", "web")])
+    snapshot = snapshot_of([falls, contour, delegation("any"), secret("certs", "any"), secret("shop", "web")])
     expectations = Expectations(snapshot, CATALOGUE, ScanPolicy(), endpoints=(named, bare))
     assert wanted(expectations.of(bare).certificate.stored) == ["Secret/certs/any"]
     assert wanted(expectations.of(named).certificate.stored) == ["Secret/shop/web"]

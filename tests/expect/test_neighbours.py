@@ -64,3 +64,15 @@ def test_names_of_one_listener_may_share_connections_and_those_of_two_may_not() 
 def test_routes_and_ingresses_have_none() -> None:
     web = made("Ingress", "shop", "a", "networking.k8s.io/v1", spec={})
     assert found(at("a", "Ingress/shop/a"), at("b", "Ingress/shop/b"), objects=[web]) == []
+
+
+def test_of_contours_fallback_certificate_they_are_those_that_do_not_take_part() -> None:
+    taking = proxy("a")
+    taking["spec"]["virtualhost"]["tls"]["enableFallbackCertificate"] = True
+    nobodys = endpoint("DaemonSet/edge/envoy:8443", HERE)
+    beside = (at("a"), at("b"), at("c", expects="required"))
+    assert found(nobodys, *beside, objects=[taking, proxy("b"), proxy("c")]) == [
+        ("c.example", True),
+        ("b.example", False),
+    ]
+    assert found(nobodys, *beside, objects=[proxy("a"), proxy("b"), proxy("c")]) == []

@@ -81,6 +81,29 @@ def test_a_service_that_asks_the_service_ca() -> None:
     assert leaf.names == frozenset({"DNS:web.shop.svc"})
 
 
+def test_what_stands_behind_a_certificate_is_kept_in_its_order() -> None:
+    root = Authority("Root")
+    upper = Authority("Upper", issuer=root)
+    chain = Authority("Lower", issuer=upper).leaf(names=("web.apps.example",)).pem + upper.pem
+    wanted = ["CN=Lower", "CN=Upper"]
+    at_services = found(WEB, service(), secret("shop", "web-tls", chain))
+    external = route(externalCertificate={"name": "mine"}, caCertificate=root.pem.decode())
+    of_secret = found(ROUTER, external, controller(), secret("shop", "mine", chain), said=ROUTED)
+    inline = route(certificate=chain.decode(), caCertificate=root.pem.decode())
+    of_route = found(ROUTER, inline, controller(), said=ROUTED)
+    assert [_issuers(each) for each in (at_services, of_secret, of_route)] == [
+        wanted,
+        [*wanted, "CN=Root"],
+        [*wanted, "CN=Root"],
+    ]
+
+
+def _issuers(stored: Stored | None) -> list[str]:
+    assert stored is not None
+    (leaf,) = stored.leaves
+    return [(each.subject or "").rpartition(",")[2] for each in leaf.issuers]
+
+
 def test_a_service_that_asks_nobody_says_nothing() -> None:
     assert found(WEB, made("Service", "shop", "web", spec={}), secret("shop", "web-tls")) is None
 

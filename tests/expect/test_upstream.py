@@ -10,6 +10,7 @@ import pytest
 
 from scanner.expect.clients import clients
 from scanner.model.expectation import Client
+from scanner.model.kinds import CONFIG_MAP
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_certificates import config_map, pem
 from tests.expect.test_named import GATEWAY_API
@@ -25,7 +26,8 @@ def policy(version: str = "v1", **spec: Any) -> dict[str, Any]:  # noqa: ANN401 
 
 
 def found(origin: str, *objects: dict[str, Any], name: str = WEB) -> list[Client]:
-    return list(clients(snapshot_of([*objects, CA, HELD]), replace(endpoint(name, {}), origins=(origin,))))
+    snapshot = snapshot_of([*objects, CA, HELD], sought={CONFIG_MAP: frozenset({("shop", "gone")})})
+    return list(clients(snapshot, replace(endpoint(name, {}), origins=(origin,))))
 
 
 REFERENCE = {"group": "", "kind": "ConfigMap", "name": "ca"}
@@ -61,7 +63,11 @@ def test_the_fields_of_v1alpha2_are_read() -> None:
 @pytest.mark.parametrize(
     ("validation", "why"),
     [
-        ({"caCertificateRefs": [{**REFERENCE, "name": "gone"}]}, "ConfigMap/shop/gone data[ca.crt] was not read"),
+        ({"caCertificateRefs": [{**REFERENCE, "name": "gone"}]}, "ConfigMap/shop/gone data[ca.crt] is not there"),
+        (
+            {"caCertificateRefs": [{**REFERENCE, "name": "never"}]},  # as in what an earlier version has saved
+            "ConfigMap/shop/never data[ca.crt] was not read: nobody asked for it when the snapshot was taken",
+        ),
         ({"caCertificateRefs": [REFERENCE, {**REFERENCE, "kind": "Bundle"}]}, "Bundle/shop/ca"),
         ({"wellKnownCACertificates": "System"}, "public roots"),
     ],
@@ -69,6 +75,14 @@ def test_the_fields_of_v1alpha2_are_read() -> None:
 def test_trust_that_is_not_at_hand_is_said(validation: dict[str, Any], why: str) -> None:
     (client,) = found("BackendTLSPolicy/shop/web", policy(validation={**validation, "hostname": "web.example"}))
     assert why in client.missing
+
+
+def test_a_config_map_that_was_not_read_is_said_with_what_would_allow_it() -> None:
+    gap = {"configmaps": 'a rule is missing: resources: ["configmaps"], verbs: ["get"]'}
+    named = policy(validation={"caCertificateRefs": [{**REFERENCE, "name": "other"}], "hostname": "web.example"})
+    where = replace(endpoint(WEB, {}), origins=("BackendTLSPolicy/shop/web",))
+    (client,) = clients(snapshot_of([named], unreadable=gap), where)
+    assert client.missing == f"ConfigMap/shop/other data[ca.crt] was not read: {gap['configmaps']}"
 
 
 def test_a_ca_that_holds_no_certificate_is_no_missing_one() -> None:

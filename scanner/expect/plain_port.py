@@ -1,0 +1,170 @@
+"""The port without TLS beside a name that is served with it, and what objects promise of it there.
+
+OpenShift's router answers 503 there for a Route without ``insecureEdgeTerminationPolicy``, 302 for Redirect, and with
+the content for Allow (``haproxy-config.template``). Contour leads to TLS unless a route has ``permitInsecure``
+(``internal/dag/httpproxy_processor.go``). A Gateway's listener of protocol HTTP may have a name of the HTTPS ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+from scanner.expect.conditions import condition
+from scanner.expect.facts import Facts
+from scanner.expect.origins import HOLDERS, all_listeners, gateways
+from scanner.expect.services import service_of
+from scanner.expect.withheld import refused
+from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import PlainPort
+from scanner.model.hostnames import within
+from scanner.model.kinds import GATEWAY, HTTP_PROXY, INGRESS, POD, ROUTE, TLS_ROUTE
+from scanner.model.objects import Fields, KubeObject
+from scanner.model.snapshot import Snapshot
+
+HTTP = 80
+
+Said: TypeAlias = PlainPort | None
+"""With the port that clients see, which need not be the one that is dialled."""
+
+_PATHS = frozenset({"prefix", "exact"})
+"""Of an HTTPProxy's conditions those that one request without anything else can meet."""
+
+_POLICIES: Mapping[str, Literal["nothing", "redirect", "served"]] = {
+    "": "nothing",
+    "None": "nothing",
+    "Redirect": "redirect",
+    "Allow": "served",
+}
+
+
+def plain_port(facts: Facts, endpoint: Endpoint) -> PlainPort | None:
+    """That of ``endpoint``, by its own address; None where nobody has one for its name."""
+    subject = endpoint.subject
+    if subject is None or endpoint.server_name is None or endpoint.segment == "Backend":
+        return None
+    say = _SAID.get(subject.kind)
+    said = say(facts.snapshot, endpoint) if say else None
+    port = _behind(facts, endpoint, said.port) if said else None
+    if said is None or port is None:
+        return None
+    return replace(said, port=port)
+
+
+# --- What objects say -------------------------------------------------------------------------------------------------
+
+
+def _of_route(snapshot: Snapshot, endpoint: Endpoint) -> Said:
+    route = snapshot.get(ROUTE, *_key(endpoint))
+    if route is None:
+        return None
+    policy = route.text("spec", "tls", "insecureEdgeTerminationPolicy")
+    because = f"{route.reference} spec.tls.insecureEdgeTerminationPolicy: {policy or 'not set'}"
+    path = route.text("spec", "path") or "/"
+    return PlainPort(port=HTTP, path=path, owed=_POLICIES.get(policy), because=because)
+
+
+def _of_proxy(snapshot: Snapshot, endpoint: Endpoint) -> Said:
+    """What has no routes, Contour opens no port 80 for."""
+    proxy = snapshot.get(HTTP_PROXY, *_key(endpoint))
+    if proxy is None or not proxy.has("spec", "routes"):
+        return None
+    permitted = [_of_permitted(proxy, each) for each in proxy.each("spec", "routes") if each.flag("permitInsecure")]
+    if permitted:
+        return min(permitted, key=lambda each: each.conditional)
+    because = f"{proxy.reference} spec.routes: none has permitInsecure"
+    return PlainPort(port=HTTP, path="/", owed="redirect", because=because)
+
+
+def _of_permitted(proxy: KubeObject, route: Fields) -> PlainPort:
+    conditions = list(route.each("conditions"))
+    paths = (each.text("exact") or each.text("prefix") for each in conditions)
+    path = next(filter(None, paths), "/")
+    return PlainPort(
+        port=HTTP,
+        path=path,
+        owed="served",
+        because=f"{proxy.reference} permitInsecure of {path}",
+        conditional=any(each.raw.keys() - _PATHS for each in conditions),
+    )
+
+
+def _of_ingress(snapshot: Snapshot, endpoint: Endpoint) -> Said:
+    """Controllers differ, and have settings of their own."""
+    ingress = snapshot.get(INGRESS, *_key(endpoint))
+    return PlainPort(port=HTTP, path="/", owed=None, because=f"{ingress.reference} spec.tls") if ingress else None
+
+
+def _of_gateway(snapshot: Snapshot, endpoint: Endpoint) -> Said:
+    """The first listener for requests without TLS that has the name; its routes may redirect. A ListenerSet's counts
+    once the Gateway has taken it: whoever may write one shall not have any port of the Gateway's asked."""
+    name = endpoint.server_name or ""
+    for gateway in gateways(snapshot, endpoint):
+        for holder, each in all_listeners(snapshot, gateway):
+            if (holder.kind is not GATEWAY and not _taken(holder)) or refused(holder, each):
+                continue
+            port, hostname = each.number("port"), each.text("hostname").lower()
+            if each.text("protocol") == "HTTP" and port and (not hostname or within(name, hostname)):
+                because = f"{holder.reference} listener {each.text('name')}: HTTP on port {port}"
+                return PlainPort(port=port, path="/", owed=None, because=because)
+    return None
+
+
+def _taken(holder: KubeObject) -> bool:
+    accepted = condition(holder, "Accepted")
+    return accepted is not None and accepted.holds
+
+
+_SAID: Mapping[str, Callable[[Snapshot, Endpoint], Said]] = {
+    ROUTE.name: _of_route,
+    HTTP_PROXY.name: _of_proxy,
+    INGRESS.name: _of_ingress,
+    TLS_ROUTE.name: _of_gateway,
+    **dict.fromkeys(HOLDERS, _of_gateway),
+}
+
+
+def _key(endpoint: Endpoint) -> tuple[str, str | None]:
+    subject = endpoint.subject
+    return (subject.name, subject.namespace) if subject else ("", None)
+
+
+# --- Where that is ----------------------------------------------------------------------------------------------------
+
+
+def _behind(facts: Facts, endpoint: Endpoint, port: int) -> int | None:
+    """The port of ``endpoint``'s own address to which ``port`` leads: by the Services that lead here, by what its pod
+    declares, and where it is balanced and nobody knows its pods, the port itself."""
+    known = [*_of_services(facts, endpoint, port), *_of_pod(facts, endpoint, port)]
+    if known:
+        return known[0]
+    return port if endpoint.pod is None and endpoint.port == 443 else None
+
+
+def _of_services(facts: Facts, endpoint: Endpoint, port: int) -> Iterator[int]:
+    for alias in endpoint.aliases:
+        service = service_of(facts.snapshot, alias.rpartition(":")[0])
+        if service is None:
+            continue
+        names = [each.text("name") for each in service.each("spec", "ports") if each.number("port") == port]
+        for each in facts.slices.get((service.namespace or "", service.name), ()):
+            if any(endpoint.address in member.texts("addresses") for member in each.each("endpoints")):
+                yield from _ports(each, names)
+
+
+def _ports(piece: KubeObject, names: list[str]) -> Iterator[int]:
+    for each in piece.each("ports"):
+        number = each.number("port")
+        if each.text("name") in names and number and number < 65536:
+            yield number
+
+
+def _of_pod(facts: Facts, endpoint: Endpoint, port: int) -> Iterator[int]:
+    """Beside the container port that is this listener: the one with that number, or called ``http``."""
+    pod = facts.snapshot.get(POD, endpoint.pod.name, endpoint.pod.namespace) if endpoint.pod else None
+    for container in pod.each("spec", "containers") if pod else ():
+        declared = [(each.number("containerPort") or 0, each.text("name")) for each in container.each("ports")]
+        if port == HTTP and endpoint.port in (number for number, _ in declared):
+            yield from (number for number, _ in declared if number == port)
+            yield from (number for number, name in declared if name == "http" and 0 < number < 65536)

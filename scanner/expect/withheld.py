@@ -1,0 +1,98 @@
+"""Listeners that serve nothing: their controller says so, or nobody has let them use their certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from scanner.expect import contour
+from scanner.expect.conditions import condition
+from scanner.expect.facts import Facts
+from scanner.expect.origins import HOLDERS, gateway_listeners
+from scanner.expect.references import Reference, references
+from scanner.expect.stale import is_stale, outdated
+from scanner.model.endpoint import Endpoint
+from scanner.model.hostnames import within
+from scanner.model.kinds import HTTP_PROXY, INGRESS
+from scanner.model.objects import Fields, KubeObject
+
+_CERTIFICATE: Final = frozenset({"InvalidCertificateRef", "RefNotPermitted"})
+"""Reasons of ``ResolvedRefs`` that leave a listener with one certificate without any."""
+_WRONG: Final = {"Accepted": "False", "Conflicted": "True", "ResolvedRefs": "False"}
+_KINDS: Final = frozenset({HTTP_PROXY.name, INGRESS.name, "TLSRoute", *HOLDERS})
+
+
+def withheld(facts: Facts, endpoint: Endpoint) -> str:
+    """Why nothing is to be served under ``endpoint``'s name; empty where something is, or another listener of the same
+    place may answer."""
+    subject = endpoint.subject
+    if endpoint.segment == "Backend" or subject is None or subject.kind not in _KINDS:
+        return ""
+    reasons = tuple(_reasons(facts, endpoint))
+    return reasons[0] if reasons and all(reasons) and not _answered(facts, endpoint) else ""
+
+
+def _reasons(facts: Facts, endpoint: Endpoint) -> Iterator[str]:
+    """For each object that leads there why it serves nothing; empty where it does."""
+    listeners = {
+        f"{holder.reference} listener {each.text('name')}": (holder, each)
+        for holder, each in gateway_listeners(facts.snapshot, endpoint)
+    }
+    said: dict[str, list[Reference]] = {}
+    settled = not outdated(facts, endpoint)  # else whoever serves it may not have been told what is named now
+    for each in references(facts, endpoint) if settled else ():
+        said.setdefault(each.who, []).append(each)
+    for who in dict.fromkeys((*listeners, *said)):
+        of_status = refused(*listeners[who]) if who in listeners else ""
+        yield of_status or _ungranted(said.get(who, []))
+
+
+def _ungranted(every: list[Reference]) -> str:
+    if every and all(each.allowed is False for each in every):
+        return f"{every[0].who} names Secret/{'/'.join(every[0].secret)}, which nobody has let it name"
+    return ""
+
+
+def refused(holder: KubeObject, listener: Fields) -> str:
+    """What the controller says of a listener that it serves nothing by; empty where it says nothing of the sort, or
+    said so of an older generation."""
+    name = listener.text("name")
+    for status in holder.each("status", "listeners"):
+        if status.text("name") != name or is_stale(holder, status, "conditions"):
+            continue
+        several = len(list(listener.each("tls", "certificateRefs"))) > 1  # of which some may be served
+        for kind, wrong in _WRONG.items():
+            bad = condition(status, kind, "conditions")
+            certificate = kind != "ResolvedRefs" or (bad is not None and bad.reason in _CERTIFICATE and not several)
+            if bad is not None and bad.status == wrong and certificate:
+                return f"{holder.reference} status.listeners[{name}]: {kind} is {wrong}, {bad.reason}"
+    return ""
+
+
+def _answered(facts: Facts, endpoint: Endpoint) -> bool:
+    """Whether somebody else at that place answers the name too: a listener for more names, or Contour's fallback."""
+    return answered(facts, endpoint.server_name or "", endpoint, but=endpoint.id)
+
+
+def answered(facts: Facts, name: str, place: Endpoint, but: str = "") -> bool:
+    """Whether what is served at ``place`` answers ``name``; ``but``: an endpoint whose own word does not count."""
+    for each in facts.listening.get((place.address, place.port), ()):
+        if each.id != but and each.segment != "Backend":
+            found = hostnames(facts, each)
+            if any(not hostname or hostname == name or within(name, hostname) for hostname in found):
+                return True
+    return False
+
+
+def hostnames(facts: Facts, endpoint: Endpoint) -> Iterator[str]:
+    """The names that what serves ``endpoint`` answers; empty for all."""
+    for holder, listener in gateway_listeners(facts.snapshot, endpoint):
+        if not refused(holder, listener):
+            yield listener.text("hostname").lower()
+    proxy = contour.proxy_of(facts, endpoint)
+    if proxy is not None:
+        yield proxy.text("spec", "virtualhost", "fqdn").lower()
+        yield from [""] if proxy.flag("spec", "virtualhost", "tls", "enableFallbackCertificate") else []
+    subject = endpoint.subject
+    if subject is not None and subject.kind == INGRESS.name:
+        yield endpoint.server_name or ""

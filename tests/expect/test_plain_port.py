@@ -1,0 +1,202 @@
+"""Where a name is had without TLS, and what objects say of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from scanner.expect import Expectations
+from scanner.model.component_files import load_catalogue
+from scanner.model.expectation import PlainPort
+from scanner.model.objects import Reference
+from scanner.model.scan_policy import ScanPolicy
+from tests.expect.stories import endpoint, snapshot_of
+from tests.expect.test_stored import made
+
+CATALOGUE = load_catalogue("openshift")
+ROUTER = "Deployment/openshift-ingress/router-default:8443#web.example"
+ENVOY = ("envoy.projectcontour.svc:443", "172.30.0.4:443")
+
+
+def routed(**spec: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    return made("Route", "shop", "web", "route.openshift.io/v1", spec=spec)
+
+
+def proxied(*routes: dict[str, Any]) -> dict[str, Any]:
+    virtual = {"fqdn": "web.example", "tls": {"secretName": "x"}}
+    spec = {"virtualhost": virtual, **({"routes": list(routes)} if routes else {})}
+    return made("HTTPProxy", "shop", "web", "projectcontour.io/v1", spec=spec)
+
+
+def service(*ports: tuple[str, int]) -> dict[str, Any]:
+    listed = [{"name": name, "port": number, "protocol": "TCP"} for name, number in ports]
+    return made("Service", "projectcontour", "envoy", spec={"ports": listed})
+
+
+def piece(*ports: tuple[str, int], address: str = "10.128.0.20") -> dict[str, Any]:
+    labels = {"labels": {"kubernetes.io/service-name": "envoy"}}
+    listed = [{"name": name, "port": number} for name, number in ports]
+    endpoints = [{"addresses": [address]}]
+    api = "discovery.k8s.io/v1"
+    return made("EndpointSlice", "projectcontour", "envoy-x", api, metadata=labels, ports=listed, endpoints=endpoints)
+
+
+def pod(*ports: tuple[str, int]) -> dict[str, Any]:
+    listed = [{"name": name, "containerPort": number} for name, number in ports]
+    return made("Pod", "projectcontour", "envoy-a", spec={"containers": [{"name": "main", "ports": listed}]})
+
+
+BALANCED = (service(("http", 80), ("https", 443)), piece(("http", 8080), ("https", 8443)))
+
+
+def found(subject: str, *objects: dict[str, Any], port: int = 8443, **fields: Any) -> PlainPort | None:  # noqa: ANN401
+    kind, namespace, name = subject.split("/")
+    where = endpoint(f"DaemonSet/projectcontour/envoy:{port}#web.example", {})
+    fields = {"address": "10.128.0.20", "aliases": ENVOY, "segment": "Frontend", "origins": (subject,), **fields}
+    where = replace(where, subject=Reference(kind=kind, namespace=namespace, name=name), **fields)
+    expectations = Expectations(snapshot_of(list(objects)), CATALOGUE, ScanPolicy(), endpoints=[where])
+    return expectations.of(where).plain_port
+
+
+@pytest.mark.parametrize(
+    ("tls", "owed"),
+    [
+        ({}, "nothing"),
+        ({"insecureEdgeTerminationPolicy": "None"}, "nothing"),
+        ({"insecureEdgeTerminationPolicy": "Redirect"}, "redirect"),
+        ({"insecureEdgeTerminationPolicy": "Allow"}, "served"),
+        ({"insecureEdgeTerminationPolicy": "perhaps"}, None),
+        ({"termination": "passthrough", "insecureEdgeTerminationPolicy": "Redirect"}, "redirect"),
+    ],
+)
+def test_a_route_says_what_is_had_without_tls(tls: dict[str, Any], owed: str | None) -> None:
+    port = found("Route/shop/web", routed(tls={"termination": "edge", **tls}), *BALANCED)
+    assert port is not None
+    assert (port.port, port.path, port.owed) == (8080, "/", owed)
+    assert port.because.startswith("Route/shop/web spec.tls.insecureEdgeTerminationPolicy: ")
+
+
+def test_a_routes_path_is_what_it_has() -> None:
+    port = found("Route/shop/web", routed(path="/blog", tls={"termination": "edge"}), *BALANCED)
+    assert port is not None
+    assert port.path == "/blog"
+
+
+@pytest.mark.parametrize(
+    ("routes", "owed", "path"),
+    [
+        (({"services": []},), "redirect", "/"),
+        (({}, {"permitInsecure": True, "conditions": [{"header": {}}, {"prefix": "/open"}]}), "served", "/open"),
+        (({"permitInsecure": True},), "served", "/"),
+    ],
+)
+def test_an_httpproxy_redirects_but_for_what_it_permits(routes: Any, owed: str, path: str) -> None:  # noqa: ANN401
+    port = found("HTTPProxy/shop/web", proxied(*routes), *BALANCED)
+    assert port is not None
+    assert (port.port, port.owed, port.path) == (8080, owed, path)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "path", "conditional"),
+    [
+        ([{"exact": "/healthz"}], "/healthz", False),
+        ([{"prefix": "/open"}], "/open", False),
+        ([{"regex": "/v[12]/.*"}], "/", True),
+        ([{"prefix": "/open"}, {"header": {"name": "x-debug", "present": True}}], "/open", True),
+        ([{"prefix": "/open"}, {"queryParameter": {"name": "q", "present": True}}], "/open", True),
+    ],
+)
+def test_what_an_httpproxy_permits_under_conditions(conditions: list[Any], path: str, conditional: bool) -> None:
+    """Of which one request can only meet a path."""
+    permitted = {"permitInsecure": True, "conditions": conditions}
+    port = found("HTTPProxy/shop/web", proxied(permitted), *BALANCED)
+    assert port is not None
+    assert (port.owed, port.path, port.conditional) == ("served", path, conditional)
+    second = found("HTTPProxy/shop/web", proxied(permitted, {"permitInsecure": True}), *BALANCED)
+    assert second is not None
+    assert (second.path, second.conditional) == (path if not conditional else "/", False)
+
+
+def test_an_httpproxy_without_routes_has_no_such_port() -> None:
+    assert found("HTTPProxy/shop/web", proxied(), *BALANCED) is None
+
+
+def test_of_an_ingress_nothing_is_known_but_the_port() -> None:
+    ingress = made("Ingress", "shop", "web", "networking.k8s.io/v1", spec={"tls": [{"hosts": ["web.example"]}]})
+    port = found("Ingress/shop/web", ingress, *BALANCED)
+    assert port is not None
+    assert (port.port, port.owed) == (8080, None)
+
+
+@pytest.mark.parametrize(
+    ("hostname", "number"), [("", 8080), ("web.example", 8080), ("*.example", 8080), ("other.example", None)]
+)
+def test_a_gateway_has_one_where_a_listener_of_it_says_so(hostname: str, number: int | None) -> None:
+    tls = {"name": "tls", "port": 443, "protocol": "HTTPS", "hostname": "web.example"}
+    plain = {"name": "plain", "port": 80, "protocol": "HTTP", **({"hostname": hostname} if hostname else {})}
+    spec = {"gatewayClassName": "x", "listeners": [tls, plain]}
+    gateway = made("Gateway", "edge", "front", "gateway.networking.k8s.io/v1", spec=spec)
+    origins = ("Gateway/edge/front listener tls",)
+    port = found("Gateway/edge/front", gateway, *BALANCED, origins=origins)
+    assert (port.port if port else None) == number
+    spec["listeners"] = [tls]
+    assert found("Gateway/edge/front", gateway, *BALANCED, origins=origins) is None
+
+
+def test_a_listener_set_has_one_once_its_gateway_has_taken_it() -> None:
+    """Its listeners are somebody else's, and their ports whatever he likes."""
+    tls = {"name": "tls", "port": 443, "protocol": "HTTPS", "hostname": "web.example"}
+    spec = {"gatewayClassName": "x", "listeners": [tls]}
+    gateway = made("Gateway", "edge", "front", "gateway.networking.k8s.io/v1", spec=spec)
+    listeners = [{"name": "plain", "port": 6379, "protocol": "HTTP"}]
+    parent = {"name": "front", "namespace": "edge"}
+    more = made(
+        "ListenerSet",
+        "tenant",
+        "more",
+        "gateway.networking.k8s.io/v1",
+        spec={"parentRef": parent, "listeners": listeners},
+    )
+    where: dict[str, Any] = {"origins": ("Gateway/edge/front listener tls",), "port": 443, "aliases": ()}
+    for status, number in ((None, None), ("False", None), ("True", 6379)):
+        if status:
+            more["status"] = {"conditions": [{"type": "Accepted", "status": status}]}
+        port = found("Gateway/edge/front", gateway, more, **where)
+        assert (port.port if port else None) == number
+    said = {"name": "plain", "conditions": [{"type": "Accepted", "status": "False"}]}
+    more["status"]["listeners"] = [said]
+    assert found("Gateway/edge/front", gateway, more, **where) is None
+
+
+# --- where that is ----------------------------------------------------------------------------------------------------
+
+ROUTE = routed(tls={"termination": "edge"})
+POD = Reference(kind="Pod", namespace="projectcontour", name="envoy-a")
+
+
+@pytest.mark.parametrize(
+    ("objects", "fields", "number"),
+    [
+        ((service(("https", 443)), piece(("https", 8443))), {}, None),
+        ((BALANCED[0], piece(("http", 8080), ("https", 8443), address="10.128.0.99")), {}, None),
+        ((pod(("web", 80), ("https", 8443)),), {"pod": POD, "aliases": ()}, 80),
+        ((pod(("http", 8080), ("https", 8443)),), {"pod": POD, "aliases": ()}, 8080),
+        ((pod(("http", 8080), ("https", 9443)),), {"pod": POD, "aliases": ()}, None),
+        ((pod(("http", 99999), ("https", 8443)),), {"pod": POD, "aliases": ()}, None),
+        ((), {"pod": POD, "aliases": (), "port": 443}, None),
+        ((), {"aliases": (), "port": 443}, 80),
+        ((), {"aliases": (), "port": 8443}, None),
+        (BALANCED, {"segment": "Backend"}, None),
+        (BALANCED, {"server_name": None}, None),
+    ],
+)
+def test_the_port_that_is_dialled(objects: tuple[Any, ...], fields: dict[str, Any], number: int | None) -> None:
+    port = found("Route/shop/web", ROUTE, *objects, **fields)
+    assert (port.port if port else None) == number
+
+
+def test_nobodys_object_has_none() -> None:
+    assert found("Route/shop/another", ROUTE, *BALANCED) is None
+    assert found("Service/shop/web", ROUTE, *BALANCED) is None

@@ -1,0 +1,74 @@
+"""Names that a router answers without knowing them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scanner.expect import Expectations
+from scanner.model.component_files import load_catalogue
+from scanner.model.expectation import OtherName
+from scanner.model.names import NOBODYS
+from scanner.model.scan_policy import ScanPolicy
+from tests.expect.stories import endpoint, snapshot_of
+from tests.expect.test_stored import controller, made
+
+CATALOGUE = load_catalogue("openshift")
+ROUTER = "Deployment/openshift-ingress/router-default:443"
+HOST = "www.shop.example"
+LONG = ".".join(["a", *["b" * 61] * 4])
+"""With another first label it is too long for a name: a client would send none, and be shown the default."""
+
+
+def names(name: str, *objects: dict[str, Any], **fields: Any) -> tuple[OtherName, ...]:  # noqa: ANN401
+    where = endpoint(name, {"segment": "Frontend", "address": "10.128.0.10", **fields})
+    expectations = Expectations(snapshot_of(list(objects)), CATALOGUE, ScanPolicy(), endpoints=[where])
+    return expectations.of(where).other_names
+
+
+def route(
+    policy: str = "Subdomain",
+    *,
+    host: str = HOST,
+    termination: str = "edge",
+    router: str = "default",
+    admitted: str = "True",
+) -> dict[str, Any]:
+    condition = {"type": "Admitted", "status": admitted}
+    said = {"host": host, "routerName": router, "wildcardPolicy": policy, "conditions": [condition]}
+    spec = {"host": HOST, "wildcardPolicy": "Subdomain", "tls": {"termination": termination}}
+    return made("Route", "shop", "any", "route.openshift.io/v1", spec=spec, status={"ingress": [said]})
+
+
+def test_a_router_is_asked_for_a_name_that_no_route_has() -> None:
+    (name,) = names(ROUTER, controller())
+    assert (name.name, name.owed) == (NOBODYS, "default")
+    assert name.because == "IngressController/openshift-ingress-operator/default: no Route has this name"
+
+
+@pytest.mark.parametrize("where", ["Deployment/shop/web:443", "Deployment/openshift-ingress/router-other:443"])
+def test_what_is_no_known_router_is_not(where: str) -> None:
+    assert names(where, controller()) == ()
+
+
+def test_a_route_that_has_its_subdomain_is_asked_for_a_name_of_it() -> None:
+    (name,) = names(f"{ROUTER}#{HOST}", controller(), route(), subject="Route/shop/any")
+    assert (name.name, name.owed) == ("adhere-probe.shop.example", "same")
+    assert name.because == "Route/shop/any status.ingress[default].wildcardPolicy: Subdomain"
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        (route("None"), HOST),
+        (route(host="www.other.example"), HOST),
+        (route(termination="passthrough"), HOST),
+        (route(host="adhere-probe.shop.example"), "adhere-probe.shop.example"),
+        (route(admitted="False"), HOST),
+        (route(router="other"), HOST),
+        (route(host=LONG), LONG),
+    ],
+)
+def test_other_routes_are_not(said: dict[str, Any], name: str) -> None:
+    assert names(f"{ROUTER}#{name}", controller(), said, subject="Route/shop/any") == ()

@@ -1,0 +1,191 @@
+"""Certificates of other namespaces that nobody has let an object name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from scanner.expect import Expectations
+from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import Expectation
+from scanner.model.known import Unknown
+from scanner.model.scan_policy import ScanPolicy
+from tests.expect.stories import endpoint, snapshot_of
+from tests.expect.test_named import GATEWAY_API, PROXY, delegation, gateway, grant, listener, proxy
+from tests.expect.test_stored import CATALOGUE, FACTS, made, secret
+
+SHARED = {"name": "shared", "namespace": "certs"}
+HELD = secret("certs", "shared")
+LISTENER = "Gateway/edge/gw listener https"
+
+
+def at(origin: str, name: str = PROXY, subject: str = "") -> Endpoint:
+    said = {"origins": [origin], "address": "10.0.0.1", "subject": subject or origin.partition(" ")[0]}
+    return endpoint(name, said)
+
+
+def owed(
+    where: Endpoint,
+    *objects: dict[str, Any],
+    beside: tuple[Endpoint, ...] = (),
+    unreadable: dict[str, str] | None = None,
+) -> Expectation:
+    snapshot = snapshot_of(list(objects), unreadable=unreadable)
+    return Expectations(snapshot, CATALOGUE, ScanPolicy(), endpoints=(where, *beside)).of(where)
+
+
+def listened(*objects: dict[str, Any], **more: Any) -> Expectation:  # noqa: ANN401 - as owed
+    return owed(at(LISTENER), gateway(listener("https", SHARED)), HELD, *objects, **more)
+
+
+def test_a_gateway_without_a_grant_is_to_serve_nothing() -> None:
+    found = listened()
+    (ungranted,) = found.certificate.ungranted
+    assert (ungranted.who, ungranted.secret, ungranted.doubt) == (LISTENER, "Secret/certs/shared", "")
+    assert not isinstance(ungranted.leaf, Unknown)
+    assert ungranted.leaf.sha256 == FACTS.sha256
+    assert found.certificate.stored is None
+    assert found.withheld == f"{LISTENER} names Secret/certs/shared, which nobody has let it name"
+
+
+@pytest.mark.parametrize("to", [{}, {"name": "shared"}])
+def test_with_a_grant_it_is_to_serve_it(to: dict[str, str]) -> None:
+    found = listened(grant(**to))
+    assert (found.certificate.ungranted, found.withheld) == ((), "")
+    assert found.certificate.stored is not None
+    assert [each.sha256 for each in found.certificate.stored.leaves] == [FACTS.sha256]
+
+
+def wrong_name() -> dict[str, Any]:
+    return grant(name="other")
+
+
+def wrong_namespace() -> dict[str, Any]:
+    """A grant in another namespace than the Secret's."""
+    return {**grant(), "metadata": {"name": "edge", "namespace": "edge"}}
+
+
+def wrong_kind() -> dict[str, Any]:
+    spec = {"from": [{"group": "gateway.networking.k8s.io", "kind": "ListenerSet", "namespace": "edge"}]}
+    return {**grant(), "spec": {**spec, "to": [{"group": "", "kind": "Secret"}]}}
+
+
+@pytest.mark.parametrize("other", [wrong_name(), wrong_namespace(), wrong_kind()])
+def test_a_grant_for_something_else_grants_nothing(other: dict[str, Any]) -> None:
+    assert listened(other).withheld
+
+
+def test_a_listener_set_has_none_of_its_gateways_grants() -> None:
+    parent = {"name": "gw", "namespace": "edge"}
+    spec = {"parentRef": parent, "listeners": [listener("https", SHARED)]}
+    more = made("ListenerSet", "edge", "more", GATEWAY_API, spec=spec)
+    assert owed(at("ListenerSet/edge/more listener https"), more, gateway(), grant()).withheld
+
+
+def test_where_grants_could_not_be_read_nobody_knows() -> None:
+    found = listened(unreadable={"referencegrants.gateway.networking.k8s.io": "403 Forbidden"})
+    (ungranted,) = found.certificate.ungranted
+    assert ungranted.doubt == "a ReferenceGrant in certs may allow it: 403 Forbidden"
+    assert found.withheld == ""
+    assert found.certificate.stored is not None
+    assert "whether Gateway/edge/gw listener https may name Secret/certs/shared is not known" in (
+        found.certificate.stored.unread
+    )
+
+
+def test_of_several_secrets_the_others_are_served() -> None:
+    found = owed(at(LISTENER), gateway(listener("https", {"name": "web"}, SHARED)), HELD, secret("edge", "web"))
+    assert found.withheld == ""
+    assert found.certificate.stored is not None
+    assert [each.place for each in found.certificate.stored.leaves] == ["Secret/edge/web data[tls.crt]"]
+    assert [each.secret for each in found.certificate.ungranted] == ["Secret/certs/shared"]
+
+
+def test_a_listener_for_more_names_may_answer_this_one() -> None:
+    """With a certificate of its own."""
+    many = {**listener("many", {"name": "web"}), "hostname": "*.example"}
+    one = {**listener("https", SHARED), "hostname": "web.example"}
+    beside = at("Gateway/edge/gw listener many", "Deployment/edge/proxy:8443#adhere-probe.example")
+    beside = replace(beside, port=at(LISTENER).port)
+    found = owed(at(LISTENER), gateway(one, many), HELD, secret("edge", "web"), beside=(beside,))
+    assert found.withheld == ""
+    assert found.certificate.beside == {FACTS.sha256}
+    other = {**many, "hostname": "*.other"}
+    assert owed(at(LISTENER), gateway(one, other), HELD, beside=(beside,)).withheld
+
+
+SAYS = "HTTPProxy/shop/web"
+
+
+def proxied(*objects: dict[str, Any], **more: Any) -> Expectation:  # noqa: ANN401 - as owed
+    return owed(at(SAYS), proxy(secretName="certs/shared"), HELD, *objects, **more)
+
+
+@pytest.mark.parametrize("namespaces", [("shop",), ("other", "shop"), ("*",)])
+def test_a_delegation_allows_it(namespaces: tuple[str, ...]) -> None:
+    found = proxied(delegation("shared", *namespaces))
+    assert (found.certificate.ungranted, found.withheld) == ((), "")
+
+
+@pytest.mark.parametrize(("name", "namespaces"), [("shared", ("other", "*")), ("*", ("shop",)), ("other", ("shop",))])
+def test_an_asterisk_beside_others_means_itself(name: str, namespaces: tuple[str, ...]) -> None:
+    found = proxied(delegation(name, *namespaces))
+    assert found.withheld == f"{SAYS} spec.virtualhost.tls names Secret/certs/shared, which nobody has let it name"
+
+
+def test_a_delegation_of_the_former_group_is_a_doubt() -> None:
+    (ungranted,) = proxied(delegation("shared", group="contour.heptio.com/v1beta1")).certificate.ungranted
+    assert "contour.heptio.com" in ungranted.doubt
+
+
+@pytest.mark.parametrize("group", ["projectcontour.io", "contour.heptio.com"])
+def test_where_delegations_could_not_be_read_nobody_knows(group: str) -> None:
+    found = proxied(unreadable={f"tlscertificatedelegations.{group}": "403 Forbidden"})
+    (ungranted,) = found.certificate.ungranted
+    assert ungranted.doubt == "a TLSCertificateDelegation in certs may allow it: 403 Forbidden"
+    assert found.withheld == ""
+
+
+def test_an_ingress_with_contours_annotation_needs_one_too() -> None:
+    one = made(
+        "Ingress",
+        "shop",
+        "web",
+        "networking.k8s.io/v1",
+        metadata={"annotations": {"projectcontour.io/tls-cert-namespace": "certs"}},
+        spec={"tls": [{"hosts": ["web.example"], "secretName": "shared"}]},
+    )
+    assert owed(at("Ingress/shop/web"), one, HELD).withheld
+    assert not owed(at("Ingress/shop/web"), one, HELD, delegation("shared")).withheld
+
+
+@pytest.mark.parametrize("given", ["spec", "annotation"])
+def test_of_another_controllers_ingress_nobody_knows_whether_the_annotation_means_anything(given: str) -> None:
+    """As of one that was Contour's once."""
+    annotations = {"projectcontour.io/tls-cert-namespace": "certs"}
+    spec: dict[str, Any] = {"tls": [{"hosts": ["web.example"], "secretName": "shared"}]}
+    if given == "spec":
+        spec["ingressClassName"] = "nginx"
+    else:
+        annotations["kubernetes.io/ingress.class"] = "nginx"
+    one = made("Ingress", "shop", "web", "networking.k8s.io/v1", metadata={"annotations": annotations}, spec=spec)
+    found = owed(at("Ingress/shop/web"), one, HELD, secret("shop", "shared"))
+    assert found.withheld == ""
+    (ungranted,) = found.certificate.ungranted
+    assert "whether the class 'nginx' is its is not known" in ungranted.doubt
+    stored = found.certificate.stored
+    assert stored is not None
+    assert "Secret/shop/shared data[tls.crt]" in [each.place for each in stored.leaves]
+    assert owed(at("Ingress/shop/web"), one, HELD, delegation("shared")).certificate.ungranted == ()
+
+
+def test_the_fallback_certificate_is_for_those_it_is_delegated_to() -> None:
+    falls = proxy(secretName="web", enableFallbackCertificate=True)
+    spec = {"httpproxy": {"fallbackCertificate": SHARED}}
+    contour = made("ContourConfiguration", "edge", "contour", "projectcontour.io/v1alpha1", spec=spec)
+    bare = endpoint(PROXY.partition("#")[0], {"address": "10.0.0.1"})
+    for objects, refused in (([], ["HTTPProxy/shop/web enableFallbackCertificate"]), ([delegation("shared")], [])):
+        found = owed(bare, falls, contour, HELD, *objects, beside=(at(SAYS),))
+        assert [each.who for each in found.certificate.ungranted] == refused

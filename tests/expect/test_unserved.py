@@ -1,0 +1,98 @@
+"""Names that are not served by the status of their objects, and which endpoint is asked for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scanner.model.expectation import OtherName
+from scanner.model.names import NOBODYS
+from tests.expect.stories import endpoint
+from tests.expect.test_named import gateway, listener
+from tests.expect.test_stored import controller, made
+from tests.expect.test_ungranted import LISTENER, at, owed
+
+ACCEPTED = {"type": "Accepted", "status": "False", "reason": "NoValidCACertificate"}
+
+
+def others(*found: OtherName) -> list[tuple[str | None, str]]:
+    return [(each.name, each.owed) for each in found]
+
+
+def two_listeners(hostname: str, *conditions: dict[str, str], port: int = 443) -> dict[str, Any]:
+    served = {**listener("https", {"name": "web"}), "hostname": hostname}
+    refused = {**listener("bad", {"name": "web"}), "hostname": "bad.example", "port": port}
+    found = gateway(served, refused)
+    found["status"] = {"listeners": [{"name": "bad", "conditions": list(conditions)}]}
+    return found
+
+
+def test_a_listener_that_is_not_accepted_is_asked_for_beside_the_one_that_is() -> None:
+    (other,) = owed(at(LISTENER), two_listeners("web.example", ACCEPTED)).other_names
+    assert (other.name, other.owed) == ("bad.example", "refused")
+    assert other.because == "Gateway/edge/gw status.listeners[bad]: Accepted is False, NoValidCACertificate"
+
+
+def test_one_that_somebody_else_answers_or_on_another_port_is_not() -> None:
+    assert owed(at(LISTENER), two_listeners("*.example", ACCEPTED)).other_names == ()
+    assert owed(at(LISTENER), two_listeners("web.example", ACCEPTED, port=8443)).other_names == ()
+    assert owed(at(LISTENER), two_listeners("web.example")).other_names == ()
+
+
+def proxy(name: str, error: str = "", **more: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    tls = {"secretName": "web", **more}
+    spec = {"virtualhost": {"fqdn": f"{name}.example", "tls": tls}}
+    found = made("HTTPProxy", "shop", name, "projectcontour.io/v1", spec=spec)
+    errors = [{"type": error, "reason": "SecretNotValid"}]
+    if error:
+        found["status"] = {"conditions": [{"type": "Valid", "status": "False", "errors": errors}]}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("error", "asked"), [("TLSError", True), ("VirtualHostError", True), ("ServiceError", False), ("", False)]
+)
+def test_an_http_proxy_that_contour_does_not_serve(error: str, asked: bool) -> None:
+    found = owed(at("HTTPProxy/shop/web"), proxy("web"), proxy("bad", error)).other_names
+    assert (("bad.example", "refused") in others(*found)) == asked
+
+
+def test_with_the_fallback_certificate_every_name_is_answered() -> None:
+    served = proxy("web", enableFallbackCertificate=True)
+    assert owed(at("HTTPProxy/shop/web"), served, proxy("bad", "TLSError")).other_names == ()
+
+
+ROUTER = endpoint("Deployment/openshift-ingress/router-default:443", {"address": "10.0.0.1"})
+
+
+def route(name: str, admitted: str, host: str = "", **more: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    said = {"type": "Admitted", "status": admitted, "reason": "ExternalCertificateValidationFailed"}
+    status = {"ingress": [{"routerName": "default", "host": host or f"{name}.example", "conditions": [said]}]}
+    spec = {"tls": {"termination": "edge"}, **more}
+    return made("Route", "shop", name, "route.openshift.io/v1", spec=spec, status=status)
+
+
+def asked(*routes: dict[str, Any]) -> tuple[OtherName, ...]:
+    """Beside a name that no Route has, which every router is asked for."""
+    return tuple(each for each in owed(ROUTER, controller(), *routes).other_names if each.name != NOBODYS)
+
+
+def test_a_route_that_was_not_admitted_may_have_the_routers_default() -> None:
+    (other,) = asked(route("web", "True"), route("bad", "False"))
+    assert (other.name, other.owed) == ("bad.example", "default")
+    assert other.because == (
+        "Route/shop/bad status.ingress[default]: Admitted is False, ExternalCertificateValidationFailed"
+    )
+
+
+def test_another_routes_host_is_that_ones() -> None:
+    assert asked(route("web", "True"), route("bad", "False", "web.example")) == ()
+    assert asked(route("web", "True", wildcardPolicy="Subdomain"), route("bad", "False")) == ()
+
+
+def test_what_is_too_much_is_not_forgotten() -> None:
+    found = asked(*(route(f"bad-{number}", "False") for number in range(25)))
+    assert len(found) == 21
+    assert (found[-1].name, found[-1].owed) == (None, "unasked")
+    assert found[-1].because.startswith("5 more names")

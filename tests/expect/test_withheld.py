@@ -1,0 +1,101 @@
+"""Listeners that serve nothing, by what their controllers say, and statuses of an older generation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.expect.test_named import gateway, listener, proxy
+from tests.expect.test_stored import secret
+from tests.expect.test_ungranted import LISTENER, SAYS, at, owed
+
+WEB = {"name": "web"}
+OTHER = {"name": "other"}
+
+
+def status(kind: str, said: str, reason: str, seen: int = 2) -> dict[str, Any]:
+    return {"type": kind, "status": said, "reason": reason, "observedGeneration": seen}
+
+
+def reported(*conditions: dict[str, Any], of: dict[str, Any] | None = None) -> dict[str, Any]:
+    """A Gateway in its second generation, and what its status says of the one listener."""
+    found = gateway(of or listener("https", WEB))
+    found["metadata"]["generation"] = 2
+    found["status"] = {"listeners": [{"name": "https", "conditions": list(conditions)}]}
+    return found
+
+
+INVALID = status("ResolvedRefs", "False", "InvalidCertificateRef")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        INVALID,
+        status("ResolvedRefs", "False", "RefNotPermitted"),
+        status("Accepted", "False", "NoValidCACertificate"),
+        status("Conflicted", "True", "HostnameConflict"),
+    ],
+)
+def test_a_listener_that_is_not_served_by_its_status(condition: dict[str, Any]) -> None:
+    said = owed(at(LISTENER), reported(condition))
+    assert said.remarks[-1] == f"nothing is to be served under its name: {said.withheld}"
+    assert said.withheld == (
+        f"Gateway/edge/gw status.listeners[https]: {condition['type']} is {condition['status']}, {condition['reason']}"
+    )
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        status("ResolvedRefs", "True", "ResolvedRefs"),
+        status("ResolvedRefs", "False", "InvalidRouteKinds"),
+        status("Accepted", "Unknown", "Pending"),
+        status("Conflicted", "False", "NoConflicts"),
+        {**INVALID, "observedGeneration": 1},
+    ],
+)
+def test_what_other_conditions_say_withholds_nothing(condition: dict[str, Any]) -> None:
+    assert owed(at(LISTENER), reported(condition)).withheld == ""
+
+
+def test_of_several_certificates_some_may_be_served() -> None:
+    assert owed(at(LISTENER), reported(INVALID, of=listener("https", WEB, OTHER))).withheld == ""
+
+
+def test_a_status_of_an_older_generation_is_said() -> None:
+    old = reported(status("Programmed", "True", "Programmed", seen=1))
+    assert owed(at(LISTENER), old).stale == "the status of Gateway/edge/gw is that of an older generation"
+    assert owed(at(LISTENER), reported(status("Programmed", "True", "Programmed"))).stale == ""
+    pending = reported(status("Programmed", "False", "Pending"))
+    assert owed(at(LISTENER), pending).stale == "Gateway/edge/gw is not programmed ('False', 'Pending')"
+
+
+def test_what_nobody_has_been_told_yet_withholds_nothing() -> None:
+    """A reference that is new: what was served before it may still be, and was all right."""
+    named = gateway(listener("https", {"name": "shared", "namespace": "certs"}))
+    named["metadata"]["generation"] = 2
+    for seen, withheld in ((1, False), (2, True)):
+        named["status"] = {"conditions": [status("Programmed", "False", "Invalid", seen)]}
+        assert bool(owed(at(LISTENER), named).withheld) == withheld
+    one = proxy(secretName="certs/shared")
+    one["metadata"]["generation"] = 3
+    for seen, withheld in ((2, False), (3, True)):
+        one["status"] = {"conditions": [status("Valid", "False", "x", seen)]}
+        assert bool(owed(at(SAYS), one).withheld) == withheld
+
+
+def test_an_http_proxys_too() -> None:
+    one = proxy(secretName="web")
+    one["metadata"]["generation"] = 3
+    for seen, stale in ((2, "the status of HTTPProxy/shop/web is that of an older generation"), (3, "")):
+        one["status"] = {"conditions": [status("Valid", "True", "Valid", seen)]}
+        assert owed(at(SAYS), one, secret("shop", "web")).stale == stale
+
+
+@pytest.mark.parametrize("odd", [7, [7], [{"name": 7, "conditions": 7}], [{"name": "https", "conditions": [{}]}]])
+def test_an_odd_status_says_nothing(odd: object) -> None:
+    found = {**reported(), "status": {"listeners": odd, "conditions": odd}}
+    said = owed(at(LISTENER), found)
+    assert (said.withheld, said.stale) == ("", "")
