@@ -15,16 +15,22 @@ from scanner.judge.certificates import CA_AS_LEAF, KEY_SIZE, NAME, SIGNATURE
 from scanner.judge.chain import CHAIN
 from scanner.judge.cleartext import CLEARTEXT
 from scanner.judge.client_certificate import CLIENT_CERTIFICATE
+from scanner.judge.from_plaintext import FROM_PLAINTEXT
 from scanner.judge.groups import GROUP, PQ_READINESS
 from scanner.judge.misdirected import MISDIRECTED
 from scanner.judge.other_names import OTHER_NAMES
 from scanner.judge.overridden import OVERRIDE
 from scanner.judge.reach import REACH
 from scanner.judge.stored import STORED
+from scanner.judge.stored_chain import STORED_CHAIN
+from scanner.judge.subdomain import SUBDOMAIN
 from scanner.judge.suites import SUITE
+from scanner.judge.ungranted import UNGRANTED
 from scanner.judge.untrusted_client import UNTRUSTED_CLIENT
+from scanner.judge.upstreams import BACKEND_IDENTITY, FAIL_OPEN
 from scanner.judge.validity import EXPIRED, EXPIRING, NOT_YET_VALID
 from scanner.judge.versions import VERSION
+from scanner.judge.withheld import WITHHELD
 from scanner.model.finding import SEVERITIES, Finding, Status, Verdict
 from scanner.model.observation import JUDGEABLE
 from scanner.model.report import NEVER_FAILS
@@ -41,7 +47,9 @@ RULES: tuple[Rule, ...] = (
     CLIENT_CERTIFICATE,
     UNTRUSTED_CLIENT,
     OTHER_NAMES,
+    SUBDOMAIN,
     CLEARTEXT,
+    FROM_PLAINTEXT,
     MISDIRECTED,
     EXPIRED,
     NOT_YET_VALID,
@@ -53,6 +61,11 @@ RULES: tuple[Rule, ...] = (
     CHAIN,
     CALLERS,
     STORED,
+    STORED_CHAIN,
+    UNGRANTED,
+    WITHHELD,
+    BACKEND_IDENTITY,
+    FAIL_OPEN,
     OVERRIDE,
 )
 

@@ -46,8 +46,33 @@ def check_callers(rule: Rule, case: Case) -> Iterator[Finding]:
     ## What is inconclusive
 
     A chain that could not be seen, and a field that holds no certificate that can be read. Informational: a ConfigMap
-    or Secret with CAs that was not read (Secrets need `--secrets`),
-    and a gateway's own public roots (`wellKnownCACertificates`).
+    or Secret with CAs that was not read (Secrets need `--secrets`, ConfigMaps of users the role that
+    `adhere rbac --with configmaps` prints), and a gateway's own public roots (`wellKnownCACertificates`).
+
+    ## Example that fails
+
+    A listener that is in order but for this:
+
+    ```yaml
+    # The CA was replaced, and not in the caBundle of the webhook
+    clients:
+    - object: ValidatingWebhookConfiguration/shop
+      caBundle: Shop CA 2025
+      name: web.shop.svc
+    chain:
+    - {subject: web.shop.svc, issuer: Shop CA 2026}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    clients:
+    - object: ValidatingWebhookConfiguration/shop
+      caBundle: Shop CA 2025
+      name: web.shop.svc
+    chain:
+    - {subject: web.shop.svc, issuer: Shop CA 2025}
+    ```
 
     ## How to fix
 

@@ -37,6 +37,22 @@ def check_name(rule: Rule, case: Case) -> Iterator[Finding]:
     A chain that could not be seen, or subject alternative names that cannot be read and do not cover the name as far
     as they can.
 
+    ## Example that fails
+
+    A listener that is in order but for this:
+
+    ```yaml
+    hosts: [web.shop.example]
+    certificate: {names: [shop.example, "*.web.shop.example"]}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    hosts: [web.shop.example]
+    certificate: {names: ["*.shop.example"]}
+    ```
+
     ## How to fix
 
     Issue the certificate for the missing names, or scan the listener under a name that it is meant for
@@ -87,6 +103,30 @@ def check_key_size(rule: Rule, case: Case) -> Iterator[Finding]:
 
     A chain that could not be seen, a key that cannot be read, or an algorithm that adhere does not know.
 
+    ## Example that fails
+
+    A listener that is in order but for this:
+
+    ```yaml
+    certificate: {key: {algorithm: RSA, keySize: 1024}}
+    ```
+
+    ```yaml
+    certificate: {key: {algorithm: RSA, keySize: 2048}}
+    # The policy
+    thresholds: {minRsaBits: 3072}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    certificate: {key: {algorithm: RSA, keySize: 2048}}
+    ```
+
+    ```yaml
+    certificate: {key: {algorithm: ECDSA, curve: P-256}}
+    ```
+
     ## How to fix
 
     Issue the certificate again with a new key: RSA with 2048 bits or more, or ECDSA on P-256.
@@ -125,6 +165,26 @@ def check_signature(rule: Rule, case: Case) -> Iterator[Finding]:
 
     A chain that could not be seen, a signature algorithm that cannot be read, or one that adhere does not know.
 
+    ## Example that fails
+
+    A listener that is in order but for this:
+
+    ```yaml
+    certificate: {signature: sha1WithRSAEncryption}
+    ```
+
+    ```yaml
+    certificate: {signature: sha256WithRSAEncryption}
+    intermediate: {signature: sha1WithRSAEncryption}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    certificate: {signature: ecdsa-with-SHA384}
+    intermediate: {signature: Ed25519}
+    ```
+
     ## How to fix
 
     Issue the certificate again with SHA-256 or better. That is the issuer's setting, not the listener's.
@@ -162,6 +222,21 @@ def check_ca_as_leaf(rule: Rule, case: Case) -> Iterator[Finding]:
     ## What is inconclusive
 
     A chain that could not be seen, or basicConstraints that cannot be read.
+
+    ## Example that fails
+
+    A listener that is in order but for this:
+
+    ```yaml
+    certificate: {isCA: true}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    certificate: {isCA: false}
+    intermediate: {isCA: true}
+    ```
 
     ## How to fix
 

@@ -52,6 +52,27 @@ def check_chain(rule: Rule, case: Case) -> Iterator[Finding]:
     A chain that could not be seen or that has more than 16 issuers, a leaf that cannot be parsed, or anchors of which
     none can be.
 
+    ## Example that fails
+
+    A listener that is in order but for this:
+
+    ```yaml
+    # The CA file that its clients have
+    trustAnchors: [Shop Root CA]
+    # What it sends: the intermediate is missing
+    chain:
+    - {subject: web.shop.example, issuer: Shop Issuing CA}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    trustAnchors: [Shop Root CA]
+    chain:
+    - {subject: web.shop.example, issuer: Shop Issuing CA}
+    - {subject: Shop Issuing CA, issuer: Shop Root CA}
+    ```
+
     ## How to fix
 
     Send the intermediates with the leaf (`ssl_certificate` in nginx and `crt` in HAProxy take both in one file), or

@@ -38,6 +38,25 @@ def check_cleartext(rule: Rule, case: Case) -> Iterator[Finding]:
 
     Silence: it may be waiting for the rest of what it takes for a record.
 
+    ## Example that fails
+
+    A listener that is in order but for this:
+
+    ```yaml
+    # HEAD / without TLS, to the port that speaks TLS
+    withoutTLS: {status: 200}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    withoutTLS: {status: 400}
+    ```
+
+    ```yaml
+    withoutTLS: {status: 301, location: https://a.example}
+    ```
+
     ## How to fix
 
     Turn the plaintext side off: strict instead of permissive mutual TLS, a port of its own for probes.

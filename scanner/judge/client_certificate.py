@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from scanner.judge import remedy
-from scanner.judge.verdicts import Tally, Words, conclude, promised
+from scanner.judge.verdicts import Tally, Words, conclude, promised, remark
 from scanner.model.finding import Finding, Severity
 from scanner.model.known import Known, Unknown
 from scanner.model.observation import ClientCertificate, Observation, Reach
@@ -19,7 +20,10 @@ def check_client_certificate(rule: Rule, case: Case) -> Iterator[Finding]:
 
     ## What it requires
 
-    `none`, `requested` or `required`, as the expectation says. Where nothing is expected, nothing is reported.
+    `none`, `requested` or `required`, as the expectation says. Where nothing is expected, nothing is reported, but for
+    an HTTPS listener of a Gateway and a virtual host of an HTTPProxy, of which the object says how clients are dealt
+    with: that they are asked for a certificate of which it says nothing is noted. Where a certificate is requested and
+    not required, as by `AllowInsecureFallback`, a pass notes that whoever has none is let in.
 
     ## Why
 
@@ -35,6 +39,30 @@ def check_client_certificate(rule: Rule, case: Case) -> Iterator[Finding]:
     A handshake that did not get far enough to see the request. In TLS 1.3 a requirement shows only after the
     handshake, when the missing certificate is answered with an alert.
 
+    ## Example that fails
+
+    A listener that is in order but for this:
+
+    ```yaml
+    # spec of its IngressController
+    clientTLS: {clientCertificatePolicy: Required}
+    # What the listener does
+    clientCertificate: requested
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    clientTLS: {clientCertificatePolicy: Required}
+    clientCertificate: required
+    ```
+
+    ```yaml
+    # Whoever has no certificate is let in, which is noted
+    clientTLS: {clientCertificatePolicy: Optional}
+    clientCertificate: requested
+    ```
+
     ## How to fix
 
     `ssl_verify_client` in nginx, `verify` on HAProxy's bind line, `ClientAuth` in Go, `--client-ca-file` in a
@@ -42,32 +70,45 @@ def check_client_certificate(rule: Rule, case: Case) -> Iterator[Finding]:
     """
     expected = case.expectation.client_certificate
     if expected is None:
+        yield from _undeclared(rule, case)
         return
-    found = _found(case.observation)
-    deviates = not isinstance(found, Unknown) and found != expected
+    asked = found(case.observation)
+    deviates = not isinstance(asked, Unknown) and asked != expected
     finding = conclude(
         rule,
         case,
         Tally(
-            seen=(str(found),) if deviates else (),
-            unknown=(found.reason,) if isinstance(found, Unknown) else (),
+            seen=(str(asked),) if deviates else (),
+            unknown=(asked.reason,) if isinstance(asked, Unknown) else (),
         ),
         Words(
             passed=f"a client certificate is {expected}"
             if expected != "none"
             else "no client certificate is asked for",
-            failed=f"the client certificate is {found}, and should be {expected}",
+            failed=f"the client certificate is {asked}, and should be {expected}",
             unclear="whether a client certificate is asked for could not be told",
         ),
-        severity=_severity(expected, found),
+        severity=_severity(expected, asked),
         expected=(expected,),
         fix=remedy.in_the_listener(case.endpoint, case.expectation, f"set the client certificate to {expected}"),
         reproduce=remedy.scan(case.endpoint),
     )
-    yield promised(finding) if case.expectation.client_trust else finding
+    if finding.verdict == "pass" and expected == "requested":
+        finding = replace(finding, status="informational", evidence=("clients without a certificate are let in, too",))
+    # That one is merely requested nobody but an object says.
+    yield promised(finding) if case.expectation.client_trust or expected == "requested" else finding
 
 
-def _found(observation: Observation) -> Known[ClientCertificate]:
+def _undeclared(rule: Rule, case: Case) -> Iterator[Finding]:
+    """By whatever else configures a gateway: it may be meant, and no object that is read says so."""
+    source, asked = case.expectation.client_unasked, found(case.observation)
+    if source and asked in ("requested", "required"):
+        message = f"a client certificate is {asked}, of which {source} says nothing"
+        yield remark(rule, message, observed=(str(asked),))
+
+
+def found(observation: Observation) -> Known[ClientCertificate]:
+    """What a listener asks of its clients, as far as it was seen."""
     if isinstance(observation.client_certificate, Unknown) and observation.reach is Reach.CLIENT_CERTIFICATE_REQUIRED:
         return "required"
     return observation.client_certificate

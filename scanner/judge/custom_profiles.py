@@ -44,6 +44,38 @@ def check_custom(rule: ScanRule, use: CustomUse) -> Iterator[Finding]:
 
     Nothing.
 
+    ## Example that fails
+
+    ```yaml
+    apiVersion: config.openshift.io/v1
+    kind: APIServer
+    metadata: {name: cluster}
+    spec:
+      tlsSecurityProfile: {type: Custom, custom: {minTLSVersion: VersionTLS13}}
+    ---
+    apiVersion: operator.openshift.io/v1
+    kind: IngressController
+    metadata: {name: default, namespace: openshift-ingress-operator}
+    spec: {}
+    ```
+
+    ## Example that passes
+
+    It is named nevertheless, with what either of its readers takes:
+
+    ```yaml
+    apiVersion: config.openshift.io/v1
+    kind: APIServer
+    metadata: {name: cluster}
+    spec:
+      tlsSecurityProfile: {type: Custom, custom: {minTLSVersion: VersionTLS12, ciphers: [ECDHE-RSA-AES128-GCM-SHA256]}}
+    ---
+    apiVersion: operator.openshift.io/v1
+    kind: IngressController
+    metadata: {name: default, namespace: openshift-ingress-operator}
+    spec: {}
+    ```
+
     ## How to fix
 
     Prefer a named profile. Where a reader refuses the list, give that object a profile of its own.

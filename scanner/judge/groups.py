@@ -53,6 +53,29 @@ def check_groups(rule: Rule, case: Case) -> Iterator[Finding]:
     certificate's own curve must be in every offer. Or TLS 1.3 or TLS 1.2 itself, of which it is not known whether the
     listener speaks it. Unless the policy enforces groups, that does not count against the endpoint.
 
+    ## Example that fails
+
+    A listener that is in order but for this:
+
+    ```yaml
+    # It owes Intermediate: X25519MLKEM768, X25519, P-256 and P-384
+    groups: [X25519, P-256, P-521]
+    # The policy
+    thresholds: {groups: enforced}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    groups: [X25519MLKEM768, X25519, P-256]
+    thresholds: {groups: enforced}
+    ```
+
+    ```yaml
+    # Noted, but no violation, unless the policy enforces groups
+    groups: [X25519, P-256, P-521]
+    ```
+
     ## How to fix
 
     Set the groups that `expected` lists: `ssl_ecdh_curve` in nginx, `curves` in HAProxy, `CurvePreferences` in Go,
@@ -90,6 +113,26 @@ def check_pq_readiness(rule: Rule, case: Case) -> Iterator[Finding]:
 
     TLS 1.3 groups that were not all told, and none of those with ML-KEM among the accepted. It does not count against
     the endpoint.
+
+    ## Example that fails
+
+    None: a listener that is not ready is noted, and passes.
+
+    ## Example that passes
+
+    ```yaml
+    groups: [X25519MLKEM768, X25519, P-256]
+    ```
+
+    ```yaml
+    # Noted as not ready
+    groups: [X25519, P-256]
+    ```
+
+    ```yaml
+    # The same: only TLS 1.3 has such groups
+    versions: [TLSv1.2]
+    ```
 
     ## How to fix
 

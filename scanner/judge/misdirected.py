@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final, TypeAlias
 
 from scanner.judge import remedy
 from scanner.judge.verdicts import Tally, Words, conclude, promised
@@ -10,10 +12,19 @@ from scanner.model.expectation import Neighbour
 from scanner.model.finding import Finding
 from scanner.model.known import Known, Unknown
 from scanner.model.names import NOBODYS
+from scanner.model.observation import HttpVersion, Observation
 from scanner.model.rule import Case, Rule
 
-_ELSEWHERE = ("421", "404", "400")
-"""Misdirected Request, nothing there, or not understood: no content of anybody's."""
+Heard: TypeAlias = Mapping[tuple[str, str], Known[str]]
+"""Answers by the connection's name and the request's."""
+_CALLED: Mapping[HttpVersion, str] = {"http/1.1": "HTTP/1.1", "h2": "HTTP/2"}
+_MISDIRECTED: Final = "421"
+_NOTHING: Final = ("404", "400")
+"""Nothing there, or not understood: no content of anybody's, but where it is just what the neighbour itself says."""
+_CONTENT: Final = re.compile(r"2\d\d|3\d\d|401")
+"""What somebody answers who has it. Proxies refuse in many other words: 403 and 503 are the most frequent ones."""
+_PASSING: Final = ("content-length: ", "etag: ", "last-modified: ")
+"""What may be another one for each request."""
 
 
 def check_misdirected(rule: Rule, case: Case) -> Iterator[Finding]:
@@ -24,13 +35,18 @@ def check_misdirected(rule: Rule, case: Case) -> Iterator[Finding]:
     With `--active-http`, for up to three neighbours of a name, on the same port and of another listener of a Gateway or
     another HTTPProxy: a `HEAD` request for the neighbour on a connection that was made for this name is not answered
     with the neighbour's content. 421 is what it should be, but the specifications do not insist: 404, 400, this name's
-    own answer, and the one for a name that nobody has will do.
+    own answer, and the one for a name that nobody has will do, as long as the neighbour itself answers otherwise.
 
     What is whose content is told by status, `ETag`, `Location`, `Content-Type`, `Content-Length`, `Last-Modified`,
-    `Server` and the names of cookies, compared with what each name answers on its own connection. The requests are in
-    HTTP/1.1: HTTP/2, in which clients share connections by themselves, is not spoken here, and a listener that tells
-    them apart is seen by half. Nothing is expected of OpenShift's router and of Ingress controllers, which choose by
-    `Host` and may. Without the option nothing is sent and nothing is reported.
+    `Server` and the names of cookies, compared with what each name answers on its own connection. It is asked in
+    HTTP/1.1, each request on a connection of its own, and in HTTP/2 where the listener agrees upon `h2`: there all
+    requests share one connection, as browsers share it between names that its certificate has. Each protocol is judged
+    by itself, for some listeners tell names apart in one of them only. Answers that differ in nothing but the name that
+    was asked for, as redirects to it, are the same one.
+
+    Contour's fallback certificate is asked without a name, for HTTPProxies that do not take part in it; 404 is what
+    Contour answers. Nothing is expected of OpenShift's router and of Ingress controllers, which choose by `Host` and
+    may. Without the option nothing is sent and nothing is reported.
 
     ## Why
 
@@ -41,12 +57,48 @@ def check_misdirected(rule: Rule, case: Case) -> Iterator[Finding]:
     ## What fails
 
     The neighbour's content: medium; critical if the neighbour asks its clients for a certificate and this name
-    does not.
+    does not. What such a neighbour answers on a connection of its own nobody sees without a certificate; then it is
+    a 2xx, 3xx or 401 that this name does not answer with, and of which a name that nobody has gets not the like.
 
     ## What is inconclusive
 
     A request without an answer, names that answer alike so that nobody can tell whose it is, and an answer that is
-    nobody's known one.
+    nobody's known one. Where it could not be seen whether the listener agrees upon `h2`, HTTP/1.1 alone does not pass.
+
+    ## Example that fails
+
+    A listener that is in order but for this:
+
+    ```yaml
+    # Beside a.example, on the same port
+    neighbour: {name: b.example, object: HTTPProxy/shop/b}
+    requests:
+    - {serverName: a.example, host: a.example, status: 200, etag: "1"}
+    - {serverName: b.example, host: b.example, status: 200, etag: "2"}
+    - {serverName: a.example, host: no-such-name.adhere.invalid, status: 404}
+    - {serverName: a.example, host: b.example, status: 200, etag: "2"}
+    ```
+
+    ```yaml
+    # The neighbour asks its clients for a certificate
+    neighbour: {name: b.example, object: HTTPProxy/shop/b, clientCertificate: required}
+    requests:
+    - {serverName: a.example, host: a.example, status: 200, etag: "1"}
+    - {serverName: b.example, host: b.example, alert: certificate_required}
+    - {serverName: a.example, host: no-such-name.adhere.invalid, status: 404}
+    - {serverName: a.example, host: b.example, status: 200, etag: "2"}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    neighbour: {name: b.example, object: HTTPProxy/shop/b}
+    requests:
+    - {serverName: a.example, host: a.example, status: 200, etag: "1"}
+    - {serverName: b.example, host: b.example, status: 200, etag: "2"}
+    - {serverName: a.example, host: no-such-name.adhere.invalid, status: 404}
+    - {serverName: a.example, host: b.example, status: 421}
+    ```
 
     ## How to fix
 
@@ -56,15 +108,18 @@ def check_misdirected(rule: Rule, case: Case) -> Iterator[Finding]:
     wanted = case.expectation.neighbours
     if not wanted or not case.observation.answered:
         return
-    heard = {(each.server_name, each.authority): each.answer for each in case.observation.answered}
-    told = [(each, _wrong(each, case.endpoint.server_name or "", heard)) for each in wanted]
+    here, spoken = case.endpoint.server_name or "", _spoken(case.observation)
+    told = [(each, _wrong(each, here, spoken, protocol)) for protocol in spoken for each in wanted]
     guarded = any(each.guarded for each, wrong in told if isinstance(wrong, str))
     finding = conclude(
         rule,
         case,
         Tally(
             seen=tuple(wrong for _, wrong in told if isinstance(wrong, str)),
-            unknown=tuple(wrong.reason for _, wrong in told if isinstance(wrong, Unknown)),
+            unknown=(
+                *(wrong.reason for _, wrong in told if isinstance(wrong, Unknown)),
+                *_unspoken(case.observation),
+            ),
         ),
         Words(
             passed="requests for its neighbours are not answered with their content",
@@ -79,24 +134,71 @@ def check_misdirected(rule: Rule, case: Case) -> Iterator[Finding]:
     yield promised(finding)
 
 
-def _wrong(neighbour: Neighbour, here: str, heard: dict[tuple[str, str], Known[str]]) -> str | Unknown | None:
-    missing = Unknown("not tested")
+def _spoken(observation: Observation) -> Mapping[HttpVersion, Heard]:
+    """The answers in each protocol that there are any in or have to be."""
+    heard: dict[HttpVersion, dict[tuple[str, str], Known[str]]] = {"h2": {}} if observation.alpn == "h2" else {}
+    for each in observation.answered:
+        heard.setdefault(each.protocol, {})[each.server_name, each.authority] = each.answer
+    return heard
+
+
+def _unspoken(observation: Observation) -> tuple[str, ...]:
+    return (f"whether it speaks HTTP/2: {observation.alpn.reason}",) if isinstance(observation.alpn, Unknown) else ()
+
+
+def _wrong(
+    neighbour: Neighbour, here: str, spoken: Mapping[HttpVersion, Heard], protocol: HttpVersion
+) -> str | Unknown | None:
+    heard, called, missing = spoken[protocol], _CALLED[protocol], Unknown("not tested")
     crossed = heard.get((here, neighbour.name), missing)
     if isinstance(crossed, Unknown):
-        return Unknown(f"{neighbour.name}: {crossed.reason}")
-    if crossed.partition(";")[0] in _ELSEWHERE:
+        return Unknown(f"{neighbour.name} in {called}: {crossed.reason}")
+    status = _status(crossed)
+    if status == _MISDIRECTED:
         return None
-    harmless = [heard.get(pair, missing) for pair in ((here, here), (here, NOBODYS))]
+    harmless = {each: heard.get((here, each), missing) for each in (here, NOBODYS) if each}
     theirs = heard.get((neighbour.name, neighbour.name), missing)
-    said = f"{neighbour.name}: {crossed.partition(';')[0]}"
-    if crossed in harmless:
-        alike = isinstance(theirs, Unknown) or theirs == crossed
+    said = f"{neighbour.name} in {called}: {status}"
+    if any(_alike(crossed, neighbour.name, answer, name) for name, answer in harmless.items()):
+        alike = theirs == crossed or (isinstance(theirs, Unknown) and status not in _NOTHING)
         return Unknown(f"{said}, as both names may answer") if alike else None
-    if crossed == theirs:
+    if crossed in [each.get((neighbour.name, neighbour.name)) for each in spoken.values()]:
         return f"{said}, as on a connection of its own"
-    if neighbour.guarded and isinstance(theirs, Unknown) and not any(isinstance(each, Unknown) for each in harmless):
+    if status in _NOTHING and not isinstance(theirs, Unknown):
+        return None
+    if neighbour.guarded and isinstance(theirs, Unknown) and _cannot_be_ours(crossed, neighbour.name, harmless):
         return f"{said}, which neither this name nor one that nobody has answers with"
     return Unknown(f"{said}, and whose content that is cannot be told")
+
+
+def _status(answer: str) -> str:
+    return answer.partition(";")[0]
+
+
+def _alike(answer: str, name: str, other: Known[str], others: str) -> bool:
+    """Whether ``answer``, for ``name``, is ``other``, for ``others``: also where each only repeats what it was asked
+    for, as most redirects do."""
+    if isinstance(other, Unknown):
+        return False
+    return answer == other or _neutral(answer, name) == _neutral(other, others)
+
+
+def _neutral(answer: str, name: str) -> str:
+    return answer.replace(name, "*") if name else answer
+
+
+def _cannot_be_ours(answer: str, name: str, harmless: Mapping[str, Known[str]]) -> bool:
+    """Whether ``answer`` is content, and of a kind with which a name that nobody has is not answered: a page that
+    repeats its name, or the time, has another length for each, and says nothing."""
+    nobodys = harmless[NOBODYS]
+    known = not any(isinstance(each, Unknown) for each in harmless.values())
+    if not known or isinstance(nobodys, Unknown) or not _CONTENT.match(_status(answer)):
+        return False
+    return _kind(_neutral(answer, name)) != _kind(_neutral(nobodys, NOBODYS))
+
+
+def _kind(answer: str) -> list[str]:
+    return [each for each in answer.split("; ") if not each.startswith(_PASSING)]
 
 
 MISDIRECTED = Rule(

@@ -30,6 +30,22 @@ def check_override(rule: Rule, case: Case) -> Iterator[Finding]:
 
     Nothing: the policy file is at hand.
 
+    ## Example that fails
+
+    A listener that is in order but for this:
+
+    ```yaml
+    # The first override in the policy file that selects the listener
+    override: {listener: metrics, profile: old, justification: old clients}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    # Nothing is reported
+    override: {listener: api, profile: old, justification: old clients}
+    ```
+
     ## How to fix
 
     Make the selector of the override narrower, so that it leaves out the metrics and webhook listeners. Where one of

@@ -127,6 +127,38 @@ def check_passage(rule: ScanRule, near: Near, passages: Passages) -> Iterator[Fi
     A name that showed no certificate, backends that are no known listeners or that could not be asked, and more
     names than four that come through to one backend.
 
+    ## Example that fails
+
+    ```yaml
+    listener: Deployment/openshift-ingress/router-default:443
+    address: 192.0.2.10
+    object: Route/shop/web
+    serverName: web.shop.example
+    passthroughTo: [Deployment/shop/web:8443]
+    sent: [{names: ["*.apps.example"]}]
+    ---
+    listener: Deployment/shop/web:8443
+    address: 10.128.0.7
+    serverName: web.shop.example
+    sent: [{names: [web.shop.example]}]
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    listener: Deployment/openshift-ingress/router-default:443
+    address: 192.0.2.10
+    object: Route/shop/web
+    serverName: web.shop.example
+    passthroughTo: [Deployment/shop/web:8443]
+    sent: [{names: [web.shop.example]}]
+    ---
+    listener: Deployment/shop/web:8443
+    address: 10.128.0.7
+    serverName: web.shop.example
+    sent: [{names: [web.shop.example]}]
+    ```
+
     ## How to fix
 
     Look for whoever terminates the host: other Routes, Ingresses and listeners with that name, and the status of the

@@ -13,6 +13,8 @@ from scanner.model.finding import Finding, Severity, Status, Verdict
 from scanner.model.observation import JUDGEABLE, Reach
 from scanner.model.rule import Case, Rule
 
+_SHOWS_NOTHING = frozenset({Reach.CLOSED, Reach.HUNG_UP, Reach.RESET, Reach.REJECTED, Reach.NAME_REQUIRED})
+"""What a proxy does that has no listener for a name, or nothing on a port. Silence shows nothing either way."""
 _SHOWN = 3
 """Objects named that lead to one endpoint."""
 
@@ -102,8 +104,29 @@ def check_reach(rule: Rule, case: Case) -> Iterator[Finding]:
     the cluster points out of it: the message says which option allows that.
 
     On a merely discovered port closed and plaintext are not applicable, and so is closed where the cluster itself says
-    that nothing is ready behind a Service that only its name or number hints to be TLS. What was seen to be forbidden
-    before a conversation broke off is still reported by its own rule.
+    that nothing is ready behind a Service that only its name or number hints to be TLS. Where nothing is to be served
+    (`tls-withheld` says when), a listener that is closed, hangs up, resets or refuses is as it should be, and not
+    applicable. What was seen to be forbidden before a conversation broke off is still reported by its own rule.
+
+    ## Example that fails
+
+    A listener that is in order but for this:
+
+    ```yaml
+    # It was given by name, or an object declares it as TLS
+    plaintext: http
+    ```
+
+    ```yaml
+    # It was given without smtp://
+    starttls: smtp
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    versions: [TLSv1.2, TLSv1.3]
+    ```
 
     ## How to fix
 
@@ -117,6 +140,9 @@ def check_reach(rule: Rule, case: Case) -> Iterator[Finding]:
         yield _finding(rule, case, "pass", "ok", "it speaks TLS")
     elif reach in (Reach.PLAINTEXT, Reach.STARTTLS_NEEDED):
         yield _plaintext(rule, case)
+    elif reach in _SHOWS_NOTHING and case.expectation.withheld:
+        said = f"nothing is served there, as it must be: {case.expectation.withheld}"
+        yield _finding(rule, case, "not_applicable", "informational", said)
     elif reach is Reach.CLOSED and _may_be_closed(case.endpoint):
         yield _finding(rule, case, "not_applicable", "unreachable", "nothing listens there, and nobody says so")
     elif not case.observation.dialled:

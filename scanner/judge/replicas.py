@@ -142,6 +142,30 @@ def check_replicas(
 
     Nothing: what one replica was not asked differs from no other. Whether it complies is said on the replica itself.
 
+    ## Example that fails
+
+    ```yaml
+    listener: Deployment/shop/web:8443
+    address: 10.128.0.7
+    versions: [TLSv1.2, TLSv1.3]
+    ---
+    listener: Deployment/shop/web:8443
+    address: 10.128.1.9
+    versions: [TLSv1.1, TLSv1.2, TLSv1.3]
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    listener: Deployment/shop/web:8443
+    address: 10.128.0.7
+    versions: [TLSv1.2, TLSv1.3]
+    ---
+    listener: Deployment/shop/web:8443
+    address: 10.128.1.9
+    versions: [TLSv1.2, TLSv1.3]
+    ```
+
     ## How to fix
 
     Compare the replicas that the finding names: their start time with the last change of the configuration, their

@@ -63,6 +63,28 @@ def check_endpoints(rule: ScanRule, policy: Require, outcome: Outcome) -> Iterat
 
     Fewer endpoints, in a scan that ended early.
 
+    ## Example that fails
+
+    ```yaml
+    kind: ScanPolicy
+    apiVersion: adhere/v1
+    require: {minEndpoints: 2}
+    ---
+    listener: Deployment/shop/web:8443
+    address: 10.128.0.7
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    kind: ScanPolicy
+    apiVersion: adhere/v1
+    require: {minEndpoints: 1}
+    ---
+    listener: Deployment/shop/web:8443
+    address: 10.128.0.7
+    ```
+
     ## How to fix
 
     Look into the report's coverage: which kinds could not be read, what was left out, and why. Lower the number only
@@ -105,6 +127,30 @@ def check_inconclusive(rule: ScanRule, policy: Require, outcome: Outcome) -> Ite
     ## What is inconclusive
 
     A scan that ended early, with no more than N so far.
+
+    ## Example that fails
+
+    ```yaml
+    kind: ScanPolicy
+    apiVersion: adhere/v1
+    require: {maxInconclusive: 0}
+    ---
+    listener: Deployment/shop/web:8443
+    address: 10.128.0.7
+    reach: filtered
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    kind: ScanPolicy
+    apiVersion: adhere/v1
+    require: {maxInconclusive: 0}
+    ---
+    listener: Deployment/shop/web:8443
+    address: 10.128.0.7
+    reach: tls
+    ```
 
     ## How to fix
 
@@ -149,6 +195,34 @@ def check_adherence(rule: ScanRule, policy: Require, outcome: Outcome) -> Iterat
     ## What is inconclusive
 
     The object could not be read.
+
+    ## Example that fails
+
+    ```yaml
+    kind: ScanPolicy
+    apiVersion: adhere/v1
+    require: {adherence: Strict}
+    ---
+    apiVersion: config.openshift.io/v1
+    kind: APIServer
+    metadata: {name: cluster}
+    spec:
+      tlsAdherence: LegacyAdheringComponentsOnly
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    kind: ScanPolicy
+    apiVersion: adhere/v1
+    require: {adherence: Strict}
+    ---
+    apiVersion: config.openshift.io/v1
+    kind: APIServer
+    metadata: {name: cluster}
+    spec:
+      tlsAdherence: StrictAllComponents
+    ```
 
     ## How to fix
 

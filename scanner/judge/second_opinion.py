@@ -204,6 +204,7 @@ CERTIFICATE_RULES = (
     "cert-chain",
     "cert-clients",
     "cert-stored",
+    "cert-not-granted",
 )
 
 WITNESSES: Mapping[str, Callable[[Case, Opinion], Testimony]] = {

@@ -59,6 +59,31 @@ def check_stored(rule: Rule, case: Case) -> Iterator[Finding]:
     signer, than those of the Secrets that are known: there may be another one that no object names. Without Secrets
     nothing is compared, and that is noted.
 
+    ## Example that fails
+
+    A listener that is in order but for this:
+
+    ```yaml
+    # Ingress/shop/web names a Secret that was rotated since
+    stored:
+      place: Secret/shop/web-tls data[tls.crt]
+      certificates:
+      - {names: [a.example], serialNumber: 6, starts: 2 days ago}
+    sent:
+    - {names: [a.example], serialNumber: 5, starts: 60 days ago}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    stored:
+      place: Secret/shop/web-tls data[tls.crt]
+      certificates:
+      - {names: [a.example], serialNumber: 6, starts: 2 days ago}
+    sent:
+    - {names: [a.example], serialNumber: 6, starts: 2 days ago}
+    ```
+
     ## How to fix
 
     Find out why the process did not load it, and restart it: deleting the pod does. Where the router shows its default

@@ -9,27 +9,16 @@ from scanner.judge import remedy
 from scanner.judge.verdicts import Tally, Words, conclude, forbidden, inconclusive
 from scanner.judge.versions import undecided
 from scanner.model.expectation import Expectation
-from scanner.model.finding import SEVERITIES, Finding, Severity
+from scanner.model.finding import Finding, Severity
 from scanner.model.known import Unknown
 from scanner.model.observation import Answers, Observation
 from scanner.model.profile import Profile
 from scanner.model.rule import Case, Rule
+from scanner.model.weak_suites import weakness
 from scanner.tls import codepoints, names
 
 TLS13_ALWAYS = (0x1301, 0x1302, 0x1303)
 """The three suites of RFC 8446, appendix B.4, that every TLS 1.3 library enables; Go's cannot switch them off."""
-
-_SEVERE: Mapping[str, Severity] = {
-    "_NULL_": "high",  # no encryption
-    "_anon_": "high",  # nobody is authenticated: anyone in the middle can be the server
-    "_EXPORT": "high",  # 40 and 56 bits, and the door of FREAK and Logjam
-    "_RC4_": "high",  # RFC 7465 prohibits it
-    "_WITH_DES_": "high",  # 56 bits
-    "_SHA256_SHA256": "high",  # TLS 1.3 without encryption, RFC 9150
-    "_SHA384_SHA384": "high",
-}
-"""Part of the registry's name to severity. The others (CBC, static RSA, 3DES, ...) are medium: wrong under the
-profile, and not readable by a bystander today."""
 
 
 def check_suites(rule: Rule, case: Case) -> Iterator[Finding]:
@@ -61,6 +50,26 @@ def check_suites(rule: Rule, case: Case) -> Iterator[Finding]:
     * An allowed version of which it is not known whether the listener speaks it.
     * No known profile.
 
+    ## Example that fails
+
+    A listener that is in order but for this:
+
+    ```yaml
+    # It owes Intermediate
+    cipherSuites: [ECDHE-RSA-AES128-GCM-SHA256, AES128-SHA]
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    cipherSuites: [ECDHE-RSA-AES128-GCM-SHA256, ECDHE-RSA-AES256-GCM-SHA384]
+    ```
+
+    ```yaml
+    cipherSuites: [TLS_AES_128_GCM_SHA256, TLS_CHACHA20_POLY1305_SHA256]
+    versions: [TLSv1.3]
+    ```
+
     ## How to fix
 
     Set the suites that `expected` lists: `--tls-cipher-suites` in a Kubernetes component, `ssl_ciphers` in nginx,
@@ -88,9 +97,10 @@ def check_suites(rule: Rule, case: Case) -> Iterator[Finding]:
 
 
 def severity(accepted: Mapping[int, object]) -> Severity:
-    """Of the worst among accepted suites."""
-    marks = (value for name in map(names.suite_name, accepted) for mark, value in _SEVERE.items() if mark in name)
-    return max(marks, key=SEVERITIES.index, default="medium")
+    """High where a bystander can read or alter one of them today. The others are medium, however weak: wrong under the
+    profile."""
+    worst = any(each.severity == "high" for each in filter(None, map(weakness, accepted)))
+    return "high" if worst else "medium"
 
 
 @cache

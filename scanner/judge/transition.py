@@ -1,7 +1,8 @@
 """Transitions: a listener on its way from one profile to another, or from one release to the next.
 
 What it owed before is as good as what it is to owe, until the rollout has settled. Nothing else about it is excused: no
-change of a profile makes a certificate end.
+change of a profile makes a certificate end. What an object promises is another matter where its controller has not
+said yet that it took it: then nobody can tell whose fault it is that something else is served.
 """
 
 from __future__ import annotations
@@ -9,8 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from scanner.judge.client_certificate import CLIENT_CERTIFICATE
 from scanner.judge.groups import GROUP
+from scanner.judge.other_names import OTHER_NAMES
+from scanner.judge.stored import STORED
 from scanner.judge.suites import SUITE
+from scanner.judge.untrusted_client import UNTRUSTED_CLIENT
 from scanner.judge.versions import VERSION
 from scanner.model.finding import Finding
 from scanner.model.profile import Profile
@@ -20,14 +25,24 @@ from scanner.tls.codepoints import TLS10
 PROFILE_RULES: tuple[Rule, ...] = (VERSION, SUITE, GROUP)
 """The rules whose answer depends on the profile, hence all that a rollout of one can explain."""
 
+PROMISES: tuple[Rule, ...] = (CLIENT_CERTIFICATE, UNTRUSTED_CLIENT, OTHER_NAMES, STORED)
+"""The rules on what the spec of an object says of one listener. A pass stands: what is seen is what is declared."""
+
 Check = Callable[[Rule, Case], Iterable[Finding]]
 
 
 def findings(rule: Rule, case: Case, check: Check) -> Iterable[Finding]:
     """What ``rule`` says, with what a rollout or an upgrade explains."""
+    if rule in PROMISES and case.expectation.stale:
+        return [_too_early(case, each) if each.verdict == "fail" else each for each in check(rule, case)]
     if rule not in PROFILE_RULES:
         return check(rule, _binding(case))
     return [_explained(case, each) if each.verdict == "fail" else each for each in check(rule, case)]
+
+
+def _too_early(case: Case, failure: Finding) -> Finding:
+    why = f"{case.expectation.stale}, so nobody can tell whether its proxy was told"
+    return replace(failure, verdict="inconclusive", status="not-tested", message=f"{failure.message}: {why}")
 
 
 def _binding(case: Case) -> Case:

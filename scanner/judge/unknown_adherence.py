@@ -38,6 +38,26 @@ def check_unknown_adherence(rule: ScanRule, value: UnknownAdherence) -> Iterator
     Nothing. With the feature gate TLSAdherence off, or without the field in the CRD, a value has no effect and is no
     finding; `adhere explain` says so.
 
+    ## Example that fails
+
+    ```yaml
+    apiVersion: config.openshift.io/v1
+    kind: APIServer
+    metadata: {name: cluster}
+    spec:
+      tlsAdherence: StrictAllComponent
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: config.openshift.io/v1
+    kind: APIServer
+    metadata: {name: cluster}
+    spec:
+      tlsAdherence: StrictAllComponents
+    ```
+
     ## How to fix
 
     Write one of the two values. Once set, the field can be changed and not removed.

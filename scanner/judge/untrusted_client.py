@@ -40,6 +40,26 @@ def check_untrusted_client(rule: Rule, case: Case) -> Iterator[Finding]:
     A listener that asked for no certificate (`tls-client-certificate` fails it), a silence, and in TLS 1.3 an end of
     the connection without an alert, which may be an answer to the client's goodbye.
 
+    ## Example that fails
+
+    A listener that is in order but for this:
+
+    ```yaml
+    # spec of its IngressController
+    clientTLS: {clientCertificatePolicy: Required}
+    # What the listener asks for, and does with one that nobody has signed but itself
+    clientCertificate: required
+    untrustedClientCertificate: accepted
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    clientTLS: {clientCertificatePolicy: Required}
+    clientCertificate: required
+    untrustedClientCertificate: refused
+    ```
+
     ## How to fix
 
     See whether the controller supports what the object asks for, and what the object's status says; `verify required`

@@ -34,6 +34,27 @@ def check_expired(rule: Rule, case: Case) -> Iterator[Finding]:
 
     A chain that could not be seen, or a `notAfter` that cannot be read; the finding names the field.
 
+    ## Example that fails
+
+    A listener that is in order but for this:
+
+    ```yaml
+    # The leaf
+    certificate: {starts: 91 day ago, ends: 1 days ago}
+    ```
+
+    ```yaml
+    # The issuer that is sent with it
+    intermediate: {ends: 1 day ago}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    certificate: {starts: 60 days ago, ends: in 30 days}
+    intermediate: {ends: in 300 days}
+    ```
+
     ## How to fix
 
     Renew the certificate and let the listener load it. A listener often goes on with the old file until it is reloaded.
@@ -72,6 +93,20 @@ def check_not_yet_valid(rule: Rule, case: Case) -> Iterator[Finding]:
     ## What is inconclusive
 
     A chain that could not be seen, or a `notBefore` that cannot be read.
+
+    ## Example that fails
+
+    A listener that is in order but for this:
+
+    ```yaml
+    certificate: {starts: in 1 day, ends: in 91 days}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    certificate: {starts: 1 day ago, ends: in 89 days}
+    ```
 
     ## How to fix
 
@@ -112,6 +147,26 @@ def check_expiring(rule: Rule, case: Case) -> Iterator[Finding]:
     ## What is inconclusive
 
     A chain that could not be seen, or a `notAfter` that cannot be read.
+
+    ## Example that fails
+
+    A listener that is in order but for this:
+
+    ```yaml
+    # Made for a year
+    certificate: {starts: 355 days ago, ends: in 10 days}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    certificate: {starts: 265 days ago, ends: in 100 days}
+    ```
+
+    ```yaml
+    # Made for 30 days: a fifth of them is still left
+    certificate: {starts: 20 days ago, ends: in 10 days}
+    ```
 
     ## How to fix
 

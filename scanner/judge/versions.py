@@ -41,6 +41,26 @@ def check_version(rule: Rule, case: Case) -> Iterator[Finding]:
     * A listener of which no allowed version is known to be accepted: then a refusal proves nothing.
     * No known profile.
 
+    ## Example that fails
+
+    A listener that is in order but for this:
+
+    ```yaml
+    # It owes Intermediate: TLS 1.2 or later
+    versions: [TLSv1.1, TLSv1.2, TLSv1.3]
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    versions: [TLSv1.2, TLSv1.3]
+    ```
+
+    ```yaml
+    # Without TLS 1.3 nothing is violated
+    versions: [TLSv1.2]
+    ```
+
     ## How to fix
 
     Raise the minimum version: `minTLSVersion` in a Kubernetes component, `ssl_protocols` in nginx, `ssl-min-ver` in

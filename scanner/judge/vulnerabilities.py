@@ -45,6 +45,21 @@ def check_heartbleed(rule: Rule, case: Case) -> Iterator[Finding]:
 
     sslyze, which sends the request, could not tell; the finding says why.
 
+    ## Example that fails
+
+    A listener that is in order but for this:
+
+    ```yaml
+    # What sslyze finds
+    heartbleed: vulnerable
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    heartbleed: not vulnerable
+    ```
+
     ## How to fix
 
     Replace OpenSSL 1.0.1 to 1.0.1f, then the certificate and its key, and revoke the old one.
@@ -74,6 +89,21 @@ def check_robot(rule: Rule, case: Case) -> Iterator[Finding]:
 
     Answers that differ from one try to the next, or sslyze could not tell.
 
+    ## Example that fails
+
+    A listener that is in order but for this:
+
+    ```yaml
+    # What sslyze finds
+    robot: vulnerable
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    robot: not vulnerable
+    ```
+
     ## How to fix
 
     Switch off cipher suites with RSA key exchange (`TLS_RSA_WITH_...`), and update the TLS library or load balancer.
@@ -99,6 +129,21 @@ def check_ccs_injection(rule: Rule, case: Case) -> Iterator[Finding]:
     ## What is inconclusive
 
     sslyze, which sends the message, could not tell; the finding says why.
+
+    ## Example that fails
+
+    A listener that is in order but for this:
+
+    ```yaml
+    # What sslyze finds
+    earlyChangeCipherSpec: accepted
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    earlyChangeCipherSpec: refused
+    ```
 
     ## How to fix
 
@@ -126,6 +171,27 @@ def check_renegotiation(rule: Rule, case: Case) -> Iterator[Finding]:
     ## What is inconclusive
 
     sslyze could not tell; the finding says why.
+
+    ## Example that fails
+
+    A listener that is in order but for this:
+
+    ```yaml
+    # What sslyze finds
+    secureRenegotiation: unsupported
+    ```
+
+    ```yaml
+    secureRenegotiation: supported
+    clientRenegotiation: accepted
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    secureRenegotiation: supported
+    clientRenegotiation: refused
+    ```
 
     ## How to fix
 
@@ -159,6 +225,21 @@ def check_compression(rule: Rule, case: Case) -> Iterator[Finding]:
 
     sslyze could not tell; the finding says why.
 
+    ## Example that fails
+
+    A listener that is in order but for this:
+
+    ```yaml
+    # What sslyze finds
+    compression: DEFLATE
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    compression: none
+    ```
+
     ## How to fix
 
     Switch compression off: `SSL_OP_NO_COMPRESSION` in OpenSSL.
@@ -185,6 +266,21 @@ def check_fallback_scsv(rule: Rule, case: Case) -> Iterator[Finding]:
     ## What is inconclusive
 
     sslyze could not tell; the finding says why.
+
+    ## Example that fails
+
+    A listener that is in order but for this:
+
+    ```yaml
+    # What sslyze finds: a hello with TLS_FALLBACK_SCSV and an older version is
+    fallback: accepted
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    fallback: refused
+    ```
 
     ## How to fix
 

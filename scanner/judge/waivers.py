@@ -168,6 +168,40 @@ def check_unused(rule: ScanRule, waiver: Waiver, use: _Use, doubt: str = "") -> 
     The scan ended early, or did not apply the rule (those on known vulnerabilities need `--deep`): then it may be
     needed.
 
+    ## Example that fails
+
+    ```yaml
+    kind: ScanPolicy
+    apiVersion: adhere/v1
+    waivers:
+    - rule: tls-version
+      select: {endpoints: ["Deployment/shop/web:*"]}
+      reason: tills that know no better
+      owner: team-shop
+      expires: 2027-03-31
+    ---
+    listener: Deployment/shop/web:8443
+    address: 10.128.0.7
+    versions: [TLSv1.2, TLSv1.3]
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    kind: ScanPolicy
+    apiVersion: adhere/v1
+    waivers:
+    - rule: tls-version
+      select: {endpoints: ["Deployment/shop/web:*"]}
+      reason: tills that know no better
+      owner: team-shop
+      expires: 2027-03-31
+    ---
+    listener: Deployment/shop/web:8443
+    address: 10.128.0.7
+    versions: [TLSv1.1, TLSv1.2, TLSv1.3]
+    ```
+
     ## How to fix
 
     Remove it if the deviation is gone; else correct its `rule` or `select`. A scan of a part of the cluster, for
@@ -211,6 +245,42 @@ def check_expired(rule: ScanRule, waiver: Waiver, use: _Use) -> Iterator[Finding
     ## What is inconclusive
 
     Nothing.
+
+    ## Example that fails
+
+    In a scan of November 2026:
+
+    ```yaml
+    kind: ScanPolicy
+    apiVersion: adhere/v1
+    waivers:
+    - rule: tls-version
+      select: {endpoints: ["Deployment/shop/web:*"]}
+      reason: tills that know no better
+      owner: team-shop
+      expires: 2026-10-31
+    ---
+    listener: Deployment/shop/web:8443
+    address: 10.128.0.7
+    versions: [TLSv1.1, TLSv1.2, TLSv1.3]
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    kind: ScanPolicy
+    apiVersion: adhere/v1
+    waivers:
+    - rule: tls-version
+      select: {endpoints: ["Deployment/shop/web:*"]}
+      reason: tills that know no better
+      owner: team-shop
+      expires: 2027-03-31
+    ---
+    listener: Deployment/shop/web:8443
+    address: 10.128.0.7
+    versions: [TLSv1.1, TLSv1.2, TLSv1.3]
+    ```
 
     ## How to fix
 

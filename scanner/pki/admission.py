@@ -45,6 +45,35 @@ def check_admission(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
 
     A policy without a binding, where bindings could not be read.
 
+    ## Example that fails
+
+    ```yaml
+    apiVersion: admissionregistration.k8s.io/v1
+    kind: ValidatingAdmissionPolicy
+    metadata: {name: pki-names}
+    spec:
+      matchConstraints:
+        resourceRules:
+        - {apiGroups: [config.openshift.io], apiVersions: ["*"], operations: [CREATE, UPDATE], resources: [pkis]}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: admissionregistration.k8s.io/v1
+    kind: ValidatingAdmissionPolicy
+    metadata: {name: pki-names}
+    spec:
+      matchConstraints:
+        resourceRules:
+        - {apiGroups: [config.openshift.io], apiVersions: ["*"], operations: [CREATE, UPDATE], resources: [pkis]}
+    ---
+    apiVersion: admissionregistration.k8s.io/v1
+    kind: ValidatingAdmissionPolicyBinding
+    metadata: {name: pki-names}
+    spec: {policyName: pki-names, validationActions: [Deny]}
+    ```
+
     ## How to fix
 
     Make a ValidatingAdmissionPolicyBinding with `policyName` and `validationActions: [Deny]`; with parameters from
@@ -87,14 +116,12 @@ def _finding(
     rule: ScanRule, policy: KubeObject, said: str, *, low: bool = False, inconclusive: bool = False, fix: str = ""
 ) -> Finding:
     about = str(policy.reference)
-    return Finding(
-        rule=rule.id,
-        severity="low" if low else rule.severity,
+    return rule.finding(
+        about,
+        f"{about}: {said}",
+        fix or None,
         verdict="inconclusive" if inconclusive else "fail",
-        status="not-tested" if inconclusive else "violation",
-        message=f"{about}: {said}",
-        fix=fix or None,
-        about=about,
+        severity="low" if low else None,
     )
 
 

@@ -56,6 +56,27 @@ def check_renewal(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
 
     A certificate in use whose end cannot be read.
 
+    ## Example that fails
+
+    ```yaml
+    # Its operator renews it at 15 days.
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: localhost-serving-cert-certkey, namespace: openshift-kube-apiserver}
+    data:
+      tls.crt: CERTIFICATE(localhost, made 28 days ago, ends in 2 days)
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: localhost-serving-cert-certkey, namespace: openshift-kube-apiserver}
+    data:
+      tls.crt: CERTIFICATE(localhost, made 10 days ago, ends in 20 days)
+    ```
+
     ## How to fix
 
     Look at the conditions of the ClusterOperator that the finding names. What nothing renews is made again when its
@@ -169,6 +190,28 @@ def check_life(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
     ## What is inconclusive
 
     Nothing: without readable times nothing is said here.
+
+    ## Example that fails
+
+    Nothing fails. This one is named, because 30 days are usual:
+
+    ```yaml
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: localhost-serving-cert-certkey, namespace: openshift-kube-apiserver}
+    data:
+      tls.crt: CERTIFICATE(localhost, made 1 days ago, ends in 729 days)
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: localhost-serving-cert-certkey, namespace: openshift-kube-apiserver}
+    data:
+      tls.crt: CERTIFICATE(localhost, made 1 days ago, ends in 29 days)
+    ```
 
     ## How to fix
 

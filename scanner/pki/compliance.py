@@ -63,6 +63,44 @@ def check_key(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
     A configuration that could not be read or that the API would refuse, a key that cannot be read, a name that leaves
     open what is required, and a deviation where nothing tells when the configuration was last changed.
 
+    ## Example that fails
+
+    ```yaml
+    apiVersion: config.openshift.io/v1alpha1
+    kind: PKI
+    metadata: {name: cluster, creationTimestamp: "2025-03-01T00:00:00Z"}
+    spec:
+      certificateManagement:
+        mode: Custom
+        custom:
+          defaults: {key: {algorithm: ECDSA, ecdsa: {curve: P384}}}
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: localhost-serving-cert-certkey, namespace: openshift-kube-apiserver}
+    data:
+      tls.crt: CERTIFICATE(localhost, RSA 2048, made 3 days ago)
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: config.openshift.io/v1alpha1
+    kind: PKI
+    metadata: {name: cluster, creationTimestamp: "2025-03-01T00:00:00Z"}
+    spec:
+      certificateManagement:
+        mode: Custom
+        custom:
+          defaults: {key: {algorithm: ECDSA, ecdsa: {curve: P384}}}
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: localhost-serving-cert-certkey, namespace: openshift-kube-apiserver}
+    data:
+      tls.crt: CERTIFICATE(localhost, ECDSA P384, made 3 days ago)
+    ```
+
     ## How to fix
 
     Let the operator make it again: delete the Secret that the finding names. Mind its warning for signers.

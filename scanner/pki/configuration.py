@@ -61,6 +61,32 @@ def check_object(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
 
     Nothing: what could not be read is inconclusive at every certificate that it governs.
 
+    ## Example that fails
+
+    ```yaml
+    apiVersion: config.openshift.io/v1alpha1
+    kind: PKI
+    metadata: {name: cluster}
+    spec:
+      certificateManagement:
+        mode: Custom
+        custom:
+          defaults: {key: {algorithm: RSA, rsa: {keySize: 1024}}}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: config.openshift.io/v1alpha1
+    kind: PKI
+    metadata: {name: cluster}
+    spec:
+      certificateManagement:
+        mode: Custom
+        custom:
+          defaults: {key: {algorithm: RSA, rsa: {keySize: 4096}}}
+    ```
+
     ## How to fix
 
     `oc edit pki cluster`, and correct the field that the finding names.
@@ -120,6 +146,34 @@ def check_definitions(rule: ScanRule, about: Configuration) -> Iterator[Finding]
 
     Nothing: on a cluster without the kind there is nothing to register.
 
+    ## Example that fails
+
+    ```yaml
+    apiVersion: config.openshift.io/v1alpha1
+    kind: PKICertificateDefinition
+    metadata: {name: mesh, namespace: openshift-config}
+    spec: {component: mesh, certificates: [{name: mesh-gateway, category: ServingCertificate}]}
+    ---
+    apiVersion: config.openshift.io/v1alpha1
+    kind: PKICertificateDefinition
+    metadata: {name: ingress, namespace: openshift-config}
+    spec: {component: ingress, certificates: [{name: mesh-gateway, category: ServingCertificate}]}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: config.openshift.io/v1alpha1
+    kind: PKICertificateDefinition
+    metadata: {name: mesh, namespace: openshift-config}
+    spec: {component: mesh, certificates: [{name: mesh-gateway, category: ServingCertificate}]}
+    ---
+    apiVersion: config.openshift.io/v1alpha1
+    kind: PKICertificateDefinition
+    metadata: {name: ingress, namespace: openshift-config}
+    spec: {component: ingress, certificates: [{name: ingress-gateway, category: ServingCertificate}]}
+    ```
+
     ## How to fix
 
     Correct the definition that the finding names; it belongs to the operator in its `spec.component`.
@@ -140,17 +194,7 @@ def _value(objects: tuple[KubeObject, ...], steps: Steps) -> object:
 
 
 def _finding(rule: ScanRule, about: str, said: str, *, severity: Severity | None = None, fix: str) -> Finding:
-    """A failure; what is merely worth knowing (info) is never one that counts."""
-    severity = severity or rule.severity
-    return Finding(
-        rule=rule.id,
-        severity=severity,
-        verdict="fail",
-        status="informational" if severity == "info" else "violation",
-        message=f"{about}: {said}",
-        fix=fix,
-        about=about,
-    )
+    return rule.finding(about, f"{about}: {said}", fix, severity=severity)
 
 
 OBJECT = ScanRule(

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from scanner.model.kinds import (
     API_SERVER,
+    CONFIG_MAP,
     GATEWAY,
     HTTP_PROXY,
     INGRESS,
@@ -121,7 +122,8 @@ class Given:
             return "additionalTrustBundle of the install-config"
         if found.labels.get(_TRUST_BUNDLE) == "true":
             return f"the label {_TRUST_BUNDLE}: the system's trusted CAs and those of Proxy spec.trustedCA"
-        return self._client_cas.get(name)
+        others = None if name in CONFIG_MAP.named else "none of the platform's: an object names it as a CA"
+        return self._client_cas.get(name) or others
 
 
 def injected(found: KubeObject) -> str | None:

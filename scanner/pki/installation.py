@@ -39,6 +39,49 @@ def check_installation(rule: ScanRule, about: Configuration) -> Iterator[Finding
 
     A PKI object that could not be read, or whose word for signers nobody can tell.
 
+    ## Example that fails
+
+    ```yaml
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: cluster-config-v1, namespace: kube-system}
+    data:
+      install-config: |
+        featureSet: TechPreviewNoUpgrade
+        pki: {signerCertificates: {key: {algorithm: RSA, rsa: {keySize: 4096}}}}
+    ---
+    apiVersion: config.openshift.io/v1alpha1
+    kind: PKI
+    metadata: {name: cluster}
+    spec:
+      certificateManagement:
+        mode: Custom
+        custom:
+          defaults: {key: {algorithm: RSA, rsa: {keySize: 3072}}}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: cluster-config-v1, namespace: kube-system}
+    data:
+      install-config: |
+        featureSet: TechPreviewNoUpgrade
+        pki: {signerCertificates: {key: {algorithm: RSA, rsa: {keySize: 4096}}}}
+    ---
+    apiVersion: config.openshift.io/v1alpha1
+    kind: PKI
+    metadata: {name: cluster}
+    spec:
+      certificateManagement:
+        mode: Custom
+        custom:
+          defaults: {key: {algorithm: RSA, rsa: {keySize: 3072}}}
+          signerCertificates: {key: {algorithm: RSA, rsa: {keySize: 4096}}}
+    ```
+
     ## How to fix
 
     Write into the install-config what PKI/cluster says, or the other way round.
@@ -71,15 +114,7 @@ def _asked(wanted: Required) -> str:
 
 
 def _finding(rule: ScanRule, about: str, said: str, fix: str | None = None) -> Finding:
-    return Finding(
-        rule=rule.id,
-        severity=rule.severity,
-        verdict="fail",
-        status="violation",
-        message=f"{about}: {said}",
-        fix=fix,
-        about=about,
-    )
+    return rule.finding(about, f"{about}: {said}", fix)
 
 
 INSTALLATION = ScanRule(

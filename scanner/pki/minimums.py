@@ -44,6 +44,34 @@ def check_minimum(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
 
     A key, a signature or a time that the policy asks about and that cannot be read.
 
+    ## Example that fails
+
+    ```yaml
+    kind: ScanPolicy
+    apiVersion: adhere/v1
+    certificates: {minRsaBits: 3072, longestDays: 398}
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: web-tls, namespace: shop}
+    data:
+      tls.crt: CERTIFICATE(web.shop.example, RSA 2048)
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    kind: ScanPolicy
+    apiVersion: adhere/v1
+    certificates: {minRsaBits: 3072, longestDays: 398}
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: web-tls, namespace: shop}
+    data:
+      tls.crt: CERTIFICATE(web.shop.example, RSA 3072)
+    ```
+
     ## How to fix
 
     Have the certificate issued again by whoever issued it: the finding says by which object it came in.

@@ -36,6 +36,28 @@ def check_pairs(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
     Nothing: of a Secret without a key, with one that is encrypted, or without a certificate in PEM there is nothing to
     compare.
 
+    ## Example that fails
+
+    ```yaml
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: web-tls, namespace: shop}
+    data:
+      tls.crt: CERTIFICATE(web.shop.example)
+      tls.key: KEY(another.example)
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: web-tls, namespace: shop}
+    data:
+      tls.crt: CERTIFICATE(web.shop.example)
+      tls.key: KEY(web.shop.example)
+    ```
+
     ## How to fix
 
     Let whoever made the Secret make it again: of the platform's own, delete it; of others, write both parts at once.
@@ -44,14 +66,10 @@ def check_pairs(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
     wrong = [each for each in secrets if each.at("adhere", "keyMatches") is False]
     for number, each in enumerate(wrong[:MOST], start=1):
         more = f" (and {len(wrong) - MOST} more Secrets like it)" if number == MOST < len(wrong) else ""
-        yield Finding(
-            rule=rule.id,
-            severity=rule.severity,
-            verdict="fail",
-            status="violation",
-            message=f"{each.reference}: tls.key is not the key of the certificate in tls.crt{more}",
-            fix=f"let whoever made {each.reference} make it again, both parts at once",
-            about=str(each.reference),
+        yield rule.finding(
+            str(each.reference),
+            f"{each.reference}: tls.key is not the key of the certificate in tls.crt{more}",
+            f"let whoever made {each.reference} make it again, both parts at once",
         )
 
 

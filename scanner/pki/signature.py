@@ -65,6 +65,26 @@ def check_signature(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
 
     A signature that cannot be read.
 
+    ## Example that fails
+
+    ```yaml
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: web-tls, namespace: shop}
+    data:
+      tls.crt: CERTIFICATE(web.shop.example, with SHA-1)
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: web-tls, namespace: shop}
+    data:
+      tls.crt: CERTIFICATE(web.shop.example)
+    ```
+
     ## How to fix
 
     Have the certificate issued again. Where the signer has a new key, delete what the old one signed.

@@ -45,6 +45,33 @@ def check_configured(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
 
     Nothing: a key that nobody can tell is inconclusive at each certificate.
 
+    ## Example that fails
+
+    ```yaml
+    apiVersion: config.openshift.io/v1alpha1
+    kind: PKI
+    metadata: {name: cluster}
+    spec:
+      certificateManagement:
+        mode: Custom
+        custom:
+          defaults: {key: {algorithm: RSA, rsa: {keySize: 2048}}}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: config.openshift.io/v1alpha1
+    kind: PKI
+    metadata: {name: cluster}
+    spec:
+      certificateManagement:
+        mode: Custom
+        custom:
+          defaults: {key: {algorithm: RSA, rsa: {keySize: 2048}}}
+          signerCertificates: {key: {algorithm: RSA, rsa: {keySize: 4096}}}
+    ```
+
     ## How to fix
 
     Give signers a key of their own, of at least the strength of the strongest key below them: `category:
@@ -84,6 +111,44 @@ def check_strength(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
     ## What is inconclusive
 
     Nothing: a key that cannot be read is inconclusive by `pki-key`.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: config.openshift.io/v1alpha1
+    kind: PKI
+    metadata: {name: cluster}
+    spec:
+      certificateManagement:
+        mode: Custom
+        custom:
+          defaults: {key: {algorithm: RSA, rsa: {keySize: 2048}}}
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: localhost-serving-signer, namespace: openshift-kube-apiserver-operator}
+    data:
+      tls.crt: CERTIFICATE(kube-apiserver-localhost-signer, CA, RSA 2048, ends in 3650 days)
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: config.openshift.io/v1alpha1
+    kind: PKI
+    metadata: {name: cluster}
+    spec:
+      certificateManagement:
+        mode: Custom
+        custom:
+          defaults: {key: {algorithm: RSA, rsa: {keySize: 4096}}}
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: localhost-serving-signer, namespace: openshift-kube-apiserver-operator}
+    data:
+      tls.crt: CERTIFICATE(kube-apiserver-localhost-signer, CA, RSA 4096, ends in 3650 days)
+    ```
 
     ## How to fix
 
@@ -148,15 +213,7 @@ def _listed(items: list[str]) -> str:
 
 
 def _of_config(rule: ScanRule, config: PkiConfig, said: str, fix: str) -> Finding:
-    return Finding(
-        rule=rule.id,
-        severity=rule.severity,
-        verdict="fail",
-        status="violation",
-        message=f"{config.source}: {said}",
-        fix=fix,
-        about=config.source,
-    )
+    return rule.finding(config.source, f"{config.source}: {said}", fix)
 
 
 _REFERENCES: Final = (

@@ -38,6 +38,38 @@ def check_signers(rule: ScanRule, across: Across) -> Iterator[Finding]:
 
     Nothing: a signer that was not found, or whose key cannot be read, is compared with nothing.
 
+    ## Example that fails
+
+    ```yaml
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: localhost-serving-signer, namespace: openshift-kube-apiserver-operator}
+    data:
+      tls.crt: CERTIFICATE(kube-apiserver-localhost-signer, CA, RSA 2048, ends in 3650 days)
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: localhost-serving-cert-certkey, namespace: openshift-kube-apiserver}
+    data:
+      tls.crt: CERTIFICATE(localhost, ECDSA P256, signed by kube-apiserver-localhost-signer)
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: localhost-serving-signer, namespace: openshift-kube-apiserver-operator}
+    data:
+      tls.crt: CERTIFICATE(kube-apiserver-localhost-signer, CA, RSA 2048, ends in 3650 days)
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: localhost-serving-cert-certkey, namespace: openshift-kube-apiserver}
+    data:
+      tls.crt: CERTIFICATE(localhost, RSA 2048, signed by kube-apiserver-localhost-signer)
+    ```
+
     ## How to fix
 
     Configure a key for signers that is at least as strong, and have the signer made again, with the care that its own
@@ -91,6 +123,38 @@ def check_reuse(rule: ScanRule, across: Across) -> Iterator[Finding]:
 
     Nothing. A key that cannot be read is like no other one; without Secrets only what is served and what Routes have
     is compared.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: web-tls, namespace: shop}
+    data:
+      tls.crt: CERTIFICATE(web.shop.example)
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: web-tls, namespace: blog}
+    data:
+      tls.crt: CERTIFICATE(web.blog.example, the key of web.shop.example)
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: web-tls, namespace: shop}
+    data:
+      tls.crt: CERTIFICATE(web.shop.example)
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: web-tls, namespace: blog}
+    data:
+      tls.crt: CERTIFICATE(web.blog.example)
+    ```
 
     ## How to fix
 

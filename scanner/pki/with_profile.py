@@ -65,6 +65,40 @@ def check_profile(rule: ScanRule, serving: Serving) -> Iterator[Finding]:
 
     A key that cannot be read, where the profile has suites of one kind only.
 
+    ## Example that fails
+
+    ```yaml
+    apiVersion: config.openshift.io/v1alpha1
+    kind: PKI
+    metadata: {name: cluster}
+    spec:
+      certificateManagement:
+        mode: Custom
+        custom:
+          defaults: {key: {algorithm: ECDSA, ecdsa: {curve: P256}}}
+    ---
+    listener: shop/web:8443
+    serves: CERTIFICATE(web.shop.svc, RSA 2048, signed by openshift-service-serving-signer@1760000000)
+    ciphers: [ECDHE-RSA-AES128-GCM-SHA256]
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: config.openshift.io/v1alpha1
+    kind: PKI
+    metadata: {name: cluster}
+    spec:
+      certificateManagement:
+        mode: Custom
+        custom:
+          defaults: {key: {algorithm: ECDSA, ecdsa: {curve: P256}}}
+    ---
+    listener: shop/web:8443
+    serves: CERTIFICATE(web.shop.svc, RSA 2048, signed by openshift-service-serving-signer@1760000000)
+    ciphers: [ECDHE-RSA-AES128-GCM-SHA256, ECDHE-ECDSA-AES128-GCM-SHA256]
+    ```
+
     ## How to fix
 
     Add suites of the other kind to the profile, or ask for the other algorithm in the PKI object. Where all clients
@@ -82,14 +116,7 @@ def check_profile(rule: ScanRule, serving: Serving) -> Iterator[Finding]:
     elif not any(each in kinds for each in now):
         said = "what kind of key it serves cannot be read, and its profile has TLS 1.2 suites for one kind only"
         if len(kinds) == 1:
-            yield Finding(
-                rule=rule.id,
-                severity=rule.severity,
-                verdict="inconclusive",
-                status="not-tested",
-                message=f"{serving.endpoint}: {said}",
-                about=serving.endpoint,
-            )
+            yield rule.finding(serving.endpoint, f"{serving.endpoint}: {said}", verdict="inconclusive")
 
 
 def _kinds(profile: Profile) -> frozenset[str]:

@@ -56,3 +56,24 @@ def test_a_handshake_that_ended_for_want_of_a_certificate_is_evidence() -> None:
         observation={"client_certificate": Unknown("x"), "reach": Reach.CLIENT_CERTIFICATE_REQUIRED},
     )
     assert finding(RULE, of).verdict == "pass"
+
+
+def test_a_request_that_may_be_refused_is_noted() -> None:
+    asks = {"client_certificate": "requested"}
+    found = finding(RULE, case(expectation=asks, observation=asks))
+    assert (found.verdict, found.status) == ("pass", "informational")
+    assert found.evidence == ("clients without a certificate are let in, too",)
+
+
+@pytest.mark.parametrize("seen", ["requested", "required"])
+def test_a_request_of_which_the_object_says_nothing_is_noted(seen: str) -> None:
+    source = "Gateway/edge/gw spec.tls.frontend"
+    found = finding(RULE, case(expectation={"client_unasked": source}, observation={"client_certificate": seen}))
+    assert (found.verdict, found.severity, found.status) == ("pass", "info", "informational")
+    assert source in found.message
+
+
+def test_where_nobody_is_asked_and_nobody_should_be_nothing_is_said() -> None:
+    for seen in ("none", Unknown("it broke off")):
+        of = case(expectation={"client_unasked": "Gateway/edge/gw"}, observation={"client_certificate": seen})
+        assert findings(RULE, of) == []

@@ -190,7 +190,9 @@ def test_ids_are_what_they_always_were() -> None:
         "tls-client-certificate",
         "tls-untrusted-client",
         "tls-other-names",
+        "tls-subdomain",
         "tls-cleartext",
+        "http-redirect",
         "tls-misdirected",
         "cert-expired",
         "cert-not-yet-valid",
@@ -202,6 +204,11 @@ def test_ids_are_what_they_always_were() -> None:
         "cert-chain",
         "cert-clients",
         "cert-stored",
+        "cert-stored-chain",
+        "cert-not-granted",
+        "tls-withheld",
+        "backend-identity",
+        "backend-fail-open",
         "policy-override",
     ]
 
@@ -230,8 +237,9 @@ def test_every_rule_of_the_package_is_registered() -> None:
 def test_a_finding_of_each_rule_carries_its_id() -> None:
     found: list[Finding] = [f for each in RULES for f in each.check(each, case())]
     assert {f.rule for f in found} <= {each.id for each in RULES}
-    # Names, Secrets, clients, client certificates, other names, HTTP and overrides: only where something is expected.
-    assert len(found) >= len(RULES) - 9
+    # Names, Secrets, chains, permissions, clients, client certificates, other names, HTTP (twice), backends and
+    # overrides: only where something is expected.
+    assert len(found) >= len(RULES) - 16
 
 
 EXPIRED = replace(LEAF, der=b"other leaf", not_after=LEAF.not_before)

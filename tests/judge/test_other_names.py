@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import pytest
@@ -65,3 +66,26 @@ def test_validation_holds_for_every_name_that_is_served() -> None:
 )
 def test_what_is_not_known_of_one_is_no_pass(strays: tuple[Stray, ...]) -> None:
     assert said("validated", *strays).verdict == "inconclusive"
+
+
+def routed(*strays: Stray, **observed: object) -> Finding:
+    """A router that is asked for a Route which it has not admitted."""
+    names = (OtherName(name="bad.example", owed="default", because="Route/shop/bad status"),)
+    return finding(RULE, case(expectation={"other_names": names}, observation={"strays": strays, **observed}))
+
+
+def test_a_name_that_may_have_the_default_has_that_or_nothing() -> None:
+    assert routed(refused("bad.example")).verdict == "pass"
+    assert routed(served("bad.example")).verdict == "pass"
+    found = routed(replace(served("bad.example"), leaf=replace(LEAF, sha256="99" * 32)))
+    assert (found.verdict, found.severity) == ("fail", "medium")
+    assert routed(served("bad.example"), chain=UNKNOWN).verdict == "inconclusive"
+
+
+def test_names_that_were_not_asked_for_are_no_pass() -> None:
+    names = (*owed("refused"), OtherName(name=None, owed="unasked", because="5 more names"))
+    found = finding(
+        RULE, case(expectation={"other_names": names}, observation={"strays": (refused(NAME), refused(None))})
+    )
+    assert found.verdict == "inconclusive"
+    assert "5 more names" in found.message

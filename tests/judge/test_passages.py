@@ -118,4 +118,4 @@ def test_ids_that_begin_with_a_clusters_name_find_their_backends() -> None:
 
 
 def test_every_rule_across_endpoints_is_listed() -> None:
-    assert [each.id for each in ACROSS] == ["replicas-differ", "passthrough-backend"]
+    assert [each.id for each in ACROSS] == ["replicas-differ", "passthrough-backend", "tls-shared-connections"]

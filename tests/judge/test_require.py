@@ -91,6 +91,7 @@ def test_ids_are_what_they_always_were() -> None:
     assert ids == [
         "replicas-differ",
         "passthrough-backend",
+        "tls-shared-connections",
         "profile-custom",
         "adherence-unknown",
         "require-endpoints",

@@ -89,7 +89,15 @@ def test_on_a_listener_that_is_not_bound_it_is_readiness() -> None:
     assert (failed.verdict, failed.status) == ("fail", "readiness")
 
 
-SECTIONS = ("## What it requires", "## Why", "## What fails", "## What is inconclusive", "## How to fix")
+SECTIONS = (
+    "## What it requires",
+    "## Why",
+    "## What fails",
+    "## What is inconclusive",
+    "## Example that fails",
+    "## Example that passes",
+    "## How to fix",
+)
 
 
 @pytest.mark.parametrize("rule", DEEP_RULES, ids=lambda rule: rule.id)

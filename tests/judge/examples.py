@@ -1,0 +1,36 @@
+"""The examples on pages of rules about listeners: what one owes and serves, in a few words, is what the tests judge.
+
+An example is a mapping in YAML. What it does not mention is that of a listener without fault which owes Intermediate
+(``cases.case``); each of its words is a function that changes that one thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import yaml
+
+from scanner.model.rule import Case
+from tests.judge.cases import case
+from tests.judge.drafts import Draft, Word
+from tests.judge.words_declared import DECLARED
+from tests.judge.words_http import HTTP
+from tests.judge.words_owed import OWED
+from tests.judge.words_placed import PLACED
+from tests.judge.words_served import SERVED
+from tests.judge.words_witness import WITNESSED
+
+TABLES: tuple[Mapping[str, Word], ...] = (SERVED, OWED, WITNESSED, DECLARED, HTTP, PLACED)
+WORDS: Mapping[str, Word] = {word: change for table in TABLES for word, change in table.items()}
+
+
+def case_of(text: str) -> Case:
+    """The case that an example describes. Raises ``KeyError`` for a word that nobody knows."""
+    draft = Draft()
+    for word, value in yaml.safe_load(text).items():
+        WORDS[word](draft, value)
+    made = case(
+        observation=draft.observation, expectation=draft.expectation, endpoint=draft.endpoint, policy=draft.policy
+    )
+    return replace(made, opinion=draft.opinion)

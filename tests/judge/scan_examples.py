@@ -1,0 +1,60 @@
+"""The examples on pages of rules on a scan as a whole: its policy, its cluster's objects and its listeners, each a
+document, judged as a scan judges them.
+
+A document with ``listener`` describes one by the words of ``examples``; ``kind: ScanPolicy`` is the policy file; every
+other one is an object.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from scanner.jobs import Surroundings
+from scanner.judge import RULES, judge, judgement
+from scanner.judge.scan_rules import WAIVABLE
+from scanner.model.finding import Finding
+from scanner.model.located import load
+from scanner.model.rule import Case, ScanRule
+from scanner.model.scan_policy import ScanPolicy
+from scanner.model.scan_policy_file import parse
+from scanner.survey import Viewpoint, surroundings, survey
+from scanner.whole import Whole, whole
+from tests.expect.stories import snapshot_of
+from tests.judge.cases import NOW
+from tests.judge.examples import case_of
+
+_APART = re.compile(r"^---\n", re.MULTILINE)
+_POLICY = "ScanPolicy"
+
+
+def findings(rule: ScanRule, text: str) -> list[Finding]:
+    """What ``rule`` says of the scan that ``text`` describes."""
+    documents = [(each, yaml.safe_load(each)) for each in _APART.split(text)]
+    cases = [case_of(each) for each, said in documents if "listener" in said]
+    policies = [each for each, said in documents if said.get("kind") == _POLICY]
+    objects = [said for _, said in documents if "listener" not in said and said["kind"] != _POLICY]
+    policy = parse(load(policies[0].encode(), "policy.yaml"), WAIVABLE) if policies else ScanPolicy()
+    return [each for each in _scanned(policy, objects, cases) if each.rule == rule.id]
+
+
+def _scanned(policy: ScanPolicy, objects: list[Any], cases: list[Case]) -> tuple[Finding, ...]:
+    """What belongs to no listener, as ``scan.py`` comes by it."""
+    view = Viewpoint(policy=policy)
+    around = surroundings([survey(snapshot_of(objects), view)]) if objects else Surroundings()
+    of_all = whole(policy, NOW.date())
+    verdicts = Counter(_verdicts(of_all, cases))
+    return of_all.findings(around, verdicts, applied=RULES)[0]
+
+
+def _verdicts(of_all: Whole, cases: list[Case]) -> Iterator[str]:
+    for case in cases:
+        result = judgement(of_all.ledger.waive(judge(case).findings, case.endpoint))
+        of_all.replicas.add(case.endpoint, case.expectation, case.observation)
+        of_all.passages.add(case.endpoint, case.expectation, case.observation)
+        of_all.sharing.add(case.endpoint, case.observation)
+        yield result.verdict

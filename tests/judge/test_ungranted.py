@@ -1,0 +1,136 @@
+"""Certificates that nobody has let a listener have, and listeners that are to serve nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from scanner.judge import judge
+from scanner.model.expectation import CertificateExpectation, Stored, StoredLeaf, Ungranted
+from scanner.model.finding import Finding
+from scanner.model.known import Known, Unknown
+from scanner.model.observation import Reach
+from tests.judge.cases import LEAF, case, finding, findings
+
+RULE = "cert-not-granted"
+MINE = StoredLeaf(
+    place="Secret/certs/web data[tls.crt]",
+    sha256=LEAF.sha256,
+    serial=5,
+    names=frozenset({"DNS:a.example"}),
+    issuer=LEAF.issuer,
+    not_before=LEAF.not_before,
+)
+OTHER = replace(MINE, sha256="ab" * 32)
+UNREAD = Unknown("Secret/certs/web was not read: 403 Forbidden")
+
+
+def named(leaf: Known[StoredLeaf], **more: Any) -> Ungranted:  # noqa: ANN401 - fields
+    return Ungranted(who="Gateway/edge/gw listener one", secret="Secret/certs/web", leaf=leaf, **more)
+
+
+def said(*every: Ungranted, stored: Stored | None = None, beside: frozenset[str] = frozenset()) -> Finding:
+    certificate = CertificateExpectation(ungranted=every, stored=stored, beside=beside)
+    return finding(RULE, case(expectation={"certificate": certificate, "binding": "not-enforced"}))
+
+
+def test_the_certificate_of_another_namespaces_secret_is_critical() -> None:
+    found = said(named(OTHER), named(MINE))
+    assert (found.verdict, found.severity, found.status) == ("fail", "critical", "violation")
+    who = "which Gateway/edge/gw listener one names without permission"
+    assert found.observed == (f"the certificate of Secret/certs/web (SHA-256 {LEAF.sha256}), {who}",)
+
+
+def test_any_other_certificate_is_none_of_this_rules() -> None:
+    assert said(named(OTHER)).verdict == "pass"
+
+
+@pytest.mark.parametrize(
+    "more", [{"stored": Stored(leaves=(MINE,))}, {"beside": frozenset({LEAF.sha256})}], ids=["a copy", "a neighbour"]
+)
+def test_one_that_may_be_served_all_the_same(more: dict[str, Any]) -> None:
+    assert said(named(MINE), **more).verdict == "pass"
+
+
+def test_where_permission_is_in_doubt_so_is_the_verdict() -> None:
+    """Although what may be served then has it too."""
+    doubtful = named(MINE, doubt="a ReferenceGrant in certs may allow it: 403")
+    found = said(doubtful, stored=Stored(leaves=(MINE,), unread=("whether",)))
+    assert (found.verdict, found.status) == ("inconclusive", "not-tested")
+    assert "403" in found.message
+    assert said(named(OTHER, doubt="403")).verdict == "pass"
+
+
+def test_a_secret_that_was_not_read_is_no_pass() -> None:
+    assert said(named(UNREAD)).verdict == "inconclusive"
+    assert said(named(UNREAD), stored=Stored(leaves=(MINE,))).verdict == "pass"
+
+
+def test_without_secrets_it_is_noted() -> None:
+    assert said(named(UNREAD, asked=False)).verdict == "not_applicable"
+
+
+def test_a_chain_that_was_not_seen_is_open_and_nothing_named_says_nothing() -> None:
+    certificate = CertificateExpectation(ungranted=(named(MINE),))
+    unseen = case(expectation={"certificate": certificate}, observation={"chain": Unknown("it broke off")})
+    assert finding(RULE, unseen).verdict == "inconclusive"
+    assert findings(RULE, case()) == []
+
+
+WHY = "Gateway/edge/gw status.listeners[one]: ResolvedRefs is False, InvalidCertificateRef"
+
+
+def test_whatever_is_served_under_a_name_that_is_withheld_fails() -> None:
+    found = finding("tls-withheld", case(expectation={"withheld": WHY, "binding": "not-enforced"}))
+    assert (found.verdict, found.severity, found.status) == ("fail", "high", "violation")
+    assert WHY in found.message
+    assert findings("tls-withheld", case()) == []
+
+
+def test_a_withheld_name_whose_certificate_was_not_seen_is_open() -> None:
+    unseen = case(expectation={"withheld": WHY}, observation={"chain": Unknown("it broke off")})
+    assert finding("tls-withheld", unseen).verdict == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("reach", "verdict"),
+    [
+        (Reach.CLOSED, "not_applicable"),
+        (Reach.HUNG_UP, "not_applicable"),
+        (Reach.RESET, "not_applicable"),
+        (Reach.REJECTED, "not_applicable"),
+        (Reach.NAME_REQUIRED, "not_applicable"),
+        (Reach.SILENT, "inconclusive"),
+        (Reach.FILTERED, "inconclusive"),
+        (Reach.UNREACHABLE, "inconclusive"),
+        (Reach.INTERRUPTED, "inconclusive"),
+        (Reach.PLAINTEXT, "fail"),
+    ],
+)
+def test_nothing_under_a_withheld_name_is_as_it_must_be(reach: Reach, verdict: str) -> None:
+    seen = {"reach": reach, "chain": Unknown("nothing was seen")}
+    assert judge(case(expectation={"withheld": WHY}, observation=seen)).verdict == verdict
+    assert judge(case(observation=seen)).verdict in ("inconclusive", "fail")
+
+
+STALE = "the status of Gateway/edge/gw is that of an older generation"
+
+
+def test_a_stale_status_leaves_broken_promises_open_and_keeps_what_is_kept() -> None:
+    stored = CertificateExpectation(stored=Stored(leaves=(OTHER,), exact=True))
+    for stale, verdict in ((STALE, "inconclusive"), ("", "fail")):
+        result = judge(case(expectation={"certificate": stored, "stale": stale}))
+        (found,) = (each for each in result.findings if each.rule == "cert-stored")
+        assert found.verdict == verdict
+        assert (STALE in found.message) == bool(stale)
+    kept = CertificateExpectation(stored=Stored(leaves=(MINE,), exact=True))
+    result = judge(case(expectation={"certificate": kept, "stale": STALE}))
+    assert [each.verdict for each in result.findings if each.rule == "cert-stored"] == ["pass"]
+
+
+def test_a_stale_status_excuses_no_profile_and_no_ungranted_certificate() -> None:
+    certificate = CertificateExpectation(ungranted=(named(MINE),))
+    result = judge(case(expectation={"certificate": certificate, "stale": STALE}))
+    assert [each.verdict for each in result.findings if each.rule == RULE] == ["fail"]
