@@ -11,13 +11,25 @@ from scanner import __version__
 from scanner.cluster.given import Bad, Manifests
 from scanner.cluster.manifest_files import Skipped
 from scanner.lint import READS, RULES, Linted, Placed, lint
-from scanner.lint.manifests import UNREADABLE
+from scanner.lint.manifests import KIND_UNKNOWN, UNREADABLE
 from scanner.lint.openshift.custom_host import CUSTOM_HOST
+from scanner.lint.openshift.route_access import route_reviews
+from scanner.lint.twice import TWICE, given_twice, told_apart
 from scanner.lint.wanted import wanted
-from scanner.model.declared import Declared, Given, Place, identity
+from scanner.model.access_review import Review, reviews
+from scanner.model.declared import Declared, Given, Identity, Place, identity
 from scanner.model.finding import Finding
-from scanner.model.kinds import PKI, PKI_CERTIFICATE_DEFINITION, Kind
-from scanner.model.lint_report import LintFindingRow, LintReport, LintScannerRow, ObjectRow, PlaceRow, SkippedRow
+from scanner.model.kinds import PKI, PKI_CERTIFICATE_DEFINITION, ROUTE, Kind
+from scanner.model.lint_report import (
+    NOT_GIVEN,
+    LintFindingRow,
+    LintReport,
+    LintScannerRow,
+    ObjectRow,
+    PlaceRow,
+    SkippedRow,
+    UnseenRow,
+)
 from scanner.model.located import Steps, dotted
 from scanner.model.objects import KubeObject
 from scanner.model.pki_config import PkiConfig
@@ -30,7 +42,7 @@ from scanner.pki.definitions import registered
 from scanner.pki.reading import of_spec
 from scanner.report.rows import finding_row, rule_row, timestamp
 
-__all__ = ["LINT_READS", "declared", "lint_report", "referred"]
+__all__ = ["LINT_READS", "declared", "lint_report", "referred", "reviewed"]
 
 LINT_READS: tuple[Kind, ...] = union((READS, (PKI, PKI_CERTIFICATE_DEFINITION)))
 """Every kind that lint looks at."""
@@ -41,14 +53,14 @@ def declared(
 ) -> Declared:
     """What there is to look at: the manifests, with the cluster to look things up in; without any, the cluster's own
     objects. ``user``, in ``groups``: who is to apply them."""
-    given = tuple(manifests.given) if manifests else ()
+    given, twice = told_apart(manifests.given if manifests else ())
     objects: dict[Kind, list[KubeObject]] = {kind: [] for kind in LINT_READS}
     for each in given:
         objects.setdefault(each.object.kind, []).append(each.object)
-    before: dict[tuple[Kind, str | None, str], KubeObject] = {}
+    before: dict[Identity, KubeObject] = {}
     if cluster is not None:
         # Under one name, what is about to be applied counts.
-        names = {identity(each.object) for each in given}
+        names = {identity(each.object) for each in given} | twice.keys()
         for kind in LINT_READS:
             every = cluster.objects.get(kind, ())
             for old in every:
@@ -67,7 +79,8 @@ def declared(
     )
     if manifests is None:
         given = tuple(Given(object=each) for kind in LINT_READS for each in known.every(kind))
-    return Declared(given=given, known=known, before=before, user=user, groups=groups)
+    answers = reviews(cluster) if cluster else {}
+    return Declared(given=given, known=known, twice=twice, before=before, reviews=answers, user=user, groups=groups)
 
 
 def referred(manifests: Manifests | None, kind: Kind, cluster: Snapshot) -> Iterator[tuple[str, str]]:
@@ -76,8 +89,15 @@ def referred(manifests: Manifests | None, kind: Kind, cluster: Snapshot) -> Iter
     return wanted(chain(given, chain.from_iterable(cluster.objects.values())), kind)
 
 
+def reviewed(manifests: Manifests | None, cluster: Snapshot) -> Iterator[Review]:
+    """What the API server is to be asked: whether the router may read the Secrets of Routes."""
+    routes = [each.object for each in manifests.given if each.object.kind == ROUTE] if manifests else None
+    for route in cluster.objects.get(ROUTE, ()) if routes is None else routes:
+        yield from route_reviews(route)
+
+
 def _not_given(kind: Kind) -> Unreadable:
-    return Unreadable(kind=kind, gap="not-saved", reason="not among the manifests")
+    return Unreadable(kind=kind, gap="not-saved", reason=NOT_GIVEN)
 
 
 def lint_report(
@@ -89,10 +109,11 @@ def lint_report(
     arguments: Iterable[str],
 ) -> LintReport:
     """Everything that the rules say, as a report."""
-    bad = [_unread(each) for each in manifests.bad] if manifests else []
+    bad = [_unread(UNREADABLE, each) for each in manifests.bad] if manifests else []
+    bad += [_unread(KIND_UNKNOWN, each) for each in manifests.misnamed] if manifests else []
     # Nobody is asked about unless somebody is named, and what was not asked has not passed.
     asked = [each for each in RULES if each is not CUSTOM_HOST or declared.user is not None]
-    rules: list[Rule | ScanRule] = [UNREADABLE, OBJECT, DEFINITIONS]
+    rules: list[Rule | ScanRule] = [UNREADABLE, KIND_UNKNOWN, TWICE, OBJECT, DEFINITIONS]
     return LintReport(
         scanner=LintScannerRow(name="adhere", version=__version__, arguments=list(arguments)),
         started=timestamp(started),
@@ -100,7 +121,7 @@ def lint_report(
         files=manifests.files if manifests else 0,
         others=manifests.others + manifests.strangers if manifests else 0,
         rules=[rule_row(each) for each in (*rules, *asked)],
-        objects=[_row(each) for each in _merged((*lint(declared, asked), *_of_pki(declared)))],
+        objects=[_row(each) for each in _merged((*lint(declared, asked), *_of_pki(declared), *given_twice(declared)))],
         findings=bad,
         unreadable=[_gap(each) for each in declared.known.unreadable.values()] if manifests is None else [],
         skipped=[_skipped(each) for each in manifests.skipped] if manifests else [],
@@ -154,8 +175,8 @@ def _placed(given: Given, steps: Steps, finding: Finding) -> Placed:
     return Placed(finding=replace(finding, about=about), place=given.place(steps), field=dotted(steps))
 
 
-def _unread(bad: Bad) -> LintFindingRow:
-    (finding,) = UNREADABLE.check(UNREADABLE, str(bad.place), bad.message, bad.hint)
+def _unread(rule: ScanRule, bad: Bad) -> LintFindingRow:
+    (finding,) = rule.check(rule, str(bad.place), bad.message, bad.hint)
     return _finding(Placed(finding=finding, place=bad.place, field=""))
 
 
@@ -182,7 +203,14 @@ def _row(linted: Linted) -> ObjectRow:
 
 def _finding(placed: Placed) -> LintFindingRow:
     row = finding_row(placed.finding)
-    return LintFindingRow(**row, place=_place(placed.place), field=placed.field, correction=placed.correction)
+    unseen = placed.unseen
+    return LintFindingRow(
+        **row,
+        place=_place(placed.place),
+        field=placed.field,
+        correction=placed.correction,
+        unseen=UnseenRow(object=unseen.name, reason=unseen.gap, question=unseen.question) if unseen else None,
+    )
 
 
 def _place(place: Place | None) -> PlaceRow | None:

@@ -18,7 +18,7 @@ from scanner.model.declared import Declared, Given, Place
 from scanner.model.finding import Finding, Verdict
 from scanner.model.kinds import Kind
 from scanner.model.located import dotted
-from scanner.model.object_rule import ANY, Flaw, ObjectRule, Subject
+from scanner.model.object_rule import ANY, Flaw, ObjectRule, Subject, Unseen
 from scanner.model.snapshot import union
 
 RULES: tuple[ObjectRule, ...] = (*GATEWAY_RULES, *OPENSHIFT_RULES, *CONTOUR_RULES, *KUBERNETES_RULES, *FIELD_RULES)
@@ -42,6 +42,7 @@ class Placed:
     field: str
     """``spec.listeners[0].tls``; empty for the whole object."""
     correction: str | None = None
+    unseen: Unseen | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,4 +96,6 @@ def _placed(rule: ObjectRule, given: Given, flaw: Flaw) -> Placed:
         evidence=flaw.evidence,
         about=str(given.object.reference) + (f" {where}" if where else ""),
     )
-    return Placed(finding=finding, place=given.place(flaw.at), field=where, correction=flaw.correction)
+    return Placed(
+        finding=finding, place=given.place(flaw.at), field=where, correction=flaw.correction, unseen=flaw.unseen
+    )

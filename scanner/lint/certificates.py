@@ -7,16 +7,19 @@ from binascii import Error as NotBase64
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache, partial
+from itertools import islice
 from typing import Final
 
 from scanner.model.certificate_faults import Reading, date, field, short, weak_key, weak_signature
 from scanner.model.finding import Severity
+from scanner.model.forms import broken, form_of
+from scanner.model.kinds import ROUTE
 from scanner.model.known import Unknown
 from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw
 from scanner.model.objects import KubeObject
 from scanner.model.pem import looks_like_a_key, pem_certificates, unreadable
-from scanner.tls.certificate import CertificateFacts, parsed_once
+from scanner.tls.certificate import CertificateFacts, parse_certificate
 
 Fault = Callable[[CertificateFacts], Reading]
 
@@ -38,6 +41,27 @@ def entry(holder: KubeObject, name: str) -> str | None:
         return ""
 
 
+def instead(holder: KubeObject, name: str) -> str:
+    """``: it is a PKCS #12 container``, of an entry of a Secret or ConfigMap that has no certificate in PEM; "" where
+    nobody can tell what it is."""
+    what: str | None
+    if holder.kind.name == "Secret":  # of which only this is kept
+        what = holder.text("adhere", "forms", name)
+    elif holder.kind == ROUTE:
+        what = form_of(holder.text("spec", "tls", name).encode("utf-8", "replace"))
+    else:
+        text = holder.text("data", name)
+        what = form_of(text.encode("utf-8", "replace") if text else _binary(holder.text("binaryData", name)) or b"")
+    return f": it is {what}" if what else ""
+
+
+def _binary(coded: str) -> bytes | None:
+    try:
+        return b64decode("".join(coded.split()), validate=True)
+    except (NotBase64, ValueError):
+        return coded.encode("utf-8", "replace")  # which says where a key was removed
+
+
 @lru_cache(maxsize=128)  # many objects refer to the same few
 def of_text(text: str) -> tuple[CertificateFacts, ...]:
     """Every certificate of a text in PEM, in its order; one that cannot be read says why."""
@@ -46,13 +70,22 @@ def of_text(text: str) -> tuple[CertificateFacts, ...]:
     )
 
 
+@lru_cache(maxsize=16_384)
 def _facts(der: bytes) -> CertificateFacts:
-    return unreadable("a private key where a certificate should be") if looks_like_a_key(der) else parsed_once(der)
+    """Read once: for the Secret, for whoever refers to it, and for the keys of all Secrets. 3 KiB each."""
+    return (
+        unreadable("a private key where a certificate should be") if looks_like_a_key(der) else parse_certificate(der)
+    )
 
 
 def chain_of(secret: KubeObject) -> tuple[CertificateFacts, ...]:
     """The certificates in a Secret's ``tls.crt``, the leaf first; none where there are none."""
     return of_text(entry(secret, "tls.crt") or "")
+
+
+def limited(certificate: CertificateFacts) -> bool:
+    """Whether it stands for those that were not read because there were too many before them."""
+    return any(reason.startswith("more than ") for reason in islice(certificate.unreadable.values(), 1))
 
 
 def called(certificate: CertificateFacts) -> str:
@@ -77,7 +110,8 @@ def is_a_ca(certificate: CertificateFacts) -> Reading:
 
 def is_no_ca(certificate: CertificateFacts) -> Reading:
     """A trust anchor that may sign nothing."""
-    return field("is_ca", lambda ca: None if ca else "is no CA (basicConstraints): nobody verifies by it")(certificate)
+    message = "is no CA (basicConstraints): nothing is verified by it but, at most, itself"
+    return field("is_ca", lambda ca: None if ca else message)(certificate)
 
 
 def not_for(usage: str) -> Fault:
@@ -91,11 +125,15 @@ def not_for(usage: str) -> Fault:
     return field("extended_key_usage", missing)
 
 
+strong: Final[Fault] = partial(weak_key, min_rsa_bits=LEAST_RSA_BITS)
+"""Its key is long enough, and of a kind that clients take."""
+
+
 def _of_every(now: datetime) -> tuple[tuple[Severity | None, Fault], ...]:
     return (
         ("high", ended(now)),
         ("high", not_begun(now)),
-        ("medium", partial(weak_key, min_rsa_bits=LEAST_RSA_BITS)),
+        ("medium", strong),
     )
 
 
@@ -107,6 +145,7 @@ def leaf_flaws(
     ``usage``: what the leaf is for. ``at``: the field that refers to the Secret.
     """
     chain = chain_of(secret)
+    yield from broken_flaws(secret, chain, at, severity="high", fix=fix)
     of_leaf: tuple[tuple[Severity | None, Fault], ...] = (
         ("medium", weak_signature),
         ("medium", is_a_ca),
@@ -126,10 +165,30 @@ def authority_flaws(holder: KubeObject, at: Steps, now: datetime, *, name: str =
     if text is None:
         yield Flaw(message=f"{holder.reference} has no {name}", at=at, fix=fix)
     elif not found:
-        yield Flaw(message=f"{holder.reference}: {name} has no certificate in PEM", at=at, fix=fix)
+        what = f"{name} has no certificate in PEM{instead(holder, name)}"
+        yield Flaw(message=f"{holder.reference}: {what}", at=at, fix=fix)
+    yield from broken_flaws(holder, found, at, name=name, fix=fix)
     faults: tuple[tuple[Severity | None, Fault], ...] = ((None, is_no_ca), (None, ended(now)))
     for each in found:
         yield from flaws(holder, each, at, faults, fix=fix)
+
+
+def broken_flaws(
+    holder: KubeObject,
+    found: Sequence[CertificateFacts],
+    at: Steps,
+    *,
+    name: str = "tls.crt",
+    severity: Severity | None = None,
+    fix: str | None = None,
+) -> Iterator[Flaw]:
+    """Those of an entry that nobody can read, be they the leaf or behind it: who serves or trusts them stops there."""
+    for place, each in enumerate(found, 1):
+        why = None if limited(each) else broken(each)
+        if why:
+            which = f"certificate {place} of {len(found)} in " if len(found) > 1 else "the certificate in "
+            message = f"{holder.reference}: {which}{name} cannot be read: {why}"
+            yield Flaw(message=message, at=at, severity=severity, fix=fix or f"{holder.reference}: give it whole")
 
 
 def flaws(
@@ -140,7 +199,10 @@ def flaws(
     *,
     fix: str | None = None,
 ) -> Iterator[Flaw]:
-    """What the ``faults`` say of one certificate, each with its severity; what cannot be read is inconclusive."""
+    """What the ``faults`` say of one certificate, each with its severity; what cannot be read is inconclusive. Of one
+    of which nothing can be read ``broken_flaws`` says so."""
+    if broken(certificate) and not limited(certificate):
+        return
     where = f"{holder.reference}: {called(certificate)}"
     unread = set()
     for severity, fault in faults:

@@ -1,4 +1,4 @@
-"""Manifests that cannot be read."""
+"""Manifests that cannot be read, or are of no API that there is."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def check_unreadable(rule: ScanRule, place: str, message: str, hint: str) -> Ite
     ## What it requires
 
     That each file can be opened and is UTF-8, and YAML or JSON as an API server takes it: no key twice in one mapping,
-    no anchors, aliases or tags, nested no deeper than 64 levels, no larger than 16 MiB. Every object says its
-    `apiVersion` and has a name.
+    no anchors, aliases or tags, nested no deeper than 64 levels, no larger than 16 MiB. Every object has a name, and
+    a namespace that is text; a List has items, and a Template objects.
 
     ## Why
 
@@ -32,20 +32,30 @@ def check_unreadable(rule: ScanRule, place: str, message: str, hint: str) -> Ite
 
     Nothing.
 
+    ## Example that fails
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: shop, namespace: shop}
+    spec: {host: shop.example.com, to: {kind: Service, name: shop}, tls: {termination: passthrough, termination: edge}}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: shop, namespace: shop}
+    spec: {host: shop.example.com, to: {kind: Service, name: shop}, tls: {termination: edge}}
+    ```
+
     ## How to fix
 
     The finding names line and column. Templates (Helm, Kustomize with variables) are no manifests: lint what they
     render, `helm template . | adhere lint -` or `kustomize build . | adhere lint -`.
     """
-    yield Finding(
-        rule=rule.id,
-        severity=rule.severity,
-        verdict="fail",
-        status="violation",
-        message=f"cannot be read: {message}",
-        fix=hint or None,
-        about=place,
-    )
+    yield rule.finding(place, f"cannot be read: {message}", hint or None)
 
 
 UNREADABLE = ScanRule(
@@ -54,4 +64,74 @@ UNREADABLE = ScanRule(
     severity="high",
     check=check_unreadable,
     references=("YAML 1.2.2", "kubernetes.io, Server-side field validation"),
+)
+
+
+def check_kind(rule: ScanRule, place: str, message: str, hint: str) -> Iterator[Finding]:
+    """Every object is of an API that there is.
+
+    ## What it requires
+
+    That `apiVersion` and `kind` name what an API server can know: `route.openshift.io/v1` and `Route`, not `route`,
+    not `Route` of `v1`, not `route.openshift.io/v2`.
+
+    ## Why
+
+    An API server refuses such an object, and a tool that looks for Routes passes it by: what is wrong with it is never
+    seen, and a pipeline is green because of a letter.
+
+    ## What fails
+
+    An object whose kind, group or version is nearly that of one that lint looks at, or whose kind is in another group:
+    high, with what was probably meant. So does an object of such a kind without `apiVersion`, or of such a group
+    without `kind`. It is not looked at, so that the result is incomplete whatever `--fail-on` says.
+
+    Kinds of the same name in groups that adhere does not know, such as `Gateway` of `networking.istio.io` and `Service`
+    of `serving.knative.dev`, are other things; they are counted, and that is all.
+
+    ## What is inconclusive
+
+    Nothing. A version that is newer than this release of adhere fails, too: nobody here knows what is in it.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: HttpRoute
+    metadata: {name: shop, namespace: shop}
+    spec: {parentRefs: [{name: edge}], rules: [{backendRefs: [{name: shop, port: 8080}]}]}
+    ---
+    apiVersion: networking.k8s.io/v1
+    kind: Gateway
+    metadata: {name: edge, namespace: shop}
+    spec: {gatewayClassName: example, listeners: [{name: https, port: 443, protocol: HTTPS}]}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: HTTPRoute
+    metadata: {name: shop, namespace: shop}
+    spec: {parentRefs: [{name: edge}], rules: [{backendRefs: [{name: shop, port: 8080}]}]}
+    ---
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: Gateway
+    metadata: {name: edge, namespace: shop}
+    spec: {gatewayClassName: example, listeners: [{name: https, port: 443, protocol: HTTPS}]}
+    ```
+
+    ## How to fix
+
+    Write what was meant; `kubectl api-resources` lists what a cluster knows.
+    """
+    yield rule.finding(place, f"was not looked at: {message}", hint or None)
+
+
+KIND_UNKNOWN = ScanRule(
+    id="kind-unknown",
+    title="Every object is of an API that there is",
+    severity="high",
+    check=check_kind,
+    references=("kubernetes.io, Kubernetes API Concepts, Resource URIs",),
 )

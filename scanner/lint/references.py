@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from scanner.lint.certificates import chain_of, entry
+from scanner.lint.certificates import chain_of, entry, instead
 from scanner.model.declared import Declared, Missing
+from scanner.model.forms import broken
 from scanner.model.kinds import CERTIFICATE, CONFIG_MAP, SECRET, Kind
 from scanner.model.known import Unknown
 from scanner.model.located import Steps, shown
@@ -98,10 +99,10 @@ def _faults(secret: KubeObject, types: tuple[str, ...]) -> Iterator[str]:
     text = entry(secret, "tls.crt")
     if kind not in types:
         yield f"is of type {shown(kind)}, not {' or '.join(types)}"
-    if text is None:
+    if text is None and not instead(secret, "tls.crt"):
         yield "has no tls.crt"
     elif not chain_of(secret):
-        yield "has no certificate in PEM in tls.crt"
+        yield f"has no certificate in PEM in tls.crt{instead(secret, 'tls.crt')}"
     if matches is False:
         yield "has a key that does not belong to the certificate"
     elif isinstance(matches, str) and "tls.key" in matches:
@@ -123,6 +124,10 @@ def name_flaws(
     leaf = _leaf(secret)
     if leaf is None:
         return
+    if left and broken(leaf):
+        what = f"whether the certificate in {secret.reference} is valid for {left[0]}; nobody can read it"
+        yield Flaw(message=f"cannot be decided here: {what}", at=at, verdict="inconclusive")
+        return
     bare, unclear = _uncovered(leaf, left)
     if bare:
         listed = ", ".join(bare[:_SHOWN_NAMES]) + (" and others" if bare[_SHOWN_NAMES:] else "")
@@ -135,6 +140,12 @@ def name_flaws(
         )
     for reason in sorted(unclear):
         yield Flaw(message=f"the certificate in {secret.reference}: {reason}", at=at, verdict="inconclusive")
+
+
+def readable(secret: KubeObject) -> bool:
+    """Whether anything can be read of the leaf, so that its names can be told."""
+    leaf = _leaf(secret)
+    return leaf is None or broken(leaf) is None
 
 
 def _leaf(secret: KubeObject) -> CertificateFacts | None:

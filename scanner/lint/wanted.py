@@ -24,7 +24,7 @@ class _Field:
 
     subject: Kind
     path: str
-    """``*`` stands for the items of a list."""
+    """``*`` stands for the items of a list, or for every field."""
     to: Kind = SECRET
     """Where the reference does not say."""
     within: str | None = None
@@ -34,8 +34,17 @@ class _Field:
 
 
 _LISTENER = "spec.listeners.*.tls.certificateRefs.*"
+_HOSTED = "spec.configuration.apiServer"
 _CA = "validation.caCertificateRefs.*"
+_MONITORED: Final = (
+    (kinds.SERVICE_MONITOR, "spec.endpoints.*"),
+    (kinds.POD_MONITOR, "spec.podMetricsEndpoints.*"),
+    (kinds.PROBE, "spec"),
+    (kinds.SCRAPE_CONFIG, "spec"),
+)
 _FIELDS: Final = (
+    *(_Field(kind, f"{path}.tlsConfig.ca.configMap", CONFIG_MAP) for kind, path in _MONITORED),
+    *(_Field(kind, f"{path}.tlsConfig.ca.secret") for kind, path in _MONITORED),
     *(_Field(kind, _LISTENER) for kind in (kinds.GATEWAY, kinds.LISTENER_SET, kinds.X_LISTENER_SET)),
     _Field(kinds.GATEWAY, f"spec.tls.frontend.default.{_CA}", CONFIG_MAP),
     _Field(kinds.GATEWAY, f"spec.tls.frontend.perPort.*.tls.{_CA}", CONFIG_MAP),
@@ -56,6 +65,7 @@ _FIELDS: Final = (
         )
     ),
     _Field(kinds.HTTP_PROXY, "spec.virtualhost.jwtProviders.*.remoteJWKS.validation.caSecret"),
+    _Field(kinds.EXTENSION_SERVICE, "spec.validation.caSecret"),
     _Field(kinds.CONTOUR_CONFIGURATION, "spec.httpproxy.fallbackCertificate"),
     _Field(kinds.CONTOUR_DEPLOYMENT, "spec.runtimeSettings.httpproxy.fallbackCertificate"),
     _Field(kinds.CONTOUR_CONFIGURATION, "spec.envoy.clientCertificate"),
@@ -65,6 +75,13 @@ _FIELDS: Final = (
     ),
     _Field(kinds.API_SERVER, "spec.servingCerts.namedCertificates.*.servingCertificate.name", SECRET, _CONFIG),
     _Field(kinds.API_SERVER, "spec.clientCA.name", CONFIG_MAP, _CONFIG),
+    _Field(kinds.HOSTED_CLUSTER, f"{_HOSTED}.servingCerts.namedCertificates.*.servingCertificate.name"),
+    _Field(kinds.HOSTED_CLUSTER, f"{_HOSTED}.clientCA.name", CONFIG_MAP),
+    _Field(kinds.INGRESS_CONFIG, "spec.componentRoutes.*.servingCertKeyPairSecret.name", SECRET, _CONFIG),
+    _Field(kinds.CONSOLE, "spec.route.secret.name", SECRET, _CONFIG),
+    _Field(kinds.OAUTH, "spec.identityProviders.*.*.ca.name", CONFIG_MAP, _CONFIG),
+    _Field(kinds.OAUTH, "spec.identityProviders.*.*.tlsClientCert.name", SECRET, _CONFIG),
+    _Field(kinds.OAUTH, "spec.identityProviders.*.*.tlsClientKey.name", SECRET, _CONFIG),
     _Field(kinds.INGRESS_CONTROLLER, "spec.defaultCertificate.name", SECRET, _ROUTER),
     _Field(kinds.INGRESS_CONTROLLER, "spec.clientTLS.clientCA.name", CONFIG_MAP, _CONFIG),
 )
@@ -96,7 +113,8 @@ def _values(value: object, path: list[str]) -> Iterator[object]:
     if not path:
         yield value
     elif path[0] == "*":
-        for each in value if isinstance(value, list) else ():
+        items = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
+        for each in items:
             yield from _values(each, path[1:])
     elif isinstance(value, dict):
         yield from _values(value.get(path[0]), path[1:])

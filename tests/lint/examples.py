@@ -3,8 +3,9 @@
 A page cannot show certificates that are valid today. Where an example has ``CERTIFICATE(web.shop.example)`` or
 ``KEY(web.shop.example)``, there is a base64 of a leaf for these names (commas between them), or of its key;
 ``EXPIRED(...)`` is one of last year, ``CLIENT(...)`` and ``CLIENT_KEY(...)`` are for clients, and ``CA(clients)`` the
-PEM of a CA of that name, in JSON's quotes. ``PEM(...)``, ``PEM_KEY(...)`` and ``PEM_EXPIRED(...)`` are the like of a
-leaf, for fields that hold text.
+PEM of a CA of that name, in JSON's quotes; ``CA_DATA(clients)`` a base64 of it. ``PEM(...)``, ``PEM_KEY(...)`` and
+``PEM_EXPIRED(...)`` are the like of a leaf, for fields that hold text. ``CRL(clients)`` is a revocation list of that
+CA, and ``CRL_EXPIRED(clients)`` one of last year.
 """
 
 from __future__ import annotations
@@ -18,10 +19,15 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509 import CertificateRevocationListBuilder
+
 from scanner.cluster.given import Manifests, read_manifests
 from scanner.lint import READS, Linted, lint
 from scanner.linting import declared
 from scanner.model.object_rule import ObjectRule
+from scanner.model.rule import Explained
 from scanner.model.snapshot import Origin, Snapshot
 from tests.certs import Authority, Credential
 
@@ -32,10 +38,12 @@ _FENCED = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 WHOLE = "# All that there is in a cluster:"
 _USER = re.compile(r"^# adhere lint --as (\S+)$", re.MULTILINE)
 """In an example, how it is to be linted."""
-_TOKEN = re.compile(r"\b(CERTIFICATE|KEY|EXPIRED|CLIENT|CLIENT_KEY|CA|PEM|PEM_KEY|PEM_EXPIRED)\(([^)]*)\)")
+_TOKEN = re.compile(
+    r"\b(CERTIFICATE|KEY|EXPIRED|CLIENT|CLIENT_KEY|CA|CA_DATA|PEM|PEM_KEY|PEM_EXPIRED|CRL|CRL_EXPIRED)\(([^)]*)\)"
+)
 
 
-def examples(rule: ObjectRule, which: str) -> list[str]:
+def examples(rule: Explained, which: str) -> list[str]:
     """The YAML of every example on the rule's page that ``fails`` or ``passes``."""
     bodies = [each["body"] for each in _SECTION.finditer(rule.page) if each["title"].endswith(which)]
     return [textwrap.dedent(text) for body in bodies for text in _FENCED.findall(body)]
@@ -79,9 +87,21 @@ def leaf(names: str, *, expired: bool = False, client: bool = False) -> Credenti
     return authority().leaf(names=every, eku=("clientAuth",) if client else ("serverAuth",))
 
 
+@cache
+def revocation_list(name: str, *, expired: bool = False) -> bytes:
+    """One that the CA of that name has issued, in PEM; it revokes nothing."""
+    begins = authority().now - timedelta(days=400 if expired else 1)
+    builder = CertificateRevocationListBuilder(authority(name).certificate.subject, begins, begins + timedelta(days=30))
+    return builder.sign(authority(name).key, SHA256()).public_bytes(Encoding.PEM)
+
+
 def _made(what: str, names: str) -> str:
     if what == "CA":
         return json.dumps(authority(names).pem.decode())
+    if what == "CA_DATA":
+        return base64.b64encode(authority(names).pem).decode()
+    if what.startswith("CRL"):
+        return json.dumps(revocation_list(names, expired=what.endswith("EXPIRED")).decode())
     made = leaf(names, expired=what.endswith("EXPIRED"), client=what.startswith("CLIENT"))
     content = made.key_pem if what.endswith("KEY") else made.pem
     return json.dumps(content.decode()) if what.startswith("PEM") else base64.b64encode(content).decode()

@@ -7,8 +7,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scanner.lint.authorization import READS, Identity, Wish, access, account, nameable, subjects
+from scanner.lint.bindings import index_of
 from scanner.model.declared import Declared
 from scanner.model.kinds import CLUSTER_ROLE, CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING, Kind
 from scanner.model.objects import KubeObject
@@ -152,3 +155,40 @@ def test_of_two_rules_the_wider_one_counts() -> None:
     rules = ({**SECRETS, "resourceNames": ["web"]}, SECRETS)
     (grant,) = access(known(role(*rules), binding(ROUTER)), WHO, WISH).grants
     assert not grant.by_name
+
+
+FEW = st.lists(st.sampled_from(["*", "", "secrets", "routes/custom-host", "*/custom-host", "routes"]), max_size=3)
+RULES = st.fixed_dictionaries(
+    {
+        "apiGroups": st.just([""]),
+        "resources": FEW,
+        "verbs": st.lists(st.sampled_from(["get", "*", "list"]), max_size=2),
+    },
+    optional={"resourceNames": st.lists(st.sampled_from(["web", "", "other"]), max_size=2)},
+)
+WISHES = st.builds(
+    Wish,
+    verb=st.just("get"),
+    resource=st.sampled_from(["secrets", "routes", "routes/custom-host"]),
+    namespace=st.just("shop"),
+    name=st.sampled_from(["web", "", "missing"]),
+)
+
+
+@given(st.lists(st.tuples(st.lists(RULES, max_size=3), st.booleans()), max_size=5), WISHES)
+def test_looking_at_few_bindings_is_as_good_as_at_all(
+    bound: list[tuple[list[dict[str, Any]], bool]], wish: Wish
+) -> None:
+    objects = []
+    for number, (rules, there) in enumerate(bound):
+        reference = {"kind": "Role", "name": f"r{number}"}
+        metadata = {"name": f"b{number}", "namespace": "shop"}
+        objects.append(KubeObject({"metadata": metadata, "subjects": [ROUTER], "roleRef": reference}, ROLE_BINDING))
+        objects += [role(*rules, name=f"r{number}")] if there else []
+    about = known(*objects, gaps=True)
+    every = list(about.once(index_of).of(WHO, "shop"))
+    allowing = [each.binding.name for each in every if any(rule.allows(wish) for rule in each.rules)]
+    found = access(about, WHO, wish)
+    assert [each.binding.name for each in found.grants] == allowing
+    assert found.role == next((each.missing for each in every if each.role is None), None)
+    assert found.named == bool(every)

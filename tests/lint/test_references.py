@@ -49,6 +49,17 @@ def secret(*, type_: str = "kubernetes.io/tls", **data: bytes) -> KubeObject:
     return found
 
 
+def raw_secret(certificate: str, key: str) -> KubeObject:
+    """With what somebody wrote into ``data`` without encoding it."""
+    raw = {"metadata": {"name": "web", "namespace": "shop"}, "type": "kubernetes.io/tls"}
+    found = kept(SECRET, {**raw, "data": {"tls.crt": certificate, "tls.key": key}}, Pruner())
+    assert found is not None
+    return found
+
+
+NOT_BASE64_KEY = "cannot be used: 'tls.key is not base64'"
+
+
 def config_map(**data: bytes) -> KubeObject:
     texts = {name.replace("_", "."): each.decode() for name, each in data.items()}
     return KubeObject({"metadata": {"name": "ca", "namespace": "shop"}, "data": texts}, CONFIG_MAP)
@@ -67,6 +78,12 @@ CERTIFICATE_OF_WEB = KubeObject(
         (secret(tls_key=KEY), ["has no tls.crt"]),
         (secret(tls_crt=PEM), ["cannot be used: 'there is no tls.key'"]),
         (secret(tls_crt=b"nothing", tls_key=KEY), ["has no certificate in PEM in tls.crt"]),
+        (
+            secret(tls_crt=bytes.fromhex("308204000201033082"), tls_key=KEY),
+            ["has no certificate in PEM in tls.crt: it is a PKCS #12 container"],
+        ),
+        (secret(tls_crt=KEY, tls_key=KEY), ["has no certificate in PEM in tls.crt: it is a private key"]),
+        (raw_secret("-----BEGIN", "7"), ["has no certificate in PEM in tls.crt: it is not base64", NOT_BASE64_KEY]),
         (secret(tls_crt=PEM, tls_key=b"nothing"), ["cannot be used: 'tls.key is no private key in PEM'"]),
         (secret(tls_crt=PEM, tls_key=OTHER_KEY), ["has a key that does not belong to the certificate"]),
     ],
@@ -80,6 +97,30 @@ def test_what_cannot_be_served(given: KubeObject, said: list[str]) -> None:
 def test_a_key_that_nobody_looked_at_is_not_decided() -> None:
     bare = KubeObject({"type": "kubernetes.io/tls", "data": secret(tls_crt=PEM).at("data")}, SECRET)
     assert [each.verdict for each in secret_flaws(known(bare), bare, ())] == ["inconclusive"]
+
+
+CUT = PEM[:300] + b"\n-----END CERTIFICATE-----\n"
+JUNK = b"-----BEGIN CERTIFICATE-----\n" + base64.b64encode(b"nothing") + b"\n-----END CERTIFICATE-----\n"
+
+
+@pytest.mark.parametrize(
+    ("pem", "said"),
+    [
+        (CUT, "the certificate in tls.crt cannot be read: it is cut off"),
+        (PEM + JUNK, "certificate 2 of 2 in tls.crt cannot be read: it is no certificate (RFC 5280 section 4.1)"),
+        (PEM[:300], "the certificate in tls.crt cannot be read: certificate 1 in PEM has no end"),
+        (PEM.replace(b"\nM", b"\n!"), "the certificate in tls.crt cannot be read: a certificate in PEM is not base64"),
+    ],
+    ids=["cut off", "junk behind it", "no end", "not base64"],
+)
+def test_a_certificate_that_nobody_can_read_is_one_failure_in_our_words(pem: bytes, said: str) -> None:
+    given = secret(tls_crt=pem, tls_key=KEY)
+    (found,) = leaf_flaws(given, ("spec", "ref"), NOW)
+    assert (found.verdict, found.severity, found.message) == ("fail", "high", f"Secret/shop/web: {said}")
+    assert "Error" not in found.message
+    assert [each.verdict for each in name_flaws(given, ["b.example"], ())] == (
+        ["fail"] if pem.startswith(PEM) else ["inconclusive"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -159,8 +200,10 @@ def test_leaves(pem: bytes, said: tuple[str, ...]) -> None:
         (secret(ca_crt=authority().pem), ()),
         (config_map(other=authority().pem), ("has no ca.crt",)),
         (config_map(ca_crt=b"nothing"), ("no certificate in PEM",)),
+        (config_map(ca_crt=JUNK + authority().pem), ("certificate 1 of 2 in ca.crt cannot be read",)),
+        (secret(ca_crt=b"-----BEGIN X509 CRL-----"), ("no certificate in PEM: it is a revocation list",)),
         (config_map(ca_crt=authority().pem + PEM), ("is no CA",)),
-        (config_map(ca_crt=KEY), ("no certificate in PEM",)),
+        (config_map(ca_crt=KEY), ("no certificate in PEM: it is a private key",)),
     ],
 )
 def test_authorities(holder: KubeObject, said: tuple[str, ...]) -> None:

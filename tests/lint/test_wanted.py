@@ -49,6 +49,13 @@ CASES: list[tuple[Kind, str, list[str], list[str]]] = [
         [],
         ["shop/a"],
     ),
+    (
+        kinds.SERVICE_MONITOR,
+        "endpoints: [{tlsConfig: {ca: {configMap: {name: a, key: b}}}}, {tlsConfig: {ca: {secret: {name: c}}}}]",
+        ["shop/c"],
+        ["shop/a"],
+    ),
+    (kinds.PROBE, "tlsConfig: {ca: {secret: {name: a, key: b}}}", ["shop/a"], []),
     (kinds.ROUTE, "tls: {externalCertificate: {name: a}}", ["shop/a"], []),
     (kinds.INGRESS, "tls: [{secretName: a}, {secretName: certs/b}, {hosts: []}]", ["shop/a", "certs/b"], []),
     (
@@ -64,6 +71,7 @@ CASES: list[tuple[Kind, str, list[str], list[str]]] = [
         ["certs/a"],
         [],
     ),
+    (kinds.EXTENSION_SERVICE, "validation: {caSecret: certs/a}", ["certs/a"], []),
     (
         kinds.CONTOUR_DEPLOYMENT,
         "runtimeSettings: {httpproxy: {fallbackCertificate: {namespace: certs, name: a}}}",

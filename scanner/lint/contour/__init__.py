@@ -5,15 +5,19 @@ Read at projectcontour/contour 31c4bb38e (2026-08-18); what differs between vers
 
 from __future__ import annotations
 
-from scanner.lint.contour.certificate import AUTHORITY, CERTIFICATE
+from scanner.lint.contour.authority import AUTHORITY
+from scanner.lint.contour.certificate import CERTIFICATE
 from scanner.lint.contour.clients import CLIENT_VALIDATION
 from scanner.lint.contour.creators import CREATORS
 from scanner.lint.contour.delegated import DELEGATION
 from scanner.lint.contour.delegations import IMPOSSIBLE, STAR, TARGET
+from scanner.lint.contour.extension import EXTENSION
 from scanner.lint.contour.fallback import FALLBACK
 from scanner.lint.contour.hosts import FQDN, PLAINTEXT, SLASH
-from scanner.lint.contour.inert import FORMER_API, ROOT
+from scanner.lint.contour.inert import FORMER_API
 from scanner.lint.contour.limits import LIMITS
+from scanner.lint.contour.revocation import REVOCATION
+from scanner.lint.contour.roots import ROOT
 from scanner.lint.contour.settings import SETTINGS
 from scanner.lint.contour.shared import BROAD, SECRET_OF_DELEGATION, UNUSED
 from scanner.lint.contour.status import STATUS
@@ -34,6 +38,7 @@ CONTOUR_RULES: tuple[ObjectRule, ...] = (
     ROOT,
     CERTIFICATE,
     AUTHORITY,
+    REVOCATION,
     SETTINGS,
     VERSION,
     CLIENT_VALIDATION,
@@ -44,6 +49,7 @@ CONTOUR_RULES: tuple[ObjectRule, ...] = (
     IGNORED,
     UNVERIFIED,
     ANNOTATION,
+    EXTENSION,
     LIMITS,
     STATUS,
 )

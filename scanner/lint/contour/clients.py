@@ -23,8 +23,8 @@ def check_client_validation(subject: Subject) -> Iterator[Flaw]:
     ## Why
 
     With `skipClientCertValidation` Envoy takes any certificate, also one that the client made itself: that is of use
-    only where an external authorization service looks at it. With `optionalClientCertificate` clients without one are
-    let in, and only the backend can tell.
+    only where an external authorization service looks at it; without a `caSecret` beside it clients without one are let
+    in, too. With `optionalClientCertificate` they always are, and only the backend can tell.
 
     ## What fails
 
@@ -69,7 +69,8 @@ def check_client_validation(subject: Subject) -> Iterator[Flaw]:
     fix = f"{subject.object.reference}: name the clients' CA in caSecret, and let it be enforced"
     if validation.flag("skipClientCertValidation"):
         if not subject.object.has(*VHOST, "authorization"):
-            message = "client certificates are asked for and verified by nobody: any is taken, also a self-made one"
+            without = "" if validation.text("caSecret") else ", and without caSecret none at all as well"
+            message = f"client certificates are verified by nobody: any is taken, also a self-made one{without}"
             yield Flaw(message=message, at=(*_VALIDATION, "skipClientCertValidation"), fix=fix)
     elif not validation.text("caSecret"):
         message = "clientValidation has no caSecret: Contour calls the HTTPProxy invalid (ClientValidationInvalid)"

@@ -11,26 +11,20 @@ from dataclasses import dataclass
 from typing import Final
 
 from scanner.errors import InputError
-from scanner.lint.contour.delegation import SecretName
 from scanner.model import located
+from scanner.model.contour_file import KEY as FILE
+from scanner.model.contour_file import tls_of_file
 from scanner.model.declared import Declared, Missing
+from scanner.model.delegations import SecretName
 from scanner.model.kinds import CONFIG_MAP, CONTOUR_CONFIGURATION, CONTOUR_DEPLOYMENT, Kind
 from scanner.model.located import Steps
 from scanner.model.objects import Fields, KubeObject
 
 READS: Final[tuple[Kind, ...]] = (CONTOUR_CONFIGURATION, CONTOUR_DEPLOYMENT, CONFIG_MAP)
 """What a rule that asks this must read."""
-FILE: Final = "contour.yaml"
-"""The key of the ConfigMap."""
 _ABOVE: Final[dict[Kind, tuple[str, ...]]] = {
     CONTOUR_CONFIGURATION: ("spec",),
     CONTOUR_DEPLOYMENT: ("spec", "runtimeSettings"),
-}
-_TLS: Final = {
-    "minimum-protocol-version": "minimumProtocolVersion",
-    "maximum-protocol-version": "maximumProtocolVersion",
-    "cipher-suites": "cipherSuites",
-    "ecdh-curves": "ecdhCurves",
 }
 
 
@@ -95,7 +89,7 @@ def _of_file(holder: KubeObject) -> Configuration | None:
     tls = said.fields("tls")
     return Configuration(
         holder=holder,
-        tls=Fields({name: _text(tls.at(key)) for key, name in _TLS.items()}),
+        tls=tls_of_file(tls),
         tls_steps=("data", FILE),
         in_file=True,
         fallback=_secret(tls.fields("fallback-certificate")),
@@ -104,11 +98,6 @@ def _of_file(holder: KubeObject) -> Configuration | None:
         root_namespaces=(),  # an argument of ``contour serve``, not a key of its file
         no_plaintext=said.flag("disablePermitInsecure"),
     )
-
-
-def _text(value: object) -> object:
-    """As Contour's decoder takes it: a number that is not in quotes is text to it."""
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
 def _secret(named: Fields) -> SecretName | None:
@@ -137,3 +126,13 @@ def unseen(declared: Declared) -> Missing | None:
     """Why there may be more than ``configurations`` says, or None."""
     gaps = ((kind, declared.gap(kind)) for kind in READS)
     return next((Missing(name=f"a {kind.name} of Contour", gap=gap) for kind, gap in gaps if gap), None)
+
+
+def watched(declared: Declared) -> frozenset[str]:
+    """The namespaces whose Secrets Contour looks at; none: all of them. With ``rootNamespaces`` it watches Secrets
+    there, and where the fallback and its own client certificate are (``cmd/contour/serve.go``)."""
+    found = configurations(declared)
+    if not found or not all(each.root_namespaces for each in found):
+        return frozenset()
+    own = {each.namespace for one in found for each in (one.fallback, one.client) if each and each.namespace}
+    return frozenset(own.union(*(each.root_namespaces for each in found)))

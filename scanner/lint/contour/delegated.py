@@ -12,8 +12,13 @@ from scanner.lint.contour.uses import TLS, USERS, Use, of_object
 from scanner.model.kinds import HTTP_PROXY, INGRESS, INGRESS_CLASS, Kind
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
+_REASONS: Final = {
+    "the CA of a service": "CACertificateNotDelegated",
+    "the CA of the JWKS": "RemoteJWKSCACertificateNotDelegated",
+}
+"""In the status of an HTTPProxy; of all else it is ``DelegationNotPermitted``."""
 _MEANS: Final[dict[Kind, str]] = {
-    HTTP_PROXY: "Contour calls the HTTPProxy invalid (DelegationNotPermitted) and serves none of it",
+    HTTP_PROXY: "Contour calls the HTTPProxy invalid ({reason}) and serves none of it",
     INGRESS: "Contour leaves the TLS of the Ingress out, says so in its log alone, and serves its hosts without TLS",
 }
 _FALLBACK: Final = (*TLS, "enableFallbackCertificate")
@@ -92,7 +97,8 @@ def check_delegation(subject: Subject) -> Iterator[Flaw]:
     it.
     """
     for use in of_object(subject):
-        yield from _judged(subject, use, _MEANS.get(subject.object.kind, "Contour refuses the reference"))
+        means = _MEANS.get(subject.object.kind, "Contour refuses the reference")
+        yield from _judged(subject, use, means.format(reason=_REASONS.get(use.what, "DelegationNotPermitted")))
     if subject.object.kind == HTTP_PROXY and subject.object.flag(*_FALLBACK):
         yield from _fallbacks(subject)
 

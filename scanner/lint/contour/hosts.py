@@ -92,21 +92,27 @@ def check_fqdn(subject: Subject) -> Iterator[Flaw]:
     proxies = subject.declared.once(_proxies).get(key, ())
     if len(proxies) > 1:
         others = (each for each in proxies if each is not subject.object)
+        claim = _for(len(proxies) - 1, "claims", "claim")
         yield Flaw(
-            message=f"{_listed(others, len(proxies) - 1)} also claims {key[0]}: "
+            message=f"{_listed(others, len(proxies) - 1)} also {claim} {key[0]}: "
             "Contour calls all of them invalid (DuplicateVhost)",
             at=at,
             fix=f"{subject.object.reference}: keep one of them",
         )
     ingresses = subject.declared.once(_ingresses).get(key[0], ())
     if ingresses:
+        have = _for(len(ingresses), "has", "have")
         yield Flaw(
-            message=f"{_listed(ingresses, len(ingresses))} also has rules for {key[0]}: "
+            message=f"{_listed(ingresses, len(ingresses))} also {have} rules for {key[0]}: "
             "whose TLS settings hold is left to chance",
             at=at,
             severity="medium",
             fix=f"{subject.object.reference}: keep one of them",
         )
+
+
+def _for(count: int, one: str, several: str) -> str:
+    return one if count == 1 else several
 
 
 def _listed(found: Iterable[KubeObject], count: int) -> str:

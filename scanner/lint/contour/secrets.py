@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from scanner.lint import references
-from scanner.lint.certificates import entry, of_text
+from scanner.lint.certificates import entry, instead, of_text
 from scanner.lint.references import secret_flaws
 from scanner.model.declared import Missing
 from scanner.model.kinds import Kind
@@ -36,7 +36,8 @@ def verifying(secret: KubeObject | Missing, at: Steps, what: str) -> Iterator[Fl
         yield _absent(secret, at, what)
     elif not of_text(entry(secret, "ca.crt") or ""):
         yield Flaw(
-            message=f"{secret.reference} has no certificate in PEM in ca.crt: Contour takes it for no CA",
+            message=f"{secret.reference} has no certificate in PEM in ca.crt{instead(secret, 'ca.crt')}; Contour takes "
+            "it for no CA",
             at=at,
             fix=f"{secret.reference}: put the CA's certificate into ca.crt",
         )

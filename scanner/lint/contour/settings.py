@@ -62,6 +62,12 @@ _CONTRADICTIONS: Final[tuple[tuple[_Test, Steps, str, str], ...]] = (
         "TLSIncompatibleFeatures",
     ),
     (
+        lambda proxy: proxy.flag(*_FALLBACK) and proxy.at(*VHOST, "jwtProviders"),
+        _FALLBACK,
+        "the fallback certificate and jwtProviders exclude each other, since Contour 1.33.5",
+        "TLSIncompatibleFeatures",
+    ),
+    (
         lambda proxy: proxy.has("spec", "tcpproxy") and proxy.has(*VHOST) and not proxy.has(*TLS),
         ("spec", "tcpproxy"),
         "a TCP proxy needs TLS: without a server name Envoy cannot tell whose connection it is",
@@ -76,13 +82,15 @@ def check_settings(subject: Subject) -> Iterator[Flaw]:
 
     ## What it requires
 
-    That `tls` has either `secretName` or `passthrough: true`; that `passthrough` has no `clientValidation`; that
-    `enableFallbackCertificate` stands beside none of `passthrough`, `clientValidation` and `authorization`; and that a
-    `tcpproxy` of a virtual host has TLS.
+    That `tls` has either `secretName` or `passthrough: true`; that `passthrough` has no `clientValidation`, and a
+    `tcpproxy` to pass connections to; that `enableFallbackCertificate` stands beside none of `passthrough`,
+    `clientValidation`, `authorization` and `jwtProviders`; and that a `tcpproxy` of a virtual host has TLS.
 
     ## Why
 
     The API server takes all of it. Contour then calls the whole HTTPProxy invalid, and its host is not served at all.
+    Only with `passthrough` and no `tcpproxy` it calls it valid: plain HTTP is redirected to TLS, and there nobody
+    answers.
 
     ## What fails
 
@@ -123,6 +131,15 @@ def check_settings(subject: Subject) -> Iterator[Flaw]:
                 at=at,
                 fix=f"{subject.object.reference}: decide for one of the two",
             )
+    tls = _named(subject.object)
+    if tls.flag("passthrough") and not tls.text("secretName") and not subject.object.has("spec", "tcpproxy"):
+        yield Flaw(
+            message="passthrough has no tcpproxy to pass connections to: nobody answers TLS for this host, and Contour "
+            "calls it valid",
+            at=(*TLS, "passthrough"),
+            fix=f"{subject.object.reference}: name the services in spec.tcpproxy",
+            correction="tcpproxy:\n  services:\n  - name: <service>\n    port: 443",
+        )
 
 
 SETTINGS = ObjectRule(

@@ -9,12 +9,12 @@ from typing import Final
 from scanner.lint.certificates import chain_of
 from scanner.lint.contour import configuration
 from scanner.lint.contour.configuration import configurations
-from scanner.lint.contour.delegation import EVERYWHERE, Delegation, delegations
 from scanner.lint.contour.delegations import REFERENCES
 from scanner.lint.contour.secrets import READS, unusable
 from scanner.lint.contour.uses import TLS, USERS, of_object
 from scanner.lint.references import secret_of
 from scanner.model.declared import Declared, Missing
+from scanner.model.delegations import EVERYWHERE, Delegation, delegations
 from scanner.model.kinds import HTTP_PROXY, INGRESS_CLASS, TLS_CERTIFICATE_DELEGATION
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 

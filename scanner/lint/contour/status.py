@@ -12,7 +12,7 @@ from scanner.model.object_rule import Flaw, ObjectRule, Subject
 from scanner.model.objects import Fields
 
 _REASONS: Final[Mapping[str, str]] = {
-    "TLSConfigNotValid": "its tls has both secretName and passthrough, or neither",
+    "TLSConfigNotValid": "its tls has both secretName and passthrough, or neither, or no version fits",
     "TLSIncompatibleFeatures": "two of its TLS settings exclude each other",
     "SecretNotValid": "the Secret with its certificate does not exist or cannot be read",
     "DelegationNotPermitted": "a Secret of another namespace is not delegated to it",
@@ -22,10 +22,15 @@ _REASONS: Final[Mapping[str, str]] = {
     "ClientValidationInvalid": "the CA or the revocation list of clients is missing or cannot be read",
     "CACertificateNotDelegated": "a CA of another namespace is not delegated to it",
     "TLSUpstreamValidation": "the CA or the subject by which a service is verified is missing or cannot be read",
+    "RemoteJWKSCACertificateNotDelegated": "the CA of a JWKS in another namespace is not delegated to it",
+    "RemoteJWKSUpstreamValidationInvalid": "the CA or the subject by which a JWKS is verified is missing or unreadable",
+    "JWTVerificationNotPermitted": "it has jwtProviders, and terminates no TLS",
+    "AuthNotPermitted": "it has an authorization, and terminates no TLS",
     "UnsupportedProtocol": "a service has a protocol that Contour does not know",
     "TLSMustBeConfigured": "its tcpproxy has no TLS",
     "DuplicateVhost": "another HTTPProxy has the same fqdn",
     "FQDNNotSpecified": "its virtual host has no fqdn",
+    "RootIncludesRoot": "it includes an HTTPProxy that has a virtual host of its own",
     "RootProxyNotAllowedInNamespace": "its namespace may have no roots",
     "ErrorIdentifyingListener": "its virtual host fits no listener, or several",
     "Orphaned": "no root includes it",

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from scanner.lint.contour.delegation import SecretName, secret_name
 from scanner.model.declared import Declared
+from scanner.model.delegations import SecretName, secret_name
 from scanner.model.kinds import HTTP_PROXY, INGRESS, INGRESS_CLASS, INGRESS_ROUTE, Kind
 from scanner.model.located import Steps
 from scanner.model.object_rule import Subject

@@ -74,8 +74,10 @@ def check_versions(subject: Subject) -> Iterator[Flaw]:
             yield from _overridden(subject, field, at, str(value))
     (_, lowest), (at, highest) = (said.get(field, ((), None)) for field in _ANNOTATIONS.values())
     if (lowest, highest) == ("1.3", "1.2"):
+        refused = ", and Contour calls the HTTPProxy invalid (TLSConfigNotValid)"
         yield Flaw(
-            message="the minimum version is above the maximum: nobody can connect",
+            message="the minimum version is above the maximum: nobody can connect"
+            + (refused if subject.object.kind == HTTP_PROXY else ""),
             at=at,
             severity="high",
             fix=f"{subject.object.reference}: raise the maximum or lower the minimum",

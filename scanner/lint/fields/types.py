@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from scanner.lint.fields.shapes import SHAPES, TEXT
+from scanner.lint.fields.shape import Items, Text
+from scanner.lint.fields.shapes import SHAPES
 from scanner.lint.fields.walk import Mistyped, compare
 from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
+
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]*\Z")
+"""Names that may stand in a correction: those of a mapping's entries are whoever's choice."""
 
 
 def check_types(subject: Subject) -> Iterator[Flaw]:
@@ -21,12 +26,12 @@ def check_types(subject: Subject) -> Iterator[Flaw]:
     ## Why
 
     The API server refuses the whole object, and what was applied before stays in force. The usual causes in YAML are a
-    version without quotes (`1.2` is a number), one item where a list belongs, and a list of names where a list of
-    references belongs.
+    version without quotes (`1.2` is a number), a flag without quotes in an annotation, one item where a list belongs,
+    and a list of names where a list of references belongs.
 
     ## What fails
 
-    A value of another type: medium.
+    A value of another type: high.
 
     ## What is inconclusive
 
@@ -78,6 +83,8 @@ def _seen(mistyped: Mistyped) -> str:
     """Nothing of what is in a list or mapping, and nothing of a key."""
     if isinstance(mistyped.value, list | dict):
         return "a list" if isinstance(mistyped.value, list) else "a mapping"
+    if mistyped.value is None:
+        return "null"
     return "something else" if mistyped.at[-1:] == ("key",) else shown(mistyped.value)
 
 
@@ -86,9 +93,14 @@ def _correction(mistyped: Mistyped) -> str | None:
     name, value = mistyped.at[-1] if mistyped.at else "", mistyped.value
     if not isinstance(name, str) or name == "key":
         return None
-    if mistyped.shape == TEXT and isinstance(value, int | float):
+    if isinstance(mistyped.shape, Text) and isinstance(value, int | float) and _PLAIN.match(name):
         return f'{name}: "{str(value).lower() if isinstance(value, bool) else value}"'
-    if mistyped.shape == (TEXT,) and isinstance(value, str) and value.isprintable():
+    if (
+        isinstance(mistyped.shape, Items)
+        and isinstance(mistyped.shape.of, Text)
+        and isinstance(value, str)
+        and value.isprintable()
+    ):
         return f"{name}: [{value}]"
     return None
 
@@ -96,7 +108,7 @@ def _correction(mistyped: Mistyped) -> str | None:
 TYPES = ObjectRule(
     id="field-type",
     title="Values in the TLS parts of an object are of their fields' types",
-    severity="medium",
+    severity="high",
     subjects=tuple(SHAPES),
     check=check_types,
     references=("kubernetes.io, API concepts, Field validation", "OpenAPI v3 schemas of the kinds"),

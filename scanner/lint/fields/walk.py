@@ -1,19 +1,26 @@
-"""An object beside its shape: which fields it does not have, and which values are of another type."""
+"""An object beside its shape: which fields it does not have, or lacks, and which values are of another type or none
+that an API server takes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from scanner.lint.fields.shapes import ANY, FLAG, NUMBER, OBJECT, SHAPES, TEXT, WORDS, Shape
+from scanner.lint.fields.shape import ANY, TEXT, Clash, Either, Flag, Items, Number, Record, Shape, Text, Words
+from scanner.lint.fields.shapes import shape_of
 from scanner.model.located import Steps
 from scanner.model.object_rule import Subject
+from scanner.model.objects import Fields
 
-_TYPES: Mapping[str, tuple[str, type | tuple[type, ...]]] = {
-    TEXT: ("text", str),
-    NUMBER: ("a whole number", int),
-    FLAG: ("true or false", bool),
-    WORDS: ("a mapping", dict),
+_TYPES: Mapping[type[object], tuple[str, type | tuple[type, ...]]] = {
+    Text: ("text", str),
+    Number: ("a whole number", int),
+    Either: ("a whole number or text", (int, str)),
+    Flag: ("true or false", bool),
+    Words: ("a mapping", dict),
+    Items: ("a list", list),
+    Record: ("a mapping", dict),
 }
 
 
@@ -37,35 +44,128 @@ class Mistyped:
     @property
     def meant(self) -> str:
         """The type, for people."""
-        if isinstance(self.shape, str):
-            return _TYPES[self.shape][0]
-        return "a list" if isinstance(self.shape, tuple) else "a mapping"
+        return _TYPES[type(self.shape)][0]
 
 
-def compare(subject: Subject) -> Iterator[Unknown | Mistyped]:
+@dataclass(frozen=True, slots=True)
+class Untaken:
+    """A value of the right type that an API server refuses, or that means nothing."""
+
+    at: Steps
+    value: str | float
+    shape: Text | Number
+
+
+@dataclass(frozen=True, slots=True)
+class Miscounted:
+    """A list or mapping with more or fewer entries than there may be."""
+
+    at: Steps
+    count: int
+    least: int
+    most: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """A field that must be there."""
+
+    at: Steps
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Clashing:
+    """Fields that do not go together."""
+
+    at: Steps
+    clash: Clash
+
+
+Difference: TypeAlias = Unknown | Mistyped | Untaken | Miscounted | Lacking | Clashing
+
+
+def compare(subject: Subject) -> Iterator[Difference]:
     """Everything in the object that does not fit its shape."""
-    yield from _compared(subject.object.raw, {**OBJECT, **SHAPES[subject.object.kind]}, ())
+    if not subject.once(_in_order):
+        yield from _differences(subject)
 
 
-def _compared(value: object, shape: Shape, steps: Steps) -> Iterator[Unknown | Mistyped]:
-    if value is None or shape == ANY:
-        return  # null is as good as nothing
+def _in_order(subject: Subject) -> bool:
+    """Most objects are, and three rules ask. The differences themselves are not kept: whoever wrote the object chooses
+    how many they are."""
+    return next(_differences(subject), None) is None
+
+
+def _differences(subject: Subject) -> Iterator[Difference]:
+    yield from _compared(subject.object.raw, shape_of(subject.object), ())
+
+
+def _compared(value: object, shape: Shape, steps: Steps) -> Iterator[Difference]:
+    if shape == ANY:
+        return
     if not _fits(value, shape):
         yield Mistyped(steps, value, shape)
-    elif isinstance(value, list) and isinstance(shape, tuple):
-        for index, each in enumerate(value):
-            yield from _compared(each, shape[0], (*steps, index))
-    elif isinstance(value, dict) and isinstance(shape, Mapping):
-        for name, each in value.items():
-            if name in shape:
-                yield from _compared(each, shape[name], (*steps, name))
-            else:
-                yield Unknown((*steps, name), name, tuple(shape))
+    elif isinstance(shape, Either):
+        yield from _compared(value, shape.text if isinstance(value, str) else shape.number, steps)
+    elif isinstance(value, list) and isinstance(shape, Items):
+        yield from _items(value, shape, steps)
+    elif isinstance(value, dict) and isinstance(shape, Record):
+        yield from _record(value, shape, steps)
+    elif isinstance(value, dict) and isinstance(shape, Words):
+        yield from _words(value, shape, steps)
+    elif isinstance(value, str | int | float) and isinstance(shape, Text | Number) and not _means(value, shape):
+        yield Untaken(steps, value, shape)
+
+
+def _items(value: list[object], shape: Items, steps: Steps) -> Iterator[Difference]:
+    if len(value) < shape.least or (shape.most is not None and len(value) > shape.most):
+        yield Miscounted(steps, len(value), shape.least, shape.most)
+    for index, each in enumerate(value):
+        if each is not None or not shape.nulls:
+            yield from _compared(each, shape.of, (*steps, index))
+
+
+def _record(value: Mapping[str, object], shape: Record, steps: Steps) -> Iterator[Difference]:
+    for name, each in value.items():
+        if name not in shape.fields:
+            if not shape.others:
+                yield Unknown((*steps, name), name, tuple(shape.fields))
+        elif each is not None:  # null is as good as nothing
+            found = _compared(each, shape.fields[name], (*steps, name))
+            yield from _other(found) if name in shape.told else found
+    for name in shape.required:
+        if value.get(name) is None and name not in shape.told:
+            yield Lacking((*steps, name), name)
+    if shape.clashes:
+        fields = Fields(value)
+        yield from (Clashing((*steps, *each.at), each) for each in shape.clashes if each.when(fields))
+
+
+def _other(found: Iterator[Difference]) -> Iterator[Difference]:
+    """What is no matter of values: those another rule looks at."""
+    return (each for each in found if isinstance(each, Unknown | Mistyped))
+
+
+def _words(value: Mapping[str, object], shape: Words, steps: Steps) -> Iterator[Difference]:
+    if shape.most is not None and len(value) > shape.most:
+        yield Miscounted(steps, len(value), 0, shape.most)
+    for name, each in value.items():
+        if each is not None:
+            text = Text(longest=shape.longest) if isinstance(each, str) else TEXT
+            yield from _compared(each, text, (*steps, name))
 
 
 def _fits(value: object, shape: Shape) -> bool:
-    if isinstance(shape, str):
-        number = shape == NUMBER and not isinstance(value, bool) and isinstance(value, float) and value.is_integer()
-        flag = isinstance(value, bool) and shape == NUMBER
-        return number or (isinstance(value, _TYPES[shape][1]) and not flag)
-    return isinstance(value, list if isinstance(shape, tuple) else dict)
+    if isinstance(shape, Number):
+        whole = isinstance(value, float) and value.is_integer()
+        return not isinstance(value, bool) and (whole or isinstance(value, int))
+    if isinstance(shape, Either) and isinstance(value, bool):
+        return False
+    return isinstance(value, _TYPES[type(shape)][1])
+
+
+def _means(value: str | float, shape: Text | Number) -> bool:
+    if isinstance(shape, Number):
+        return not isinstance(value, str) and shape.takes(value)
+    return isinstance(value, str) and shape.takes(value) and (not shape.known or value in shape.known or "/" in value)

@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from scanner.lint.gateway.listeners import HOLDERS, HolderKey, Listener, key_of, listeners, takes_namespace
+from scanner.lint.gateway.listeners import (
+    HOLDERS,
+    HolderKey,
+    Listener,
+    is_turned_away,
+    key_of,
+    listeners,
+    takes_namespace,
+)
 from scanner.lint.gateway.routes import ROUTES, Parent, hostnames, parents
 from scanner.lint.references import look_up
 from scanner.model.declared import Declared, Missing
@@ -49,6 +57,8 @@ class Attachment:
     attached: tuple[Attached, ...] = ()
     missing: Missing | None = None
     """The parent, or a Namespace whose labels decide, was not found."""
+    unsure: tuple[Listener, ...] = ()
+    """Listeners that carry the route, if the labels of its Namespace, which nobody saw, are right."""
     why: str = ""
     """For people, where it is attached to nothing."""
     reason: Reason = ""
@@ -92,8 +102,9 @@ def _attach(declared: Declared, route: KubeObject, parent: Parent) -> Attachment
         return Attachment(parent, missing=holder, why=f"{holder.name} does not exist", reason="NoMatchingParent")
     every = [each for each in listeners(declared, holder) if _is_meant(parent, each)]
     if not every:
-        wanted = f"listener {parent.section!r}" if parent.section else f"listener on port {parent.port}"
-        return Attachment(parent, why=f"{holder.reference} has no {wanted}", reason="NoMatchingParent")
+        return Attachment(parent, why=f"{holder.reference} has no {_wanted(parent)}", reason="NoMatchingParent")
+    if is_turned_away(declared, holder):
+        return Attachment(parent, why=f"the Gateway of {holder.reference} does not take it", reason="NoMatchingParent")
     able = declared.once(_able).get((key_of(holder), route.kind), frozenset())
     carrying = [each for each in every if each.steps in able]
     if not carrying:
@@ -105,16 +116,18 @@ def _of_namespace(declared: Declared, route: KubeObject, parent: Parent, carryin
     namespace = route.namespace
     answers = [(each, takes_namespace(declared, each, namespace)) for each in carrying]
     open_ones = [each for each, answer in answers if answer]
-    if not open_ones:
-        if any(answer is None for _, answer in answers):
-            return Attachment(parent, missing=Missing(name=f"Namespace/{namespace}", gap="its labels decide"))
-        why = f"no listener takes routes of the namespace {namespace}: allowedRoutes.namespaces"
-        return Attachment(parent, why=why, reason="NotAllowedByListeners")
     wanted = hostnames(route)
+    unsure = tuple(each for each, answer in answers if answer is None and _names(each, wanted))
     named = ((each, _names(each, wanted)) for each in open_ones)
     attached = tuple(Attached(route, each, names) for each, names in named if names)
     if attached:
-        return Attachment(parent, attached=attached)
+        return Attachment(parent, attached=attached, unsure=unsure)
+    if unsure:
+        missing = Missing(name=f"Namespace/{namespace}", gap="its labels decide")
+        return Attachment(parent, missing=missing, unsure=unsure)
+    if not open_ones:
+        why = f"no listener takes routes of the namespace {namespace}: allowedRoutes.namespaces"
+        return Attachment(parent, why=why, reason="NotAllowedByListeners")
     theirs = ", ".join(sorted({each.hostname for each in open_ones})[:5])
     return Attachment(parent, why=f"none of its hostnames is within {theirs}", reason="NoMatchingListenerHostname")
 
@@ -129,6 +142,12 @@ def _able(declared: Declared) -> Mapping[tuple[HolderKey, Kind], frozenset[Steps
     }
 
 
+def _wanted(parent: Parent) -> str:
+    if parent.section:
+        return f"listener {parent.section!r}"
+    return f"listener on port {parent.port}" if parent.port is not None else "listeners"
+
+
 def _is_meant(parent: Parent, listener: Listener) -> bool:
     return parent.section in ("", listener.name) and parent.port in (None, listener.port)
 
@@ -139,11 +158,13 @@ def carries(listener: Listener, kind: Kind) -> bool:
     if kind not in able and "/" not in listener.protocol:
         return False
     allowed = list(listener.fields.each("allowedRoutes", "kinds"))
-    return not allowed or any(_names_kind(each, kind) for each in allowed)
+    return not allowed or any(names_kind(each, kind) for each in allowed)
 
 
-def _names_kind(allowed: Fields, kind: Kind) -> bool:
-    return allowed.text("kind") == kind.name and (allowed.text("group") or kind.group) == kind.group
+def names_kind(allowed: Fields, kind: Kind) -> bool:
+    """The group of the Gateway API is the default where none is said; an empty one is the core's."""
+    group = allowed.text("group") if allowed.has("group") else kind.group
+    return (group, allowed.text("kind")) == (kind.group, kind.name)
 
 
 def _unsuitable(holder: KubeObject, every: list[Listener], route: KubeObject) -> str:

@@ -9,12 +9,13 @@ from scanner.lint.gateway.attachment import of_route
 from scanner.lint.gateway.listeners import HOLDERS
 from scanner.lint.gateway.policies import READS as POLICIES
 from scanner.lint.gateway.policies import port_of, protected
-from scanner.lint.gateway.routes import Backend, backends
+from scanner.lint.gateway.routes import Backend, backends, strangers
 from scanner.lint.references import look_up
 from scanner.model.declared import Missing
-from scanner.model.kinds import GRPC_ROUTE, HTTP_ROUTE, NAMESPACE, SERVICE, TCP_ROUTE, TLS_ROUTE
-from scanner.model.located import shown
+from scanner.model.kinds import GRPC_ROUTE, HTTP_ROUTE, NAMESPACE, SERVICE, TCP_ROUTE, TLS_ROUTE, X_BACKEND
+from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+from scanner.model.objects import Fields, KubeObject
 
 _ENCRYPTED: Final = frozenset({"https", "kubernetes.io/wss", "tls", "grpcs", "wss"})
 """Values of ``appProtocol`` that mean TLS (KEP-3726; IANA service names)."""
@@ -28,7 +29,7 @@ def check_plaintext(subject: Subject) -> Iterator[Flaw]:
     ## What it requires
 
     For each Service behind a TLSRoute or TCPRoute that is attached to a `TLS` listener in mode `Terminate`, a
-    BackendTLSPolicy for the Service or for its port.
+    BackendTLSPolicy for the Service or for its port; an XBackend has `tls` of its own.
 
     ## Why
 
@@ -37,11 +38,12 @@ def check_plaintext(subject: Subject) -> Iterator[Flaw]:
 
     ## What fails
 
-    A Service without a policy: medium.
+    A Service without a policy, an XBackend without TLS: medium.
 
     ## What is inconclusive
 
-    Gateways, BackendTLSPolicies, or where a policy is for one port the Service, if they were not seen.
+    Gateways, BackendTLSPolicies, or where a policy is for one port the Service, if they were not seen; an XBackend
+    likewise. Backends of other kinds.
 
     ## Example that fails
 
@@ -109,6 +111,30 @@ def check_plaintext(subject: Subject) -> Iterator[Flaw]:
             yield undecided(unseen, backend.steps, "whether the Gateway encrypts what it sends to the backend")
         else:
             yield _unprotected(backend, "TLS ends at the Gateway, which speaks plaintext to")
+    for steps, reference in strangers(subject.object, subject.declared):
+        yield from _stranger(subject, steps, reference, None if ended else missing)
+
+
+def _stranger(subject: Subject, at: Steps, reference: Fields, unseen: Missing | None) -> Iterator[Flaw]:
+    """An XBackend says itself whether it is spoken to over TLS; of other kinds nobody knows."""
+    found: KubeObject | Missing | None = unseen
+    if unseen is None and (reference.text("group"), reference.text("kind")) == (X_BACKEND.group, X_BACKEND.name):
+        namespace = reference.text("namespace") or subject.object.namespace
+        found = look_up(subject.declared, X_BACKEND, reference.text("name"), namespace)
+    if found is None:
+        message = (
+            f"cannot be decided here: whether the Gateway encrypts what it sends to a {shown(reference.text('kind'))}"
+        )
+        yield Flaw(message=message, at=at, verdict="inconclusive")
+    elif isinstance(found, Missing):
+        if found.gap:
+            yield undecided(found, at, "whether the Gateway encrypts what it sends to the backend")
+    elif found.text("spec", "tls", "mode") in ("", "None"):
+        yield Flaw(
+            message=f"TLS ends at the Gateway, which speaks plaintext to {found.reference}",
+            at=at,
+            fix=f"{found.reference}: spec.tls",
+        )
 
 
 def _unprotected(backend: Backend, message: str) -> Flaw:
@@ -219,7 +245,7 @@ PLAINTEXT = ObjectRule(
     severity="medium",
     subjects=(TLS_ROUTE, TCP_ROUTE),
     check=check_plaintext,
-    reads=(*HOLDERS, *POLICIES, NAMESPACE),
+    reads=(*HOLDERS, *POLICIES, X_BACKEND, NAMESPACE),
     references=("GEP-2907, TLS in Gateway API (Backend configuration)", "GEP-1897, BackendTLSPolicy"),
 )
 PROTOCOL = ObjectRule(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.lint.certificates import broken_flaws, chain_of
 from scanner.lint.gateway.client_ca import ca_references
 from scanner.lint.gateway.grants import READS as GRANTS
 from scanner.lint.gateway.grants import crossing, grant_flaws
@@ -131,7 +132,10 @@ def check_certificate_refs(subject: Subject) -> Iterator[Flaw]:
 
 def _reference_flaws(subject: Subject, steps: Steps, reference: Fields) -> Iterator[Flaw]:
     if is_secret(reference):
-        yield from secret_flaws(subject.declared, secret_at(subject.declared, subject.object, reference), steps)
+        found = secret_at(subject.declared, subject.object, reference)
+        yield from secret_flaws(subject.declared, found, steps)
+        if not isinstance(found, Missing):
+            yield from broken_flaws(found, chain_of(found), steps)
     else:
         named = "/".join(filter(None, (reference.text("group"), reference.text("kind"))))
         yield Flaw(

@@ -165,15 +165,21 @@ def check_unused(subject: Subject) -> Iterator[Flaw]:
 
 
 def _without_listener(subject: Subject, number: int | None, at: tuple[str | int, ...]) -> Flaw:
-    gaps = [gap for kind in SETS if (gap := subject.declared.gap(kind))]
-    admits = subject.object.text("spec", "allowedListeners", "namespaces", "from") not in ("", "None")
-    if admits and gaps:
-        return undecided(Missing(name="its ListenerSets", gap=gaps[0]), at, f"whether port {number} has a listener")
+    unseen = _unseen_sets(subject)
+    if unseen is not None:
+        return undecided(unseen, at, f"whether port {number} has a listener")
     return Flaw(
         message=f"port {number} has no HTTPS listener",
         at=at,
         fix=f"{subject.object.reference}: set the port to that of the listener, or remove the entry",
     )
+
+
+def _unseen_sets(subject: Subject) -> Missing | None:
+    """Why the Gateway may have listeners that nobody saw."""
+    gaps = [gap for kind in SETS if (gap := subject.declared.gap(kind))]
+    admits = subject.object.text("spec", "allowedListeners", "namespaces", "from") not in ("", "None")
+    return Missing(name="its ListenerSets", gap=gaps[0]) if admits and gaps else None
 
 
 def check_tls_listeners(subject: Subject) -> Iterator[Flaw]:
@@ -195,7 +201,7 @@ def check_tls_listeners(subject: Subject) -> Iterator[Flaw]:
 
     ## What is inconclusive
 
-    Nothing: a ListenerSet that was not given is looked at when it is, with its Gateway.
+    A Gateway that admits ListenerSets (`spec.allowedListeners`) where those were not seen.
 
     ## Example that fails
 
@@ -247,6 +253,9 @@ def check_tls_listeners(subject: Subject) -> Iterator[Flaw]:
                 at=(*listener.steps, "protocol") if own else FRONTEND,
                 fix=f"{listener.holder.reference}: mode Passthrough, or another Gateway for the listener",
             )
+    unseen = _unseen_sets(subject)
+    if unseen is not None and (default or any(ports.values())):
+        yield undecided(unseen, FRONTEND, "whether one of their listeners terminates TLS and validates no client")
 
 
 EXEMPTED = ObjectRule(

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
-from typing import Final, TypeAlias
+from typing import Final
 
 from scanner.model.declared import Declared, Missing
 from scanner.model.kinds import REFERENCE_GRANT, Kind
 from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, undecided
 from scanner.model.objects import Fields, KubeObject
-
-MOST: Final = 16
-"""Entries of ``from`` and of ``to`` (MaxItems)."""
+from scanner.model.reference_grants import From, froms, grants
 
 READS: Final[tuple[Kind, ...]] = (REFERENCE_GRANT,)
-
-From: TypeAlias = tuple[str, str, str]
-"""Group, kind and namespace of what refers."""
-To: TypeAlias = tuple[str, str]
-"""Group and kind of what is referred to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,48 +47,32 @@ def crossing(source: KubeObject, at: Steps, reference: Fields, kind: str = "") -
     )
 
 
-def _in_namespace(declared: Declared) -> Mapping[str, list[KubeObject]]:
-    found: dict[str, list[KubeObject]] = {}
+def _by_who(declared: Declared) -> Mapping[tuple[str, From], list[KubeObject]]:
+    """By their namespace, and who may refer into it."""
+    found: dict[tuple[str, From], list[KubeObject]] = {}
     for each in declared.every(REFERENCE_GRANT):
-        found.setdefault(each.namespace or "", []).append(each)
+        for source in froms(each):
+            found.setdefault((each.namespace or "", source), []).append(each)
     return found
 
 
 def granting(declared: Declared, crossed: Crossing) -> Iterator[KubeObject]:
-    """The grants that allow it: in the target's namespace, one ``from`` equal to group, kind and namespace of what
-    refers, and one ``to`` equal to group and kind with the name or none. There are no wildcards and no selectors."""
-    source = crossed.source
-    wanted = (source.kind.group, source.kind.name, source.namespace or "")
-    for grant in declared.once(_in_namespace).get(crossed.namespace, ()):
-        if wanted in froms(grant) and _has(grant, crossed):
+    """The grants that allow it: of the target's namespace."""
+    target, source = (crossed.group, crossed.kind), crossed.source
+    who = (source.kind.group, source.kind.name, source.namespace or "")
+    for grant in declared.once(_by_who).get((crossed.namespace, who), ()):
+        if grants(grant, crossed.source, target, crossed.name):
             yield grant
-
-
-def froms(grant: KubeObject) -> set[From]:
-    """Who may refer."""
-    every = islice(grant.each("spec", "from"), MOST)
-    return {(each.text("group"), each.text("kind"), each.text("namespace")) for each in every}
-
-
-def tos(grant: KubeObject) -> Iterable[tuple[To, str]]:
-    """To what, and its name: empty for all of the kind."""
-    for each in islice(grant.each("spec", "to"), MOST):
-        yield (each.text("group"), each.text("kind")), each.text("name")
-
-
-def _has(grant: KubeObject, crossed: Crossing) -> bool:
-    wanted = (crossed.group, crossed.kind)
-    return any(kind == wanted and name in ("", crossed.name) for kind, name in tos(grant))
 
 
 def grant_flaws(declared: Declared, crossed: Crossing | None) -> Iterator[Flaw]:
     """That nobody allows a reference into another namespace."""
     if crossed is None or any(granting(declared, crossed)):
         return
-    gap = declared.gap(REFERENCE_GRANT)
     source = crossed.source
+    # A manifest without a namespace is applied into one that nobody knows here, and grants name it.
+    gap = declared.gap(REFERENCE_GRANT) or (None if source.namespace else "the manifest has no namespace")
     if gap:
-        # A manifest without a namespace is applied into one that nobody knows here.
         missing = Missing(name=f"a ReferenceGrant in {crossed.namespace}", gap=gap)
         yield undecided(missing, crossed.at, f"whether {crossed} may be referred to")
         return

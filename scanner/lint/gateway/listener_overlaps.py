@@ -11,7 +11,7 @@ from scanner.lint.gateway.sharing import READS as SHARING
 from scanner.lint.gateway.sharing import pairs_of, uncompared
 from scanner.lint.references import READS as SECRETS
 from scanner.model.declared import Missing
-from scanner.model.hostnames import overlap
+from scanner.model.hostnames import overlap, within
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 from scanner.model.objects import KubeObject
 from scanner.tls.certificate import CertificateFacts
@@ -104,8 +104,8 @@ def check_certificate_overlap(subject: Subject) -> Iterator[Flaw]:
 
     ## What it requires
 
-    Among the listeners on a port that terminate TLS, none has a certificate that covers the hostname of another which
-    has a different certificate.
+    Among the listeners on a port that terminate TLS, none has a certificate with a name that is the hostname of
+    another, or within its wildcard, which has a different certificate.
 
     ## Why
 
@@ -211,8 +211,11 @@ def _leaf(secret: KubeObject | Missing) -> CertificateFacts | None:
 
 
 def _says(leaf: CertificateFacts, hostname: str) -> bool:
-    """A wildcard of a certificate is one label; the hostname may be a wildcard too."""
+    """Whether a name of the certificate is one that the hostname stands for. A wildcard of a certificate is one label,
+    one of a hostname any number."""
     names = set(map(str.lower, leaf.dns_names or ()))
+    if hostname.startswith("*."):
+        return any(within(name, hostname) for name in names)
     return hostname in names or f"*.{hostname.partition('.')[2]}" in names
 
 

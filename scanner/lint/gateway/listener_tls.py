@@ -176,7 +176,7 @@ def _is_refused(field: str, listener: Listener) -> bool:
     if field == "tls":
         return listener.protocol in _NO_TLS and listener.fields.has("tls")
     if field == "tls.mode":
-        return listener.protocol == "HTTPS" and listener.mode != "Terminate"
+        return listener.protocol == "HTTPS" and listener.mode == "Passthrough"
     return listener.protocol in ("TCP", "UDP") and bool(listener.hostname)
 
 

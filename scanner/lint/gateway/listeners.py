@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, TypeAlias
 
-from scanner.model.declared import Declared
+from scanner.lint.references import look_up
+from scanner.model.declared import Declared, Missing
 from scanner.model.kinds import GATEWAY, LISTENER_SET, NAMESPACE, X_LISTENER_SET, Kind
 from scanner.model.label_selector import selects
 from scanner.model.located import Steps
@@ -40,7 +41,8 @@ class Listener:
     hostname: str
     """In lower case; empty: every name."""
     port: int | None
-    """None in a ListenerSet that leaves it to its Gateway."""
+    """None in an XListenerSet that leaves it to the implementation, which gives each a port of its own: the CRD then
+    has 0."""
     protocol: str
     """``HTTP``, ``HTTPS``, ``TLS``, ``TCP``, ``UDP`` or an implementation's own, with a slash."""
     mode: str
@@ -72,7 +74,7 @@ def _listener(holder: KubeObject, steps: Steps, fields: Fields) -> Listener:
         fields=fields,
         name=fields.text("name"),
         hostname=fields.text("hostname").lower(),
-        port=fields.number("port"),
+        port=fields.number("port") or None,
         protocol=protocol,
         mode=_mode(protocol, fields),
         home=holder.namespace,
@@ -138,31 +140,65 @@ def _sets(declared: Declared) -> Mapping[tuple[str | None, str], list[KubeObject
         for each in declared.every(kind):
             found.setdefault(parent_of(each), []).append(each)
     for several in found.values():
-        several.sort(key=lambda each: (each.text("metadata", "creationTimestamp"), each.namespace or "", each.name))
+        several.sort(key=_precedence)
     return found
+
+
+def _precedence(listener_set: KubeObject) -> tuple[str, str, str]:
+    """One that has no time yet is about to be created, and the youngest."""
+    created = listener_set.text("metadata", "creationTimestamp") or "~"
+    return created, listener_set.namespace or "", listener_set.name
 
 
 def admits(declared: Declared, gateway: KubeObject, listener_set: KubeObject) -> bool | None:
     """Whether ``spec.allowedListeners`` takes it; None where that depends on a Namespace that was not seen."""
     rule = gateway.fields("spec", "allowedListeners", "namespaces")
     if rule.text("from") == "Selector":
-        return _labelled(declared, rule.fields("selector"), listener_set.namespace)
+        return _labelled(declared, rule, listener_set.namespace)
     return rule.text("from") == "All" or (rule.text("from") == "Same" and gateway.namespace == listener_set.namespace)
+
+
+def is_turned_away(declared: Declared, holder: KubeObject) -> bool:
+    """Whether it is a ListenerSet whose listeners do not count, because its Gateway is not there or does not take it.
+    Not so where that cannot be told."""
+    if holder.kind == GATEWAY:
+        return False
+    gateway = _gateway(declared, holder)
+    return gateway.gap is None if isinstance(gateway, Missing) else admits(declared, gateway, holder) is False
+
+
+def undecided_parent(declared: Declared, holder: KubeObject) -> Missing | None:
+    """What was not seen and decides whether the Gateway of a ListenerSet takes it."""
+    if holder.kind == GATEWAY:
+        return None
+    gateway = _gateway(declared, holder)
+    if isinstance(gateway, Missing):
+        return gateway if gateway.gap else None
+    if admits(declared, gateway, holder) is None:
+        return Missing(name=f"Namespace/{holder.namespace}", gap="its labels decide")
+    return None
+
+
+def _gateway(declared: Declared, listener_set: KubeObject) -> KubeObject | Missing:
+    namespace, name = parent_of(listener_set)
+    return look_up(declared, GATEWAY, name, namespace)
 
 
 def takes_namespace(declared: Declared, listener: Listener, namespace: str | None) -> bool | None:
     """Whether ``allowedRoutes.namespaces`` has the route's; None where that depends on one that was not seen."""
     if listener.takes == "Selector":
-        return _labelled(declared, listener.fields.fields("allowedRoutes", "namespaces", "selector"), namespace)
+        return _labelled(declared, listener.fields.fields("allowedRoutes", "namespaces"), namespace)
     return listener.takes == "All" or (listener.takes == "Same" and listener.home == namespace)
 
 
-def _labelled(declared: Declared, selector: Fields, namespace: str | None) -> bool | None:
+def _labelled(declared: Declared, rule: Fields, namespace: str | None) -> bool | None:
+    if not rule.has("selector"):
+        return False  # one that is not there selects nothing, and an empty one everything (LabelSelectorAsSelector)
     found = declared.known.get(NAMESPACE, namespace or "")
     if found is None:
         return None
     # The API server gives every Namespace a label with its name.
-    return selects(selector, {**found.labels, "kubernetes.io/metadata.name": found.name})
+    return selects(rule.fields("selector"), {**found.labels, "kubernetes.io/metadata.name": found.name})
 
 
 def merged(declared: Declared, gateway: KubeObject) -> list[Listener]:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Final
 
 from scanner.lint.gateway.attachment import Attached, of_route
 from scanner.lint.gateway.listeners import HOLDERS
+from scanner.model.declared import Declared
 from scanner.model.hostnames import overlap
-from scanner.model.kinds import GRPC_ROUTE, HTTP_ROUTE, NAMESPACE
+from scanner.model.kinds import GATEWAY, GRPC_ROUTE, HTTP_ROUTE, NAMESPACE
+from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
-from scanner.model.objects import Fields
+from scanner.model.objects import Fields, KubeObject
 
 _NAMES: Final = 200
 """Hostnames per listener that are compared: each with each."""
 _RULES: Final = 64
+_CHALLENGES: Final = "/.well-known/acme-challenge/"
 
 
 def check_twin(subject: Subject) -> Iterator[Flaw]:
@@ -23,8 +26,9 @@ def check_twin(subject: Subject) -> Iterator[Flaw]:
 
     ## What it requires
 
-    No route is attached to an `HTTP` and an `HTTPS` listener under the same hostname, unless each of its rules
-    redirects to https.
+    No route is attached to an `HTTP` and an `HTTPS` listener under the same hostname, and none to an `HTTP` listener
+    under a hostname that another route has on an `HTTPS` listener of the same Gateway, unless each of its rules
+    redirects to https, or is for the challenges of ACME alone.
 
     ## Why
 
@@ -33,7 +37,7 @@ def check_twin(subject: Subject) -> Iterator[Flaw]:
 
     ## What fails
 
-    Such a route: medium.
+    Such a route: medium. Of two routes the one on the `HTTP` listener, if the name is the same to the letter.
 
     ## What is inconclusive
 
@@ -47,6 +51,33 @@ def check_twin(subject: Subject) -> Iterator[Flaw]:
     metadata: {name: web, namespace: shop}
     spec:
       parentRefs: [{name: edge}]
+      hostnames: [web.shop.example]
+      rules: [{backendRefs: [{name: web, port: 8080}]}]
+    ---
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: Gateway
+    metadata: {name: edge, namespace: shop}
+    spec:
+      gatewayClassName: example
+      listeners:
+      - {name: http, port: 80, protocol: HTTP}
+      - {name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: edge-tls}]}}
+    ```
+
+    ```yaml
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: HTTPRoute
+    metadata: {name: web, namespace: shop}
+    spec:
+      parentRefs: [{name: edge, sectionName: https}]
+      hostnames: [web.shop.example]
+      rules: [{backendRefs: [{name: web, port: 8080}]}]
+    ---
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: HTTPRoute
+    metadata: {name: plain, namespace: shop}
+    spec:
+      parentRefs: [{name: edge, sectionName: http}]
       hostnames: [web.shop.example]
       rules: [{backendRefs: [{name: web, port: 8080}]}]
     ---
@@ -96,15 +127,14 @@ def check_twin(subject: Subject) -> Iterator[Flaw]:
     for each in every:
         if each.missing is not None and each.missing.gap:
             yield undecided(each.missing, each.parent.steps, "whether the route answers in plaintext too")
-    attached = [one for each in every for one in each.attached]
-    if all(map(_redirects, islice(subject.object.each("spec", "rules"), _RULES))) and subject.object.at(
-        "spec", "rules"
-    ):
+    rules = list(islice(subject.object.each("spec", "rules"), _RULES))
+    if rules and all(_harmless(each) for each in rules):
         return
-    encrypted = [one for one in attached if one.listener.protocol == "HTTPS"]
+    encrypted = [one for each in every for one in each.attached if one.listener.protocol == "HTTPS"]
     for attachment in every:
         plain = [one for one in attachment.attached if one.listener.protocol == "HTTP"]
         twin = next((one for one in plain for other in encrypted if _same_names(one, other)), None)
+        other = None if twin else next(filter(None, (_of_another(subject, one) for one in plain)), None)
         if twin is not None:
             yield Flaw(
                 message=f"answers on {twin.listener} in plaintext what it answers over HTTPS",
@@ -112,10 +142,52 @@ def check_twin(subject: Subject) -> Iterator[Flaw]:
                 fix=f"{subject.object.reference}: sectionName of the HTTPS listener",
                 correction="parentRefs:\n- name: GATEWAY\n  sectionName: HTTPS-LISTENER",
             )
+        elif other is not None:
+            yield Flaw(
+                message=f"answers {shown(other[0])} in plaintext, which {other[1].reference} answers over HTTPS",
+                at=attachment.parent.steps,
+                fix=f"{subject.object.reference}: only redirect to https",
+                correction="rules:\n- filters:\n  - {type: RequestRedirect, requestRedirect: {scheme: https}}",
+            )
 
 
-def _redirects(rule: Fields) -> bool:
-    return any(each.text("requestRedirect", "scheme") == "https" for each in rule.each("filters"))
+def _harmless(rule: Fields) -> bool:
+    """Redirects to https, or answers the challenges of ACME, which come in plaintext (RFC 8555 section 8.3)."""
+    paths = [each.text("path", "value") for each in islice(rule.each("matches"), _RULES)]
+    return any(each.text("requestRedirect", "scheme") == "https" for each in rule.each("filters")) or (
+        bool(paths) and all(each.startswith(_CHALLENGES) for each in paths)
+    )
+
+
+def _of_another(subject: Subject, one: Attached) -> tuple[str, KubeObject] | None:
+    """A name, and who has it on an HTTPS listener of the same Gateway."""
+    every = subject.declared.once(_encrypted)
+    for name in one.names[:_NAMES]:
+        found = every.get((_gateway(one.listener.holder), name))
+        if name and found is not None and found is not subject.object:
+            return name, found
+    return None
+
+
+def _encrypted(declared: Declared) -> Mapping[tuple[tuple[str | None, str], str], KubeObject]:
+    """By Gateway and name, a route on an HTTPS listener."""
+    return {
+        (_gateway(one.listener.holder), name): one.route
+        for kind in (HTTP_ROUTE, GRPC_ROUTE)
+        for route in declared.every(kind)
+        for each in of_route(declared, route)
+        for one in each.attached
+        if one.listener.protocol == "HTTPS"
+        for name in one.names[:_NAMES]
+    }
+
+
+def _gateway(holder: KubeObject) -> tuple[str | None, str]:
+    """Namespace and name, of a ListenerSet those of its parent."""
+    if holder.kind == GATEWAY:
+        return holder.namespace, holder.name
+    parent = holder.fields("spec", "parentRef")
+    return parent.text("namespace") or holder.namespace, parent.text("name")
 
 
 def _same_names(one: Attached, other: Attached) -> bool:
@@ -135,7 +207,7 @@ TWIN = ObjectRule(
     severity="medium",
     subjects=(HTTP_ROUTE, GRPC_ROUTE),
     check=check_twin,
-    reads=(*HOLDERS, NAMESPACE),
+    reads=(*HOLDERS, HTTP_ROUTE, GRPC_ROUTE, NAMESPACE),
     references=(
         "Gateway API apis/v1/httproute_types.go (HTTPRequestRedirectFilter.scheme)",
         "Gateway API guide, HTTP path redirects and rewrites: HTTP to HTTPS",

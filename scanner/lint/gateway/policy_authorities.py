@@ -41,11 +41,12 @@ def check_ca(subject: Subject) -> Iterator[Flaw]:
     ## What fails
 
     A reference to another kind or to nothing, no `ca.crt`, no certificate in it, one that is no CA or has ended,
-    `System` with an internal hostname: high. A Secret instead of a ConfigMap: low.
+    `System` with an internal hostname, a `wellKnownCACertificates` that is nothing of the API's: high. A Secret instead
+    of a ConfigMap: low.
 
     ## What is inconclusive
 
-    A ConfigMap or Secret that was not seen.
+    A ConfigMap or Secret that was not seen. A set of CAs of an implementation's own (`example.com/roots`).
 
     ## Example that fails
 
@@ -86,14 +87,24 @@ def check_ca(subject: Subject) -> Iterator[Flaw]:
     validation = subject.object.fields(*shape.block)
     for steps, each in islice(subject.items(*shape.block, shape.authorities), _CAS):
         yield from _authority(subject, steps, each)
+    at, known = (*shape.block, shape.well_known), validation.text(shape.well_known)
+    if known not in ("", "System"):
+        yield _of_its_own(at, known)
     hostname = validation.text("hostname").lower()
-    if validation.text(shape.well_known) == "System" and _is_internal(hostname):
+    if known == "System" and _is_internal(hostname):
         yield Flaw(
             message=f"no public CA issues certificates for {shown(hostname)}",
-            at=(*shape.block, shape.well_known),
+            at=at,
             fix=f"{subject.object.reference}: {shape.authorities} with the CA of the backend",
             correction=f'{shape.authorities}:\n- group: ""\n  kind: ConfigMap\n  name: CONFIGMAP',
         )
+
+
+def _of_its_own(at: Steps, known: str) -> Flaw:
+    if "/" in known:
+        message = f"cannot be decided here: which CAs an implementation means by {shown(known)}"
+        return Flaw(message=message, at=at, verdict="inconclusive")
+    return Flaw(message=f"{shown(known)} is neither System nor a name with a domain before it", at=at)
 
 
 def _is_internal(hostname: str) -> bool:

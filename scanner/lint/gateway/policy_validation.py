@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scanner.lint.fields.names import PRECISE
 from scanner.lint.gateway.policies import shape_of
 from scanner.model.hostnames import is_address
 from scanner.model.kinds import BACKEND_TLS_POLICY
@@ -17,15 +18,15 @@ def check_validation(subject: Subject) -> Iterator[Flaw]:
 
     ## What it requires
 
-    Either `caCertificateRefs` or `wellKnownCACertificates`, not both; a hostname without wildcard that is no address;
-    in every `subjectAltNames` entry the field that its type asks for and no other, without wildcards. References to
-    CAs have no namespace.
+    Either `caCertificateRefs` or `wellKnownCACertificates`, not both; a hostname in lower case without wildcard that is
+    no address; in every `subjectAltNames` entry the field that its type asks for and no other, without wildcards.
+    References to CAs have no namespace.
 
     ## Why
 
-    The API server refuses most of it, from release 1.1 on. It admits a wildcard in `subjectAltNames`, which by the
-    documentation is none, so that implementations differ in what they compare. A namespace is dropped without a word,
-    and the CA looked for beside the policy.
+    The API server refuses most of it. It admits a wildcard in `subjectAltNames`, which by the documentation is none, so
+    that implementations differ in what they compare. A namespace is dropped without a word, and the CA looked for
+    beside the policy.
 
     ## What fails
 
@@ -77,8 +78,12 @@ def check_validation(subject: Subject) -> Iterator[Flaw]:
             message=message, at=(*shape.block, shape.authorities), fix=f"{subject.object.reference}: name the CA"
         )
     hostname = validation.text("hostname")
-    if not hostname or hostname.startswith("*") or is_address(hostname):
-        message = f"hostname must be one DNS name, which {shown(hostname)} is not" if hostname else "has no hostname"
+    if not PRECISE.takes(hostname) or is_address(hostname):
+        message = (
+            f"hostname must be one DNS name in lower case, which {shown(hostname)} is not"
+            if hostname
+            else "has no hostname"
+        )
         yield Flaw(
             message=message, at=(*shape.block, "hostname"), fix=f"{subject.object.reference}: the backend's name"
         )

@@ -1,20 +1,16 @@
-"""Fields for TLS that former releases had, or no release: the API server drops them without a word.
-
-Which release had which is from the CRDs at the tags of the Gateway API; GEP-91 and GEP-2907 show shapes that never were
-in one.
-"""
+"""Fields for TLS that former or later releases have, or no release: the API server drops them without a word."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from scanner.lint.gateway.listeners import SETS
+from scanner.lint.gateway.field_releases import EACH, FORMER, LATER, Former, Later
 from scanner.model.finding import Severity
-from scanner.model.kinds import BACKEND_TLS_POLICY, CUSTOM_RESOURCE_DEFINITION, GATEWAY, Kind
+from scanner.model.kinds import CUSTOM_RESOURCE_DEFINITION
 from scanner.model.located import Steps, dotted
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 from scanner.model.objects import Fields
@@ -22,62 +18,10 @@ from scanner.model.objects import Fields
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _LONGEST: Final = 1 << 19
 """Characters of it; all annotations together have at most 262,144 bytes (apimachinery ``ValidateAnnotationsSize``)."""
-_EACH: Final = "[]"
 _MOST: Final = 64
 _BUNDLE: Final = "gateway.networking.k8s.io/bundle-version"
 _CHANNEL: Final = "gateway.networking.k8s.io/channel"
 _RELEASE: Final = re.compile(r"v?1\.([0-9]{1,3})\b", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Former:
-    """A field that is in no current CRD."""
-
-    path: tuple[str, ...]
-    now: str
-    """The field that does it."""
-    minors: tuple[int, ...] = ()
-    """The releases 1.x whose experimental channel had it; none ever if empty."""
-    versions: frozenset[str] = frozenset()
-    """The API versions that have it."""
-
-
-_NEVER_IN_LISTENERS = ("validation", "clientValidation", "frontend")
-_LISTENERS: Final = (
-    Former(
-        path=("spec", "listeners", _EACH, "tls", "frontendValidation"),
-        now="spec.tls.frontend of the Gateway",
-        minors=(1, 2, 3),
-    ),
-    *(
-        Former(path=("spec", "listeners", _EACH, "tls", each), now="spec.tls.frontend of the Gateway")
-        for each in _NEVER_IN_LISTENERS
-    ),
-)
-_ALPHA = frozenset({"v1alpha2"})
-_LATER = frozenset({"v1alpha3", "v1"})
-FORMER: Final[Mapping[Kind, tuple[Former, ...]]] = {
-    GATEWAY: (
-        *_LISTENERS,
-        Former(path=("spec", "backendTLS"), now="spec.tls.backend", minors=(2, 3)),
-        Former(path=("spec", "tls", "default"), now="spec.tls.frontend.default"),
-        Former(path=("spec", "tls", "perPort"), now="spec.tls.frontend.perPort"),
-        Former(path=("spec", "tls", "validation"), now="spec.tls.frontend.default.validation"),
-        Former(path=("spec", "tls", "clientCertificateRef"), now="spec.tls.backend.clientCertificateRef"),
-        Former(path=("spec", "tls", "frontend", "validation"), now="spec.tls.frontend.default.validation"),
-        Former(path=("spec", "tls", "backend", "validation"), now="a BackendTLSPolicy"),
-    ),
-    **dict.fromkeys(SETS, _LISTENERS),
-    BACKEND_TLS_POLICY: (
-        Former(path=("spec", "targetRef"), now="spec.targetRefs", versions=_ALPHA),
-        Former(path=("spec", "tls"), now="spec.validation", versions=_ALPHA),
-        Former(path=("spec", "targetRefs"), now="spec.targetRef", versions=_LATER),
-        Former(path=("spec", "validation"), now="spec.tls", versions=_LATER),
-        Former(path=("spec", "validation", "caCertRefs"), now="spec.validation.caCertificateRefs"),
-        Former(path=("spec", "validation", "wellKnownCACerts"), now="spec.validation.wellKnownCACertificates"),
-    ),
-}
-"""By kind."""
 
 
 def check_pruned(subject: Subject) -> Iterator[Flaw]:
@@ -88,7 +32,8 @@ def check_pruned(subject: Subject) -> Iterator[Flaw]:
     That neither the object nor the manifest that was last applied to it (the annotation
     `kubectl.kubernetes.io/last-applied-configuration`) has a field for TLS that was in former releases of the Gateway
     API only, or only in its proposals: `listeners[].tls.frontendValidation`, `spec.backendTLS`, `spec.tls.default`,
-    a BackendTLSPolicy of `v1` with `targetRef` or `tls`, and the like.
+    a BackendTLSPolicy of `v1` with `targetRef` or `tls`, and the like. Where the installed CRD is known, nor one that
+    came with a later release than its own: `spec.tls` of a Gateway before 1.5 (1.4 in the experimental channel).
 
     ## Why
 
@@ -101,7 +46,8 @@ def check_pruned(subject: Subject) -> Iterator[Flaw]:
 
     ## What is inconclusive
 
-    Nothing: it stands in the object.
+    Nothing: it stands in the object. Which release is installed only a cluster says (`--cluster`, `--snapshot`);
+    without one the current release is assumed.
 
     ## Example that fails
 
@@ -143,7 +89,9 @@ def check_pruned(subject: Subject) -> Iterator[Flaw]:
           default:
             validation:
               caCertificateRefs: [{group: "", kind: ConfigMap, name: clients}]
-    ---
+    ```
+
+    ```yaml
     apiVersion: gateway.networking.k8s.io/v1alpha2
     kind: BackendTLSPolicy
     metadata: {name: web, namespace: shop}
@@ -159,6 +107,7 @@ def check_pruned(subject: Subject) -> Iterator[Flaw]:
     """
     version = subject.object.text("apiVersion").rpartition("/")[2]
     applied = _applied(subject)
+    yield from _too_early(subject)
     for former in FORMER.get(subject.object.kind, ()):
         if version in former.versions:
             continue
@@ -173,24 +122,57 @@ def check_pruned(subject: Subject) -> Iterator[Flaw]:
             )
 
 
+@dataclass(frozen=True, slots=True)
+class _Installed:
+    """The release of a CRD."""
+
+    minor: int
+    experimental: bool
+
+
+def _too_early(subject: Subject) -> Iterator[Flaw]:
+    """Fields that the installed CRD does not have yet."""
+    installed = _installed(subject)
+    if installed is None:
+        return
+    for later in LATER.get(subject.object.kind, ()):
+        since = later.experimental if installed.experimental else later.standard
+        if installed.minor < since and subject.object.has(*later.path):
+            yield _early(subject, later, installed)
+
+
+def _early(subject: Subject, later: Later, installed: _Installed) -> Flaw:
+    channel = "experimental" if installed.experimental else "standard"
+    return Flaw(
+        message=(
+            f"{dotted(later.path)} is in CRDs from release 1.{later.standard} on (experimental: "
+            f"1.{later.experimental}), and the {channel} one of 1.{installed.minor} is installed: it is silently pruned"
+        ),
+        at=later.path,
+        fix=f"upgrade the CRD {subject.object.kind.resource} before {subject.object.reference} is applied",
+    )
+
+
 def _flaw(subject: Subject, former: Former, steps: Steps) -> Flaw:
-    if _minor(subject) in former.minors:
+    installed = _installed(subject)
+    kept = installed is not None and installed.experimental and installed.minor in former.minors
+    if kept:
         message = f"{dotted(steps)} is gone from release 1.4 on: the CRD that is installed still has it"
     elif former.versions or not former.minors:
         message = f"{dotted(steps)} is in no CRD of this version: it is silently pruned"
     else:
         message = f"{dotted(steps)} was in experimental CRDs before release 1.4 only: it is silently pruned"
-    severity: Severity | None = "medium" if _minor(subject) in former.minors else None
+    severity: Severity | None = "medium" if kept else None
     return Flaw(message=message, at=steps, severity=severity, fix=f"{subject.object.reference}: {former.now}")
 
 
-def _minor(subject: Subject) -> int | None:
-    """Of the release of the CRD that is installed, if it is experimental."""
-    kind = subject.object.kind
-    found = subject.declared.known.get(CUSTOM_RESOURCE_DEFINITION, kind.resource)
+def _installed(subject: Subject) -> _Installed | None:
+    """What its annotations say of the CRD that is installed, if it is known."""
+    found = subject.declared.known.get(CUSTOM_RESOURCE_DEFINITION, subject.object.kind.resource)
     release = _RELEASE.match(found.annotations.get(_BUNDLE, "")) if found else None
-    experimental = found is not None and found.annotations.get(_CHANNEL) == "experimental"
-    return int(release[1]) if release and experimental else None
+    if found is None or release is None:
+        return None
+    return _Installed(int(release[1]), found.annotations.get(_CHANNEL) == "experimental")
 
 
 def _applied(subject: Subject) -> Fields:
@@ -204,11 +186,11 @@ def _applied(subject: Subject) -> Fields:
 
 def _places(fields: Fields, path: tuple[str, ...]) -> Iterator[Steps]:
     """Every way to a field, where ``[]`` is each item of a list."""
-    if _EACH not in path:
+    if EACH not in path:
         if fields.has(*path):
             yield path
         return
-    at = path.index(_EACH)
+    at = path.index(EACH)
     every = fields.at(*path[:at])
     for index, each in enumerate(every[:_MOST] if isinstance(every, list) else ()):
         if isinstance(each, dict) and Fields(each).has(*path[at + 1 :]):

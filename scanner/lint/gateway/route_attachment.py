@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from scanner.lint.gateway.attachment import CARRIES, Attachment, of_route
-from scanner.lint.gateway.listeners import HOLDERS, Listener, listeners
+from scanner.lint.gateway.attachment import CARRIES, Attachment, names_kind, of_route
+from scanner.lint.gateway.listeners import HOLDERS, Listener, listeners, undecided_parent
 from scanner.lint.gateway.routes import PARENTS, ROUTES, hostnames, parents
+from scanner.model.declared import Missing
 from scanner.model.hostnames import is_address, overlap
-from scanner.model.kinds import NAMESPACE, TLS_ROUTE
+from scanner.model.kinds import NAMESPACE, TLS_ROUTE, Kind
 from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
+_UDP_ROUTE: Final = Kind(group="gateway.networking.k8s.io", plural="udproutes", name="UDPRoute")
 _SHOWN: Final = 20
 """Hostnames of one route that are said one by one."""
 
@@ -23,9 +25,10 @@ def check_attachment(subject: Subject) -> Iterator[Flaw]:
 
     ## What it requires
 
-    For each Gateway or ListenerSet in `parentRefs`: it exists; it has the listener of that name or port; one of these
-    listeners carries routes of this kind by its protocol and mode and its `allowedRoutes`; it takes routes of the
-    namespace; and it has a hostname in common with the route. Every hostname of the route is within one such listener.
+    For each Gateway or ListenerSet in `parentRefs`: it exists, and its Gateway takes the ListenerSet; it has the
+    listener of that name or port; one of these listeners carries routes of this kind by its protocol and mode and its
+    `allowedRoutes`; it takes routes of the namespace; and it has a hostname in common with the route. Every hostname of
+    the route is within one such listener.
     A TLSRoute has hostnames, which are no addresses.
 
     | protocol | mode | routes |
@@ -49,8 +52,8 @@ def check_attachment(subject: Subject) -> Iterator[Flaw]:
 
     ## What is inconclusive
 
-    A Gateway or ListenerSet that was not seen, a Namespace where its labels decide, or a parent of another kind than
-    these and Service, which is for a mesh.
+    A Gateway or ListenerSet that was not seen, nor the Gateway of a ListenerSet; a Namespace where its labels decide; a
+    parent of another kind than these and Service, which is for a mesh.
 
     ## Example that fails
 
@@ -136,7 +139,11 @@ def _of_tls_route(subject: Subject) -> Iterator[Flaw]:
 def _parent(subject: Subject, each: Attachment) -> Iterator[Flaw]:
     if each.missing is not None and each.missing.gap:
         yield undecided(each.missing, each.parent.steps, "whether the route is attached to a listener")
-    elif not each.attached:
+    elif each.attached:
+        missing = undecided_parent(subject.declared, each.attached[0].listener.holder)
+        if missing is not None:
+            yield undecided(missing, each.parent.steps, "whether its Gateway takes the ListenerSet")
+    else:
         yield Flaw(
             message=f"not attached: {each.why}",
             at=each.parent.steps,
@@ -148,13 +155,20 @@ def _parent(subject: Subject, each: Attachment) -> Iterator[Flaw]:
 def _hostnames(subject: Subject, every: list[Attachment]) -> Iterator[Flaw]:
     """Those that no listener takes, where others are taken."""
     taken = {one.listener.hostname for each in every for one in each.attached}
+    unsure = {listener.hostname for each in every for listener in each.unsure}
     said = 0
     for index, name in enumerate(hostnames(subject.object)):
-        if said < _SHOWN and not any(overlap(name, each) for each in taken):
-            said += 1
+        if said >= _SHOWN or any(overlap(name, each) for each in taken):
+            continue
+        said += 1
+        at = ("spec", "hostnames", index)
+        if any(overlap(name, each) for each in unsure):
+            missing = Missing(name=f"Namespace/{subject.object.namespace}", gap="its labels decide")
+            yield undecided(missing, at, f"whether a listener takes the hostname {shown(name)}")
+        else:
             yield Flaw(
                 message=f"no listener takes the hostname {shown(name)}",
-                at=("spec", "hostnames", index),
+                at=at,
                 fix=f"{subject.object.reference}: a hostname within {', '.join(sorted(taken)[:5])}",
             )
 
@@ -211,22 +225,24 @@ def check_kinds(subject: Subject) -> Iterator[Flaw]:
     for listener in listeners(subject.declared, subject.object):
         able = CARRIES.get((listener.protocol, listener.mode))
         if able is not None:
-            yield from _kinds(listener, {kind.name for kind in able} | _also(listener))
+            yield from _kinds(listener, (*able, *_also(listener)))
 
 
-def _also(listener: Listener) -> set[str]:
+def _also(listener: Listener) -> tuple[Kind, ...]:
     """UDPRoutes, which nobody reads here, since TLS has no part in them."""
-    return {"UDPRoute"} if listener.protocol == "UDP" else set()
+    return (_UDP_ROUTE,) if listener.protocol == "UDP" else ()
 
 
-def _kinds(listener: Listener, able: set[str]) -> Iterator[Flaw]:
+def _kinds(listener: Listener, able: tuple[Kind, ...]) -> Iterator[Flaw]:
     for index, each in enumerate(listener.fields.each("allowedRoutes", "kinds")):
-        if each.text("kind") not in able:
+        if not any(names_kind(each, kind) for kind in able):
             shape = " ".join(filter(None, (listener.protocol, listener.mode)))
+            group = each.text("group") if each.text("group") != _UDP_ROUTE.group else ""
+            named = "/".join(filter(None, (group, each.text("kind"))))
             yield Flaw(
-                message=f"a {shape} listener carries no {shown(each.text('kind'))}: InvalidRouteKinds",
+                message=f"a {shape} listener carries no {shown(named)}: InvalidRouteKinds",
                 at=(*listener.steps, "allowedRoutes", "kinds", index),
-                expected=tuple(sorted(able)),
+                expected=tuple(sorted(kind.name for kind in able)),
                 fix=f"{listener.holder.reference}: remove the kind, or change protocol and mode",
             )
 

@@ -72,6 +72,14 @@ def backends(route: KubeObject, declared: Declared) -> Iterator[Backend]:
                 yield Backend(route, (*rule, "backendRefs", place), namespace, each.text("name"), each.number("port"))
 
 
+def strangers(route: KubeObject, declared: Declared) -> Iterator[tuple[Steps, Fields]]:
+    """The backends that are no Services."""
+    for rule, fields in islice(Subject(route, declared).items("spec", "rules"), _RULES):
+        for place, each in enumerate(islice(fields.each("backendRefs"), _BACKENDS)):
+            if (_group(each, ""), each.text("kind") or "Service") != ("", "Service"):
+                yield (*rule, "backendRefs", place), each
+
+
 def _group(reference: Fields, default: str) -> str:
     """An empty group is the core's, none the default."""
     return reference.text("group") if reference.has("group") else default

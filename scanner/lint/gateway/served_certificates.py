@@ -8,9 +8,10 @@ from scanner.lint.certificates import leaf_flaws
 from scanner.lint.gateway.attachment import on_listener
 from scanner.lint.gateway.certificate_refs import secrets_of
 from scanner.lint.gateway.listeners import HOLDERS, Listener, listeners
+from scanner.lint.gateway.names import listener_names, route_names
 from scanner.lint.gateway.routes import ROUTES
 from scanner.lint.references import READS as SECRETS
-from scanner.lint.references import mend, name_flaws
+from scanner.lint.references import mend
 from scanner.model.declared import Missing
 from scanner.model.kinds import NAMESPACE
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
@@ -22,7 +23,8 @@ def check_names(subject: Subject) -> Iterator[Flaw]:
     ## What it requires
 
     Each hostname that a listener with TLS has in common with a route attached to it, or its own where there is none,
-    is covered by a subject alternative name of one of its certificates.
+    is covered by a subject alternative name of one of its certificates. Of a route whose Gateway is known and not
+    judged itself (`--cluster`, `--snapshot`) the same is required at the route.
 
     ## Why
 
@@ -36,7 +38,7 @@ def check_names(subject: Subject) -> Iterator[Flaw]:
 
     ## What is inconclusive
 
-    A Secret that was not seen, or names in a certificate that cannot be read.
+    A Secret that was not seen, or names in a certificate that cannot be read; of a route, its Gateway.
 
     ## Example that fails
 
@@ -104,24 +106,13 @@ def check_names(subject: Subject) -> Iterator[Flaw]:
 
     Issue the certificate with the name, or with a wildcard for its parent (`*.b.shop.example`).
     """
+    if subject.object.kind in ROUTES:
+        yield from route_names(subject)
+        return
     for listener in listeners(subject.declared, subject.object):
         names = _names(subject, listener)
-        if not names:
-            continue
-        found = list(secrets_of(subject.declared, listener))
-        unseen = [(steps, each) for steps, each in found if isinstance(each, Missing) and each.gap]
-        seen = [(steps, each) for steps, each in found if not isinstance(each, Missing)]
-        for steps, each in unseen:
-            yield undecided(each, steps, f"whether its certificate is valid for {', '.join(names[:5])}")
-        if seen and not unseen:
-            steps, last = seen[-1]
-            yield from name_flaws(
-                last,
-                names,
-                steps,
-                fix=f"{mend(subject.declared, last.name, last.namespace)}: a certificate with these names",
-                beside=[each for _, each in seen[:-1]],
-            )
+        if names:
+            yield from listener_names(subject, listener, names)
 
 
 def _names(subject: Subject, listener: Listener) -> tuple[str, ...]:
@@ -214,9 +205,9 @@ NAME = ObjectRule(
     id="gateway-certificate-name",
     title="Listeners' certificates are valid for the names that lead to them",
     severity="high",
-    subjects=HOLDERS,
+    subjects=(*HOLDERS, *ROUTES),
     check=check_names,
-    reads=(*ROUTES, NAMESPACE, *SECRETS),
+    reads=(*HOLDERS, *ROUTES, NAMESPACE, *SECRETS),
     references=(
         "Gateway API apis/v1/shared_types.go (Hostname)",
         "RFC 9525, section 6.3 (wildcards in certificates)",

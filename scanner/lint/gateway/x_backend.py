@@ -30,7 +30,8 @@ def check_external(subject: Subject) -> Iterator[Flaw]:
 
     ## What is inconclusive
 
-    A mode that adhere does not know.
+    A mode that adhere does not know. TLS without `validation`: the API does not say by which CA and name the backend is
+    validated then, if at all.
 
     ## Example that fails
 
@@ -40,6 +41,7 @@ def check_external(subject: Subject) -> Iterator[Flaw]:
     metadata: {name: payments, namespace: shop}
     spec:
       type: ExternalHostname
+      port: {port: 443}
       externalHostname: {hostname: payments.example}
     ```
 
@@ -51,6 +53,7 @@ def check_external(subject: Subject) -> Iterator[Flaw]:
     metadata: {name: payments, namespace: shop}
     spec:
       type: ExternalHostname
+      port: {port: 443}
       externalHostname: {hostname: payments.example}
       tls:
         mode: ServerOnly
@@ -76,6 +79,9 @@ def check_external(subject: Subject) -> Iterator[Flaw]:
     elif mode not in _TLS:
         message = f"cannot be decided here: whether the mode {shown(mode)} means TLS"
         yield Flaw(message=message, at=("spec", "tls", "mode"), verdict="inconclusive")
+    elif not subject.object.fields("spec", "tls", "validation").raw:
+        message = "cannot be decided here: by which CA and name an implementation validates, where none is given"
+        yield Flaw(message=message, at=("spec", "tls", "validation"), verdict="inconclusive")
 
 
 EXTERNAL = ObjectRule(

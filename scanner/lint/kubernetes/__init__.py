@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from scanner.lint.kubernetes.ca_bundles import BUNDLE
+from scanner.lint.kubernetes.exposed import EXPOSED
 from scanner.lint.kubernetes.ingress import CERTIFICATE, HOSTS
+from scanner.lint.kubernetes.ingress_hosts import CLASS, ONE_CERTIFICATE
 from scanner.lint.kubernetes.keys import REUSE
+from scanner.lint.kubernetes.monitor_tls import MONITOR_TLS
 from scanner.lint.kubernetes.monitors import MONITOR_SCHEME
 from scanner.lint.kubernetes.probes import PROBES, PROTOCOL
+from scanner.lint.kubernetes.secrets import SECRET_CERTIFICATE
+from scanner.lint.kubernetes.targets import TARGET
 from scanner.lint.kubernetes.unverified import API, MONITOR
 from scanner.model.object_rule import ObjectRule
 
 KUBERNETES_RULES: tuple[ObjectRule, ...] = (
     CERTIFICATE,
     HOSTS,
+    CLASS,
+    ONE_CERTIFICATE,
     BUNDLE,
+    TARGET,
     API,
     MONITOR,
     PROBES,
     PROTOCOL,
     MONITOR_SCHEME,
+    MONITOR_TLS,
     REUSE,
+    SECRET_CERTIFICATE,
+    EXPOSED,
 )

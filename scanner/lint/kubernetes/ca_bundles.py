@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
-from binascii import Error as NotBase64
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from scanner.lint.certificates import called, of_text
+from scanner.lint.certificates import called, limited, of_text
+from scanner.lint.kubernetes.calls import CALLS, Call
 from scanner.model.certificate_faults import date
-from scanner.model.kinds import API_SERVICE, CUSTOM_RESOURCE_DEFINITION, MUTATING_WEBHOOK, VALIDATING_WEBHOOK, Kind
+from scanner.model.coded import decoded
+from scanner.model.finding import Severity
+from scanner.model.forms import broken, form_of
+from scanner.model.kinds import API_SERVICE
 from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-from scanner.model.objects import Fields, KubeObject
+from scanner.model.objects import KubeObject
+from scanner.model.removed import REMOVED
+from scanner.tls.certificate import CertificateFacts
 
 _INJECTED: Final[Mapping[str, str]] = {
     "service.beta.openshift.io/inject-cabundle": "the service CA operator",
@@ -23,48 +26,6 @@ _INJECTED: Final[Mapping[str, str]] = {
     "cert-manager.io/inject-apiserver-ca": "cert-manager",
 }
 """By annotation, who fills the caBundle."""
-_MOST: Final = 1000
-"""Webhooks of one object."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Client:
-    """One call of the API server."""
-
-    steps: Steps
-    bundle: object
-    in_cluster: bool
-    """Whether it is called by a Service's name, which no public CA signs."""
-
-
-def _webhooks(subject: Subject) -> Iterator[_Client]:
-    for (*_, index), each in subject.items("webhooks"):
-        if isinstance(index, int) and index < _MOST:
-            yield _of((("webhooks", index, "clientConfig")), each.fields("clientConfig"))
-
-
-def _conversion(subject: Subject) -> Iterator[_Client]:
-    steps = ("spec", "conversion", "webhook", "clientConfig")
-    if subject.object.text("spec", "conversion", "strategy") == "Webhook":
-        yield _of(steps, subject.object.fields(*steps))
-
-
-def _aggregated(subject: Subject) -> Iterator[_Client]:
-    spec = subject.object.fields("spec")
-    if spec.fields("service").raw and not spec.flag("insecureSkipTLSVerify"):
-        yield _of(("spec",), spec)
-
-
-def _of(steps: Steps, client: Fields) -> _Client:
-    return _Client((*steps, "caBundle"), client.at("caBundle"), bool(client.fields("service").raw))
-
-
-_CLIENTS: Final[Mapping[Kind, Callable[[Subject], Iterator[_Client]]]] = {
-    VALIDATING_WEBHOOK: _webhooks,
-    MUTATING_WEBHOOK: _webhooks,
-    CUSTOM_RESOURCE_DEFINITION: _conversion,
-    API_SERVICE: _aggregated,
-}
 
 
 def check_bundle(subject: Subject) -> Iterator[Flaw]:
@@ -73,25 +34,29 @@ def check_bundle(subject: Subject) -> Iterator[Flaw]:
     ## What it requires
 
     That the `caBundle` of each webhook, of each conversion webhook of a CustomResourceDefinition and of each APIService
-    with a Service is base64 of certificates in PEM, at least one of which is valid now. A webhook that is called by its
-    `url` may leave it out. Where an annotation has the bundle filled (`service.beta.openshift.io/inject-cabundle`,
-    `cert-manager.io/inject-ca-from` and its like), a manifest leaves it empty.
+    with a Service is base64 of CAs' certificates in PEM, at least one of which is valid now. A webhook that is called
+    by its `url` may leave it out. Where an annotation has the bundle filled, such as
+    `service.beta.openshift.io/inject-cabundle` and `cert-manager.io/inject-ca-from`, a manifest leaves it empty.
 
     ## Why
 
     The API server always calls them by TLS. Without a bundle it trusts the CAs of its own image, none of which signs
     `<service>.<namespace>.svc`: each call fails, and with `failurePolicy: Fail` every request that the webhook is asked
-    about.
+    about. With `failurePolicy: Ignore` nobody notices: every request goes on, and nothing checks it.
 
     ## What fails
 
-    An empty bundle for a Service, what is not base64 or has no certificate, and a bundle of which every certificate has
-    expired: high. In a cluster also a bundle that an annotation should have filled.
+    What is not base64 or has no certificate that can be read, and a bundle of which no certificate is valid now: high.
+    In a cluster also an empty bundle for a Service, and one that an annotation should have filled. One that cannot be
+    read beside others, and a certificate that is no CA and no signer of itself: medium, for it is trusted only as long
+    as it is the very one that is served.
 
     ## What is inconclusive
 
-    A bundle that is filled when the object is applied: informational; it says by whom. Whether it signs what is served,
-    a scan tells.
+    A bundle that is filled when the object is applied: informational; it says by whom. A manifest's empty bundle for a
+    Service of which nothing says who fills it: many programs do it by themselves as they start, and where none does
+    every call fails. A bundle with a private key in it, of which nothing else was kept. Whether it signs what is
+    served, a scan tells.
 
     ## Example that fails
 
@@ -101,7 +66,19 @@ def check_bundle(subject: Subject) -> Iterator[Flaw]:
     metadata: {name: shop}
     webhooks:
     - name: orders.shop.example.com
-      clientConfig: {service: {name: shop, namespace: shop}, caBundle: Cg==}
+      clientConfig: {service: {name: shop, namespace: shop}, caBundle: bm8gUEVN}
+    ```
+
+    ```yaml
+    apiVersion: apiextensions.k8s.io/v1
+    kind: CustomResourceDefinition
+    metadata: {name: orders.shop.example.com}
+    spec:
+      conversion:
+        strategy: Webhook
+        webhook:
+          conversionReviewVersions: [v1]
+          clientConfig: {service: {name: shop, namespace: shop}, caBundle: "EXPIRED(shop.shop.svc)"}
     ```
 
     ## Example that passes
@@ -112,7 +89,7 @@ def check_bundle(subject: Subject) -> Iterator[Flaw]:
     metadata: {name: shop}
     webhooks:
     - name: orders.shop.example.com
-      clientConfig: {service: {name: shop, namespace: shop}, caBundle: "CERTIFICATE(shop.shop.svc)"}
+      clientConfig: {service: {name: shop, namespace: shop}, caBundle: "CA_DATA(shop)"}
     - name: outside.shop.example.com
       clientConfig: {url: "https://hooks.example.com/orders"}
     ```
@@ -121,34 +98,55 @@ def check_bundle(subject: Subject) -> Iterator[Flaw]:
 
     Put the CA of whoever serves it into `caBundle`, or have it filled by an annotation.
     """
-    for client in _CLIENTS[subject.object.kind](subject):
-        text = _decoded(client.bundle)
-        if text is None:
-            yield _bad(subject, client, "is not base64, and the API server refuses it")
-        elif not text.strip():
-            yield from _empty(subject, client)
-        elif not of_text(text):
-            yield _bad(subject, client, "has no certificate in PEM: nothing verifies by it")
-        else:
-            yield from _expired(subject, client, text)
+    for call in CALLS[subject.object.kind](subject):
+        if not _unverified(subject, call):
+            yield from _looked_at(subject, call)
 
 
-def _decoded(value: object) -> str | None:
-    if not isinstance(value, str):
-        return "" if value is None else None
+def _unverified(subject: Subject, call: Call) -> bool:
+    """Whether the API server takes any certificate, as ``api-service-unverified`` says."""
+    return subject.object.kind == API_SERVICE and call.client.flag("insecureSkipTLSVerify")
+
+
+def _looked_at(subject: Subject, call: Call) -> Iterator[Flaw]:
+    value = call.client.at("caBundle")
+    content = b"" if value is None else _decoded(value)
+    if isinstance(value, str) and REMOVED in value:
+        yield _undecided(call, "what is in the caBundle beside a private key: nothing else of it was kept")
+    elif content is None:
+        yield _bad(subject, call, "is not base64, and the API server refuses it")
+    elif _filler(subject.object) and not subject.object.text("metadata", "uid"):
+        yield _undecided(call, f"what {_filler(subject.object)} puts into the caBundle of what is applied", "info")
+    elif not content.strip():
+        yield from _empty(subject, call)
+    else:
+        yield from _read(subject, call, content)
+
+
+def _decoded(value: object) -> bytes | None:
     try:
-        return b64decode("".join(value.split()), validate=True).decode("utf-8", "replace")
-    except (NotBase64, ValueError):
+        return decoded(value) if isinstance(value, str) else None
+    except ValueError:
         return None
 
 
-def _bad(subject: Subject, client: _Client, what: str) -> Flaw:
+def _bad(subject: Subject, call: Call, what: str, severity: Severity | None = None) -> Flaw:
+    unnoticed = "; with failurePolicy Ignore nobody notices" if call.ignored and not severity else ""
     return Flaw(
-        message=f"the caBundle {what}",
-        at=client.steps,
+        message=f"the caBundle {what}{unnoticed}",
+        at=_at(call),
+        severity=severity,
         fix=f"{subject.object.reference}: {_source(subject.object)}",
         correction="caBundle: <base64 of the CA's certificate in PEM>",
     )
+
+
+def _at(call: Call) -> Steps:
+    return (*call.steps, "caBundle")
+
+
+def _undecided(call: Call, what: str, severity: Severity | None = None) -> Flaw:
+    return Flaw(message=f"cannot be decided here: {what}", at=_at(call), verdict="inconclusive", severity=severity)
 
 
 def _source(holder: KubeObject) -> str:
@@ -160,40 +158,61 @@ def _filler(holder: KubeObject) -> str:
     return next((who for name, who in _INJECTED.items() if holder.annotations.get(name, "false") != "false"), "")
 
 
-def _empty(subject: Subject, client: _Client) -> Iterator[Flaw]:
+def _empty(subject: Subject, call: Call) -> Iterator[Flaw]:
     filler = _filler(subject.object)
-    if filler and not subject.object.text("metadata", "uid"):
-        yield Flaw(
-            message=f"{filler} fills the caBundle when the object is applied",
-            at=client.steps,
-            verdict="inconclusive",
-            severity="info",
+    if filler:
+        yield _bad(subject, call, f"is empty, and {filler}, which an annotation asks to fill it, has not")
+    elif call.in_cluster and not subject.object.text("metadata", "uid"):
+        yield _undecided(call, "who fills the empty caBundle; as it is, no call is verified, and every one fails")
+    elif call.in_cluster:
+        yield _bad(subject, call, "is empty: the API server trusts public CAs alone, and none signs a Service's name")
+
+
+def _read(subject: Subject, call: Call, content: bytes) -> Iterator[Flaw]:
+    found = of_text(content.decode("utf-8", "replace"))
+    reasons = [None if limited(each) else broken(each) for each in found]
+    good = [each for each, why in zip(found, reasons, strict=True) if why is None]
+    if not found:
+        what = form_of(content)
+        yield _bad(
+            subject, call, f"has no certificate in PEM{f': it is {what}' if what else ''}; nothing verifies by it"
         )
-    elif filler:
-        yield _bad(subject, client, f"is empty, and {filler}, which an annotation asks to fill it, has not")
-    elif client.in_cluster:
-        yield _bad(subject, client, "is empty: the API server trusts public CAs alone, and none signs a Service's name")
+        return
+    for place, why in enumerate(reasons, 1):
+        if why:
+            severity: Severity | None = "medium" if good else None
+            yield _bad(subject, call, f"has a certificate that cannot be read, number {place}: {why}", severity)
+    yield from _valid(subject, call, good)
 
 
-def _expired(subject: Subject, client: _Client, text: str) -> Iterator[Flaw]:
-    now, found = subject.declared.known.taken_at, of_text(text)
-    ends = [each.not_after for each in found]
-    if all(end is not None and end < now for end in ends):
+def _valid(subject: Subject, call: Call, found: list[CertificateFacts]) -> Iterator[Flaw]:
+    now, states = subject.declared.known.taken_at, [_state(subject, each) for each in found]
+    if found and not any(state is not False for state in states):
         last = max(found, key=lambda each: each.not_after or now)
-        yield _bad(subject, client, f"has expired: {called(last)} ended {date(last.not_after or now)}")
-    elif None in ends and not any(end is not None and end >= now for end in ends):
-        yield Flaw(
-            message="whether the caBundle has expired cannot be told: a certificate in it cannot be read",
-            at=client.steps,
-            verdict="inconclusive",
-        )
+        over = last.not_after is not None and last.not_after < now
+        how = f"ended {date(last.not_after or now)}" if over else f"begins only {date(last.not_before or now)}"
+        yield _bad(subject, call, f"{'has expired' if over else 'is not valid yet'}: {called(last)} {how}")
+    elif found and True not in states:
+        yield _undecided(call, "whether the caBundle has expired: a certificate in it cannot be read")
+    for each, state in zip(found, states, strict=True):
+        if state is not False and each.is_ca is False and not each.self_issued:
+            what = f"has {called(each)}, which is no CA: it is trusted only where it is served itself"
+            yield _bad(subject, call, what, "medium")
+
+
+def _state(subject: Subject, certificate: CertificateFacts) -> bool | None:
+    """Whether it is valid now; None where that cannot be read."""
+    now, start, end = subject.declared.known.taken_at, certificate.not_before, certificate.not_after
+    if (end is not None and end < now) or (start is not None and start > now):
+        return False
+    return None if start is None or end is None else True
 
 
 BUNDLE = ObjectRule(
     id="ca-bundle",
     title="The API server can verify webhooks and aggregated APIs",
     severity="high",
-    subjects=tuple(_CLIENTS),
+    subjects=tuple(CALLS),
     check=check_bundle,
     references=(
         "admissionregistration.k8s.io/v1 WebhookClientConfig caBundle",

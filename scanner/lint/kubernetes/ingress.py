@@ -9,7 +9,7 @@ from typing import Final
 from scanner.lint.certificates import leaf_flaws
 from scanner.lint.contour.uses import NAMESPACE as CONTOURS_NAMESPACE
 from scanner.lint.contour.uses import is_contours
-from scanner.lint.references import READS, mend, name_flaws, secret_flaws, secret_of
+from scanner.lint.references import READS, mend, name_flaws, readable, secret_flaws, secret_of
 from scanner.model.declared import Missing
 from scanner.model.kinds import INGRESS, INGRESS_CLASS
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
@@ -85,7 +85,7 @@ def check_certificate(subject: Subject) -> Iterator[Flaw]:
         yield from secret_flaws(subject.declared, found, at)
         if not isinstance(found, Missing):
             fix = f"{mend(subject.declared, found.name, found.namespace)}: renew it"
-            yield from name_flaws(found, each.texts("hosts"), at, fix=fix)
+            yield from name_flaws(found, each.texts("hosts"), at, fix=fix) if readable(found) else ()
             yield from leaf_flaws(found, at, subject.declared.known.taken_at, fix=fix)
 
 
@@ -119,11 +119,12 @@ def check_hosts(subject: Subject) -> Iterator[Flaw]:
     ## Why
 
     A rule whose host is in no entry is served without TLS, and with the Ingress's other hosts it looks as if it had
-    some. A rule without a host takes every name, also those for which there is no certificate.
+    some. A rule without a host takes every name, also those for which there is no certificate, and so does a
+    `defaultBackend`.
 
     ## What fails
 
-    A host in no entry: medium.
+    A host in no entry, and a `defaultBackend` alone without any: medium.
 
     ## What is inconclusive
 
@@ -171,6 +172,13 @@ def check_hosts(subject: Subject) -> Iterator[Flaw]:
                 fix=f"{subject.object.reference}: add it to spec.tls",
                 correction=f"tls:\n- hosts: [{host or '<host>'}]\n  secretName: <name>",
             )
+    if subject.object.has("spec", "defaultBackend") and not entries and not subject.object.at("spec", "rules"):
+        yield Flaw(
+            message="every host is served without TLS: there is a defaultBackend, and no spec.tls",
+            at=("spec", "defaultBackend"),
+            fix=f"{subject.object.reference}: add spec.tls",
+            correction="tls:\n- hosts: [<host>]\n  secretName: <name>",
+        )
 
 
 HOSTS = ObjectRule(

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Final
 
 from scanner.lint.kubernetes.ports import (
+    EVERYWHERE,
     MOST,
     READS,
     Claim,
@@ -18,13 +19,15 @@ from scanner.lint.kubernetes.ports import (
     selected,
 )
 from scanner.lint.kubernetes.unverified import configurations
-from scanner.model.kinds import POD_MONITOR, PROBE, SERVICE_MONITOR
-from scanner.model.located import Steps
+from scanner.model.kinds import POD_MONITOR, PROBE, SCRAPE_CONFIG, SERVICE_MONITOR
+from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-from scanner.model.objects import Fields
+from scanner.model.objects import Fields, KubeObject
 
 _RELABELINGS: Final = ("relabelings", "relabelConfigs")
 _SCHEME: Final = "__scheme__"
+_SPELLINGS: Final = ("", "http", "https", "HTTP", "HTTPS")
+"""Older definitions take small letters alone, and any text before that."""
 
 
 def check_monitor(subject: Subject) -> Iterator[Flaw]:
@@ -32,10 +35,10 @@ def check_monitor(subject: Subject) -> Iterator[Flaw]:
 
     ## What it requires
 
-    That an endpoint of a ServiceMonitor or PodMonitor, or a Probe's prober, with a `tlsConfig` has the scheme `https`;
-    and that the scheme of an endpoint (http where it says none) is that of the `appProtocol` and names of the port in
-    the Services that a ServiceMonitor selects, or of the probes and names of the port of the pods that a PodMonitor
-    selects. An endpoint whose relabeling sets `__scheme__` is not judged.
+    That an endpoint of a ServiceMonitor or PodMonitor, a Probe's prober or a ScrapeConfig with a `tlsConfig` has the
+    scheme `https`; and that the scheme of an endpoint (http where it says none) is that of the `appProtocol` and names
+    of the port in the Services that a ServiceMonitor selects, or of the probes and names of the port of the pods that a
+    PodMonitor selects. What relabeling sets `__scheme__` to counts, where it is the same for every target.
 
     ## Why
 
@@ -45,13 +48,13 @@ def check_monitor(subject: Subject) -> Iterator[Flaw]:
 
     ## What fails
 
-    A `tlsConfig` without HTTPS, and a scheme that an `appProtocol` or a probe contradicts: medium. One that only a name
-    contradicts: low.
+    A `tlsConfig` without HTTPS, a scheme that there is not, and one that an `appProtocol` or a probe contradicts:
+    medium. One that only a name contradicts: low.
 
     ## What is inconclusive
 
-    Nothing. It is told among the objects that are known; what the port really speaks, a scan tells. Selectors without
-    `matchLabels`, and `namespaceSelector.any` beyond the monitor's own namespace, are not followed.
+    A `__scheme__` that depends on the target, as information. The rest is told among the objects that are known; what
+    the port really speaks, a scan tells. Selectors without `matchLabels` are not followed.
 
     ## Example that fails
 
@@ -86,11 +89,20 @@ def check_monitor(subject: Subject) -> Iterator[Flaw]:
     """
     for steps, each in configurations(subject):
         place: Steps = (*steps, "prober") if subject.object.kind == PROBE else steps
-        said = each.text("prober", "scheme") if subject.object.kind == PROBE else each.text("scheme")
-        if _relabelled(each):
-            continue
-        tls = said.lower() == "https"
-        if each.fields("tlsConfig").raw and not tls:
+        said = scheme(subject.object, each)
+        if said is None:
+            message = "cannot be decided here: which scheme it has; relabeling sets it by the target"
+            yield Flaw(message=message, at=steps, verdict="inconclusive", severity="info")
+        elif said not in _SPELLINGS:
+            yield Flaw(
+                message=f"there is no scheme {shown(said)}: http and https, in small letters or capitals",
+                at=(*place, "scheme"),
+                expected=("http", "https"),
+                observed=(said,),
+                fix=f"{subject.object.reference}: write http or https",
+                correction=f"scheme: {said.lower() if said.lower() in _SPELLINGS else 'https'}",
+            )
+        elif each.fields("tlsConfig").raw and said.lower() != "https":
             yield Flaw(
                 message="tlsConfig has no effect: the scheme is http",
                 at=(*steps, "tlsConfig"),
@@ -99,12 +111,19 @@ def check_monitor(subject: Subject) -> Iterator[Flaw]:
                 fix=f"{subject.object.reference}: set the scheme to https",
                 correction="scheme: https",
             )
-        elif subject.object.kind != PROBE:
-            yield from _contradicted(subject, place, each, tls=tls)
+        elif subject.object.kind in (SERVICE_MONITOR, POD_MONITOR):
+            yield from _contradicted(subject, place, each, tls=said.lower() == "https")
 
 
-def _relabelled(endpoint: Fields) -> bool:
-    return any(each.text("targetLabel") == _SCHEME for name in _RELABELINGS for each in endpoint.each(name))
+def scheme(monitor: KubeObject, endpoint: Fields) -> str | None:
+    """As it is written, or as relabeling sets it; None where that depends on the target."""
+    holder = endpoint.fields("prober") if monitor.kind == PROBE else endpoint
+    said: str | None = holder.text("scheme")
+    for each in (one for name in _RELABELINGS for one in endpoint.each(name)):
+        if each.text("targetLabel") == _SCHEME:
+            plain = each.text("action").lower() in ("", "replace") and not each.at("sourceLabels")
+            said = each.text("replacement") if plain and "$" not in each.text("replacement") else None
+    return said
 
 
 def _contradicted(subject: Subject, steps: Steps, endpoint: Fields, *, tls: bool) -> Iterator[Flaw]:
@@ -125,17 +144,32 @@ def _contradicted(subject: Subject, steps: Steps, endpoint: Fields, *, tls: bool
 
 
 def _namespaces(subject: Subject) -> tuple[str | None, ...]:
-    """Those in which it selects; ``any`` would be all that there are, and only its own is followed."""
+    """Those in which it selects."""
+    if subject.object.flag("spec", "namespaceSelector", "any"):
+        return (EVERYWHERE,)
     return subject.object.texts("spec", "namespaceSelector", "matchNames")[:MOST] or (subject.object.namespace,)
 
 
-def _of_services(subject: Subject, endpoint: Fields) -> Iterator[Claim]:
+def services(subject: Subject) -> Iterator[KubeObject]:
+    """Those that a ServiceMonitor selects."""
     index = subject.declared.once(labelled_services)
     chosen = selected(index, _namespaces(subject), subject.object.fields("spec", "selector"))
-    for service in islice(chosen, MOST):
+    return islice(chosen, MOST)
+
+
+def _of_services(subject: Subject, endpoint: Fields) -> Iterator[Claim]:
+    for service in services(subject):
         for port in islice(service.each("spec", "ports"), MOST):
-            if endpoint.text("port") and port.text("name") == endpoint.text("port"):
+            if _leads_to(endpoint, port):
                 yield from of_port(service, port)
+
+
+def _leads_to(endpoint: Fields, port: Fields) -> bool:
+    """By the Service's own name of the port, or by what is behind it (Endpoint port, targetPort)."""
+    if endpoint.text("port"):
+        return port.text("name") == endpoint.text("port")
+    target = endpoint.at("targetPort")
+    return target is not None and target == (port.at("targetPort") or port.at("port"))
 
 
 def _of_pods(subject: Subject, endpoint: Fields) -> Iterator[Claim]:
@@ -151,7 +185,7 @@ MONITOR_SCHEME = ObjectRule(
     id="monitor-scheme",
     title="A monitor speaks what is spoken on its port",
     severity="medium",
-    subjects=(SERVICE_MONITOR, POD_MONITOR, PROBE),
+    subjects=(SERVICE_MONITOR, POD_MONITOR, PROBE, SCRAPE_CONFIG),
     reads=READS,
     check=check_monitor,
     references=(

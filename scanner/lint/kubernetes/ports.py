@@ -28,6 +28,8 @@ _PROBES: Final = (
     ("lifecycle", "postStart"),
     ("lifecycle", "preStop"),
 )
+SCHEMES: Final = ("HTTP", "HTTPS")
+"""What the API server takes for a probe's scheme, in this spelling (core/v1 URIScheme)."""
 MOST: Final = 100
 """Containers of a pod, ports of a container or Service, and objects that one object selects."""
 
@@ -76,18 +78,52 @@ def named_ports(workload: KubeObject) -> dict[str, int]:
     return found
 
 
-def probes(workload: KubeObject) -> Iterator[tuple[int, Claim]]:
-    """The port and claim of each probe by HTTP; one with a host of its own asks somebody else."""
-    named = named_ports(workload)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """A probe or hook by HTTP."""
+
+    what: str
+    """``livenessProbe``."""
+    steps: Steps
+    """The way to its ``httpGet``."""
+    get: Fields
+    named: Mapping[str, int]
+    """The ports of its container."""
+
+    @property
+    def number(self) -> int | None:
+        """The port; None for a name that the container has not."""
+        port = self.get.at("port")
+        return self.named.get(port) if isinstance(port, str) else self.get.number("port")
+
+    @property
+    def scheme_steps(self) -> Steps:
+        """Of its scheme, or of where that would stand."""
+        return (*self.steps, *(["scheme"] if self.get.has("scheme") else []))
+
+
+def http_probes(workload: KubeObject) -> Iterator[Probe]:
+    """Each probe and hook by HTTP. A named port is one of the container's own (core/v1 HTTPGetAction port)."""
     for steps, container in _containers(workload):
+        named = _named(container)
         for probe in _PROBES:
             get = container.fields(*probe, "httpGet")
-            port = get.at("port")
-            number = named.get(port) if isinstance(port, str) else get.number("port")
-            if number is not None and not get.text("host"):
-                tls = get.text("scheme") == "HTTPS"
-                at = (*steps, *probe, "httpGet", *(["scheme"] if get.has("scheme") else []))
-                yield number, Claim(tls=tls, what=f"the {probe[-1]}", steps=at)
+            if get.raw:
+                yield Probe(what=probe[-1], steps=(*steps, *probe, "httpGet"), get=get, named=named)
+
+
+def _named(container: Fields) -> dict[str, int]:
+    ports = islice(container.each("ports"), MOST)
+    return {each.text("name"): number for each in ports if (number := each.number("containerPort")) is not None}
+
+
+def probes(workload: KubeObject) -> Iterator[tuple[int, Claim]]:
+    """The port and claim of each probe by HTTP; one with a host of its own asks somebody else, and one with a scheme
+    that there is not says nothing."""
+    for probe in http_probes(workload):
+        scheme = probe.get.text("scheme") or "HTTP"
+        if probe.number is not None and not probe.get.text("host") and scheme in SCHEMES:
+            yield probe.number, Claim(tls=scheme == "HTTPS", what=f"the {probe.what}", steps=probe.scheme_steps)
 
 
 def of_pod(declared: Declared, workload: KubeObject) -> dict[int, list[Claim]]:
@@ -125,11 +161,16 @@ _Label = tuple[str | None, str, str]
 _ByLabel = Mapping[_Label, tuple[KubeObject, ...]]
 
 
+EVERYWHERE: Final = "*"
+"""In place of a namespace, which has no name like this: all of them."""
+
+
 def _index(objects: Iterable[tuple[KubeObject, Iterable[tuple[str, str]]]]) -> _ByLabel:
     found: dict[_Label, list[KubeObject]] = {}
     for each, labels in objects:
         for key, value in labels:
             found.setdefault((each.namespace, key, value), []).append(each)
+            found.setdefault((EVERYWHERE, key, value), []).append(each)
     return {key: tuple(each) for key, each in found.items()}
 
 

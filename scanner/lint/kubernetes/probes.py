@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scanner.lint.kubernetes.ports import READS, WORKLOADS, Claim, of_pod, of_port, replica
+from scanner.lint.kubernetes.ports import READS, SCHEMES, WORKLOADS, Claim, Probe, http_probes, of_pod, of_port, replica
 from scanner.model.kinds import SERVICE
+from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 
@@ -19,7 +20,8 @@ def check_probes(subject: Subject) -> Iterator[Flaw]:
     ## What it requires
 
     That the `scheme` of each `httpGet` in a probe or lifecycle hook (HTTP where it says none) is that of the other
-    probes of the same port, of the `appProtocol` of the Services that lead there, and of the port's names. Of pods,
+    probes of the same port, of the `appProtocol` of the Services that lead there, and of the port's names; that it is
+    written in capitals; and that a port that is called by a name is a port of the same container. Of pods,
     Deployments, StatefulSets and DaemonSets.
 
     ## Why
@@ -30,11 +32,14 @@ def check_probes(subject: Subject) -> Iterator[Flaw]:
 
     ## What fails
 
-    A probe that another probe or an `appProtocol` contradicts: medium. One that only a name contradicts: low.
+    A probe that another probe or an `appProtocol` contradicts: medium. One that only a name contradicts: low. `https`
+    in small letters and the like, which the API server refuses: high. The name of a port that the container has not,
+    with which the probe fails for ever: medium.
 
     ## What is inconclusive
 
-    Nothing. It is told among the objects that are known; what the port really speaks, a scan tells.
+    Nothing. It is told among the objects that are known; what the port really speaks, a scan tells. A probe by `grpc`
+    says nothing of TLS, and one by `tcpSocket` or `exec` neither.
 
     ## Example that fails
 
@@ -51,6 +56,20 @@ def check_probes(subject: Subject) -> Iterator[Flaw]:
             ports: [{name: api, containerPort: 8443}]
             readinessProbe: {httpGet: {port: api, scheme: HTTPS}}
             livenessProbe: {httpGet: {port: 8443}}
+    ```
+
+    ```yaml
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: shop, namespace: shop}
+    spec:
+      template:
+        metadata: {labels: {app: shop}}
+        spec:
+          containers:
+          - name: shop
+            ports: [{name: https, containerPort: 8443}]
+            readinessProbe: {httpGet: {port: https, scheme: https}}
     ```
 
     ## Example that passes
@@ -83,11 +102,37 @@ def check_probes(subject: Subject) -> Iterator[Flaw]:
     """
     if replica(subject.declared, subject.object):
         return
+    for probe in http_probes(subject.object):
+        yield from _written(subject, probe)
     for number, claims in of_pod(subject.declared, subject.object).items():
         for place, claim in enumerate(claims):
             if claim.steps:
                 others = [each for each in claims[:place] + _said(claims[place + 1 :]) if each.tls != claim.tls]
                 yield from _contradicted(subject, number, claim, others)
+
+
+def _written(subject: Subject, probe: Probe) -> Iterator[Flaw]:
+    scheme, port = probe.get.text("scheme"), probe.get.at("port")
+    if scheme and scheme not in SCHEMES:
+        meant = scheme.upper() if scheme.upper() in SCHEMES else "<HTTP or HTTPS>"
+        yield Flaw(
+            message=f"the API server refuses the {probe.what}: Unsupported value: {shown(scheme)}; there are HTTP and "
+            "HTTPS, in capitals",
+            at=probe.scheme_steps,
+            severity="high",
+            expected=SCHEMES,
+            observed=(scheme,),
+            fix=f"{subject.object.reference}: write {meant}",
+            correction=f"scheme: {meant}",
+        )
+    if isinstance(port, str) and probe.number is None:
+        yield Flaw(
+            message=f"the {probe.what} asks port {shown(port)}, and its container has none of that name",
+            at=(*probe.steps, "port"),
+            expected=tuple(probe.named)[:10],
+            observed=(port,),
+            fix=f"{subject.object.reference}: name a port of the container, or give its number",
+        )
 
 
 def _said(claims: list[Claim]) -> list[Claim]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from scanner.model.kinds import API_SERVICE, POD_MONITOR, PROBE, SERVICE_MONITOR, Kind
+from scanner.model.kinds import API_SERVICE, POD_MONITOR, PROBE, SCRAPE_CONFIG, SERVICE_MONITOR, Kind
 from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 from scanner.model.objects import Fields
@@ -77,7 +77,7 @@ API = ObjectRule(
 
 
 def configurations(subject: Subject) -> Iterator[tuple[Steps, Fields]]:
-    """Each endpoint of a ServiceMonitor or PodMonitor; of a Probe, its spec."""
+    """Each endpoint of a ServiceMonitor or PodMonitor; of a Probe or ScrapeConfig, its spec."""
     field = ENDPOINTS.get(subject.object.kind)
     if field is None:
         yield ("spec",), subject.object.fields("spec")
@@ -90,7 +90,7 @@ def check_monitor(subject: Subject) -> Iterator[Flaw]:
 
     ## What it requires
 
-    That no `tlsConfig` of a ServiceMonitor, PodMonitor or Probe has `insecureSkipVerify`.
+    That no `tlsConfig` of a ServiceMonitor, PodMonitor, Probe or ScrapeConfig has `insecureSkipVerify`.
 
     ## Why
 
@@ -145,7 +145,7 @@ MONITOR = ObjectRule(
     id="monitor-unverified",
     title="Prometheus verifies what it scrapes",
     severity="medium",
-    subjects=(SERVICE_MONITOR, POD_MONITOR, PROBE),
+    subjects=(SERVICE_MONITOR, POD_MONITOR, PROBE, SCRAPE_CONFIG),
     check=check_monitor,
     references=("monitoring.coreos.com/v1 SafeTLSConfig insecureSkipVerify",),
 )

@@ -1,14 +1,28 @@
-"""OpenShift: Routes and the Secrets that they name, and the objects that hold a ``tlsSecurityProfile``."""
+"""OpenShift: Routes and the Secrets that they name, objects that hold a ``tlsSecurityProfile``, and the certificates of
+its configuration."""
 
 from __future__ import annotations
 
 from scanner.lint.openshift.adherence import REMOVED, VALUE
+from scanner.lint.openshift.api_server_certificates import NAMED
+from scanner.lint.openshift.api_server_clients import CLIENT_CA
+from scanner.lint.openshift.component_routes import COMPONENT_ROUTES
 from scanner.lint.openshift.custom_host import CUSTOM_HOST
+from scanner.lint.openshift.identity_providers import PROVIDERS
+from scanner.lint.openshift.ingress_certificate import DEFAULT_CERTIFICATE
+from scanner.lint.openshift.ingress_clients import CLIENT_TLS
+from scanner.lint.openshift.ingress_domains import DOMAIN
 from scanner.lint.openshift.ingress_routes import INGRESS_ROUTE
-from scanner.lint.openshift.inherited import INHERITED, POOL
-from scanner.lint.openshift.profile_ciphers import CIPHERS, VERSION
+from scanner.lint.openshift.inherited import INHERITED
+from scanner.lint.openshift.kubelet_conflict import CONFLICT
+from scanner.lint.openshift.kubelet_pools import POOL
+from scanner.lint.openshift.kubelet_tls import RAW_FIELDS
+from scanner.lint.openshift.profile_ciphers import CIPHERS
 from scanner.lint.openshift.profile_custom import CUSTOM
+from scanner.lint.openshift.profile_fips import FIPS
 from scanner.lint.openshift.profile_type import TYPE
+from scanner.lint.openshift.profile_version import VERSION
+from scanner.lint.openshift.profile_weak import KEYS, WEAK
 from scanner.lint.openshift.route_access import ACCESS, WIDE
 from scanner.lint.openshift.route_backend import BACKEND_NAME, BACKEND_TRUST
 from scanner.lint.openshift.route_certificate import CERTIFICATE, HOST
@@ -20,6 +34,7 @@ from scanner.lint.openshift.route_policy import CLIENTS, WILDCARD
 from scanner.lint.openshift.route_secret import CHAIN, SECRET
 from scanner.lint.openshift.route_status import STATUS, SUPPORT
 from scanner.lint.openshift.route_writers import WRITERS
+from scanner.lint.openshift.shards import SHARDS
 from scanner.model.object_rule import ObjectRule
 
 ROUTE_RULES: tuple[ObjectRule, ...] = (
@@ -46,5 +61,8 @@ ROUTE_RULES: tuple[ObjectRule, ...] = (
     INGRESS_ROUTE,
     CUSTOM_HOST,
 )
-PROFILE_RULES: tuple[ObjectRule, ...] = (TYPE, CUSTOM, CIPHERS, VERSION, INHERITED, POOL, VALUE, REMOVED)
-OPENSHIFT_RULES: tuple[ObjectRule, ...] = (*ROUTE_RULES, *PROFILE_RULES)
+PROFILE_RULES: tuple[ObjectRule, ...] = (TYPE, CUSTOM, CIPHERS, WEAK, KEYS, FIPS, VERSION, INHERITED, VALUE, REMOVED)
+KUBELET_RULES: tuple[ObjectRule, ...] = (POOL, CONFLICT, RAW_FIELDS)
+INGRESS_RULES: tuple[ObjectRule, ...] = (DEFAULT_CERTIFICATE, CLIENT_TLS, COMPONENT_ROUTES, DOMAIN, SHARDS)
+SERVER_RULES: tuple[ObjectRule, ...] = (NAMED, CLIENT_CA, PROVIDERS)
+OPENSHIFT_RULES: tuple[ObjectRule, ...] = (*ROUTE_RULES, *PROFILE_RULES, *KUBELET_RULES, *INGRESS_RULES, *SERVER_RULES)

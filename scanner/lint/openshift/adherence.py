@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from scanner.lint.openshift import gates
 from scanner.model.adherence_spelling import LEGACY, SPELLINGS, STRICT
-from scanner.model.declared import Declared, Missing
-from scanner.model.feature_gates import gates
-from scanner.model.kinds import API_SERVER, CLUSTER_VERSION, FEATURE_GATE, HOSTED_CLUSTER, Kind
+from scanner.model.kinds import API_SERVER, HOSTED_CLUSTER, Kind
 from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
@@ -68,7 +67,7 @@ def check_value(subject: Subject) -> Iterator[Flaw]:
     """
     at = _FIELDS[subject.object.kind]
     said = subject.object.at(*at)
-    if said is not None and subject.object.kind == API_SERVER and _gate_is_off(subject.declared):
+    if said is not None and subject.object.kind == API_SERVER and gates.is_off(subject.declared, _GATE):
         message = f"the feature gate {_GATE[0]} is off: the field is pruned without a word, which means {LEGACY}"
         yield Flaw(message=message, at=at, severity="low", fix="leave it out, or turn the feature gate on")
     if said is None or said in (STRICT, LEGACY):
@@ -84,12 +83,6 @@ def check_value(subject: Subject) -> Iterator[Flaw]:
         fix=f"write {means}" if means else f"write {STRICT} or {LEGACY}",
         correction=f"tlsAdherence: {means or STRICT}",
     )
-
-
-def _gate_is_off(declared: Declared) -> bool:
-    version = declared.find(CLUSTER_VERSION, "version")
-    release = "" if isinstance(version, Missing) else version.text("status", "desired", "version")
-    return gates(declared.known, release).state(_GATE) == "off"
 
 
 def check_removed(subject: Subject) -> Iterator[Flaw]:
@@ -171,7 +164,7 @@ VALUE = ObjectRule(
     severity="medium",
     subjects=tuple(_FIELDS),
     check=check_value,
-    reads=(CLUSTER_VERSION, FEATURE_GATE),
+    reads=gates.READS,
     references=(
         _API,
         "Enhancement 'Cluster-wide TLS Security Profile Configuration', TLS Adherence Modes",

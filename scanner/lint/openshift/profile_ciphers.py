@@ -7,6 +7,7 @@ from typing import Final
 
 from scanner.lint.openshift.profiles import SUBJECTS, Declaration, declarations
 from scanner.model.custom_profile import GO_SUITES, HYPERSHIFT_SUITES, VERSIONS, suite_named
+from scanner.model.ingress_admission import TLS13_NAMES, is_a_set
 from scanner.model.kinds import HOSTED_CLUSTER, HOSTED_CONTROL_PLANE, INGRESS_CONTROLLER
 from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
@@ -37,7 +38,13 @@ def check_ciphers(subject: Subject) -> Iterator[Flaw]:
 
     ## What fails
 
-    Each name that is lost: medium.
+    * Each name that is lost: medium.
+    * For an IngressController, OpenSSL's words for sets of suites, such as `HIGH`: medium. They select something, and
+      what that is depends on the OpenSSL at hand.
+    * A suite that is listed again, by either name, and for an IngressController with VersionTLS13 a suite of TLS 1.2,
+      which nobody speaks there: low.
+    * A list of an IngressController without suites of TLS 1.3, below VersionTLS13: informational. Those of OpenSSL stay
+      on.
 
     ## What is inconclusive
 
@@ -76,11 +83,40 @@ def check_ciphers(subject: Subject) -> Iterator[Flaw]:
     for each in declarations(subject.object):
         value = each.custom.at("ciphers")
         guesses = _GUESSED
+        seen: dict[int, str] = {}
         for index, name in enumerate(value[:_MOST] if isinstance(value, list) else ()):
             lost = _lost(each, name, guess=guesses > 0)
+            at = (*each.steps, "custom", "ciphers", index)
             if lost:
                 guesses -= 1
-                yield Flaw(message=lost[0], at=(*each.steps, "custom", "ciphers", index), fix=lost[1])
+                yield Flaw(message=lost[0], at=at, fix=lost[1])
+            elif idle := _idle(each, str(name), seen):
+                yield Flaw(message=idle, at=at, severity="low", fix="remove it")
+        yield from _left_on(each)
+
+
+def _left_on(each: Declaration) -> Iterator[Flaw]:
+    names = each.custom.texts("ciphers")[:_MOST]
+    below = each.custom.text("minTLSVersion") in VERSIONS[:-1]
+    if each.object.kind == INGRESS_CONTROLLER and below and names and TLS13_NAMES.isdisjoint(names):
+        yield Flaw(
+            message="no TLS 1.3 suite is listed, so that HAProxy keeps all of OpenSSL's, and TLS 1.3 stays on",
+            at=(*each.steps, "custom", "ciphers"),
+            severity="info",
+            status="informational",
+        )
+
+
+def _idle(each: Declaration, name: str, seen: dict[int, str]) -> str | None:
+    """Why a name that selects a suite changes nothing."""
+    code = suite_named(name)
+    if code is None:
+        return None
+    if code in seen:
+        return f"{name} is listed already" + ("" if seen[code] == name else f", as {seen[code]}")
+    seen[code] = name
+    alone = each.object.kind == INGRESS_CONTROLLER and each.custom.text("minTLSVersion") == VERSIONS[-1]
+    return f"{name} is of TLS 1.2, which VersionTLS13 leaves out" if alone and not is_tls13(code) else None
 
 
 def _lost(each: Declaration, name: object, *, guess: bool) -> tuple[str, str] | None:
@@ -91,6 +127,8 @@ def _lost(each: Declaration, name: object, *, guess: bool) -> tuple[str, str] | 
     if haproxy and name.startswith("!"):
         return None  # OpenSSL's exclusion, which the operator lets pass
     code = suite_named(name)
+    if haproxy and is_a_set(name):
+        return f"{name} is OpenSSL's word for many suites, which nobody has looked at one by one", "list their names"
     if code is None:
         near = did_you_mean(name, _KNOWN, otherwise="remove it") if guess else "remove it"
         return f"{shown(name)} is no cipher suite, and is dropped without a word", near
@@ -110,73 +148,6 @@ def _reader(each: Declaration) -> str:
     return "HyperShift" if each.object.kind in (HOSTED_CLUSTER, HOSTED_CONTROL_PLANE) else "Go"
 
 
-def check_version(subject: Subject) -> Iterator[Flaw]:
-    """A `tlsSecurityProfile` asks for TLS 1.2 or later.
-
-    ## What it requires
-
-    That the profile is not Old, and that a Custom profile's `minTLSVersion` is VersionTLS12 or VersionTLS13.
-
-    ## Why
-
-    TLS 1.0 and 1.1 are deprecated (RFC 8996): what signs their handshakes is SHA-1. Old is there for clients that
-    nobody can update, and opens its listeners to all others as well. A router turns 1.0 into 1.1.
-
-    ## What fails
-
-    Old, and VersionTLS10 or VersionTLS11: medium.
-
-    ## What is inconclusive
-
-    Nothing.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec:
-      tlsSecurityProfile: {type: Old, old: {}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec:
-      tlsSecurityProfile: {type: Intermediate, intermediate: {}}
-    ```
-
-    ## How to fix
-
-    Choose Intermediate. For old clients, give an IngressController of their own the profile Old, and keep it off all
-    others.
-    """
-    for each in declarations(subject.object):
-        if each.type == "Old":
-            yield Flaw(
-                message="the profile Old has TLS 1.0 and 1.1",
-                at=(*each.steps, "type"),
-                expected=("Intermediate", "Modern"),
-                observed=("Old",),
-                fix="choose Intermediate or Modern",
-                correction="tlsSecurityProfile:\n  type: Intermediate\n  intermediate: {}",
-            )
-        said = each.custom.text("minTLSVersion")
-        if said in VERSIONS[:2]:
-            yield Flaw(
-                message=f"{said} lets in deprecated versions of TLS",
-                at=(*each.steps, "custom", "minTLSVersion"),
-                expected=VERSIONS[2:],
-                observed=(said,),
-                fix="write VersionTLS12",
-                correction="minTLSVersion: VersionTLS12",
-            )
-
-
 CIPHERS = ObjectRule(
     id="tls-profile-ciphers",
     title="Every name in a Custom profile's ciphers selects a suite",
@@ -187,12 +158,4 @@ CIPHERS = ObjectRule(
         "openshift/library-go pkg/crypto/crypto.go (OpenSSLToIANACipherSuites)",
         "openshift/hypershift support/config/cipher.go",
     ),
-)
-VERSION = ObjectRule(
-    id="tls-profile-version",
-    title="A tlsSecurityProfile asks for TLS 1.2 or later",
-    severity="medium",
-    subjects=SUBJECTS,
-    check=check_version,
-    references=("RFC 8996", "openshift/api config/v1/types_tlssecurityprofile.go"),
 )

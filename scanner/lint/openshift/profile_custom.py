@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import Final
 
+from scanner.lint.openshift import gates
+from scanner.lint.openshift.profile_groups import group_flaws
 from scanner.lint.openshift.profiles import SUBJECTS, Declaration, declarations
-from scanner.model.custom_profile import GO_SUITES, GROUPS, HTTP2, VERSIONS, suite_named
+from scanner.model.custom_profile import GO_SUITES, HTTP2, VERSIONS, suite_named
+from scanner.model.ingress_admission import refusals
+from scanner.model.kinds import API_SERVER
 from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 from scanner.model.problems import did_you_mean
-from scanner.tls.names import is_tls13, openssl_name
+from scanner.tls.names import openssl_name
 
 _MOST: Final = 500
 """Names of a list; there are 372 suites."""
@@ -22,7 +25,6 @@ _NOT_WITH_TLS13: Final = (
 )
 """The enhancement's words; the admission that shipped says it shorter."""
 _HTTP2_NAMES: Final = tuple(str(openssl_name(code)) for code in HTTP2)
-_GROUPS_AT_MOST: Final = 7
 
 
 def check_custom(subject: Subject) -> Iterator[Flaw]:
@@ -34,8 +36,9 @@ def check_custom(subject: Subject) -> Iterator[Flaw]:
     * For Go's servers (APIServer, KubeletConfig, HostedCluster and whatever else holds such a profile): with
       VersionTLS13 there are no `ciphers`; below it, one of them is a suite that Go has, by OpenSSL's name, and one is
       ECDHE-RSA-AES128-GCM-SHA256 or ECDHE-ECDSA-AES128-GCM-SHA256, without which no HTTP/2 server starts.
-    * For an IngressController, whose HAProxy speaks the TLS 1.3 suites that are listed: the list is not empty; with
-      VersionTLS13 it has a TLS 1.3 suite, below it another one.
+    * For an IngressController, whose HAProxy speaks the TLS 1.3 suites that are listed: `minTLSVersion` is there, and
+      the list is not empty; with VersionTLS13 it has a TLS 1.3 suite, below it another one; and everything in it looks
+      like a name, with a `!` before it at most.
     * `groups` are those of the API, each once, seven at most.
 
     ## Why
@@ -48,9 +51,13 @@ def check_custom(subject: Subject) -> Iterator[Flaw]:
     Any of it: high. Whose admission refuses it is said, with its own words as evidence. Names that are merely lost on
     the way are another rule's, `tls-profile-ciphers`.
 
+    Without `minTLSVersion`, Go's servers take VersionTLS12: low, for the router's operator, which may read the same
+    profile, does not take it. `groups` where the feature gate TLSGroupPreferences is known to be off, and in a
+    KubeletConfig or HostedCluster, whose operators hand none on: low.
+
     ## What is inconclusive
 
-    Nothing: all of it stands in the object.
+    Nothing: all of it stands in the object. Of a cluster whose feature gates were not given, they are taken to be on.
 
     ## Example that fails
 
@@ -99,18 +106,18 @@ def check_custom(subject: Subject) -> Iterator[Flaw]:
     ## How to fix
 
     Prefer a named profile. With VersionTLS13 remove `ciphers`, but for an IngressController; below it, list one of the
-    two suites that HTTP/2 needs.
+    two suites that HTTP/2 needs. Say `minTLSVersion`.
     """
     for each in declarations(subject.object):
-        if each.custom.raw:
+        if each.type == "Custom" and each.fields.has("custom"):
             yield from _version(each)
             yield from (_listed(each) if each.consumer.tls13_suites == "listed" else _fixed(each))
-            yield from _groups(each)
+            yield from group_flaws(each, subject.declared)
 
 
 def _version(each: Declaration) -> Iterator[Flaw]:
     said = each.custom.at("minTLSVersion")
-    if said not in (None, "", *VERSIONS):
+    if said not in (None, *VERSIONS):
         listed = ", ".join(f'"{name}"' for name in VERSIONS)
         yield Flaw(
             message=f"no API takes it: Unsupported value: {shown(said)}: supported values: {listed}",
@@ -118,6 +125,20 @@ def _version(each: Declaration) -> Iterator[Flaw]:
             expected=VERSIONS,
             fix=did_you_mean(said, VERSIONS) if isinstance(said, str) else f"one of {', '.join(VERSIONS)}",
         )
+    elif not said and each.consumer.tls13_suites == "fixed":
+        yield _unset(each)
+
+
+def _unset(each: Declaration) -> Flaw:
+    heir = ", and an IngressController that inherits it is not admitted" if each.object.kind == API_SERVER else ""
+    return Flaw(
+        message=f"minTLSVersion is not set, which counts as VersionTLS12{heir}",
+        at=(*each.steps, "custom", "minTLSVersion"),
+        severity="low",
+        expected=VERSIONS[2:],
+        fix="write 'minTLSVersion: VersionTLS12'",
+        correction="minTLSVersion: VersionTLS12",
+    )
 
 
 def _fixed(each: Declaration) -> Iterator[Flaw]:
@@ -147,47 +168,18 @@ def _codes(names: tuple[str, ...]) -> Iterator[tuple[str, int]]:
 
 
 def _listed(each: Declaration) -> Iterator[Flaw]:
-    """For HAProxy (cluster-ingress-operator ``validateTLSSecurityProfile``)."""
-    names = each.custom.texts("ciphers")[:_MOST]
-    thirteen = [name for name, code in _codes(names) if is_tls13(code)]
-    only = each.custom.text("minTLSVersion") == _TLS13
-    if not names:
-        yield _refused(each, "the list of ciphers is empty", "", "list suites, those of TLS 1.3 among them")
-    elif only and not thirteen:
-        yield _refused(each, "no TLS 1.3 cipher suite is listed with VersionTLS13", "", "add TLS_AES_128_GCM_SHA256")
-    elif not only and len(thirteen) == len(names):
-        fix = "add one of TLS 1.2, or write 'minTLSVersion: VersionTLS13'"
-        yield _refused(each, "only TLS 1.3 cipher suites are listed, below VersionTLS13", "", fix)
+    """For HAProxy, as its operator looks at it."""
+    for refusal in refusals(each.custom):
+        yield _refused(each, refusal.message, "", refusal.fix, refusal.field)
 
 
-def _refused(each: Declaration, message: str, words: str, fix: str) -> Flaw:
+def _refused(each: Declaration, message: str, words: str, fix: str, field: str = "ciphers") -> Flaw:
     return Flaw(
         message=f"{each.refused_by}: {message}",
-        at=(*each.steps, "custom", "ciphers"),
+        at=(*each.steps, "custom", field),
         fix=fix,
         evidence=(f"admission of an APIServer says: {words}",) if words and words != message else (),
     )
-
-
-def _groups(each: Declaration) -> Iterator[Flaw]:
-    value = each.custom.at("groups")
-    names = value if isinstance(value, list) else []
-    at = (*each.steps, "custom", "groups")
-    if isinstance(value, list) and not 1 <= len(value) <= _GROUPS_AT_MOST:
-        yield Flaw(
-            message=f"no API takes it: it has {len(value)} groups, and must have 1 to {_GROUPS_AT_MOST}",
-            at=at,
-            fix="leave groups out, so that every component has its own" if not value else "remove some",
-        )
-    seen: set[str] = set()
-    for index, name in enumerate(islice(names, _MOST)):
-        if not isinstance(name, str) or name not in GROUPS:
-            fix = did_you_mean(name, GROUPS) if isinstance(name, str) else f"one of {', '.join(GROUPS)}"
-            yield Flaw(message=f"no API takes it: unknown group {shown(name)}", at=(*at, index), fix=fix)
-        elif name in seen:
-            yield Flaw(message=f"no API takes it: Duplicate value: {shown(name)}", at=(*at, index), fix="remove it")
-        else:
-            seen.add(name)
 
 
 CUSTOM = ObjectRule(
@@ -196,6 +188,7 @@ CUSTOM = ObjectRule(
     severity="high",
     subjects=SUBJECTS,
     check=check_custom,
+    reads=gates.READS,
     references=(
         "Enhancement 'Cluster-wide TLS Security Profile Configuration', TLS 1.3 Cipher Behavior",
         "openshift/kubernetes openshift-kube-apiserver/admission/customresourcevalidation/apiserver",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.lint.fields.unknown import nearest
 from scanner.lint.openshift.profiles import SUBJECTS, Declaration, declarations
 from scanner.model.declared_profile import TYPES
 from scanner.model.kinds import API_SERVER
@@ -13,6 +14,8 @@ from scanner.model.object_rule import Flaw, ObjectRule, Subject
 from scanner.model.problems import did_you_mean
 
 _NAME: Final = "cluster"
+_RECOMMENDED: Final = ("Intermediate", "Modern")
+"""Types that stand in a correction: Old is weak, and Custom says nothing without a list."""
 
 
 def check_type(subject: Subject) -> Iterator[Flaw]:
@@ -79,7 +82,7 @@ def check_type(subject: Subject) -> Iterator[Flaw]:
 def _of(each: Declaration) -> Iterator[Flaw]:
     said = each.fields.at("type")
     given = [name for name in TYPES.values() if each.fields.has(name)]
-    if said in (None, ""):
+    if said is None or (said == "" and given):
         yield from _without_type(each, given)
     elif not isinstance(said, str) or said not in TYPES:
         yield _unknown(each, said)
@@ -100,11 +103,13 @@ def _without_type(each: Declaration, given: list[str]) -> Iterator[Flaw]:
 
 def _unknown(each: Declaration, said: object) -> Flaw:
     listed = ", ".join(f'"{name}"' for name in TYPES)
+    meant = nearest(said, TYPES) if isinstance(said, str) else None
     return Flaw(
         message=f"no API takes it: Unsupported value: {shown(said)}: supported values: {listed}",
         at=(*each.steps, "type"),
         expected=tuple(TYPES),
         fix=did_you_mean(said, TYPES) if isinstance(said, str) else f"one of {', '.join(TYPES)}",
+        correction=f"tlsSecurityProfile:\n  type: {meant}\n  {TYPES[meant]}: {{}}" if meant in _RECOMMENDED else None,
     )
 
 

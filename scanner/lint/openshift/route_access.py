@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from scanner.lint import authorization
-from scanner.lint.authorization import Grant, Identity, Wish, access, account
+from scanner.lint.authorization import Access, Grant, Identity, Wish, access, account
 from scanner.lint.openshift.routes import EXTERNAL, external
-from scanner.model.declared import Declared
+from scanner.model.access_review import Review
+from scanner.model.declared import Declared, identity
+from scanner.model.declared import Identity as ObjectIdentity
 from scanner.model.kinds import ROUTE
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+from scanner.model.objects import KubeObject
 
 _ROUTER: Final = account("openshift-ingress", "router")
 """The name is written into library-go's validation; an IngressController of another account does not count there."""
@@ -24,9 +27,11 @@ def check_access(subject: Subject) -> Iterator[Flaw]:
     ## What it requires
 
     `system:serviceaccount:openshift-ingress:router` may get, list and watch the Secret that
-    `spec.tls.externalCertificate` names: by Roles and RoleBindings, as the API server's authorizer decides it. Groups
-    do not count: the API server's own review of the Route passes none, so what is bound to
-    `system:serviceaccounts:openshift-ingress` lets the router read and the Route be refused all the same.
+    `spec.tls.externalCertificate` names. With `--cluster` the API server is asked (`SubjectAccessReview`), as it asks
+    itself before it takes a Route; where that is forbidden, and for Roles that are about to be applied, Roles and
+    RoleBindings are read as the API server's authorizer reads them. Groups do not count: the API server's own review of
+    the Route passes none, so what is bound to `system:serviceaccounts:openshift-ingress` lets the router read and the
+    Route be refused all the same.
 
     ## Why
 
@@ -39,8 +44,9 @@ def check_access(subject: Subject) -> Iterator[Flaw]:
 
     ## What is inconclusive
 
-    Roles or bindings that were not given, unless those that were allow it. Where they allow one of the verbs, or all of
-    them to a group, they are taken for all that there is: who wrote them meant the others too.
+    Roles or bindings that were not given, unless those that were allow it, or the API server answered (`adhere rbac
+    --with sar`). Where they allow one of the verbs, or all of them to a group, they are taken for all that there is:
+    who wrote them meant the others too.
 
     ## Example that fails
 
@@ -98,9 +104,16 @@ def check_access(subject: Subject) -> Iterator[Flaw]:
         return
     wishes = {verb: _reading(subject, verb, name) for verb in _VERBS}
     found = {verb: access(declared, _ROUTER, wish) for verb, wish in wishes.items()}
+    answers = {verb: _answer(declared, wish, found[verb]) for verb, wish in wishes.items()}
+    if all(answers.values()):
+        return
     by_group = {verb: _by_group(declared, wish) for verb, wish in wishes.items()}
     meant = any(each.grants for each in found.values()) or any(by_group.values())
-    refused = [verb for verb, each in found.items() if each.allowed is False or (meant and each.known is False)]
+    refused = [
+        verb
+        for verb, each in found.items()
+        if answers[verb] is False or (answers[verb] is None and meant and each.known is False)
+    ]
     for verb in refused:
         yield Flaw(
             message=f"router serviceaccount does not have permission to {verb} this secret",
@@ -110,9 +123,47 @@ def check_access(subject: Subject) -> Iterator[Flaw]:
             correction=_role(subject, name),
             evidence=by_group[verb],
         )
-    unseen = next((each.unseen for verb, each in found.items() if each.allowed is None and verb not in refused), None)
+    open_ones = [each.unseen for verb, each in found.items() if answers[verb] is None and verb not in refused]
+    unseen = next(filter(None, open_ones), None)
     if unseen is not None:
         yield undecided(unseen, EXTERNAL, "whether the router may read the Secret")
+
+
+def _answer(declared: Declared, wish: Wish, found: Access) -> bool | None:
+    """The API server's own where it was asked, unless the manifests that are to be applied are what allows it: these it
+    does not know yet. Else what Roles and their bindings say."""
+    reviewed = declared.reviews.get(_review(wish))
+    if reviewed is None or (not reviewed and any(_is_new(declared, each) for each in found.grants)):
+        return found.allowed
+    return reviewed
+
+
+def _is_new(declared: Declared, grant: Grant) -> bool:
+    manifests = declared.once(_manifests)
+    return identity(grant.binding) in manifests or identity(grant.role) in manifests
+
+
+def _manifests(declared: Declared) -> frozenset[ObjectIdentity]:
+    return frozenset(identity(each.object) for each in declared.given if each.located is not None)
+
+
+def route_reviews(route: KubeObject) -> Iterator[Review]:
+    """What the API server's own validation of a Route asks of itself: of the router's account, without groups."""
+    name = external(route)
+    for verb in _VERBS if name and route.namespace else ():
+        wish = Wish(verb=verb, resource="secrets", namespace=route.namespace, name=name)
+        yield _review(wish)
+
+
+def _review(wish: Wish) -> Review:
+    return Review(
+        user=_ROUTER.name,
+        verb=wish.verb,
+        group=wish.group,
+        resource=wish.resource,
+        namespace=wish.namespace or "",
+        name=wish.name,
+    )
 
 
 def _reading(subject: Subject, verb: str, name: str) -> Wish:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from scanner.lint import references
-from scanner.lint.certificates import chain_of, ended, flaws, is_no_ca, of_text
+from scanner.lint.certificates import broken_flaws, chain_of, ended, flaws, instead, is_no_ca, of_text
 from scanner.lint.openshift.routes import TLS, has_tls, termination
 from scanner.lint.references import secret_of
 from scanner.model import service_ca
@@ -157,9 +157,13 @@ def check_backend_trust(subject: Subject) -> Iterator[Flaw]:
 def _anchors(subject: Subject, text: str) -> Iterator[Flaw]:
     found = of_text(text)
     if not found:
-        says = "the router rejects it: failed to parse destination CA certificate"
+        what = instead(subject.object, "destinationCACertificate")
+        says = f"the router rejects it: failed to parse destination CA certificate{what}"
         yield Flaw(message=says, at=_DESTINATION, severity="high", fix="give CA certificates in PEM")
     fix = f"{subject.object.reference}: give the CA of the backend's certificate"
+    yield from broken_flaws(
+        subject.object, found, _DESTINATION, name="destinationCACertificate", severity="high", fix=fix
+    )
     faults = ((None, is_no_ca), (None, ended(subject.declared.known.taken_at)))
     for each in found:
         yield from flaws(subject.object, each, _DESTINATION, faults, fix=fix)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from scanner.lint.fields.unknown import nearest
 from scanner.lint.openshift.routes import EXTERNAL, TLS, has_tls, termination
 from scanner.model.kinds import ROUTE
 from scanner.model.located import Steps, shown
@@ -166,8 +167,9 @@ def check_fields(subject: Subject) -> Iterator[Flaw]:
             yield _refused(each.at, each.says, each.fix)
 
 
-def _refused(at: Steps, says: str, fix: str, *values: str) -> Flaw:
-    return Flaw(message=f"the API server refuses it: {says}", at=at, fix=fix, expected=values)
+def _refused(at: Steps, says: str, fix: str, *values: str, meant: str | None = None) -> Flaw:
+    correction = f"{at[-1]}: {meant}" if meant else None
+    return Flaw(message=f"the API server refuses it: {says}", at=at, fix=fix, expected=values, correction=correction)
 
 
 def _unknown(route: KubeObject) -> Iterator[Flaw]:
@@ -176,7 +178,9 @@ def _unknown(route: KubeObject) -> Iterator[Flaw]:
         listed = ", ".join(f'"{each}"' for each in _TERMINATIONS)
         written = route.at(*TLS, "termination")
         says = f"Unsupported value: {shown(written or '')}: supported values: {listed}"
-        yield _refused((*TLS, "termination"), says, "write one of the three", *_TERMINATIONS)
+        meant = nearest(written, _TERMINATIONS) if isinstance(written, str) else None
+        fix = f"write {meant}" if meant else "write one of the three"
+        yield _refused((*TLS, "termination"), says, fix, *_TERMINATIONS, meant=meant)
 
 
 def _insecure(route: KubeObject) -> Iterator[Flaw]:
@@ -186,7 +190,9 @@ def _insecure(route: KubeObject) -> Iterator[Flaw]:
     listed = ", ".join(allowed)
     says = f"invalid value for InsecureEdgeTerminationPolicy option, acceptable values are {listed}, or empty"
     fix = "write Redirect, so that who comes in plain text is sent to https"
-    yield _refused((*TLS, "insecureEdgeTerminationPolicy"), says, fix, *allowed)
+    meant = nearest(said, allowed) if isinstance(said, str) else None
+    meant = None if meant == "Allow" else meant  # which another rule is against
+    yield _refused((*TLS, "insecureEdgeTerminationPolicy"), says, fix, *allowed, meant=meant)
 
 
 def _nameless(route: KubeObject) -> Iterator[Flaw]:

@@ -7,18 +7,17 @@ from itertools import islice
 from typing import Final
 
 from scanner.lint import references
+from scanner.lint.openshift.controllers import uncovered
 from scanner.lint.openshift.route_policy import controllers, shared_between_namespaces
-from scanner.lint.openshift.routes import EXTERNAL, TLS, external, has_tls, hosts, inline, terminates, termination
-from scanner.lint.references import look_up, name_flaws
+from scanner.lint.openshift.routes import TLS, external, has_tls, hosts, inline, terminates, termination
 from scanner.model.declared import Declared, Missing
-from scanner.model.kinds import INGRESS_CONFIG, INGRESS_CONTROLLER, ROUTE, SECRET
+from scanner.model.kinds import INGRESS_CONFIG, INGRESS_CONTROLLER, ROUTE
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 from scanner.model.objects import KubeObject
 
 _HOST: Final = ("spec", "host")
 _OTHERS: Final = 50
 """Routes of one host that are looked at."""
-_ROUTERS: Final = "openshift-ingress"
 
 
 def check_same_host(subject: Subject) -> Iterator[Flaw]:
@@ -201,7 +200,7 @@ def check_default(subject: Subject) -> Iterator[Flaw]:
     bare: list[str] = []
     unseen: Missing | None = None
     for each in known:
-        found = _uncovered(declared, each, hosts(route))
+        found = uncovered(declared, each, hosts(route))
         if isinstance(found, Missing):
             unseen = found
         elif not found:
@@ -220,23 +219,6 @@ def check_default(subject: Subject) -> Iterator[Flaw]:
             fix="name a Secret with a certificate for the host in externalCertificate",
             correction="tls:\n  termination: edge\n  externalCertificate:\n    name: NAME",
         )
-
-
-def _uncovered(declared: Declared, controller: KubeObject, names: tuple[str, ...]) -> tuple[str, ...] | Missing:
-    """The names that the default certificate of a controller does not cover, or what nobody saw of it."""
-    if given := controller.text("spec", "defaultCertificate", "name"):
-        secret = look_up(declared, SECRET, given, _ROUTERS)
-        if isinstance(secret, Missing):
-            return secret if secret.gap else names
-        flaws = [flaw for flaw in name_flaws(secret, names, EXTERNAL) if flaw.verdict == "fail"]
-        return tuple(name for flaw in flaws for name in flaw.expected)
-    domain = controller.text("status", "domain") or controller.text("spec", "domain")
-    if not domain and controller.name == "default":
-        config = declared.find(INGRESS_CONFIG, "cluster")
-        if isinstance(config, Missing):
-            return config if config.gap else names
-        domain = config.text("spec", "domain")
-    return tuple(name for name in names if name.partition(".")[2] != domain.lower() or not domain)
 
 
 SAME_HOST = ObjectRule(

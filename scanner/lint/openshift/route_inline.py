@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from scanner.lint.certificates import called, of_text
+from scanner.lint.certificates import broken_flaws, called, instead, of_text
 from scanner.lint.openshift.routes import TLS, terminates
 from scanner.model.kinds import ROUTE
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
@@ -85,8 +85,8 @@ def check_inline(subject: Subject) -> Iterator[Flaw]:
     * `certificate` begins with the leaf, in PEM, and has its key in `key`: RSA or ECDSA.
     * `key` and `caCertificate` do not stand alone.
     * No certificate that a CA signed is signed with SHA-1 or MD5.
-    * Where there is a `caCertificate`, the chain from the leaf leads to one of its certificates. Of that only the names
-      are compared here.
+    * Where there is a `caCertificate`, the chain from the leaf leads to one of its certificates, or it holds the leaf
+      itself. Of a chain only the names are compared here.
 
     ## Why
 
@@ -99,8 +99,8 @@ def check_inline(subject: Subject) -> Iterator[Flaw]:
 
     ## What is inconclusive
 
-    Whether the key belongs to the certificate, where the key is one that cannot be read here, or was left out of a
-    snapshot.
+    Whether the key belongs to the certificate, where the certificate cannot be read here, or the key was left out of
+    a snapshot.
 
     ## Example that fails
 
@@ -159,13 +159,17 @@ def check_inline(subject: Subject) -> Iterator[Flaw]:
         return
     chain = of_text(route.text(*_CERTIFICATE))
     if not chain:
-        yield Flaw(message="the router rejects it: no certificate in PEM", at=_CERTIFICATE, fix="give it in PEM")
+        message = f"the router rejects it: no certificate in PEM{instead(route, 'certificate')}"
+        yield Flaw(message=message, at=_CERTIFICATE, fix="give it in PEM")
         return
+    yield from broken_flaws(route, chain, _CERTIFICATE, name="certificate")
     yield from _pair(subject)
     for place, each in enumerate(chain):
         yield from _rejected(each, leaf=place == 0)
     if text := route.text(*_AUTHORITY):
-        yield from _chained(chain, of_text(text))
+        authorities = of_text(text)
+        yield from broken_flaws(route, authorities, _AUTHORITY, name="caCertificate")
+        yield from _chained(chain, authorities)
 
 
 def _pair(subject: Subject) -> Iterator[Flaw]:
@@ -178,6 +182,9 @@ def _pair(subject: Subject) -> Iterator[Flaw]:
         )
     elif isinstance(matches, str) and matches == "there is no tls.key":
         yield Flaw(message="the router rejects it: no key specified", at=_KEY, fix="add the key")
+    elif isinstance(matches, str) and matches.startswith("tls.key "):
+        message = f"the router rejects it: key {matches.removeprefix('tls.key ')}"
+        yield Flaw(message=message, at=_KEY, fix="give the key in PEM, not encrypted")
     elif matches is not True:
         said = f" ({matches})" if isinstance(matches, str) else ""
         message = f"cannot be decided here: whether the key belongs to the certificate{said}"
@@ -199,7 +206,7 @@ def _chained(chain: Sequence[CertificateFacts], authorities: Sequence[Certificat
     if not authorities:
         message = "the router rejects it: failed to parse CA certificate"
         yield Flaw(message=message, at=_AUTHORITY, fix="give CA certificates in PEM")
-    elif chain[0].issuer is not None and chain[0].issuer not in subjects:
+    elif chain[0].issuer is not None and chain[0].issuer not in subjects and chain[0] not in authorities:
         yield Flaw(
             message="the router rejects it: caCertificate has none that issued the certificate",
             at=_AUTHORITY,

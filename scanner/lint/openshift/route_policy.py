@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
@@ -20,9 +21,21 @@ _OWNERSHIP: Final = ("spec", "routeAdmission", "namespaceOwnership")
 
 def controllers(declared: Declared, route: KubeObject) -> tuple[KubeObject, ...]:
     """The IngressControllers that have looked at a Route; of one without status, all that are known."""
-    names = {each.text("routerName") for each in islice(route.each("status", "ingress"), _MOST)}
-    known = declared.every(INGRESS_CONTROLLER)
+    names, known = _routers(route), declared.every(INGRESS_CONTROLLER)
     return tuple(islice((each for each in known if not names or each.name in names), _MOST))
+
+
+def _routers(route: KubeObject) -> set[str]:
+    """The names of those that have looked at it."""
+    return {each.text("routerName") for each in islice(route.each("status", "ingress"), _MOST)}
+
+
+def _unseen(declared: Declared, route: KubeObject) -> Missing | None:
+    """An IngressController that the Route may have, and nobody saw."""
+    names, gap = _routers(route), declared.gap(INGRESS_CONTROLLER)
+    if gap is None or (names and names <= {each.name for each in declared.every(INGRESS_CONTROLLER)}):
+        return None
+    return Missing(name=INGRESS_CONTROLLER.name, gap=gap)
 
 
 def shared_between_namespaces(declared: Declared, route: KubeObject) -> bool:
@@ -51,7 +64,7 @@ def check_clients(subject: Subject) -> Iterator[Flaw]:
 
     ## What is inconclusive
 
-    IngressControllers that were not given, as information only.
+    IngressControllers that were not given, beside those that were, as information only.
 
     ## Example that fails
 
@@ -107,10 +120,8 @@ def check_clients(subject: Subject) -> Iterator[Flaw]:
             severity="medium" if plain else "low",
             fix="write insecureEdgeTerminationPolicy: Redirect" if plain else "let the backend ask for certificates",
         )
-    elif not declared.every(INGRESS_CONTROLLER) and (gap := declared.gap(INGRESS_CONTROLLER)):
-        missing = Missing(name=INGRESS_CONTROLLER.name, gap=gap)
-        flaw = undecided(missing, way[0], "whether a client certificate is required")
-        yield Flaw(message=flaw.message, at=flaw.at, verdict=flaw.verdict, severity="info")
+    elif missing := _unseen(declared, route):
+        yield replace(undecided(missing, way[0], "whether a client certificate is required"), severity="info")
 
 
 def _way_in(route: KubeObject) -> tuple[tuple[str, ...], bool] | None:
@@ -142,11 +153,12 @@ def check_wildcard(subject: Subject) -> Iterator[Flaw]:
 
     ## What is inconclusive
 
-    IngressControllers that were not given.
+    IngressControllers that were not given, beside those that were.
 
     ## Example that fails
 
     ```yaml
+    # All that there is in a cluster:
     apiVersion: route.openshift.io/v1
     kind: Route
     metadata: {name: web, namespace: shop}
@@ -190,11 +202,10 @@ def check_wildcard(subject: Subject) -> Iterator[Flaw]:
         return
     at = ("spec", "wildcardPolicy")
     found = controllers(declared, route)
-    gap = declared.gap(INGRESS_CONTROLLER)
     if any(each.text(*_WILDCARDS) == "WildcardsAllowed" for each in found):
         return
-    if not found and gap:
-        yield undecided(Missing(name=INGRESS_CONTROLLER.name, gap=gap), at, "whether wildcards are admitted")
+    if missing := _unseen(declared, route):
+        yield undecided(missing, at, "whether wildcards are admitted")
     else:
         yield Flaw(
             message="no IngressController admits wildcards (routeAdmission.wildcardPolicy is WildcardsDisallowed)",

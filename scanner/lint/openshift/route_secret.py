@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scanner.lint import references
-from scanner.lint.certificates import called, chain_of, entry
+from scanner.lint.certificates import broken_flaws, called, chain_of, entry
 from scanner.lint.openshift.routes import EXTERNAL, external
 from scanner.lint.references import mend, secret_flaws, secret_of
 from scanner.model.declared import Missing
@@ -88,7 +88,9 @@ def check_secret(subject: Subject) -> Iterator[Flaw]:
     yield from secret_flaws(subject.declared, secret, EXTERNAL)
     if isinstance(secret, Missing):
         return
-    for place, each in enumerate(chain_of(secret)):
+    chain = chain_of(secret)
+    yield from broken_flaws(secret, chain, EXTERNAL)
+    for place, each in enumerate(chain):
         for message in _rejected(each, leaf=place == 0):
             fix = f"{mend(subject.declared, name, subject.object.namespace)}: another certificate"
             yield Flaw(message=f"{secret.reference}: {called(each)} {message}", at=EXTERNAL, fix=fix)

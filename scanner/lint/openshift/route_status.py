@@ -83,7 +83,7 @@ def check_status(subject: Subject) -> Iterator[Flaw]:
 
     ## What is inconclusive
 
-    `Admitted` is neither True nor False. A manifest has no status, and nothing is said of it.
+    `Admitted` is neither True nor False, or not there. A manifest has no status, and nothing is said of it.
 
     ## Example that fails
 
@@ -132,6 +132,9 @@ def check_status(subject: Subject) -> Iterator[Flaw]:
         )
     for steps, entry in entries:
         router = shown(entry.text("routerName") or "a router")
+        if not any(each.text("type") == "Admitted" for each in islice(entry.each("conditions"), _CONDITIONS)):
+            message = f"{router} has not said whether it has admitted it"
+            yield Flaw(message=message, at=(*steps, "conditions"), verdict="inconclusive")
         for index, each in enumerate(islice(entry.each("conditions"), _CONDITIONS)):
             at = (*steps, "conditions", index)
             if each.text("type") == "Admitted":

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from scanner.lint.contour.delegated import DELEGATION
-from scanner.lint.contour.delegation import secret_name
 from scanner.lint.contour.delegations import IMPOSSIBLE, STAR
+from scanner.model.delegations import secret_name
 from scanner.model.object_rule import ObjectRule
 from tests.lint.examples import WHOLE, linted
 

@@ -8,7 +8,8 @@ import pytest
 
 from scanner.lint.contour.creators import CREATORS
 from scanner.lint.contour.delegations import TARGET
-from scanner.lint.contour.inert import FORMER_API, ROOT
+from scanner.lint.contour.inert import FORMER_API
+from scanner.lint.contour.roots import ROOT
 from scanner.lint.contour.shared import BROAD, SECRET_OF_DELEGATION, UNUSED
 from scanner.model.object_rule import ObjectRule
 from tests.lint.contour.test_delegation import ANNOTATED, CONFIGURED, FALLBACK, PROXY, REFERENCE, ROUTE, delegation
@@ -84,6 +85,29 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     "a root": (ROOT, [REFERENCE], []),
     "tls in the wrong place": (ROOT, [REFERENCE.replace("spec: {", "spec: {tls: {}, ")], [("fail", "medium")]),
     "no fqdn": (ROOT, [REFERENCE.replace("fqdn: web.example.com, ", "")], [("fail", "medium")]),
+    "a root without TLS that includes one with": (
+        ROOT,
+        [REFERENCE, TOP.replace("spec: {", "spec: {includes: [{name: web}], ").replace(", tls: {}", "")],
+        [("fail", "medium")],
+    ),
+    "a root that includes another, both without TLS": (
+        ROOT,
+        [
+            (PROXY % "{}").replace(", tls: {}", ""),
+            TOP.replace("spec: {", "spec: {includes: [{name: web}], ").replace(", tls: {}", ""),
+        ],
+        [],
+    ),
+    "an object that is no root includes one": (
+        ROOT,
+        [REFERENCE, TOP.replace("virtualhost: {fqdn: web.example.com, tls: {}}", "includes: [{name: web}]")],
+        [],
+    ),
+    "a root that includes what nobody knows": (
+        ROOT,
+        [REFERENCE.replace("spec: {", "spec: {includes: [{name: a}], ")],
+        [],
+    ),
     "included by a TCP proxy": (
         ROOT,
         [REFERENCE, TOP.replace("spec: {", "spec: {tcpproxy: {include: {name: web}}, ")],

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scanner.lint.contour.certificate import AUTHORITY, CERTIFICATE
+from scanner.lint.contour.authority import AUTHORITY
+from scanner.lint.contour.certificate import CERTIFICATE
 from scanner.lint.contour.clients import CLIENT_VALIDATION
 from scanner.lint.contour.fallback import FALLBACK
 from scanner.lint.contour.hosts import FQDN, PLAINTEXT, SLASH
@@ -18,7 +19,7 @@ from scanner.lint.contour.versions import VERSION
 from scanner.model.object_rule import ObjectRule
 from tests.lint.contour.test_delegation import ANNOTATED, CONFIGURED, FILE, INGRESS, PROXY, REFERENCE, ROUTE, delegation
 from tests.lint.contour.test_shared import CRL, PAIR, found, secret
-from tests.lint.examples import WHOLE
+from tests.lint.examples import WHOLE, linted
 
 HIGH, MEDIUM, LOW, UNKNOWN = ("fail", "high"), ("fail", "medium"), ("fail", "low"), ("inconclusive", "high")
 OTHER = secret("CERTIFICATE(*.example.com)", "KEY(other.example.com)")
@@ -59,6 +60,13 @@ def judged(text: str, generation: int = 1) -> str:
     return proxy("", more=f", generation: {generation}") + f"status: {text}\n"
 
 
+UPSIDE_DOWN = (
+    'projectcontour.io/tls-minimum-protocol-version: "1.3", projectcontour.io/tls-maximum-protocol-version: "1.2"'
+)
+THROUGH = PROXY.replace("spec: {", "spec: {tcpproxy: {services: []}, ")
+ROOTS = CONFIGURED.replace(
+    "{fallbackCertificate: {namespace: certs", "{rootNamespaces: [shop], fallbackCertificate: {namespace: fall"
+)
 VALIDATED = "validation: {caSecret: ca, subjectName: web}"
 TO_HTTPS = 'projectcontour.io/upstream-protocol.tls: "https"'
 
@@ -88,6 +96,23 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
         [CONFIGURED.replace("httpproxy: {fallbackCertificate:", "envoy: {clientCertificate:"), PAIR],
         [MEDIUM],
     ),
+    "outside of the roots' namespaces": (CERTIFICATE, [REFERENCE, delegation(), PAIR, ROOTS], [HIGH, UNKNOWN]),
+    "in the fallback's namespace": (
+        CERTIFICATE,
+        [REFERENCE, delegation(), PAIR, ROOTS.replace("namespace: fall", "namespace: certs")],
+        [],
+    ),
+    "of no root": (CERTIFICATE, [REFERENCE, delegation(), PAIR, ROOTS.replace("[shop]", "[certs]")], [UNKNOWN]),
+    "of an Ingress outside of the roots' namespaces": (
+        CERTIFICATE,
+        [INGRESS % ("", "contour", "own"), ROOTS.replace("[shop]", "[certs]")],
+        [HIGH, UNKNOWN],
+    ),
+    "a CA outside of the roots' namespaces": (
+        AUTHORITY,
+        [tls("clientValidation: {caSecret: certs/wild}"), delegation(), secret(ca="CA(clients)"), ROOTS],
+        [HIGH],
+    ),
     "a CA": (
         AUTHORITY,
         [tls("clientValidation: {caSecret: certs/wild}"), delegation(), secret(ca="CA(clients)")],
@@ -111,18 +136,30 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     "both": (SETTINGS, [tls("passthrough: true")], [HIGH]),
     "neither": (SETTINGS, [PROXY % "{}"], [HIGH]),
     "no tls": (SETTINGS, [proxy("virtualhost: {fqdn: a.example.com}")], []),
-    "passthrough with clients": (SETTINGS, [PROXY % "{passthrough: true, clientValidation: {caSecret: a}}"], [HIGH]),
+    "passthrough with clients": (SETTINGS, [THROUGH % "{passthrough: true, clientValidation: {caSecret: a}}"], [HIGH]),
+    "passthrough to nothing": (SETTINGS, [PROXY % "{passthrough: true}"], [HIGH]),
+    "passthrough": (SETTINGS, [THROUGH % "{passthrough: true}"], []),
     "fallback with clients": (
         SETTINGS,
         [tls("enableFallbackCertificate: true, clientValidation: {caSecret: a}")],
         [HIGH],
     ),
-    "fallback passed through": (SETTINGS, [PROXY % "{passthrough: true, enableFallbackCertificate: true}"], [HIGH]),
+    "fallback with tokens": (
+        SETTINGS,
+        [tls("enableFallbackCertificate: true").replace("fqdn:", "jwtProviders: [{name: a}], fqdn:")],
+        [HIGH],
+    ),
+    "fallback passed through": (SETTINGS, [THROUGH % "{passthrough: true, enableFallbackCertificate: true}"], [HIGH]),
     "TCP without TLS": (SETTINGS, [proxy("virtualhost: {fqdn: a}, tcpproxy: {services: []}")], [HIGH]),
     "TCP of an included object": (SETTINGS, [proxy("tcpproxy: {services: []}")], []),
     "1.3": (VERSION, [tls('minimumProtocolVersion: "1.3"')], []),
     "not in quotes": (VERSION, [tls("minimumProtocolVersion: 1.3")], [MEDIUM]),
     "1.1": (VERSION, [tls('minimumProtocolVersion: "1.1", maximumProtocolVersion: TLSv1.2')], [MEDIUM, MEDIUM]),
+    "annotated upside down": (
+        VERSION,
+        [INGRESS % (UPSIDE_DOWN, "any", "a")],
+        [HIGH],
+    ),
     "upside down": (VERSION, [tls('minimumProtocolVersion: "1.3", maximumProtocolVersion: "1.2"')], [HIGH]),
     "looser than all": (
         VERSION,
@@ -277,3 +314,16 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
 @pytest.mark.parametrize(("rule", "texts", "expected"), CASES.values(), ids=CASES)
 def test_findings(tmp_path: Path, rule: ObjectRule, texts: list[str], expected: list[tuple[str, str]]) -> None:
     assert found(tmp_path, rule, *texts) == expected
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ("ab", "HTTPProxy/shop/b also claims a.example.com:"),
+        ("abc", "HTTPProxy/shop/b, HTTPProxy/shop/c also claim a.example.com:"),
+    ],
+)
+def test_the_others_are_told(tmp_path: Path, names: str, said: str) -> None:
+    texts = [proxy("virtualhost: {fqdn: a.example.com}", name) for name in names]
+    first = linted(tmp_path, "---\n".join(texts), [FQDN])[0][0]
+    assert [said in each.finding.message for each in first.findings] == [True]

@@ -112,3 +112,23 @@ def test_a_port_of_a_listener_set() -> None:
 def test_a_fallback_that_the_status_does_not_say(status: str, count: int) -> None:
     text = gateway("default: {validation: {mode: AllowInsecureFallback}}") + status
     assert len(said(frontend_validation.INSECURE_FALLBACK, text)) == count
+
+
+@pytest.mark.parametrize(
+    ("frontend", "allowed", "expected"),
+    [
+        (f"default: {{{VALIDATED}}}", "from: All", ["inconclusive"]),
+        (f"default: {{{VALIDATED}}}", "from: Same", ["inconclusive"]),
+        (f"default: {{{VALIDATED}}}", "from: None", []),
+        (f"default: {{}}, perPort: [{{port: 8443, tls: {{{VALIDATED}}}}}]", "from: All", ["inconclusive"]),
+        ("default: {}", "from: All", []),
+    ],
+)
+def test_listener_sets_that_were_not_seen_may_end_tls(frontend: str, allowed: str, expected: list[str]) -> None:
+    more = f"  allowedListeners: {{namespaces: {{{allowed}}}}}\n  tls: {{frontend: {{{frontend}}}}}\n"
+    text = listening("name: a, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: a}]}", more=more)
+    assert verdicts(TLS_LISTENER, text) == expected
+    assert verdicts(TLS_LISTENER, text, whole=True) == []
+    there = of("ListenerSet", "team", f"parentRef: {{name: edge}}, listeners: [{{{TERMINATING}}}]")
+    found = verdicts(TLS_LISTENER, text, there, whole=True)
+    assert found == (["fail"] if expected and "8443" not in frontend and allowed != "from: None" else [])

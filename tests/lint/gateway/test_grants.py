@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+
 import pytest
 
-from scanner.lint.gateway import reference_grants
+from scanner.lint import lint
+from scanner.lint.gateway import certificate_refs, reference_grants
+from scanner.model.declared import Declared, Given
+from scanner.model.kinds import GATEWAY, REFERENCE_GRANT
+from scanner.model.objects import KubeObject
+from tests.lint.examples import empty
 from tests.lint.gateway.cases import core, listening, of, said, verdicts
 
 FROM = "{group: gateway.networking.k8s.io, kind: Gateway, namespace: shop}"
@@ -15,6 +23,33 @@ USING = listening("name: a, port: 443, protocol: HTTPS, tls: {certificateRefs: [
 
 def grant(from_: str = FROM, to: str = SECRET) -> str:
     return of("ReferenceGrant", "g", f"from: [{from_}], to: [{to}]", version="v1beta1", namespace="certs")
+
+
+def test_many_grants_take_no_time() -> None:
+    grants = [
+        KubeObject(
+            {
+                "metadata": {"name": f"g{n}", "namespace": "certs"},
+                "spec": {
+                    "from": [{"group": GATEWAY.group, "kind": "Gateway", "namespace": f"s{n}"}],
+                    "to": [{"group": "", "kind": "Secret"}],
+                },
+            },
+            REFERENCE_GRANT,
+        )
+        for n in range(1500)
+    ]
+    reference = {"tls": {"certificateRefs": [{"name": "w", "namespace": "certs"}]}}
+    listener = {"name": "a", "port": 443, "protocol": "HTTPS", **reference}
+    using = tuple(
+        KubeObject({"metadata": {"name": "g", "namespace": f"o{n}"}, "spec": {"listeners": [listener]}}, GATEWAY)
+        for n in range(1500)
+    )
+    known = replace(empty(), objects={**empty().objects, REFERENCE_GRANT: tuple(grants), GATEWAY: using}, _index={})
+    given = Declared(given=tuple(Given(object=each) for each in using), known=known)
+    began = time.process_time()
+    assert sum(len(each.findings) for each in lint(given, [certificate_refs.NOT_GRANTED])) == 1500
+    assert time.process_time() - began < 2
 
 
 @pytest.mark.parametrize(
@@ -70,3 +105,64 @@ def test_kinds_that_are_not_read_may_use_it() -> None:
 def test_other_references_use_it_too(tls: str) -> None:
     using = listening("name: a, port: 80, protocol: HTTP", more=f"  tls: {tls}\n")
     assert said(reference_grants.UNUSED, grant(), SHOP, using, whole=True) == []
+
+
+def certs(to: str, from_: str = FROM, *, namespace: str = "certs", name: str = "g") -> str:
+    return of("ReferenceGrant", name, f"from: [{from_}], to: [{to}]", version="v1beta1", namespace=namespace)
+
+
+OTHER = FROM.replace("shop", "other")
+BY_CA = "{validation: {caCertificateRefs: [{group: '', kind: ConfigMap, name: w, namespace: certs}]}}"
+USES_CA = listening("name: a, port: 80, protocol: HTTP", more=f"  tls: {{frontend: {{default: {BY_CA}}}}}\n")
+USES_CLIENT = listening(
+    "name: a, port: 80, protocol: HTTP",
+    more="  tls: {backend: {clientCertificateRef: {name: w, namespace: certs}}}\n",
+)
+LISTENS = "listeners: [{name: a, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: w, namespace: certs}]}}]"
+SET, X_SET = (of(kind, "team", f"parentRef: {{name: edge}}, {LISTENS}") for kind in ("ListenerSet", "XListenerSet"))
+CONFIG_MAP = SECRET.replace("Secret", "ConfigMap")
+OF_SET = FROM.replace("kind: Gateway", "kind: ListenerSet")
+OF_X_SET = OF_SET.replace("gateway.networking.k8s.io", "gateway.networking.x-k8s.io").replace("Lis", "XLis")
+
+
+@pytest.mark.parametrize(
+    ("using", "grants", "granted"),
+    [
+        (USING, [], False),
+        (USING, [certs(SECRET)], True),
+        (USING, [certs("{group: '', kind: Secret}")], True),
+        (USING, [certs("{kind: Secret}")], True),
+        (USING, [certs(SECRET.replace("name: w", "name: x"))], False),
+        (USING, [certs(CONFIG_MAP)], False),
+        (USING, [certs("{group: core, kind: Secret, name: w}")], False),
+        (USING, [certs("{group: '', kind: '*', name: w}")], False),
+        (USING, [certs("{group: '', kind: Secret, name: '*'}")], False),
+        (USING, [certs(SECRET, OTHER)], False),
+        (USING, [certs(SECRET, FROM.replace("shop", "'*'"))], False),
+        (USING, [certs(SECRET, FROM.replace("gateway.networking.k8s.io", "''"))], False),
+        (USING, [certs(SECRET, OF_SET)], False),
+        (USING, [certs(SECRET, namespace="shop")], False),
+        (USING, [certs(SECRET, OTHER), certs("{group: '', kind: Secret}", OTHER, name="h")], False),
+        (USING, [certs(f"{CONFIG_MAP}, {SECRET}", f"{OTHER}, {OF_SET}, {FROM}")], True),
+        (USING, [certs(CONFIG_MAP), certs(SECRET, OTHER, name="h")], False),
+        (SET, [certs(SECRET)], False),
+        (SET, [certs(SECRET, OF_SET)], True),
+        (X_SET, [certs(SECRET, OF_SET)], False),
+        (X_SET, [certs(SECRET, OF_X_SET)], True),
+        (USES_CA, [certs(SECRET)], False),
+        (USES_CA, [certs(CONFIG_MAP)], True),
+        (USES_CLIENT, [certs(CONFIG_MAP)], False),
+        (USES_CLIENT, [certs(SECRET)], True),
+    ],
+)
+def test_what_grants_a_reference(using: str, grants: list[str], granted: bool) -> None:
+    """One ``from`` equal in group, kind and namespace and one ``to`` equal in group and kind, of the same grant, in the
+    namespace of what is referred to."""
+    expected = [] if granted else ["fail"]
+    assert verdicts(certificate_refs.NOT_GRANTED, using, *grants, whole=True) == expected
+    assert verdicts(certificate_refs.NOT_GRANTED, using, *grants) == ([] if granted else ["inconclusive"])
+
+
+def test_a_manifest_without_a_namespace_may_be_granted_where_it_is_applied() -> None:
+    using = USING.replace("name: edge, namespace: shop", "name: edge")
+    assert verdicts(certificate_refs.NOT_GRANTED, using, grant(), whole=True) == ["inconclusive"]

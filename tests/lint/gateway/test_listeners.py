@@ -154,6 +154,10 @@ A_AND_B = listening(
         ("a.example, *.b.example", "*.b.example", ["fail"]),
         ("a.example", "*.b.example, a.example", ["fail"]),
         ("a.example", "*.example", ["fail"]),
+        ("a.example, x.b.example", "*.b.example", ["fail"]),
+        ("a.example, *.x.b.example", "*.b.example", ["fail"]),
+        ("a.example, *.example", "*.b.example", []),
+        ("a.example, b.example", "*.b.example", []),
         ("a.example, *.b.example", "a.example, *.b.example", []),
     ],
 )
@@ -233,3 +237,10 @@ def test_a_listener_set_needs_grants_of_its_own() -> None:
 def test_no_namespace_is_one_too(rule: ObjectRule) -> None:
     bare = (ONE + secret("edge-tls", "a.example")).replace(", namespace: shop", "")
     assert said(rule, bare) == []
+
+
+@pytest.mark.parametrize(("port", "count"), [("", 0), ("port: 0, ", 0), ("port: 443, ", 1)])
+def test_listeners_without_a_port_get_one_each(port: str, count: int) -> None:
+    every = ", ".join(f"{{name: {name}, {port}protocol: HTTPS, hostname: a.example}}" for name in "ab")
+    text = of("XListenerSet", "team", f"parentRef: {{name: edge}}, listeners: [{every}]")
+    assert verdicts(listener_conflicts.CONFLICT, text) == ["fail"] * count

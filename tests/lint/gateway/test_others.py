@@ -156,8 +156,9 @@ def test_statuses(condition: str, of_listener: str, messages: list[str]) -> None
     [
         ("type: ExternalHostname", ["fail"]),
         ("type: ExternalHostname, tls: {mode: None}", ["fail"]),
-        ("type: ExternalHostname, tls: {mode: ServerOnly}", []),
-        ("type: ExternalHostname, tls: {mode: ClientAndServer}", []),
+        ("type: ExternalHostname, tls: {mode: ServerOnly, validation: {hostname: pay.example}}", []),
+        ("type: ExternalHostname, tls: {mode: ClientAndServer, validation: {hostname: pay.example}}", []),
+        ("type: ExternalHostname, tls: {mode: ServerOnly}", ["inconclusive"]),
         ("type: ExternalHostname, tls: {mode: Other}", ["inconclusive"]),
         ("type: KubernetesService", []),
     ],

@@ -157,3 +157,28 @@ def test_alternative_names(name: str, refused: int, unnamed: int) -> None:
     text = policy(rest=f"{SYSTEM[:-1]}, subjectAltNames: [{name}]}}")
     assert len(said(policy_validation.VALIDATION, text)) == refused
     assert len(said(policy_validation.NAMES, text)) == unnamed
+
+
+@pytest.mark.parametrize(
+    ("known", "version", "expected"),
+    [
+        ("System", "v1", []),
+        ("example.com/roots", "v1", ["inconclusive"]),
+        ("system", "v1", ["fail"]),
+        ("Other", "v1", ["fail"]),
+        ("example.com/roots", "v1alpha2", ["inconclusive"]),
+    ],
+)
+def test_authorities_that_have_a_name(known: str, version: str, expected: list[str]) -> None:
+    block = f"hostname: web.shop.example, wellKnownCACer{'tificates' if version == 'v1' else 'ts'}: {known}"
+    rest = f"validation: {{{block}}}" if version == "v1" else f"tls: {{{block}}}"
+    assert verdicts(policy_authorities.CA, policy(rest=rest, version=version), whole=True) == expected
+
+
+def test_a_policy_that_is_about_to_be_made_comes_last() -> None:
+    """Whatever its name: those of the cluster are older."""
+    there = policy(name="b").replace("{name: b", "{creationTimestamp: '2026-01-01T00:00:00Z', name: b")
+    found = said(policy_targets.TARGET, policy(name="a"), there, SERVICE, ROUTE, whole=True)
+    assert [message for _, _, message in found] == [
+        "BackendTLSPolicy/shop/b is for the same target and comes first: this one is Conflicted"
+    ]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.lint.gateway.pruned_fields import FORMER, LAST_APPLIED, PRUNED
+from scanner.lint.gateway.field_releases import FORMER
+from scanner.lint.gateway.pruned_fields import LAST_APPLIED, PRUNED
 from tests.lint.gateway.cases import GATEWAY, listening, of, said
 
 CRD = """---
@@ -48,6 +49,39 @@ def test_where(text: str, fields: list[str]) -> None:
 def test_a_crd_that_has_it_still(channel: str, still: bool) -> None:
     ((_, _, message),) = said(PRUNED, listening(LEGACY), CRD.replace("CHANNEL", channel))
     assert message.endswith("still has it") == still
+
+
+@pytest.mark.parametrize(
+    ("release", "channel", "fields"),
+    [
+        ("v1.3.0", "experimental", ["spec.tls"]),
+        ("v1.2.1", "experimental", ["spec.tls", "spec.allowedListeners"]),
+        ("v1.4.1", "standard", ["spec.tls", "spec.allowedListeners"]),
+        ("v1.4.1", "experimental", []),
+        ("v1.5.0", "standard", []),
+        ("v1.6.1", "experimental", []),
+        ("main", "standard", []),
+    ],
+)
+def test_a_crd_that_does_not_have_it_yet(release: str, channel: str, fields: list[str]) -> None:
+    crd = CRD.replace("CHANNEL", channel).replace("v1.3.0", release)
+    text = f"{GATEWAY}  tls: {{frontend: {{default: {{}}}}}}\n  allowedListeners: {{}}\n"
+    assert [field for _, field, _ in said(PRUNED, text, crd)] == fields
+
+
+@pytest.mark.parametrize(
+    ("release", "fields"),
+    [
+        ("v1.1.0", ["spec.validation.subjectAltNames", "spec.options"]),
+        ("v1.2.0", []),
+    ],
+)
+def test_a_policy_whose_crd_does_not_have_it_yet(release: str, fields: list[str]) -> None:
+    crd = (
+        CRD.replace("CHANNEL", "experimental").replace("v1.3.0", release).replace("gateways.g", "backendtlspolicies.g")
+    )
+    text = policy("v1alpha3", "targetRefs: [], validation: {subjectAltNames: []}, options: {a.example/b: c}")
+    assert [field for _, field, _ in said(PRUNED, text, crd)] == fields
 
 
 @pytest.mark.parametrize(

@@ -180,6 +180,33 @@ def test_plaintext_behind_tls(texts: tuple[str, ...], whole: bool, expected: lis
     assert verdicts(backends.PLAINTEXT, gateway, route("TLSRoute", TO_DB), *others, whole=whole) == expected
 
 
+X_BACKEND = "type: ExternalHostname, port: {port: 443}, externalHostname: {hostname: a.example}"
+TO_X = "rules: [{backendRefs: [{group: gateway.networking.x-k8s.io, kind: XBackend, name: db}]}]"
+
+
+@pytest.mark.parametrize(
+    ("rules", "others", "whole", "expected"),
+    [
+        (TO_X, (of("XBackend", "db", f"{X_BACKEND}, tls: {{mode: ServerOnly}}"),), True, []),
+        (TO_X, (of("XBackend", "db", f"{X_BACKEND}, tls: {{mode: None}}"),), True, ["fail"]),
+        (TO_X, (of("XBackend", "db", X_BACKEND),), True, ["fail"]),
+        (TO_X, (), False, ["inconclusive"]),
+        (TO_X.replace("XBackend", "ServiceImport"), (), True, ["inconclusive"]),
+        (
+            TO_X.replace("gateway.networking.x-k8s.io, ", "'', ").replace("XBackend", "ConfigMap"),
+            (),
+            True,
+            ["inconclusive"],
+        ),
+    ],
+)
+def test_backends_that_are_no_services(rules: str, others: tuple[str, ...], whole: bool, expected: list[str]) -> None:
+    gateway = listening(f"name: a, port: 5432, {TERMINATE}")
+    assert verdicts(backends.PLAINTEXT, gateway, route("TLSRoute", rules), *others, whole=whole) == expected
+    through = listening(f"name: a, port: 5432, {PASSTHROUGH}")
+    assert verdicts(backends.PLAINTEXT, through, route("TLSRoute", rules), *others, whole=whole) == []
+
+
 def test_a_gateway_that_was_not_seen_may_decrypt() -> None:
     assert verdicts(backends.PLAINTEXT, route("TCPRoute", TO_DB)) == ["inconclusive"]
     assert verdicts(backends.PLAINTEXT, route("TCPRoute", TO_DB), POLICY) == []

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from scanner.lint.gateway import served_certificates
+from scanner.linting import declared
+from scanner.model.snapshot import Snapshot
+from tests.lint.examples import empty, linted, manifests
 from tests.lint.gateway.cases import listening, of, said, secret, verdicts
 
 NAME, FAULT = served_certificates.NAME, served_certificates.FAULT
@@ -62,3 +68,42 @@ def test_a_certificate_that_has_ended_is_said_once() -> None:
     ((verdict, field, message),) = said(FAULT, text, secret("a", "a.example, b.example", token="EXPIRED"))
     assert (verdict, field) == ("fail", "spec.listeners[0].tls.certificateRefs[0]")
     assert "ended" in message
+
+
+def known(directory: Path, *texts: str) -> Snapshot:
+    """A cluster that has this and nothing else."""
+    given = manifests(directory, "\n".join(texts))
+    return declared(given, empty()).known
+
+
+@pytest.mark.parametrize(
+    ("hostname", "certificate", "names", "expected"),
+    [
+        ("*.example", "*.example", ("a.example",), []),
+        ("*.example", "*.example", ("a.b.example",), [("fail", "spec.parentRefs[0]")]),
+        ("*.example", "*.example", ("a.b.example", "b.example"), [("fail", "spec.parentRefs[0]")]),
+        ("a.example", "b.example", (), [("fail", "spec.parentRefs[0]")]),
+        ("a.example", "a.example", (), []),
+        ("", "a.example", (), []),
+    ],
+)
+def test_a_route_whose_gateway_is_in_the_cluster(
+    tmp_path: Path, hostname: str, certificate: str, names: tuple[str, ...], expected: list[tuple[str, str]]
+) -> None:
+    cluster = known(tmp_path, gateway(hostname), secret("a", certificate))
+    found, _ = linted(tmp_path, route(*names), [NAME], cluster)
+    assert [(each.finding.verdict, each.field) for one in found for each in one.findings] == expected
+
+
+def test_a_route_is_judged_where_its_gateway_is(tmp_path: Path) -> None:
+    """Once, then, and at the Gateway."""
+    texts = gateway("*.example"), secret("a", "*.example"), route("a.b.example")
+    ((verdict, field, _),) = said(NAME, *texts)
+    assert (verdict, field) == ("fail", "spec.listeners[0].tls.certificateRefs[0]")
+
+
+def test_a_route_of_which_the_gateway_or_its_secret_was_not_seen(tmp_path: Path) -> None:
+    assert verdicts(NAME, route("a.example")) == ["inconclusive"]
+    unread = replace(known(tmp_path, gateway("*.example")), unreadable=dict(declared(None, None).known.unreadable))
+    found, _ = linted(tmp_path, route("a.example"), [NAME], unread)
+    assert [each.finding.verdict for one in found for each in one.findings] == ["inconclusive"]

@@ -91,7 +91,7 @@ def probe(spec: str) -> str:
 PAIR = secret("CERTIFICATE(web.example.com)", "KEY(web.example.com)")
 ENTRY = "{hosts: [web.example.com], secretName: web}"
 SERVED = "service: {name: a, namespace: b}"
-GOOD, EXPIRED = 'caBundle: "CERTIFICATE(a.b.svc)"', 'caBundle: "EXPIRED(a.b.svc)"'
+GOOD, EXPIRED = 'caBundle: "CA_DATA(a)"', 'caBundle: "EXPIRED(a.b.svc)"'
 SECURE, PLAIN = "readinessProbe: {httpGet: {port: 8443, scheme: HTTPS}}", "readinessProbe: {httpGet: {port: 8443}}"
 TLS = "tlsConfig: {serverName: a}"
 
@@ -130,8 +130,10 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
         [MEDIUM],
     ),
     "a bundle": (BUNDLE, [webhook(f"{SERVED}, {GOOD}")], []),
-    "no bundle": (BUNDLE, [webhook(SERVED)], [HIGH]),
-    "a blank bundle": (BUNDLE, [webhook(f"{SERVED}, caBundle: {BLANK}")], [HIGH]),
+    "no bundle": (BUNDLE, [webhook(SERVED)], [UNKNOWN]),
+    "no bundle in the cluster": (BUNDLE, [webhook(SERVED, ", uid: a")], [HIGH]),
+    "a blank bundle": (BUNDLE, [webhook(f"{SERVED}, caBundle: {BLANK}")], [UNKNOWN]),
+    "a blank bundle in the cluster": (BUNDLE, [webhook(f"{SERVED}, caBundle: {BLANK}", ", uid: a")], [HIGH]),
     "no bundle for a URL": (BUNDLE, [webhook("url: 'https://a.example'")], []),
     "no base64": (BUNDLE, [webhook("url: 'https://a.example', caBundle: '-----BEGIN CERTIFICATE-----'")], [HIGH]),
     "a number": (BUNDLE, [webhook(f"{SERVED}, caBundle: 7")], [HIGH]),
@@ -150,7 +152,7 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     "not to be filled": (
         BUNDLE,
         [webhook(SERVED, ', annotations: {service.beta.openshift.io/inject-cabundle: "false"}')],
-        [HIGH],
+        [UNKNOWN],
     ),
     "not filled in the cluster": (
         BUNDLE,
@@ -160,11 +162,11 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     "a conversion": (
         BUNDLE,
         [conversion(f"strategy: Webhook, webhook: {{clientConfig: {{{SERVED}}}}}")],
-        [HIGH],
+        [UNKNOWN],
     ),
     "no conversion": (BUNDLE, [conversion("strategy: None")], []),
     "an API": (BUNDLE, [api_service(f"{SERVED}, {GOOD}")], []),
-    "an API without": (BUNDLE, [api_service(SERVED)], [HIGH]),
+    "an API without": (BUNDLE, [api_service(SERVED)], [UNKNOWN]),
     "an API that is not verified": (BUNDLE, [api_service(f"{SERVED}, insecureSkipTLSVerify: true")], []),
     "a local API": (BUNDLE, [api_service("group: a")], []),
     "unverified": (API, [api_service(f"{SERVED}, insecureSkipTLSVerify: true")], [HIGH]),
@@ -172,10 +174,30 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     "an unverified service": (MONITOR, [monitor("tlsConfig: {insecureSkipVerify: true}")], [MEDIUM]),
     "unverified pods": (MONITOR, [monitor("tlsConfig: {insecureSkipVerify: true}", "PodMonitor")], [MEDIUM]),
     "an unverified prober": (MONITOR, [probe("tlsConfig: {insecureSkipVerify: true}")], [MEDIUM]),
+    "an unverified target": (
+        MONITOR,
+        [probe("tlsConfig: {insecureSkipVerify: true}").replace("v1\nkind: Probe", "v1alpha1\nkind: ScrapeConfig")],
+        [MEDIUM],
+    ),
     "a verified service": (MONITOR, [monitor(f"scheme: https, {TLS}")], []),
     "two probes": (PROBES, [workload(f"{SECURE}, livenessProbe: {{httpGet: {{port: 8443}}}}")], [MEDIUM]),
     "a hook": (PROBES, [workload(f"{SECURE}, lifecycle: {{preStop: {{httpGet: {{port: 8443}}}}}}")], [MEDIUM]),
     "two ports": (PROBES, [workload(f"{SECURE}, livenessProbe: {{httpGet: {{port: 8080}}}}")], []),
+    "small letters": (PROBES, [workload("readinessProbe: {httpGet: {port: 8443, scheme: https}}")], [HIGH]),
+    "no scheme that there is": (PROBES, [workload("readinessProbe: {httpGet: {port: 8443, scheme: tls}}")], [HIGH]),
+    "small letters beside capitals": (
+        PROBES,
+        [workload(f"{SECURE}, livenessProbe: {{httpGet: {{port: 8443, scheme: https}}}}")],
+        [HIGH],
+    ),
+    "a name that the container has": (
+        PROBES,
+        [workload("readinessProbe: {httpGet: {port: api, scheme: HTTPS}}, ports: [{name: api, containerPort: 8443}]")],
+        [],
+    ),
+    "a name that it has not": (PROBES, [workload("readinessProbe: {httpGet: {port: api, scheme: HTTPS}}")], [MEDIUM]),
+    "a number in quotes": (PROBES, [workload("readinessProbe: {httpGet: {port: '8443'}}")], [MEDIUM]),
+    "by gRPC": (PROBES, [workload(f"{SECURE}, livenessProbe: {{grpc: {{port: 8443}}}}")], []),
     "another host": (PROBES, [workload(f"{SECURE}, livenessProbe: {{httpGet: {{port: 8443, host: a}}}}")], []),
     "a name": (PROBES, [workload(f"{PLAIN}, ports: [{{name: https, containerPort: 8443}}]")], [LOW]),
     "a name that says nothing": (PROBES, [workload(f"{PLAIN}, ports: [{{name: api, containerPort: 8443}}]")], []),
@@ -205,9 +227,42 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     "a name beside a protocol": (PROTOCOL, [service("name: web, port: 1, appProtocol: https")], []),
     "tls for nothing": (MONITOR_SCHEME, [monitor(f"port: metrics, {TLS}")], [MEDIUM]),
     "tls for nothing in a probe": (MONITOR_SCHEME, [probe(f"prober: {{url: a}}, {TLS}")], [MEDIUM]),
+    "tls for nothing in a ScrapeConfig": (
+        MONITOR_SCHEME,
+        [probe(f"scheme: HTTP, {TLS}").replace("v1\nkind: Probe", "v1alpha1\nkind: ScrapeConfig")],
+        [MEDIUM],
+    ),
     "tls in a probe": (MONITOR_SCHEME, [probe(f"prober: {{url: a, scheme: https}}, {TLS}")], []),
     "upper case": (MONITOR_SCHEME, [monitor(f"port: metrics, scheme: HTTPS, {TLS}")], []),
-    "relabelled": (MONITOR_SCHEME, [monitor(f"port: a, {TLS}, relabelings: [{{targetLabel: __scheme__}}]")], []),
+    "relabelled by the target": (
+        MONITOR_SCHEME,
+        [monitor(f"port: a, {TLS}, relabelings: [{{sourceLabels: [a], targetLabel: __scheme__}}]")],
+        [INFO],
+    ),
+    "relabelled for all": (
+        MONITOR_SCHEME,
+        [monitor(f"port: a, {TLS}, relabelings: [{{targetLabel: __scheme__, replacement: https}}]")],
+        [],
+    ),
+    "relabelled to plain text": (
+        MONITOR_SCHEME,
+        [monitor(f"port: a, scheme: https, {TLS}, relabelings: [{{targetLabel: __scheme__, replacement: http}}]")],
+        [MEDIUM],
+    ),
+    "no such scheme": (MONITOR_SCHEME, [monitor("port: a, scheme: Https")], [MEDIUM]),
+    "every namespace": (
+        MONITOR_SCHEME,
+        [
+            monitor("port: https", namespaces="namespaceSelector: {any: true},").replace("shop", "monitoring"),
+            service("name: https, port: 1"),
+        ],
+        [LOW],
+    ),
+    "by what is behind the Service": (
+        MONITOR_SCHEME,
+        [monitor("targetPort: 8443"), service("name: a, port: 443, targetPort: 8443, appProtocol: https")],
+        [MEDIUM],
+    ),
     "a Service's protocol": (
         MONITOR_SCHEME,
         [monitor("port: metrics"), service("name: metrics, port: 1, appProtocol: https")],

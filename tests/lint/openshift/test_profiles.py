@@ -21,7 +21,7 @@ def custom(ciphers: str, minimum: str = "VersionTLS12", more: str = "") -> str:
     ("kind", "profile", "expected"),
     [
         ("APIServer", "{}", []),
-        ("APIServer", "{type: ''}", []),
+        ("APIServer", "{type: ''}", [("high", "type", "Unsupported value: ''")]),
         ("APIServer", "{type: Modern, modern: {}}", []),
         ("APIServer", "{type: Modern}", [("high", "type", "type set to Modern, but the corresponding field is unset")]),
         ("APIServer", "{old: {}}", [("high", "", "one of the profiles is set but 'type' field is empty")]),
@@ -72,6 +72,7 @@ def test_the_name_of_the_apiserver(tmp_path: Path) -> None:
             custom("DHE-RSA-AES128-GCM-SHA256"),
             ["no supported cipher suite found", "no cipher suite that HTTP/2 requires"],
         ),
+        ("KubeletConfig", custom(H2, more=", groups: [X25519]"), ["the machine config operator hands no groups on"]),
         ("APIServer", custom(H2, "TLSv1.2"), ["Unsupported value: 'TLSv1.2'"]),
         ("APIServer", "{type: Modern, modern: {}, custom: {ciphers: [x], minTLSVersion: VersionTLS13}}", []),
         ("KubeletConfig", custom(H2, "VersionTLS13"), ["Cipher suites cannot be configured"]),
@@ -83,6 +84,15 @@ def test_the_name_of_the_apiserver(tmp_path: Path) -> None:
         ("IngressController", custom("TLS_AES_128_GCM_SHA256"), ["only TLS 1.3 cipher suites are listed"]),
         ("IngressController", custom(""), ["the list of ciphers is empty"]),
         ("IngressController", custom("DHE-RSA-AES128-GCM-SHA256"), []),
+        ("IngressController", custom("ECDHE+AESGCM, '!aNULL'"), []),
+        ("IngressController", custom(f"{H2}, '@STRENGTH'"), ["the list of ciphers has '@STRENGTH'"]),
+        (
+            "IngressController",
+            "{type: Custom, custom: {}}",
+            ["the list of ciphers is empty", "minTLSVersion is not set"],
+        ),
+        ("IngressController", f"{{type: Custom, custom: {{ciphers: [{H2}]}}}}", ["minTLSVersion is not set"]),
+        ("APIServer", "{type: Custom, custom: {minTLSVersion: VersionTLS12}}", ["no supported cipher", "HTTP/2"]),
         ("APIServer", custom(H2, more=", groups: [X25519, secp256r1]"), []),
         ("APIServer", custom(H2, more=", groups: []"), ["it has 0 groups, and must have 1 to 7"]),
         ("APIServer", custom(H2, more=", groups: [P-256, 3]"), ["unknown group 'P-256'", "unknown group 3"]),
@@ -92,8 +102,105 @@ def test_the_name_of_the_apiserver(tmp_path: Path) -> None:
 def test_custom(tmp_path: Path, kind: str, profile: str, parts: list[str]) -> None:
     found = said(tmp_path, "tls-profile-custom", holder(kind, profile))
     assert len(found) == len(parts)
-    assert all(severity == "high" for severity, _, _ in found)
+    assert all(severity == ("low" if "hands no groups" in message else "high") for severity, _, message in found)
     assert all(part in message for (_, _, message), part in zip(found, parts, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("kind", "part"),
+    [
+        ("APIServer", "counts as VersionTLS12, and an IngressController that inherits it is not admitted"),
+        ("KubeletConfig", "counts as VersionTLS12"),
+        ("Forwarder", "counts as VersionTLS12"),
+    ],
+)
+def test_without_a_version(tmp_path: Path, kind: str, part: str) -> None:
+    found = said(tmp_path, "tls-profile-custom", holder(kind, f"{{type: Custom, custom: {{ciphers: [{H2}]}}}}"))
+    assert [each[:2] for each in found] == [("low", "spec.tlsSecurityProfile.custom.minTLSVersion")]
+    assert found[0][2].endswith(part)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "expected"),
+    [
+        ("IngressController", "NULL-SHA", ("high", "does not encrypt")),
+        ("IngressController", "ADH-AES128-SHA", ("high", "authenticates nobody")),
+        ("IngressController", "EXP-RC4-MD5", ("high", "export")),
+        ("IngressController", "DES-CBC-SHA", ("high", "DES with 56 bits")),
+        ("IngressController", "IDEA-CBC-SHA", ("medium", "Sweet32")),
+        ("IngressController", "ALL", ("high", "broken")),
+        ("IngressController", "ECDHE+aNULL", ("high", "broken")),
+        ("IngressController", "HIGH", None),
+        ("IngressController", "'!NULL'", None),
+        ("IngressController", "AES128-GCM-SHA256", ("low", "forward secrecy")),
+        ("IngressController", "ECDHE-RSA-AES128-SHA", ("low", "CBC")),
+        ("IngressController", "DHE-RSA-AES128-GCM-SHA256", None),
+        ("IngressController", "TLS_AES_128_GCM_SHA256", None),
+        ("APIServer", "ECDHE-RSA-RC4-SHA", ("high", "RC4")),
+        ("APIServer", "TLS_RSA_WITH_3DES_EDE_CBC_SHA", ("medium", "Sweet32")),
+        ("KubeletConfig", "ECDHE-RSA-RC4-SHA", ("low", "RC4, which RFC 7465 prohibits, and its reader drops it")),
+        ("KubeletConfig", "DES-CBC3-SHA", ("medium", "Sweet32")),
+        ("Forwarder", "DES-CBC3-SHA", ("medium", "Sweet32")),
+        ("APIServer", H2, None),
+        ("APIServer", "3", None),
+    ],
+)
+def test_weak_suites(tmp_path: Path, kind: str, name: str, expected: tuple[str, str] | None) -> None:
+    found = said(tmp_path, "tls-profile-weak-suites", holder(kind, custom(f"{H2}, {name}")))
+    wanted = [("spec.tlsSecurityProfile.custom.ciphers[1]", expected[0])] if expected else []
+    assert [(field, severity) for severity, field, _ in found] == wanted
+    assert expected is None or expected[1] in found[0][2]
+
+
+EC = "ECDHE-ECDSA-AES128-GCM-SHA256"
+
+
+@pytest.mark.parametrize(
+    ("kind", "profile", "expected"),
+    [
+        ("APIServer", custom(f"{H2}, {EC}"), None),
+        ("APIServer", custom(H2), "low"),
+        ("APIServer", custom(EC), "medium"),
+        ("APIServer", custom("", "VersionTLS13"), None),
+        ("APIServer", custom("TLS_AES_128_GCM_SHA256"), None),
+        ("KubeletConfig", custom(H2), "medium"),
+        ("KubeletConfig", custom(EC), "low"),
+        ("IngressController", custom(EC), "medium"),
+        ("IngressController", custom(f"{EC}, HIGH"), "inconclusive"),
+        ("IngressController", custom("PSK-AES128-GCM-SHA256, TLS_AES_128_GCM_SHA256"), "high"),
+        ("IngressController", custom("FANCY"), "high"),
+        ("IngressController", custom(""), None),
+        ("Forwarder", custom(EC), "low"),
+        ("APIServer", "{type: Modern, modern: {}}", None),
+    ],
+)
+def test_suites_for_one_kind_of_key(tmp_path: Path, kind: str, profile: str, expected: str | None) -> None:
+    found = said(tmp_path, "tls-profile-key-types", holder(kind, profile))
+    assert [severity for severity, _, _ in found] == ([expected] if expected else [])
+
+
+@pytest.mark.parametrize(("state", "expected"), [("enabled", []), ("disabled", ["low"])])
+def test_groups_behind_their_gate(tmp_path: Path, state: str, expected: list[str]) -> None:
+    gates = (
+        "apiVersion: config.openshift.io/v1\nkind: FeatureGate\nmetadata: {name: cluster}\n"
+        f"status: {{featureGates: [{{version: 4.23.0, {state}: [{{name: TLSGroupPreferences}}]}}]}}\n"
+    )
+    text = holder("APIServer", custom(H2, more=", groups: [X25519]")) + gates
+    assert [severity for severity, _, _ in said(tmp_path, "tls-profile-custom", text)] == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "profile", "part"),
+    [
+        ("APIServer", custom(f"{H2}, {H2}"), f"{H2} is listed already"),
+        ("APIServer", custom("TLS_AES_128_GCM_SHA256, TLS_AES_128_GCM_SHA256"), "is listed already"),
+        ("IngressController", custom(f"TLS_AES_128_GCM_SHA256, {H2}", "VersionTLS13"), "which VersionTLS13 leaves out"),
+    ],
+)
+def test_names_that_change_nothing(tmp_path: Path, kind: str, profile: str, part: str) -> None:
+    found = said(tmp_path, "tls-profile-ciphers", holder(kind, profile))
+    assert [each[:2] for each in found] == [("low", "spec.tlsSecurityProfile.custom.ciphers[1]")]
+    assert part in found[0][2]
 
 
 @pytest.mark.parametrize(
@@ -113,15 +220,39 @@ def test_custom(tmp_path: Path, kind: str, profile: str, parts: list[str]) -> No
         ("HostedCluster", "ECDHE-RSA-AES128-SHA", None),
         ("IngressController", "DHE-RSA-AES128-GCM-SHA256", None),
         ("IngressController", "'!RC4'", None),
+        ("IngressController", "HIGH", "word for many suites"),
+        ("APIServer", "HIGH", "is no cipher suite"),
         ("IngressController", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "IANA's name"),
     ],
 )
 def test_names_that_are_lost(tmp_path: Path, kind: str, name: str, part: str | None) -> None:
-    found = said(tmp_path, "tls-profile-ciphers", holder(kind, custom(name)))
+    listed = custom(f"{name}, TLS_AES_256_GCM_SHA384")
+    found = said(tmp_path, "tls-profile-ciphers", holder(kind, listed))
     assert [severity for severity, _, _ in found] == (["medium"] if part else [])
     if part:
         assert part in found[0][2]
         assert found[0][1].endswith("custom.ciphers[0]")
+
+
+@pytest.mark.parametrize(
+    ("kind", "profile", "expected"),
+    [
+        ("IngressController", custom(H2), ["info"]),
+        ("IngressController", custom(f"{H2}, TLS_AES_128_GCM_SHA256"), []),
+        ("IngressController", custom(""), []),
+        ("APIServer", custom(H2), []),
+    ],
+)
+def test_suites_of_tls13_that_stay_on(tmp_path: Path, kind: str, profile: str, expected: list[str]) -> None:
+    assert [each[0] for each in said(tmp_path, "tls-profile-ciphers", holder(kind, profile))] == expected
+
+
+@pytest.mark.parametrize("profile", ["{type: Old, old: {}}", custom(H2, "VersionTLS10")])
+def test_a_router_does_not_go_below_1_1(tmp_path: Path, profile: str) -> None:
+    for kind, part in (("IngressController", ", of which a router speaks 1.1 only"), ("APIServer", "")):
+        ((_, _, message),) = said(tmp_path, "tls-profile-version", holder(kind, profile))
+        assert message.endswith(part or message)
+        assert ("router" in message) == bool(part)
 
 
 @pytest.mark.parametrize(
@@ -152,6 +283,10 @@ HEIR = (
         (TLS13 + holder("IngressController", "{}"), ["high", "high"]),
         (TLS13 + holder("IngressController", "{type: Modern, modern: {}}"), []),
         (holder("APIServer", "{type: Modern, modern: {}}") + HEIR, []),
+        (holder("APIServer", f"{{type: Custom, custom: {{ciphers: [{H2}]}}}}") + HEIR, ["high", "high"]),
+        (holder("APIServer", custom(H2)) + HEIR, []),
+        (holder("APIServer", custom(f"{H2}, '@STRENGTH'")) + HEIR, ["high", "high"]),
+        (holder("APIServer", custom(H2, "VersionTLS13")) + HEIR, []),
         (TLS13, ["inconclusive"]),
         (HEIR, ["inconclusive"]),
         (holder("IngressController", "{type: Modern, modern: {}}"), []),
@@ -162,30 +297,42 @@ def test_what_an_ingress_controller_inherits(tmp_path: Path, text: str, expected
     assert [severity for severity, _, _ in found] == expected
 
 
-CONFIG = (
-    "apiVersion: machineconfiguration.openshift.io/v1\nkind: KubeletConfig\nmetadata: {name: k}\n"
-    "spec: {%s tlsSecurityProfile: {type: Modern}}\n---\n"
-)
-POOL = (
-    "apiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfigPool\n"
-    "metadata: {name: worker, labels: {pool: worker}}\n---\n"
-)
+CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cluster-config-v1, namespace: kube-system}\ndata: {%s}\n"
+IN_FIPS, NOT_IN_FIPS = (CONFIG % f"install-config: 'fips: {said}'" for said in ("true", "false"))
+CHACHA = custom("TLS_CHACHA20_POLY1305_SHA256", "VersionTLS13")
+OLDER = custom("ECDHE-RSA-CHACHA20-POLY1305, TLS_AES_128_GCM_SHA256")
 
 
 @pytest.mark.parametrize(
-    ("selector", "others", "expected"),
+    ("kind", "profile", "config", "expected"),
     [
-        ("", POOL, ["medium"]),
-        ("machineConfigPoolSelector: {},", POOL, ["medium"]),
-        ("machineConfigPoolSelector: {matchLabels: {pool: worker}},", POOL, []),
-        ("machineConfigPoolSelector: {matchLabels: {pool: infra}},", POOL, ["inconclusive"]),
-        ("machineConfigPoolSelector: {matchExpressions: [{key: pool, operator: Exists}]},", POOL, []),
-        ("machineConfigPoolSelector: {matchLabels: {pool: worker}},", "", ["inconclusive"]),
+        ("IngressController", CHACHA, IN_FIPS, [("high", "ciphers", "an IngressController is not admitted")]),
+        ("IngressController", CHACHA, NOT_IN_FIPS, []),
+        ("IngressController", CHACHA, "", [("inconclusive", "ciphers", "is not known: not among the manifests")]),
+        ("IngressController", CHACHA, CONFIG % "install-config: '{'", [("inconclusive", "ciphers", "is not known")]),
+        ("IngressController", custom("TLS_AES_128_CCM_SHA256", "VersionTLS13"), IN_FIPS, [("high", "ciphers", "left")]),
+        ("IngressController", custom(H2), IN_FIPS, []),
+        ("IngressController", custom(H2), "", []),
+        ("IngressController", OLDER, IN_FIPS, [("high", "ciphers", "none of its TLS 1.2 suites is left")]),
+        ("APIServer", custom(f"{H2}, TLS_CHACHA20_POLY1305_SHA256"), IN_FIPS, [("high", "ciphers", "that inherits")]),
+        ("KubeletConfig", custom(f"{H2}, TLS_CHACHA20_POLY1305_SHA256"), IN_FIPS, []),
+        ("KubeletConfig", OLDER, IN_FIPS, [("high", "ciphers", "none of its TLS 1.2 suites is left")]),
+        ("APIServer", custom(H2, more=", groups: [X25519]"), IN_FIPS, [("medium", "groups", "others are spoken")]),
+        ("APIServer", custom(H2, more=", groups: [X25519, secp256r1]"), IN_FIPS, []),
+        ("APIServer", "{type: Modern, modern: {}}", IN_FIPS, []),
     ],
 )
-def test_pools(tmp_path: Path, selector: str, others: str, expected: list[str]) -> None:
-    found = said(tmp_path, "kubelet-config-pool", CONFIG % selector + others)
-    assert [severity for severity, _, _ in found] == expected
+def test_fips(tmp_path: Path, kind: str, profile: str, config: str, expected: list[tuple[str, str, str]]) -> None:
+    found = said(tmp_path, "tls-profile-fips", holder(kind, profile) + config)
+    assert [(severity, field.rpartition(".")[2]) for severity, field, _ in found] == [each[:2] for each in expected]
+    assert all(part in message for (_, _, message), (_, _, part) in zip(found, expected, strict=True))
+
+
+def test_fips_of_a_hosted_cluster_is_its_own(tmp_path: Path) -> None:
+    hosted = holder("HostedCluster", OLDER)
+    assert said(tmp_path, "tls-profile-fips", hosted + IN_FIPS) == []
+    found = said(tmp_path, "tls-profile-fips", hosted.replace("spec: {", "spec: {fips: true, "))
+    assert [severity for severity, _, _ in found] == ["high"]
 
 
 SERVER = "apiVersion: config.openshift.io/v1\nkind: APIServer\nmetadata: {name: cluster}\nspec: {%s}\n"

@@ -12,7 +12,7 @@ from scanner.lint import READS, RULES, lint
 from scanner.linting import declared
 from scanner.model.snapshot import Snapshot
 from tests.certs import Authority, weakly_signed
-from tests.lint.examples import authority, leaf
+from tests.lint.examples import WHOLE, authority, leaf
 from tests.lint.openshift.saying import route, said, secret
 
 EDGE = "{termination: edge, externalCertificate: {name: web}}"
@@ -278,7 +278,9 @@ def test_who_may_replace_the_certificate(tmp_path: Path, rule: str, expected: li
             "{termination: edge, certificate: PEM(a), key: PEM_KEY(a), caCertificate: none}",
             [("high", "spec.tls.caCertificate", "failed to parse CA certificate")],
         ),
-        ("{termination: edge, certificate: PEM(a), key: broken}", [("inconclusive", "spec.tls.key", "cannot be deci")]),
+        ("{termination: edge, certificate: PEM(a), key: broken}", [("high", "spec.tls.key", "no private key in PEM")]),
+        ("{termination: edge, certificate: PEM(a), key: PEM(a)}", [("high", "spec.tls.key", "no private key in PEM")]),
+        ("{termination: edge, certificate: PEM(a), key: PEM_KEY(a), caCertificate: PEM(a)}", []),
     ],
 )
 def test_what_stands_in_the_route(tmp_path: Path, tls: str, expected: list[tuple[str, str, str]]) -> None:
@@ -390,7 +392,8 @@ def test_the_default_certificate(tmp_path: Path, text: str, others: str, expecte
 
 
 def admitted(status: str, reason: str, kind: str = "Admitted") -> str:
-    conditions = f"[{{type: {kind}, status: '{status}', reason: {reason}, message: why}}]"
+    before = "" if kind == "Admitted" else "{type: Admitted, status: 'True'}, "
+    conditions = f"[{before}{{type: {kind}, status: '{status}', reason: {reason}, message: why}}]"
     status = f"status: {{ingress: [{{routerName: default, conditions: {conditions}}}]}}\n"
     return route(tls=EDGE).removesuffix("---\n") + status
 
@@ -412,6 +415,11 @@ def admitted(status: str, reason: str, kind: str = "Admitted") -> str:
         (admitted("False", "Whatever"), ("high", "adhere does not know")),
         (admitted("Unknown", "Whatever"), ("inconclusive", "is not known")),
         (admitted("True", "UpgradeRouteValidationFailed", "UnservableInFutureVersions"), ("medium", "a later release")),
+        (
+            admitted("True", "ForceUpgradeValidationCondition", "UnservableInFutureVersions"),
+            ("medium", "a later release"),
+        ),
+        (admitted("True", "x").replace("type: Admitted", "type: Other"), ("inconclusive", "has not said")),
         (admitted("False", "x", "UnservableInFutureVersions"), None),
         (route(tls=EDGE, more=", uid: 'a'"), ("medium", "no router has looked at it")),
         (route(tls=EDGE), None),
@@ -484,6 +492,7 @@ def controller(spec: str, name: str = "default") -> str:
     )
 
 
+OPTIONAL = controller("clientTLS: {clientCertificatePolicy: Optional}")
 REQUIRED = controller("clientTLS: {clientCertificatePolicy: Required}")
 ADMITTED = "status: {ingress: [{routerName: default}]}\n---\n"
 ALLOW = "{termination: reencrypt, insecureEdgeTerminationPolicy: Allow}"
@@ -496,7 +505,8 @@ ALLOW = "{termination: reencrypt, insecureEdgeTerminationPolicy: Allow}"
         (route(tls=ALLOW), REQUIRED, [("medium", "spec.tls.insecureEdgeTerminationPolicy")]),
         (route(), REQUIRED, [("medium", "spec.tls")]),
         (route(tls="{termination: passthrough}"), REQUIRED, [("low", "spec.tls.termination")]),
-        (route(tls=ALLOW), controller("clientTLS: {clientCertificatePolicy: Optional}"), []),
+        (route(tls=ALLOW), OPTIONAL, [("inconclusive", "spec.tls.insecureEdgeTerminationPolicy")]),
+        (route(tls=ALLOW), f"{WHOLE}\n{OPTIONAL}", []),
         (route(tls=ALLOW), "", [("inconclusive", "spec.tls.insecureEdgeTerminationPolicy")]),
         (
             route(tls=ALLOW).removesuffix("---\n") + ADMITTED,
@@ -506,7 +516,7 @@ ALLOW = "{termination: reencrypt, insecureEdgeTerminationPolicy: Allow}"
     ],
 )
 def test_client_certificates(tmp_path: Path, text: str, others: str, expected: list[tuple[str, str]]) -> None:
-    found = said(tmp_path, "route-client-certificates", text + others)
+    found = said(tmp_path, "route-client-certificates", others + text)
     assert [each[:2] for each in found] == expected
 
 
@@ -514,13 +524,14 @@ def test_client_certificates(tmp_path: Path, text: str, others: str, expected: l
     ("spec", "others", "expected"),
     [
         ("wildcardPolicy: Subdomain", controller("routeAdmission: {wildcardPolicy: WildcardsAllowed}"), []),
-        ("wildcardPolicy: Subdomain", controller(""), ["medium"]),
+        ("wildcardPolicy: Subdomain", controller(""), ["inconclusive"]),
+        ("wildcardPolicy: Subdomain", f"{WHOLE}\n{controller('')}", ["medium"]),
         ("wildcardPolicy: Subdomain", "", ["inconclusive"]),
         ("wildcardPolicy: None", controller(""), []),
     ],
 )
 def test_wildcards(tmp_path: Path, spec: str, others: str, expected: list[str]) -> None:
-    found = said(tmp_path, "route-wildcard", route(spec, "{termination: edge}") + others)
+    found = said(tmp_path, "route-wildcard", others + route(spec, "{termination: edge}"))
     assert [severity for severity, _, _ in found] == expected
 
 

@@ -1,0 +1,204 @@
+"""Roles and what binds them to whom, kept so that one question among thousands of bindings looks at few of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Final
+
+from scanner.model.declared import Declared, Missing
+from scanner.model.kinds import CLUSTER_ROLE, CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING, Kind
+from scanner.model.label_selector import selects
+from scanner.model.objects import Fields, KubeObject
+
+READS: Final[tuple[Kind, ...]] = (ROLE, ROLE_BINDING, CLUSTER_ROLE, CLUSTER_ROLE_BINDING)
+"""What a rule that asks this must read."""
+
+ACCOUNT: Final = "system:serviceaccount:"
+_MOST: Final = 1000
+"""Subjects of one binding, rules of one role, and roles that one role aggregates, as far as they are looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Who asks."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """One request."""
+
+    verb: str
+    resource: str
+    """``secrets``, ``routes/custom-host``."""
+    group: str = ""
+    namespace: str | None = None
+    """None: that of manifests that name none."""
+    name: str = ""
+    """Of one object; empty for a request that names none, as ``create`` and most that ``list`` do."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """A PolicyRule, to be asked often."""
+
+    verbs: frozenset[str]
+    groups: frozenset[str]
+    resources: frozenset[str]
+    names: frozenset[str]
+    named: bool
+
+    def allows(self, wish: Wish) -> bool:
+        """The authorizer's answer."""
+        return self.asks(wish) and (not self.named or (wish.name != "" and wish.name in self.names))
+
+    def asks(self, wish: Wish) -> bool:
+        """Whether it is about such requests, for whichever object."""
+        return (
+            (wish.verb in self.verbs or "*" in self.verbs)
+            and (wish.group in self.groups or "*" in self.groups)
+            and (wish.resource in self.resources or "*" in self.resources or self._sub(wish.resource))
+        )
+
+    def _sub(self, resource: str) -> bool:
+        _, slash, name = resource.partition("/")
+        return slash != "" and f"*/{name}" in self.resources
+
+
+def _rule(each: Fields) -> _Rule:
+    return _Rule(
+        verbs=frozenset(each.texts("verbs")),
+        groups=frozenset(each.texts("apiGroups")),
+        resources=frozenset(each.texts("resources")),
+        names=frozenset(each.texts("resourceNames")),
+        named=bool(each.at("resourceNames")),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Bound:
+    binding: KubeObject
+    role: KubeObject | None
+    rules: tuple[_Rule, ...] = ()
+    missing: Missing
+
+
+class _Held:
+    """What is bound to one name in one place, in the order of the bindings.
+
+    A router may hold thousands of Roles in a namespace, each for one Secret. A rule with ``resourceNames`` is found by
+    these, any other by its resources; not by both, which a hostile role would multiply.
+    """
+
+    def __init__(self) -> None:
+        self.every: list[_Bound] = []
+        self._by_name: dict[str, list[int]] = defaultdict(list)
+        self._by_resource: dict[str, list[int]] = defaultdict(list)
+        self._unseen: list[int] = []
+
+    def add(self, bound: _Bound) -> None:
+        """One more."""
+        number = len(self.every)
+        self.every.append(bound)
+        if bound.role is None and not self._unseen:  # of several the first is told
+            self._unseen.append(number)
+        for name in {name for rule in bound.rules if rule.named for name in rule.names}:
+            self._by_name[name].append(number)
+        for resource in {resource for rule in bound.rules if not rule.named for resource in rule.resources}:
+            self._by_resource[resource].append(number)
+
+    def about(self, wish: Wish) -> Iterator[_Bound]:
+        """Those that may allow it, and the first of which nobody knows."""
+        found = {*self._unseen, *(self._by_name.get(wish.name, ()) if wish.name else ())}
+        for resource in (wish.resource, "*", f"*/{wish.resource.partition('/')[2]}"):
+            found.update(self._by_resource.get(resource, ()))
+        return (self.every[number] for number in sorted(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """What is bound to whom; the namespace "*" is that of cluster-wide bindings."""
+
+    by_subject: Mapping[tuple[str, str | None], Mapping[str, _Held]]
+    """By kind and namespace, then by name."""
+    unseen: Missing | None
+    """The kind of which there may be bindings that nobody saw."""
+
+    def held(self, who: Identity, namespace: str | None) -> Iterator[_Held]:
+        """What is bound to somebody and holds in the namespace, by each of their names."""
+        for where in ("*", namespace):
+            names = (("User", who.name), *(("Group", group) for group in who.groups))
+            found = (self.by_subject.get((kind, where), {}).get(name) for kind, name in names)
+            yield from filter(None, found)
+
+    def of(self, who: Identity, namespace: str | None) -> Iterator[_Bound]:
+        """All of it."""
+        return chain.from_iterable(each.every for each in self.held(who, namespace))
+
+    def about(self, who: Identity, wish: Wish) -> Iterator[_Bound]:
+        """What of it may allow what ``wish`` says."""
+        return chain.from_iterable(each.about(wish) for each in self.held(who, wish.namespace))
+
+    def everybody(self, namespace: str | None) -> tuple[Identity, ...]:
+        """Who has anything there."""
+        found = {
+            (kind, name): None
+            for kind in ("User", "Group")
+            for where in ("*", namespace)
+            for name in self.by_subject.get((kind, where), {})
+        }
+        return tuple(
+            Identity(name=name) if kind == "User" else Identity(name="", groups=(name,)) for kind, name in found
+        )
+
+
+def index_of(declared: Declared) -> Index:
+    """All bindings that are known; for ``Declared.once``."""
+    found: dict[tuple[str, str | None], dict[str, _Held]] = {}
+    roles: dict[int, tuple[_Rule, ...]] = {}
+    for kind in (CLUSTER_ROLE_BINDING, ROLE_BINDING):
+        for binding in declared.every(kind):
+            bound = _bound(declared, binding, roles)
+            where = "*" if kind == CLUSTER_ROLE_BINDING else binding.namespace
+            for subject, name in _subjects(binding):
+                found.setdefault((subject, where), {}).setdefault(name, _Held()).add(bound)
+    gaps = ((kind, declared.gap(kind)) for kind in (ROLE_BINDING, CLUSTER_ROLE_BINDING))
+    return Index(found, next((Missing(name=kind.name, gap=gap) for kind, gap in gaps if gap), None))
+
+
+def _subjects(binding: KubeObject) -> Iterator[tuple[str, str]]:
+    """Kind and name; a service account is the user that it authenticates as."""
+    for each in islice(binding.each("subjects"), _MOST):
+        kind, name = each.text("kind"), each.text("name")
+        if kind == "ServiceAccount":
+            namespace = each.text("namespace") or binding.namespace
+            if namespace and name:
+                yield "User", f"{ACCOUNT}{namespace}:{name}"
+        elif kind in ("User", "Group") and name:
+            yield kind, name
+
+
+def _bound(declared: Declared, binding: KubeObject, roles: dict[int, tuple[_Rule, ...]]) -> _Bound:
+    kind = ROLE if binding.text("roleRef", "kind") == "Role" else CLUSTER_ROLE
+    found = declared.find(kind, binding.text("roleRef", "name"), binding.namespace)
+    if isinstance(found, Missing):
+        # A role that does not exist allows nothing.
+        empty = KubeObject({"metadata": {"name": binding.text("roleRef", "name")}}, kind)
+        return _Bound(binding=binding, role=None if found.gap else empty, missing=found)
+    if id(found) not in roles:  # one ClusterRole is bound in thousands of namespaces
+        roles[id(found)] = tuple(map(_rule, (*islice(found.each("rules"), _MOST), *_aggregated(declared, found))))
+    return _Bound(binding=binding, role=found, rules=roles[id(found)], missing=Missing(name=str(found.reference)))
+
+
+def _aggregated(declared: Declared, role: KubeObject) -> tuple[Fields, ...]:
+    """The rules that the controller has yet to copy into a ClusterRole that a manifest has (``aggregationRule``)."""
+    selectors = list(islice(role.each("aggregationRule", "clusterRoleSelectors"), 20))
+    if role.kind != CLUSTER_ROLE or not selectors or role.at("rules"):
+        return ()
+    chosen = (each for each in declared.every(CLUSTER_ROLE) if any(selects(one, each.labels) for one in selectors))
+    return tuple(rule for each in islice(chosen, _MOST) for rule in islice(each.each("rules"), _MOST))

@@ -1,0 +1,168 @@
+"""ExtensionServices: where Envoy asks who may have what, and whether it knows that it asks the right one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from scanner.lint.certificates import authority_flaws, entry, of_text
+from scanner.lint.contour.certificate import READS_OF_USES
+from scanner.lint.contour.delegation import permission
+from scanner.lint.contour.secrets import verifying
+from scanner.lint.references import secret_of
+from scanner.model.declared import Missing
+from scanner.model.delegations import secret_name
+from scanner.model.kinds import EXTENSION_SERVICE, SECRET
+from scanner.model.located import Steps
+from scanner.model.object_rule import Flaw, ObjectRule, Subject
+from scanner.model.objects import Fields
+
+_PROTOCOL: Final = ("spec", "protocol")
+_VALIDATION: Final = ("spec", "validation")
+_AUTHORITY: Final = (*_VALIDATION, "caSecret")
+_TLS: Final = "h2"
+"""The default."""
+
+
+def check_extension(subject: Subject) -> Iterator[Flaw]:
+    """What Envoy asks for authorization, rate limits and traces is verified.
+
+    ## What it requires
+
+    That an ExtensionService speaks `h2`, which is TLS and the default, and has a `validation` with a CA in `caSecret`
+    and a `subjectName`, which is the first of `subjectNames` if there are any; that the Secret is there, of its own
+    namespace or delegated, and has CAs in `ca.crt`, each valid now.
+
+    ## Why
+
+    Envoy sends requests' headers there, tokens and cookies among them, and lets through what it is told to. Without
+    `validation` it takes any certificate, so whoever answers for the Service decides. Where Contour cannot use the
+    `validation` it leaves the ExtensionService out, and requests that need it are refused, or let through where the
+    authorization fails open.
+
+    ## What fails
+
+    A `validation` that Contour does not take (with `h2c`, without a CA or subject, not delegated): high. TLS that
+    nobody verifies: medium. `h2c`, which is plain text: low.
+
+    ## What is inconclusive
+
+    A Secret or a delegation that was not given.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: projectcontour.io/v1alpha1
+    kind: ExtensionService
+    metadata: {name: authorization, namespace: shop}
+    spec: {protocol: h2, services: [{name: authorization, port: 8443}]}
+    ```
+
+    ```yaml
+    apiVersion: projectcontour.io/v1alpha1
+    kind: ExtensionService
+    metadata: {name: authorization, namespace: shop}
+    spec:
+      protocol: h2c
+      services: [{name: authorization, port: 8080}]
+      validation: {caSecret: ca, subjectName: authorization.shop.svc}
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: ca, namespace: shop}
+    type: Opaque
+    stringData: {ca.crt: CA(services)}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: projectcontour.io/v1alpha1
+    kind: ExtensionService
+    metadata: {name: authorization, namespace: shop}
+    spec:
+      services: [{name: authorization, port: 8443}]
+      validation: {caSecret: ca, subjectName: authorization.shop.svc}
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: ca, namespace: shop}
+    type: Opaque
+    stringData: {ca.crt: CA(services)}
+    ```
+
+    ## How to fix
+
+    Serve TLS, and name the CA's Secret and the subject of the certificate in `validation`.
+    """
+    protocol = subject.object.text(*_PROTOCOL) or _TLS
+    if not subject.object.has(*_VALIDATION):
+        yield _unverified(subject, protocol)
+        return
+    validation = subject.object.fields(*_VALIDATION)
+    if protocol != _TLS:
+        what = f"upstream TLS validation not supported for {protocol!r} protocol (InconsistentProtocol)"
+        yield _refused(subject, _PROTOCOL, what)
+    yield from _subject(subject, validation)
+    yield from _authority(subject, validation)
+
+
+def _unverified(subject: Subject, protocol: str) -> Flaw:
+    if protocol == _TLS:
+        return Flaw(
+            message="TLS is spoken to this service, and its certificate is verified by nobody",
+            at=("spec",),
+            severity="medium",
+            fix=f"{subject.object.reference}: add validation with caSecret and subjectName",
+            correction="validation:\n  caSecret: <name>\n  subjectName: <name in the certificate>",
+        )
+    return Flaw(
+        message=f"headers of requests are sent in plain text: the protocol is {protocol}",
+        at=_PROTOCOL,
+        severity="low",
+        fix=f"{subject.object.reference}: speak h2, and add validation",
+        correction="protocol: h2",
+    )
+
+
+def _refused(subject: Subject, at: Steps, what: str) -> Flaw:
+    fix = f"{subject.object.reference}: a validation that Contour takes"
+    return Flaw(message=f"Contour leaves it out: {what}", at=at, fix=fix)
+
+
+def _subject(subject: Subject, validation: Fields) -> Iterator[Flaw]:
+    name, names = validation.text("subjectName"), validation.texts("subjectNames")
+    if not name:
+        yield _refused(subject, (*_VALIDATION, "subjectName"), "validation has no subjectName (TLSUpstreamValidation)")
+    elif names and names[0] != name:
+        what = "the first of subjectNames is not subjectName (TLSUpstreamValidation)"
+        yield _refused(subject, (*_VALIDATION, "subjectNames"), what)
+
+
+def _authority(subject: Subject, validation: Fields) -> Iterator[Flaw]:
+    if not validation.text("caSecret"):
+        yield _refused(subject, _VALIDATION, "validation has no caSecret (TLSUpstreamValidation)")
+        return
+    secret = secret_name(validation.text("caSecret"), subject.object.namespace)
+    permitted = permission(subject.declared, subject.object, secret)
+    if permitted.allowed is False:
+        yield _refused(subject, _AUTHORITY, f"{secret} is not delegated (CACertificateNotDelegated)")
+        return
+    if permitted.allowed is None:
+        message = f"cannot be decided here: whether {secret} is delegated to this namespace"
+        yield Flaw(message=message, at=_AUTHORITY, verdict="inconclusive")
+    found = secret_of(subject, secret.name, secret.namespace)
+    yield from verifying(found, _AUTHORITY, "the CA of the service")
+    if not isinstance(found, Missing) and of_text(entry(found, "ca.crt") or ""):
+        yield from authority_flaws(found, _AUTHORITY, subject.declared.known.taken_at)
+
+
+EXTENSION = ObjectRule(
+    id="contour-extension-service",
+    title="What Envoy asks for authorization, rate limits and traces is verified",
+    severity="high",
+    subjects=(EXTENSION_SERVICE,),
+    reads=(*READS_OF_USES, SECRET),
+    check=check_extension,
+    references=("projectcontour.io/v1alpha1 ExtensionService", "Contour internal/dag/extension_processor.go"),
+)

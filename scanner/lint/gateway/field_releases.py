@@ -1,0 +1,89 @@
+"""TLS fields of the Gateway API that not every release has (the CRDs at its tags), and shapes that none ever had
+(GEP-91, GEP-2907)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from scanner.lint.gateway.listeners import SETS
+from scanner.model.kinds import BACKEND_TLS_POLICY, GATEWAY, Kind
+
+EACH: Final = "[]"
+"""In a path, each item of a list."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Former:
+    """A field that is in no current CRD."""
+
+    path: tuple[str, ...]
+    now: str
+    """The field that does it."""
+    minors: tuple[int, ...] = ()
+    """The releases 1.x whose experimental channel had it; none ever if empty."""
+    versions: frozenset[str] = frozenset()
+    """The API versions that have it."""
+
+
+_NEVER_IN_LISTENERS = ("validation", "clientValidation", "frontend")
+_LISTENERS: Final = (
+    Former(
+        path=("spec", "listeners", EACH, "tls", "frontendValidation"),
+        now="spec.tls.frontend of the Gateway",
+        minors=(1, 2, 3),
+    ),
+    *(
+        Former(path=("spec", "listeners", EACH, "tls", each), now="spec.tls.frontend of the Gateway")
+        for each in _NEVER_IN_LISTENERS
+    ),
+)
+_ALPHA = frozenset({"v1alpha2"})
+_LATER = frozenset({"v1alpha3", "v1"})
+FORMER: Final[Mapping[Kind, tuple[Former, ...]]] = {
+    GATEWAY: (
+        *_LISTENERS,
+        Former(path=("spec", "backendTLS"), now="spec.tls.backend", minors=(2, 3)),
+        Former(path=("spec", "tls", "default"), now="spec.tls.frontend.default"),
+        Former(path=("spec", "tls", "perPort"), now="spec.tls.frontend.perPort"),
+        Former(path=("spec", "tls", "validation"), now="spec.tls.frontend.default.validation"),
+        Former(path=("spec", "tls", "clientCertificateRef"), now="spec.tls.backend.clientCertificateRef"),
+        Former(path=("spec", "tls", "frontend", "validation"), now="spec.tls.frontend.default.validation"),
+        Former(path=("spec", "tls", "backend", "validation"), now="a BackendTLSPolicy"),
+    ),
+    **dict.fromkeys(SETS, _LISTENERS),
+    BACKEND_TLS_POLICY: (
+        Former(path=("spec", "targetRef"), now="spec.targetRefs", versions=_ALPHA),
+        Former(path=("spec", "tls"), now="spec.validation", versions=_ALPHA),
+        Former(path=("spec", "targetRefs"), now="spec.targetRef", versions=_LATER),
+        Former(path=("spec", "validation"), now="spec.tls", versions=_LATER),
+        Former(path=("spec", "validation", "caCertRefs"), now="spec.validation.caCertificateRefs"),
+        Former(path=("spec", "validation", "wellKnownCACerts"), now="spec.validation.wellKnownCACertificates"),
+    ),
+}
+"""By kind."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Later:
+    """A field that former CRDs do not have yet."""
+
+    path: tuple[str, ...]
+    standard: int
+    """The first release 1.x whose standard channel has it."""
+    experimental: int
+    """The like, of the experimental channel."""
+
+
+LATER: Final[Mapping[Kind, tuple[Later, ...]]] = {
+    GATEWAY: (
+        Later(path=("spec", "tls"), standard=5, experimental=4),
+        Later(path=("spec", "allowedListeners"), standard=5, experimental=3),
+    ),
+    BACKEND_TLS_POLICY: (
+        Later(path=("spec", "validation", "subjectAltNames"), standard=4, experimental=2),
+        Later(path=("spec", "options"), standard=4, experimental=2),
+    ),
+}
+"""By kind."""

@@ -1,0 +1,243 @@
+"""Which controller serves an Ingress, and which certificate each of its hosts gets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from scanner.lint import references
+from scanner.lint.certificates import chain_of
+from scanner.lint.contour.uses import NAMESPACE
+from scanner.lint.references import look_up
+from scanner.model.declared import Declared, Missing
+from scanner.model.kinds import INGRESS, INGRESS_CLASS, SECRET
+from scanner.model.located import Steps, shown
+from scanner.model.object_rule import Flaw, ObjectRule, Subject
+from scanner.model.objects import Fields, KubeObject
+
+_ANNOTATION: Final = "kubernetes.io/ingress.class"
+_FIELD: Final = ("spec", "ingressClassName")
+_SHOWN: Final = 3
+_MOST: Final = 200
+"""Ingresses with one host that are compared."""
+
+
+def _class_of(ingress: KubeObject) -> str:
+    return ingress.text(*_FIELD) or ingress.annotations.get(_ANNOTATION, "")
+
+
+def check_class(subject: Subject) -> Iterator[Flaw]:
+    """An Ingress is of one class, which exists.
+
+    ## What it requires
+
+    That `spec.ingressClassName` and the annotation `kubernetes.io/ingress.class` do not name two classes, and that the
+    IngressClass of `spec.ingressClassName` exists. The annotation may name what a controller was told by its own
+    configuration, without an IngressClass.
+
+    ## Why
+
+    The class says which controller serves the Ingress, and so which TLS settings and which default certificate its
+    hosts get. One of a class that does not exist is served by nobody, or by a controller that takes what others leave.
+
+    ## What fails
+
+    Two classes, which the API server refuses: high. A class that does not exist: medium.
+
+    ## What is inconclusive
+
+    An IngressClass that was not given, as information: most come with the controller, and not with the Ingress.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: networking.k8s.io/v1
+    kind: Ingress
+    metadata: {name: shop, namespace: shop, annotations: {kubernetes.io/ingress.class: internal}}
+    spec:
+      ingressClassName: public
+      tls: [{hosts: [shop.example.com], secretName: shop}]
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: networking.k8s.io/v1
+    kind: Ingress
+    metadata: {name: shop, namespace: shop}
+    spec:
+      ingressClassName: public
+      tls: [{hosts: [shop.example.com], secretName: shop}]
+    ---
+    apiVersion: networking.k8s.io/v1
+    kind: IngressClass
+    metadata: {name: public}
+    spec: {controller: k8s.io/ingress-nginx}
+    ```
+
+    ## How to fix
+
+    Keep `spec.ingressClassName`, with the name of a class that `kubectl get ingressclass` lists, and drop the
+    annotation.
+    """
+    named, annotated = subject.object.text(*_FIELD), subject.object.annotations.get(_ANNOTATION, "")
+    fix = f"{subject.object.reference}: name one class that exists"
+    if named and annotated and named != annotated:
+        yield Flaw(
+            message=f"two classes: ingressClassName is {shown(named)}, and {_ANNOTATION} {shown(annotated)}; the API "
+            "server refuses it: must match `ingressClassName` when both are specified",
+            at=("metadata", "annotations", _ANNOTATION),
+            observed=(named, annotated),
+            fix=fix,
+        )
+    found = subject.find(INGRESS_CLASS, named) if named else None
+    if isinstance(found, Missing) and found.gap is None:
+        message = f"{found.name} does not exist: no controller serves this Ingress, or one that takes all"
+        yield Flaw(message=message, at=_FIELD, severity="medium", fix=fix)
+    elif isinstance(found, Missing):
+        message = f"cannot be decided here: which controller serves it; {found.name} was not seen ({found.gap})"
+        yield Flaw(message=message, at=_FIELD, verdict="inconclusive", severity="info")
+
+
+CLASS = ObjectRule(
+    id="ingress-class",
+    title="An Ingress is of one class, which exists",
+    severity="high",
+    subjects=(INGRESS,),
+    reads=(INGRESS_CLASS,),
+    check=check_class,
+    references=(
+        "networking.k8s.io/v1 Ingress spec.ingressClassName",
+        "kubernetes pkg/apis/networking/validation (ValidateIngressCreate)",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One host of one entry of ``spec.tls``."""
+
+    ingress: KubeObject
+    index: int
+    secret: tuple[str, str]
+    """Namespace and name; empty for the controller's own certificate."""
+
+    def __str__(self) -> str:
+        return "/".join(("Secret", *filter(None, self.secret))) if self.secret[1] else "the default certificate"
+
+    @property
+    def steps(self) -> Steps:
+        return ("spec", "tls", self.index)
+
+
+def check_certificate_of_host(subject: Subject) -> Iterator[Flaw]:
+    """A host of Ingresses has one certificate.
+
+    ## What it requires
+
+    That a host is in no two entries of `spec.tls` with different Secrets, in one Ingress or in several of the same
+    class. Two Secrets with the same certificate are one. A wildcard beside one of its names is no conflict.
+
+    ## Why
+
+    A handshake ends with one certificate. Which of two is served differs from controller to controller: the oldest
+    Ingress's, the first in the alphabet, or the last that changed. When one of them is renewed, the other is served on.
+
+    ## What fails
+
+    Two Secrets for one host, or a Secret and the controller's own certificate: medium. It is said of both.
+
+    ## What is inconclusive
+
+    Nothing. It is told among the Ingresses that are known, and Ingresses without a class may be of any.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: networking.k8s.io/v1
+    kind: Ingress
+    metadata: {name: shop, namespace: shop}
+    spec: {tls: [{hosts: [shop.example.com], secretName: shop}]}
+    ---
+    apiVersion: networking.k8s.io/v1
+    kind: Ingress
+    metadata: {name: shop-api, namespace: shop}
+    spec: {tls: [{hosts: [shop.example.com], secretName: shop-api}]}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: networking.k8s.io/v1
+    kind: Ingress
+    metadata: {name: shop, namespace: shop}
+    spec: {tls: [{hosts: [shop.example.com], secretName: shop}, {hosts: ["*.example.com"], secretName: wildcard}]}
+    ---
+    apiVersion: networking.k8s.io/v1
+    kind: Ingress
+    metadata: {name: shop-api, namespace: shop}
+    spec: {tls: [{hosts: [shop.example.com], secretName: shop}]}
+    ```
+
+    ## How to fix
+
+    Name the same Secret everywhere, or serve the host from one Ingress.
+    """
+    every = subject.declared.once(_entries)
+    for (*_, index), each in subject.items("spec", "tls"):
+        own = _entry(subject.object, int(index), each)
+        for host in dict.fromkeys(map(str.lower, each.texts("hosts"))):
+            others = [other for other in islice(every.get(host, ()), _MOST) if _conflict(subject, own, other)]
+            if others:
+                told = ", ".join(f"{other.ingress.reference} has {other}" for other in others[:_SHOWN])
+                yield Flaw(
+                    message=f"which certificate {shown(host)} gets is up to the controller: here it is {own}, and "
+                    f"{told}{' and others' if len(others) > _SHOWN else ''}",
+                    at=(*own.steps, "secretName") if own.secret[1] else own.steps,
+                    observed=tuple(map(str, (own, *others[:_SHOWN]))),
+                    fix=f"{subject.object.reference}: one Secret for the host",
+                )
+
+
+def _entry(ingress: KubeObject, index: int, entry: Fields) -> _Entry:
+    within, _, name = entry.text("secretName").rpartition("/")  # as Contour has it
+    namespace = ingress.annotations.get(NAMESPACE) or ingress.namespace or ""
+    return _Entry(ingress, index, (within or namespace, name))
+
+
+def _entries(declared: Declared) -> Mapping[str, list[_Entry]]:
+    """By host."""
+    found: dict[str, list[_Entry]] = {}
+    for ingress in declared.every(INGRESS):
+        for (*_, index), each in Subject(ingress, declared).items("spec", "tls"):
+            entry = _entry(ingress, int(index), each)
+            for host in dict.fromkeys(map(str.lower, each.texts("hosts"))):
+                found.setdefault(host, []).append(entry)
+    return found
+
+
+def _conflict(subject: Subject, one: _Entry, other: _Entry) -> bool:
+    if one.secret == other.secret or (not one.secret[1] and not other.secret[1]):
+        return False
+    classes = {_class_of(one.ingress), _class_of(other.ingress)} - {""}
+    return len(classes) < 2 and not _same(subject, one, other)
+
+
+def _same(subject: Subject, one: _Entry, other: _Entry) -> bool:
+    """Whether both Secrets are known and have the same leaf."""
+    found = [look_up(subject.declared, SECRET, name, within or None) for within, name in (one.secret, other.secret)]
+    leaves = [None if isinstance(each, Missing) else next(iter(chain_of(each)), None) for each in found]
+    return leaves[0] is not None and leaves[1] is not None and leaves[0].sha256 == leaves[1].sha256
+
+
+ONE_CERTIFICATE = ObjectRule(
+    id="ingress-host-certificate",
+    title="A host of Ingresses has one certificate",
+    severity="medium",
+    subjects=(INGRESS,),
+    reads=references.READS,
+    check=check_certificate_of_host,
+    references=("networking.k8s.io/v1 IngressTLS hosts, secretName", "RFC 6066 section 3 (server_name)"),
+)

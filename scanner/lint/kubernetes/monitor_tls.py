@@ -1,0 +1,228 @@
+"""Whether what a monitor says of TLS can work: versions, CAs, and the name that is verified."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from scanner.lint import references
+from scanner.lint.certificates import authority_flaws
+from scanner.lint.kubernetes.monitors import scheme, services
+from scanner.lint.kubernetes.ports import READS
+from scanner.lint.kubernetes.unverified import configurations
+from scanner.lint.references import look_up
+from scanner.model.declared import Missing
+from scanner.model.kinds import CONFIG_MAP, POD_MONITOR, PROBE, SCRAPE_CONFIG, SECRET, SERVICE_MONITOR, Kind
+from scanner.model.located import Steps, shown
+from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+from scanner.model.objects import Fields, KubeObject
+
+_VERSIONS: Final = ("TLS10", "TLS11", "TLS12", "TLS13")
+_OLD: Final = ("TLS10", "TLS11")
+_HOLDERS: Final[tuple[tuple[str, Kind], ...]] = (("configMap", CONFIG_MAP), ("secret", SECRET))
+_PUBLISHED: Final = ("kube-root-ca.crt", "openshift-service-ca.crt")
+"""ConfigMaps with CAs that are in every namespace (kube-controller-manager's root-ca-cert-publisher, OpenShift's)."""
+_INJECTED: Final = "service.beta.openshift.io/inject-cabundle"
+_SERVICE: Final = ".svc"
+_SHOWN: Final = 5
+
+
+def check_tls(subject: Subject) -> Iterator[Flaw]:
+    """What a monitor says of TLS can work.
+
+    ## What it requires
+
+    Of the `tlsConfig` of each endpoint of a ServiceMonitor or PodMonitor that is scraped by HTTPS, of a Probe, and of a
+    ScrapeConfig:
+
+    * `minVersion` is not above `maxVersion`, and neither limits Prometheus to TLS 1.1.
+    * One CA at most: `ca` or `caFile`, from a ConfigMap or a Secret that exists and has it, valid now. A certificate
+      for clients comes with its key.
+    * There is a `serverName`, unless nothing is verified; for a ServiceMonitor it is that of a Service that it selects.
+      Probes and ScrapeConfigs have targets with names of their own.
+
+    ## Why
+
+    Prometheus scrapes the addresses of pods, and verifies the address where no `serverName` is given; certificates are
+    made for names. The operator leaves a monitor out whose settings contradict each other or whose CA is not there, and
+    says so in its log alone: the metrics are missing, and so are the alerts on them.
+
+    ## What fails
+
+    Each of these: medium. A `minVersion` of TLS 1.0 or 1.1: low.
+
+    ## What is inconclusive
+
+    A ConfigMap or Secret that was not given. No `tlsConfig`, or no CA in it, as information: one may come from a scrape
+    class of Prometheus, or the certificate be a public one. A bundle that the service CA operator fills.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: monitoring.coreos.com/v1
+    kind: ServiceMonitor
+    metadata: {name: shop, namespace: shop}
+    spec:
+      selector: {matchLabels: {app: shop}}
+      endpoints:
+      - port: metrics
+        scheme: https
+        tlsConfig: {serverName: shop.shop.svc, caFile: /etc/ca.crt, minVersion: TLS13, maxVersion: TLS12}
+    ```
+
+    ```yaml
+    apiVersion: monitoring.coreos.com/v1
+    kind: ServiceMonitor
+    metadata: {name: shop, namespace: shop}
+    spec:
+      selector: {matchLabels: {app: shop}}
+      endpoints: [{port: metrics, scheme: https, tlsConfig: {serverName: store.shop.svc, caFile: /etc/ca.crt}}]
+    ---
+    apiVersion: v1
+    kind: Service
+    metadata: {name: shop, namespace: shop, labels: {app: shop}}
+    spec: {ports: [{name: metrics, port: 8443}]}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: monitoring.coreos.com/v1
+    kind: ServiceMonitor
+    metadata: {name: shop, namespace: shop}
+    spec:
+      selector: {matchLabels: {app: shop}}
+      endpoints:
+      - port: metrics
+        scheme: https
+        tlsConfig: {serverName: shop.shop.svc, ca: {configMap: {name: ca, key: ca.crt}}, minVersion: TLS12}
+    ---
+    apiVersion: v1
+    kind: Service
+    metadata: {name: shop, namespace: shop, labels: {app: shop}}
+    spec: {ports: [{name: metrics, port: 8443}]}
+    ---
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: ca, namespace: shop}
+    data: {ca.crt: CA(examples)}
+    ```
+
+    ## How to fix
+
+    Set `serverName` to `<service>.<namespace>.svc`, give the CA that signs its certificate, and keep `minVersion` at
+    TLS12 or above.
+    """
+    for steps, each in configurations(subject):
+        tls, at = each.fields("tlsConfig"), (*steps, "tlsConfig")
+        if (scheme(subject.object, each) or "").lower() != "https":
+            continue
+        if not tls.raw:
+            message = "cannot be decided here: what is verified; no tlsConfig is given, and a scrape class may have one"
+            yield Flaw(message=message, at=at, verdict="inconclusive", severity="info")
+        else:
+            yield from _versions(subject, tls, at)
+            yield from _pair(subject, tls, at)
+            if not tls.flag("insecureSkipVerify"):  # ``monitor-unverified``
+                yield from _authority(subject, tls, at)
+                yield from _name(subject, tls, at)
+
+
+def _flaw(subject: Subject, at: Steps, message: str, fix: str) -> Flaw:
+    return Flaw(message=message, at=at, fix=f"{subject.object.reference}: {fix}")
+
+
+def _versions(subject: Subject, tls: Fields, at: Steps) -> Iterator[Flaw]:
+    least, most = tls.text("minVersion"), tls.text("maxVersion")
+    for name, said in (("minVersion", least), ("maxVersion", most)):
+        if isinstance(tls.at(name), str) and said not in _VERSIONS:
+            yield _flaw(subject, (*at, name), f"there is no version {shown(said)}", f"one of {', '.join(_VERSIONS)}")
+    if least in _VERSIONS and most in _VERSIONS and least > most:
+        message = f"minVersion {least} is above maxVersion {most}: the monitor is left out"
+        yield _flaw(subject, (*at, "minVersion"), message, "leave maxVersion out")
+    if most in _OLD:
+        message = f"maxVersion {most} keeps Prometheus to versions that are deprecated (RFC 8996)"
+        yield _flaw(subject, (*at, "maxVersion"), message, "leave maxVersion out")
+    elif least in _OLD:
+        message = f"minVersion {least} lets a server choose a version that is deprecated (RFC 8996)"
+        yield Flaw(message=message, at=(*at, "minVersion"), severity="low", fix="leave it out, or TLS12")
+
+
+def _pair(subject: Subject, tls: Fields, at: Steps) -> Iterator[Flaw]:
+    certificate = tls.fields("cert").raw or tls.text("certFile")
+    key = tls.fields("keySecret").raw or tls.text("keyFile")
+    if bool(certificate) != bool(key):
+        has, lacks = ("a certificate", "no key") if certificate else ("a key", "no certificate")
+        yield _flaw(subject, at, f"has {has} for clients and {lacks}: the monitor is left out", "give both, or neither")
+
+
+def _authority(subject: Subject, tls: Fields, at: Steps) -> Iterator[Flaw]:
+    given = [(name, kind) for name, kind in _HOLDERS if tls.fields("ca", name).raw]
+    if len(given) + bool(tls.text("caFile")) > 1:
+        message = "more than one CA (ca.configMap, ca.secret, caFile): the monitor is left out"
+        yield _flaw(subject, at, message, "keep one")
+    for name, kind in given:
+        yield from _held(subject, tls.fields("ca", name), kind, (*at, "ca", name))
+    if not given and not tls.text("caFile"):
+        message = "cannot be decided here: by which CA it is verified; none is given, and a scrape class may have one"
+        yield Flaw(message=message, at=at, verdict="inconclusive", severity="info")
+
+
+def _held(subject: Subject, reference: Fields, kind: Kind, at: Steps) -> Iterator[Flaw]:
+    name, key = reference.text("name"), reference.text("key")
+    if kind == CONFIG_MAP and name in _PUBLISHED:
+        return
+    found = look_up(subject.declared, kind, name, subject.object.namespace)
+    if isinstance(found, Missing) and found.gap:
+        yield undecided(found, at, "whether it has the CA")
+    elif isinstance(found, Missing):
+        yield _flaw(subject, at, f"{found.name} does not exist: the monitor is left out", f"create {found.name}")
+    elif found.annotations.get(_INJECTED) == "true" and not found.fields("data").raw:
+        message = f"cannot be decided here: what the service CA operator puts into {found.reference}"
+        yield Flaw(message=message, at=at, verdict="inconclusive", severity="info")
+    else:
+        yield from authority_flaws(found, at, subject.declared.known.taken_at, name=key)
+
+
+def _name(subject: Subject, tls: Fields, at: Steps) -> Iterator[Flaw]:
+    said = tls.text("serverName")
+    if subject.object.kind in (PROBE, SCRAPE_CONFIG):
+        return  # their targets are names
+    if not said:
+        message = "no serverName: what is verified is the pod's address, for which few certificates are made"
+        yield _flaw(subject, at, message, "serverName: <service>.<namespace>.svc")
+    elif subject.object.kind == SERVICE_MONITOR and _SERVICE in said:
+        chosen = list(services(subject))
+        if chosen and not any(_is_for(each, said) for each in chosen):
+            names = tuple(f"{each.name}.{each.namespace or '<namespace>'}.svc" for each in islice(chosen, _SHOWN))
+            yield Flaw(
+                message=f"serverName is {shown(said)}, and it selects {', '.join(names)}",
+                at=(*at, "serverName"),
+                expected=names,
+                observed=(said,),
+                fix=f"{subject.object.reference}: the name of the Service that it selects",
+                correction=f"serverName: {names[0]}",
+            )
+
+
+def _is_for(service: KubeObject, name: str) -> bool:
+    """A manifest without a namespace may be applied to any."""
+    first, _, rest = name.partition(".")
+    return first == service.name and (service.namespace is None or rest.partition(".")[0] == service.namespace)
+
+
+MONITOR_TLS = ObjectRule(
+    id="monitor-tls",
+    title="What a monitor says of TLS can work",
+    severity="medium",
+    subjects=(SERVICE_MONITOR, POD_MONITOR, PROBE, SCRAPE_CONFIG),
+    reads=(*READS, *references.READS, CONFIG_MAP),
+    check=check_tls,
+    references=(
+        "monitoring.coreos.com/v1 SafeTLSConfig, TLSConfig",
+        "monitoring.coreos.com/v1alpha1 ScrapeConfigSpec tlsConfig",
+        "Prometheus documentation, Configuration, tls_config",
+        "RFC 8996",
+    ),
+)

@@ -1,0 +1,245 @@
+"""Where the API server's calls go: the URL or Service of webhooks, conversions and aggregated APIs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import ip_address
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+from scanner.lint.kubernetes.calls import CALLS, CONVERSION, Call
+from scanner.model.declared import Missing
+from scanner.model.kinds import API_SERVICE, CUSTOM_RESOURCE_DEFINITION, SERVICE
+from scanner.model.located import shown
+from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+from scanner.model.objects import KubeObject
+
+_PORT: Final = 443
+"""Of a reference to a Service that says none."""
+_LOCAL: Final = frozenset({"localhost", "localhost.localdomain"})
+_EITHER: Final = "exactly one of url or service is required"
+
+
+def check_target(subject: Subject) -> Iterator[Flaw]:
+    """What the API server calls can be called.
+
+    ## What it requires
+
+    That each webhook and each conversion webhook of a CustomResourceDefinition has either a `url` or a `service`. A
+    `url` is `https://` with a host that is neither the API server's own machine nor an address, and has no user, query
+    or fragment. A `service`, of an APIService too, exists, has the port (443 where none is named) and is no
+    ExternalName.
+
+    ## Why
+
+    The API server calls by TLS alone, and verifies the name in the `url`, or `<service>.<namespace>.svc`. A call that
+    goes nowhere fails; of a webhook with `failurePolicy: Ignore` nobody hears of it, and nothing is checked. On
+    `localhost` something answers only where the API server runs beside it; a certificate for an address has to be made
+    with that address in it; and the name behind an ExternalName has no certificate for the Service's name.
+
+    ## What fails
+
+    What the API server refuses, a Service that does not exist or lacks the port: high. `localhost` and an ExternalName:
+    medium. An address: low. A `webhook` beside `strategy: None`, which the API server refuses: medium.
+
+    ## What is inconclusive
+
+    A Service that was not given.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: admissionregistration.k8s.io/v1
+    kind: ValidatingWebhookConfiguration
+    metadata: {name: shop}
+    webhooks:
+    - name: orders.shop.example.com
+      admissionReviewVersions: [v1]
+      sideEffects: None
+      clientConfig: {url: "http://hooks.example.com/orders"}
+    ```
+
+    ```yaml
+    apiVersion: admissionregistration.k8s.io/v1
+    kind: ValidatingWebhookConfiguration
+    metadata: {name: shop}
+    webhooks:
+    - name: orders.shop.example.com
+      admissionReviewVersions: [v1]
+      sideEffects: None
+      clientConfig: {service: {name: shop, namespace: shop, port: 8443}, caBundle: "CA_DATA(shop)"}
+    ---
+    apiVersion: v1
+    kind: Service
+    metadata: {name: shop, namespace: shop}
+    spec: {ports: [{name: https, port: 443}]}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: admissionregistration.k8s.io/v1
+    kind: ValidatingWebhookConfiguration
+    metadata: {name: shop}
+    webhooks:
+    - name: orders.shop.example.com
+      admissionReviewVersions: [v1]
+      sideEffects: None
+      clientConfig: {service: {name: shop, namespace: shop}, caBundle: "CA_DATA(shop)"}
+    - name: outside.shop.example.com
+      admissionReviewVersions: [v1]
+      sideEffects: None
+      clientConfig: {url: "https://hooks.example.com/orders"}
+    ---
+    apiVersion: v1
+    kind: Service
+    metadata: {name: shop, namespace: shop}
+    spec: {ports: [{name: https, port: 443}]}
+    ```
+
+    ## How to fix
+
+    Name a Service with its port, or the `https://` URL of a host that has a certificate for its name.
+    """
+    for call in CALLS[subject.object.kind](subject):
+        url, service = call.client.at("url"), call.client.at("service")
+        if subject.object.kind != API_SERVICE and bool(url) == bool(service):
+            yield _refused(subject, call, f"{_EITHER}, and {'both are' if url else 'neither is'} given")
+        if isinstance(url, str) and url:
+            yield from _of_url(subject, call, url)
+        if service:
+            yield from _of_service(subject, call)
+    if subject.object.kind == CUSTOM_RESOURCE_DEFINITION:
+        yield from _idle(subject)
+
+
+def _refused(subject: Subject, call: Call, what: str, *steps: str) -> Flaw:
+    return Flaw(
+        message=f"the API server refuses it: {what}",
+        at=(*call.steps, *steps),
+        fix=f"{subject.object.reference}: a Service, or an https:// URL",
+    )
+
+
+def _of_url(subject: Subject, call: Call, url: str) -> Iterator[Flaw]:
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        yield _refused(subject, call, f"{shown(url)} is no URL", "url")
+        return
+    for what in _malformed(parts, url):
+        yield _refused(subject, call, f"{what}: {shown(url, 200)}", "url")
+    if host.rstrip(".").lower() in _LOCAL or _is_loopback(host):
+        message = f"{shown(host)} is whatever machine the API server runs on, and nothing answers on the others"
+        yield Flaw(message=message, at=(*call.steps, "url"), severity="medium", fix=_by_name(subject))
+    elif _address(host):
+        message = f"{shown(host)} is an address: the certificate has to be made for it, and ends when it changes"
+        yield Flaw(message=message, at=(*call.steps, "url"), severity="low", fix=_by_name(subject))
+
+
+def _by_name(subject: Subject) -> str:
+    return f"{subject.object.reference}: name a Service, or a host by its name"
+
+
+def _malformed(parts: SplitResult, url: str) -> Iterator[str]:
+    """``ValidateWebhookURL`` of k8s.io/apiserver, pkg/util/webhook/validation.go."""
+    if parts.scheme != "https":
+        yield "only https is allowed"
+    if not parts.hostname:
+        yield "a host is required"
+    if "@" in parts.netloc:
+        yield "user information is not permitted"
+    if parts.query or url.partition("#")[0].endswith("?"):
+        yield "query parameters are not permitted"
+    if parts.fragment:
+        yield "fragments are not permitted"
+
+
+def _address(host: str) -> bool:
+    try:
+        return bool(ip_address(host))
+    except ValueError:
+        return False
+
+
+def _is_loopback(host: str) -> bool:
+    return _address(host) and ip_address(host).is_loopback
+
+
+def _of_service(subject: Subject, call: Call) -> Iterator[Flaw]:
+    reference = call.client.fields("service")
+    name, namespace = reference.text("name"), reference.text("namespace")
+    port = reference.number("port") if reference.has("port") else _PORT
+    missing = [each for each in ("name", "namespace") if not reference.text(each)]
+    if missing:
+        yield _refused(subject, call, f"service has no {' and no '.join(missing)}", "service")
+    if port is None or not 1 <= port <= 65535:
+        yield _refused(subject, call, f"port {shown(str(reference.at('port')))} is none", "service", "port")
+    elif not missing:
+        yield from _found(subject, call, _service(subject, name, namespace), port)
+
+
+def _service(subject: Subject, name: str, namespace: str) -> KubeObject | Missing:
+    """A manifest without a namespace may be applied to the one that is named."""
+    found = subject.find(SERVICE, name, namespace)
+    bare = subject.declared.known.get(SERVICE, name, None) if isinstance(found, Missing) else None
+    return bare or found
+
+
+def _found(subject: Subject, call: Call, service: KubeObject | Missing, port: int) -> Iterator[Flaw]:
+    at = (*call.steps, "service")
+    if isinstance(service, Missing):
+        if service.gap:
+            yield undecided(service, at, f"whether it has port {port}")
+        else:
+            message = f"{service.name} does not exist: {_fails(call)}"
+            yield Flaw(message=message, at=at, fix=f"create {service.name}, or name the right one")
+    elif service.text("spec", "type") == "ExternalName":
+        yield Flaw(
+            message=f"{service.reference} is an ExternalName: what answers there has no certificate for "
+            f"{service.name}.{service.namespace}.svc, which is verified",
+            at=at,
+            severity="medium",
+            fix=f"{subject.object.reference}: give the url of the host",
+        )
+    elif port not in {each.number("port") for each in service.each("spec", "ports")}:
+        ports = tuple(str(each.number("port")) for each in service.each("spec", "ports"))[:10]
+        yield Flaw(
+            message=f"{service.reference} has no port {port}: {_fails(call)}",
+            at=(*at, "port"),
+            expected=ports,
+            observed=(str(port),),
+            fix=f"{subject.object.reference}: name a port of the Service",
+        )
+
+
+def _fails(call: Call) -> str:
+    return "each call fails, and with failurePolicy Ignore nobody notices" if call.ignored else "each call fails"
+
+
+def _idle(subject: Subject) -> Iterator[Flaw]:
+    conversion = subject.object.fields("spec", "conversion")
+    if conversion.raw and conversion.text("strategy") != "Webhook" and conversion.has("webhook"):
+        yield Flaw(
+            message="webhook means nothing without strategy: Webhook, and the API server refuses it: should not be set "
+            "when strategy is not set to Webhook",
+            at=CONVERSION[:-1],
+            severity="medium",
+            fix=f"{subject.object.reference}: set the strategy, or leave webhook out",
+        )
+
+
+TARGET = ObjectRule(
+    id="webhook-target",
+    title="What the API server calls can be called",
+    severity="high",
+    subjects=tuple(CALLS),
+    reads=(SERVICE,),
+    check=check_target,
+    references=(
+        "k8s.io/apiserver pkg/util/webhook/validation.go (ValidateWebhookURL, ValidateWebhookService)",
+        "admissionregistration.k8s.io/v1 WebhookClientConfig url, service",
+        "apiregistration.k8s.io/v1 ServiceReference",
+    ),
+)

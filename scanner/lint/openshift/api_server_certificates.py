@@ -1,0 +1,154 @@
+"""The certificates that an API server has for more names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from scanner.lint import references
+from scanner.lint.certificates import chain_of
+from scanner.lint.openshift.api_servers import HOLDERS
+from scanner.lint.openshift.serving import named_secret, serving_flaws
+from scanner.model.declared import Declared, Missing
+from scanner.model.hostnames import host_of
+from scanner.model.kinds import INFRASTRUCTURE
+from scanner.model.located import Steps
+from scanner.model.object_rule import Flaw, ObjectRule, Subject
+from scanner.model.objects import Fields, KubeObject
+
+_INTERNAL: Final = (
+    *("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"),
+    *("kubernetes.default.svc.cluster.local", "openshift", "openshift.default", "openshift.default.svc"),
+)
+"""Names inside the cluster, whose clients trust the cluster's own CAs and no others."""
+
+
+def check_named(subject: Subject) -> Iterator[Flaw]:
+    """A named certificate of the API server can be served, for the names that it is for.
+
+    ## What it requires
+
+    For each of `spec.servingCerts.namedCertificates` of an APIServer, and of an HostedCluster below
+    `spec.configuration.apiServer`:
+
+    * Its Secret is in openshift-config (of a HostedCluster, in its own namespace), of type `kubernetes.io/tls`, and has
+      a certificate in `tls.crt` with its key in `tls.key`: valid now, for servers, not weak, no CA, its issuers behind
+      it in order.
+    * The certificate covers every one of `names`; without `names`, it has names of its own.
+    * None of the names is one by which the cluster reaches itself: `api-int.<cluster>`, the host of
+      `status.apiServerInternalURI` of the Infrastructure, `kubernetes.default.svc`.
+    * No name is in two of them.
+
+    ## Why
+
+    Whoever asks for one of the names is served this certificate. With one for `api-int` kubelets and operators, which
+    trust the cluster's CAs only, lose the API server, and there is nobody left to repair it: the documentation warns of
+    it. Of two certificates for one name nobody has decided which is served.
+
+    ## What fails
+
+    Each of these: high; a weak key or signature, a leaf that is a CA or not for servers, certificates out of order, a
+    name in two of them: medium.
+
+    ## What is inconclusive
+
+    A Secret that was not given.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: config.openshift.io/v1
+    kind: APIServer
+    metadata: {name: cluster}
+    spec:
+      servingCerts:
+        namedCertificates:
+        - {names: [api-int.cluster.example], servingCertificate: {name: api}}
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: api, namespace: openshift-config}
+    type: kubernetes.io/tls
+    data: {tls.crt: CERTIFICATE(api-int.cluster.example), tls.key: KEY(api-int.cluster.example)}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: config.openshift.io/v1
+    kind: APIServer
+    metadata: {name: cluster}
+    spec:
+      servingCerts:
+        namedCertificates:
+        - {names: [api.cluster.example], servingCertificate: {name: api}}
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: api, namespace: openshift-config}
+    type: kubernetes.io/tls
+    data: {tls.crt: CERTIFICATE(api.cluster.example), tls.key: KEY(api.cluster.example)}
+    ```
+
+    ## How to fix
+
+    `oc create secret tls NAME --cert=FILE --key=FILE -n openshift-config`, with a certificate for the external name.
+    """
+    holder = HOLDERS[subject.object.kind]
+    namespace = holder.namespace or subject.object.namespace
+    internal = _internal(subject.declared)
+    seen: dict[str, int] = {}
+    for number, (steps, each) in enumerate(subject.items(*holder.steps, "servingCerts", "namedCertificates")):
+        at: Steps = (*steps, "servingCertificate")
+        name = each.text("servingCertificate", "name")
+        names = tuple(map(str.lower, each.texts("names")))
+        if not name:
+            yield Flaw(message="it names no Secret", at=at, fix=f"name a Secret of {namespace or 'its namespace'}")
+            continue
+        secret = named_secret(subject, name, namespace)
+        yield from serving_flaws(subject, at, secret, names)
+        yield from _names(steps, each, names or _own(secret), internal)
+        for one in dict.fromkeys(names):
+            if seen.setdefault(one, number) != number:
+                message = f"{one} is in namedCertificates[{seen[one]}] already: which is served nobody has decided"
+                yield Flaw(message=message, at=(*steps, "names"), severity="medium", fix="keep it in one of them")
+
+
+def _own(secret: KubeObject | Missing) -> tuple[str, ...] | None:
+    """The names of a certificate that is given none; None where nobody saw it."""
+    leaf = None if isinstance(secret, Missing) else next(iter(chain_of(secret)), None)
+    return leaf.dns_names if leaf is not None else None
+
+
+def _names(steps: Steps, each: Fields, names: tuple[str, ...] | None, internal: frozenset[str]) -> Iterator[Flaw]:
+    at = (*steps, "names") if each.at("names") else (*steps, "servingCertificate")
+    if names == ():
+        message = "the certificate has no names, and none are given: nobody is served it"
+        yield Flaw(message=message, at=at, fix="give names, or a certificate that has some")
+    for name in names or ():
+        if name.lower() in internal or name.lower().startswith("api-int."):
+            message = (
+                f"{name} is a name by which the cluster reaches its API server: its clients refuse this certificate"
+            )
+            yield Flaw(message=message, at=at, observed=(name,), fix=f"remove {name}, here or from the certificate")
+
+
+def _internal(declared: Declared) -> frozenset[str]:
+    found = declared.find(INFRASTRUCTURE, "cluster")
+    said = "" if isinstance(found, Missing) else host_of(found.text("status", "apiServerInternalURI"))
+    return frozenset((*_INTERNAL, *((said,) if said else ())))
+
+
+NAMED = ObjectRule(
+    id="apiserver-named-certificate",
+    title="A named certificate of the API server can be served, for its names",
+    severity="high",
+    subjects=tuple(HOLDERS),
+    check=check_named,
+    reads=(INFRASTRUCTURE, *references.READS),
+    references=(
+        "openshift/api config/v1/types_apiserver.go (namedCertificates)",
+        "docs.openshift.com, Adding API server certificates",
+        "RFC 9525, section 6",
+    ),
+)

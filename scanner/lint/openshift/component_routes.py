@@ -1,0 +1,160 @@
+"""Hosts and certificates that the Ingress configuration gives to the platform's own Routes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from scanner.lint import references
+from scanner.lint.openshift.controllers import CONFIG, uncovered
+from scanner.lint.openshift.serving import OPAQUE, named_secret, serving_flaws
+from scanner.model.declared import Missing
+from scanner.model.kinds import CONSOLE, INGRESS_CONFIG, INGRESS_CONTROLLER
+from scanner.model.located import Steps
+from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+from scanner.model.objects import Fields
+
+_ROUTES: Final = ("spec", "componentRoutes")
+_CONSOLE: Final = ("spec", "route")
+_APPS: Final = ("spec", "appsDomain")
+_MOST: Final = 50
+
+
+def check_routes(subject: Subject) -> Iterator[Flaw]:
+    """Every host of the Ingress configuration has a certificate that covers it.
+
+    ## What it requires
+
+    * Of each of `spec.componentRoutes` of the Ingress configuration, the Secret that `servingCertKeyPairSecret` names
+      is in openshift-config, of type `kubernetes.io/tls`, and has a certificate in `tls.crt` with its key in `tls.key`:
+      valid now, for servers, not weak, no CA, its issuers behind it in order. It covers `hostname`.
+      The same holds of `spec.route` of the operator's Console, which had the console's host before.
+    * Without a Secret, `hostname` is one label below `spec.domain`, where the routers' default certificate covers it.
+    * With `spec.appsDomain`, the default certificate of an IngressController covers `*.<appsDomain>`.
+
+    ## Why
+
+    The console, its downloads and the OAuth server are such Routes: everybody who logs in meets their certificates.
+    Hosts of Routes that are made without one are below `appsDomain`, and are served with the default certificate, which
+    the operator makes for the IngressController's domain alone.
+
+    ## What fails
+
+    Each of these: high; a weak key or signature, a leaf that is a CA or not for servers, certificates out of order, and
+    an `appsDomain` that no certificate covers: medium.
+
+    ## What is inconclusive
+
+    A Secret that was not given, and IngressControllers, where `appsDomain` depends on them.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: config.openshift.io/v1
+    kind: Ingress
+    metadata: {name: cluster}
+    spec:
+      domain: apps.cluster.example
+      componentRoutes:
+      - {namespace: openshift-console, name: console, hostname: console.example}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: config.openshift.io/v1
+    kind: Ingress
+    metadata: {name: cluster}
+    spec:
+      domain: apps.cluster.example
+      componentRoutes:
+      - {namespace: openshift-console, name: console, hostname: web.example, servingCertKeyPairSecret: {name: web}}
+      - {namespace: openshift-authentication, name: oauth-openshift, hostname: login.apps.cluster.example}
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: web, namespace: openshift-config}
+    type: kubernetes.io/tls
+    data: {tls.crt: CERTIFICATE(web.example), tls.key: KEY(web.example)}
+    ```
+
+    ## How to fix
+
+    `oc create secret tls NAME --cert=FILE --key=FILE -n openshift-config`, and name it in `servingCertKeyPairSecret`.
+    """
+    if subject.object.kind == CONSOLE:
+        yield from _console(subject)
+        return
+    domain = subject.object.text("spec", "domain").lower()
+    for steps, each in subject.items(*_ROUTES):
+        yield from _route(subject, steps, each, domain)
+    apps = subject.object.text(*_APPS).lower()
+    if apps and apps != domain:
+        yield from _apps(subject, f"*.{apps}")
+
+
+def _route(subject: Subject, steps: Steps, each: Fields, domain: str) -> Iterator[Flaw]:
+    host, name = each.text("hostname").lower(), each.text("servingCertKeyPairSecret", "name")
+    if name:
+        at = (*steps, "servingCertKeyPairSecret")
+        yield from serving_flaws(subject, at, named_secret(subject, name, CONFIG), (host,) if host else ())
+    elif host:
+        yield from _bare(host, domain, (*steps, "hostname"), "servingCertKeyPairSecret")
+
+
+def _bare(host: str, domain: str, at: Steps, field: str) -> Iterator[Flaw]:
+    if not domain or host.partition(".")[2] != domain:
+        yield Flaw(
+            message=f"no certificate is given for {host}, and the default one is for *.{domain or 'another domain'}",
+            at=at,
+            expected=(f"*.{domain}",) if domain else (),
+            observed=(host,),
+            fix=f"name a Secret of openshift-config in {field}",
+        )
+
+
+def _console(subject: Subject) -> Iterator[Flaw]:
+    """The console's host, as its own configuration has it since before ``componentRoutes`` (operator/v1 Console)."""
+    found = subject.declared.find(INGRESS_CONFIG, "cluster")
+    host = subject.object.text(*_CONSOLE, "hostname")
+    if subject.object.text(*_CONSOLE, "secret", "name"):
+        secret = named_secret(subject, subject.object.text(*_CONSOLE, "secret", "name"), CONFIG)
+        yield from serving_flaws(subject, (*_CONSOLE, "secret"), secret, (host,) if host else (), types=OPAQUE)
+    elif host and isinstance(found, Missing) and found.gap:
+        yield undecided(found, (*_CONSOLE, "hostname"), f"whether the default certificate covers {host}")
+    elif host:
+        domain = "" if isinstance(found, Missing) else found.text("spec", "domain").lower()
+        yield from _bare(host.lower(), domain, (*_CONSOLE, "hostname"), "secret")
+
+
+def _apps(subject: Subject, name: str) -> Iterator[Flaw]:
+    declared = subject.declared
+    controllers = declared.every(INGRESS_CONTROLLER)
+    answers = [uncovered(declared, each, (name,)) for each in controllers[:_MOST]]
+    if any(answer == () for answer in answers):
+        return
+    unseen = next((answer for answer in answers if isinstance(answer, Missing)), None)
+    gap = declared.gap(INGRESS_CONTROLLER) or ("only the first were looked at" if controllers[_MOST:] else None)
+    if unseen is None and gap:
+        unseen = Missing(name=INGRESS_CONTROLLER.name, gap=gap)
+    if unseen is not None:
+        yield undecided(unseen, _APPS, f"whether a default certificate covers {name}")
+    else:
+        message = f"no IngressController has a default certificate for {name}, under which Routes get their hosts"
+        fix = "give an IngressController a defaultCertificate with the name"
+        yield Flaw(message=message, at=_APPS, severity="medium", fix=fix)
+
+
+COMPONENT_ROUTES = ObjectRule(
+    id="ingress-config-certificate",
+    title="Every host of the Ingress configuration has a certificate that covers it",
+    severity="high",
+    subjects=(INGRESS_CONFIG, CONSOLE),
+    check=check_routes,
+    reads=(INGRESS_CONTROLLER, *references.READS),
+    references=(
+        "openshift/api config/v1/types_ingress.go (componentRoutes, appsDomain)",
+        "openshift/api operator/v1/types_console.go (route)",
+        "RFC 9525, section 6",
+    ),
+)

@@ -1,0 +1,144 @@
+"""Several KubeletConfigs of one pool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from scanner.lint.openshift.kubelet_tls import speaks_of_tls
+from scanner.model.declared import Declared, Missing
+from scanner.model.kinds import KUBELET_CONFIG, MACHINE_CONFIG_POOL
+from scanner.model.kubelet_pools import SUFFIX, in_order, is_for
+from scanner.model.label_selector import is_empty
+from scanner.model.located import shown
+from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+from scanner.model.objects import KubeObject
+
+_SELECTOR: Final = ("spec", "machineConfigPoolSelector")
+_SPEC: Final = ("spec",)
+_SHOWN: Final = 5
+_OTHERS: Final = 10
+"""KubeletConfigs of one pool that are looked at: the operator takes no more."""
+_OPERATOR: Final = "openshift/machine-config-operator pkg/controller/kubelet-config"
+
+
+def check_conflict(subject: Subject) -> Iterator[Flaw]:
+    """One KubeletConfig for each pool, where TLS matters.
+
+    ## What it requires
+
+    No other KubeletConfig selects a pool that one with a `tlsSecurityProfile` selects, or one with fields for TLS in
+    `kubeletConfig`.
+
+    ## Why
+
+    They are not merged. Each becomes a whole file for the kubelet, of which the last replaces the others: the one that
+    was created last, by the number in its annotation `machineconfiguration.openshift.io/mc-name-suffix`. Whatever else
+    it is about, without a profile of its own it brings back the cluster's.
+
+    ## What fails
+
+    * Another one that selects the same pool, or has the same selector: medium. Where the annotation tells, the
+      finding says which of them counts.
+
+    ## What is inconclusive
+
+    Whether different selectors select one pool, where MachineConfigPools were not given. Of manifests, those that were
+    given are compared; a cluster may have more KubeletConfigs.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: machineconfiguration.openshift.io/v1
+    kind: KubeletConfig
+    metadata: {name: modern}
+    spec:
+      machineConfigPoolSelector: {matchLabels: {pools.operator.machineconfiguration.openshift.io/worker: ""}}
+      tlsSecurityProfile: {type: Modern, modern: {}}
+    ---
+    apiVersion: machineconfiguration.openshift.io/v1
+    kind: KubeletConfig
+    metadata: {name: more-pods}
+    spec:
+      machineConfigPoolSelector: {matchLabels: {pools.operator.machineconfiguration.openshift.io/worker: ""}}
+      kubeletConfig: {maxPods: 500}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: machineconfiguration.openshift.io/v1
+    kind: KubeletConfig
+    metadata: {name: modern}
+    spec:
+      machineConfigPoolSelector: {matchLabels: {pools.operator.machineconfiguration.openshift.io/worker: ""}}
+      kubeletConfig: {maxPods: 500}
+      tlsSecurityProfile: {type: Modern, modern: {}}
+    ```
+
+    ## How to fix
+
+    Write all of it in one KubeletConfig for each pool.
+    """
+    config, declared = subject.object, subject.declared
+    if not speaks_of_tls(config) or is_empty(config.fields(*_SELECTOR)):
+        return
+    known = declared.once(_choices)
+    seen = {config.name}
+    for what in known.of.get(config.name, ()):
+        others = [each for each in known.by[what][:_OTHERS] if each.name not in seen]
+        seen.update(each.name for each in others)
+        if others:
+            yield _conflict(config, others, what)
+    unclear = next((each for each in known.every if each.name not in seen), None)
+    if unclear is not None and (gap := declared.gap(MACHINE_CONFIG_POOL)):
+        missing = Missing(name=MACHINE_CONFIG_POOL.name, gap=gap)
+        yield undecided(missing, _SELECTOR, f"whether {unclear.reference} selects the same pool")
+
+
+@dataclass(frozen=True, slots=True)
+class _Choices:
+    """Who selects what: a pool, or the pools of one selector, wherever they are."""
+
+    every: tuple[KubeObject, ...]
+    by: Mapping[str, list[KubeObject]]
+    of: Mapping[str, list[str]]
+
+
+def _choices(declared: Declared) -> _Choices:
+    """Made once, the pools first: what is known of a pair by a pool is told by it."""
+    every = tuple(each for each in declared.every(KUBELET_CONFIG) if not is_empty(each.fields(*_SELECTOR)))
+    pools = declared.every(MACHINE_CONFIG_POOL)
+    by: dict[str, list[KubeObject]] = {}
+    of: dict[str, list[str]] = {}
+    for config in every:
+        selector = f"the pools of the selector {shown(config.at(*_SELECTOR), 200)}"
+        for what in (selector, *(str(pool.reference) for pool in pools if is_for(config, pool))):
+            by.setdefault(what, []).append(config)
+            of.setdefault(config.name, []).append(what)
+    return _Choices(every, by, of)
+
+
+def _conflict(config: KubeObject, others: Sequence[KubeObject], shared: str) -> Flaw:
+    every = in_order((config, *others))
+    known = any(each.annotations.get(SUFFIX) for each in every)  # the operator's own count
+    last = f"{every[-1].reference}, the later one, counts alone"
+    names = ", ".join(str(each.reference) for each in others[:_SHOWN]) + (" and others" if others[_SHOWN:] else "")
+    return Flaw(
+        message=f"{names}: for {shared}, too: {last if known else 'the one that is created last counts alone'}",
+        at=_SELECTOR,
+        observed=tuple(str(each.reference) for each in others[:_SHOWN]),
+        fix="write all of it in one KubeletConfig for each pool",
+    )
+
+
+CONFLICT = ObjectRule(
+    id="kubelet-config-conflict",
+    title="One KubeletConfig for each pool, where TLS matters",
+    severity="medium",
+    subjects=(KUBELET_CONFIG,),
+    check=check_conflict,
+    reads=(MACHINE_CONFIG_POOL,),
+    references=(_OPERATOR,),
+)

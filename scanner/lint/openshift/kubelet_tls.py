@@ -1,0 +1,202 @@
+"""What a KubeletConfig says of TLS in ``kubeletConfig``, in the kubelet's own words (kubelet.config.k8s.io/v1beta1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from scanner.lint.openshift.kubelet_override import overrides
+from scanner.model.custom_profile import GO_SUITES, HTTP2, VERSIONS, suite_named
+from scanner.model.kinds import API_SERVER, KUBELET_CONFIG
+from scanner.model.located import Steps, shown
+from scanner.model.object_rule import Flaw, ObjectRule, Subject
+from scanner.model.objects import Fields, KubeObject
+from scanner.model.problems import did_you_mean
+from scanner.model.weak_suites import weakness
+from scanner.tls.names import is_tls13, suite_name
+
+RAW: Final = ("spec", "kubeletConfig")
+_PROFILE: Final = ("spec", "tlsSecurityProfile")
+_MINIMUM: Final = (*RAW, "tlsMinVersion")
+_SUITES: Final = (*RAW, "tlsCipherSuites")
+_FILES: Final = ("tlsCertFile", "tlsPrivateKeyFile")
+_SWITCHES: Final = ("rotateCertificates", "serverTLSBootstrap")
+_FIELDS: Final = ("tlsMinVersion", "tlsCipherSuites", *_FILES, *_SWITCHES, "readOnlyPort")
+_GO: Final = GO_SUITES | {0x0005, 0xC007, 0xC011}
+"""What crypto/tls has: library-go maps all but those with RC4, and component-base takes these as well."""
+_NAMES: Final = tuple(suite_name(code) for code in sorted(_GO))
+_MOST: Final = 200
+
+
+def speaks_of_tls(config: KubeObject) -> bool:
+    """Whether a KubeletConfig has anything to say about TLS."""
+    return config.has(*_PROFILE) or any(config.has(*RAW, name) for name in _FIELDS)
+
+
+def check_raw(subject: Subject) -> Iterator[Flaw]:
+    """What `kubeletConfig` says of TLS is what a kubelet takes, and no less than the profile.
+
+    ## What it requires
+
+    * `tlsMinVersion` is VersionTLS12 or VersionTLS13.
+    * `tlsCipherSuites` are names of suites that Go has, in IANA's spelling, none of them weak, and one of
+      TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 and TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 is among them.
+    * `tlsMinVersion` is that of the profile, the object's own `tlsSecurityProfile` or else the APIServer's, and beside
+      a `tlsSecurityProfile` there are no `tlsCipherSuites`.
+    * `tlsCertFile` and `tlsPrivateKeyFile` are not there, no switch is set to `false`, and `readOnlyPort` is 0.
+
+    ## Why
+
+    The operator writes what the profile gives, the object's own or else the cluster's, and then merges `kubeletConfig`
+    over it: these fields win, and nobody who reads the profile knows. The operator does not look at their values. A
+    kubelet that does not know a version or a suite does not start, and neither does one whose suites are not enough
+    for HTTP/2, on every node of the pool, one after the other. A certificate from a file is renewed by nobody. What is
+    `false` counts as not said when the two are merged.
+
+    ## What fails
+
+    * A version or suite that no kubelet knows, suites without one for HTTP/2, one file without the other: high.
+    * VersionTLS10 and VersionTLS11, files, a `readOnlyPort` (plain HTTP, for everybody): medium. So is what takes the
+      place of a profile that says something else, but for a higher version: low.
+    * A weak suite: as in `tls-profile-weak-suites`.
+    * Suites with VersionTLS13, where they mean nothing, those of TLS 1.3, which are always on, and a switch that is
+      `false`: low.
+
+    ## What is inconclusive
+
+    The APIServer, where it was not given and the object has no profile of its own: as information only.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: machineconfiguration.openshift.io/v1
+    kind: KubeletConfig
+    metadata: {name: workers}
+    spec:
+      machineConfigPoolSelector: {matchLabels: {pools.operator.machineconfiguration.openshift.io/worker: ""}}
+      kubeletConfig:
+        tlsMinVersion: VersionTLS10
+        tlsCipherSuites: [TLS_RSA_WITH_RC4_128_SHA, ECDHE-RSA-AES128-GCM-SHA256]
+    ```
+
+    ```yaml
+    apiVersion: machineconfiguration.openshift.io/v1
+    kind: KubeletConfig
+    metadata: {name: workers}
+    spec:
+      machineConfigPoolSelector: {matchLabels: {pools.operator.machineconfiguration.openshift.io/worker: ""}}
+      tlsSecurityProfile: {type: Modern, modern: {}}
+      kubeletConfig: {tlsMinVersion: VersionTLS12}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: machineconfiguration.openshift.io/v1
+    kind: KubeletConfig
+    metadata: {name: workers}
+    spec:
+      machineConfigPoolSelector: {matchLabels: {pools.operator.machineconfiguration.openshift.io/worker: ""}}
+      kubeletConfig:
+        tlsMinVersion: VersionTLS12
+        tlsCipherSuites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256]
+    ---
+    apiVersion: config.openshift.io/v1
+    kind: APIServer
+    metadata: {name: cluster}
+    spec:
+      tlsSecurityProfile: {type: Intermediate, intermediate: {}}
+    ```
+
+    ## How to fix
+
+    Remove these fields, and say what is meant in `tlsSecurityProfile`.
+    """
+    raw = subject.object.fields(*RAW)
+    yield from _minimum(raw)
+    yield from _suites(raw)
+    yield from overrides(subject, raw)
+    yield from _files(raw)
+    for name in _SWITCHES:
+        if raw.at(name) is False:
+            message = f"{name}: false counts as not said when the operator merges it: true stays"
+            yield Flaw(message=message, at=(*RAW, name), severity="low", fix=f"remove {name}")
+    port = raw.at("readOnlyPort")
+    if isinstance(port, int) and port:
+        message = f"on port {port} the kubelet answers everybody in plain HTTP"
+        yield Flaw(message=message, at=(*RAW, "readOnlyPort"), severity="medium", fix="remove readOnlyPort")
+
+
+def _minimum(raw: Fields) -> Iterator[Flaw]:
+    said = raw.at("tlsMinVersion")
+    if said in (None, "") or said in VERSIONS[2:]:
+        return
+    old = said in VERSIONS
+    yield Flaw(
+        message=f"{said} lets in deprecated versions of TLS" if old else f"no kubelet starts with {shown(said)}",
+        at=_MINIMUM,
+        severity="medium" if old else "high",
+        expected=VERSIONS[2:],
+        observed=(shown(said),),
+        fix="write VersionTLS12" if old or not isinstance(said, str) else did_you_mean(said, VERSIONS),
+        correction="tlsMinVersion: VersionTLS12",
+    )
+
+
+def _suites(raw: Fields) -> Iterator[Flaw]:
+    value = raw.at("tlsCipherSuites")
+    if value in (None, []):
+        return
+    if not isinstance(value, list):
+        message = f"no kubelet starts with {shown(value)}: it must be a list"
+        yield Flaw(message=message, at=_SUITES, severity="high", fix="write a list of IANA's names")
+        return
+    alone = raw.text("tlsMinVersion") == VERSIONS[-1]
+    if alone:
+        message = "with VersionTLS13 tlsCipherSuites means nothing: Go speaks the three suites of TLS 1.3"
+        yield Flaw(message=message, at=_SUITES, severity="low", fix="remove tlsCipherSuites")
+    for index, name in enumerate(value[:_MOST]):
+        yield from _suite(name, (*_SUITES, index))
+    names = {suite_name(code) for code in HTTP2}
+    if not alone and names.isdisjoint(each for each in value if isinstance(each, str)):
+        message = "no kubelet starts with these suites: none of them is one that HTTP/2 requires"
+        yield Flaw(message=message, at=_SUITES, severity="high", fix=f"add {' or '.join(sorted(names))}")
+
+
+def _suite(name: object, at: Steps) -> Iterator[Flaw]:
+    code = suite_named(name) if isinstance(name, str) else None
+    if code is None or code not in _GO or suite_name(code) != name:
+        known = code is not None and code in _GO
+        fix = f"write {suite_name(code)}" if known and code is not None else did_you_mean(str(name), _NAMES)
+        message = f"no kubelet starts with {shown(name)}: Go has no suite of that name"
+        yield Flaw(message=message, at=at, severity="high", fix=fix)
+    elif is_tls13(code):
+        yield Flaw(message=f"{name} is always on with TLS 1.3", at=at, severity="low", fix="remove it")
+    elif found := weakness(code):
+        yield Flaw(message=f"{name} {found.why}", at=at, severity=found.severity, fix="remove it")
+
+
+def _files(raw: Fields) -> Iterator[Flaw]:
+    given = [name for name in _FILES if raw.text(name)]
+    if len(given) == 1:
+        other = next(name for name in _FILES if name not in given)
+        message = f"no kubelet starts with {given[0]} and without {other}"
+        yield Flaw(message=message, at=(*RAW, given[0]), severity="high", fix=f"remove {given[0]}")
+    elif given:
+        message = "a certificate from a file takes the place of what the cluster signs: nobody renews it"
+        yield Flaw(message=message, at=(*RAW, given[0]), severity="medium", fix=f"remove {' and '.join(given)}")
+
+
+RAW_FIELDS = ObjectRule(
+    id="kubelet-config-tls",
+    title="What kubeletConfig says of TLS is what a kubelet takes",
+    severity="medium",
+    subjects=(KUBELET_CONFIG,),
+    check=check_raw,
+    reads=(API_SERVER,),
+    references=(
+        "openshift/machine-config-operator pkg/controller/kubelet-config/helpers.go (generateKubeletIgnFiles)",
+        "kubernetes/component-base cli/flag/ciphersuites_flag.go",
+        "golang.org/x/net/http2 (ConfigureServer)",
+    ),
+)

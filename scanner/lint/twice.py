@@ -1,0 +1,113 @@
+"""Objects that are given more than once: which of them counts nobody can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from scanner.lint import Linted, Placed
+from scanner.model.declared import Declared, Given, Identity, identity, listed
+from scanner.model.finding import Finding
+from scanner.model.rule import ScanRule
+
+_COMPARED = 20
+"""Of one name. Whoever has more of them has no equal ones in mind."""
+
+
+def told_apart(given: Iterable[Given]) -> tuple[tuple[Given, ...], dict[Identity, tuple[Given, ...]]]:
+    """What there is once, and what there is more than once and not the same. Of equal ones the first counts.
+
+    In an order that is that of the files' names, whatever the order in which they were given.
+    """
+    named: dict[Identity, list[Given]] = {}
+    for each in sorted(given, key=lambda each: each.located.file if each.located else ""):
+        others = named.setdefault(identity(each.object), [])
+        if all(each.object.raw != other.object.raw for other in others[:_COMPARED]):
+            others.append(each)
+    once = tuple(several[0] for several in named.values() if len(several) == 1)
+    return once, {name: tuple(several) for name, several in named.items() if len(several) > 1}
+
+
+def check_twice(rule: ScanRule, several: Sequence[Given]) -> Iterator[Finding]:
+    """No object is given twice with different content.
+
+    ## What it requires
+
+    That no two of the objects that are given have the same kind, namespace and name, unless they say the same. Neither
+    the version in `apiVersion` nor the file makes two objects of one name different.
+
+    ## Why
+
+    A cluster has one object of a name. Which of two is there in the end depends on the order in which they are applied:
+    `kubectl apply` of a directory leaves the last one. What holds of one of them says nothing of the other.
+
+    Bases and overlays of kustomize in one tree are where this comes from, and environments beside each other: `dev/`
+    and `prod/`. They are not meant to be applied together, so they cannot be judged together either.
+
+    ## What fails
+
+    An object that is given again with another content: medium. Objects that are equal are looked at once, and nothing
+    is said.
+
+    ## What is inconclusive
+
+    Everything else about such an object: no rule looks at either of them, and what refers to it is undecided. The order
+    of files and documents decides nothing.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: shop, namespace: shop}
+    spec: {host: shop.example.com, to: {kind: Service, name: shop}, tls: {termination: edge}}
+    ---
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: shop, namespace: shop}
+    spec: {host: shop.example.com, to: {kind: Service, name: shop}, tls: {termination: passthrough}}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: shop, namespace: shop}
+    spec: {host: shop.example.com, to: {kind: Service, name: shop}, tls: {termination: edge}}
+    ---
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: shop-through, namespace: shop}
+    spec: {host: shop-through.example.com, to: {kind: Service, name: shop}, tls: {termination: passthrough}}
+    ```
+
+    ## How to fix
+
+    Remove one, or lint apart what is applied apart: `adhere lint prod`. Of kustomize's bases and overlays lint what
+    they render: `kustomize build overlays/prod | adhere lint -`.
+    """
+    *first, last = several
+    about = str(last.object.reference)
+    remedy = "remove one, or lint apart what is applied apart; of kustomize's overlays what each renders"
+    message = f"{about} is given again, and differs from {listed(first)}"
+    yield rule.finding(about, message, f"{about}: {remedy}")
+    for each in first:
+        others = listed(other for other in several if other is not each)
+        message = f"cannot be decided here: anything about {about}, which differs from {others}"
+        yield rule.finding(about, message, verdict="inconclusive")
+
+
+TWICE = ScanRule(
+    id="object-twice",
+    title="No object is given twice with different content",
+    severity="medium",
+    check=check_twice,
+    references=("kubernetes.io, Object Names and IDs", "kubectl.docs.kubernetes.io, Bases and Overlays"),
+)
+
+
+def given_twice(declared: Declared) -> Iterator[Linted]:
+    """What is said of each object that is given more than once."""
+    for several in declared.twice.values():
+        for given, finding in zip((several[-1], *several[:-1]), TWICE.check(TWICE, several), strict=True):
+            yield Linted(given=given, passed=(), findings=(Placed(finding=finding, place=given.place(), field=""),))

@@ -1,0 +1,276 @@
+"""Fields that nobody reads, and values that the API server refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scanner.lint.fields.shapes import SHAPES
+from scanner.lint.fields.types import TYPES
+from scanner.lint.fields.unknown import UNKNOWN as UNKNOWN_FIELDS
+from tests.lint.examples import linted
+
+RULES = (UNKNOWN_FIELDS, TYPES)
+HEADS = {
+    "APIServer": "apiVersion: config.openshift.io/v1\nkind: APIServer\nmetadata: {name: cluster}\n",
+    "Gateway": "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: a}\n",
+    "Route": "apiVersion: route.openshift.io/v1\nkind: Route\nmetadata: {name: a}\n",
+    "HTTPProxy": "apiVersion: projectcontour.io/v1\nkind: HTTPProxy\nmetadata: {name: a}\n",
+    "KubeletConfig": "apiVersion: machineconfiguration.openshift.io/v1\nkind: KubeletConfig\nmetadata: {name: a}\n",
+    "Ingress": "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: a}\n",
+    "BackendTLSPolicy": "apiVersion: gateway.networking.k8s.io/v1\nkind: BackendTLSPolicy\nmetadata: {name: a}\n",
+    "ValidatingWebhookConfiguration": (
+        "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: a}\n"
+    ),
+    "APIService": "apiVersion: apiregistration.k8s.io/v1\nkind: APIService\nmetadata: {name: v1.a}\n",
+    "HTTPRoute": "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: a}\n",
+    "XBackend": "apiVersion: gateway.networking.x-k8s.io/v1alpha1\nkind: XBackend\nmetadata: {name: a}\n",
+    "OAuth": "apiVersion: config.openshift.io/v1\nkind: OAuth\nmetadata: {name: cluster}\n",
+    "ExtensionService": "apiVersion: projectcontour.io/v1alpha1\nkind: ExtensionService\nmetadata: {name: a}\n",
+    "ContourConfiguration": "apiVersion: projectcontour.io/v1alpha1\nkind: ContourConfiguration\nmetadata: {name: a}\n",
+    "ServiceMonitor": "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: a}\n",
+    "ScrapeConfig": "apiVersion: monitoring.coreos.com/v1alpha1\nkind: ScrapeConfig\nmetadata: {name: a}\n",
+    "Role": "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: 'a:B'}\n",
+    "ClusterRoleBinding": (
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: 'a:B'}\n"
+    ),
+    "Service": "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n",
+    "Deployment": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n",
+    "CustomResourceDefinition": (
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a.b}\n"
+    ),
+    "ReferenceGrant": "apiVersion: gateway.networking.k8s.io/v1\nkind: ReferenceGrant\nmetadata: {name: a}\n",
+    "ConfigMap": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+}
+
+UNKNOWN: list[tuple[str, str, str, str | None]] = [
+    ("APIServer", "spec: {tlsSecurityProfil: {type: Modern}}", "spec.tlsSecurityProfil", "tlsSecurityProfile"),
+    ("APIServer", "spec: {TLSSecurityProfile: {}}", "spec.TLSSecurityProfile", "tlsSecurityProfile"),
+    (
+        "APIServer",
+        "spec: {tlsSecurityProfile: {custom: {cipher: []}}}",
+        "spec.tlsSecurityProfile.custom.cipher",
+        "ciphers",
+    ),
+    ("APIServer", "spec: {flavour: sweet}", "spec.flavour", None),
+    ("APIServer", "Spec: {}", "Spec", "spec"),
+    ("KubeletConfig", "spec: {tlsSecurityprofile: {}}", "spec.tlsSecurityprofile", "tlsSecurityProfile"),
+    (
+        "Gateway",
+        "spec: {listeners: [{}, {tls: {certificateRef: {}}}]}",
+        "spec.listeners[1].tls.certificateRef",
+        "certificateRefs",
+    ),
+    ("Gateway", "spec: {tls: {frontEnd: {}}}", "spec.tls.frontEnd", "frontend"),
+    ("Gateway", "spec: {tls: {frontend: {defaults: {}}}}", "spec.tls.frontend.defaults", "default"),
+    (
+        "Gateway",
+        "spec: {tls: {frontend: {perPort: [{validation: {}}]}}}",
+        "spec.tls.frontend.perPort[0].validation",
+        None,
+    ),
+    ("BackendTLSPolicy", "spec: {validation: {hostName: a}}", "spec.validation.hostName", "hostname"),
+    ("Route", "spec: {tls: {externalCertificates: {name: a}}}", "spec.tls.externalCertificates", "externalCertificate"),
+    (
+        "HTTPProxy",
+        "spec: {virtualhost: {tls: {clientValidaton: {}}}}",
+        "spec.virtualhost.tls.clientValidaton",
+        "clientValidation",
+    ),
+    ("Ingress", "spec: {tls: [{secret: a}]}", "spec.tls[0].secret", "secretName"),
+    (
+        "ValidatingWebhookConfiguration",
+        "webhooks: [{clientConfig: {cabundle: a}}]",
+        "webhooks[0].clientConfig.cabundle",
+        "caBundle",
+    ),
+    ("APIService", "spec: {insecureSkipTlsVerify: true}", "spec.insecureSkipTlsVerify", "insecureSkipTLSVerify"),
+    ("HTTPRoute", "spec: {Hostnames: [a.example]}", "spec.Hostnames", "hostnames"),
+    ("HTTPRoute", "spec: {rules: [{backendRef: []}]}", "spec.rules[0].backendRef", "backendRefs"),
+    ("OAuth", "spec: {identityProvider: []}", "spec.identityProvider", "identityProviders"),
+    ("ContourConfiguration", "spec: {envoy: {listeners: {}}}", "spec.envoy.listeners", "listener"),
+    ("ServiceMonitor", "spec: {endpoints: [{tlsConfg: {}}]}", "spec.endpoints[0].tlsConfg", "tlsConfig"),
+    ("ClusterRoleBinding", "subject: []", "subject", "subjects"),
+    ("Service", "spec: {ports: [{appProtcol: https}]}", "spec.ports[0].appProtcol", "appProtocol"),
+    (
+        "Deployment",
+        "spec: {template: {spec: {containers: [{name: a, readinesProbe: {}}]}}}",
+        "spec.template.spec.containers[0].readinesProbe",
+        "readinessProbe",
+    ),
+    ("CustomResourceDefinition", "spec: {conversion: {webhooks: {}}}", "spec.conversion.webhooks", "webhook"),
+    ("Role", "rules: [{verb: [get]}]", "rules[0].verb", "verbs"),
+    (
+        "Gateway",
+        "spec: {listeners: [{allowedRoutes: {namespace: {}}}]}",
+        "spec.listeners[0].allowedRoutes.namespace",
+        "namespaces",
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "field", "meant"), UNKNOWN)
+def test_a_field_that_nobody_reads(tmp_path: Path, kind: str, text: str, field: str, meant: str | None) -> None:
+    (one,) = linted(tmp_path, HEADS[kind] + text, RULES)[0]
+    (each,) = one.findings
+    assert (each.finding.rule, each.field) == ("field-unknown", field)
+    assert each.finding.severity == ("medium" if meant else "low")
+    assert each.finding.expected == (meant,) if meant else meant not in each.finding.expected
+    assert (f"did you mean {meant}?" in each.finding.message) == (meant is not None)
+
+
+MISTYPED: list[tuple[str, str, str, str, str | None]] = [
+    ("APIServer", "spec: []", "spec", "must be a mapping, not a list", None),
+    ("APIServer", "spec: {tlsSecurityProfile: Modern}", "spec.tlsSecurityProfile", "a mapping, not 'Modern'", None),
+    ("APIServer", "spec: {tlsAdherence: true}", "spec.tlsAdherence", "text, not True", 'tlsAdherence: "true"'),
+    ("Gateway", "spec: {listeners: {}}", "spec.listeners", "a list, not a mapping", None),
+    ("Gateway", "spec: {listeners: [1]}", "spec.listeners[0]", "a mapping, not 1", None),
+    ("Gateway", 'spec: {listeners: [{port: "443"}]}', "spec.listeners[0].port", "a whole number, not '443'", None),
+    ("Gateway", "spec: {listeners: [{port: true}]}", "spec.listeners[0].port", "a whole number, not True", None),
+    ("Gateway", "spec: {listeners: [{port: 443.5}]}", "spec.listeners[0].port", "a whole number, not 443.5", None),
+    (
+        "Gateway",
+        "spec: {listeners: [{tls: {certificateRefs: a}}]}",
+        "spec.listeners[0].tls.certificateRefs",
+        "a list",
+        None,
+    ),
+    (
+        "HTTPProxy",
+        "spec: {virtualhost: {tls: {passthrough: 1}}}",
+        "spec.virtualhost.tls.passthrough",
+        "true or false",
+        None,
+    ),
+    (
+        "Ingress",
+        "spec: {tls: [{hosts: a.example}]}",
+        "spec.tls[0].hosts",
+        "a list, not 'a.example'",
+        "hosts: [a.example]",
+    ),
+    ("Gateway", "spec: {listeners: [null]}", "spec.listeners[0]", "must be a mapping, not null:", None),
+    (
+        "Gateway",
+        "spec: {listeners: [{tls: {options: {example.com/fast: true}}}]}",
+        "spec.listeners[0].tls.options['example.com/fast']",
+        "must be text, not True",
+        'example.com/fast: "true"',
+    ),
+    (
+        "Gateway",
+        'spec: {listeners: [{tls: {options: {"a: [b": 1}}}]}',
+        "spec.listeners[0].tls.options['a: [b']",
+        "must be text, not 1",
+        None,
+    ),
+    (
+        "HTTPRoute",
+        "spec: {hostnames: a.example}",
+        "spec.hostnames",
+        "a list, not 'a.example'",
+        "hostnames: [a.example]",
+    ),
+    ("HTTPRoute", "spec: {parentRefs: {name: edge}}", "spec.parentRefs", "must be a list, not a mapping", None),
+    ("XBackend", "spec: {tls: None}", "spec.tls", "must be a mapping, not 'None'", None),
+    (
+        "OAuth",
+        'spec: {identityProviders: [{ldap: {insecure: "true"}}]}',
+        "spec.identityProviders[0].ldap.insecure",
+        "must be true or false, not 'true'",
+        None,
+    ),
+    (
+        "ServiceMonitor",
+        'spec: {endpoints: [{tlsConfig: {insecureSkipVerify: "true"}}]}',
+        "spec.endpoints[0].tlsConfig.insecureSkipVerify",
+        "must be true or false, not 'true'",
+        None,
+    ),
+    ("ScrapeConfig", "spec: {scheme: [https], labels: {}}", "spec.scheme", "must be text, not a list", None),
+    (
+        "ContourConfiguration",
+        "spec: {envoy: {listener: {tls: {minimumProtocolVersion: 1.2}}}}",
+        "spec.envoy.listener.tls.minimumProtocolVersion",
+        "must be text, not 1.2",
+        'minimumProtocolVersion: "1.2"',
+    ),
+    (
+        "KubeletConfig",
+        "spec: {kubeletConfig: {tlsCipherSuites: TLS_AES_128_GCM_SHA256, maxPods: 9}}",
+        "spec.kubeletConfig.tlsCipherSuites",
+        "must be a list",
+        "tlsCipherSuites: [TLS_AES_128_GCM_SHA256]",
+    ),
+    ("Role", "rules: [{verbs: get}]", "rules[0].verbs", "a list, not 'get'", "verbs: [get]"),
+    ("ClusterRoleBinding", "subjects: {kind: User}", "subjects", "must be a list, not a mapping", None),
+    ("Service", "spec: {selector: [a]}", "spec.selector", "must be a mapping, not a list", None),
+    (
+        "Service",
+        "spec: {ports: [{port: 1, targetPort: true}]}",
+        "spec.ports[0].targetPort",
+        "must be a whole number or text, not True",
+        None,
+    ),
+    (
+        "Deployment",
+        "spec: {template: {spec: {containers: {name: a}}}}",
+        "spec.template.spec.containers",
+        "must be a list, not a mapping",
+        None,
+    ),
+    (
+        "CustomResourceDefinition",
+        "spec: {conversion: {webhook: {conversionReviewVersions: v1}}}",
+        "spec.conversion.webhook.conversionReviewVersions",
+        "must be a list, not 'v1'",
+        "conversionReviewVersions: [v1]",
+    ),
+    ("ConfigMap", "data: {fips: true}", "data.fips", "must be text, not True", 'fips: "true"'),
+    ("Route", "spec: {tls: {key: [BEGIN]}}", "spec.tls.key", "must be text, not a list:", None),
+    ("Route", "spec: {tls: {key: 12345}}", "spec.tls.key", "must be text, not something else:", None),
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "field", "message", "correction"), MISTYPED)
+def test_a_value_of_another_type(
+    tmp_path: Path, kind: str, text: str, field: str, message: str, correction: str | None
+) -> None:
+    (one,) = linted(tmp_path, HEADS[kind] + text, RULES)[0]
+    (each,) = one.findings
+    assert (each.finding.rule, each.field) == ("field-type", field)
+    assert message in each.finding.message
+    assert each.correction == correction
+
+
+def test_annotations_are_text(tmp_path: Path) -> None:
+    text = HEADS["Ingress"].replace("{name: a}", "{name: a, annotations: {example.com/redirect: true}, label: {}}")
+    (one,) = linted(tmp_path, text, RULES)[0]
+    assert [(each.finding.rule, each.field, each.correction) for each in one.findings] == [
+        ("field-unknown", "metadata.label", "labels: ..."),
+        ("field-type", "metadata.annotations['example.com/redirect']", 'example.com/redirect: "true"'),
+    ]
+
+
+FINE = [
+    ("Service", "spec: {clusterIP: None}"),
+    ("Role", "rules: []"),
+    ("Route", "spec: {tls: {termination: edge, certificate: a, key: b}}"),
+    ("APIServer", "spec: null"),
+    ("APIServer", "status: {anything: 1}"),
+    ("APIServer", "spec: {tlsSecurityProfile: null, audit: {x: [1]}}"),
+    ("Gateway", "spec: {listeners: [{port: 443.0, tls: {options: {example.com/x: y}}}]}"),
+    ("Gateway", "spec: {backendTLS: {}, listeners: [{tls: {frontendValidation: {}}}]}"),  # rules of their own
+]
+
+
+@pytest.mark.parametrize(("kind", "text"), FINE)
+def test_what_is_fine(tmp_path: Path, kind: str, text: str) -> None:
+    (one,) = linted(tmp_path, HEADS[kind] + text, RULES)[0]
+    assert one.findings == ()
+
+
+def test_every_kind_of_the_table_has_a_part_that_is_looked_into() -> None:
+    assert all(shape.fields for shape in SHAPES.values())
+    assert {kind.name for kind in SHAPES} >= set(HEADS)

@@ -1,0 +1,112 @@
+"""What the statuses of routes and policies say, reason by reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from scanner.lint.gateway import policy_targets, status
+from tests.lint.gateway.cases import GATEWAY, of, said
+
+ROUTE = of("TLSRoute", "web", "parentRefs: [{name: edge}], hostnames: [a.example]").replace(
+    "{name:", "{generation: 2, name:"
+)
+OF_PARENT = "status: {parents: [{parentRef: {name: edge}, conditions: [{CONDITION}]}]}"
+
+
+def of_gateway(condition: str, of_listener: str = "") -> str:
+    text = f"{GATEWAY}  listeners: []\n".replace("{name:", "{generation: 2, name:")
+    return (
+        text + f"status: {{conditions: [{{{condition}}}], listeners: [{{name: a, conditions: [{{{of_listener}}}]}}]}}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("condition", "reason"),
+    [
+        *(("Accepted", each) for each in ("ListenersNotValid", "Invalid", "InvalidParameters", "UnsupportedAddress")),
+        *(("Programmed", each) for each in ("Invalid", "Pending", "NoResources", "AddressNotAssigned")),
+        ("Programmed", "AddressNotUsable"),
+        *(
+            ("ResolvedRefs", each)
+            for each in ("RefNotPermitted", "InvalidClientCertificateRef", "ListenersNotResolved")
+        ),
+    ],
+)
+def test_of_a_gateway(condition: str, reason: str) -> None:
+    ((_, _, message),) = said(status.STATUS, of_gateway(f"type: {condition}, status: 'False', reason: {reason}"))
+    assert message == f"{condition} is 'False': '{reason}'"
+
+
+@pytest.mark.parametrize(
+    ("condition", "reason"),
+    [
+        *(("Accepted", each) for each in ("PortUnavailable", "UnsupportedProtocol", "NoValidCACertificate")),
+        *(("Accepted", each) for each in ("UnsupportedValue", "Pending", "TooManyListeners")),
+        *(("ResolvedRefs", each) for each in ("InvalidCertificateRef", "InvalidRouteKinds", "RefNotPermitted")),
+        *(("ResolvedRefs", each) for each in ("InvalidCACertificateRef", "InvalidCACertificateKind")),
+        *(("Programmed", each) for each in ("Invalid", "Pending")),
+    ],
+)
+def test_of_a_listener(condition: str, reason: str) -> None:
+    ((_, field, message),) = said(
+        status.STATUS, of_gateway("", f"type: {condition}, status: 'False', reason: {reason}")
+    )
+    assert (field, message) == ("status.listeners[0].conditions", f"listener 'a': {condition} is 'False': '{reason}'")
+
+
+@pytest.mark.parametrize("reason", ["HostnameConflict", "ProtocolConflict", "ListenerConflict"])
+def test_of_listeners_in_conflict(reason: str) -> None:
+    ((_, _, message),) = said(status.STATUS, of_gateway("", f"type: Conflicted, status: 'True', reason: {reason}"))
+    assert message == f"listener 'a': Conflicted is 'True': '{reason}'"
+
+
+@pytest.mark.parametrize("reason", ["NotAllowed", "ParentNotAccepted", "ListenersNotValid", "ParentNotProgrammed"])
+def test_of_a_listener_set(reason: str) -> None:
+    more = f"status: {{conditions: [{{type: Accepted, status: 'False', reason: {reason}}}]}}"
+    ((_, _, message),) = said(status.STATUS, of("ListenerSet", "team", "parentRef: {name: edge}", more=more))
+    assert message == f"Accepted is 'False': '{reason}'"
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("type: Accepted, status: 'True', observedGeneration: 2", ""),
+        ("type: Accepted, status: 'True', observedGeneration: 1", "parent 'edge': 'Accepted' is of generation 1"),
+        *(
+            (f"type: Accepted, status: 'False', reason: {each}", f"parent 'edge': Accepted is 'False': '{each}'")
+            for each in ("NotAllowedByListeners", "NoMatchingListenerHostname", "NoMatchingParent", "UnsupportedValue")
+        ),
+        *(
+            (
+                f"type: ResolvedRefs, status: 'False', reason: {each}",
+                f"parent 'edge': ResolvedRefs is 'False': '{each}'",
+            )
+            for each in ("RefNotPermitted", "InvalidKind", "BackendNotFound", "UnsupportedProtocol")
+        ),
+        ("type: PartiallyInvalid, status: 'True', reason: UnsupportedValue", "PartiallyInvalid is 'True'"),
+    ],
+)
+def test_of_a_route(condition: str, message: str) -> None:
+    found = said(status.STATUS, ROUTE.rstrip() + "\n" + OF_PARENT.replace("CONDITION", condition))
+    assert len(found) == bool(message)
+    assert all(verdict == "fail" and message in text for verdict, _, text in found)
+
+
+@pytest.mark.parametrize(
+    ("condition", "reason"),
+    [
+        *(("Accepted", each) for each in ("Conflicted", "Invalid", "TargetNotFound", "NoValidCACertificate")),
+        *(("ResolvedRefs", each) for each in ("InvalidCACertificateRef", "InvalidKind")),
+    ],
+)
+def test_of_a_policy(condition: str, reason: str) -> None:
+    """Why a Gateway does not apply it is said where its targets are; that nobody looked since is said here."""
+    conditions = f"conditions: [{{type: {condition}, status: 'False', reason: {reason}, observedGeneration: 1}}]"
+    more = f"status: {{ancestors: [{{ancestorRef: {{name: edge}}, {conditions}}}]}}"
+    text = of("BackendTLSPolicy", "web", "targetRefs: []", more=more).replace("{name: web", "{generation: 1, name: web")
+    assert f"Gateway 'edge' does not apply it: {condition} is False: '{reason}'" in [
+        message for _, _, message in said(policy_targets.TARGET, text)
+    ]
+    assert said(status.STATUS, text) == []
+    ((_, _, message),) = said(status.STATUS, text.replace("generation: 1,", "generation: 2,"))
+    assert message == f"Gateway 'edge': '{condition}' is of generation 1, the object of 2"

@@ -1,0 +1,372 @@
+"""Certificates and CAs that OpenShift's configuration names: given and good, given and bad, not given, not named."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from scanner.lint.openshift.subject_patterns import lets_everything, refused
+from scanner.model.kinds import CONFIG_MAP
+from tests.lint.examples import authority, empty, leaf
+from tests.lint.openshift.saying import said
+
+WHOLE = "# All that there is in a cluster:\n"
+WILD = "*.apps.cluster.example"
+
+
+def secret(name: str, namespace: str, data: str, kind: str = "kubernetes.io/tls") -> str:
+    return (
+        f"apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: {namespace}}}\n"
+        f"type: {kind}\ndata: {{{data}}}\n---\n"
+    )
+
+
+def pair(names: str, *, key: str = "", certificate: str = "CERTIFICATE") -> str:
+    return f'tls.crt: "{certificate}({names})", tls.key: "KEY({key or names})"'
+
+
+def configuration(spec: str) -> str:
+    return f"apiVersion: config.openshift.io/v1\nkind: Ingress\nmetadata: {{name: cluster}}\nspec: {{{spec}}}\n---\n"
+
+
+def controller(spec: str, name: str = "default") -> str:
+    return (
+        "apiVersion: operator.openshift.io/v1\nkind: IngressController\n"
+        f"metadata: {{name: {name}, namespace: openshift-ingress-operator}}\nspec: {{{spec}}}\n---\n"
+    )
+
+
+def server(spec: str) -> str:
+    return f"apiVersion: config.openshift.io/v1\nkind: APIServer\nmetadata: {{name: cluster}}\nspec: {{{spec}}}\n---\n"
+
+
+def bundle(data: str, namespace: str = "openshift-config") -> str:
+    return (
+        f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: clients, namespace: {namespace}}}\ndata: {{{data}}}\n---\n"
+    )
+
+
+NAMES = "domain: apps.cluster.example, defaultCertificate: {name: apps}"
+ROUTER = "openshift-ingress"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (controller("replicas: 2"), []),
+        (controller("defaultCertificate: {}"), []),
+        (controller(NAMES), ["inconclusive: whether there is a certificate with its key"]),
+        (WHOLE + controller(NAMES), ["high: Secret/openshift-ingress/apps does not exist"]),
+        (controller(NAMES) + secret("apps", ROUTER, pair(WILD)), []),
+        (controller(NAMES) + secret("apps", ROUTER, pair(WILD), "Opaque"), []),
+        (
+            controller(NAMES) + secret("apps", "openshift-config", pair(WILD)),
+            ["inconclusive: whether there is a certificate with its key"],
+        ),
+        (controller(NAMES) + secret("apps", ROUTER, pair("a.example")), [f"high: is not valid for {WILD}"]),
+        (controller(NAMES) + secret("apps", ROUTER, pair(WILD, key="b.example")), ["high: key that does not belong"]),
+        (controller(NAMES) + secret("apps", ROUTER, pair(WILD, certificate="EXPIRED")), ["high: key", "high: ended"]),
+        (
+            controller(NAMES) + secret("apps", ROUTER, pair(WILD, certificate="CLIENT")),
+            ["high: key that does not belong", "medium: is not for serverAuth"],
+        ),
+        (
+            controller("defaultCertificate: {name: apps}") + secret("apps", ROUTER, pair(WILD)),
+            ["inconclusive: whether the certificate covers the domain; Ingress/cluster was not seen"],
+        ),
+        (
+            WHOLE + controller("defaultCertificate: {name: apps}") + secret("apps", ROUTER, pair(WILD)),
+            ["inconclusive: nothing says which it is"],
+        ),
+        (
+            controller("defaultCertificate: {name: apps}")
+            + secret("apps", ROUTER, pair(WILD))
+            + configuration("domain: apps.cluster.example"),
+            [],
+        ),
+        (
+            controller("defaultCertificate: {name: apps}")
+            + secret("apps", ROUTER, pair(WILD))
+            + configuration("domain: apps.other.example"),
+            ["high: is not valid for *.apps.other.example"],
+        ),
+    ],
+)
+def test_default_certificates(tmp_path: Path, text: str, expected: list[str]) -> None:
+    told(tmp_path, "ingress-default-certificate", text, expected)
+
+
+def test_a_chain_that_is_out_of_order(tmp_path: Path) -> None:
+    made, other = leaf(WILD, expired=False, client=False), authority("other")
+    good = base64.b64encode(made.pem + authority().pem).decode()
+    bad = base64.b64encode(made.pem + other.pem).decode()
+    for chain, expected in ((good, []), (bad, ["medium: which did not issue it"])):
+        text = controller(NAMES) + secret("apps", ROUTER, f'tls.crt: {chain}, tls.key: "KEY({WILD})"')
+        told(tmp_path, "ingress-default-certificate", text, expected)
+
+
+ASKS = "clientTLS: {clientCertificatePolicy: Required, clientCA: {name: clients}%s}"
+CAS = bundle("ca-bundle.pem: CA(clients)")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (controller("replicas: 2"), []),
+        (controller(ASKS % "") + CAS, []),
+        (controller(ASKS % ""), ["inconclusive: whether there are CAs"]),
+        (controller(ASKS % "") + bundle("ca.crt: CA(clients)"), ["high: has no ca-bundle.pem"]),
+        (controller(ASKS % "") + bundle("ca-bundle.pem: nothing"), ["high: ca-bundle.pem has no certificate in PEM"]),
+        (controller(ASKS % "") + bundle("ca-bundle.pem: PEM(a.example)"), ["high: is no CA"]),
+        (
+            controller(ASKS % "") + bundle("ca-bundle.pem: CA(clients)", "openshift-ingress"),
+            ["inconclusive: whether there are CAs"],
+        ),
+        (controller("clientTLS: {clientCertificatePolicy: Required, clientCA: {name: ''}}"), ["high: by no CA"]),
+        (
+            controller("clientTLS: {clientCertificatePolicy: '', clientCA: {name: clients}}") + CAS,
+            ["medium: nobody is asked for a certificate"],
+        ),
+        (
+            controller("clientTLS: {clientCertificatePolicy: Optional, clientCA: {name: clients}}") + CAS,
+            ["info: lets in who shows no certificate"],
+        ),
+        (controller(ASKS % ", allowedSubjectPatterns: ['^/CN=web$']") + CAS, []),
+        (controller(ASKS % ", allowedSubjectPatterns: []") + CAS, ["medium: filters nothing"]),
+        (controller(ASKS % ", allowedSubjectPatterns: ['.*']") + CAS, ["medium: matches every subject"]),
+        (controller(ASKS % ", allowedSubjectPatterns: ['(CN']") + CAS, ["high: it is no regular expression"]),
+        (
+            controller(ASKS % ", allowedSubjectPatterns: ['a', '(?=b)']") + CAS,
+            ["high: what PCRE knows and RE2 does not"],
+        ),
+        (controller(ASKS % r", allowedSubjectPatterns: ['\pL+']") + CAS, ["inconclusive: operator takes"]),
+    ],
+)
+def test_clients(tmp_path: Path, text: str, expected: list[str]) -> None:
+    told(tmp_path, "ingress-client-tls", text, expected)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "why"),
+    [
+        ("^/C=DE/CN=[a-z]+$", None),
+        (r"CN=a\(\?=b", None),
+        (r"CN=[(?=]", None),
+        ("a{1000}", None),
+        ("a{1001}", "repeats"),
+        ("(?!a)", "PCRE"),
+        ("(?<=a)b", "PCRE"),
+        ("(?>a)", "PCRE"),
+        (r"(a)\1", "PCRE"),
+        (r"(a)\\1", None),
+        ("a++", "PCRE"),
+        ("a**", "no regular expression"),
+        ("[a", "no regular expression"),
+        ("(" * 300, "no regular expression"),
+        (r"\QCN=*\E", True),
+        ("a" * 5000, True),
+    ],
+)
+def test_patterns(pattern: str, why: str | bool | None) -> None:
+    found = refused(pattern)
+    if isinstance(why, str):
+        assert isinstance(found, str)
+        assert why in found
+    else:
+        assert found is why
+    assert not lets_everything(pattern)
+
+
+def named(names: str = "names: [api.cluster.example], ", more: str = "") -> str:
+    return server(f"servingCerts: {{namedCertificates: [{{{names}servingCertificate: {{name: api}}}}{more}]}}")
+
+
+def api(names: str = "api.cluster.example", **more: str) -> str:
+    return secret("api", "openshift-config", pair(names, **more))
+
+
+INFRASTRUCTURE = (
+    "apiVersion: config.openshift.io/v1\nkind: Infrastructure\nmetadata: {name: cluster}\n"
+    "status: {apiServerInternalURI: 'https://inner.cluster.example:6443'}\n---\n"
+)
+OTHER = ", {names: [API.cluster.example], servingCertificate: {name: api}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (server("servingCerts: {}"), []),
+        (named() + api(), []),
+        (named(), ["inconclusive: whether there is a certificate with its key"]),
+        (WHOLE + named(), ["high: Secret/openshift-config/api does not exist"]),
+        (named() + secret("api", "openshift-config", pair("api.cluster.example"), "Opaque"), ["high: type 'Opaque'"]),
+        (named() + api("other.example"), ["high: is not valid for api.cluster.example"]),
+        (named() + api(key="other.example"), ["high: key that does not belong"]),
+        (named() + api(certificate="EXPIRED"), ["high: key", "high: ended"]),
+        (named("") + api(), []),
+        (named("") + api("api-int.cluster.example"), ["high: a name by which the cluster reaches"]),
+        (named("names: [api-int.cluster.example], "), ["inconclusive: whether", "high: a name by which"]),
+        (named("names: [kubernetes.default.svc], ") + api("kubernetes.default.svc"), ["high: a name by which"]),
+        (
+            INFRASTRUCTURE + named("names: [inner.cluster.example], ") + api("inner.cluster.example"),
+            ["high: a name by"],
+        ),
+        (named(more=OTHER) + api(), ["medium: is in namedCertificates[0] already"]),
+        (server("servingCerts: {namedCertificates: [{names: [a.example]}]}"), ["high: it names no Secret"]),
+    ],
+)
+def test_named_certificates(tmp_path: Path, text: str, expected: list[str]) -> None:
+    told(tmp_path, "apiserver-named-certificate", text, expected)
+
+
+def test_named_certificates_of_a_hosted_cluster_are_beside_it(tmp_path: Path) -> None:
+    serving = "servingCerts: {namedCertificates: [{servingCertificate: {name: api}}]}, clientCA: {name: clients}"
+    hosted = (
+        "apiVersion: hypershift.openshift.io/v1beta1\nkind: HostedCluster\nmetadata: {name: one, namespace: clusters}\n"
+        f"spec: {{configuration: {{apiServer: {{{serving}}}}}}}\n---\n"
+    )
+    good = (
+        hosted + secret("api", "clusters", pair("api.one.example")) + bundle("ca-bundle.crt: CA(clients)", "clusters")
+    )
+    told(tmp_path, "apiserver-named-certificate", good, [])
+    told(tmp_path, "apiserver-client-ca", good, [])
+    told(tmp_path, "apiserver-named-certificate", hosted, ["inconclusive: Secret/clusters/api"])
+    told(tmp_path, "apiserver-client-ca", hosted, ["inconclusive: ConfigMap/clusters/clients"])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (server("audit: {}"), []),
+        (server("clientCA: {name: ''}"), []),
+        (server("clientCA: {name: clients}"), ["inconclusive: whether there are CAs"]),
+        (server("clientCA: {name: clients}") + bundle("ca-bundle.crt: CA(clients)"), []),
+        (server("clientCA: {name: clients}") + CAS, ["high: has no ca-bundle.crt"]),
+    ],
+)
+def test_client_authorities(tmp_path: Path, text: str, expected: list[str]) -> None:
+    told(tmp_path, "apiserver-client-ca", text, expected)
+
+
+def test_config_maps_that_are_not_there(tmp_path: Path) -> None:
+    """Of a cluster that was asked for them."""
+    asked = replace(empty(), sought={CONFIG_MAP: frozenset({("openshift-config", "clients")})})
+    texts = {"ingress-client-tls": controller(ASKS % ""), "apiserver-client-ca": server("clientCA: {name: clients}")}
+    for rule, text in texts.items():
+        found = said(tmp_path, rule, text, asked)
+        assert [each[::2] for each in found] == [("high", "ConfigMap/openshift-config/clients does not exist")]
+
+
+def route(host: str, more: str = "") -> str:
+    each = f"{{namespace: openshift-console, name: console, hostname: {host}{more}}}"
+    return configuration(f"domain: apps.cluster.example, componentRoutes: [{each}]")
+
+
+WEB = ", servingCertKeyPairSecret: {name: web}"
+APPS = configuration("domain: apps.cluster.example, appsDomain: apps.other.example")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (configuration("domain: apps.cluster.example"), []),
+        (route("web.apps.cluster.example"), []),
+        (route("a.web.apps.cluster.example"), ["high: no certificate is given for a.web.apps.cluster.example"]),
+        (route("web.example"), ["high: no certificate is given for web.example"]),
+        (route("web.example", WEB), ["inconclusive: whether there is a certificate"]),
+        (route("web.example", WEB) + secret("web", "openshift-config", pair("web.example")), []),
+        (
+            route("web.example", WEB) + secret("web", "openshift-config", pair("other.example")),
+            ["high: is not valid for web.example"],
+        ),
+        (WHOLE + route("web.example", WEB), ["high: Secret/openshift-config/web does not exist"]),
+        (APPS, ["inconclusive: whether a default certificate covers *.apps.other.example"]),
+        (APPS + controller("domain: apps.other.example", "other"), []),
+        (APPS + controller("replicas: 2"), ["inconclusive: whether a default certificate covers"]),
+        (WHOLE + APPS + controller("replicas: 2"), ["medium: no IngressController has a default certificate"]),
+        (
+            WHOLE + APPS + controller(NAMES) + secret("apps", ROUTER, pair("*.apps.other.example")),
+            [],
+        ),
+        (WHOLE + APPS + controller(NAMES) + secret("apps", ROUTER, "a: b"), ["medium: no IngressController has a"]),
+    ],
+)
+def test_hosts_of_the_platform(tmp_path: Path, text: str, expected: list[str]) -> None:
+    told(tmp_path, "ingress-config-certificate", text, expected)
+
+
+def console(more: str) -> str:
+    return (
+        "apiVersion: operator.openshift.io/v1\nkind: Console\nmetadata: {name: cluster}\n"
+        f"spec: {{route: {{hostname: web.example{more}}}}}\n---\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (console(""), ["inconclusive: whether the default certificate covers web.example"]),
+        (console("") + configuration("domain: example"), []),
+        (console("") + configuration("domain: apps.example"), ["high: no certificate is given for web.example"]),
+        (console(", secret: {name: web}"), ["inconclusive: whether there is a certificate"]),
+        (console(", secret: {name: web}") + secret("web", "openshift-config", pair("web.example"), "Opaque"), []),
+        (
+            console(", secret: {name: web}") + secret("web", "openshift-config", pair("b.example")),
+            ["high: is not valid for web.example"],
+        ),
+    ],
+)
+def test_the_console(tmp_path: Path, text: str, expected: list[str]) -> None:
+    told(tmp_path, "ingress-config-certificate", text, expected)
+
+
+def oauth(provider: str) -> str:
+    return (
+        "apiVersion: config.openshift.io/v1\nkind: OAuth\nmetadata: {name: cluster}\n"
+        f"spec: {{identityProviders: [{{name: people, {provider}}}]}}\n---\n"
+    )
+
+
+LDAPS, LDAP = "url: 'ldaps://l.example/o=x'", "url: 'ldap://l.example/o=x'"
+BASIC = "basicAuth: {url: 'https://a.example'%s}"
+CLIENT = ", tlsClientCert: {name: web}, tlsClientKey: {name: web}"
+OF_CLIENT = "tls.crt: CLIENT(web), tls.key: CLIENT_KEY(web)"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (oauth("htpasswd: {fileData: {name: users}}"), []),
+        (oauth(f"ldap: {{{LDAPS}}}"), []),
+        (oauth(f"ldap: {{{LDAP}, insecure: false}}"), []),
+        (oauth(f"ldap: {{{LDAP}, insecure: true}}"), ["high: passwords of all users travel in plain text"]),
+        (oauth(f"ldap: {{{LDAPS}, insecure: true}}"), ["low: means nothing"]),
+        (oauth(f"ldap: {{{LDAPS}, ca: {{name: clients}}}}"), ["inconclusive: whether there are CAs"]),
+        (oauth(f"ldap: {{{LDAPS}, ca: {{name: clients}}}}") + bundle("ca.crt: CA(clients)"), []),
+        (oauth(f"ldap: {{{LDAPS}, ca: {{name: clients}}}}") + CAS, ["high: has no ca.crt"]),
+        (oauth("gitlab: {url: 'http://gitlab.example'}"), ["high: 'http://gitlab.example' is not reached over TLS"]),
+        (oauth("openID: {issuer: 'https://id.example'}"), []),
+        (oauth("openID: {issuer: 'http://id.example'}"), ["high: is not reached over TLS"]),
+        (oauth("requestHeader: {loginURL: 'https://p.example'}"), ["high: without a CA"]),
+        (oauth(BASIC % ""), []),
+        (oauth(BASIC % ", tlsClientCert: {name: web}"), ["high: tlsClientKey is not"]),
+        (oauth(BASIC % CLIENT), ["inconclusive: whether there is a certificate with its key"]),
+        (oauth(BASIC % CLIENT) + secret("web", "openshift-config", OF_CLIENT), []),
+        (oauth(BASIC % CLIENT) + secret("web", "openshift-config", pair("web")), ["medium: is not for clientAuth"]),
+        (oauth(BASIC % CLIENT.replace("Key: {name: web", "Key: {name: key")), ["inconclusive: belong together"]),
+    ],
+)
+def test_identity_providers(tmp_path: Path, text: str, expected: list[str]) -> None:
+    told(tmp_path, "oauth-provider-tls", text, expected)
+
+
+def told(directory: Path, rule: str, text: str, expected: list[str]) -> None:
+    """The rule says exactly this; of a Secret in an example nobody keeps a key."""
+    found = said(directory, rule, text)
+    assert len(found) == len(expected), found
+    for (severity, _, message), wanted in zip(found, expected, strict=True):
+        assert severity == wanted.partition(": ")[0], found
+        assert wanted.partition(": ")[2] in message, found

@@ -1,0 +1,47 @@
+"""The examples on pages of rules on what is given as a whole, linted as ``adhere lint`` does it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from scanner.cluster.given import read_manifests
+from scanner.lint.manifests import KIND_UNKNOWN, UNREADABLE
+from scanner.lint.twice import TWICE
+from scanner.linting import LINT_READS, declared, lint_report
+from scanner.model.lint_report import LintReport
+from scanner.model.rule import ScanRule
+from scanner.pki.configuration import DEFINITIONS, OBJECT
+from tests.lint.examples import empty, examples
+
+EACH = pytest.mark.parametrize("rule", [UNREADABLE, KIND_UNKNOWN, TWICE, OBJECT, DEFINITIONS], ids=lambda each: each.id)
+
+
+def report(directory: Path, text: str) -> LintReport:
+    """What lint says of a file with this text, before it is applied to a cluster without any object."""
+    file = directory / "example.yaml"
+    file.write_text(text, encoding="utf-8")
+    manifests = read_manifests([str(file)], LINT_READS)
+    return lint_report(declared(manifests, empty()), manifests, started=datetime.now(UTC), sources=(), arguments=())
+
+
+@EACH
+def test_the_examples_that_fail_do(rule: ScanRule, tmp_path: Path) -> None:
+    assert examples(rule, "fails")
+    for text in examples(rule, "fails"):
+        told = [each["verdict"] for each in report(tmp_path, text).every() if each["rule"] == rule.id]
+        assert "fail" in told, text
+
+
+@EACH
+def test_the_examples_that_pass_do(rule: ScanRule, tmp_path: Path) -> None:
+    """And everything in them was looked at."""
+    assert examples(rule, "passes")
+    for text in examples(rule, "passes"):
+        told = report(tmp_path, text)
+        assert [each["rule"] for each in told.every() if each["rule"] == rule.id] == [], text
+        assert told.findings == [], text
+        assert told.objects, text
+        assert told.others == 0, text
