@@ -20,8 +20,9 @@ HOOKS: list[dict[str, Any]] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").r
 STEPS: dict[str, dict[str, Any]] = {each["name"]: each for each in ACTION["runs"]["steps"]}
 OPTIONS = {name for each in lint.params for name in each.opts}
 
-FINE = "apiVersion: projectcontour.io/v1\nkind: TLSCertificateDelegation\nmetadata: {name: a, namespace: shop}\n"
-WRONG = f"{FINE}spec: {{delegation: []}}\n"
+HEAD = "apiVersion: projectcontour.io/v1\nkind: TLSCertificateDelegation\nmetadata: {name: a, namespace: shop}\n"
+FINE = f"{HEAD}spec: {{delegations: []}}\n"
+WRONG = f"{HEAD}spec: {{delegation: []}}\n"
 
 
 def environment(directory: Path, **inputs: str) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -16,6 +16,7 @@ from scanner.cli.secrets import SECRETS, as_wanted, asked_for
 from scanner.cli.selecting import parse_selector
 from scanner.cli.streams import say
 from scanner.errors import UsageError
+from scanner.model.access_review import Review
 from scanner.model.cluster_facts import identity
 from scanner.model.kinds import CONFIG_MAP, LINTED, SECRET, Kind
 from scanner.model.local_files import LOCAL_KINDS, with_local_files
@@ -146,23 +147,42 @@ Referred: TypeAlias = Callable[[Kind, Snapshot], Iterable[tuple[str, str]]]
 """Which Secrets or ConfigMaps are of interest once everything else has been read, by namespace and name."""
 
 
-def snapshots(asked: ClusterAsked, reads: tuple[Kind, ...], referred: Referred | None = None) -> list[Snapshot]:
+Reviewed: TypeAlias = Callable[[Snapshot], Iterable[Review]]
+"""What the API server is asked about others' rights."""
+
+
+def snapshots(
+    asked: ClusterAsked, reads: tuple[Kind, ...], referred: Referred | None = None, reviewed: Reviewed | None = None
+) -> list[Snapshot]:
     """Every cluster that is meant, as it is now or was saved, with Secrets as far as ``reads`` has them and the user
     wants them: those that ``referred`` names, else those that matter to a scan. Raises ``ScannerError``."""
     if asked.snapshot is not None:
         if asked.contexts or asked.cluster:
             raise UsageError("--snapshot and a cluster contradict each other", hint="leave one out")
-        found = with_local_files(_replayed(asked.snapshot, (*reads, *LOCAL_KINDS), every_map=referred is not None))
+        found = with_local_files(_replayed(asked.snapshot, (*reads, *LOCAL_KINDS)))
+        found = found if referred is not None else _without_other_maps(found)
         return [as_wanted(found, secrets=asked.secrets) if SECRET in reads else found]
-    return _live(asked, reads, referred)
+    return _live(asked, reads, referred, reviewed)
 
 
-def _replayed(directory: str, reads: tuple[Kind, ...], *, every_map: bool) -> Snapshot:
-    """``every_map``: with all ConfigMaps that are there, and not only those that everybody has."""
+def bundles(found: Snapshot) -> Iterator[tuple[str, str]]:
+    """The ConfigMaps that objects name as CAs, by namespace and name."""
+    from scanner.linting import referred  # noqa: PLC0415 - as long as everything else of a help text
+
+    return referred(None, CONFIG_MAP, found)
+
+
+def _without_other_maps(found: Snapshot) -> Snapshot:
+    """With the ConfigMaps alone that a living cluster would have been asked for."""
+    wanted = {*CONFIG_MAP.named, *bundles(found)}
+    kept = tuple(each for each in found.objects.get(CONFIG_MAP, ()) if (each.namespace or "", each.name) in wanted)
+    return replace(found, objects={**found.objects, CONFIG_MAP: kept}, _index={})
+
+
+def _replayed(directory: str, reads: tuple[Kind, ...]) -> Snapshot:
+    """With all ConfigMaps that are there, and not only those that everybody has."""
     from scanner.cluster import load  # noqa: PLC0415 - the HTTP client takes longer than most commands
 
-    if not every_map:
-        return load(directory, reads)
     unnamed = replace(CONFIG_MAP, named=())
     found = load(directory, [unnamed if kind == CONFIG_MAP else kind for kind in reads])
     objects = {CONFIG_MAP if kind == unnamed else kind: each for kind, each in found.objects.items()}
@@ -171,7 +191,9 @@ def _replayed(directory: str, reads: tuple[Kind, ...], *, every_map: bool) -> Sn
     return replace(found, objects=objects, unreadable=gaps)
 
 
-def _live(asked: ClusterAsked, reads: tuple[Kind, ...], referred: Referred | None) -> list[Snapshot]:
+def _live(
+    asked: ClusterAsked, reads: tuple[Kind, ...], referred: Referred | None, reviewed: Reviewed | None
+) -> list[Snapshot]:
     from scanner.cluster import read  # noqa: PLC0415 - see above
 
     permitted = {"configz"} if asked.configz else set[str]()
@@ -180,8 +202,10 @@ def _live(asked: ClusterAsked, reads: tuple[Kind, ...], referred: Referred | Non
         read,
         no_secrets=asked.secrets is False,
         secrets=partial(referred, SECRET) if referred and asked.secrets else asked_for(secrets=asked.secrets),
-        config_maps=partial(referred, CONFIG_MAP) if referred else (),
+        config_maps=partial(referred, CONFIG_MAP) if referred else bundles,
+        config_maps_by="lint" if referred else "configmaps",
         permitted=permitted,
+        reviews=reviewed,
     )
     found = [run_trio(partial(reading, way_in, reads)) for way_in in accesses(asked)]
     _none_twice(found)

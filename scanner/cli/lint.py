@@ -11,7 +11,7 @@ from typing import get_args
 import click
 
 from scanner.cli.cluster_options import ClusterAsked, snapshots
-from scanner.cli.output import Output, parse_output, print_whole
+from scanner.cli.output import Output, parse_outputs, print_whole
 from scanner.cli.progress import colors
 from scanner.cli.secrets import SECRETS
 from scanner.cli.streams import say
@@ -74,9 +74,7 @@ def lint(
         raise UsageError("nothing to lint", hint="give files or directories, - for standard input, or --cluster")
     if groups and not user:
         raise UsageError("--as-group without --as", hint="name the user who is in the group: --as USER")
-    outputs = [parse_output(each, FORMATS) for each in asked.formats] or [Output(format="text")]
-    if sum(each.path is None for each in outputs) > 1:
-        raise UsageError("two formats go to standard output", hint="give each a path of its own: --format json=FILE")
+    outputs = parse_outputs(asked.formats, FORMATS)
     report = _linted(paths, cluster, user, groups)
     for each in sorted(outputs, key=lambda output: output.path is None):
         _write(report, each, hints=asked.fix_hints, quiet=asked.quiet)
@@ -86,14 +84,14 @@ def lint(
 
 def _linted(paths: tuple[str, ...], asked: ClusterAsked, user: str | None, groups: tuple[str, ...]) -> LintReport:
     from scanner.cluster.given import read_manifests  # noqa: PLC0415 - what is behind it takes longer than linting
-    from scanner.linting import LINT_READS, declared, lint_report, referred  # noqa: PLC0415
+    from scanner.linting import LINT_READS, declared, lint_report, referred, reviewed  # noqa: PLC0415
 
     started = datetime.now(UTC)
     known = None
     given = read_manifests(paths, LINT_READS) if paths else None
     if asked.meant:
         asked = replace(asked, cluster=asked.cluster and not asked.snapshot)
-        (known,) = snapshots(asked, LINT_READS, partial(referred, given))
+        (known,) = snapshots(asked, LINT_READS, partial(referred, given), partial(reviewed, given))
     sources = (*paths, *([known.origin.name] if known else []))
     about = declared(given, known, user, groups)
     return lint_report(about, given, started=started, sources=sources, arguments=sys.argv[1:])

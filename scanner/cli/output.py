@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from scanner.cli.progress import colors
 from scanner.cli.streams import mute, say
@@ -18,13 +18,12 @@ from scanner.model.report import Report
 from scanner.report import FORMATS as REPORTS
 from scanner.report import Format
 from scanner.report.atomic import atomic_write
-from scanner.report.lint import LintFormat
 from scanner.report.stream import read_rows
 
-METRICS = Format(name="metrics", file_name="adhere.prom", module="scanner.metrics", mode=0o644)
+METRICS: Format[Report] = Format(name="metrics", file_name="adhere.prom", module="scanner.metrics", mode=0o644)
 """For node_exporter's textfile collector, which runs as another user: whatever the umask, it must be able to read."""
 
-FORMATS: dict[str, Format] = {**REPORTS, METRICS.name: METRICS}
+FORMATS: dict[str, Format[Report]] = {**REPORTS, METRICS.name: METRICS}
 """Every format: the reports, and the metrics."""
 
 
@@ -36,7 +35,7 @@ class Output:
     path: Path | None = None
 
 
-def parse_output(value: str, formats: Mapping[str, Format | LintFormat] = FORMATS) -> Output:
+def parse_output(value: str, formats: Mapping[str, Format[Any]] = FORMATS) -> Output:
     """``html=report.html`` as a value. Raises ``UsageError``."""
     name, equals, path = value.partition("=")
     if name not in formats:
@@ -51,21 +50,27 @@ def parse_output(value: str, formats: Mapping[str, Format | LintFormat] = FORMAT
     return Output(format=name, path=target)
 
 
-def parse_outputs(values: Iterable[str]) -> tuple[Output, ...]:
+def parse_outputs(values: Iterable[str], formats: Mapping[str, Format[Any]] = FORMATS) -> tuple[Output, ...]:
     """All of them; text on standard output where none is given. Raises ``UsageError`` for two in one place."""
-    outputs = tuple(parse_output(value) for value in values) or (Output(format="text"),)
+    outputs = tuple(parse_output(value, formats) for value in values) or (Output(format="text"),)
     places = [output.path.resolve() if output.path else None for output in outputs]
     for place in places:
         if places.count(place) > 1:
             where = "standard output" if place is None else str(place)
             raise UsageError(f"two formats go to {where}", hint="give each a path of its own: --format json=FILE")
+    if formats is FORMATS:
+        _refuse_rows(outputs, places)
+    return outputs
+
+
+def _refuse_rows(outputs: Iterable[Output], places: list[Path | None]) -> None:
+    """Of a scan: no report goes where the rows of its JSON are kept."""
     for output in outputs:
         if output.format == "json" and output.path and beside(output.path).resolve() in places:
             raise UsageError(
                 f"a format goes to {beside(output.path)}, where rows are kept while the scan runs",
                 hint="give it another path",
             )
-    return outputs
 
 
 def beside(path: Path) -> Path:

@@ -12,14 +12,15 @@ from scanner.judge import RULES
 from scanner.judge.scan_rules import SCAN_RULES
 from scanner.judge.vulnerabilities import DEEP_RULES
 from scanner.lint import RULES as LINT_RULES
-from scanner.lint.manifests import UNREADABLE
+from scanner.lint.manifests import KIND_UNKNOWN, UNREADABLE
+from scanner.lint.twice import TWICE
 from scanner.model.object_rule import ObjectRule
 from scanner.model.rule import Rule, ScanRule
 from scanner.pki.rules import PKI_RULES
 from scanner.report.escape import plain
 
 AnyRule: TypeAlias = Rule | ScanRule | ObjectRule
-ALL: tuple[AnyRule, ...] = (*RULES, *DEEP_RULES, *SCAN_RULES, *PKI_RULES, UNREADABLE, *LINT_RULES)
+ALL: tuple[AnyRule, ...] = (*RULES, *DEEP_RULES, *SCAN_RULES, *PKI_RULES, UNREADABLE, KIND_UNKNOWN, TWICE, *LINT_RULES)
 """Every rule: those on an endpoint, those that need ``--deep``, those on a scan as a whole, and those of lint."""
 
 

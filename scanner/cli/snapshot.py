@@ -6,6 +6,7 @@ from functools import partial
 
 import click
 
+from scanner.cli.cluster_options import bundles
 from scanner.cli.running import run_trio
 from scanner.cli.secrets import SECRETS, asked_for
 from scanner.cli.streams import say
@@ -46,7 +47,15 @@ def save_(
 
     kinds = KINDS if everything else (*READS, SECRET)
     reading = partial(read, access(kubeconfig, context), kinds, namespaces=namespaces)
-    found = run_trio(partial(reading, no_secrets=secrets is False, secrets=asked_for(secrets=secrets)))
+    found = run_trio(
+        partial(
+            reading,
+            no_secrets=secrets is False,
+            secrets=asked_for(secrets=secrets),
+            config_maps=bundles,
+            config_maps_by="configmaps",
+        )
+    )
     for line in told(found):
         say(f"adhere: {plain(line, 1000)}")
     save(found, directory)

@@ -110,7 +110,7 @@ async def _one(part: Part, open_now: Listening, longest: float, stream: trio.Soc
     try:
         with trio.move_on_after(longest):
             await part(stream)
-    except (OSError, trio.BrokenResourceError):
+    except* (OSError, trio.BrokenResourceError):  # of a part with a nursery they come in groups
         pass  # the peer went away, which is its right
     finally:
         open_now.open -= 1

@@ -96,7 +96,8 @@ def _remedy(gap: Unreadable) -> str:
     option = gap.option or own
     match gap.gap:
         case "not-asked":
-            said = f"say --{own} when the cluster is read, and grant what adhere rbac --with {option} prints"
+            grant = f"grant what adhere rbac --with {option} prints"
+            said = f"say --{own} when the cluster is read, and {grant}" if own else grant
             return said if option else ""
         case "not-saved":
             return "save a snapshot with adhere snapshot save"

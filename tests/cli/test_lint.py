@@ -26,9 +26,10 @@ from tests.serving import serving
 
 VALIDATOR = Draft202012Validator(json.loads((ROOT / "docs/schema/lint-v1.json").read_text()))
 
-FINE = "apiVersion: projectcontour.io/v1\nkind: TLSCertificateDelegation\nmetadata: {name: a, namespace: shop}\n"
-LOW = f"{FINE}spec: {{delegations: [], flavour: sweet}}\n"
-MEDIUM = f"{FINE}spec: {{delegation: []}}\n"
+HEAD = "apiVersion: projectcontour.io/v1\nkind: TLSCertificateDelegation\nmetadata: {name: a, namespace: shop}\n"
+FINE = f"{HEAD}spec: {{delegations: []}}\n"
+LOW = f"{HEAD}spec: {{delegations: [], flavour: sweet}}\n"
+MEDIUM = f"{HEAD}spec: {{delegation: []}}\n"
 BROKEN = "a: [\n"
 UNDECIDED = """\
 apiVersion: gateway.networking.k8s.io/v1
@@ -97,6 +98,7 @@ BAD_INPUT: list[tuple[str, str, str]] = [
     ("lint {tmp} --format xml", "no format 'xml'", "text, json, junit, sarif"),
     ("lint {tmp} --format json=", "the path is missing", "json=FILE"),
     ("lint {tmp} --format json --format text", "two formats go to standard output", "path of its own"),
+    ("lint {tmp} --format json={tmp}/x --format sarif={tmp}/./x", "two formats go to ", "path of its own"),
     ("lint {tmp} --format json={tmp}/none/x", "there is no directory", "make it first"),
     ("lint {tmp} --fail-on always", "'--fail-on'", "lint --help"),
     ("lint {tmp} --snapshot {tmp}/none", "there is no such directory", "path right"),
@@ -128,9 +130,9 @@ def test_a_finding_says_where(call: Call, tmp_path: Path) -> None:
 
 
 def test_standard_input() -> None:
-    answer = called("lint", "-", stdin=f"{FINE}---\n{MEDIUM}".encode())
+    answer = called("lint", "-", stdin=f"{FINE}---\n{MEDIUM.replace('name: a', 'name: b')}".encode())
     assert answer.code == 1
-    assert answer.out.startswith("<stdin>:8:20: medium: ")
+    assert answer.out.startswith("<stdin>:9:20: medium: ")
     assert answer.out.splitlines()[-1] == "2 objects in 1 file: 1 fails, 1 passes"
 
 

@@ -5,11 +5,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from scanner.cli.rules import ALL, find, page, rules
+from scanner.cli.rules import ALL, AnyRule, find, page, rules
 from scanner.errors import UsageError
-from scanner.model.rule import Rule, ScanRule
+from tests.lint.examples import examples
 
 PAGES = Path(__file__).parents[2] / "docs" / "rules"
+SECTIONS = ("What it requires", "What is inconclusive", "Example that fails", "Example that passes", "How to fix")
+FAILS_NOTHING = frozenset({"tls-pq-readiness"})
+"""Rules of which there cannot be an example that fails, as their pages say."""
 
 
 def test_the_list_has_id_severity_and_title_of_every_rule() -> None:
@@ -23,12 +26,23 @@ def test_the_list_has_id_severity_and_title_of_every_rule() -> None:
 
 
 @pytest.mark.parametrize("each", ALL, ids=lambda each: each.id)
-def test_show_prints_the_page_that_stands_in_the_documentation(each: Rule | ScanRule) -> None:
+def test_show_prints_the_page_that_stands_in_the_documentation(each: AnyRule) -> None:
     result = CliRunner().invoke(rules, ["show", each.id])
     assert result.exit_code == 0
     assert result.output == page(each) + "\n"
     written = PAGES / f"{each.id}.md"
     assert written.read_text() == result.output, f"renew it: adhere rules show {each.id} >docs/rules/{each.id}.md"
+
+
+@pytest.mark.parametrize("each", ALL, ids=lambda each: each.id)
+def test_a_page_has_an_example_of_what_fails_and_of_what_passes(each: AnyRule) -> None:
+    """In this order, before how to fix it; the tests of the rule's own package run them."""
+    text = page(each)
+    assert examples(each, "fails") or (each.id in FAILS_NOTHING and "\n## Example that fails\n\nNone: " in text)
+    assert examples(each, "passes")
+    positions = [text.find(f"\n## {title}") for title in SECTIONS]
+    assert -1 not in positions
+    assert positions == sorted(positions)
 
 
 def test_no_page_is_left_of_a_rule_that_is_gone() -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from scanner.cli.cluster_options import ClusterAsked, snapshots
 from scanner.cluster import load
-from scanner.model.kinds import POD, ROUTE, SECRET, SERVICE
+from scanner.model.kinds import BACKEND_TLS_POLICY, CONFIG_MAP, POD, ROUTE, SECRET, SERVICE
 from scanner.model.located import documents
 from tests.cli.calling import Call
 from tests.cluster.api import Answer, Api, Asked, authority, named, refused, running
@@ -48,6 +49,35 @@ def kubeconfig(directory: Path, api: Api, token: str = "sesame") -> Path:
         f"users:\n- {{name: u, user: {{token: {token}}}}}\n"
     )
     return path
+
+
+def test_config_maps_that_objects_name_as_cas_are_saved_and_read_again(call: Call, tmp_path: Path) -> None:
+    made = Api()
+    reference = {"group": "", "kind": "ConfigMap", "name": "backend-ca"}
+    made.add(BACKEND_TLS_POLICY, named("web", "shop", spec={"validation": {"caCertificateRefs": [reference]}}))
+    made.add(CONFIG_MAP, named("backend-ca", "shop"), named("other", "shop"))
+    with serving(lambda: running(made)) as listening:
+        config = kubeconfig(tmp_path, listening)
+        assert call("snapshot", "save", tmp_path / "saved", "--kubeconfig", config).code == 0
+    asked = [each for each in made.paths() if "configmaps" in each and "/shop/" in each]
+    assert asked == ["/api/v1/namespaces/shop/configmaps/backend-ca"]
+    (found,) = snapshots(ClusterAsked(snapshot=str(tmp_path / "saved")), (BACKEND_TLS_POLICY, CONFIG_MAP))
+    assert found.get(CONFIG_MAP, "backend-ca", "shop") is not None
+    assert found.missing(CONFIG_MAP, "cluster-config-v1", "kube-system") is None
+
+
+def test_of_manifests_a_scan_takes_the_config_maps_that_objects_name(tmp_path: Path) -> None:
+    policy = (
+        "apiVersion: gateway.networking.k8s.io/v1\nkind: BackendTLSPolicy\nmetadata: {name: web, namespace: shop}\n"
+        'spec: {validation: {caCertificateRefs: [{group: "", kind: ConfigMap, name: backend-ca}]}}\n'
+    )
+    maps = [
+        f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: shop}}\n"
+        for name in ("backend-ca", "other")
+    ]
+    (tmp_path / "all.yaml").write_text("---\n".join([policy, *maps]))
+    (found,) = snapshots(ClusterAsked(snapshot=str(tmp_path)), (BACKEND_TLS_POLICY, CONFIG_MAP))
+    assert [each.name for each in found.every(CONFIG_MAP)] == ["backend-ca"]
 
 
 def test_a_cluster_is_saved_and_what_could_not_be_read_is_said(api: Api, call: Call, tmp_path: Path) -> None:

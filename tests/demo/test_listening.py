@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from contextlib import suppress
 
 import pytest
 import trio
@@ -41,6 +42,24 @@ async def test_a_bug_in_a_part_is_not_hidden() -> None:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     assert isinstance(error, OwnError)
+
+
+async def test_a_peer_that_leaves_a_part_with_tasks_ends_nobody() -> None:
+    """Errors of tasks come in a group, however many there are."""
+
+    async def reading(stream: trio.SocketStream) -> None:
+        async with trio.open_nursery() as tasks:
+            tasks.start_soon(stream.receive_some)
+            await trio.lowlevel.checkpoint()
+            raise ConnectionResetError
+
+    with trio.fail_after(5):
+        async with listening(reading) as server:
+            for _ in range(2):
+                async with await trio.open_tcp_stream(*server.sockaddr) as client:
+                    with suppress(trio.BrokenResourceError):
+                        assert await client.receive_some() == b""
+            assert (server.connections, server.open) == (2, 0)
 
 
 async def test_one_nursery_carries_many_and_each_counts_its_own() -> None:

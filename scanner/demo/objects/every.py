@@ -50,8 +50,8 @@ RESOURCES: tuple[Resource, ...] = (
     _crd(kind=kinds.CLUSTER_SERVICE_VERSION, versions=("v1alpha1",), short_names=("csv",)),
     _crd(kind=kinds.GATEWAY, versions=("v1", "v1beta1"), short_names=("gtw",)),
     _crd(kind=kinds.GATEWAY_CLASS, versions=("v1", "v1beta1"), short_names=("gc",)),
-    _crd(kind=kinds.SERVICE_MONITOR),
-    _crd(kind=kinds.POD_MONITOR),
+    _crd(kind=kinds.SERVICE_MONITOR, short_names=("smon",)),
+    _crd(kind=kinds.POD_MONITOR, short_names=("pmon",)),
     *(_crd(kind=each) for each in platform.operators()),
 )
 """As OpenShift 4.22 has them. HyperShift, Contour and the newer Gateway API kinds are not there: absent, not empty."""

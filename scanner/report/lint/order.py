@@ -17,10 +17,10 @@ def ranked(report: LintReport) -> list[LintFindingRow]:
     return sorted(report.every(), key=_by_place)
 
 
-def _by_place(finding: LintFindingRow) -> tuple[str, int, int, int, str]:
-    where = finding["place"]
+def _by_place(finding: LintFindingRow) -> tuple[str, int, int, int, str, str]:
+    where, unseen = finding["place"], finding["unseen"]
     file, line, column = (where["file"], where["line"], where["column"]) if where else (finding["about"] or "", 0, 0)
-    return file, line, column, -weight(finding), finding["rule"]
+    return file, line, column, -weight(finding), unseen["object"] if unseen else "", finding["rule"]
 
 
 def weight(finding: LintFindingRow) -> int:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import groupby
 from typing import TextIO
 
-from scanner.model.lint_report import LintFindingRow, LintReport
+from scanner.model.lint_report import NOT_GIVEN, LintFindingRow, LintReport
 from scanner.model.report import OwnerRow
 from scanner.report.escape import plain
 from scanner.report.lint.order import place, ranked
@@ -18,10 +20,12 @@ _ITEMS = 5
 def write(report: LintReport, out: TextIO, *, color: bool = False, hints: bool = False) -> None:
     """The whole report. ``hints``: with the YAML that would be right."""
     before = None
-    for finding in ranked(report):
-        where = (finding["place"], finding["about"])
-        _finding(finding, out, color=color, hints=hints, known=where == before)
+    for _, group in groupby(ranked(report), key=_together):
+        findings = list(group)
+        where = (findings[0]["place"], findings[0]["about"])
+        _finding(_one(findings), out, color=color, hints=hints, known=where == before)
         before = where
+    _wanted(report, out)
     for gap in report.unreadable[:_GAPS]:
         out.write(f"not read: {plain(gap['resource'])}: {plain(gap['reason'], 300)}\n")
     if len(report.unreadable) > _GAPS:
@@ -41,11 +45,41 @@ def summary(report: LintReport) -> str:
         f"{counted(told['fail'], 'fails', 'fail')}" if told["fail"] else "",
         f"{told['inconclusive']} cannot be decided here" if told["inconclusive"] else "",
         f"{counted(told['pass'], 'passes', 'pass')}" if told["pass"] else "",
-        f"{counted(len(report.findings), 'place')} cannot be read" if report.findings else "",
+        f"{counted(len(report.findings), 'place')} could not be looked at" if report.findings else "",
     ]
     what = ", ".join(filter(None, parts)) or "nothing to judge"
     others = f" ({counted(report.others, 'other document')})" if report.others else ""
     return f"{counted(len(report.objects), 'object')}{files}: {what}{others}"
+
+
+def _together(finding: LintFindingRow) -> tuple[object, ...]:
+    """What one entry is made of: all that one object's absence leaves open in one place, anything else alone."""
+    unseen = finding["unseen"]
+    if not unseen:
+        return (id(finding),)
+    return place(finding), finding["about"], unseen["object"], unseen["reason"]
+
+
+def _one(findings: list[LintFindingRow]) -> LintFindingRow:
+    """Several questions that one object would answer, as one."""
+    first, unseen = findings[0], findings[0]["unseen"]
+    if len(findings) == 1 or not unseen:
+        return first
+    rules = ", ".join(dict.fromkeys(each["rule"] for each in findings))
+    asked = dict.fromkeys(each["unseen"]["question"] for each in findings if each["unseen"])
+    message = f"cannot be decided here: {', '.join(asked)}; {unseen['object']} was not seen ({unseen['reason']})"
+    return {**first, "rule": rules, "message": message}
+
+
+def _wanted(report: LintReport, out: TextIO) -> None:
+    """Which objects would decide the most."""
+    unseen = (each["unseen"] for each in report.every())
+    counts = Counter(each["object"] for each in unseen if each and each["reason"] == NOT_GIVEN)
+    if not counts:
+        return
+    told = ", ".join(name for name, _ in counts.most_common(_ITEMS))
+    more = f" and {len(counts) - _ITEMS} more" if len(counts) > _ITEMS else ""
+    out.write(f"not seen: {plain(told, 400)}{more}: give what is missing, or look it up with --cluster or --snapshot\n")
 
 
 def _finding(finding: LintFindingRow, out: TextIO, *, color: bool, hints: bool, known: bool) -> None:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from scanner.model.finding import Finding
-from scanner.model.lint_report import LintFindingRow, LintReport, LintScannerRow, ObjectRow, PlaceRow, SkippedRow
+from scanner.model.lint_report import (
+    LintFindingRow,
+    LintReport,
+    LintScannerRow,
+    ObjectRow,
+    PlaceRow,
+    SkippedRow,
+    UnseenRow,
+)
 from scanner.model.report import OwnerRow, RuleRow, UnreadableRow
 from scanner.report.rows import finding_row, timestamp
 
@@ -30,6 +38,7 @@ def finding(
     place: tuple[str, int, int] | None = ("shop/gateway.yaml", 12, 15),
     field: str = "spec.tls",
     correction: str | None = "validation:\n  mode: AllowValidOnly",
+    unseen: UnseenRow | None = None,
 ) -> LintFindingRow:
     made = Finding(
         rule=name,
@@ -43,7 +52,7 @@ def finding(
         about=about,
     )
     where = PlaceRow(file=place[0], line=place[1], column=place[2]) if place else None
-    return LintFindingRow(**finding_row(made), place=where, field=field, correction=correction)
+    return LintFindingRow(**finding_row(made), place=where, field=field, correction=correction, unseen=unseen)
 
 
 def unreadable(line: int = 3) -> LintFindingRow:
@@ -74,15 +83,22 @@ def judged(
     )
 
 
-def undecided() -> LintFindingRow:
+def undecided(
+    name: str = "gateway-certificate",
+    question: str = "whether the certificate is valid",
+    *,
+    missing: str = "Secret/shop/edge-tls",
+    line: int = 9,
+) -> LintFindingRow:
     return finding(
-        "gateway-certificate",
+        name,
         verdict="inconclusive",
         status="not-tested",
-        message="cannot be decided here: whether the certificate is valid; Secret/shop/edge-tls was not seen",
-        place=("shop/gateway.yaml", 9, 5),
+        message=f"cannot be decided here: {question}; {missing} was not seen (not among the manifests)",
+        place=("shop/gateway.yaml", line, 5),
         field="spec.listeners[0].tls",
         correction=None,
+        unseen=UnseenRow(object=missing, reason="not among the manifests", question=question),
     )
 
 

@@ -62,7 +62,37 @@ def test_findings_come_in_the_order_of_the_file() -> None:
     lines = [each for each in written(every(), "text").splitlines() if not each.startswith((" ", "not "))]
     places = [tuple(map(int, each.split(":")[1:3])) for each in lines[:-1] if each.startswith("shop/gateway.yaml")]
     assert places == sorted(places)
-    assert len(places) == 4
+    assert len(places) == 3  # two are one entry
+
+
+def test_what_one_object_would_answer_is_one_entry() -> None:
+    asked = [
+        undecided("gateway-certificate", "whether the certificate is valid"),
+        undecided("gateway-key", "whether its key fits"),
+        undecided("gateway-key", "whether another fits", missing="Secret/shop/other"),
+        undecided("gateway-name", "whether its name fits"),
+        undecided("gateway-key", "whether its key fits", line=20),
+    ]
+    lines = written(report(judged(*asked, verdict="inconclusive")), "text").splitlines()
+    three = "whether the certificate is valid, whether its key fits, whether its name fits"
+    entries = [
+        (9, "gateway-certificate, gateway-key, gateway-name", three, "Secret/shop/edge-tls"),
+        (9, "gateway-key", "whether another fits", "Secret/shop/other"),
+        (20, "gateway-key", "whether its key fits", "Secret/shop/edge-tls"),
+    ]
+    assert [each for each in lines if each.startswith("shop/")] == [
+        f"shop/gateway.yaml:{line}:5: undecided: {rules}: cannot be decided here: {questions}; "
+        f"{name} was not seen (not among the manifests)"
+        for line, rules, questions, name in entries
+    ]
+
+
+def test_what_was_not_seen_is_told_at_the_end_the_most_wanted_first() -> None:
+    asked = [undecided(missing=f"Secret/shop/s{number}", line=number + 1) for number in range(7)]
+    made = report(judged(*asked, undecided(missing="Secret/shop/s6"), verdict="inconclusive"))
+    (line,) = [each for each in written(made, "text").splitlines() if each.startswith("not seen")]
+    assert line.startswith("not seen: Secret/shop/s6, Secret/shop/s0, ")
+    assert " and 2 more: give what is missing, or look it up with --cluster or --snapshot" in line
 
 
 def test_colours_are_only_there_when_they_are_asked_for() -> None:
@@ -81,7 +111,7 @@ def test_colours_are_only_there_when_they_are_asked_for() -> None:
             ),
             "3 objects in 2 files: 1 fails, 1 cannot be decided here, 1 passes (1 other document)",
         ),
-        (report(findings=(unreadable(),)), "0 objects in 2 files: 1 place cannot be read (1 other document)"),
+        (report(findings=(unreadable(),)), "0 objects in 2 files: 1 place could not be looked at (1 other document)"),
     ],
 )
 def test_the_last_line_counts(made: LintReport, line: str) -> None:
