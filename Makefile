@@ -37,7 +37,7 @@ demo: setup
 test: setup
 	$(RUN)/pytest -m "not e2e"
 
-# Kept outside the clone: built with nothing cached they take five minutes on two cores, and Go's modules 570 MB.
+# Kept outside the clone: built with nothing cached they take eight minutes on two cores, and Go's modules 880 MB.
 e2e: setup
 	$(RUN)/python -m tests.e2e.assets
 	$(RUN)/pytest -m e2e tests/e2e

@@ -10,13 +10,12 @@ from __future__ import annotations
 import base64
 import resource
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
 from io import StringIO
-from typing import TypeVar
 
+from benchmarks.timing import timed
 from scanner import metrics
 from scanner.certificates import READS, Certificates
 from scanner.demo.certificates import Authority
@@ -45,10 +44,10 @@ def main() -> int:
     number = int(sys.argv[1]) if sys.argv[1:] else 50_000
     snapshot = _snapshot(number)
     before = _peak()
-    spent, count = _timed(lambda: sum(1 for _ in stored.held(snapshot)))
+    spent, count = timed(lambda: sum(1 for _ in stored.held(snapshot)))
     print(f"{count} certificates: found and parsed in {spent:.1f} s of CPU, {spent / count * 1e6:.0f} us each")
     parsed = _peak()
-    spent, report = _timed(lambda: _judged(snapshot))
+    spent, report = timed(lambda: _judged(snapshot))
     assert report.certificates is not None
     print(f"judged as well: {spent:.1f} s of CPU, {spent / count * 1e6:.0f} us each: ", end="")
     print(", ".join(f"{status} {count}" for status, count in report.certificates.summary["statuses"].items()))
@@ -58,18 +57,9 @@ def main() -> int:
     )
     for name, write in {**{each.name: each.write for each in FORMATS.values()}, "metrics": metrics.write}.items():
         out, held = _Counting(), _peak()
-        spent, _ = _timed(partial(write, report, out))
+        spent, _ = timed(partial(write, report, out))
         print(f"{name}: {spent:.1f} s of CPU, {out.written / 1e6:.1f} MB, {_peak() - held:.0f} MiB more")
     return 0
-
-
-T = TypeVar("T")
-
-
-def _timed(work: Callable[[], T]) -> tuple[float, T]:
-    start = time.process_time()
-    done = work()
-    return time.process_time() - start, done
 
 
 class _Counting(StringIO):

@@ -1,4 +1,4 @@
-"""The real etcd and kube-apiserver and the real CustomResourceDefinitions: where they come from and are kept.
+"""The real etcd, kube-apiserver and Contour, and the real CustomResourceDefinitions: where they come from and are kept.
 
     python -m tests.e2e.assets      build what is missing (``make e2e`` does it first)
 
@@ -17,90 +17,33 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import yaml
+
+from tests.e2e import definitions as sources
+from tests.e2e.definitions import CRDS, CURRENT, SETS
 from tests.zoo.golang import cache_directory, go
 
-HERE = Path(__file__).parent
-SERVERS = HERE / "servers"
-CRDS = HERE / "crds"
+SERVERS = Path(__file__).parent / "servers"
+CONTROLLERS = Path(__file__).parent / "controllers"
+SUITES = Path(__file__).parent / "suites"
 PROGRAMS = ("etcd", "kube-apiserver")
 
 BUILD_WITHIN = 25 * 60.0
-"""Seconds. Two cores need about five minutes with nothing cached; what was compiled is kept when the time is up."""
+"""Seconds. Two cores need some eight minutes with nothing cached; what was compiled is kept when the time is up."""
 
+_CASES = {
+    "base": ("sigs.k8s.io/gateway-api/conformance", "base/manifests.yaml"),
+    "tests": ("sigs.k8s.io/gateway-api/conformance", "tests/*.*"),
+    "refused": ("sigs.k8s.io/gateway-api", "hack/invalid-examples/*/*/*.yaml"),
+}
+"""Of the Gateway API's own tests: the directory that they are kept in, their module, and which files of it."""
 _STAMP = "k8s.io/component-base/version"
 """The package of what ``/version`` says, which Kubernetes' own build sets from its Git tag."""
 
 _ENVIRONMENT = {"GOFLAGS": "-mod=readonly", "GOTOOLCHAIN": "local", "GOWORK": "off", "CGO_ENABLED": "0"}
-
-_OPENSHIFT = "github.com/openshift/api"
-_GATEWAY = "sigs.k8s.io/gateway-api"
-_ROUTES = ("tlsroutes", "httproutes", "grpcroutes", "tcproutes")
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Definitions of one module."""
-
-    pinned: Path
-    """The directory whose go.mod says which version."""
-    module: str
-    globs: tuple[str, ...]
-    """Below the module. A definition that a module has several of is spelt with the feature set that is meant: in
-    Tech Preview, ``tlsAdherence`` is not pruned."""
-
-
-SOURCES = (
-    Source(
-        CRDS,
-        _OPENSHIFT,
-        tuple(
-            f"{where}/zz_generated.crd-manifests/{name}.crd.yaml"
-            for where, name in (
-                ("config/v1", "*_apiservers-TechPreviewNoUpgrade"),
-                ("config/v1", "*_clusterversions-TechPreviewNoUpgrade"),
-                ("config/v1", "*_clusteroperators"),
-                ("config/v1", "*_featuregates"),
-                ("config/v1", "*_infrastructures-TechPreviewNoUpgrade"),
-                ("config/v1", "*_networks-TechPreviewNoUpgrade"),
-                ("config/v1", "*_ingresses-TechPreviewNoUpgrade"),
-                ("config/v1alpha1", "*_pkis"),
-                ("operator/v1", "*_ingresscontrollers-TechPreviewNoUpgrade"),
-                ("operator/v1", "*_authentications-TechPreviewNoUpgrade"),
-                ("operator/v1", "*_etcds-TechPreviewNoUpgrade"),
-                ("operator/v1", "*_kubeapiservers-TechPreviewNoUpgrade"),
-                ("operator/v1", "*_kubecontrollermanagers"),
-                ("operator/v1", "*_kubeschedulers"),
-                ("operator/v1", "*_openshiftapiservers-TechPreviewNoUpgrade"),
-                ("operator/v1", "*_openshiftcontrollermanagers"),
-                ("imageregistry/v1", "*_configs"),
-                ("route/v1", "routes"),
-                ("machineconfiguration/v1", "*_kubeletconfigs-TechPreviewNoUpgrade"),
-                ("machineconfiguration/v1", "*_machineconfigpools-SelfManagedHA"),
-            )
-        ),
-    ),
-    Source(
-        CRDS,
-        _GATEWAY,
-        tuple(
-            f"config/crd/experimental/gateway.networking.k8s.io_{plural}.yaml"
-            for plural in (
-                "gateways",
-                "gatewayclasses",
-                "listenersets",
-                "backendtlspolicies",
-                "referencegrants",
-                *_ROUTES,
-            )
-        ),
-    ),
-    Source(CRDS / "earlier", _GATEWAY, ("config/crd/experimental/gateway.networking.x-k8s.io_xlistenersets.yaml",)),
-    Source(CRDS, "github.com/projectcontour/contour", ("examples/contour/01-crds.yaml",)),
-)
 
 
 class Missing(Exception):
@@ -121,19 +64,41 @@ def programs() -> Path:
     return _kept_programs()
 
 
-def definitions() -> Path:
-    """The directory with the YAML of the definitions. Raises ``Missing``."""
+def controller() -> Path:
+    """Contour. Raises ``Missing``."""
+    if not _kept_controllers().exists():
+        raise Missing("Contour is not built: `make e2e` does it")
+    return _kept_controllers() / "contour"
+
+
+def definitions(which: str = CURRENT) -> Path:
+    """The directory with the YAML of one of the ``SETS`` of definitions. Raises ``Missing``."""
     if not _kept_definitions().exists():
         raise Missing("the CustomResourceDefinitions are not fetched: `make e2e` does it")
-    return _kept_definitions()
+    return _kept_definitions() / which
+
+
+def suites() -> Path:
+    """The directory with the Gateway API's own tests, as ``_CASES`` says. Raises ``Missing``."""
+    if not _kept_suites().exists():
+        raise Missing("the Gateway API's conformance tests are not fetched: `make e2e` does it")
+    return _kept_suites()
 
 
 def _kept_programs() -> Path:
     return cache_directory() / f"servers-{_digest(SERVERS.rglob('*'))}"
 
 
+def _kept_controllers() -> Path:
+    return cache_directory() / f"controllers-{_digest(CONTROLLERS.rglob('*'))}"
+
+
+def _kept_suites() -> Path:
+    return cache_directory() / f"suites-{_digest([*SUITES.rglob('*'), Path(__file__)])}"
+
+
 def _kept_definitions() -> Path:
-    return cache_directory() / f"crds-{_digest([*CRDS.rglob('*'), Path(__file__)])}"
+    return cache_directory() / f"crds-{_digest([*CRDS.rglob('*'), Path(sources.__file__), Path(__file__)])}"
 
 
 def _digest(files: Iterable[Path]) -> str:
@@ -150,16 +115,25 @@ def make() -> Iterator[str]:
     ``subprocess.CalledProcessError`` where the pinned sources do not compile."""
     if "KUBEBUILDER_ASSETS" in os.environ:
         yield f"etcd and kube-apiserver: {programs()}"
-    elif _kept_programs().exists():
-        yield f"etcd and kube-apiserver: {_kept_programs()} (kept)"
     else:
-        yield "etcd and kube-apiserver: building; with nothing cached this takes some minutes"
-        began = time.monotonic()
-        _into(_kept_programs(), _build)
-        yield f"etcd and kube-apiserver: {_kept_programs()} ({time.monotonic() - began:.0f} s)"
+        yield from _made("etcd and kube-apiserver", _kept_programs(), _build_servers)
+    yield from _made("Contour", _kept_controllers(), _build_controllers)
     if not _kept_definitions().exists():
         _into(_kept_definitions(), _fetch)
     yield f"definitions: {_kept_definitions()}"
+    if not _kept_suites().exists():
+        _into(_kept_suites(), _gather)
+    yield f"conformance tests: {_kept_suites()}"
+
+
+def _made(what: str, kept: Path, build: Callable[[Path], None]) -> Iterator[str]:
+    if kept.exists():
+        yield f"{what}: {kept} (kept)"
+        return
+    yield f"{what}: building; with nothing cached this takes some minutes"
+    began = time.monotonic()
+    _into(kept, build)
+    yield f"{what}: {kept} ({time.monotonic() - began:.0f} s)"
 
 
 def _into(kept: Path, fill: Callable[[Path], None]) -> None:
@@ -173,27 +147,47 @@ def _into(kept: Path, fill: Callable[[Path], None]) -> None:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-def _build(directory: Path) -> None:
+def _build_servers(directory: Path) -> None:
     version = _downloaded(SERVERS, "k8s.io/kubernetes")["Version"]
     major, minor, _ = version.removeprefix("v").split(".")
     said = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
-    flags = " ".join(["-s -w", *(f"-X {_STAMP}.{name}={value}" for name, value in said.items())])
-    argv = [_go(), "build", "-trimpath", "-buildvcs=false", f"-ldflags={flags}", "-o", f"{directory}/", "./..."]
+    _build(SERVERS, directory, "./...", *(f"-X {_STAMP}.{name}={value}" for name, value in said.items()))
+
+
+def _build_controllers(directory: Path) -> None:
+    _build(CONTROLLERS, directory, "tool")
+
+
+def _build(pinned: Path, directory: Path, what: str, *stamps: str) -> None:
+    flags = " ".join(["-s -w", *stamps])
+    argv = [_go(), "build", "-trimpath", "-buildvcs=false", f"-ldflags={flags}", "-o", f"{directory}/", what]
     try:
-        subprocess.run(argv, cwd=SERVERS, env=_environment(), check=True, timeout=BUILD_WITHIN)
+        subprocess.run(argv, cwd=pinned, env=_environment(), check=True, timeout=BUILD_WITHIN)
     except subprocess.TimeoutExpired:
         raise Missing(
-            f"etcd and kube-apiserver were not built within {BUILD_WITHIN / 60:.0f} minutes; Go keeps what "
+            f"the {pinned.name} were not built within {BUILD_WITHIN / 60:.0f} minutes; Go keeps what "
             "it compiled, so `make e2e` again goes on from there"
         ) from None
 
 
 def _fetch(directory: Path) -> None:
-    for number, source in enumerate(SOURCES):
-        below = Path(_downloaded(source.pinned, source.module)["Dir"])
-        for pattern in source.globs:
-            (found,) = below.glob(pattern)
-            shutil.copyfile(found, directory / f"{number}-{found.name}")
+    for name, every in SETS.items():
+        into = directory / name
+        into.mkdir()
+        for number, source in enumerate(every):
+            below = Path(_downloaded(source.pinned, source.module)["Dir"])
+            for pattern in source.globs:
+                (found,) = below.glob(pattern)
+                taken = source.adapt(yaml.load_all(found.read_text(), yaml.CSafeLoader))
+                (into / f"{number}-{found.name}").write_text(yaml.safe_dump_all(taken))
+
+
+def _gather(directory: Path) -> None:
+    for name, (module, pattern) in _CASES.items():
+        (directory / name).mkdir()
+        for found in Path(_downloaded(SUITES, module)["Dir"]).glob(pattern):
+            kind = f"{found.parent.name}-" if name == "refused" else ""  # many are called alike
+            shutil.copyfile(found, directory / name / f"{kind}{found.name}")
 
 
 def _downloaded(pinned: Path, module: str) -> dict[str, str]:

@@ -38,6 +38,16 @@ def _webhooks(item: Object) -> Object:
     return {"webhooks": [_CALLED | each for each in item.get("webhooks", [])]}
 
 
+def _definition(item: Object) -> Object:
+    """A CustomResourceDefinition of the name that it has."""
+    plural, _, group = item["metadata"]["name"].partition(".")
+    kind = plural.removesuffix("s").title()
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    needed = {"group": group, "scope": "Namespaced", "versions": [version], "names": {"plural": plural, "kind": kind}}
+    return {"spec": needed | item.get("spec", {})}
+
+
 def _api_service(item: Object) -> Object:
     version, _, group = item["metadata"]["name"].partition(".")
     needed = {"group": group, "version": version, "groupPriorityMinimum": 100, "versionPriority": 10}
@@ -57,6 +67,10 @@ def _workload(item: Object) -> Object:
     return {"spec": {"selector": {"matchLabels": labels}, **item["spec"], "template": whole}}
 
 
+def _monitor(item: Object) -> Object:
+    return {"spec": {"selector": {}, **item["spec"]}}
+
+
 def _pod(item: Object) -> Object:
     containers = [{"name": "web", "image": "web"} | each for each in item["spec"].get("containers", [])]
     return {"spec": {**item["spec"], "containers": containers}}
@@ -68,10 +82,13 @@ _COMPLETE: Mapping[str, Callable[[Any], Object]] = {
     "ValidatingWebhookConfiguration": _webhooks,
     "MutatingWebhookConfiguration": _webhooks,
     "APIService": _api_service,
+    "CustomResourceDefinition": _definition,
     "TLSRoute": _route,
     "TCPRoute": _route,
     "Deployment": _workload,
     "DaemonSet": _workload,
     "StatefulSet": _workload,
     "Pod": _pod,
+    "ServiceMonitor": _monitor,
+    "PodMonitor": _monitor,
 }

@@ -11,6 +11,7 @@ import pytest
 from scanner.demo.certificates import Authority
 from tests.e2e import assets
 from tests.e2e.control_plane import ControlPlane, control_plane
+from tests.e2e.definitions import CURRENT
 from tests.e2e.writing import CRD, Object, Writer, documents
 
 HERE = Path(__file__).parent
@@ -37,8 +38,13 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
 @pytest.fixture(scope="session")
 def definitions() -> list[Object]:
     """The real CustomResourceDefinitions; skips, with the reason, where nobody fetched them."""
+    return definitions_of(CURRENT)
+
+
+def definitions_of(which: str) -> list[Object]:
+    """One of the sets; skips likewise."""
     try:
-        directory = assets.definitions()
+        directory = assets.definitions(which)
     except assets.Missing as missing:
         pytest.skip(str(missing))
     found = [each for path in sorted(directory.iterdir()) for each in documents(path)]

@@ -198,11 +198,12 @@ def control_plane(programs: Path, directory: Path, *, service_network: str = SER
                 "/readyz",
             ),
         ):
-            stack.enter_context(running(argv, directory / f"{name}.log", partial(_answers, client, path)))
+            stack.enter_context(running(argv, directory / f"{name}.log", partial(answers, client, path)))
         yield plane
 
 
-def _answers(client: httpx2.Client, path: str) -> bool:
+def answers(client: httpx2.Client, path: str) -> bool:
+    """Whether a program is there, and says that it is ready."""
     try:
         return client.get(path).status_code == 200
     except httpx2.TransportError:

@@ -16,6 +16,7 @@ Object = dict[str, Any]
 
 CRD = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 _ESTABLISHED_WITHIN = 60.0
+_AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
 class Resource(NamedTuple):
@@ -71,7 +72,7 @@ class Writer:
         written = [{**each, "status": {}} for each in definitions]  # generated ones come with a status of zeros
         names = [self.create(each)["metadata"]["name"] for each in written]
         until = time.monotonic() + _ESTABLISHED_WITHIN
-        while waiting := [name for name in names if not self._established(name)]:
+        while waiting := [name for name in names if not self._established(name)] or self._undiscovered(names):
             assert time.monotonic() < until, f"never established: {waiting}"
             time.sleep(0.1)
         self._known.clear()
@@ -87,6 +88,18 @@ class Writer:
             self.client.get(f"/apis/{found['spec']['group']}/{version}/{found['spec']['names']['plural']}").is_success
             for version in versions
         )
+
+    def _undiscovered(self, names: Iterable[str]) -> list[str]:
+        """Those that aggregated discovery does not name yet: it is put together apart, and with many new definitions
+        some seconds later."""
+        found = self.client.get("/apis", headers={"Accept": _AGGREGATED}).json()
+        known = {
+            f"{resource['resource']}.{group['metadata']['name']}"
+            for group in found["items"]
+            for version in group["versions"]
+            for resource in version["resources"]
+        }
+        return sorted(set(names) - known)
 
     def _resource(self, item: Object) -> Resource:
         api_version, kind = item["apiVersion"], item["kind"]

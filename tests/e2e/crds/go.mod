@@ -7,5 +7,6 @@ go 1.26.0
 require (
 	github.com/openshift/api v0.0.0-20260813212709-d4bb0b443cb8
 	github.com/projectcontour/contour v1.33.8
-	sigs.k8s.io/gateway-api v1.5.1
+	github.com/prometheus-operator/prometheus-operator v0.92.1
+	sigs.k8s.io/gateway-api v1.6.1
 )
