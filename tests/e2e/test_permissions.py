@@ -169,16 +169,17 @@ async def test_with_doctor_the_operators_configurations_are_read_and_without_the
 async def test_with_doctor_warnings_are_read_and_without_they_are_not(
     cluster: ControlPlane, writer: Writer, scanner_account: Account, tmp_path: Path
 ) -> None:
+    """In a namespace where the control plane itself warns of nothing, as it does in ``default`` of its ServiceCIDR."""
     doctor = role_of(cluster, writer, "--with", "doctor")
-    about = {"kind": "Service", "namespace": "default", "name": "kubernetes"}
+    about = {"kind": "Service", "namespace": "shop", "name": "web"}
     event = {"apiVersion": "v1", "kind": "Event", "reason": "Odd", "involvedObject": about, "count": 2}
     for kind in ("Warning", "Normal"):
-        metadata = {"name": f"adhere-{kind.lower()}", "namespace": "default"}
+        metadata = {"name": f"adhere-{kind.lower()}", "namespace": "shop"}
         writer.create({**event, "metadata": metadata, "type": kind, "message": f"tls: {kind}"})
     told = []
     for each in (doctor, scanner_account):
         kubeconfig = cluster.kubeconfig(tmp_path / each.name, {"token": each.token().value})
-        told.append(await warnings(access(str(kubeconfig)), ["default"]))
+        told.append(await warnings(access(str(kubeconfig)), ["shop"]))
     assert [each.text("message") for each in told[0].found] == ["tls: Warning"]
     assert (told[0].missed, told[1].found) == ({}, ())
-    assert "adhere rbac --with doctor" in told[1].missed["default"]
+    assert "adhere rbac --with doctor" in told[1].missed["shop"]
