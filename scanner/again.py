@@ -68,7 +68,7 @@ class Again:
             owed_then = then.get(seen.endpoint.instance) or ""
             of_all.replicas.add(seen.endpoint, expectation, seen.observation, owed_then=owed_then)
             of_all.passages.add(seen.endpoint, expectation, seen.observation)
-            of_all.sharing.add(seen.endpoint, seen.observation)
+            of_all.sharing.add(seen.endpoint, expectation, seen.observation)
             told = self._row(seen, survey, expectation, of_all.ledger)
             self._verdicts[told["verdict"]] += 1
             yield told

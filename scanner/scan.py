@@ -191,7 +191,7 @@ async def _judge(case: Case, job: Job, place: int, run: Run) -> None:
     if job.replicated:
         run.whole.replicas.add(case.endpoint, case.expectation, case.observation)
         run.whole.passages.add(case.endpoint, case.expectation, case.observation)
-        run.whole.sharing.add(case.endpoint, case.observation)
+        run.whole.sharing.add(case.endpoint, case.expectation, case.observation)
     row = endpoint_row(
         case.endpoint,
         case.expectation,

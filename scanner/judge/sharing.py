@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 
 from scanner.judge.verdicts import listed
 from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding
 from scanner.model.kinds import ROUTE
 from scanner.model.known import Unknown
@@ -46,6 +47,8 @@ class _Place:
     """SHA-256 of what is shown to whoever gives no name."""
     shared: list[_Shown] = field(default_factory=list)
     """Those who speak HTTP/2."""
+    agreed: list[_Shown] = field(default_factory=list)
+    """Those of them who end TLS here."""
 
 
 class Sharing:
@@ -54,7 +57,7 @@ class Sharing:
     def __init__(self) -> None:
         self._places: dict[_Where, _Place] = {}
 
-    def add(self, endpoint: Endpoint, observation: Observation) -> None:
+    def add(self, endpoint: Endpoint, expectation: Expectation, observation: Observation) -> None:
         """Remember what one endpoint showed, if objects give names to its place."""
         if endpoint.segment != "Frontend" or not endpoint.address:
             return
@@ -70,7 +73,10 @@ class Sharing:
             place.default.add(leaf.sha256)
         if observation.alpn == _H2:
             covers = tuple(each.lower() for each in leaf.dns_names or ())
-            place.shared.append(_Shown(endpoint=endpoint.id, name=name, leaf=leaf.sha256, covers=covers))
+            shown = _Shown(endpoint=endpoint.id, name=name, leaf=leaf.sha256, covers=covers)
+            place.shared.append(shown)
+            if expectation.passed_on is None:  # else the backend has agreed, whoever's certificate it has
+                place.agreed.append(shown)
 
     def findings(self) -> tuple[Finding, ...]:
         """One for each certificate with which clients may share, and one for each default certificate of a router with
@@ -98,7 +104,8 @@ def check_sharing(rule: ScanRule, places: Mapping[_Where, _Place]) -> Iterator[F
 
     ## What fails
 
-    `h2` with the default certificate of a router: low. Everything else is informational.
+    `h2` with the default certificate of a router: low; not where a Route passes its connections through to a backend
+    that has the same certificate, as OpenShift's OAuth server has. Everything else is informational.
 
     ## What is inconclusive
 
@@ -206,7 +213,7 @@ def _of_routers(rule: ScanRule, places: Iterable[_Place]) -> Iterator[Finding]:
     wrong: dict[str, _Shown] = {}
     names: dict[str, dict[str, None]] = {}
     for place in places:
-        for each in place.shared if place.routed else ():
+        for each in place.agreed if place.routed else ():
             if each.leaf in place.default:
                 wrong.setdefault(each.leaf, each)
                 names.setdefault(each.leaf, {})[each.name or "no server name"] = None

@@ -56,5 +56,5 @@ def _verdicts(of_all: Whole, cases: list[Case]) -> Iterator[str]:
         result = judgement(of_all.ledger.waive(judge(case).findings, case.endpoint))
         of_all.replicas.add(case.endpoint, case.expectation, case.observation)
         of_all.passages.add(case.endpoint, case.expectation, case.observation)
-        of_all.sharing.add(case.endpoint, case.observation)
+        of_all.sharing.add(case.endpoint, case.expectation, case.observation)
         yield result.verdict

@@ -9,13 +9,15 @@ import pytest
 
 from scanner.judge.sharing import Sharing
 from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import Expectation, PassedOn
 from scanner.model.finding import Finding
 from scanner.model.known import Known, Unknown
 from scanner.model.objects import Reference
 from scanner.model.observation import Observation
-from tests.judge.cases import CONFORMING, ENDPOINT, LEAF
+from tests.judge.cases import CONFORMING, ENDPOINT, LEAF, PROFILE
 
 RULE = "tls-shared-connections"
+PLAIN = Expectation(profile=PROFILE)
 GATEWAY = Reference(kind="Gateway", name="front", namespace="edge")
 ROUTE = Reference(kind="Route", name="web", namespace="shop")
 
@@ -29,10 +31,10 @@ def shows(*names: str, alpn: Known[str | None] = "h2", leaf: str = "a") -> Obser
     return replace(CONFORMING, chain=(replace(LEAF, dns_names=names, sha256=leaf * 64),), alpn=alpn)
 
 
-def told(*seen: tuple[Endpoint, Observation]) -> tuple[Finding, ...]:
+def told(*seen: tuple[Endpoint, Observation], expectation: Expectation = PLAIN) -> tuple[Finding, ...]:
     sharing = Sharing()
-    for each in seen:
-        sharing.add(*each)
+    for endpoint, observation in seen:
+        sharing.add(endpoint, expectation if endpoint.subject else PLAIN, observation)
     findings = sharing.findings()
     assert {each.rule for each in findings} <= {RULE}
     return findings
@@ -99,6 +101,14 @@ def test_with_a_certificate_of_its_own_a_route_may_have_h2() -> None:
     plain = shows("*.apps.example", leaf="d", alpn=None)
     own = shows("web.apps.example", leaf="o")
     assert told((NAMELESS, plain), (at("web.apps.example", subject=ROUTE), own)) == ()
+
+
+def test_a_backend_that_has_the_default_certificate_may_have_h2() -> None:
+    """As OpenShift's OAuth server, which is given a copy and to which its Route passes everything through."""
+    source = "Route/shop/web spec.tls.termination"
+    through = replace(PLAIN, passed_on=PassedOn(source=source, here="r", backends=("b",), name="web.apps.example"))
+    plain, copy = shows("*.apps.example", leaf="d", alpn=None), shows("*.apps.example", leaf="d")
+    assert told((NAMELESS, plain), (at("web.apps.example", subject=ROUTE), copy), expectation=through) == ()
 
 
 def test_elsewhere_a_default_certificate_may_have_h2() -> None:
