@@ -30,6 +30,7 @@ HOMES: dict[str, frozenset[str]] = {
     "cryptography": frozenset(
         {
             "tls/certificate",
+            "tls/revocation",
             "judge/chain",
             "judge/route",
             "probe/engine",

@@ -98,12 +98,9 @@ def _revocation_lists(fields: Fields, pruner: Pruner) -> list[str]:
 
 
 def _revocation(fields: Fields, names: list[str], pruner: Pruner) -> dict[str, object]:
-    """By name, what the lists there say of themselves."""
+    """By name, what the lists there say of themselves; of a Secret that was kept before, what they said then."""
     before = fields.fields(_CHECK, "revocation")
-    return {
-        name: pruner.copy(before.at(name)) if before.has(name) else revocation_lists(_bytes(fields, name) or b"")
-        for name in names
-    }
+    return {name: pruner.copy(revocation_lists(_bytes(fields, name) or b"") or before.at(name)) for name in names}
 
 
 def _kubeconfigs(fields: Fields, pruner: Pruner) -> dict[str, dict[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -17,11 +18,13 @@ from tests.certs import Authority
 ROOT = Authority("Root")
 START = datetime(2026, 1, 1, tzinfo=UTC)
 BUILDER = CertificateRevocationListBuilder(ROOT.certificate.subject, START, START + timedelta(days=7))
-LIST = BUILDER.sign(ROOT.key, SHA256()).public_bytes(Encoding.PEM)
+SIGNED = BUILDER.sign(ROOT.key, SHA256())
+LIST = SIGNED.public_bytes(Encoding.PEM)
 FACTS = {
     "issuer": ROOT.certificate.subject.rfc4514_string(),
     "thisUpdate": "2026-01-01T00:00:00+00:00",
     "nextUpdate": "2026-01-08T00:00:00+00:00",
+    "der": base64.b64encode(SIGNED.public_bytes(Encoding.DER)).decode(),
 }
 NONE = {"unreadable": "it is no revocation list (RFC 5280 section 5.1)"}
 
@@ -47,3 +50,8 @@ def test_lists(content: bytes, facts: list[dict[str, str]]) -> None:
 def test_no_bytes_are_too_odd(content: bytes) -> None:
     (found,) = revocation_lists(b"-----BEGIN X509 CRL-----" + content + b"-----END X509 CRL-----")
     assert found == NONE
+
+
+def test_of_a_list_that_is_too_long_the_rest_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scanner.cluster.revocation.LONGEST", len(SIGNED.public_bytes(Encoding.DER)) - 1)
+    assert revocation_lists(LIST) == [{name: each for name, each in FACTS.items() if name != "der"}]

@@ -7,12 +7,15 @@ from base64 import b64decode, b64encode
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from scanner.cluster.keeping import kept
 from scanner.cluster.prune import Pruner
 from scanner.model.kinds import SECRET
 from scanner.model.objects import Fields
+from scanner.model.removed import REMOVED
 from tests.certs import Authority
 
 ROOT = Authority("Root")
@@ -130,6 +133,17 @@ def test_a_secret_without_a_kubeconfig_says_nothing_of_it() -> None:
     found = Fields(after(raw))
     assert b64decode(found.text("data", "tls.crt")) == ROOT.pem
     assert not found.has("adhere", "kubeconfigs")
+
+
+def test_a_key_in_a_revocation_list_is_taken_out() -> None:
+    now = ROOT.now
+    hidden = x509.UnrecognizedExtension(x509.ObjectIdentifier("1.3.6.1.4.1.32473.1"), CLIENT.key_pem)
+    builder = x509.CertificateRevocationListBuilder(ROOT.subject, now, now).add_extension(hidden, critical=False)
+    content = builder.sign(ROOT.key, SHA256()).public_bytes(Encoding.PEM)
+    (found,) = after(secret(**{"crl.pem": coded(content)}))["adhere"]["revocation"]["crl.pem"]
+    assert found["issuer"] == ROOT.subject.rfc4514_string()
+    assert REMOVED in found["der"]
+    assert coded(CLIENT.key_pem)[60:90] not in json.dumps(found)
 
 
 def test_of_a_revocation_list_its_name_stays() -> None:

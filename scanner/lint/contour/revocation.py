@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Iterator
 from typing import Final
 
@@ -18,11 +19,26 @@ from scanner.model.kinds import HTTP_PROXY, SECRET
 from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 from scanner.model.objects import Fields, KubeObject, moment
+from scanner.tls.certificate import CertificateFacts
+from scanner.tls.revocation import Signed, signed
 
 _VALIDATION: Final = (*TLS, "clientValidation")
 _LISTS: Final = (*_VALIDATION, "crlSecret")
 _AUTHORITY: Final = (*_VALIDATION, "caSecret")
 _SHOWN: Final = 3
+_MOST: Final = 20
+"""CAs of one name of which it is looked at whether they have signed a list."""
+_UNSIGNED: Final[dict[Signed, tuple[str, str]]] = {
+    "not with its key": (
+        "is not signed with the key of the CA of that name",
+        f"{{lists}}: put a list that the CA in {{authority}} has signed into {CRL}",
+    ),
+    "not a signer of lists": (
+        "is signed by a CA whose keyUsage has no cRLSign,",
+        "{authority}: have a certificate with cRLSign made for the CA's key",
+    ),
+}
+"""What is said of a list, and what to do."""
 
 
 def check_revocation(subject: Subject) -> Iterator[Flaw]:
@@ -31,22 +47,26 @@ def check_revocation(subject: Subject) -> Iterator[Flaw]:
     ## What it requires
 
     Of the Secret of `clientValidation.crlSecret`: each list in `crl.pem` can be read, has begun and has not ended
-    (`nextUpdate`), and there is one of every CA in `ca.crt` of the `caSecret`.
+    (`nextUpdate`), and there is one of every CA in `ca.crt` of the `caSecret`: in its name, signed with its key, and
+    the CA's keyUsage, where it has one, has cRLSign.
 
     ## Why
 
     With a list Envoy asks of every certificate in the client's chain whether its issuer has revoked it. A list that has
-    ended, and a CA of which there is none, are no answer: the client is refused. Lists end after days, and Contour
-    looks only whether there is some PEM.
+    ended, one that the CA has not signed, and a CA of which there is none, are no answer: the client is refused. Lists
+    end after days, a CA that is made again has another key under the old name, and Contour looks only whether there is
+    some PEM.
 
     ## What fails
 
-    Each of these: high. A CA without a list beside others that have one: medium, its clients alone are refused.
+    Each of these: high. A CA without a list beside others that have one: medium, its clients alone are refused. A list
+    of none of the CAs beside one that is: information, since it may be of a CA whose certificate the clients send.
 
     ## What is inconclusive
 
-    A Secret that was not given; that it must be there is `contour-ca`'s, and so this is information. Whether the CA has
-    signed the list is not looked at, only whether it is in its name.
+    A Secret that was not given; that it must be there is `contour-ca`'s, and so this is information. A signature that
+    cannot be verified here: of an algorithm that is not known, of a list of more than 1 MiB, of one in a snapshot that
+    was saved without it.
 
     ## Example that fails
 
@@ -96,7 +116,7 @@ def check_revocation(subject: Subject) -> Iterator[Flaw]:
     elif secret is not None:
         lists = list(secret.fields("adhere", "revocation").each(CRL))
         yield from _aged(subject, secret, lists)
-        yield from _signers(subject, secret, {each.text("issuer") for each in lists} - {""})
+        yield from _signers(subject, secret, lists)
 
 
 def _named(subject: Subject, steps: tuple[str, ...]) -> KubeObject | Missing | None:
@@ -126,15 +146,60 @@ def _aged(subject: Subject, secret: KubeObject, lists: list[Fields]) -> Iterator
             yield _flaw(secret, _LISTS, f"{whose} begins only {date(begins)}")
 
 
-def _signers(subject: Subject, secret: KubeObject, issuers: set[str]) -> Iterator[Flaw]:
+def _signers(subject: Subject, secret: KubeObject, lists: list[Fields]) -> Iterator[Flaw]:
     holder = _named(subject, _AUTHORITY)
-    if holder is None or isinstance(holder, Missing) or not issuers:
+    readable = [each for each in lists if not each.text("unreadable")]
+    if holder is None or isinstance(holder, Missing) or not readable:
         return
     authorities = [each for each in of_text(entry(holder, "ca.crt") or "") if each.subject is not None]
-    bare = [each for each in authorities if each.subject not in issuers]
-    if bare and len(bare) == len(authorities):
+    found = [_of_name(each, authorities) for each in readable]
+    if authorities and not any(found):
         yield _flaw(secret, _LISTS, f"no revocation list is of a CA in {holder.reference}")
-    elif bare:
+        return
+    for each, answers in zip(readable, found, strict=True):
+        yield from _verified(secret, holder, each, frozenset(answers.values()))
+    yield from _bare(secret, [each for place, each in enumerate(authorities) if _is_bare(place, found)])
+
+
+def _of_name(each: Fields, authorities: list[CertificateFacts]) -> dict[int, Signed]:
+    """By its place, each CA of the name that the list is of, and whether it has signed the list."""
+    places = [place for place, ca in enumerate(authorities) if ca.subject == each.text("issuer")]
+    looked_at = {place: _signed(each, authorities[place]) for place in places[:_MOST]}
+    return looked_at | dict.fromkeys(places[_MOST:], "unknown")
+
+
+def _signed(each: Fields, authority: CertificateFacts) -> Signed:
+    try:
+        return signed(b64decode(each.text("der"), validate=True), authority.der)
+    except ValueError:
+        return "unknown"
+
+
+def _is_bare(place: int, found: list[dict[int, Signed]]) -> bool:
+    """Whether a CA has no list: none in its name, or only those that another CA of that name has signed."""
+    of_name = [answers for answers in found if place in answers]
+    if any(answers[place] in ("signed", "unknown") for answers in of_name):
+        return False
+    return all("signed" in answers.values() for answers in of_name)
+
+
+def _verified(secret: KubeObject, holder: KubeObject, each: Fields, answers: frozenset[Signed]) -> Iterator[Flaw]:
+    """What is wrong with a list's signature, by the answers of the CAs of its name."""
+    whose = f"{secret.reference}: the revocation list of {short(each.text('issuer'))}"
+    if not answers:
+        what = f"is of no CA in {holder.reference}: it counts only for clients that send that CA's certificate"
+        yield Flaw(message=f"{whose} {what}", at=_LISTS, severity="info")
+    elif "unknown" in answers and "signed" not in answers:
+        what = f"is signed with the key of the CA of that name in {holder.reference}"
+        yield Flaw(message=f"cannot be decided here: whether it {what}: {whose}", at=_LISTS, verdict="inconclusive")
+    elif "signed" not in answers:
+        what, fix = _UNSIGNED["not a signer of lists" if "not a signer of lists" in answers else "not with its key"]
+        message = f"{whose} {what} in {holder.reference}: Envoy refuses its clients"
+        yield Flaw(message=message, at=_LISTS, fix=fix.format(lists=secret.reference, authority=holder.reference))
+
+
+def _bare(secret: KubeObject, bare: list[CertificateFacts]) -> Iterator[Flaw]:
+    if bare:
         named = ", ".join(called(each) for each in bare[:_SHOWN])
         yield Flaw(
             message=f"{secret.reference}: no revocation list is of {named}: Envoy refuses its clients",
@@ -152,7 +217,7 @@ REVOCATION = ObjectRule(
     reads=(*READS_OF_USES, SECRET),
     check=check_revocation,
     references=(
-        "RFC 5280, sections 5.1.2.4 and 5.1.2.5",
+        "RFC 5280, sections 5.1.2.4, 5.1.2.5 and 6.3.3",
         "Envoy api/envoy/extensions/transport_sockets/tls/v3/common.proto (CertificateValidationContext crl)",
     ),
 )

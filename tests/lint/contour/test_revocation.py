@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from scanner.lint.contour.revocation import REVOCATION
-from tests.lint.examples import WHOLE, authority, linted
+from tests.certs import Authority
+from tests.lint.examples import WHOLE, authority, linted, revocation_list
 
 HIGH, MEDIUM, INFO = ("fail", "high"), ("fail", "medium"), ("inconclusive", "info")
+SAID, OPEN = ("fail", "info"), ("inconclusive", "high")
 PROXY = (
     "apiVersion: projectcontour.io/v1\nkind: HTTPProxy\nmetadata: {name: web, namespace: shop}\nspec:\n"
     "  virtualhost: {fqdn: a.example, tls: {secretName: web, clientValidation: {caSecret: ca, crlSecret: LISTS}}}\n"
@@ -27,7 +29,34 @@ def proxy(lists: str = "lists") -> str:
     return PROXY.replace("LISTS", lists)
 
 
+def pem(name: str, *made: bytes) -> str:
+    return f"{name}: {json.dumps(b''.join(made).decode())}"
+
+
+A = authority("a")
+AGAIN = Authority("a")
+"""Of the same name, with another key."""
+EDWARDS = Authority("a", key="ed25519")
+RSA = Authority("a", key="rsa2048")
+NO_LISTS = A.self_signed(names=("a.example",), common_name="a", key=A.key)
+"""The same name and key in a certificate whose keyUsage has no cRLSign."""
 CA = secret("ca", "ca.crt: CA(a)")
+
+
+def signed(given: str, lists: bytes) -> list[str]:
+    """The proxy with these CAs and lists."""
+    return [proxy(), secret("ca", given), secret("lists", pem("crl.pem", lists))]
+
+
+BOTH = pem("ca.crt", A.pem, AGAIN.pem)
+
+
+def kept(**more: str) -> str:
+    """What a snapshot has of a list; without more not the list itself."""
+    listed = {"issuer": "CN=a", "thisUpdate": "2026-01-01T00:00:00Z", "nextUpdate": "2090-01-01T00:00:00Z", **more}
+    return f"adhere: {json.dumps({'revocationLists': ['crl.pem'], 'revocation': {'crl.pem': [listed]}})}\n"
+
+
 DELEGATION = (
     "apiVersion: projectcontour.io/v1\nkind: TLSCertificateDelegation\nmetadata: {name: a, namespace: certs}\n"
     "spec: {delegations: [{secretName: lists, targetNamespaces: [shop]}]}\n"
@@ -50,6 +79,43 @@ CASES: dict[str, tuple[list[str], list[tuple[str, str]], str]] = {
     ),
     "not given": ([proxy(), CA], [INFO], "whether its revocation list has ended"),
     "not there": ([WHOLE, proxy(), CA], [], ""),
+    "signed with Ed25519": (signed(pem("ca.crt", EDWARDS.pem), revocation_list(EDWARDS)), [], ""),
+    "signed with RSA": (signed(pem("ca.crt", RSA.pem), revocation_list(RSA)), [], ""),
+    "signed with another key": (signed("ca.crt: CA(a)", revocation_list(AGAIN)), [HIGH], "is not signed with the key"),
+    "signed with another kind of key": (signed("ca.crt: CA(a)", revocation_list(RSA)), [HIGH], "is not signed with"),
+    "signed with the key of one of two": (
+        signed(BOTH, revocation_list(AGAIN)),
+        [MEDIUM],
+        "no revocation list is of CN=a",
+    ),
+    "signed with the keys of both": (signed(BOTH, revocation_list(A) + revocation_list(AGAIN)), [], ""),
+    "signed with none of two": (signed(BOTH, revocation_list(RSA)), [HIGH], "is not signed with the key"),
+    "good beside one with another key": (
+        signed("ca.crt: CA(a)", revocation_list(A) + revocation_list(AGAIN)),
+        [HIGH],
+        "is not signed with the key",
+    ),
+    "good beside one of another CA": (
+        signed("ca.crt: CA(a)", revocation_list(A) + revocation_list(authority("b"))),
+        [SAID],
+        "the revocation list of CN=b is of no CA in Secret/shop/ca",
+    ),
+    "of a CA without cRLSign": (signed(pem("ca.crt", NO_LISTS.pem), revocation_list(A)), [HIGH], "has no cRLSign"),
+    "too long to be kept": (
+        [proxy(), CA, secret("lists", "other: b") + kept()],
+        [OPEN],
+        "cannot be decided here: whether it is signed with the key",
+    ),
+    "beside what it should say of itself": (
+        [proxy(), CA, secret("lists", pem("crl.pem", revocation_list(AGAIN))) + kept()],
+        [HIGH],
+        "is not signed with the key",
+    ),
+    "kept with what is no list": (
+        [proxy(), CA, secret("lists", "other: b") + kept(der="AAAA")],
+        [OPEN],
+        "cannot be decided here: whether it is signed with the key",
+    ),
     "nothing in it": ([proxy(), CA, secret("lists", "other: b")], [], ""),
     "none asked for": ([proxy("''"), CA], [], ""),
 }

@@ -1,0 +1,41 @@
+"""Revocation lists: whether a CA has signed one (RFC 5280 section 6.3.3, steps f and g)."""
+
+from __future__ import annotations
+
+import warnings
+from functools import lru_cache
+from typing import Final, Literal
+
+from cryptography import x509
+
+Signed = Literal["signed", "not with its key", "not a signer of lists", "unknown"]
+"""``not a signer of lists``: the signature is its key's, and its keyUsage leaves cRLSign out."""
+
+LONGEST: Final = 1 << 20
+"""Bytes of a list of which a signature is looked at: the most that a Secret can hold (etcd's limit on an object)."""
+
+
+@lru_cache(maxsize=1024)  # many virtual hosts refer to the same few
+def signed(revocation_list: bytes, issuer: bytes) -> Signed:
+    """Whether the CA of the certificate ``issuer`` has signed the list, both in DER; never raises.
+
+    ``unknown``: one of them cannot be read, or the key or algorithm is none that ``cryptography`` can verify with.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            certificate = x509.load_der_x509_certificate(issuer)
+            found = x509.load_der_x509_crl(revocation_list)
+            if not found.is_signature_valid(certificate.public_key()):  # type: ignore[arg-type]
+                return "not with its key"
+            return "signed" if _signs_lists(certificate) else "not a signer of lists"
+        except Exception:  # noqa: BLE001 - as ``parse_certificate``: more is raised than is documented
+            return "unknown"
+
+
+def _signs_lists(certificate: x509.Certificate) -> bool:
+    """RFC 5280 section 4.2.1.3: without a keyUsage nothing is left out."""
+    try:
+        return certificate.extensions.get_extension_for_class(x509.KeyUsage).value.crl_sign
+    except x509.ExtensionNotFound:
+        return True
