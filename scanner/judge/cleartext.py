@@ -21,9 +21,10 @@ def check_cleartext(rule: Rule, case: Case) -> Iterator[Finding]:
     ## What it requires
 
     With `--active-http`, one `HEAD / HTTP/1.1` is sent to each listener that speaks TLS, without TLS. It is not served:
-    the listener ends the connection, answers with an alert, with 400 or 426, or leads to `https`. Nothing is sent
-    without that option: the request reaches the application where there is one. Then nothing is reported either,
-    except that it was not tested for the backends of a BackendTLSPolicy.
+    the listener ends the connection, answers with an alert, with 400 or 426, or leads to `https`. An end without a word
+    counts only where it comes five times in a row. Nothing is sent without that option: the request reaches the
+    application where there is one. Then nothing is reported either, except that it was not tested for the backends of a
+    BackendTLSPolicy.
 
     ## Why
 
@@ -36,7 +37,8 @@ def check_cleartext(rule: Rule, case: Case) -> Iterator[Finding]:
 
     ## What is inconclusive
 
-    Silence: it may be waiting for the rest of what it takes for a record.
+    Silence: it may be waiting for the rest of what it takes for a record. Something that begins like HTTP and is no
+    whole answer.
 
     ## Example that fails
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final, Literal
+from typing import Literal
 
 from scanner.model.known import Known, Unknown
 from scanner.model.names import NOBODYS
@@ -21,25 +21,21 @@ from scanner.probe.evidence import NO_REQUEST, Evidence, cut_off
 from scanner.probe.handshake import Full, handshake
 from scanner.probe.identity import Identity, stranger
 from scanner.probe.limits import Pace
+from scanner.probe.offers import AGAIN, WORDLESS
 from scanner.probe.request import head
 from scanner.probe.talk import Question
 from scanner.tls.certificate import parsed_once
 from scanner.tls.codepoints import TLS13
 
-_WORDLESS: Final = frozenset({"fin", "rst"})
-_AGAIN: Final = 5
-"""How often a connection has to end without a word to be refused."""
-
 
 async def asides(peer: Peer, question: Question, evidence: Evidence, pace: Pace) -> None:
     """Ask ``peer`` what ``question`` has beside the rest; every connection waits for ``pace``."""
     if question.cleartext and peer.transport == "tls":
-        await pace()
-        evidence.cleartext = await cleartext(peer, evidence.attempts)
+        evidence.cleartext = Unknown("the time was over before it was asked")
+        evidence.cleartext = await cleartext(peer, evidence.attempts, pace)
     if question.plain_port is not None:
         evidence.plain_port = Unknown("the time was over before it was asked")
-        await pace()
-        evidence.plain_port = await plain_port(peer, *question.plain_port, evidence.attempts)
+        evidence.plain_port = await plain_port(peer, *question.plain_port, evidence.attempts, pace)
     await _requests(peer, question.authorities, evidence, pace)
     for name in question.strays:
         evidence.strays.append(await _stray(replace(peer, server_name=name), evidence, pace))
@@ -93,19 +89,19 @@ async def _stray(peer: Peer, evidence: Evidence, pace: Pace) -> Stray:
     """One other name, or none."""
     label = f"server name {peer.server_name}" if peer.server_name else "no server name"
     full = Full()
-    for _ in range(_AGAIN):
+    for _ in range(AGAIN):
         full = await _attempt(peer, label, None, evidence, pace)
         if full.chain:
             leaf = parsed_once(full.chain[0])
             served: Literal["served"] = "served"
             return Stray(name=peer.server_name, answer=served, leaf=leaf, client_certificate=full.client_certificate)
-        if full.alert is not None or full.ending not in _WORDLESS:
+        if full.alert is not None or full.ending not in WORDLESS:
             break
     return Stray(name=peer.server_name, answer=_refusal(full))
 
 
 def _refusal(full: Full) -> Known[Literal["refused"]]:
-    if full.alert is not None or full.ending in _WORDLESS:
+    if full.alert is not None or full.ending in WORDLESS:
         return "refused"
     return Unknown(full.failure or "it completed a handshake without a certificate")
 
@@ -117,7 +113,7 @@ async def _untrusted(peer: Peer, evidence: Evidence, pace: Pace) -> Known[Litera
     without a word, the client says none either from there on: an end can then be no answer to its goodbye.
     """
     label, full = "untrusted client certificate", Full()
-    for number in range(_AGAIN + 1):
+    for number in range(AGAIN + 1):
         full = await _attempt(peer, label, stranger(), evidence, pace, goodbye=number == 0)
         if full.completed and not full.presented:
             return Unknown("the listener asked for no client certificate")
@@ -125,7 +121,7 @@ async def _untrusted(peer: Peer, evidence: Evidence, pace: Pace) -> Known[Litera
             return "refused"
         if _went_on(full):
             return "accepted"
-        if not full.presented or full.ending not in _WORDLESS:
+        if not full.presented or full.ending not in WORDLESS:
             return Unknown(f"what it did with one does not say whether it was accepted: {_did(full)}")
     return "refused"
 
@@ -133,7 +129,7 @@ async def _untrusted(peer: Peer, evidence: Evidence, pace: Pace) -> Known[Litera
 async def insist(peer: Peer, evidence: Evidence, pace: Pace) -> Known[ClientCertificate]:
     """Whether a client certificate is required by a listener that asks for one, and ended without a word."""
     full = Full()
-    for _ in range(_AGAIN):
+    for _ in range(AGAIN):
         full = await _attempt(peer, "no client certificate", None, evidence, pace, goodbye=False)
         if not full.requested:
             return Unknown("a client certificate is asked for now and then")
@@ -141,7 +137,7 @@ async def insist(peer: Peer, evidence: Evidence, pace: Pace) -> Known[ClientCert
             return "required"
         if _went_on(full):
             return "requested"
-        if full.ending not in _WORDLESS:
+        if full.ending not in WORDLESS:
             return Unknown(f"a client certificate is asked for, and whether one is required is not known: {_did(full)}")
     return "required"
 

@@ -14,11 +14,12 @@ from scanner.model.observation import Attempt
 from scanner.probe.converse import Peer
 from scanner.probe.dial import Broken, Connection, connect
 from scanner.probe.evidence import cut_off
+from scanner.probe.interim import HEADER_END, header
+from scanner.probe.limits import Pace
+from scanner.probe.offers import AGAIN, WORDLESS
+from scanner.probe.plaintext import recognise
 
-_LIMIT: Final = 16384
-"""Bytes of an answer that are looked at: as much header as most servers and clients take."""
-_HEADER_END: Final = b"\r\n\r\n"
-_STATUS: Final = re.compile(rb"(HTTP/1\.[01]) ([1-5]\d\d)[ \r\n]")
+_STATUS: Final = re.compile(rb"(HTTP/1\.[01]) (101|[2-5]\d\d)[ \r\n]")
 _LOCATION: Final = re.compile(rb"\r\nlocation:[ \t]*(https?)://([a-z0-9_.:\[\]-]{0,300})", re.IGNORECASE)
 _NO_HTTP: Final = "an answer that is no HTTP"
 _ANSWERS: Final = frozenset({"fin", "rst", _NO_HTTP})
@@ -28,16 +29,17 @@ _PATH: Final = re.compile(r"/[!-~]{0,1000}")
 _TUNNELLED: Final = Unknown("the port without TLS is not asked through port-forward")
 
 
-async def cleartext(peer: Peer, attempts: list[Attempt]) -> Known[str | None]:
-    """The status line, ``HTTP/1.1 200``, with where a redirect leads behind it; None: no answer in HTTP.
+async def cleartext(peer: Peer, attempts: list[Attempt], pace: Pace) -> Known[str | None]:
+    """The status line, ``HTTP/1.1 200``, with where a redirect leads behind it; None: no answer in HTTP, which an end
+    without a word is only where it comes again and again. Every connection waits for ``pace``.
 
     Never raises for anything that the peer does.
     """
-    found, _ = await _answer(peer, "/", _OFFER, _ANSWERS, attempts)
+    found, _ = await _answers(peer, "/", _OFFER, _ANSWERS, attempts, pace)
     return found
 
 
-async def plain_port(peer: Peer, port: int, path: str, attempts: list[Attempt]) -> Known[str | None]:
+async def plain_port(peer: Peer, port: int, path: str, attempts: list[Attempt], pace: Pace) -> Known[str | None]:
     """The same of another port of the peer, and with the host that a redirect leads to; None: nobody is there, or the
     answer is none in HTTP.
 
@@ -48,25 +50,37 @@ async def plain_port(peer: Peer, port: int, path: str, attempts: list[Attempt]) 
     offer = f"{_OFFER} to port {port} for {peer.server_name}"
     path = path if _PATH.fullmatch(path) else "/"
     beside = replace(peer, where=replace(peer.where, port=port))
-    found, host = await _answer(beside, path, offer, _ANSWERS | {"closed"}, attempts)
+    found, host = await _answers(beside, path, offer, _ANSWERS | {"closed"}, attempts, pace)
     return f"{found}://{host}" if isinstance(found, str) and host else found
+
+
+async def _answers(
+    peer: Peer, path: str, offer: str, answers: frozenset[str], attempts: list[Attempt], pace: Pace
+) -> tuple[Known[str | None], str]:
+    """With the host behind it that a redirect leads to."""
+    found: tuple[Known[str | None], str] = (None, "")
+    for _ in range(AGAIN):
+        await pace()
+        found = await _answer(peer, path, offer, answers, attempts)
+        if found[0] is not None or attempts[-1].reply not in WORDLESS:
+            break
+    return found
 
 
 async def _answer(
     peer: Peer, path: str, offer: str, answers: frozenset[str], attempts: list[Attempt]
 ) -> tuple[Known[str | None], str]:
-    """With the host behind it that a redirect leads to."""
     started = trio.current_time()
     seen = bytearray()
     ended: str | None = None
     with cut_off(offer, attempts), trio.move_on_after(peer.where.timeout):
         ended = await _ask(peer, path, seen)
     found, host = _line(bytes(seen))
-    reply = found or ended or "no answer in time"
+    reply = found or (_NO_HTTP if seen and ended in WORDLESS else ended) or "no answer in time"
     attempts.append(Attempt(offer=offer, reply=reply, seconds=trio.current_time() - started))
     if found is not None and _leads_nowhere_yet(found, bytes(seen)):
         return Unknown(f"a request without TLS got half of a redirect: {found}"), ""
-    if found is None and ended not in answers:
+    if found is None and (ended not in answers or recognise(bytes(seen)) == "http"):
         return Unknown(f"a request without TLS got no answer: {reply}"), ""
     return found, host
 
@@ -80,13 +94,9 @@ async def _ask(peer: Peer, path: str, seen: bytearray) -> str:
         host = f"[{name}]" if ":" in name else name
         request = f"HEAD {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: adhere\r\nConnection: close\r\n\r\n"
         await line.send(request.encode())
-        while len(seen) < _LIMIT and _HEADER_END not in seen:
-            data = await line.receive()
-            if not data:
-                return "fin"
-            seen += data
+        await header(line.receive, seen)
     except Broken as broken:
-        return broken.ending
+        return broken.text or broken.ending
     finally:
         if line is not None:
             line.abort()
@@ -95,7 +105,7 @@ async def _ask(peer: Peer, path: str, seen: bytearray) -> str:
 
 def _leads_nowhere_yet(found: str, answer: bytes) -> bool:
     """Whether it is a redirect that broke off before it said where to."""
-    return found.partition(" ")[2].startswith("3") and " to " not in found and _HEADER_END not in answer
+    return found.partition(" ")[2].startswith("3") and " to " not in found and HEADER_END not in answer
 
 
 def _line(answer: bytes) -> tuple[str | None, str]:
@@ -103,6 +113,6 @@ def _line(answer: bytes) -> tuple[str | None, str]:
     if status is None:
         return None, ""
     said = f"{status[1].decode()} {status[2].decode()}"
-    header = answer.partition(_HEADER_END)[0]
+    header = answer.partition(HEADER_END)[0]
     location = _LOCATION.search(header) if status[2].startswith(b"3") else None
     return (f"{said} to {location[1].decode().lower()}", location[2].decode().lower()) if location else (said, "")

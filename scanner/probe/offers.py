@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from scanner.tls.codepoints import TLS13
+
+AGAIN: Final = 5
+"""How often a connection has to end without a word to be refused (the ten rules of probing, 6)."""
+WORDLESS: Final = frozenset({"fin", "rst"})
+"""Ends of connections that say nothing by themselves."""
 
 Shares = Literal["empty", "common"]
 """The key_share extension of TLS 1.3: empty (the server names its group in a HelloRetryRequest, RFC 8446, section

@@ -12,17 +12,15 @@ from scanner.model.observation import Attempt
 from scanner.probe.converse import Peer
 from scanner.probe.dial import Broken
 from scanner.probe.evidence import cut_off
+from scanner.probe.interim import HEADER_END, header
 from scanner.probe.session import session
 
-_STATUS: Final = re.compile(rb"HTTP/1\.[01] ([1-5]\d\d)[ \r\n]")
+_STATUS: Final = re.compile(rb"HTTP/1\.[01] (101|[2-5]\d\d)[ \r\n]")
 _FIELD: Final = re.compile(rb"\r\n([!-9;-~]{1,40}):[ \t]*([^\r\n]{0,100})")
 _MARKS: Final = frozenset(
     {b"etag", b"location", b"content-type", b"content-length", b"last-modified", b"server", b"set-cookie"}
 )
 """Fields by which one content is told from another; of a cookie the name alone."""
-_HEADER_END: Final = b"\r\n\r\n"
-_LIMIT: Final = 16384
-"""Bytes of an answer that are looked at."""
 
 
 async def head(peer: Peer, authority: str, attempts: list[Attempt]) -> Known[str]:
@@ -45,8 +43,7 @@ async def _exchange(peer: Peer, request: bytes) -> Known[bytes]:
         try:
             async with session(peer, (b"http/1.1",)) as opened:
                 await opened.send(request)
-                while _HEADER_END not in seen and len(seen) < _LIMIT:
-                    seen += await opened.receive()
+                await header(opened.receive, seen)
         except Broken as broken:
             why = broken.text or f"the connection ended: {broken.ending}"
     return bytes(seen) if seen else Unknown(why)
@@ -56,7 +53,7 @@ def _read(answer: bytes) -> Known[str]:
     status = _STATUS.match(answer)
     if status is None:
         return Unknown("it gave no answer in HTTP/1.1")
-    return content(status[1], _FIELD.findall(answer.partition(_HEADER_END)[0]))
+    return content(status[1], _FIELD.findall(answer.partition(HEADER_END)[0]))
 
 
 def content(status: bytes, fields: list[tuple[bytes, bytes]]) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 import trio
+from trio.testing import MockClock
 
 from scanner.demo.listening import Part
 from scanner.demo.tls_server import TlsSettings, tls_part
@@ -18,16 +19,19 @@ from tests.probe.test_handshake import peer
 from tests.servers import HTTP_400, abort, closed_port, drip, endless, finish, say, scripted, silent, stall_after
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+EARLY = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
 REDIRECT = b"HTTP/1.1 301 Moved\r\nServer: x\r\nLocation: %s\r\n\r\n"
 
 
-async def asked(part: Part, *, reads: bool = True, patience: float = 20.0) -> tuple[Known[str | None], list[Attempt]]:
+async def asked(
+    part: Part, *, reads: bool = True, patience: float = 20.0, times: int = 1
+) -> tuple[Known[str | None], list[Attempt]]:
     attempts: list[Attempt] = []
     async with scripted(part, reads_hello=reads) as server:
-        found = await cleartext(peer(server.sockaddr, patience), attempts)
-        assert (server.connections, len(attempts)) == (1, 1)
+        found = await cleartext(peer(server.sockaddr, patience), attempts, trio.lowlevel.checkpoint)
+        assert (server.connections, len(attempts)) == (times, times)
         if reads:
-            (request,) = server.hellos
+            request = server.hellos[0]
             assert request.startswith(b"HEAD / HTTP/1.1\r\nHost: localhost\r\n")
             assert b"cookie" not in request.lower()
     return found, attempts
@@ -44,9 +48,12 @@ async def asked(part: Part, *, reads: bool = True, patience: float = 20.0) -> tu
         (b"HTTP/1.0 503 \r\n", "HTTP/1.0 503"),
         (b"HTTP/1.1 301 Moved\r\n\r\n\r\nLocation: https://localhost/\r\n\r\n", "HTTP/1.1 301"),
         (b"HTTP/1.1 301 Moved\r\n" + b"X: y\r\n" * 1000 + b"Location: https://x/\r\n\r\n", "HTTP/1.1 301 to https"),
-        (b"HTTP/1.1 2000 OK\r\n\r\n", None),
+        (EARLY + OK, "HTTP/1.1 200"),
+        (EARLY * 3 + REDIRECT % b"https://localhost/", "HTTP/1.1 301 to https"),
+        (EARLY * 200 + REDIRECT % b"http://localhost/", "HTTP/1.1 301 to http"),
+        (b"HTTP/1.1 101 Switching Protocols\r\n\r\n", "HTTP/1.1 101"),
         (b"\x15\x03\x03\x00\x02\x02\x0a", None),
-        (b"", None),
+        (b"SSH-2.0-x\r\n", None),
     ],
 )
 async def test_the_first_line_and_where_a_redirect_leads(answer: bytes, found: str | None) -> None:
@@ -58,36 +65,70 @@ async def test_an_answer_in_pieces_is_read_whole() -> None:
 
 
 @pytest.mark.parametrize("half", [b"HTTP/1.1 301 Moved\r\n", b"HTTP/1.1 302 \r\nServer: x\r\nLocation: htt"])
-async def test_half_of_a_redirect_does_not_say_where_it_leads(half: bytes) -> None:
+async def test_half_of_a_redirect_does_not_say_where_it_leads(half: bytes, clock: MockClock) -> None:
     """Neither that it stays without TLS nor that it does not."""
     assert isinstance((await asked(say(half)))[0], Unknown)
-    assert isinstance((await asked(stall_after(half), patience=0.2))[0], Unknown)
+    assert isinstance((await asked(stall_after(half)))[0], Unknown)
     assert (await asked(say(half.replace(b" 30", b" 20"))))[0] in ("HTTP/1.1 201", "HTTP/1.1 202")
 
 
-async def test_what_is_cut_off_from_outside_is_an_attempt_too() -> None:
+async def test_what_is_cut_off_from_outside_is_an_attempt_too(clock: MockClock) -> None:
     attempts: list[Attempt] = []
     async with scripted(silent) as server:
-        with trio.move_on_after(0.2):
-            await cleartext(peer(server.sockaddr), attempts)
+        with trio.move_on_after(1):
+            await cleartext(peer(server.sockaddr), attempts, trio.lowlevel.checkpoint)
         assert server.connections == 1
     assert [each.reply for each in attempts] == ["cut off"]
 
 
-@pytest.mark.parametrize("part", [finish, abort, endless(b"\x00" * 100, b"\x00" * 4096)])
-async def test_other_ends_are_no_answer_in_http(part: Part) -> None:
-    assert (await asked(part))[0] is None
+@pytest.mark.parametrize(("part", "times"), [(finish, 5), (abort, 5), (endless(b"\x00" * 100, b"\x00" * 4096), 1)])
+async def test_other_ends_are_no_answer_in_http(part: Part, times: int) -> None:
+    assert (await asked(part, times=times))[0] is None
 
 
-async def test_silence_is_not_known() -> None:
-    found, (attempt,) = await asked(silent, patience=0.1)
+@pytest.mark.parametrize("first", [finish, abort])
+async def test_one_end_without_a_word_is_no_answer(first: Part) -> None:
+    """Servers that have no room end one connection and serve the next."""
+    seen: list[int] = []
+
+    async def flaky(stream: trio.SocketStream) -> None:
+        seen.append(1)
+        await (first if len(seen) == 1 else say(OK))(stream)
+
+    assert (await asked(flaky, times=2))[0] == "HTTP/1.1 200"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 2000 OK\r\n\r\n",
+        b"HTTP/1.1 20",
+        b"<html>Hello</html>",
+        b"\x00\x00\x00\x04\x00\x00\x00\x00\x00",
+        EARLY,
+        EARLY * 2 + b"HTTP/1.1 2",
+    ],
+    ids=["a wrong status", "half a status", "no status", "HTTP/2", "informational only", "half behind informational"],
+)
+async def test_what_begins_like_http_is_not_known_and_no_refusal(answer: bytes) -> None:
+    assert isinstance((await asked(say(answer)))[0], Unknown)
+
+
+async def test_informational_answers_without_end_are_not_known() -> None:
+    found, (attempt,) = await asked(endless(EARLY, EARLY * 100))
+    assert isinstance(found, Unknown)
+    assert attempt.reply == "informational answers, and no other"
+
+
+async def test_silence_is_not_known(clock: MockClock) -> None:
+    found, (attempt,) = await asked(silent)
     assert isinstance(found, Unknown)
     assert attempt.reply == "no answer in time"
 
 
 async def test_a_tls_server_does_not_serve_it() -> None:
     leaf = Authority("Cleartext").leaf(names=("localhost",))
-    assert (await asked(tls_part(TlsSettings(credential=leaf)), reads=False))[0] is None
+    assert (await asked(tls_part(TlsSettings(credential=leaf)), reads=False, times=5))[0] is None
 
 
 # --- the port beside it -----------------------------------------------------------------------------------------------
@@ -98,7 +139,7 @@ async def beside(part: Part, path: str = "/", *, patience: float = 20.0) -> tupl
     attempts: list[Attempt] = []
     with closed_port() as closed:
         async with scripted(part, address=closed[0]) as server:
-            found = await plain_port(peer(closed, patience), server.port, path, attempts)
+            found = await plain_port(peer(closed, patience), server.port, path, attempts, trio.lowlevel.checkpoint)
             assert (server.connections, len(attempts)) == (1, 1)
             assert attempts[0].offer == f"HEAD without TLS to port {server.port} for localhost"
     return found, server.hellos[0]
@@ -131,8 +172,8 @@ async def test_a_path_is_asked_for_that_is_one(path: str, asked_for: bytes) -> N
 
 async def test_nobody_at_the_port_beside_it_serves_nothing() -> None:
     with closed_port() as tls, closed_port() as plain:
-        assert await plain_port(peer(tls), plain[1], "/", []) is None
-    assert isinstance((await beside(silent, patience=0.1))[0], Unknown)
+        assert await plain_port(peer(tls), plain[1], "/", [], trio.lowlevel.checkpoint) is None
+    assert isinstance((await beside(silent))[0], Unknown)
 
 
 async def test_through_a_tunnel_no_other_port_is_asked() -> None:
@@ -141,7 +182,8 @@ async def test_through_a_tunnel_no_other_port_is_asked() -> None:
 
     through = peer(("127.0.0.1", 443))
     attempts: list[Attempt] = []
-    found = await plain_port(replace(through, where=replace(through.where, way=way)), 80, "/", attempts)
+    tunnelled = replace(through, where=replace(through.where, way=way))
+    found = await plain_port(tunnelled, 80, "/", attempts, trio.lowlevel.checkpoint)
     assert isinstance(found, Unknown)
     assert attempts == []
 
@@ -149,5 +191,5 @@ async def test_through_a_tunnel_no_other_port_is_asked() -> None:
 async def test_nobody_there() -> None:
     attempts: list[Attempt] = []
     with closed_port() as closed:
-        assert isinstance(await cleartext(peer(closed), attempts), Unknown)
+        assert isinstance(await cleartext(peer(closed), attempts, trio.lowlevel.checkpoint), Unknown)
     assert attempts[0].reply == "closed"

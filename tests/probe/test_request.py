@@ -7,7 +7,8 @@ from dataclasses import replace
 import trio
 
 from scanner.demo.listening import Part
-from scanner.demo.tls_server import TlsSettings, tls_part
+from scanner.demo.tls_server import TlsSettings, tls_context, tls_part
+from scanner.demo.tls_stream import TlsStream
 from scanner.model.known import Known, Unknown
 from scanner.model.observation import Attempt
 from scanner.probe.asides import asides
@@ -27,6 +28,25 @@ async def asked(part: Part, *, reads: bool = False, patience: float = 20.0) -> t
         return await head(peer(server.sockaddr, patience), "other.example", attempts), attempts
 
 
+def answering(said: bytes, *, again: bytes = b"") -> Part:
+    """These bytes inside of TLS, then ``again`` for ever, or an end."""
+    context = tls_context(TlsSettings(credential=LEAF))
+
+    async def part(transport: trio.SocketStream) -> None:
+        stream = TlsStream(transport, context)
+        try:
+            await stream.do_handshake()
+            await stream.receive_some()
+            await stream.send_all(said)
+            while again:
+                await stream.send_all(again)
+            await stream.finish()
+        except trio.BrokenResourceError:
+            await stream.aclose()
+
+    return part
+
+
 async def test_the_status_and_what_marks_the_content() -> None:
     """The demo's server answers every request alike."""
     found, (attempt,) = await asked(tls_part(TlsSettings(credential=LEAF)))
@@ -43,6 +63,16 @@ async def test_what_is_no_answer_is_not_known() -> None:
         assert len(attempts) == 1
     with closed_port() as closed:
         assert isinstance(await head(peer(closed), "other.example", []), Unknown)
+
+
+async def test_informational_answers_are_none() -> None:
+    """RFC 9110, section 15.2: any number of them may come before the final one."""
+    early = b"HTTP/1.1 103 Early Hints\r\nServer: x\r\n\r\n"
+    assert (await asked(answering(early * 2 + b"HTTP/1.1 404 Not Found\r\nServer: y\r\n\r\n")))[0] == "404; server: y"
+    assert isinstance((await asked(answering(early)))[0], Unknown)
+    with trio.fail_after(20):
+        found, _ = await asked(answering(early, again=early * 100))
+    assert found == Unknown("informational answers, and no other")
 
 
 async def test_who_requires_a_certificate_answers_nobody() -> None:
