@@ -1,19 +1,21 @@
 """HEAD requests for several names over one HTTP/2 connection (RFC 9113, section 9.1.1), as clients share it between
 names that its certificate has. Only with ``--active-http``.
 
-h2 reads and writes the frames; how many of them a server may send is counted here.
+h2 reads and writes the frames; how many of them a server may send is counted here, and so is read which requests it
+still answers after it has said GOAWAY: for h2 the connection is over then.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import trio
 from h2.config import H2Configuration
 from h2.connection import H2Connection
-from h2.events import ConnectionTerminated, Event, ResponseReceived, StreamEnded, StreamReset
+from h2.errors import ErrorCodes
+from h2.events import Event, InformationalResponseReceived, ResponseReceived, StreamEnded, StreamReset
 from h2.exceptions import H2Error
 from h2.settings import SettingCodes, Settings
 
@@ -32,17 +34,30 @@ _ALPN: Final = (b"h2", b"http/1.1")
 _MOST_BYTES: Final = 64 * 1024
 """From the server, over all; four answers with the longest header that most servers and clients take."""
 _MOST_FRAMES: Final = 1000
-"""Of the server that mean anything, over all."""
+"""Of the server, over all."""
+_MOST_EARLY: Final = 10
+"""Informational answers, over all: each byte of one may unfold to a field, which is what a server can have us work."""
 _TYPE: Final = 3
 """Where a frame's type stands (RFC 9113, section 4.1)."""
+_FRAME_HEADER: Final = 9
+_LONGEST: Final = 16384
+"""Bytes of a frame without its header."""
+_GOAWAY: Final = 7
+_ANY_STREAM: Final = 0x7FFF_FFFF
 _SETTINGS_FRAME: Final = b"\x04"
 """With which a server has to begin (section 3.4). h2 would wait for as much as the first bytes seem to announce."""
+_ENDED: Final = "HTTP/2: the server ended the connection"
+_TOO_MUCH: Final = "HTTP/2: more frames than an answer has"
 _STATUS: Final = re.compile(rb"[1-5]\d\d")
 _SETTINGS: Final = {
     SettingCodes.ENABLE_PUSH: 0,
-    SettingCodes.MAX_FRAME_SIZE: 16384,
+    SettingCodes.MAX_FRAME_SIZE: _LONGEST,
     SettingCodes.MAX_HEADER_LIST_SIZE: 16384,
 }
+
+
+class _Unprocessed(Broken):
+    """The server says that it has not looked at the request: it may be sent again (sections 6.8 and 8.7)."""
 
 
 async def heads(
@@ -51,21 +66,23 @@ async def heads(
     """Find out the status of each, and what tells its content from another's. Never raises for anything that the peer
     does; ``every`` has what was answered before somebody else ended it.
 
-    Over one connection as long as the server keeps it open; one that ended on the way is made anew for the rest. Each
-    waits for ``pace``.
+    Over one connection as long as the server keeps it open; one that ended on the way is made anew for the rest, and
+    once where not even the first request was looked at. Each waits for ``pace``.
     """
+    again = True
     while left := [each for each in authorities if each not in every]:
         await pace()
-        await _connection(peer, left, attempts, every)
+        again = await _connection(peer, left, attempts, every, again=again)
 
 
 async def _connection(
-    peer: Peer, authorities: Sequence[str], attempts: list[Attempt], every: dict[str, Known[str]]
-) -> None:
-    """Answers for one of ``authorities`` at least; for all of them where there is no such connection to be had."""
+    peer: Peer, authorities: Sequence[str], attempts: list[Attempt], every: dict[str, Known[str]], *, again: bool
+) -> bool:
+    """Answers for one of ``authorities`` at least, for all of them where there is no such connection to be had, and for
+    none where ``again`` allows to try once more. Whether it still does."""
     started, why = trio.current_time(), "no answer in time"
     found: list[Known[str]] = []
-    opened = False
+    opened = unprocessed = False
     whole = f"HTTP/2 HEAD for {', '.join(authorities)} as {peer.server_name}"
     with cut_off(whole, attempts), trio.move_on_after(peer.where.timeout):
         try:
@@ -80,12 +97,14 @@ async def _connection(
                     every[each] = found[-1]
         except Broken as broken:
             why = broken.text or f"the connection ended: {broken.ending}"
+            unprocessed = isinstance(broken, _Unprocessed) and not found
     asked = authorities[: len(found) + 1] if opened else authorities
     replies = [_reply(each) for each in found] + ([why] if len(found) < len(asked) else [])
-    if not found:
+    if not found and not (unprocessed and again):
         every.update(dict.fromkeys(asked, Unknown(why)))
     offer, reply = f"HTTP/2 HEAD for {', '.join(asked)} as {peer.server_name}", ", ".join(replies)
     attempts.append(Attempt(offer=offer, reply=reply, seconds=trio.current_time() - started))
+    return again and not unprocessed
 
 
 class _Shared:
@@ -93,8 +112,13 @@ class _Shared:
 
     def __init__(self, inside: Session) -> None:
         self._inside = inside
-        self._bytes = self._frames = 0
+        self._bytes = self._frames = self._early = 0
         self._preface = b""
+        self._unread = bytearray()
+        self._leaving = False
+        """Whether the server has said that it wants no more requests."""
+        self._last = _ANY_STREAM
+        """The last one that it still answers."""
         # Answers are read, not judged: a field that HTTP/2 forbids is no reason to know nothing of them.
         configuration = H2Configuration(client_side=True, header_encoding=None, validate_inbound_headers=False)
         self._h2 = H2Connection(configuration)
@@ -109,13 +133,16 @@ class _Shared:
         """What ``authority`` answers; unknown where the server ends this request alone."""
         stream = self._request(authority)
         await self._flush()
-        while True:
+        while stream <= self._last:
             for event in await self._events():
                 answer = _answer(event, stream)
                 if answer is not None:
                     return answer
+        raise _Unprocessed("fin", _ENDED)
 
     def _request(self, authority: str) -> int:
+        if self._leaving:
+            raise _Unprocessed("fin", _ENDED)
         fields = [(":method", "HEAD"), (":authority", authority), (":scheme", "https"), (":path", "/")]
         try:
             stream = self._h2.get_next_available_stream_id()
@@ -130,14 +157,39 @@ class _Shared:
         self._preface += data[: _TYPE + 1 - len(self._preface)]
         if self._preface[_TYPE:] not in (b"", _SETTINGS_FRAME):
             raise Broken("plaintext", f"HTTP/2: something else came, {shown(self._preface)}")
+        self._unread += data
+        events = [event for each in self._whole() for event in self._event(each)]
+        if self._bytes > _MOST_BYTES:
+            raise Broken("malformed", _TOO_MUCH)
+        await self._flush()
+        return events
+
+    def _whole(self) -> Iterator[bytes]:
+        """Each frame that is there to its end (section 4.1)."""
+        while len(self._unread) >= _FRAME_HEADER:
+            end = _FRAME_HEADER + int.from_bytes(self._unread[:_TYPE], "big")
+            if end > _FRAME_HEADER + _LONGEST:
+                raise Broken("malformed", "HTTP/2: a longer frame than was allowed")
+            if len(self._unread) < end:
+                return
+            self._frames += 1
+            if self._frames > _MOST_FRAMES:
+                raise Broken("malformed", _TOO_MUCH)
+            yield bytes(self._unread[:end])
+            del self._unread[:end]
+
+    def _event(self, frame: bytes) -> list[Event]:
+        if frame[_TYPE] == _GOAWAY:
+            self._leaving = True
+            self._last = min(self._last, int.from_bytes(frame[_FRAME_HEADER:][:4], "big") & _ANY_STREAM)
+            return []
         try:
-            events = self._h2.receive_data(data)
+            events = self._h2.receive_data(frame)
         except Exception as error:  # noqa: BLE001 - whatever its parsers make of a stranger's bytes
             raise Broken("malformed", f"HTTP/2: {_said(error)}") from None
-        self._frames += len(events)
-        if self._bytes > _MOST_BYTES or self._frames > _MOST_FRAMES:
-            raise Broken("malformed", "HTTP/2: more frames than an answer has")
-        await self._flush()
+        self._early += sum(isinstance(each, InformationalResponseReceived) for each in events)
+        if self._early > _MOST_EARLY:
+            raise Broken("malformed", _TOO_MUCH)
         return events
 
     async def _flush(self) -> None:
@@ -154,10 +206,10 @@ def _answer(event: Event, stream: int) -> Known[str] | None:
             status = next((value for name, value in fields if name == b":status"), b"")
             known = _STATUS.fullmatch(status) is not None
             return content(status, fields) if known else Unknown("HTTP/2: an answer without a status")
+        case StreamReset(error_code=ErrorCodes.REFUSED_STREAM) if event.stream_id == stream:
+            raise _Unprocessed("fin", "HTTP/2: the server refused the request")
         case StreamReset() | StreamEnded() if event.stream_id == stream:
             return Unknown("HTTP/2: the server ended the request without an answer")
-        case ConnectionTerminated():
-            raise Broken("fin", "HTTP/2: the server ended the connection")
     return None
 
 

