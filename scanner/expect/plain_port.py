@@ -7,15 +7,18 @@ the content for Allow (``haproxy-config.template``). Contour leads to TLS unless
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Literal, TypeAlias
+from itertools import islice
+from typing import Literal, NamedTuple, TypeAlias
 
 from scanner.expect.conditions import condition
 from scanner.expect.facts import Facts
 from scanner.expect.origins import HOLDERS, all_listeners, gateways
 from scanner.expect.services import service_of
 from scanner.expect.withheld import refused
+from scanner.model.contour_includes import includes
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PlainPort
 from scanner.model.hostnames import within
@@ -30,6 +33,12 @@ Said: TypeAlias = PlainPort | None
 
 _PATHS = frozenset({"prefix", "exact"})
 """Of an HTTPProxy's conditions those that one request without anything else can meet."""
+
+_MOST_ROUTES = 10_000
+"""Of one host, with those of included objects."""
+_DEEPEST = 20
+"""Objects that include one another."""
+_SLASHES = re.compile("//+")
 
 _POLICIES: Mapping[str, Literal["nothing", "redirect", "served"]] = {
     "": "nothing",
@@ -68,25 +77,51 @@ def _of_route(snapshot: Snapshot, endpoint: Endpoint) -> Said:
 def _of_proxy(snapshot: Snapshot, endpoint: Endpoint) -> Said:
     """What has no routes, Contour opens no port 80 for."""
     proxy = snapshot.get(HTTP_PROXY, *_key(endpoint))
-    if proxy is None or not proxy.has("spec", "routes"):
+    if proxy is None or not (proxy.has("spec", "routes") or proxy.has("spec", "includes")):
         return None
-    permitted = [_of_permitted(proxy, each) for each in proxy.each("spec", "routes") if each.flag("permitInsecure")]
+    routes = list(islice(_routes(snapshot, proxy), _MOST_ROUTES))
+    permitted = [_of_permitted(each) for each in routes if each.route is not None and each.route.flag("permitInsecure")]
     if permitted:
         return min(permitted, key=lambda each: each.conditional)
-    because = f"{proxy.reference} spec.routes: none has permitInsecure"
-    return PlainPort(port=HTTP, path="/", owed="redirect", because=because)
+    unseen = any(each.route is None for each in routes) or len(routes) == _MOST_ROUTES
+    because = f"{proxy.reference} spec.routes: none {'that was seen ' if unseen else ''}has permitInsecure"
+    return PlainPort(port=HTTP, path="/", owed=None if unseen else "redirect", because=because)
 
 
-def _of_permitted(proxy: KubeObject, route: Fields) -> PlainPort:
-    conditions = list(route.each("conditions"))
-    paths = (each.text("exact") or each.text("prefix") for each in conditions)
-    path = next(filter(None, paths), "/")
+class _Routed(NamedTuple):
+    """One route of a virtual host."""
+
+    proxy: KubeObject
+    route: Fields | None
+    """None: what is included was not seen."""
+    conditions: tuple[Fields, ...]
+
+
+def _routes(
+    snapshot: Snapshot, proxy: KubeObject, above: tuple[Fields, ...] = (), path: tuple[KubeObject, ...] = ()
+) -> Iterator[_Routed]:
+    """Those of an HTTPProxy, and below them those that it includes. What includes itself is not served, nor is a root
+    below another (Contour ``internal/dag/httpproxy_processor.go``, computeRoutes)."""
+    yield _Routed(proxy, Fields({}), ())  # so that what only includes counts among the most that are looked at
+    for route in proxy.each("spec", "routes"):
+        yield _Routed(proxy, route, (*above, *route.each("conditions")))
+    for each in includes(proxy):
+        found = snapshot.get(HTTP_PROXY, each.name, each.namespace)
+        if (found is None and snapshot.gap(HTTP_PROXY)) or len(path) == _DEEPEST:
+            yield _Routed(proxy, None, ())
+        elif found and not any(found is other for other in (*path, proxy)) and not found.has("spec", "virtualhost"):
+            yield from _routes(snapshot, found, (*above, *each.conditions), (*path, proxy))
+
+
+def _of_permitted(routed: _Routed) -> PlainPort:
+    paths = (each.text("exact") or each.text("prefix") for each in routed.conditions)
+    path = _SLASHES.sub("/", "".join(paths)) or "/"
     return PlainPort(
         port=HTTP,
         path=path,
         owed="served",
-        because=f"{proxy.reference} permitInsecure of {path}",
-        conditional=any(each.raw.keys() - _PATHS for each in conditions),
+        because=f"{routed.proxy.reference} permitInsecure of {path}",
+        conditional=any(each.raw.keys() - _PATHS for each in routed.conditions),
     )
 
 

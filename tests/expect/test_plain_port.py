@@ -10,8 +10,10 @@ import pytest
 from scanner.expect import Expectations
 from scanner.model.component_files import load_catalogue
 from scanner.model.expectation import PlainPort
+from scanner.model.kinds import HTTP_PROXY
 from scanner.model.objects import Reference
 from scanner.model.scan_policy import ScanPolicy
+from scanner.model.snapshot import Snapshot, Unreadable
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_stored import made
 
@@ -52,11 +54,15 @@ BALANCED = (service(("http", 80), ("https", 443)), piece(("http", 8080), ("https
 
 
 def found(subject: str, *objects: dict[str, Any], port: int = 8443, **fields: Any) -> PlainPort | None:  # noqa: ANN401
+    return found_in(snapshot_of(list(objects)), subject, port=port, **fields)
+
+
+def found_in(snapshot: Snapshot, subject: str, *, port: int = 8443, **fields: Any) -> PlainPort | None:  # noqa: ANN401
     kind, namespace, name = subject.split("/")
     where = endpoint(f"DaemonSet/projectcontour/envoy:{port}#web.example", {})
     fields = {"address": "10.128.0.20", "aliases": ENVOY, "segment": "Frontend", "origins": (subject,), **fields}
     where = replace(where, subject=Reference(kind=kind, namespace=namespace, name=name), **fields)
-    expectations = Expectations(snapshot_of(list(objects)), CATALOGUE, ScanPolicy(), endpoints=[where])
+    expectations = Expectations(snapshot, CATALOGUE, ScanPolicy(), endpoints=[where])
     return expectations.of(where).plain_port
 
 
@@ -117,6 +123,61 @@ def test_what_an_httpproxy_permits_under_conditions(conditions: list[Any], path:
     second = found("HTTPProxy/shop/web", proxied(permitted, {"permitInsecure": True}), *BALANCED)
     assert second is not None
     assert (second.path, second.conditional) == (path if not conditional else "/", False)
+
+
+INCLUDED = {"permitInsecure": True, "conditions": [{"prefix": "/open"}]}
+
+
+def part(name: str, *routes: dict[str, Any], **spec: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    return made("HTTPProxy", "shop", name, "projectcontour.io/v1", spec={"routes": list(routes), **spec})
+
+
+def root(*conditions: dict[str, Any], name: str = "part") -> dict[str, Any]:
+    proxy = proxied()
+    proxy["spec"]["includes"] = [{"name": name, "conditions": list(conditions)}]
+    return proxy
+
+
+@pytest.mark.parametrize(
+    ("objects", "owed", "path", "conditional"),
+    [
+        ((root(), part("part", INCLUDED)), "served", "/open", False),
+        ((root({"prefix": "/team/"}), part("part", INCLUDED)), "served", "/team/open", False),
+        ((root({"header": {"name": "x"}}), part("part", INCLUDED)), "served", "/open", True),
+        ((root(), part("part", {})), "redirect", "/", False),
+        ((root(), part("part", includes=[{"name": "deep"}]), part("deep", INCLUDED)), "served", "/open", False),
+        ((root(), part("part", includes=[{"name": "part"}])), "redirect", "/", False),
+        ((root(), part("part", INCLUDED, virtualhost={"fqdn": "b.example"})), "redirect", "/", False),
+        ((root(name="nobody"), part("part", INCLUDED)), "redirect", "/", False),
+    ],
+    ids=["whole", "path", "header", "not permitted", "deep", "circle", "another root", "not there"],
+)
+def test_an_httpproxy_permits_what_those_permit_that_it_includes(
+    objects: tuple[dict[str, Any], ...], owed: str, path: str, conditional: bool
+) -> None:
+    port = found("HTTPProxy/shop/web", *objects, *BALANCED)
+    assert port is not None
+    assert (port.owed, port.path, port.conditional) == (owed, path, conditional)
+
+
+def test_what_an_httpproxy_permits_is_open_where_not_all_was_seen() -> None:
+    read = snapshot_of([root(), *BALANCED])
+    port = found_in(
+        replace(read, unreadable={HTTP_PROXY: Unreadable(kind=HTTP_PROXY, gap="forbidden", reason="forbidden")}),
+        "HTTPProxy/shop/web",
+    )
+    assert port is not None
+    assert port.owed is None
+
+
+def test_what_an_httpproxy_permits_is_open_where_not_all_was_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred objects, each of which includes all the others: nobody finds an end of that."""
+    names = [f"p{number}" for number in range(100)]
+    others = [part(name, includes=[{"name": each} for each in names]) for name in names]
+    monkeypatch.setattr("scanner.expect.plain_port._MOST_ROUTES", 500)
+    port = found("HTTPProxy/shop/web", root(name="p0"), *others, *BALANCED)
+    assert port is not None
+    assert port.owed is None
 
 
 def test_an_httpproxy_without_routes_has_no_such_port() -> None:

@@ -13,9 +13,10 @@ from scanner.lint.contour.delegated import DELEGATION
 from scanner.lint.contour.delegations import IMPOSSIBLE, STAR, TARGET
 from scanner.lint.contour.extension import EXTENSION
 from scanner.lint.contour.fallback import FALLBACK
-from scanner.lint.contour.hosts import FQDN, PLAINTEXT, SLASH
+from scanner.lint.contour.hosts import FQDN, SLASH
 from scanner.lint.contour.inert import FORMER_API
 from scanner.lint.contour.limits import LIMITS
+from scanner.lint.contour.plaintext import PLAINTEXT
 from scanner.lint.contour.revocation import REVOCATION
 from scanner.lint.contour.roots import ROOT
 from scanner.lint.contour.settings import SETTINGS

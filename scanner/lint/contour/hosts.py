@@ -1,4 +1,4 @@
-"""Hosts that two objects claim, and hosts that answer without TLS."""
+"""Hosts that two objects claim."""
 
 from __future__ import annotations
 
@@ -6,17 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
-from scanner.lint.contour.configuration import READS as CONFIGURATIONS
-from scanner.lint.contour.configuration import configurations
-from scanner.lint.contour.uses import TLS, VHOST, is_contours
+from scanner.lint.contour.uses import VHOST, is_contours
 from scanner.model.declared import Declared
 from scanner.model.kinds import HTTP_PROXY, INGRESS, INGRESS_CLASS
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 from scanner.model.objects import KubeObject
 
 _CLASSES: Final = ("projectcontour.io/ingress.class", "kubernetes.io/ingress.class")
-_REDIRECT: Final = "ingress.kubernetes.io/force-ssl-redirect"
-_ALLOW: Final = "kubernetes.io/ingress.allow-http"
 _SHOWN: Final = 3
 
 
@@ -144,118 +140,6 @@ FQDN = ObjectRule(
     reads=(INGRESS, INGRESS_CLASS),
     check=check_fqdn,
     references=("Contour internal/dag/httpproxy_processor.go (DuplicateVhost)",),
-)
-
-
-def check_plaintext(subject: Subject) -> Iterator[Flaw]:
-    """A host with TLS does not answer without.
-
-    ## What it requires
-
-    That no route of an HTTPProxy has `permitInsecure`, unless Contour's configuration has `disablePermitInsecure`; and
-    that an Ingress of Contour with `tls` has the annotation `ingress.kubernetes.io/force-ssl-redirect: "true"` or
-    `kubernetes.io/ingress.allow-http: "false"`.
-
-    ## Why
-
-    Of an HTTPProxy with TLS, Contour redirects what comes to port 80, but for routes with `permitInsecure`. Of an
-    Ingress it redirects nothing: all its hosts answer without TLS as they do with it, until an annotation says
-    otherwise.
-
-    ## What fails
-
-    A route with `permitInsecure`, and an Ingress with `tls` and neither annotation: medium.
-
-    ## What is inconclusive
-
-    Nothing. Where Contour's configuration was not given, `disablePermitInsecure` is taken to be off, which is its
-    default.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: networking.k8s.io/v1
-    kind: Ingress
-    metadata: {name: shop, namespace: shop}
-    spec:
-      ingressClassName: contour
-      tls: [{hosts: [shop.example.com], secretName: shop}]
-    ---
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: blog, namespace: blog}
-    spec:
-      virtualhost: {fqdn: blog.example.com, tls: {secretName: blog}}
-      routes: [{permitInsecure: true, services: [{name: blog, port: 80}]}]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: networking.k8s.io/v1
-    kind: Ingress
-    metadata:
-      name: shop
-      namespace: shop
-      annotations: {ingress.kubernetes.io/force-ssl-redirect: "true"}
-    spec:
-      ingressClassName: contour
-      tls: [{hosts: [shop.example.com], secretName: shop}]
-    ---
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: blog, namespace: blog}
-    spec:
-      virtualhost: {fqdn: blog.example.com, tls: {secretName: blog}}
-      routes: [{services: [{name: blog, port: 80}]}]
-    ```
-
-    ## How to fix
-
-    Leave `permitInsecure` out; add the annotation.
-    """
-    yield from _of_ingress(subject) if subject.object.kind == INGRESS else _of_proxy(subject)
-
-
-def _of_ingress(subject: Subject) -> Iterator[Flaw]:
-    annotations = subject.object.annotations
-    if not subject.object.at("spec", "tls") or not is_contours(subject.declared, subject.object):
-        return
-    if annotations.get(_REDIRECT) != "true" and annotations.get(_ALLOW) != "false":
-        yield Flaw(
-            message="the hosts of this Ingress answer without TLS too: Contour redirects nothing unless it is told to",
-            at=("metadata", "annotations"),
-            fix=f"{subject.object.reference}: add the annotation {_REDIRECT}",
-            correction=f'annotations:\n  {_REDIRECT}: "true"',
-        )
-
-
-def _of_proxy(subject: Subject) -> Iterator[Flaw]:
-    virtual = subject.object.has(*VHOST) and not subject.object.fields(*TLS).raw
-    configured = configurations(subject.declared)
-    if virtual or (configured and all(each.no_plaintext for each in configured)):
-        return
-    for steps, route in subject.items("spec", "routes"):
-        if route.flag("permitInsecure"):
-            yield Flaw(
-                message="this route answers without TLS too",
-                at=(*steps, "permitInsecure"),
-                fix=f"{subject.object.reference}: leave permitInsecure out",
-                correction="permitInsecure: false",
-            )
-
-
-PLAINTEXT = ObjectRule(
-    id="contour-plaintext",
-    title="A host with TLS does not answer without",
-    severity="medium",
-    subjects=(HTTP_PROXY, INGRESS),
-    reads=(*CONFIGURATIONS, INGRESS_CLASS),
-    check=check_plaintext,
-    references=(
-        "projectcontour.io/v1 HTTPProxy spec.routes.permitInsecure",
-        "Contour site/content/docs/main/config/annotations.md (force-ssl-redirect, allow-http)",
-    ),
 )
 
 

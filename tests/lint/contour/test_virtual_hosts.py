@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,16 +11,18 @@ from scanner.lint.contour.authority import AUTHORITY
 from scanner.lint.contour.certificate import CERTIFICATE
 from scanner.lint.contour.clients import CLIENT_VALIDATION
 from scanner.lint.contour.fallback import FALLBACK
-from scanner.lint.contour.hosts import FQDN, PLAINTEXT, SLASH
+from scanner.lint.contour.hosts import FQDN, SLASH
 from scanner.lint.contour.limits import LIMITS
+from scanner.lint.contour.plaintext import PLAINTEXT
 from scanner.lint.contour.settings import SETTINGS
 from scanner.lint.contour.status import STATUS
 from scanner.lint.contour.upstream import ANNOTATION, IGNORED, UNVERIFIED
 from scanner.lint.contour.versions import VERSION
+from scanner.model.kinds import HTTP_PROXY
 from scanner.model.object_rule import ObjectRule
 from tests.lint.contour.test_delegation import ANNOTATED, CONFIGURED, FILE, INGRESS, PROXY, REFERENCE, ROUTE, delegation
 from tests.lint.contour.test_shared import CRL, PAIR, found, secret
-from tests.lint.examples import WHOLE, linted
+from tests.lint.examples import WHOLE, empty, linted, manifests
 
 HIGH, MEDIUM, LOW, UNKNOWN = ("fail", "high"), ("fail", "medium"), ("fail", "low"), ("inconclusive", "high")
 OTHER = secret("CERTIFICATE(*.example.com)", "KEY(other.example.com)")
@@ -60,6 +63,14 @@ def judged(text: str, generation: int = 1) -> str:
     return proxy("", more=f", generation: {generation}") + f"status: {text}\n"
 
 
+def including(spec: str, name: str = "root", included: str = "web") -> str:
+    return proxy(", ".join(filter(None, [spec, f"includes: [{{name: {included}}}]"])), name)
+
+
+OPEN_END = ("inconclusive", "medium")
+OPEN = "routes: [{permitInsecure: true}, {}]"
+WITH_TLS = "virtualhost: {fqdn: a.example.com, tls: {secretName: own}}"
+OFF = CONFIGURED.replace("httpproxy: {", "httpproxy: {disablePermitInsecure: true, ")
 UPSIDE_DOWN = (
     'projectcontour.io/tls-minimum-protocol-version: "1.3", projectcontour.io/tls-maximum-protocol-version: "1.2"'
 )
@@ -75,17 +86,17 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     "the key of another": (CERTIFICATE, [REFERENCE, delegation(), OTHER], [HIGH]),
     "expired": (CERTIFICATE, [REFERENCE, delegation(), OLD], [HIGH, HIGH]),  # nor is the key that of the expired one
     "another host's": (CERTIFICATE, [REFERENCE, delegation(), NAMED], [HIGH]),
-    "not delegated: nothing is said of it": (CERTIFICATE, [WHOLE + REFERENCE, NAMED], []),
+    "not delegated: nothing is said of it": (CERTIFICATE, [f"{WHOLE}\n" + REFERENCE, NAMED], []),
     "delegation not known": (CERTIFICATE, [REFERENCE, NAMED], [HIGH]),
     "no Secret given": (CERTIFICATE, [REFERENCE, delegation()], [UNKNOWN]),
-    "no Secret": (CERTIFICATE, [WHOLE + REFERENCE, delegation()], [HIGH]),
+    "no Secret": (CERTIFICATE, [f"{WHOLE}\n" + REFERENCE, delegation()], [HIGH]),
     "a wildcard host": (
         CERTIFICATE,
         [REFERENCE.replace("web.", '"*.').replace(".com", '.com"'), delegation(), PAIR],
         [],
     ),
     "of an Ingress elsewhere": (CERTIFICATE, [ANNOTATED, delegation(), NAMED], [HIGH]),
-    "of an Ingress at home": (CERTIFICATE, [WHOLE + INGRESS % ("", "contour", "wild")], []),
+    "of an Ingress at home": (CERTIFICATE, [f"{WHOLE}\n" + INGRESS % ("", "contour", "wild")], []),
     "of an IngressRoute": (CERTIFICATE, [ROUTE, delegation(), NAMED], [HIGH]),
     "the fallback": (CERTIFICATE, [CONFIGURED, PAIR], []),
     "a fallback with the key of another": (CERTIFICATE, [CONFIGURED, OTHER], [HIGH]),
@@ -223,18 +234,43 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
         [],
     ),
     "no fqdn": (FQDN, [proxy(""), proxy("", "b")], []),
-    "permitted": (PLAINTEXT, [proxy("routes: [{permitInsecure: true}, {}]")], [MEDIUM]),
+    "permitted": (PLAINTEXT, [proxy(f"{WITH_TLS}, {OPEN}")], [MEDIUM]),
+    "permitted, and nobody knows who includes it": (PLAINTEXT, [proxy(OPEN)], [OPEN_END]),
+    "permitted, and nobody includes it": (PLAINTEXT, [f"{WHOLE}\n" + proxy(OPEN)], []),
+    "permitted, and a root with TLS includes it": (PLAINTEXT, [proxy(OPEN), including(WITH_TLS)], [MEDIUM]),
+    "permitted, and a root without TLS includes it": (
+        PLAINTEXT,
+        [f"{WHOLE}\n" + proxy(OPEN), including("virtualhost: {fqdn: a}")],
+        [],
+    ),
+    "permitted, and a root includes what includes it": (
+        PLAINTEXT,
+        [f"{WHOLE}\n" + proxy(OPEN), including("", "b"), including(WITH_TLS, "c", "b")],
+        [MEDIUM],
+    ),
+    "permitted, in a circle": (PLAINTEXT, [f"{WHOLE}\n" + proxy(OPEN), including("", "b"), including("", "web", "b")], []),
+    "permitted, below a root that a root with TLS includes": (
+        PLAINTEXT,
+        [f"{WHOLE}\n" + proxy(OPEN), including("virtualhost: {fqdn: a}", "b"), including(WITH_TLS, "c", "b")],
+        [],
+    ),
+    "permitted, and a root includes another of its name": (
+        PLAINTEXT,
+        [f"{WHOLE}\n" + proxy(OPEN), including(WITH_TLS, "b").replace("name: web}]", "name: web, namespace: other}]")],
+        [],
+    ),
+    "included and not given": (PLAINTEXT, [including(WITH_TLS)], [OPEN_END]),
+    "included and not there": (PLAINTEXT, [f"{WHOLE}\n" + including(WITH_TLS)], []),
+    "included and not given, by a root without TLS": (PLAINTEXT, [including("virtualhost: {fqdn: a}")], []),
+    "permitted and switched off below a root": (PLAINTEXT, [proxy(OPEN), including(WITH_TLS), OFF], []),
     "permitted where there is no TLS": (
         PLAINTEXT,
-        [proxy("virtualhost: {fqdn: a}, routes: [{permitInsecure: true}]")],
+        [proxy(f"virtualhost: {{fqdn: a}}, {OPEN}")],
         [],
     ),
     "permitted and switched off": (
         PLAINTEXT,
-        [
-            proxy("routes: [{permitInsecure: true}]"),
-            CONFIGURED.replace("httpproxy: {", "httpproxy: {disablePermitInsecure: true, "),
-        ],
+        [proxy(f"{WITH_TLS}, {OPEN}"), OFF],
         [],
     ),
     "an Ingress": (PLAINTEXT, [INGRESS % ("", "contour", "a")], [MEDIUM]),
@@ -327,3 +363,15 @@ def test_the_others_are_told(tmp_path: Path, names: str, said: str) -> None:
     texts = [proxy("virtualhost: {fqdn: a.example.com}", name) for name in names]
     first = linted(tmp_path, "---\n".join(texts), [FQDN])[0][0]
     assert [said in each.finding.message for each in first.findings] == [True]
+
+
+def test_what_is_included_from_the_cluster(tmp_path: Path) -> None:
+    """Of the two only the root is looked at, and so it says it."""
+    (tmp_path / "cluster").mkdir()
+    cluster = manifests(tmp_path / "cluster", proxy(OPEN)).given
+    known = replace(empty(), objects={**empty().objects, HTTP_PROXY: tuple(each.object for each in cluster)})
+    findings, _ = linted(tmp_path, including(WITH_TLS), [PLAINTEXT], known)
+    ((placed,),) = (each.findings for each in findings)
+    assert placed.finding.verdict == "fail"
+    assert placed.field == "spec.includes[0]"
+    assert placed.finding.message.startswith("HTTPProxy/shop/web, which is included, has a route")
