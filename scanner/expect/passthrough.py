@@ -206,11 +206,14 @@ def _proxy(_: Facts, proxy: KubeObject, __: Endpoint) -> Passage | None:
 
 
 def _gateway(facts: Facts, gateway: KubeObject, endpoint: Endpoint) -> Passage | None:
-    """By the listener's port; of its TLSRoutes those that name the Gateway and the server name."""
-    listeners = [each for each in gateway.each("spec", "listeners") if each.text("tls", "mode") == "Passthrough"]
-    mine = {each.text("name") for each in listeners if _listens(gateway, each, endpoint)}
-    if not mine:
+    """By the listener that it is, or else by its port; of its TLSRoutes those that name the Gateway and the server
+    name."""
+    known = [each for _, each in gateway_listeners(facts.snapshot, endpoint)]
+    every = known or [each for each in gateway.each("spec", "listeners") if _listens(gateway, each, endpoint)]
+    passing = [each for each in every if each.text("tls", "mode") == "Passthrough"]
+    if not passing or (known and len(passing) < len(known)):  # on one port some may end TLS
         return None
+    mine = {each.text("name") for each in passing}
     backends = [
         backend
         for route in facts.snapshot.every(TLS_ROUTE)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from scanner.expect import Expectations
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PassedOn
@@ -82,6 +84,19 @@ def test_backends_that_have_no_endpoint_of_that_name_are_those_of_other_names() 
 
 def test_a_listener_that_terminates_passes_nothing_on() -> None:
     assert passed("Terminate", WEB) is None
+
+
+@pytest.mark.parametrize(("listener", "passes"), [("web", False), ("tls", True)])
+def test_of_the_listeners_on_one_port_only_that_of_the_name_counts(listener: str, passes: bool) -> None:
+    """Contour takes both modes on one port (Gateway API, feature TLSRouteModeMixed)."""
+    https = {"name": "web", "port": 443, "protocol": "HTTPS", "hostname": "web.example", "tls": {"mode": "Terminate"}}
+    through = {"name": "tls", "port": 443, "protocol": "TLS", "tls": {"mode": "Passthrough"}}
+    both = made("Gateway", "edge", "gw", GATEWAY_API, spec={"listeners": [https, through]})
+    origins = [f"Gateway/edge/gw listener {listener}"]
+    said = {"origins": origins, "subject": "Gateway/edge/gw", "segment": "Frontend", "address": "10.0.0.1"}
+    near = endpoint(NEAR.replace("8443", "443"), said)
+    found = Expectations(snapshot_of([both]), CATALOGUE, ScanPolicy(), endpoints=(near,))
+    assert (found.of(near).passed_on is not None) == passes
 
 
 def test_without_a_known_backend_that_is_kept_too() -> None:
