@@ -248,7 +248,11 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
         [f"{WHOLE}\n" + proxy(OPEN), including("", "b"), including(WITH_TLS, "c", "b")],
         [MEDIUM],
     ),
-    "permitted, in a circle": (PLAINTEXT, [f"{WHOLE}\n" + proxy(OPEN), including("", "b"), including("", "web", "b")], []),
+    "permitted, in a circle": (
+        PLAINTEXT,
+        [f"{WHOLE}\n" + proxy(OPEN), including("", "b"), including("", "web", "b")],
+        [],
+    ),
     "permitted, below a root that a root with TLS includes": (
         PLAINTEXT,
         [f"{WHOLE}\n" + proxy(OPEN), including("virtualhost: {fqdn: a}", "b"), including(WITH_TLS, "c", "b")],
