@@ -105,12 +105,13 @@ async def test_a_compliant_listener(kept: Kept) -> None:
     assert kept.told == [row]
 
 
-async def test_rows_come_in_the_order_of_the_targets_and_progress_as_they_are_finished(kept: Kept) -> None:
-    settings = Settings(limits=Limits(timeout=0.2, deadline=1))
+async def test_rows_come_in_the_order_of_the_targets_and_progress_as_they_are_finished(
+    kept: Kept, clock: trio.testing.MockClock
+) -> None:
     with closed_port() as closed:
         async with scripted(silent) as slow, tls_listener() as fast:
             targets = (at(slow.sockaddr), at(fast.sockaddr), at(closed))
-            _, rows = await kept(*targets, settings=settings)
+            _, rows = await kept(*targets)
     assert [row["id"] for row in rows] == [target.canonical for target in targets]
     assert kept.told[-1]["id"] == targets[0].canonical
 
@@ -347,14 +348,14 @@ async def test_a_candidate_that_speaks_tls_must_be_judged(tmp_path: Path) -> Non
     assert exit_code(report, "medium") == 3
 
 
-async def test_a_scan_in_which_nothing_was_determined_never_ends_well(tmp_path: Path) -> None:
+async def test_a_scan_in_which_nothing_was_determined_never_ends_well(
+    tmp_path: Path, clock: trio.testing.MockClock
+) -> None:
     async with scripted(silent) as server:
         candidate = replace(listener(*server.sockaddr), certainty="candidate")
-        settings = Settings(limits=Limits(timeout=0.2, deadline=1))
         with RowFile(tmp_path / "rows") as rows:
-            report = await scan(
-                [Job(endpoint=candidate, owes=OWED)], settings, rows, lambda _: None, Gate(settings.limits)
-            )
+            jobs = [Job(endpoint=candidate, owes=OWED)]
+            report = await scan(jobs, SETTINGS, rows, lambda _: None, Gate(SETTINGS.limits))
     assert exit_code(report, "medium") == 3
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 import pytest
 import trio
 from OpenSSL import SSL
+from trio.testing import MockClock
 
 from scanner.demo.listening import Part
 from scanner.demo.tls_server import TlsSettings, tls_context, tls_part
@@ -58,8 +59,8 @@ async def test_who_asks_for_none_has_accepted_none(version: int) -> None:
     assert isinstance(evidence.untrusted_client, Unknown)
 
 
-async def test_silence_is_no_refusal() -> None:
-    evidence = await asked(silent, reads_hello=True, patience=0.1, untrusted_client=True)
+async def test_silence_is_no_refusal(clock: MockClock) -> None:
+    evidence = await asked(silent, reads_hello=True, untrusted_client=True)
     assert isinstance(evidence.untrusted_client, Unknown)
 
 
@@ -122,7 +123,7 @@ async def test_who_always_ends_without_a_word_requires_a_certificate(version: in
 
 
 @VERSIONS
-async def test_who_goes_on_merely_asks(version: int) -> None:
+async def test_who_goes_on_merely_asks(version: int, clock: MockClock) -> None:
     assert await insisted(serving(version, "requested")) == ("requested", 1)
 
 
@@ -172,6 +173,6 @@ async def test_one_end_without_a_word_is_no_refusal() -> None:
     assert [each.answer for each in evidence.strays] == ["served"]
 
 
-async def test_a_silence_leaves_a_name_open() -> None:
-    evidence = await asked(silent, reads_hello=True, patience=0.1, strays=(OTHER,))
+async def test_a_silence_leaves_a_name_open(clock: MockClock) -> None:
+    evidence = await asked(silent, reads_hello=True, strays=(OTHER,))
     assert isinstance(evidence.strays[0].answer, Unknown)

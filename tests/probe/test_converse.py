@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 import trio
+from trio.testing import MockClock
 
 from scanner.demo.behaviours import after_hello
 from scanner.demo.listening import Part
@@ -197,10 +198,10 @@ async def test_an_alert_behind_the_hello_is_kept() -> None:
     assert (reply.ending, reply.alert, reply.accepted) == ("hello", 40, False)
 
 
-async def test_silence_after_half_an_answer() -> None:
-    reply = await asked(stall_after(selecting(TLS12)), patience=SHORT)
+async def test_silence_after_half_an_answer(clock: MockClock) -> None:
+    reply = await asked(stall_after(selecting(TLS12)))
     assert (reply.ending, reply.accepted, reply.text) == ("hello", False, "ServerHello, then silence")
-    assert await asked(stall_after(selecting(TLS12)[:20]), patience=SHORT) == Reply("silence")
+    assert await asked(stall_after(selecting(TLS12)[:20])) == Reply("silence")
 
 
 async def test_silence() -> None:
@@ -287,12 +288,12 @@ async def test_who_greets_and_waits_is_not_waited_for() -> None:
 
 
 @pytest.mark.parametrize("then", [silent, abort])
-async def test_what_was_said_counts_whatever_comes_then(then: Part) -> None:
+async def test_what_was_said_counts_whatever_comes_then(then: Part, clock: MockClock) -> None:
     async def part(stream: trio.SocketStream) -> None:
         await stream.send_all(b"login: ")
         await then(stream)
 
-    reply = await asked(part, patience=SHORT)
+    reply = await asked(part)
     assert (reply.ending, reply.text) in [("plaintext", "login:"), ("rst", "")]
     assert reply.ending == "plaintext" or then is abort  # an RST may overtake what was said
 

@@ -59,12 +59,6 @@ INVENTORY = Question(mode="inventory")
 OLD = (SSL2, SSL3, TLS10, TLS11)
 
 
-@pytest.fixture
-def clock() -> MockClock:
-    """Jumps to the next timeout after a tenth of a second without anything to do (a delayed ACK takes 40 ms)."""
-    return MockClock(autojump_threshold=0.1)
-
-
 def endpoint(
     sockaddr: tuple[str, int], *, transport: Transport = "tls", server_name: str | None = "localhost"
 ) -> Endpoint:

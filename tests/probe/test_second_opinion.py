@@ -17,6 +17,7 @@ from typing import Any, get_args
 
 import pytest
 import trio
+from trio.testing import MockClock
 
 from scanner.demo.tls_server import TlsSettings, can_choose_groups
 from scanner.model.endpoint import Endpoint, Owner, Transport
@@ -259,10 +260,16 @@ async def test_cancelling_kills_the_child_and_waits_for_its_end() -> None:
         assert not alive(there.pid)
 
 
-async def test_a_child_that_is_stuck_is_killed_when_its_time_is_up() -> None:
-    async with stuck() as there, Bench(command=there.command, timeout=2.0) as bench:
+async def test_a_child_that_is_stuck_is_killed_when_its_time_is_up(mock_clock: MockClock) -> None:
+    """The clock stands until the child has said who it is."""
+    async with stuck() as there, Bench(command=there.command, timeout=2.0) as bench, trio.open_nursery() as nursery:
+
+        async def pass_time() -> None:
+            await there.known.wait()
+            mock_clock.jump(2)
+
+        nursery.start_soon(pass_time)
         opinion = await bench.ask(ENDPOINT, Inquiry())
-        await there.known.wait()
         assert opinion.failure == "no answer within 2 s"
         assert not alive(there.pid)
 
