@@ -62,7 +62,8 @@ def check_misdirected(rule: Rule, case: Case) -> Iterator[Finding]:
 
     ## What is inconclusive
 
-    A request without an answer, names that answer alike so that nobody can tell whose it is, and an answer that is
+    A request without an answer, names that answer alike so that nobody can tell whose it is (404 everywhere, or 404 for
+    a neighbour that did not answer on its own connection although it asks for no certificate), and an answer that is
     nobody's known one. Where it could not be seen whether the listener agrees upon `h2`, HTTP/1.1 alone does not pass.
 
     ## Example that fails
@@ -157,12 +158,16 @@ def _wrong(
     if status == _MISDIRECTED:
         return None
     harmless = {each: heard.get((here, each), missing) for each in (here, NOBODYS) if each}
-    theirs = heard.get((neighbour.name, neighbour.name), missing)
+    key = neighbour.name, neighbour.name
+    theirs = heard.get(key, missing)
     said = f"{neighbour.name} in {called}: {status}"
+    known = [each[key] for each in spoken.values() if not isinstance(each.get(key, missing), Unknown)]
     if any(_alike(crossed, neighbour.name, answer, name) for name, answer in harmless.items()):
-        alike = theirs == crossed or (isinstance(theirs, Unknown) and status not in _NOTHING)
+        # Of a guarded one nobody can know more.
+        nothing = status in _NOTHING and (neighbour.guarded or known)
+        alike = crossed in known or (isinstance(theirs, Unknown) and not nothing)
         return Unknown(f"{said}, as both names may answer") if alike else None
-    if crossed in [each.get((neighbour.name, neighbour.name)) for each in spoken.values()]:
+    if crossed in known:
         return f"{said}, as on a connection of its own"
     if status in _NOTHING and not isinstance(theirs, Unknown):
         return None

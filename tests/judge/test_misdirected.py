@@ -103,7 +103,18 @@ def test_nothing_there_is_no_pass_where_the_neighbour_itself_says_just_that() ->
     theirs = "404; content-type: application/json"
     assert said(theirs, theirs=theirs).verdict == "fail"
     assert said("404", theirs="404").verdict == "inconclusive"
-    assert said("404", theirs=REFUSED).verdict == "pass"
+    assert said("404", theirs=REFUSED, guarded=True).verdict == "pass"
+
+
+@pytest.mark.parametrize("own", ["200", "404"])
+def test_nothing_there_is_no_pass_where_nobody_knows_what_the_neighbour_says(own: str) -> None:
+    """It may be its own: most applications have nothing at ``/``."""
+    late = Unknown("the time was over before it was asked")
+    assert said("404", theirs=late, own=own).verdict == "inconclusive"
+    in_both = (*answers("421", theirs="404"), *answers("404", theirs=late, own=own, protocol="h2"))
+    assert judged(in_both, alpn="h2").verdict == "inconclusive"
+    otherwise = (*answers("421"), *answers("404", theirs=late, own=own, protocol="h2"))
+    assert judged(otherwise, alpn="h2").verdict == "pass"
 
 
 @pytest.mark.parametrize(
