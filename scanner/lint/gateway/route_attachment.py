@@ -18,6 +18,8 @@ from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 _UDP_ROUTE: Final = Kind(group="gateway.networking.k8s.io", plural="udproutes", name="UDPRoute")
 _SHOWN: Final = 20
 """Hostnames of one route that are said one by one."""
+_NAMELESS: Final = "/v1alpha2"
+"""In whose TLSRoutes hostnames may be left out: then they have all of the listener's (CRDs of releases 1.0 to 1.6)."""
 
 
 def check_attachment(subject: Subject) -> Iterator[Flaw]:
@@ -29,7 +31,8 @@ def check_attachment(subject: Subject) -> Iterator[Flaw]:
     listener of that name or port; one of these listeners carries routes of this kind by its protocol and mode and its
     `allowedRoutes`; it takes routes of the namespace; and it has a hostname in common with the route. Every hostname of
     the route is within one such listener.
-    A TLSRoute has hostnames, which are no addresses.
+    A TLSRoute has hostnames, which are no addresses; in `v1alpha2` it may have none, and then takes all of the
+    listener's.
 
     | protocol | mode | routes |
     |---|---|---|
@@ -125,7 +128,7 @@ def _of_tls_route(subject: Subject) -> Iterator[Flaw]:
     if subject.object.kind != TLS_ROUTE:
         return
     names = hostnames(subject.object)
-    if not names:
+    if not names and not subject.object.text("apiVersion").endswith(_NAMELESS):
         yield Flaw(
             message="a TLSRoute must have hostnames: by them the Gateway chooses",
             at=("spec", "hostnames"),

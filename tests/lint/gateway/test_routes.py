@@ -136,6 +136,16 @@ def test_hostnames_of_a_tls_route(hostnames: str, fields: list[str]) -> None:
     assert [field for _, field, _ in found] == fields
 
 
+def test_a_former_tls_route_without_hostnames_has_those_of_the_listener() -> None:
+    """The CRDs of v1alpha2 do not require them; those of v1alpha3 and v1 do."""
+    gateway = listening(f"name: a, port: 443, hostname: web.shop.example, {PASSTHROUGH}")
+    flaws = {
+        version: verdicts(ATTACHMENT, gateway, of("TLSRoute", "web", "parentRefs: [{name: edge}]", version=version))
+        for version in ("v1alpha2", "v1alpha3", "v1")
+    }
+    assert flaws == {"v1alpha2": [], "v1alpha3": ["fail"], "v1": ["fail"]}
+
+
 @pytest.mark.parametrize(
     ("listener", "kinds", "count"),
     [
