@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,6 +15,10 @@ from tests.e2e.writing import Object, Writer
 NAMESPACE = "adhere-e2e"
 RBAC = "rbac.authorization.k8s.io"
 _NUMBERS = itertools.count()
+_SEEN_WITHIN = 60.0
+"""Seconds in which the API server acts on what was written; it is some milliseconds, but who knows how busy it is."""
+_MARKS = "marks.adhere.test"
+"""An API group that nobody has: what may be done in it is a sign, and harmless."""
 
 
 class Token(NamedTuple):
@@ -53,6 +59,11 @@ class Account:
         made = writer.create(secret)
         token = self.token(bound_to=made).value
         writer.delete(made)
+        bearer = {"Authorization": f"Bearer {token}"}
+        until = time.monotonic() + _SEEN_WITHIN
+        while writer.client.get("/version", headers=bearer).status_code != 401:  # its copy may still have the Secret
+            assert time.monotonic() < until, f"{self.name}: the token is still taken"
+            time.sleep(0.1)
         return token
 
     @property
@@ -81,7 +92,54 @@ def account(
             "subjects": [{"kind": "ServiceAccount", **metadata}],
         }
     )
+    settle(writer)
     return Account(plane, name, namespace)
+
+
+def settle(writer: Writer) -> None:
+    """Wait until the API server allows what the roles and bindings say that there are now, and nothing else.
+
+    Its authorizer watches each of the four kinds apart, and sees the changes of a kind in their order. So one of each
+    kind is made last: when both bindings allow what their roles say, all that was written before is seen, too.
+    """
+    name = f"mark-{next(_NUMBERS)}"
+    with ExitStack() as stack:
+        for each in _marking(name):
+            stack.callback(writer.delete, writer.create(each))
+        until = time.monotonic() + _SEEN_WITHIN
+        while not all(_may(writer, name, namespace) for namespace in ("", "default")):
+            assert time.monotonic() < until, "the authorizer never saw what was written"
+            time.sleep(0.02)
+
+
+def _marking(name: str) -> Iterator[Object]:
+    """A role and its binding, for all namespaces and for one: each allows something else."""
+    for scope, where in (("Cluster", {}), ("", {"namespace": "default"})):
+        metadata = {"name": name, **where}
+        rule = {"apiGroups": [_MARKS], "resources": [_resource(where.get("namespace", ""))], "verbs": ["get"]}
+        yield {"apiVersion": f"{RBAC}/v1", "kind": f"{scope}Role", "metadata": metadata, "rules": [rule]}
+        role = {"apiGroup": RBAC, "kind": f"{scope}Role", "name": name}
+        subjects = [{"apiGroup": RBAC, "kind": "User", "name": name}]
+        binding = {"kind": f"{scope}RoleBinding", "metadata": metadata, "roleRef": role, "subjects": subjects}
+        yield {"apiVersion": f"{RBAC}/v1", **binding}
+
+
+def _may(writer: Writer, user: str, namespace: str) -> bool:
+    attributes = {"group": _MARKS, "resource": _resource(namespace), "verb": "get", "namespace": namespace}
+    group = "authorization.k8s.io/v1"
+    review = {
+        "apiVersion": group,
+        "kind": "SubjectAccessReview",
+        "spec": {"user": user, "resourceAttributes": attributes},
+    }
+    answer = writer.client.post(f"/apis/{group}/subjectaccessreviews", json=review)
+    assert answer.is_success, answer.text
+    allowed: bool = answer.json()["status"]["allowed"]
+    return allowed
+
+
+def _resource(namespace: str) -> str:
+    return "here" if namespace else "everywhere"
 
 
 def reading(group: str, *plurals: str) -> Object:

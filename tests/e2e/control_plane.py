@@ -134,9 +134,10 @@ class ControlPlane:
         return path
 
     def audited(self) -> list[dict[str, object]]:
-        """Every request so far, as the API server recorded it (audit.k8s.io/v1 Event), without those made here.
+        """Every request of adhere's so far, as the API server recorded it (audit.k8s.io/v1 Event).
 
-        It writes its record when an answer is already on its way, so this asks for something and waits for that.
+        It writes its record when an answer is already on its way, so this asks for something and waits for that. Its
+        own watches and lists, which end and begin whenever they like, are left out.
         """
         mark = f"/version?mark={secrets.token_hex(8)}"
         self.admin.get(mark)
@@ -144,8 +145,8 @@ class ControlPlane:
         while mark not in (text := self.audit_log.read_text()):
             assert time.monotonic() < until, f"the API server never recorded {mark}"
             time.sleep(0.02)
-        lines = [line for line in text.splitlines(keepends=True) if line.endswith("\n") and "?mark=" not in line]
-        return [json.loads(line) for line in lines]
+        events = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+        return [each for each in events if str(each.get("userAgent")).startswith("adhere/")]
 
     def compact(self) -> None:
         """Let etcd forget everything but what is there now (etcd API v3, KV.Compact)."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-import trio
 
 from scanner.cluster import access, read
 from scanner.lint.authorization import READS, Wish, account
@@ -16,6 +16,7 @@ from scanner.linting import declared, reviewed
 from scanner.model.access_review import ACCESS_REVIEW, Review, reviews
 from scanner.model.kinds import ROUTE
 from scanner.model.snapshot import Snapshot
+from tests.e2e.accounts import settle
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.test_permissions import role_of
 from tests.e2e.writing import Object, Writer
@@ -25,8 +26,6 @@ ROUTER: Final = account("openshift-ingress", "router")
 VERBS: Final = ("get", "list", "watch")
 SECRETS: Final = {"apiGroups": [""], "resources": ["secrets"], "verbs": [*VERBS]}
 OF_ROUTER: Final = {"kind": "ServiceAccount", "name": "router", "namespace": "openshift-ingress"}
-_SETTLED_WITHIN: Final = 10.0
-"""Seconds in which the authorizer has seen what was written."""
 
 
 def rbac(kind: str, **fields: Any) -> Object:  # noqa: ANN401 - JSON
@@ -96,19 +95,13 @@ async def test_roles_are_read_as_the_api_server_reads_them(
     space: ControlPlane, writer: Writer, tmp_path: Path, shape: str
 ) -> None:
     objects, allowed = SHAPES[shape]
-    try:
+    with ExitStack() as stack:
         for each in objects:
-            writer.create(each)
-        with trio.fail_after(_SETTLED_WITHIN):
-            while True:
-                found = await asked(space, space.tokens["admin"], tmp_path)
-                answers = {each.verb: answer for each, answer in reviews(found).items()}
-                if answers == {verb: verb in allowed for verb in VERBS}:
-                    break
-                await trio.sleep(0.2)
-    finally:
-        for each in objects:
-            writer.delete(each)
+            stack.callback(writer.delete, writer.create(each))
+        settle(writer)
+        found = await asked(space, space.tokens["admin"], tmp_path)
+    answers = {each.verb: answer for each, answer in reviews(found).items()}
+    assert answers == {verb: verb in allowed for verb in VERBS}
     about = declared(None, found)
     for verb in VERBS:
         wish = Wish(verb=verb, resource="secrets", namespace=SPACE, name="web")

@@ -24,7 +24,7 @@ from tests.demo.api.small import NOW, TOKEN, named
 from tests.demo.api.small import served as demo_served
 from tests.e2e.accounts import account, reading
 from tests.e2e.control_plane import ControlPlane
-from tests.e2e.writing import Object, Writer
+from tests.e2e.writing import AGGREGATED, Object, Writer
 
 WHERE = "conformance"
 PODS = f"/api/v1/namespaces/{WHERE}/pods"
@@ -204,7 +204,9 @@ async def test_the_same_410_and_a_token_that_goes_on_all_the_same(
 
 
 async def test_the_cache_has_the_same_objects(real: httpx2.Client) -> None:
-    """In whatever order: the real one's cache has none."""
+    """In whatever order: the real one's cache has none. It is as new as the API server is asked for."""
+    newest = real.get(PODS).json()["metadata"]["resourceVersion"]
+    assert real.get(PODS, params={"resourceVersion": newest, "resourceVersionMatch": "NotOlderThan"}).is_success
     params = {"resourceVersion": "0"}
     async with demo() as (_, fake):
         found = [real.get(PODS, params=params).json(), (await fake.get(PODS, params=params)).json()]
@@ -215,7 +217,6 @@ async def test_the_cache_has_the_same_objects(real: httpx2.Client) -> None:
 
 # --- discovery -------------------------------------------------------------------------------------------------------
 
-AGGREGATED = {"Accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"}
 SAID = ("name", "resource", "kind", "scope", "namespaced", "singularName", "singularResource", "shortNames")
 """Of a row, what must be the same. The demo only reads, and has fewer verbs and subresources."""
 
@@ -225,9 +226,10 @@ Rows = dict[tuple[str, str, str], dict[str, object]]
 
 async def test_discovery_has_the_same_rows(real: httpx2.Client) -> None:
     """Of the resources that both have, group by group."""
+    aggregating = {"Accept": AGGREGATED}
     async with demo() as (_, fake):
         for root in ("/api", "/apis"):
-            told, said = real.get(root, headers=AGGREGATED), await fake.get(root, headers=AGGREGATED)
+            told, said = real.get(root, headers=aggregating), await fake.get(root, headers=aggregating)
             assert said.headers["content-type"] == told.headers["content-type"]
             assert {key: said.json()[key] for key in ("kind", "apiVersion", "metadata")} == {
                 key: told.json()[key] for key in ("kind", "apiVersion", "metadata")

@@ -140,9 +140,10 @@ async def test_contour_calls_the_examples_what_lint_does(
     """With all that they leave out, each of the HTTPProxies in a rule's examples."""
     written = objects_in(tmp_path, examples(rule, which)[number])
     writer = Writer(surrounded.admin)
-    namespaces(writer, *(each["metadata"]["namespace"] for each in written))
     proxies = [each for each in written if each["kind"] == "HTTPProxy"]
-    with made(writer, *with_what_is_left_out(completed(each) for each in written)):
+    whole = list(with_what_is_left_out(completed(each) for each in written))
+    namespaces(writer, *(each["metadata"]["namespace"] for each in whole))
+    with made(writer, *whole):
         now = running.on("")
         found = list(lint(declared(None, await snapshot_of(surrounded, tmp_path, *CONTOUR_RULES)), CONTOUR_RULES))
         reasons = {reference(each): reasons_of(now.read(each)) for each in proxies}

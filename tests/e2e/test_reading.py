@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ from scanner.cluster.served import served
 from scanner.model import kinds
 from scanner.model.kinds import KINDS
 from scanner.model.objects import Reference
-from tests.e2e.accounts import account, reading
+from tests.e2e.accounts import account, reading, settle
 from tests.e2e.conftest import cluster_objects
 from tests.e2e.control_plane import ControlPlane
-from tests.e2e.writing import Object, Writer
+from tests.e2e.writing import AGGREGATED, Object, Writer
 
 SMALL_PAGES = Manners(page=7)
 BUILT_IN = {
@@ -24,6 +25,8 @@ BUILT_IN = {
     "certificates.k8s.io", "discovery.k8s.io", "networking.k8s.io", "rbac.authorization.k8s.io",
 }  # fmt: skip
 CROWD = 60
+DISCOVERIES = ({"Accept": AGGREGATED}, {"Accept": "application/json"})
+_DISCOVERED_WITHIN = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -123,12 +126,22 @@ async def test_a_group_whose_server_is_down_hides_no_other(
     }
     writer.create(broken)
     try:
+        discovered(cluster, group, there=True)
         snapshot = await read(access(admin(cluster, tmp_path)), [kinds.CLUSTER_SERVICE_VERSION, kinds.NODE])
     finally:
         writer.delete(broken)
+        discovered(cluster, group, there=False)
     assert len(snapshot.every(kinds.NODE)) == 2
     assert kinds.CLUSTER_SERVICE_VERSION not in snapshot.absent
     assert snapshot.unreadable[kinds.CLUSTER_SERVICE_VERSION].gap == "failed"
+
+
+def discovered(plane: ControlPlane, group: str, *, there: bool) -> None:
+    """Wait until both of the API server's discoveries have a group, or have it no more."""
+    until = time.monotonic() + _DISCOVERED_WITHIN
+    while not all((f'"{group}"' in plane.admin.get("/apis", headers=each).text) == there for each in DISCOVERIES):
+        assert time.monotonic() < until, f"{group}: {'never' if there else 'still'} discovered"
+        time.sleep(0.05)
 
 
 async def test_pages_together_are_the_list(cluster: ControlPlane, crowd: str, tmp_path: Path) -> None:
@@ -210,6 +223,7 @@ async def test_one_namespace_is_read_where_no_more_is_allowed(
             "subjects": [{"kind": "User", "apiGroup": rbac, "name": allowed.user}],
         }
     )
+    settle(writer)
     kubeconfig = cluster.kubeconfig(tmp_path / "shop", {"token": allowed.token().value})
     snapshot = await read(access(str(kubeconfig)), [kinds.SERVICE], namespaces=["shop"])
     assert [each.name for each in snapshot.every(kinds.SERVICE)] == ["web"]

@@ -16,7 +16,8 @@ Object = dict[str, Any]
 
 CRD = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 _ESTABLISHED_WITHIN = 60.0
-_AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+"""The media type of discovery in one answer."""
 
 
 class Resource(NamedTuple):
@@ -92,7 +93,7 @@ class Writer:
     def _undiscovered(self, names: Iterable[str]) -> list[str]:
         """Those that aggregated discovery does not name yet: it is put together apart, and with many new definitions
         some seconds later."""
-        found = self.client.get("/apis", headers={"Accept": _AGGREGATED}).json()
+        found = self.client.get("/apis", headers={"Accept": AGGREGATED}).json()
         known = {
             f"{resource['resource']}.{group['metadata']['name']}"
             for group in found["items"]
