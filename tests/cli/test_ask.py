@@ -77,7 +77,7 @@ def test_a_name_that_does_not_resolve(call: Call) -> None:
 @pytest.mark.parametrize(
     ("name", "options", "code", "says"),
     [
-        ("silent", "", 3, "no answer to the offer: silence"),
+        ("silent", "--timeout 0.5", 3, "no answer to the offer: silence"),
         ("malformed", "", 3, "no answer to the offer: malformed"),
         ("resetting", "", 3, "no answer to the offer: rst"),
         ("hanging-up", "", 3, "no answer to the offer: fin"),
@@ -89,7 +89,7 @@ def test_a_name_that_does_not_resolve(call: Call) -> None:
     ],
 )
 def test_every_outcome(call: Call, farm: Farm, name: str, options: str, code: int, says: str) -> None:
-    answer = call("ask", farm[name].target, "--timeout", "0.5", *options.split())
+    answer = call("ask", farm[name].target, *options.split())
     assert answer.code == code
     assert says in answer.out
 
