@@ -85,7 +85,7 @@ def check_cleartext(rule: Rule, case: Case) -> Iterator[Finding]:
         ),
         expected=("no answer without TLS",),
         fix=remedy.in_the_listener(case.endpoint, case.expectation, "take requests by TLS only"),
-        reproduce=remedy.scan(case.endpoint),
+        reproduce=f"{remedy.scan(case.endpoint)} --active-http",
     )
 
 

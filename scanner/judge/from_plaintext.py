@@ -100,7 +100,7 @@ def check_from_plaintext(rule: Rule, case: Case) -> Iterator[Finding]:
         ),
         expected=(_expected(wanted),),
         fix=f"have port {wanted.port} lead to https ({wanted.because})",
-        reproduce=remedy.scan(case.endpoint),
+        reproduce=remedy.head(case.endpoint, case.endpoint.server_name or "", port=wanted.port, path=wanted.path),
     )
     yield finding if wanted.owed in (None, "served") else promised(finding)
 

@@ -110,15 +110,15 @@ def check_misdirected(rule: Rule, case: Case) -> Iterator[Finding]:
     if not wanted or not case.observation.answered:
         return
     here, spoken = case.endpoint.server_name or "", _spoken(case.observation)
-    told = [(each, _wrong(each, here, spoken, protocol)) for protocol in spoken for each in wanted]
-    guarded = any(each.guarded for each, wrong in told if isinstance(wrong, str))
+    told = [(http, each, _wrong(each, here, spoken, http)) for http in spoken for each in wanted]
+    guarded = any(each.guarded for _, each, wrong in told if isinstance(wrong, str))
     finding = conclude(
         rule,
         case,
         Tally(
-            seen=tuple(wrong for _, wrong in told if isinstance(wrong, str)),
+            seen=tuple(wrong for *_, wrong in told if isinstance(wrong, str)),
             unknown=(
-                *(wrong.reason for _, wrong in told if isinstance(wrong, Unknown)),
+                *(wrong.reason for *_, wrong in told if isinstance(wrong, Unknown)),
                 *_unspoken(case.observation),
             ),
         ),
@@ -130,7 +130,10 @@ def check_misdirected(rule: Rule, case: Case) -> Iterator[Finding]:
         severity="critical" if guarded else None,
         expected=(f"not the content of {each.name} ({each.because})" for each in wanted),
         fix="have the proxy answer 421 where the request's authority is not that of the connection",
-        reproduce=remedy.scan(case.endpoint),
+        reproduce=next(
+            (remedy.head(case.endpoint, each.name, http=http) for http, each, wrong in told if isinstance(wrong, str)),
+            None,
+        ),
     )
     yield promised(finding)
 

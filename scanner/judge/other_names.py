@@ -109,7 +109,7 @@ def check_other_names(rule: Rule, case: Case) -> Iterator[Finding]:
         severity="high" if open_door else None,
         expected=dict.fromkeys(each.because for each in owed),
         fix="find the listener, virtual host or default certificate that answers every name, and take it away",
-        reproduce=remedy.scan(case.endpoint),
+        reproduce=remedy.scan_as(case.endpoint, [each.name for each, wrong in readings if isinstance(wrong, str)]),
     )
     yield promised(finding)
 

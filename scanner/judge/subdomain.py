@@ -68,6 +68,7 @@ def check_subdomain(rule: Rule, case: Case) -> Iterator[Finding]:
         return
     found = {each.name: each for each in case.observation.strays}
     readings = [_wrong(each, found.get(each.name), case) for each in owed]
+    wrong = [each.name for each, reading in zip(owed, readings, strict=True) if isinstance(reading, str)]
     finding = conclude(
         rule,
         case,
@@ -82,7 +83,7 @@ def check_subdomain(rule: Rule, case: Case) -> Iterator[Finding]:
         ),
         expected=(each.because for each in owed),
         fix="see whether the IngressController admits wildcards, and renew the Route",
-        reproduce=remedy.scan(case.endpoint),
+        reproduce=remedy.scan_as(case.endpoint, wrong),
     )
     yield promised(finding)
 

@@ -83,7 +83,7 @@ def check_untrusted_client(rule: Rule, case: Case) -> Iterator[Finding]:
         ),
         expected=(f"only client certificates that {source} has it trust",),
         fix=f"see why the listener does not apply {source}: what its status says, and what its controller supports",
-        reproduce=remedy.scan(case.endpoint),
+        reproduce=remedy.as_a_stranger(case.endpoint),
     )
     yield promised(finding)
 

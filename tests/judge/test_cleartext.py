@@ -31,6 +31,7 @@ def test_what_is_served_without_tls_fails(seen: Any, verdict: str) -> None:  # n
     if verdict == "fail":
         assert found.severity == "high"
         assert seen in found.observed[0]
+        assert found.reproduce == "adhere scan tls://127.0.0.1:443#a.example --active-http"
 
 
 def test_without_active_http_only_a_policys_backends_are_mentioned() -> None:

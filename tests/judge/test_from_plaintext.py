@@ -53,6 +53,7 @@ def test_anything_else_fails(seen: str, owed: Any) -> None:  # noqa: ANN401 - a 
     found = said(seen, owed)
     assert (found.verdict, found.severity, found.status) == ("fail", "medium", "violation")
     assert seen in found.observed[0]
+    assert found.reproduce == "curl -gsI --http1.1 --resolve a.example:8080:127.0.0.1 http://a.example:8080/"
     assert ("as Route/shop/web says so has it" in found.message) == (owed == "served")
 
 

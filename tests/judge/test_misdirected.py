@@ -145,11 +145,14 @@ APART = answers("421")
 def test_each_protocol_is_judged_by_itself(crossed: Known[str], verdict: str, words: tuple[str, ...]) -> None:
     found = judged((*APART, *answers(crossed, protocol="h2")), alpn="h2")
     assert (found.verdict, found.observed or found.evidence) == (verdict, words)
+    assert verdict != "fail" or " --http2 " in str(found.reproduce)
 
 
 def test_a_failure_in_one_of_them_fails() -> None:
     found = judged((*answers("200; etag: theirs"), *answers("421", protocol="h2")), alpn="h2")
     assert (found.verdict, found.observed) == ("fail", (f"{OTHER} in HTTP/1.1: 200, as on a connection of its own",))
+    assert found.reproduce
+    assert found.reproduce.startswith("curl -gskI --http1.1 --resolve a.example:443:127.0.0.1 -H 'Host: other.example'")
 
 
 def test_the_content_of_a_name_that_does_not_speak_it_by_itself_is_known_from_the_other() -> None:

@@ -46,6 +46,7 @@ def test_a_certificate_where_nothing_may_be_served_fails_with_its_subject() -> N
     assert (found.verdict, found.severity) == ("fail", "medium")
     assert found.observed == (f"no server name is answered with the certificate {LEAF.subject}",)
     assert found.expected == ("Gateway/edge/gw spec.listeners",)
+    assert found.reproduce == "adhere scan tls://127.0.0.1:443"
 
 
 def test_validation_holds_for_every_name_that_is_served() -> None:

@@ -52,6 +52,36 @@ def test_scan() -> None:
     assert remedy.scan(ENDPOINT) == "adhere scan tls://127.0.0.1:443#a.example"
 
 
+def test_scan_under_other_names_and_none() -> None:
+    assert remedy.scan_as(ENDPOINT, ["nobody.example", None, "nobody.example"]) == (
+        "adhere scan tls://127.0.0.1:443#nobody.example tls://127.0.0.1:443"
+    )
+
+
+def test_a_request_for_another_name_and_one_without_tls() -> None:
+    resolved = "--resolve a.example:443:127.0.0.1 -H 'Host: b.example' https://a.example:443/"
+    assert remedy.head(ENDPOINT, "b.example") == f"curl -gskI --http1.1 {resolved}"
+    assert remedy.head(ENDPOINT, "b.example", http="h2") == f"curl -gskI --http2 {resolved}"
+    assert remedy.head(ENDPOINT, "a.example", port=8080, path="/x?y=1;z") == (
+        "curl -gsI --http1.1 --resolve a.example:8080:127.0.0.1 'http://a.example:8080/x?y=1;z'"
+    )
+    nameless = replace(ENDPOINT, server_name=None, address="::1")
+    assert remedy.head(nameless, "b.example") == "curl -gskI --http1.1 -H 'Host: b.example' 'https://[::1]:443/'"
+
+
+@pytest.mark.parametrize("path", ["x", "/a b", "/\n", "/\x1b[2J", "/" + "a" * 2000])
+def test_a_path_that_is_none_is_not_in_the_command(path: str) -> None:
+    """As none is sent."""
+    assert remedy.head(ENDPOINT, "a.example", port=80, path=path).endswith(" http://a.example:80/")
+
+
+def test_a_client_that_nobody_trusts() -> None:
+    made, shown = remedy.as_a_stranger(ENDPOINT).split(" && ")
+    assert shlex.split(made)[:3] == ["openssl", "req", "-x509"]
+    assert shown == ("openssl s_client -connect 127.0.0.1:443 -servername a.example -key nobody.key -cert nobody.pem")
+    assert " -noservername " in remedy.as_a_stranger(replace(ENDPOINT, server_name=None))
+
+
 def test_the_fix_names_the_object_that_asks_for_it_and_its_field() -> None:
     expectation = Expectation(profile=PROFILE, because=(BECAUSE_ARGUMENT, BECAUSE_OBJECT))
     assert remedy.in_the_listener(ENDPOINT, expectation, "set X") == (

@@ -35,6 +35,7 @@ def test_a_refusal_or_another_certificate_fails(stray: Stray) -> None:
     found = said(stray)
     assert (found.verdict, found.severity, found.status) == ("fail", "medium", "violation")
     assert found.observed[0].startswith(f"{NAME} is ")
+    assert found.reproduce == f"adhere scan tls://127.0.0.1:443#{NAME}"
 
 
 def test_what_was_not_seen_is_never_a_pass() -> None:
