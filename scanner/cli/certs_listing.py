@@ -16,6 +16,7 @@ from scanner.model.report import FindingRow
 from scanner.pki.inventory import Inventory
 from scanner.pki.recognition import use_of
 from scanner.report.escape import json_text, plain
+from scanner.report.grouping import merged
 from scanner.report.page import Page
 from scanner.report.text_findings import findings as write_findings
 from scanner.report.text_findings import importance
@@ -58,9 +59,10 @@ class Listing:
         if self.findings:
             page.line()
             page.folded(12, "judged by   ", plain(self.configuration, 400))
-            first = sorted(self.findings, key=importance)[:_MOST]
+            told = merged(self.findings)
+            first = sorted(told, key=importance)[:_MOST]
             write_findings(page, first)
-            left = len(self.findings) - len(first)
+            left = len(told) - len(first)
             if left:
                 page.line(f"  and {counted(left, 'finding')} more (all of them are in --format json)")
 

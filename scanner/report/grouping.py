@@ -80,6 +80,28 @@ def _fingerprint(finding: FindingRow) -> tuple[object, ...]:
     return (finding["rule"], finding["verdict"], finding["status"], finding["message"], tuple(finding["observed"]))
 
 
+def merged(found: Iterable[FindingRow]) -> list[FindingRow]:
+    """Findings that say the same of several things, as one that has found them all.
+
+    Each one's evidence is left out then: it is in the JSON document.
+    """
+    alike: dict[tuple[object, ...], list[FindingRow]] = {}
+    for finding in found:
+        alike.setdefault(_sense(finding), []).append(finding)
+    return [each[0] if len(each) == 1 else _sum(each) for each in alike.values()]
+
+
+def _sense(finding: FindingRow) -> tuple[object, ...]:
+    """All that one finding says, but for what it has found."""
+    said = {**finding, "observed": None, "evidence": None, "about": finding["about"] is None}
+    return tuple(tuple(each) if isinstance(each, list) else each for each in said.values())
+
+
+def _sum(alike: list[FindingRow]) -> FindingRow:
+    observed = dict.fromkeys(item for each in alike for item in each["observed"])
+    return {**alike[0], "observed": list(observed), "evidence": []}
+
+
 def owner_name(owner: OwnerRow) -> str:
     """``DaemonSet openshift-dns/dns-default``, ``Node worker-1``."""
     return f"{owner['kind']} " + "/".join(filter(None, (owner["namespace"], owner["name"])))

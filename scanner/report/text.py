@@ -19,6 +19,7 @@ from scanner.report import headline, text_certificates, text_cluster, text_findi
 from scanner.report.coverage import unseen
 from scanner.report.escape import plain
 from scanner.report.escape import width as columns
+from scanner.report.grouping import merged
 from scanner.report.page import Page, pad
 from scanner.report.wording import counted
 
@@ -123,10 +124,11 @@ def _details(page: Page, report: Report) -> None:
     """What failed, then what could not be judged: each with what to do."""
     if report.findings:
         page.title("FINDINGS ON NO SINGLE ENDPOINT")
-        worst = nsmallest(_MOST_FINDINGS, report.findings, key=text_findings.importance)
+        told = merged(report.findings)
+        worst = nsmallest(_MOST_FINDINGS, told, key=text_findings.importance)
         text_findings.findings(page, worst)
-        if len(report.findings) > len(worst):
-            page.line(f"  and {len(report.findings) - len(worst)} more, all of them in the JSON report")
+        if len(told) > len(worst):
+            page.line(f"  and {len(told) - len(worst)} more, all of them in the JSON report")
         page.line()
     counts = headline.outcomes(report.summary)
     for outcome, title in _SECTIONS:

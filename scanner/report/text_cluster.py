@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scanner.model.component_tally import ComponentRow, Honours, name_of
 from scanner.model.report import DiscoveryRow, Report
@@ -35,6 +35,12 @@ _LEGEND = (
 )
 _WIDE = 120
 """Columns of a page that has room for all columns of the table."""
+_ROOMY = 100
+"""Columns of a page that has room for the number of listeners, too."""
+_LONGEST_NAME = 81
+"""Columns of a component's name: that of a namespace (63, RFC 1123) and what stands around it."""
+_NAME_COLUMN = 44
+"""Columns for names at most; a longer one gets a line of its own."""
 _NAMESPACES = 20
 """Namespaces of users shown without a failure; the JSON document has them all."""
 _PROOFS = 2
@@ -77,24 +83,22 @@ class _Table:
     name: int
     adherence: list[str]
     wide: bool
+    roomy: bool
 
     def head(self, row: Sequence[str], counts: Sequence[str], worst: str) -> str:
         """The columns before the answer."""
         name, listeners, endpoints = row
-        numbers = f"{listeners:>9} {endpoints:>9}" if self.wide else f"{listeners:>9}"
-        return f"{pad(name, self.name)} {numbers}{''.join(f'{count:>5}' for count in counts)}  {worst}"
+        numbers = f" {listeners:>9}" * self.roomy + f" {endpoints:>9}" * self.wide
+        return f"{pad(name, self.name)}{numbers}{''.join(f'{count:>5}' for count in counts)}  {worst}"
 
 
 def _components(page: Page, rows: list[ComponentRow]) -> None:
     shown = _worth_a_line(rows)
-    wide = page.width is None or page.width >= _WIDE
-    most = min(44, 44 if page.width is None else max(page.width - (101 if wide else 65), 15))
-    width = min(max([len("COMPONENT"), *(columns(plain(_called(row))) for row in shown)]), most)
     spellings = {tuple(row["adherence"]) for row in rows if row["adherence"]}
     common = list(spellings.pop()) if len(spellings) == 1 else []
-    table = _Table(page, width, common, wide)
+    table = _fitted(page, shown, common)
     titles = [title for _, title in _COUNTS]
-    head = table.head(("COMPONENT", "LISTENERS", "ENDPOINTS"), titles, f"{'WORST':<9}" if wide else "")
+    head = table.head(("COMPONENT", "LISTENERS", "ENDPOINTS"), titles, f"{'WORST':<9}" if table.wide else "")
     page.line(page.paint("quiet", f"  {head} ITS PROFILE"))
     for row in shown:
         _component(table, row)
@@ -106,6 +110,17 @@ def _components(page: Page, rows: list[ComponentRow]) -> None:
     if common:
         page.line(f"  the cluster's profile binds under {plain(', '.join(common), 60)}")
     page.line()
+
+
+def _fitted(page: Page, shown: list[ComponentRow], adherence: list[str]) -> _Table:
+    """The table with names as wide as the page lets them be."""
+    wide, roomy = (page.width is None or page.width >= least for least in (_WIDE, _ROOMY))
+    table = _Table(page, 0, adherence, wide, roomy)
+    answers = max((columns(_answer(table, row)) for row in shown), default=0)
+    taken = 2 + columns(table.head(("", "", ""), [""] * len(_COUNTS), " " * 9 * wide)) + 1 + answers
+    most = _NAME_COLUMN if page.width is None else min(max(page.width - taken, 15), _NAME_COLUMN)
+    names = [columns(plain(_called(row), _LONGEST_NAME)) for row in shown]
+    return replace(table, name=max([len("COMPONENT"), *(each for each in names if each <= most)]))
 
 
 def _worth_a_line(rows: list[ComponentRow]) -> list[ComponentRow]:
@@ -121,7 +136,11 @@ def _called(row: ComponentRow) -> str:
 def _component(table: _Table, row: ComponentRow) -> None:
     symbol, style = _symbol(row)
     page, worst = table.page, max(row["failures"], key=headline.severity_rank, default="")
-    cells = (plain(_called(row), table.name), str(row["listeners"]), str(row["endpoints"]))
+    name = plain(_called(row), min(_LONGEST_NAME, (page.width or _LONGEST_NAME + 2) - 2))
+    if columns(name) > table.name:  # a narrow page: the name gets a line of its own
+        page.line(page.paint(style, symbol), f" {name}")
+        symbol, name = " ", ""
+    cells = (name, str(row["listeners"]), str(row["endpoints"]))
     outcomes = {**row["verdicts"], "fail": row["verdicts"]["fail"] - row["excused"], "excused": row["excused"]}
     counts = [str(outcomes.get(each) or "·") for each, _ in _COUNTS]
     mark = page.paint(worst, f"{worst or '·':<9}") if table.wide else ""
@@ -201,9 +220,10 @@ def _coverage(page: Page, told: DiscoveryRow) -> None:
         (told["not_applicable"], "need not speak TLS"),
     ]
     page.line("  probed       ", ", ".join(f"{n} {what}" for n, what in parts if n) or "none")
-    if told["left_out"]:
-        reasons = "; ".join(f"{each['count']} × {plain(each['reason'], 120)}" for each in told["left_out"])
-        page.folded(15, "  left out     ", reasons)
+    label = "left out"
+    for each in told["left_out"]:
+        page.folded(15, f"  {label:<13}", f"{each['count']} × {plain(each['reason'], 120)}")
+        label = ""
     for gap in missing(told):
         page.folded(15, "  not read     ", _gap(gap))
     for each in told["network_policies"][:10]:

@@ -96,3 +96,14 @@ def test_where_nothing_was_found_it_is_said_what_was_not_read() -> None:
     told = _text(cluster_samples.report([]))
     assert "not read     routes.route.openshift.io" in told
     assert "COMPONENT" not in told
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, None])
+def test_names_of_components_are_whole_on_every_page(width: int | None) -> None:
+    owner = Owner(kind="Pod", namespace="a-namespace-with-a-long-name", name="x")
+    where = endpoint(owner, 443, "10.0.0.1", None)
+    row = endpoint_row(where, USER, samples.speaking("x"), "pass", "ok", samples.PASSED)
+    told = _text(cluster_samples.report([row]), width)
+    assert "✓ namespace a-namespace-with-a-long-name (users)" in told
+    table = told[: told.index("WHAT WAS SEEN")].splitlines()
+    assert width is None or max(map(columns, table)) <= width
