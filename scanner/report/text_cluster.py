@@ -221,8 +221,8 @@ def _coverage(page: Page, told: DiscoveryRow) -> None:
     ]
     page.line("  probed       ", ", ".join(f"{n} {what}" for n, what in parts if n) or "none")
     label = "left out"
-    for each in told["left_out"]:
-        page.folded(15, f"  {label:<13}", f"{each['count']} × {plain(each['reason'], 120)}")
+    for part in told["left_out"]:
+        page.folded(15, f"  {label:<13}", f"{part['count']} × {plain(part['reason'], 120)}")
         label = ""
     for gap in missing(told):
         page.folded(15, "  not read     ", _gap(gap))
