@@ -13,8 +13,10 @@ from itertools import islice
 from scanner.expect.contour import falling_back
 from scanner.expect.facts import Facts
 from scanner.expect.origins import HOLDERS, gateway_listeners
+from scanner.expect.withheld import hostnames
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Neighbour
+from scanner.model.hostnames import within
 from scanner.model.kinds import HTTP_PROXY
 
 _KINDS = frozenset({HTTP_PROXY.name, *HOLDERS})
@@ -34,12 +36,18 @@ def neighbours(facts: Facts, endpoint: Endpoint) -> tuple[Neighbour, ...]:
 def _beside(facts: Facts, endpoint: Endpoint) -> Iterator[Neighbour]:
     if not _served(facts, endpoint):
         return
-    mine = _apart(facts, endpoint)
+    mine, wildcards = _apart(facts, endpoint), tuple(hostnames(facts, endpoint))
     for each in facts.listening.get((endpoint.address, endpoint.port), ()):
         if each.server_name in (None, endpoint.server_name) or not _served(facts, each):
             continue
         if mine.isdisjoint(_apart(facts, each)):
-            yield Neighbour(name=each.server_name or "", guarded=each.expects == "required", because=str(each.subject))
+            name = each.server_name or ""
+            yield Neighbour(
+                name=name,
+                guarded=each.expects == "required",
+                because=str(each.subject),
+                covered=any(not hostname or within(name, hostname) for hostname in wildcards),
+            )
 
 
 def _beside_the_fallback(facts: Facts, endpoint: Endpoint) -> Iterator[Neighbour]:

@@ -58,7 +58,8 @@ def check_misdirected(rule: Rule, case: Case) -> Iterator[Finding]:
 
     The neighbour's content: medium; critical if the neighbour asks its clients for a certificate and this name
     does not. What such a neighbour answers on a connection of its own nobody sees without a certificate; then it is
-    a 2xx, 3xx or 401 that this name does not answer with, and of which a name that nobody has gets not the like.
+    a 2xx, 3xx or 401 that this name does not answer with, and of which a name that nobody has gets not the like, nor
+    this name itself where its own hostname is a wildcard for both.
 
     ## What is inconclusive
 
@@ -174,7 +175,7 @@ def _wrong(
         return f"{said}, as on a connection of its own"
     if status in _NOTHING and not isinstance(theirs, Unknown):
         return None
-    if neighbour.guarded and isinstance(theirs, Unknown) and _cannot_be_ours(crossed, neighbour.name, harmless):
+    if neighbour.guarded and isinstance(theirs, Unknown) and _cannot_be_ours(crossed, neighbour, here, harmless):
         return f"{said}, which neither this name nor one that nobody has answers with"
     return Unknown(f"{said}, and whose content that is cannot be told")
 
@@ -195,14 +196,15 @@ def _neutral(answer: str, name: str) -> str:
     return answer.replace(name, "*") if name else answer
 
 
-def _cannot_be_ours(answer: str, name: str, harmless: Mapping[str, Known[str]]) -> bool:
+def _cannot_be_ours(answer: str, neighbour: Neighbour, here: str, harmless: Mapping[str, Known[str]]) -> bool:
     """Whether ``answer`` is content, and of a kind with which a name that nobody has is not answered: a page that
-    repeats its name, or the time, has another length for each, and says nothing."""
-    nobodys = harmless[NOBODYS]
-    known = not any(isinstance(each, Unknown) for each in harmless.values())
-    if not known or isinstance(nobodys, Unknown) or not _CONTENT.match(_status(answer)):
+    repeats its name, or the time, has another length for each, and says nothing. Where a wildcard stands for both
+    names, so may this one's own content."""
+    known = {name: each for name, each in harmless.items() if not isinstance(each, Unknown)}
+    if len(known) < len(harmless) or not _CONTENT.match(_status(answer)):
         return False
-    return _kind(_neutral(answer, name)) != _kind(_neutral(nobodys, NOBODYS))
+    said, others = _kind(_neutral(answer, neighbour.name)), (NOBODYS, here) if neighbour.covered else (NOBODYS,)
+    return all(said != _kind(_neutral(known[name], name)) for name in others if name in known)
 
 
 def _kind(answer: str) -> list[str]:

@@ -197,6 +197,8 @@ class Neighbour:
     """Whether it asks clients for a certificate and this one does not."""
     because: str
     """The object that serves it."""
+    covered: bool = False
+    """Whether the hostname of this one, a wildcard, has the name too: what is answered here may be its own content."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

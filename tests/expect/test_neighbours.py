@@ -61,6 +61,21 @@ def test_names_of_one_listener_may_share_connections_and_those_of_two_may_not() 
     assert found(here, same, other, objects=[gateway]) == [("c.example", False)]
 
 
+def test_a_wildcard_has_the_names_of_its_neighbours_too() -> None:
+    names = {"one": "*.example", "two": "b.example", "three": "c.other"}
+    listeners = [{"name": each, "hostname": name, "port": 443, "protocol": "HTTPS"} for each, name in names.items()]
+    gateway = made("Gateway", "edge", "gw", GATEWAY_API, spec={"listeners": listeners})
+    here = at("a", "Gateway/edge/gw", "Gateway/edge/gw listener one")
+    beside = at("b", "Gateway/edge/gw", "Gateway/edge/gw listener two")
+    other = at("c", "Gateway/edge/gw", "Gateway/edge/gw listener three", server_name="c.other")
+    expectations = Expectations(snapshot_of([gateway]), CATALOGUE, ScanPolicy(), endpoints=(here, beside, other))
+    assert [(each.name, each.covered) for each in expectations.of(here).neighbours] == [
+        ("b.example", True),
+        ("c.other", False),
+    ]
+    assert [each.covered for each in expectations.of(beside).neighbours] == [False, False]
+
+
 def test_routes_and_ingresses_have_none() -> None:
     web = made("Ingress", "shop", "a", "networking.k8s.io/v1", spec={})
     assert found(at("a", "Ingress/shop/a"), at("b", "Ingress/shop/b"), objects=[web]) == []

@@ -99,6 +99,17 @@ def test_a_page_of_another_length_for_each_name_is_not_the_content_of_a_guarded_
     assert said(crossed, theirs=REFUSED, guarded=True, own=mine).severity == "critical"
 
 
+def test_behind_a_wildcard_for_both_names_another_page_of_the_same_kind_may_be_its_own() -> None:
+    """As of an application for ``*.example`` that has a page for each name; nobody is at any other one."""
+    mine, crossed = (f'200; content-length: {length}; etag: "{length}"; server: x' for length in (90, 92))
+    neighbour = Neighbour(name=OTHER, guarded=True, because="Gateway/edge/front", covered=True)
+    for answer, verdict in ((crossed, "inconclusive"), ("302; location: /login; server: x", "fail")):
+        answered = answers(answer, theirs=REFUSED, own=mine)
+        of = case(expectation={"neighbours": (neighbour,)}, observation={"answered": answered, "alpn": None})
+        assert finding(RULE, of).verdict == verdict
+    assert said(crossed, theirs=REFUSED, guarded=True, own=mine).severity == "critical"
+
+
 def test_nothing_there_is_no_pass_where_the_neighbour_itself_says_just_that() -> None:
     theirs = "404; content-type: application/json"
     assert said(theirs, theirs=theirs).verdict == "fail"
