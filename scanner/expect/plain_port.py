@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from scanner.expect.conditions import condition
 from scanner.expect.facts import Facts
-from scanner.expect.origins import HOLDERS, all_listeners, gateways
+from scanner.expect.origins import HOLDERS, all_listeners, gateways, led
 from scanner.expect.services import service_of
 from scanner.expect.withheld import refused
 from scanner.model.contour_includes import includes
@@ -38,6 +38,8 @@ _MOST_ROUTES = 10_000
 """Of one host, with those of included objects."""
 _DEEPEST = 20
 """Objects that include one another."""
+_PLAIN_PATH = re.compile(r"/[A-Za-z0-9._~/-]*")
+"""A path that is no regular expression, as controllers have them behind ``ImplementationSpecific``."""
 _SLASHES = re.compile("//+")
 
 _POLICIES: Mapping[str, Literal["nothing", "redirect", "served"]] = {
@@ -46,6 +48,10 @@ _POLICIES: Mapping[str, Literal["nothing", "redirect", "served"]] = {
     "Redirect": "redirect",
     "Allow": "served",
 }
+
+
+_ALLOWING = ("nothing", "redirect", None, "served")
+"""From the least to the most that is had without TLS."""
 
 
 def plain_port(facts: Facts, endpoint: Endpoint) -> PlainPort | None:
@@ -65,9 +71,16 @@ def plain_port(facts: Facts, endpoint: Endpoint) -> PlainPort | None:
 
 
 def _of_route(snapshot: Snapshot, endpoint: Endpoint) -> Said:
-    route = snapshot.get(ROUTE, *_key(endpoint))
-    if route is None:
-        return None
+    """Of several Routes that share the host, each with a path of its own, the one that allows most."""
+    every = [
+        snapshot.get(ROUTE, *_key(endpoint)),
+        *(route for route, _ in led(snapshot, endpoint, {ROUTE.name: ROUTE})),
+    ]
+    said = [_of_one_route(route) for route in every if route is not None]
+    return max(said, key=lambda each: _ALLOWING.index(each.owed), default=None)
+
+
+def _of_one_route(route: KubeObject) -> PlainPort:
     policy = route.text("spec", "tls", "insecureEdgeTerminationPolicy")
     because = f"{route.reference} spec.tls.insecureEdgeTerminationPolicy: {policy or 'not set'}"
     path = route.text("spec", "path") or "/"
@@ -85,7 +98,7 @@ def _of_proxy(snapshot: Snapshot, endpoint: Endpoint) -> Said:
         return min(permitted, key=lambda each: each.conditional)
     unseen = any(each.route is None for each in routes) or len(routes) == _MOST_ROUTES
     because = f"{proxy.reference} spec.routes: none {'that was seen ' if unseen else ''}has permitInsecure"
-    return PlainPort(port=HTTP, path="/", owed=None if unseen else "redirect", because=because)
+    return PlainPort(port=HTTP, path="/", owed=None if unseen else "redirect", because=because, conditional=unseen)
 
 
 class _Routed(NamedTuple):
@@ -126,9 +139,22 @@ def _of_permitted(routed: _Routed) -> PlainPort:
 
 
 def _of_ingress(snapshot: Snapshot, endpoint: Endpoint) -> Said:
-    """Controllers differ, and have settings of their own."""
+    """Controllers differ, and have settings of their own. Where ``/`` is nobody's, the first path is asked for."""
     ingress = snapshot.get(INGRESS, *_key(endpoint))
-    return PlainPort(port=HTTP, path="/", owed=None, because=f"{ingress.reference} spec.tls") if ingress else None
+    if ingress is None:
+        return None
+    paths = [*_ingress_paths(ingress, endpoint.server_name or "")]
+    path = "/" if not paths or "/" in paths else paths[0]
+    because, regular = f"{ingress.reference} spec.tls", _PLAIN_PATH.fullmatch(path) is None
+    return PlainPort(port=HTTP, path=path, owed=None, because=because, conditional=regular)
+
+
+def _ingress_paths(ingress: KubeObject, name: str) -> Iterator[str]:
+    """Those of the rules for ``name``, and for all names."""
+    for rule in ingress.each("spec", "rules"):
+        host = rule.text("host").lower()
+        if not host or within(name, host):
+            yield from (each.text("path") or "/" for each in rule.each("http", "paths"))
 
 
 def _of_gateway(snapshot: Snapshot, endpoint: Endpoint) -> Said:
@@ -142,7 +168,8 @@ def _of_gateway(snapshot: Snapshot, endpoint: Endpoint) -> Said:
             port, hostname = each.number("port"), each.text("hostname").lower()
             if each.text("protocol") == "HTTP" and port and (not hostname or within(name, hostname)):
                 because = f"{holder.reference} listener {each.text('name')}: HTTP on port {port}"
-                return PlainPort(port=port, path="/", owed=None, because=because)
+                # What routes there are is not read: nothing at ``/`` is not nothing at all.
+                return PlainPort(port=port, path="/", owed=None, because=because, conditional=True)
     return None
 
 

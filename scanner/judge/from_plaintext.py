@@ -25,7 +25,8 @@ def check_from_plaintext(rule: Rule, case: Case) -> Iterator[Finding]:
 
     With `--active-http`, the port for requests without TLS at the same address (80, or wherever that leads) is asked
     with one `HEAD` for each name of a Route, an HTTPProxy, an Ingress, and of a Gateway that has a listener of protocol
-    HTTP for the name: for `/`, for a Route's `path`, or for the first route with `permitInsecure`. It leads to `https`,
+    HTTP for the name: for `/`, for a Route's `path`, for the first path of an Ingress that has not the whole of it, or
+    for the first route with `permitInsecure`. It leads to `https`,
     says that nothing is there (400, 404, 421, 426, 503), or does not answer in HTTP; where it ends the connection
     without a word, five times in a row.
 
@@ -45,7 +46,9 @@ def check_from_plaintext(rule: Rule, case: Case) -> Iterator[Finding]:
     ## What is inconclusive
 
     Silence, half of a redirect, and nothing there for a name of which an object says that it is served without TLS: it
-    may be tomorrow. A redirect where `permitInsecure` also asks for headers or query parameters, or for a pattern.
+    may be tomorrow. Nothing at `/` of a Gateway, whose routes have paths that are not read, and at a path of an Ingress
+    that is a regular expression. A redirect where `permitInsecure` also asks for headers or query parameters, or for a
+    pattern.
 
     ## Example that fails
 
@@ -112,6 +115,8 @@ def _read(found: str | None, wanted: PlainPort) -> str | Unknown | None:
     leads_to_tls = status in _REDIRECTS and leads.partition(":")[0] == "https"
     if wanted.owed == "served" and (nothing or (leads_to_tls and wanted.conditional)):
         return Unknown(f"{found or 'no answer'} on port {wanted.port}, although {wanted.because}")
+    if found is not None and nothing and wanted.conditional:
+        return Unknown(f"{found} for {wanted.path} on port {wanted.port}, where there may be other paths")
     if nothing or leads_to_tls:
         return None
     return f"a request without TLS to port {wanted.port} is answered with {found}"

@@ -213,7 +213,8 @@ class PlainPort:
     because: str
     """The object and field that say so."""
     conditional: bool = False
-    """Whether ``owed`` holds only for requests with more than that path, which is all that is asked with."""
+    """Whether ``owed`` holds only for requests with more than that path, which is all that is asked with; where nothing
+    is owed, whether there may be other paths."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

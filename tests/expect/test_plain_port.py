@@ -192,6 +192,41 @@ def test_of_an_ingress_nothing_is_known_but_the_port() -> None:
 
 
 @pytest.mark.parametrize(
+    ("rules", "path", "conditional"),
+    [
+        ([{"host": "web.example", "http": {"paths": [{"path": "/a"}, {"path": "/"}]}}], "/", False),
+        ([{"host": "web.example", "http": {"paths": [{"path": "/a"}, {"path": "/b"}]}}], "/a", False),
+        (
+            [{"host": "b.example", "http": {"paths": [{"path": "/b"}]}}, {"http": {"paths": [{"path": "/c"}]}}],
+            "/c",
+            False,
+        ),
+        ([{"host": "*.example", "http": {"paths": [{"path": "/a(/|$)(.*)"}]}}], "/a(/|$)(.*)", True),
+        ([{"host": "web.example", "http": {"paths": [{}]}}], "/", False),
+    ],
+)
+def test_of_an_ingress_that_has_only_some_paths_one_of_them_is_asked_for(
+    rules: list[Any], path: str, *, conditional: bool
+) -> None:
+    spec = {"tls": [{"hosts": ["web.example"]}], "rules": rules}
+    port = found("Ingress/shop/web", made("Ingress", "shop", "web", "networking.k8s.io/v1", spec=spec), *BALANCED)
+    assert port is not None
+    assert (port.path, port.conditional) == (path, conditional)
+
+
+def test_of_routes_with_one_host_the_one_that_allows_most_is_asked_for() -> None:
+    """Each has a path; the router answers each as it says."""
+    allowing = routed(path="/open", tls={"termination": "edge", "insecureEdgeTerminationPolicy": "Allow"})
+    allowing["metadata"]["name"] = "open"
+    whole = routed(tls={"termination": "edge", "insecureEdgeTerminationPolicy": "Redirect"})
+    origins = ("Route/shop/web edge", "Route/shop/open edge")
+    port = found("Route/shop/web", whole, allowing, *BALANCED, origins=origins)
+    assert port is not None
+    assert (port.path, port.owed) == ("/open", "served")
+    assert port.because.startswith("Route/shop/open ")
+
+
+@pytest.mark.parametrize(
     ("hostname", "number"), [("", 8080), ("web.example", 8080), ("*.example", 8080), ("other.example", None)]
 )
 def test_a_gateway_has_one_where_a_listener_of_it_says_so(hostname: str, number: int | None) -> None:

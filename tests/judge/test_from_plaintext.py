@@ -79,6 +79,14 @@ def test_a_redirect_of_what_is_allowed_under_conditions_that_no_request_met_is_n
         assert finding(RULE, of).verdict == verdict
 
 
+@pytest.mark.parametrize("seen", ["HTTP/1.1 404", "HTTP/1.1 503"])
+def test_nothing_at_one_path_is_no_pass_where_there_may_be_others(seen: str) -> None:
+    wanted = replace(port(None), conditional=True)
+    for answer, verdict in ((seen, "inconclusive"), (None, "pass"), (AWAY[0], "pass"), ("HTTP/1.1 200", "fail")):
+        of = case(expectation={"plain_port": wanted}, observation={"plain_port": answer})
+        assert finding(RULE, of).verdict == verdict
+
+
 def test_silence_is_not_known() -> None:
     assert said(Unknown("no answer in time")).verdict == "inconclusive"
 
