@@ -197,7 +197,7 @@ def _live(
     from scanner.cluster import read  # noqa: PLC0415 - see above
 
     permitted = {"configz"} if asked.configz else set[str]()
-    permitted |= {"lint"} if set(reads) & set(LINTED) else set()  # only lint reads them, and --all
+    permitted |= {"lint"} if set(reads) & set(LINTED) else set()  # no scan reads them
     reading = partial(
         read,
         no_secrets=asked.secrets is False,

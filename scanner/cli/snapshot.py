@@ -28,7 +28,12 @@ def snapshot() -> None:
 @click.option(
     "--namespace", "namespaces", metavar="NS", multiple=True, help="Where to read what may not be read in all."
 )
-@click.option("--all", "everything", is_flag=True, help="Also what no scan reads (adhere rbac --with doctor).")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Also what no scan reads, but lint and doctor (adhere rbac --with lint,doctor).",
+)
 @SECRETS
 def save_(
     directory: str,
@@ -39,7 +44,7 @@ def save_(
     everything: bool,
     secrets: bool | None,
 ) -> None:
-    """Read the cluster and write it into DIR, for `adhere scan --snapshot DIR`.
+    """Read the cluster and write it into DIR, for `adhere scan --snapshot DIR`; for lint and doctor with --all.
 
     Private keys are never written. DIR is made, or is empty, or holds a snapshot that is replaced.
     """
@@ -53,7 +58,8 @@ def save_(
             no_secrets=secrets is False,
             secrets=asked_for(secrets=secrets),
             config_maps=bundles,
-            config_maps_by="configmaps",
+            config_maps_by="lint" if everything else "configmaps",
+            permitted={"lint"} if everything else (),
         )
     )
     for line in told(found):

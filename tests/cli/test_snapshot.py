@@ -10,7 +10,7 @@ import pytest
 
 from scanner.cli.cluster_options import ClusterAsked, snapshots
 from scanner.cluster import load
-from scanner.model.kinds import BACKEND_TLS_POLICY, CONFIG_MAP, POD, ROUTE, SECRET, SERVICE
+from scanner.model.kinds import BACKEND_TLS_POLICY, CONFIG_MAP, POD, ROLE_BINDING, ROUTE, SECRET, SERVICE
 from scanner.model.located import documents
 from tests.cli.calling import Call
 from tests.cluster.api import Answer, Api, Asked, authority, named, refused, running
@@ -64,6 +64,20 @@ def test_config_maps_that_objects_name_as_cas_are_saved_and_read_again(call: Cal
     (found,) = snapshots(ClusterAsked(snapshot=str(tmp_path / "saved")), (BACKEND_TLS_POLICY, CONFIG_MAP))
     assert found.get(CONFIG_MAP, "backend-ca", "shop") is not None
     assert found.missing(CONFIG_MAP, "cluster-config-v1", "kube-system") is None
+
+
+@pytest.mark.parametrize(("more", "count"), [([], 0), (["--all"], 1)], ids=["for a scan", "for lint"])
+def test_what_only_lint_looks_at_is_saved_where_all_is_asked_for(
+    more: list[str], count: int, call: Call, tmp_path: Path
+) -> None:
+    made = Api()
+    made.add(ROLE_BINDING, named("router-may-read", "shop"))
+    with serving(lambda: running(made)) as listening:
+        config = kubeconfig(tmp_path, listening)
+        assert call("snapshot", "save", tmp_path / "saved", "--kubeconfig", config, *more).code == 0
+    found = load(str(tmp_path / "saved"), [ROLE_BINDING])
+    assert len(found.objects.get(ROLE_BINDING, ())) == count
+    assert (ROLE_BINDING in found.unreadable) == (not more)
 
 
 def test_of_manifests_a_scan_takes_the_config_maps_that_objects_name(tmp_path: Path) -> None:
