@@ -225,12 +225,27 @@ def _gateway(facts: Facts, gateway: KubeObject, endpoint: Endpoint) -> Passage |
 
 
 def _tls_route(facts: Facts, route: KubeObject, endpoint: Endpoint) -> Passage | None:
-    """Discovery names the TLSRoute that a name leads to; its listener may also terminate."""
+    """Discovery names the TLSRoutes that a name leads to; their listener may also terminate. Of several with one name
+    each may answer: which of them is the oldest, and has it, is the gateway's to say."""
     modes = {each.text("tls", "mode") for _, each in gateway_listeners(facts.snapshot, endpoint)}
     if modes != {"Passthrough"}:
         return None
-    found = [each for rule in route.each("spec", "rules") for each in _services(rule, "backendRefs", route.namespace)]
+    found = [
+        each
+        for one in {str(each.reference): each for each in (route, *_named_beside(facts, endpoint))}.values()
+        for rule in one.each("spec", "rules")
+        for each in _services(rule, "backendRefs", one.namespace)
+    ]
     return Passage(source=str(route.reference), field="spec.rules.backendRefs", backends=tuple(found[:_MOST]))
+
+
+def _named_beside(facts: Facts, endpoint: Endpoint) -> Iterator[KubeObject]:
+    """The TLSRoutes in the origins of ``endpoint``, behind their listeners."""
+    for origin in endpoint.origins:
+        namespace, _, name = origin.partition(f" {TLS_ROUTE.name}/")[2].partition("/")
+        found = facts.snapshot.get(TLS_ROUTE, name, namespace) if name else None
+        if found is not None:
+            yield found
 
 
 def _listens(_: KubeObject, listener: Fields, endpoint: Endpoint) -> bool:

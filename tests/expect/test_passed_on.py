@@ -76,6 +76,29 @@ def test_a_tls_route_on_a_passthrough_listener_leads_to_its_backends() -> None:
     )
 
 
+def test_of_two_tls_routes_with_one_name_the_backends_of_each_may_answer() -> None:
+    """The oldest has the name; both are attached."""
+    objects = [gateway("Passthrough")]
+    for name, address in (("web", "10.0.0.5"), ("old", "10.0.0.6")):
+        for each in (tls_route(), service(), slice_of(address)):
+            each["metadata"]["name"] = name
+            if each["kind"] == "TLSRoute":
+                each["spec"]["rules"] = [{"backendRefs": [{"name": name, "port": 443}]}]
+            if each["kind"] == "EndpointSlice":
+                each["metadata"]["labels"] = {"kubernetes.io/service-name": name}
+            objects.append(each)
+    origins = [f"Gateway/edge/gw listener tls TLSRoute/shop/{name}" for name in ("web", "old")]
+    said = {"origins": origins, "subject": "TLSRoute/shop/web", "segment": "Frontend", "address": "10.0.0.1"}
+    near = endpoint(NEAR, said)
+    behind = [
+        endpoint(f"Deployment/shop/{name}:8443", {"address": address, "segment": "Backend"})
+        for name, address in (("web", "10.0.0.5"), ("old", "10.0.0.6"))
+    ]
+    found = Expectations(snapshot_of(objects), CATALOGUE, ScanPolicy(), endpoints=(near, *behind)).of(near).passed_on
+    assert found is not None
+    assert found.backends == ("Deployment/shop/web:8443", "Deployment/shop/old:8443")
+
+
 def test_backends_that_have_no_endpoint_of_that_name_are_those_of_other_names() -> None:
     found = passed("Passthrough", WEB)
     assert found is not None
