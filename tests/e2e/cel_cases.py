@@ -199,6 +199,14 @@ _PROXIES: Final[Mapping[str, Violation]] = {
         "field-value", {"spec.virtualhost.jwtProviders.0.remoteJWKS.validation": _SUBJECTS}
     ),
 }
+_PUBLISHED: Final = "APIServer loadBalancer hostname cannot be in ClusterConfiguration.apiserver.servingCerts"
+_BALANCED: Final = {"type": "LoadBalancer", "loadBalancer": {"hostname": "api.shop.example"}}
+_HOSTED: Final[Mapping[str, Violation]] = {
+    f"spec: {_PUBLISHED}.namedCertificates[]": Violation(
+        "field-value",
+        {"spec.services.0": {"service": "APIServer", "servicePublishingStrategy": _BALANCED}},
+    ),
+}
 _KEYS: Final = ("clientCertificates", "defaults", "servingCertificates", "signerCertificates")
 _CUSTOM: Final = "spec.certificateManagement.custom"
 _PKI: Final[Mapping[str, Violation]] = {
@@ -232,6 +240,7 @@ VIOLATIONS: Final[Mapping[str, Mapping[str, Violation]]] = {
     "Route": _ROUTES,
     "IngressController": _CONTROLLERS,
     "HTTPProxy": _PROXIES,
+    "HostedCluster": _HOSTED,
     "PKI": _PKI,
 }
 """By kind, and by the way to the rule and its message."""
@@ -241,9 +250,60 @@ NO_TLS: Final[Mapping[str, str]] = {
     "GRPCRoute spec.rules": "which requests go where",
     "Gateway spec.addresses": "where it listens",
     "Gateway spec.infrastructure": "labels and annotations of what it is made of",
+    "Console spec.customization": "how it looks",
+    "Console spec.ingress": "addresses of proxies before it",
     "HTTPRoute spec.rules": "which requests go where, and what is changed in them",
     "Ingress spec.componentRoutes[].labels": "labels of the routes",
     "Ingress spec.domain: domain is immutable once set": "a transition",
+    **{
+        f"HostedCluster spec.{name}": "what the cluster is made of, where it is and who logs in"
+        for name in (
+            "autoNode",
+            "autoscaling",
+            "capabilities",
+            "clusterID",
+            "configuration.authentication",
+            "configuration.featureGate",
+            "configuration.image",
+            "configuration.ingress",
+            "configuration.network",
+            "configuration.oauth",
+            "controlPlaneRelease",
+            "controllerAvailabilityPolicy",
+            "dns",
+            "etcd",
+            "fips",
+            "infraID",
+            "issuerURL",
+            "kubeAPIServerDNSName",
+            "networking",
+            "nodeSelector",
+            "olmCatalogPlacement",
+            "operatorConfiguration",
+            "pausedUntil",
+            "platform",
+            "release",
+            "secretEncryption",
+            "services[]",
+            "updateService",
+        )
+    },
+    "HostedCluster spec.configuration.apiServer.encryption": "the same as for an APIServer",
+    "HostedCluster spec.configuration.apiServer: tlsAdherence may not be removed once set": "the same",
+    **{
+        f"HostedCluster spec: {begins}": "how it is published, and on which platform"
+        for begins in (
+            "spec.services in body",
+            "Services is immutable",
+            "Azure managed",
+            "Self-managed Azure",
+            "Azure platform",
+            "If serviceAccountSigningKey",
+            "disableMultiNetwork",
+            "ovnKubernetesConfig",
+            "secretEncryption cannot",
+        )
+    },
     "IngressController spec.endpointPublishingStrategy": "the cloud's load balancer",
     "IngressController spec.httpHeaders": "headers of HTTP",
     "IngressController spec.tuningOptions": "time limits and numbers of connections",

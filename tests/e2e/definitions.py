@@ -18,6 +18,7 @@ CURRENT: Final = "current"
 
 _Definition = dict[str, Any]
 _GATEWAY: Final = "sigs.k8s.io/gateway-api"
+_HYPERSHIFT: Final = "cmd/install/assets/crds/hypershift-operator/zz_generated.crd-manifests"
 _CONTOUR: Final = "github.com/projectcontour/contour"
 _ROUTES: Final = ("tlsroutes", "httproutes", "grpcroutes", "tcproutes")
 
@@ -107,6 +108,7 @@ SETS: Final[Mapping[str, tuple[Source, ...]]] = {
                     ("config/v1alpha1", "*_pkis"),
                     ("operator/v1", "*_ingresscontrollers-TechPreviewNoUpgrade"),
                     ("operator/v1", "*_authentications-TechPreviewNoUpgrade"),
+                    ("operator/v1", "*_consoles"),
                     ("operator/v1", "*_etcds-TechPreviewNoUpgrade"),
                     ("operator/v1", "*_kubeapiservers-TechPreviewNoUpgrade"),
                     ("operator/v1", "*_kubecontrollermanagers"),
@@ -119,6 +121,11 @@ SETS: Final[Mapping[str, tuple[Source, ...]]] = {
                     ("machineconfiguration/v1", "*_machineconfigpools-SelfManagedHA"),
                 )
             ),
+        ),
+        Source(
+            CRDS / "hypershift",
+            "github.com/openshift/hypershift",
+            (f"{_HYPERSHIFT}/hostedclusters-Hypershift-CustomNoUpgrade.crd.yaml",),
         ),
         _gateway(
             CRDS,

@@ -63,6 +63,37 @@ spec:
   componentRoutes:
   - {namespace: openshift-console, name: console, hostname: console.example, servingCertKeyPairSecret: {name: console}}
 """
+_CONSOLE: Final = """\
+apiVersion: operator.openshift.io/v1
+kind: Console
+metadata: {name: cluster}
+spec: {managementState: Managed, route: {hostname: console.example, secret: {name: console}}}
+"""
+_PUBLISHED: Final = ", ".join(
+    f"{{service: {name}, servicePublishingStrategy: {{type: Route, route: {{}}}}}}"
+    for name in ("APIServer", "OAuthServer", "Konnectivity", "Ignition")
+)
+_HOSTED_CLUSTER: Final = f"""\
+apiVersion: hypershift.openshift.io/v1beta1
+kind: HostedCluster
+metadata: {{name: shop, namespace: shop}}
+spec:
+  platform: {{type: None}}
+  pullSecret: {{name: pull}}
+  release: {{image: "registry.example/release:4.21"}}
+  services: [{_PUBLISHED}]
+  configuration:
+    apiServer:
+      servingCerts: {{namedCertificates: [{{names: [api.shop.example], servingCertificate: {{name: api}}}}]}}
+      clientCA: {{name: clients}}
+      tlsAdherence: StrictAllComponents
+      tlsSecurityProfile:
+        type: Custom
+        custom:
+          ciphers: [ECDHE-ECDSA-AES128-GCM-SHA256, ECDHE-RSA-AES128-GCM-SHA256]
+          groups: [X25519, secp256r1]
+          minTLSVersion: VersionTLS12
+"""
 _EXTENSION_SERVICE: Final = """\
 apiVersion: projectcontour.io/v1alpha1
 kind: ExtensionService
@@ -127,6 +158,8 @@ OTHERS: Final = (
     _X_BACKEND,
     _OAUTH,
     _INGRESS_CONFIG,
+    _CONSOLE,
+    _HOSTED_CLUSTER,
     _EXTENSION_SERVICE,
     (
         "apiVersion: projectcontour.io/v1alpha1\nkind: ContourConfiguration\n"

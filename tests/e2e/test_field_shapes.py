@@ -35,6 +35,7 @@ DIFFERENT = {
     "Route spec.path pattern": "Go takes an empty path",
     "TLSRoute spec required": "that there are hostnames is gateway-route-attachment's",
     "TLSRoute spec.hostnames minItems": "the same",
+    "HostedCluster spec required": "what a cluster is made of has defaults, and is no matter of TLS",
     "IngressController required": "without a specification, its rules in CEL fail",
     "IngressController spec.domain pattern": "the definition says it in CEL",
 }

@@ -30,6 +30,7 @@ TELLING: Final = SAYING | {
 }  # fmt: skip
 """Others that do, each of a few fields."""
 OTHERWISE: Final[Mapping[str, str]] = {
+    "HostedCluster spec = {}": "what a cluster is made of is no matter of TLS",
     "Route spec.host = ''": "openshift-apiserver makes a host of it",
     "Route spec.host = 'Web.Shop.example'": "library-go takes no upper case",
     "Route spec.subdomain = ''": "openshift-apiserver takes it for none",

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from scanner.lint.fields import together
+from scanner.lint.fields.hypershift_api import hosted_cluster
 from scanner.lint.fields.names import LABELS, SHORT_LABELS
-from scanner.lint.fields.openshift_others import INGRESS_CONFIG, NAMED, OAUTH
+from scanner.lint.fields.openshift_others import CONSOLE, INGRESS_CONFIG, NAMED, OAUTH
 from scanner.lint.fields.shape import ANY, TEXT, Items, Record, Text, Words, anything, texts
 from scanner.model import kinds
 from scanner.model.custom_profile import GROUPS, VERSIONS
@@ -107,4 +108,6 @@ OPENSHIFT_API: Final[Mapping[Kind, Record]] = {
     kinds.ROUTE: Record({"spec": _ROUTE}, ("spec",), clashes=together.ROUTE),
     kinds.OAUTH: Record({"spec": OAUTH}, ("spec",)),
     kinds.INGRESS_CONFIG: Record({"spec": INGRESS_CONFIG}, ("spec",)),
+    kinds.CONSOLE: Record({"spec": CONSOLE}, ("spec",)),
+    kinds.HOSTED_CLUSTER: hosted_cluster(_API_SERVER),
 }

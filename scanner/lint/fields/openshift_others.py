@@ -59,3 +59,11 @@ INGRESS_CONFIG: Final = Record(
     },
     clashes=together.COMPONENT_ROUTES,
 )
+CONSOLE: Final = Record(
+    {
+        "route": Record({**texts("hostname"), "secret": NAMED}),
+        **anything("customization", "ingress", "logLevel", "managementState", "observedConfig", "operatorLogLevel"),
+        **anything("plugins", "providers", "unsupportedConfigOverrides"),
+    }
+)
+"""operator/v1."""

@@ -20,11 +20,11 @@ def check_unknown(subject: Subject) -> Iterator[Flaw]:
     ## What it requires
 
     That every field around and in the TLS parts of an object is one of its kind: of Gateways, their routes,
-    ListenerSets, XBackends and BackendTLSPolicies; of the APIServer, OAuth and Ingress configuration, of
-    IngressControllers, KubeletConfigs and Routes; of HTTPProxies, TLSCertificateDelegations, ExtensionServices and
-    Contour's configuration; of monitors; of Ingresses, Services, webhooks' `clientConfig`, APIServices and ConfigMaps;
-    of roles and their bindings; of containers' probes and ports in pods and what makes them; of conversions in
-    CustomResourceDefinitions. And that their metadata has the fields that all objects have.
+    ListenerSets, XBackends and BackendTLSPolicies; of the APIServer, OAuth and Ingress configuration, of the Console,
+    IngressControllers, KubeletConfigs, Routes and HostedClusters; of HTTPProxies, TLSCertificateDelegations,
+    ExtensionServices and Contour's configuration; of monitors; of Ingresses, Services, webhooks' `clientConfig`,
+    APIServices and ConfigMaps; of roles and their bindings; of containers' probes and ports in pods and what makes
+    them; of conversions in CustomResourceDefinitions. And that their metadata has the fields that all objects have.
 
     ## Why
 

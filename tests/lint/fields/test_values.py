@@ -361,3 +361,25 @@ def texts(shape: object) -> list[Text]:
         return [shape]
     inner = [*getattr(shape, "fields", {}).values(), *([shape.of] if hasattr(shape, "of") else [])]
     return [each for one in inner for each in texts(one)]
+
+
+@pytest.mark.parametrize(
+    ("service", "name", "fails"),
+    [
+        ("APIServer", "api.example", True),
+        ("APIServer", "other.example", False),
+        ("APIServer", "", False),
+        ("Ignition", "api.example", False),
+    ],
+)
+def test_the_name_of_a_hosted_api_server(tmp_path: Path, service: str, name: str, fails: bool) -> None:
+    """Its load balancer's, beside those of the certificates for users."""
+    balancer = f"{{type: LoadBalancer, loadBalancer: {{hostname: '{name}'}}}}"
+    certificates = "[{names: [other.api.example]}, {names: [api.example, ''], servingCertificate: {name: a}}]"
+    text = HEADS["HostedCluster"] + (
+        f"spec: {{services: [{{service: {service}, servicePublishingStrategy: {balancer}}}],"
+        f" configuration: {{apiServer: {{servingCerts: {{namedCertificates: {certificates}}}}}}}}}\n"
+    )
+    (one,) = linted(tmp_path, text, [VALUES])[0]
+    at = "spec.configuration.apiServer.servingCerts.namedCertificates"
+    assert [each.field for each in one.findings] == ([at] if fails else [])
