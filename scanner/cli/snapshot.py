@@ -32,7 +32,7 @@ def snapshot() -> None:
     "--all",
     "everything",
     is_flag=True,
-    help="Also what no scan reads, but lint and doctor (adhere rbac --with lint,doctor).",
+    help="Also what lint and doctor look at (adhere rbac --with lint,doctor).",
 )
 @SECRETS
 def save_(

@@ -6,6 +6,7 @@ from collections import Counter
 from itertools import groupby
 from typing import TextIO
 
+from scanner.model.finding import SEVERITIES
 from scanner.model.lint_report import NOT_GIVEN, LintFindingRow, LintReport
 from scanner.model.report import OwnerRow
 from scanner.report.escape import plain
@@ -45,7 +46,7 @@ def summary(report: LintReport) -> str:
         f"{counted(told['fail'], 'fails', 'fail')}" if told["fail"] else "",
         f"{told['inconclusive']} cannot be decided here" if told["inconclusive"] else "",
         f"{counted(told['pass'], 'passes', 'pass')}" if told["pass"] else "",
-        f"{counted(len(report.findings), 'place')} could not be looked at" if report.findings else "",
+        f"{counted(unread, 'place')} could not be looked at" if (unread := len(report.unread())) else "",
     ]
     what = ", ".join(filter(None, parts)) or "nothing to judge"
     others = f" ({counted(report.others, 'other document')})" if report.others else ""
@@ -68,7 +69,8 @@ def _one(findings: list[LintFindingRow]) -> LintFindingRow:
     rules = ", ".join(dict.fromkeys(each["rule"] for each in findings))
     asked = dict.fromkeys(each["unseen"]["question"] for each in findings if each["unseen"])
     message = f"cannot be decided here: {', '.join(asked)}; {unseen['object']} was not seen ({unseen['reason']})"
-    return {**first, "rule": rules, "message": message}
+    severity = max((each["severity"] for each in findings), key=SEVERITIES.index)
+    return {**first, "rule": rules, "message": message, "severity": severity}
 
 
 def _wanted(report: LintReport, out: TextIO) -> None:
@@ -84,7 +86,8 @@ def _wanted(report: LintReport, out: TextIO) -> None:
 
 def _finding(finding: LintFindingRow, out: TextIO, *, color: bool, hints: bool, known: bool) -> None:
     """``known``: the one before it was about the same field."""
-    word = finding["severity"] if finding["verdict"] == "fail" else "undecided"
+    counts = finding["verdict"] != "fail" and finding["severity"] != "info"
+    word = "undecided" if counts else finding["severity"]
     shown = f"\x1b[{_COLORS.get(word, '0')}m{plain(word)}\x1b[0m" if color else plain(word)
     out.write(f"{plain(place(finding), 300)}: {shown}: {plain(finding['rule'])}: {plain(finding['message'], 600)}\n")
     lines = [("in", finding["about"] or "")] if finding["place"] and finding["field"] and not known else []

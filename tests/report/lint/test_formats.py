@@ -87,6 +87,14 @@ def test_what_one_object_would_answer_is_one_entry() -> None:
     ]
 
 
+def test_what_is_open_and_informational_is_not_called_undecided() -> None:
+    """Else it says undecided and exits with 0, against what docs/lint.md says of undecided."""
+    quiet, open_ = undecided("a"), undecided("b")
+    quiet["severity"] = "info"
+    assert ": info: a: cannot be decided here" in written(report(judged(quiet, verdict="pass")), "text")
+    assert ": undecided: a, b: cannot" in written(report(judged(quiet, open_, verdict="inconclusive")), "text")
+
+
 def test_what_was_not_seen_is_told_at_the_end_the_most_wanted_first() -> None:
     asked = [undecided(missing=f"Secret/shop/s{number}", line=number + 1) for number in range(7)]
     made = report(judged(*asked, undecided(missing="Secret/shop/s6"), verdict="inconclusive"))
