@@ -20,7 +20,7 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import OtherName
 from scanner.model.kinds import HTTP_PROXY
 from scanner.model.names import NOBODYS
-from scanner.model.objects import KubeObject
+from scanner.model.objects import Fields, KubeObject
 
 _MOST = 4
 """Names that come through to one backend and that it is asked for."""
@@ -62,12 +62,15 @@ def _speaks_for_its_place(facts: Facts, endpoint: Endpoint) -> bool:
 
 
 def _of_gateway(facts: Facts, endpoint: Endpoint) -> Iterator[OtherName]:
-    """By all Gateways that one proxy serves at this place: some implementations merge them."""
+    """By all Gateways that one proxy serves at this place: some implementations merge them. What else it serves there
+    (Ingresses, HTTPProxies) may answer every name, and has nobody validated."""
+    if any(not _of_gateways(facts, each) for each in _fronts(facts, endpoint)):
+        return
     ports = {listener.number("port") for _, listener in gateway_listeners(facts.snapshot, endpoint)}
     merged = _merged(facts, endpoint) if ports else ()
     every = [each for gateway in merged for _, each in all_listeners(facts.snapshot, gateway)]
     beside = [each for each in every if each.number("port") in ports]
-    if beside and all(each.text("protocol") == "TLS" for each in beside):
+    if beside and all(each.text("protocol") == "TLS" and _has_a_name(each) for each in beside):
         because = f"{merged[0].reference} spec.listeners: all on this port are of protocol TLS"
         yield from (OtherName(name=name, owed="refused", because=because) for name in (NOBODYS, None))
     elif beside and all(each.text("protocol") == "HTTPS" for each in beside):
@@ -75,6 +78,21 @@ def _of_gateway(facts: Facts, endpoint: Endpoint) -> Iterator[OtherName]:
         if all(fields):
             because = f"{merged[0].reference} {fields[0]}"
             yield from (OtherName(name=name, owed="validated", because=because) for name in (NOBODYS, None))
+
+
+def _has_a_name(listener: Fields) -> bool:
+    """Whether it is not for every name. What is passed through goes by the names of its TLSRoutes; what is terminated
+    may be a TCPRoute's, which has none."""
+    return listener.text("tls", "mode") == "Passthrough" or listener.text("hostname") != ""
+
+
+def _fronts(facts: Facts, endpoint: Endpoint) -> list[Endpoint]:
+    here = facts.listening.get((endpoint.address, endpoint.port), ())
+    return [each for each in here if each.segment != "Backend" and each.subject is not None]
+
+
+def _of_gateways(facts: Facts, endpoint: Endpoint) -> bool:
+    return next(gateway_listeners(facts.snapshot, endpoint), None) is not None
 
 
 def _merged(facts: Facts, endpoint: Endpoint) -> tuple[KubeObject, ...]:
@@ -86,10 +104,9 @@ def _merged(facts: Facts, endpoint: Endpoint) -> tuple[KubeObject, ...]:
 
 def _of_contour(facts: Facts, endpoint: Endpoint) -> Iterator[OtherName]:
     """Whoever speaks for the place may be an Ingress of the same Envoy's, for which Contour makes such a chain, too."""
-    here = facts.listening.get((endpoint.address, endpoint.port), ())
-    subjects = [each.subject for each in here if each.subject is not None and each.segment != "Backend"]
-    mine = [each for each in subjects if each.kind == HTTP_PROXY.name]
-    if not mine:
+    here = _fronts(facts, endpoint)
+    mine = [each.subject for each in here if each.subject is not None and each.subject.kind == HTTP_PROXY.name]
+    if not mine or any(_of_gateways(facts, each) for each in here):  # a listener of which may be for every name
         return
     proxies = facts.snapshot.every(HTTP_PROXY)
     if not any(each.flag("spec", "virtualhost", "tls", "enableFallbackCertificate") for each in proxies):

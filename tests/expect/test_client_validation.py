@@ -21,10 +21,10 @@ LAX = {"validation": {**VALIDATION["validation"], "mode": "AllowInsecureFallback
 
 
 def gateway(
-    *protocols: str, default: object = None, per_port: object = None, mode: str = "Terminate"
+    *protocols: str, default: object = None, per_port: object = None, mode: str = "Terminate", hostname: str = "a.x"
 ) -> dict[str, Any]:
     listeners = [
-        {"name": f"l{number}", "port": 443, "protocol": each, "tls": {"mode": mode}}
+        {"name": f"l{number}", "port": 443, "protocol": each, "tls": {"mode": mode}, "hostname": hostname}
         for number, each in enumerate(protocols)
     ]
     frontend = {"default": default or {}, **({"perPort": per_port} if per_port else {})}
@@ -95,8 +95,23 @@ def kinds(found: Expectation) -> list[tuple[str | None, str]]:
 
 
 def test_a_port_of_tls_listeners_refuses_other_names() -> None:
-    found = owed(at("a.example"), gateway("TLS", "TLS", mode="Passthrough"))
-    assert kinds(found) == [("no-such-name.adhere.invalid", "refused"), (None, "refused")]
+    both = [("no-such-name.adhere.invalid", "refused"), (None, "refused")]
+    assert kinds(owed(at("a.example"), gateway("TLS", "TLS", mode="Passthrough", hostname=""))) == both
+    assert kinds(owed(at("a.example"), gateway("TLS"))) == both
+
+
+def test_a_listener_without_a_hostname_that_terminates_may_answer_every_name() -> None:
+    """By a TCPRoute, which some implementations attach to it and which has no names."""
+    assert owed(at("a.example"), gateway("TLS", hostname="")).other_names == ()
+
+
+@pytest.mark.parametrize("kind", ["Ingress", "HTTPProxy"])
+@pytest.mark.parametrize("one", [gateway("TLS"), gateway("HTTPS", default=VALIDATION)], ids=["refusing", "validating"])
+def test_what_else_a_proxy_serves_at_the_place_may_answer_every_name(one: dict[str, Any], kind: str) -> None:
+    """With its default certificate, or by a virtual host that validates nobody."""
+    said = {**HERE, "origins": [f"{kind}/shop/web"], "subject": f"{kind}/shop/web"}
+    beside = endpoint("Deployment/edge/proxy:8443#b.example", said)
+    assert owed(at("a.example"), one, proxy(secretName="web"), beside=(beside,)).other_names == ()
 
 
 def test_a_port_that_validates_does_so_for_every_name() -> None:
