@@ -30,6 +30,7 @@ from scanner.demo.unanswering import closed_port
 __all__ = [
     "HTTP_400",
     "MALFORMED",
+    "PATIENCE",
     "Scripted",
     "abort",
     "alert",
@@ -50,6 +51,10 @@ __all__ = [
     "tls_listener",
     "tls_part",
 ]
+
+
+PATIENCE = 60.0
+"""Seconds after which what happens at once on an idle machine has failed on any."""
 
 
 @dataclass(slots=True)

@@ -15,6 +15,7 @@ from scanner.demo.tls_server import TlsSettings
 from tests.servers import (
     HTTP_400,
     MALFORMED,
+    PATIENCE,
     abort,
     alert,
     balanced,
@@ -44,14 +45,14 @@ async def in_thread(work: Callable[[], T]) -> T:
 def all_that_comes(sockaddr: tuple[str, int], hello: bytes = HELLO) -> bytes:
     """Connect, send, read to the FIN. Raises ``ConnectionResetError`` on RST, ``TimeoutError`` on silence."""
     received = b""
-    with socket.create_connection(sockaddr, timeout=5) as client:
+    with socket.create_connection(sockaddr, timeout=PATIENCE) as client:
         client.sendall(hello)
         while more := client.recv(65536):
             received += more
     return received
 
 
-def first_bytes(sockaddr: tuple[str, int], limit: int, *, patience: float = 5) -> bytes:
+def first_bytes(sockaddr: tuple[str, int], limit: int, *, patience: float = PATIENCE) -> bytes:
     """Up to ``limit`` bytes, then the client turns away."""
     received = b""
     with socket.create_connection(sockaddr, timeout=patience) as client:
@@ -81,7 +82,7 @@ async def test_answers_then_ends_with_fin(script: Part, expected: bytes) -> None
 
 async def test_the_hello_is_recorded_whole_when_it_comes_in_pieces() -> None:
     def two_pieces() -> None:
-        with socket.create_connection(server.sockaddr, timeout=5) as client:
+        with socket.create_connection(server.sockaddr, timeout=PATIENCE) as client:
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             client.sendall(HELLO[:3])
             client.sendall(HELLO[3:])
@@ -135,7 +136,7 @@ async def test_smtp_upgrades_by_starttls_and_only_then() -> None:
     def by_the_book() -> str | None:
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        with socket.create_connection(server.sockaddr, timeout=5) as client:
+        with socket.create_connection(server.sockaddr, timeout=PATIENCE) as client:
             assert client.recv(100).startswith(b"220 ")
             client.sendall(b"EHLO test\r\n")
             assert b"STARTTLS" in client.recv(1000)
@@ -154,7 +155,7 @@ async def test_tls_listener_shakes_hands() -> None:
     def version() -> str | None:
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        with socket.create_connection(server.sockaddr, timeout=5) as plain, context.wrap_socket(plain) as client:
+        with socket.create_connection(server.sockaddr, timeout=PATIENCE) as plain, context.wrap_socket(plain) as client:
             return client.version()
 
     async with tls_listener() as server:
@@ -164,7 +165,7 @@ async def test_tls_listener_shakes_hands() -> None:
 
 def test_closed_port_refuses() -> None:
     with closed_port() as sockaddr, pytest.raises(ConnectionRefusedError):
-        socket.create_connection(sockaddr, timeout=5)
+        socket.create_connection(sockaddr, timeout=PATIENCE)
 
 
 def test_filtered_port_never_answers() -> None:

@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from OpenSSL import SSL
 
 from scanner.demo.certificates import Credential
+from tests.servers import PATIENCE
 
 
 @dataclass(slots=True)
@@ -50,7 +51,7 @@ async def shake_hands(
             await stream.receive_some()
             await stream.send_all(before)
             await stream.receive_some()
-        with trio.fail_after(10):
+        with trio.fail_after(PATIENCE):
             await _converse(stream, connection, seen)
     return seen
 

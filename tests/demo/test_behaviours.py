@@ -7,6 +7,7 @@ import trio
 
 from scanner.demo.behaviours import alert, read_hello, smtp
 from scanner.demo.listening import listening
+from tests.servers import PATIENCE
 
 
 async def upgraded(stream: trio.SocketStream) -> None:
@@ -19,7 +20,7 @@ async def told(sent: bytes) -> bytes:
     async with listening(smtp(upgraded)) as server, await trio.open_tcp_stream(*server.sockaddr) as stream:
         await stream.send_all(sent)
         await stream.send_eof()
-        with trio.fail_after(5):
+        with trio.fail_after(PATIENCE):
             while more := await stream.receive_some():
                 received += more
     return received
@@ -49,7 +50,7 @@ async def test_a_hello_without_end_is_cut_at_the_longest_record() -> None:
         seen.append(len(await read_hello(stream)))
 
     async with listening(part) as server, await trio.open_tcp_stream(*server.sockaddr) as stream:
-        with trio.fail_after(5):
+        with trio.fail_after(PATIENCE):
             try:
                 await stream.send_all(b"\x16\x03\x01\xff\xff" + bytes(2**20))
                 await stream.receive_some()

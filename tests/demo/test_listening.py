@@ -11,6 +11,7 @@ import trio
 from scanner.demo import listening as module
 from scanner.demo.behaviours import say, silent
 from scanner.demo.listening import background, bind, listening, open_listening
+from tests.servers import PATIENCE
 
 
 class OwnError(Exception):
@@ -35,7 +36,7 @@ async def test_a_bug_in_a_part_is_not_hidden() -> None:
     async def broken(_stream: trio.SocketStream) -> None:
         raise OwnError
 
-    with pytest.raises((OwnError, ExceptionGroup)) as caught, trio.fail_after(5):
+    with pytest.raises((OwnError, ExceptionGroup)) as caught, trio.fail_after(PATIENCE):
         async with listening(broken) as server, await trio.open_tcp_stream(*server.sockaddr):
             await trio.sleep_forever()
     error: BaseException = caught.value
@@ -53,7 +54,7 @@ async def test_a_peer_that_leaves_a_part_with_tasks_ends_nobody() -> None:
             await trio.lowlevel.checkpoint()
             raise ConnectionResetError
 
-    with trio.fail_after(5):
+    with trio.fail_after(PATIENCE):
         async with listening(reading) as server:
             for _ in range(2):
                 async with await trio.open_tcp_stream(*server.sockaddr) as client:

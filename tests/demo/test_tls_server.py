@@ -18,7 +18,7 @@ from scanner.demo.certificates import Authority, private_key
 from scanner.demo.tls_server import TlsSettings, can_choose_groups, tls_part
 from scanner.errors import ResourceError
 from tests.demo.client import shake_hands
-from tests.servers import ordinary, tls_listener
+from tests.servers import PATIENCE, ordinary, tls_listener
 
 settings = partial(TlsSettings, credential=ordinary())
 
@@ -143,12 +143,12 @@ async def test_a_client_that_talks_nonsense_or_vanishes_leaves_nothing_behind(se
             stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         elif ending == "half-close":
             await stream.send_eof()
-            with trio.fail_after(5):
+            with trio.fail_after(PATIENCE):
                 while await _more(stream):
                     pass
         await stream.aclose()
         assert (await shake_hands(server.sockaddr)).completed
-        with trio.fail_after(5):
+        with trio.fail_after(PATIENCE):
             while server.open:
                 await trio.lowlevel.checkpoint()
         assert server.connections == 2
@@ -168,7 +168,7 @@ async def test_damaged_hellos_never_end_the_server() -> None:
             async with await trio.open_tcp_stream(*server.sockaddr) as stream:
                 await stream.send_all(bytes(hello[:kept]) + bytes(hello[start:]))
                 await stream.send_eof()
-                with trio.fail_after(5):
+                with trio.fail_after(PATIENCE):
                     while await _more(stream):
                         pass
         refused = await shake_hands(server.sockaddr, server_name="right.example")
@@ -210,11 +210,11 @@ async def _more(stream: trio.SocketStream) -> bytes | bytearray:
 async def test_leaving_ends_open_conversations() -> None:
     async with tls_listener() as server:
         stream = await trio.open_tcp_stream(*server.sockaddr)
-        with trio.fail_after(5):
+        with trio.fail_after(PATIENCE):
             while not server.open:
                 await trio.lowlevel.checkpoint()
     assert server.open == 0
-    with trio.fail_after(5):
+    with trio.fail_after(PATIENCE):
         assert not await _more(stream)
     await stream.aclose()
 

@@ -16,13 +16,10 @@ import trio
 
 from scanner.errors import ResourceError
 from scanner.probe.dial import Broken, Connection, Line, Where, connect
-from tests.servers import closed_port, filtered_port, listening, say, scripted, stall_after
+from tests.servers import PATIENCE, closed_port, filtered_port, listening, say, scripted, stall_after
 
 HELLO = b"\x16\x03\x01\x00\x01\x01"
 """As much of a record as ``scripted`` needs to see one."""
-
-PATIENCE = 5.0
-"""Seconds after which a test of something that happens at once has failed."""
 
 
 @contextmanager
