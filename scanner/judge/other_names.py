@@ -49,8 +49,9 @@ def check_other_names(rule: Rule, case: Case) -> Iterator[Finding]:
 
     ## What is inconclusive
 
-    Silence. An end of the connection without an alert is a refusal only if it comes five times in a row. Names beyond
-    those that are asked for.
+    Silence. An end of the connection without an alert, or with one that need not mean the name (internal_error), is a
+    refusal only if it comes five times in a row and the port's own name is served afterwards. Names beyond those that
+    are asked for.
 
     ## Example that fails
 

@@ -1,15 +1,15 @@
 """What is asked beside a listener's own name and profile, where an object says what it owes there: other server names,
 and a client certificate that nobody trusts.
 
-A refusal counts by the same rule as everywhere (``docs/design.md``, the ten rules of probing, 6): an alert at once, an
-end without a word only where it comes again, and silence never.
+A refusal counts by the same rule as everywhere (``docs/design.md``, the ten rules of probing, 6): an alert that says so
+at once, an end without a word only where it comes again, and silence never.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import Final, Literal
 
 from scanner.model.known import Known, Unknown
 from scanner.model.names import NOBODYS
@@ -27,6 +27,9 @@ from scanner.probe.talk import Question
 from scanner.tls.certificate import parsed_once
 from scanner.tls.codepoints import TLS13
 
+_REFUSING: Final = frozenset({40, 70, 71, 112})
+"""Alerts that refuse a name by themselves; others, such as internal_error, have to come again."""
+
 
 async def asides(peer: Peer, question: Question, evidence: Evidence, pace: Pace) -> None:
     """Ask ``peer`` what ``question`` has beside the rest; every connection waits for ``pace``."""
@@ -38,7 +41,7 @@ async def asides(peer: Peer, question: Question, evidence: Evidence, pace: Pace)
         evidence.plain_port = await plain_port(peer, *question.plain_port, evidence.attempts, pace)
     await _requests(peer, question.authorities, evidence, pace)
     for name in question.strays:
-        evidence.strays.append(await _stray(replace(peer, server_name=name), evidence, pace))
+        evidence.strays.append(await _stray(replace(peer, server_name=name), peer, evidence, pace))
     if question.untrusted_client:
         evidence.untrusted_client = Unknown("the time was over before it was tried")
         evidence.untrusted_client = await _untrusted(peer, evidence, pace)
@@ -85,8 +88,9 @@ def _answered(
     ]
 
 
-async def _stray(peer: Peer, evidence: Evidence, pace: Pace) -> Stray:
-    """One other name, or none."""
+async def _stray(peer: Peer, known: Peer, evidence: Evidence, pace: Pace) -> Stray:
+    """One other name, or none; ``known``: the peer by its own. Where every connection ended in words that an accident
+    may have, that one still has to be served."""
     label = f"server name {peer.server_name}" if peer.server_name else "no server name"
     full = Full()
     for _ in range(AGAIN):
@@ -95,9 +99,11 @@ async def _stray(peer: Peer, evidence: Evidence, pace: Pace) -> Stray:
             leaf = parsed_once(full.chain[0])
             served: Literal["served"] = "served"
             return Stray(name=peer.server_name, answer=served, leaf=leaf, client_certificate=full.client_certificate)
-        if full.alert is not None or full.ending not in WORDLESS:
-            break
-    return Stray(name=peer.server_name, answer=_refusal(full))
+        if full.alert in _REFUSING or (full.alert is None and full.ending not in WORDLESS):
+            return Stray(name=peer.server_name, answer=_refusal(full))
+    control = await _attempt(known, "control", None, evidence, pace)
+    answer = _refusal(full) if control.chain else Unknown(f"every name is refused now: {control.summary}")
+    return Stray(name=peer.server_name, answer=answer)
 
 
 def _refusal(full: Full) -> Known[Literal["refused"]]:

@@ -154,23 +154,39 @@ async def test_an_alert_refuses_at_once() -> None:
     assert len(evidence.attempts) == 2
 
 
-async def test_an_end_without_a_word_refuses_when_it_comes_again_and_again() -> None:
-    evidence = await asked(finish, reads_hello=True, strays=(OTHER,))
-    assert [each.answer for each in evidence.strays] == ["refused"]
-    assert len(evidence.attempts) == 5
+async def _failing(stream: trio.SocketStream) -> None:
+    """internal_error, as of a process without memory, and of Go's where it finds no certificate."""
+    await stream.send_all(alert(80))
+    await finish(stream)
 
 
-async def test_one_end_without_a_word_is_no_refusal() -> None:
-    """A server that hangs up the first time only."""
+def only_known(refusing: Part, *, times: int = 100) -> Part:
+    """Ends so ``times`` times, and then serves every name."""
     seen: list[int] = []
     whole = serving(TLS13, "none")
 
-    async def flaky(stream: trio.SocketStream) -> None:
+    async def part(stream: trio.SocketStream) -> None:
         seen.append(1)
-        await (finish if len(seen) == 1 else whole)(stream)
+        await (refusing if len(seen) <= times else whole)(stream)
 
-    evidence = await asked(flaky, strays=(OTHER,))
-    assert [each.answer for each in evidence.strays] == ["served"]
+    return part
+
+
+@pytest.mark.parametrize("refusing", [finish, _failing], ids=["FIN", "internal_error"])
+async def test_an_end_that_may_be_an_accident_refuses_when_it_comes_again_and_again(refusing: Part) -> None:
+    evidence = await asked(only_known(refusing, times=5), strays=(OTHER,))
+    assert [each.answer for each in evidence.strays] == ["refused"]
+    assert [each.offer for each in evidence.attempts] == [*["server name other.example"] * 5, "control"]
+    one = await asked(only_known(refusing, times=1), strays=(OTHER,))
+    assert [each.answer for each in one.strays] == ["served"]
+
+
+@pytest.mark.parametrize("refusing", [finish, _failing], ids=["FIN", "internal_error"])
+async def test_who_refuses_every_name_by_now_has_refused_none(refusing: Part) -> None:
+    """As of a balancer whose backends are gone in the middle of a scan."""
+    evidence = await asked(only_known(refusing), strays=(OTHER,))
+    assert isinstance(evidence.strays[0].answer, Unknown)
+    assert len(evidence.attempts) == 6
 
 
 async def test_a_silence_leaves_a_name_open(clock: MockClock) -> None:
