@@ -54,7 +54,6 @@ class Commands(click.Group):
 def adhere() -> None:
     """Ask TLS listeners what they speak, judge it by a profile, and name what has to change.
 
-    \b
     Exit codes: 0 everything complies · 1 findings at or above --fail-on · 2 usage or configuration error ·
     3 something could not be judged · 4 nothing was scanned · 70 internal error
     """

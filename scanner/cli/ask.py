@@ -35,7 +35,7 @@ VERSIONS = "1.3, 1.2, 1.1, 1.0, SSLv3 or SSLv2"
 _HINTS = {"--version": VERSIONS}
 
 
-@click.command()
+@click.command(short_help="Send one ClientHello and print the answer.")
 @click.argument("target", metavar="TARGET")
 @click.option("--version", "version", metavar="V", help=f"{VERSIONS}.  [default: that of the suites, else 1.3]")
 @click.option(
@@ -52,7 +52,6 @@ def ask(
     It offers TLS 1.3 alone, or as its highest version an older one; with all suites and groups of that version that
     adhere knows, where none are given. Nothing is completed and nothing is sent after the hello.
 
-    \b
     Exit codes: 0 the listener selected from the offer · 1 it refused · 3 it could not be asked.
     """
     asked = parse_target(target, "argument 1")

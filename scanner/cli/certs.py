@@ -27,7 +27,7 @@ from scanner.report.page import Page
 from scanner.report.rows import finding_row
 
 
-@click.command()
+@click.command(short_help="List and judge certificates in files and in a cluster.")
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
 @click.option(
     "--format",
@@ -59,12 +59,10 @@ def certs(
 ) -> int:
     """List and judge the certificates in files and below directories, and those that a cluster's objects hold.
 
-    \b
     Files: PEM, DER, PKCS #12, Java key stores, kubeconfig. Keys are neither kept nor printed.
     With --cluster, --context or --snapshot the cluster's PKI object judges, and its objects are looked
     through too: bundles of CAs, webhooks, aggregated APIs, signing requests, and Secrets with --secrets.
 
-    \b
     Exit codes: 0 nothing to object to · 1 findings at or above --fail-on · 2 usage or configuration error ·
     3 something could not be read or judged, the rest is listed · 4 there was no certificate at all
     """

@@ -16,8 +16,9 @@ from scanner.model.report import FindingRow
 from scanner.pki.inventory import Inventory
 from scanner.pki.recognition import use_of
 from scanner.report.escape import json_text, plain
+from scanner.report.escape import width as columns
 from scanner.report.grouping import merged
-from scanner.report.page import Page
+from scanner.report.page import Page, pad
 from scanner.report.text_findings import findings as write_findings
 from scanner.report.text_findings import importance
 from scanner.report.wording import counted
@@ -30,6 +31,8 @@ _HEADINGS = (
 SCHEMA = "adhere.certs/v1"
 _WIDEST = 80
 """Characters of a name in the table; JSON has all of it."""
+_LONGEST = 300
+"""The same, where it may be folded."""
 _MOST = 200
 """Findings in the text."""
 _DIGEST = 16
@@ -50,12 +53,15 @@ class Listing:
     """What they were judged by, in a line."""
 
     def table(self, page: Page) -> None:
-        """A line for each certificate, under headings, then the findings; nothing where there is none of either."""
+        """A line for each certificate, under headings, then the findings; nothing where there is none of either. On a
+        terminal that is too narrow for the lines, a paragraph for each certificate with its places."""
         rows = [_HEADINGS, *(tuple(plain(cell, _WIDEST) for cell in self._cells(each)) for each in self.held)]
-        if self.held:
-            widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
+        if page.width is not None and sum(widths) + 2 * len(widths) - 2 > page.width:
+            self._paragraphs(page)
+        elif self.held:
             for row in rows:
-                page.line("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
+                page.line("  ".join(pad(cell, width) for cell, width in zip(row, widths, strict=True)))
         if self.findings:
             page.line()
             page.folded(12, "judged by   ", plain(self.configuration, 400))
@@ -65,6 +71,21 @@ class Listing:
             left = len(told) - len(first)
             if left:
                 page.line(f"  and {counted(left, 'finding')} more (all of them are in --format json)")
+
+    def _paragraphs(self, page: Page) -> None:
+        places: dict[str, list[HeldCertificate]] = {}
+        for each in self.held:
+            places.setdefault(each.facts.sha256, []).append(each)
+        for same in places.values():
+            told = dict(zip(_HEADINGS, (plain(cell, _LONGEST) for cell in self._cells(same[0])), strict=True))
+            page.folded(2, "", told["SUBJECT"] + (f"  ({told['NAME']})" if told["NAME"] != "-" else ""))
+            dates = f"{told['NOT BEFORE']} to {told['NOT AFTER']}"
+            page.folded(4, "    ", f"{told['KEY']}, {told['SIGNATURE']}, {dates}, {told['STATUS']}, {told['SHA-256']}")
+            if told["ISSUER"] != told["SUBJECT"]:
+                page.folded(4, "    ", f"signed by {told['ISSUER']}")
+            for each in same:
+                where, role, category, *_ = (plain(cell, _LONGEST) for cell in self._cells(each))
+                page.folded(6, "    ", f"{category}, {role}: {where}")
 
     def document(self) -> Iterator[str]:
         """JSON (``docs/schema/certs-v1.json``), a certificate a line."""

@@ -34,7 +34,7 @@ FILES = ("html", "json", "junit")
 PROFILE = "intermediate"
 
 
-@click.command()
+@click.command(short_help="Scan an OpenShift cluster that runs on loopback.")
 @click.option(
     "--output",
     metavar="DIR",

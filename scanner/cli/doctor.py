@@ -28,7 +28,7 @@ from scanner.survey import Survey, survey
 ALL_READS = union((SURVEYED, READS))
 
 
-@click.command()
+@click.command(short_help="Name the step at which the configuration stopped.")
 @click.argument("component", required=False)
 @which_cluster
 @click.option("--results", metavar="DIR", help="What 'adhere scan --save DIR' has seen: the last step, what is served.")
@@ -36,11 +36,9 @@ ALL_READS = union((SURVEYED, READS))
 def doctor(component: str | None, results: str | None, policy_file: str | None, **options: object) -> int:
     """Walk the steps from the APIServer object to what is served, and name the one at which the configuration stopped.
 
-    \b
     For one component (kube-apiserver, metrics-server), or for all: then those whose configuration stopped are shown.
     Nothing is dialled. With --results and no cluster, the cluster is the one of the results, as it was then.
 
-    \b
     Exit codes: 0 nothing stopped in any step that was looked at · 1 something stopped · 2 usage or configuration
     error · 3 it could not be told
     """

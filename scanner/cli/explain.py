@@ -25,7 +25,7 @@ _MOST = 20
 """Listeners that are explained at once; whoever means more says which."""
 
 
-@click.command()
+@click.command(short_help="Say what a listener of the cluster owes, and why.")
 @click.argument("listener", metavar="TARGET|NAMESPACE/NAME")
 @click.option(
     "--cluster", is_flag=True, help="The cluster of the kubeconfig, or the one that this pod is in: the default."
@@ -46,11 +46,9 @@ def explain(
 ) -> int:
     """Print what a listener of the cluster owes: the objects and fields that say so, and what each one beat.
 
-    \b
     The listener is an address with its port as one would dial it (10.0.0.7:8443, shop.example:443), an owner or
     object (shop/web, Route/shop/checkout, kubelet), or an endpoint's id from a report. Nothing is dialled.
 
-    \b
     With --bug --results DIR: what to file where a component of the platform was seen not to follow. It names objects,
     addresses and pods of the cluster: read it before you publish it.
     """

@@ -34,7 +34,7 @@ class Asked:
     quiet: bool
 
 
-@click.command()
+@click.command(short_help="Judge what manifests or a cluster's objects declare about TLS.")
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
 @click.option("--cluster", is_flag=True, help="Look things up in the cluster of the kubeconfig.")
 @click.option("--kubeconfig", metavar="FILE", help="Access to the cluster.  [default: as kubectl finds it]")
@@ -62,8 +62,8 @@ def lint(
 ) -> int:
     """Judge what manifests declare about TLS, without a cluster and without a connection.
 
-    \b
     PATH is a file or directory of YAML and JSON, or - for standard input: kustomize build . | adhere lint -
+
     With --cluster or --snapshot what they refer to is looked up there; without PATH its own objects are judged.
     What refers to an object that was not given cannot be decided, which is no pass: exit 3.
     """

@@ -15,7 +15,7 @@ from scanner.tls.names import group_label, group_name, openssl_name, suite_name,
 _HEADINGS = ("PROFILE", "FROM", "SUITES", "GROUPS", "SOURCE")
 
 
-@click.group(invoke_without_command=True)
+@click.group(invoke_without_command=True, short_help="List the profiles, or show what one means.")
 @click.pass_context
 def profiles(context: click.Context) -> None:
     """List the profiles, or show what one of them means."""
@@ -29,7 +29,7 @@ def list_() -> None:
     _print(table(shipped()))
 
 
-@profiles.command()
+@profiles.command(short_help="Print what a profile means.")
 @click.argument("profile", metavar="NAME|FILE")
 def show(profile: str) -> None:
     """Print what the profile NAME, or the tlsSecurityProfile in FILE, means."""

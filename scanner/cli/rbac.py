@@ -7,7 +7,10 @@ import click
 from scanner.cluster.rbac import OPTIONS, as_yaml, cluster_role
 
 
-@click.command(epilog="WHAT is " + ", ".join(OPTIONS) + ". Each becomes a role of its own that says its risk.")
+@click.command(
+    epilog="WHAT is " + ", ".join(OPTIONS) + ". Each becomes a role of its own that says its risk.",
+    short_help="Print the ClusterRole that a scan needs.",
+)
 @click.option("--with", "with_", metavar="WHAT,...", default="", help="Permissions that not every scan needs.")
 @click.option("--service-account", metavar="NS/NAME", help="Print this account and its bindings too.")
 def rbac(with_: str, service_account: str | None) -> None:

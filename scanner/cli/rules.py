@@ -24,7 +24,7 @@ ALL: tuple[AnyRule, ...] = (*RULES, *DEEP_RULES, *SCAN_RULES, *PKI_RULES, UNREAD
 """Every rule: those on an endpoint, those that need ``--deep``, those on a scan as a whole, and those of lint."""
 
 
-@click.group(invoke_without_command=True)
+@click.group(invoke_without_command=True, short_help="List the rules, or show one's page.")
 @click.pass_context
 def rules(context: click.Context) -> None:
     """List the rules, or show one rule's page."""

@@ -64,7 +64,7 @@ class Asked:
     verbose: bool
 
 
-@click.command()
+@click.command(short_help="Find listeners or take a list, ask them, judge, report.")
 @click.argument("targets", metavar="[TARGET]...", nargs=-1)
 @click.option("--targets", "target_file", metavar="FILE|-", help="Read targets from FILE, one a line, # for comments.")
 @click.option(
@@ -109,9 +109,9 @@ class Asked:
 def scan(save: str | None, **options: object) -> int:
     """Ask every TARGET what it speaks and judge it by a profile; or every listener of a cluster, by what it owes.
 
-    \b
     TARGET is host:port, [v6]:port, tls://host:port#sni, or smtp://, imap://, pop3://, ldap://, ftp://,
     xmpp://, postgres://, mysql://host:port for STARTTLS; the default port is 443.
+
     With --cluster, --context or --snapshot the listeners are found, and so is what each of them owes;
     --profile is then what is owed where nothing in the cluster says anything.
     """

@@ -16,12 +16,12 @@ from scanner.report.escape import plain
 from scanner.survey import READS
 
 
-@click.group()
+@click.group(short_help="Keep what the API says of a cluster, without any key.")
 def snapshot() -> None:
     """Keep what the API says of a cluster, without any private key."""
 
 
-@snapshot.command("save")
+@snapshot.command("save", short_help="Read the cluster and write it into DIR.")
 @click.argument("directory", metavar="DIR")
 @click.option("--kubeconfig", metavar="FILE", help="Instead of KUBECONFIG and ~/.kube/config.")
 @click.option("--context", metavar="NAME", help="Of the kubeconfig; default: its current one.")

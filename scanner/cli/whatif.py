@@ -31,7 +31,7 @@ from scanner.report.whatif import Comparison, compare, write_json, write_text
 from scanner.survey import Viewpoint
 
 
-@click.command()
+@click.command(short_help="Judge a saved scan again, by something else.")
 @click.argument("results", metavar="RESULTS")
 @click.option("--profile", metavar="NAME|FILE", help="Instead of what the APIServer object (or --profile) said.")
 @click.option(
@@ -49,11 +49,9 @@ from scanner.survey import Viewpoint
 def whatif(results: str, formats: tuple[str, ...], **options: object) -> int:
     """Judge a saved scan (adhere scan --save RESULTS) again, and list what would newly fail and newly pass.
 
-    \b
     Nothing is dialled. What a policy would leave out is counted apart, and so is what it would add: nobody has asked
     that yet.
 
-    \b
     Exit codes: 0 nothing would newly fail · 1 something would newly fail · 2 usage or configuration error ·
     3 nothing would newly fail, and something could no longer be told
     """

@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding
 from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_and_certificates
 
-from scanner.cli import certificate_files
+from scanner.cli import certificate_files, certs
 from tests.certs import HOSTILE_NAMES, Authority, Credential, hostile
 from tests.cli.calling import Call
 
@@ -37,6 +38,21 @@ def test_a_table_has_where_what_and_when(call: Call, tmp_path: Path) -> None:
     assert all(word in leaf for word in ("CN=Root", "RSA 2048", "ecdsa-with-SHA256", day))
     assert root.startswith(f"{path} 2  issuer  signer    CN=Root")
     assert "PRIVATE" not in answer.out
+
+
+def test_on_a_narrow_terminal_each_certificate_is_a_paragraph_with_its_places(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(certs, "width", lambda: 80)
+    (tmp_path / "a.pem").write_bytes(LEAF.pem + ROOT.pem)
+    (tmp_path / "b.pem").write_bytes(ROOT.pem)
+    answer = call("certs", tmp_path)
+    lines = answer.out.splitlines()
+    assert answer.code == 0
+    assert [line for line in lines if not line.startswith(" ")] == ["CN=web.example", "CN=Root"]
+    assert "    signed by CN=Root" in lines[: lines.index("CN=Root")]
+    assert "signed by" not in answer.out[answer.out.index("\nCN=Root") :]
+    assert re.findall(r"signer, [a-z]+:\s+\S+([ab])\.pem", answer.out) == ["a", "b"]
 
 
 def test_json_has_every_field_and_is_one_document(call: Call, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 import pytest
 
@@ -27,6 +29,13 @@ def test_help(call: Call, words: list[str], option: str) -> None:
     assert answer.code == 0
     assert answer.err == ""
     assert answer.out.startswith(f"Usage: {' '.join(['adhere', *words])} ")
+
+
+@pytest.mark.parametrize("words", [[], *([name] for name in COMMANDS), ["snapshot", "save"], ["profiles", "show"]])
+def test_help_fits_a_terminal_of_eighty_columns_and_ends_no_sentence_in_dots(call: Call, words: list[str]) -> None:
+    lines = call(*words, "--help").out.splitlines()
+    assert [line for line in lines if len(line) > 80] == []
+    assert [line for line in lines if re.match(r"  [a-z].*\.\.\.$", line)] == []
 
 
 def test_every_option_is_explained() -> None:
