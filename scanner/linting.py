@@ -177,6 +177,8 @@ def _placed(given: Given, steps: Steps, finding: Finding) -> Placed:
 
 def _unread(rule: ScanRule, bad: Bad) -> LintFindingRow:
     (finding,) = rule.check(rule, str(bad.place), bad.message, bad.hint)
+    if bad.stranger:
+        finding = replace(finding, severity="info", status="informational")
     return _finding(Placed(finding=finding, place=bad.place, field=""))
 
 

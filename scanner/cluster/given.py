@@ -8,20 +8,23 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from scanner.cluster.given_objects import MAX_OBJECTS, Bad, Manifests, Objects
 from scanner.cluster.manifest_files import STANDARD_INPUT, Skipped, Unlisted, chart_of, files, rendered
+from scanner.cluster.strangers import is_stranger
 from scanner.errors import InputError
 from scanner.model.declared import Place
 from scanner.model.kinds import Kind
 from scanner.model.located import MAX_BYTES, PlacedError
-from scanner.model.yaml_stream import stream
+from scanner.model.yaml_stream import document_at, stream
 
 __all__ = ["MAX_FILE", "MAX_OBJECTS", "Bad", "Manifests", "read_manifests"]
 
 MAX_FILE = 16 * MAX_BYTES
 _TEMPLATE = b"{{"
+_NO_OBJECT = "it has no apiVersion and no kind, and is taken for no manifest"
 _RENDERED = "a template? lint what it renders: helm template . | adhere lint -"
 
 
@@ -69,7 +72,9 @@ class _Reader:
                 self._objects.document(document)
                 continue
             bad = _bad(_shown(name), document)
-            if not _is_templated(data, bad.place.line):
+            if is_stranger(document_at(data, bad.place.line), is_json=name.lower().endswith(".json")):
+                self.found.bad.append(replace(bad, message=f"{bad.message}; {_NO_OBJECT}", hint="", stranger=True))
+            elif not _is_templated(data, bad.place.line):
                 self.found.bad.append(bad)
             elif not templated:  # once a file: they are all one mistake
                 self.found.bad.append(Bad(bad.place, bad.message, _RENDERED))

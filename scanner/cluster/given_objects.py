@@ -38,6 +38,8 @@ class Bad:
     place: Place
     message: str
     hint: str = ""
+    stranger: bool = False
+    """Whether it is none that could be applied."""
 
 
 @dataclass(slots=True)

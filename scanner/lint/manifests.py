@@ -28,6 +28,10 @@ def check_unreadable(rule: ScanRule, place: str, message: str, hint: str) -> Ite
     A document or file that breaks one of these: high. Whatever `--fail-on` says, the result is incomplete. Of a file
     with more than 20 of them, what is behind the last is not looked at, and the finding says so.
 
+    A document in which neither `apiVersion` nor `kind` stands is no manifest, such as a pipeline with tags or a compose
+    file with anchors: info, and it does not count. YAML that is broken, and templates, may hold anything, and fail;
+    of a `.json` file that is no JSON (`tsconfig.json` has comments) the text decides.
+
     ## What is inconclusive
 
     Nothing.

@@ -108,6 +108,10 @@ class LintReport:
         """All findings, those of no object first."""
         return [*self.findings, *(finding for each in self.objects for finding in each["findings"])]
 
+    def unread(self) -> list[LintFindingRow]:
+        """What could not be looked at and may be a manifest."""
+        return [each for each in self.findings if each["severity"] != SEVERITIES[0]]
+
     def counts(self) -> dict[str, int]:
         """How many objects have each verdict."""
         told = {"pass": 0, "fail": 0, "inconclusive": 0}
@@ -123,9 +127,8 @@ def exit_code(
     every = report.every()
     if any(fails(each, fail_on) for each in every):
         return EXIT_FINDINGS
-    unread = any(each["verdict"] == "fail" for each in report.findings)
     undecided = any(each["verdict"] == "inconclusive" and each["severity"] != SEVERITIES[0] for each in every)
     unseen = report.skipped or any(not each["accepted"] for each in report.unreadable)
-    if unread or ((undecided or unseen) and not accept_undecided):
+    if report.unread() or ((undecided or unseen) and not accept_undecided):
         return EXIT_INCOMPLETE
     return EXIT_OK if report.objects or accept_empty else EXIT_NOTHING

@@ -44,6 +44,11 @@ def stream(data: bytes, name: str, limit: int) -> Iterator[Located | InputError]
             return
 
 
+def document_at(data: bytes, line: int) -> bytes:
+    """The last that begins in this line or before it: some are found to be wrong only where they end."""
+    return next(part for part, begin in reversed(list(_parts(data))) if begin <= line)
+
+
 def _refusal(data: bytes, name: str, limit: int) -> InputError:
     try:
         decoded(data, name, limit)

@@ -182,6 +182,15 @@ class Builder:
         _refuse(self._name, self._mark(event.start_mark), what, hint)
 
 
+def scalars(text: str) -> Iterator[tuple[str, str]]:
+    """Value and tag of every scalar, whatever is refused elsewhere. Raises ``InputError`` for what is no YAML."""
+    with told("", text):
+        following: Callable[[], _Event] = _LOADER(text).get_event
+        while not isinstance(event := following(), yaml.StreamEndEvent):
+            if isinstance(event, yaml.ScalarEvent):
+                yield str(event.value), str(event.tag or "")
+
+
 def places(text: str, number: int = 0, first: int = 1) -> Node:
     """Where the values of a document stand. ``text`` was built before, so that nothing in it is refused here;
     ``number``: of the document in it."""

@@ -40,6 +40,7 @@ spec:
   listeners:
   - {name: a, port: 443, protocol: HTTPS, hostname: a.example, tls: {certificateRefs: [{name: edge-tls}]}}
 """
+PIPELINE = "job: &job {script: [make]}\nother: *job\n"
 OTHER = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: a}\n"
 
 
@@ -70,6 +71,8 @@ EXIT_CODES: list[tuple[int, tuple[str, ...], str]] = [
     (3, (UNDECIDED,), "--accept-empty"),
     (1, (BROKEN,), "--accept-empty"),
     (0, (FINE, OTHER), ""),
+    (0, (FINE, PIPELINE), "--fail-on low"),
+    (4, (PIPELINE,), ""),
 ]
 
 

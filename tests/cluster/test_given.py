@@ -105,6 +105,33 @@ def test_one_clear_finding_each_and_the_rest_is_read(
     assert [each for each, begin in zip(wrong, bad, strict=True) if not each.startswith(begin)] == []
 
 
+STRANGE: list[tuple[str, str, bool]] = [
+    ("a.yml", "job:\n  script:\n  - !reference [.a, script]\n", True),
+    ("a.yaml", "x: &x {a: 1}\ny: {<<: *x}\n", True),
+    ("a.yaml", "en:\n  a: 1\n  a: 2\n", True),
+    ("tsconfig.json", '{\n  // why\n  "include": [],\n}\n', True),
+    ("tsconfig.yaml", '{\n  // why\n  "include": [],\n}\n', False),
+    ("a.json", '{\n  // why\n  "apiVersion": "v1",\n}\n', False),
+    ("a.json", '{\n  // why\n  "api\\u0056ersion": "v1",\n}\n', False),
+    ("a.yaml", "x: &x {a: 1}\nKind: Route\n", False),
+    ("a.yaml", 'x: &x {a: 1}\n"api\\x56ersion": v1\n', False),
+    ("a.yaml", "x: &x {apiVersion: v1}\n<<: *x\n", False),
+    ("a.yaml", "!!binary YXBpVmVyc2lvbg==: v1\n", False),
+    ("a.yaml", "%TAG !y! tag:yaml.org,2002:\n---\n!y!%62inary YXBpVmVyc2lvbg==: v1\n", False),
+    ("a.yaml", "- when: {{ a }}\n", False),
+    ("a.yaml", "a: &x 1\n...\n---\napiVersion: v1\nkind: &x Secret\n", False),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "stranger"), STRANGE)
+def test_what_is_refused_and_no_manifest_is_told_apart(tmp_path: Path, name: str, text: str, stranger: bool) -> None:
+    file = tmp_path / name
+    file.write_text(text)
+    *_, bad = read_manifests([str(file)], KINDS).bad
+    assert bad.stranger == stranger
+    assert ("taken for no manifest" in bad.message) == stranger
+
+
 MISNAMED: list[tuple[str, str]] = [
     ("kind: Route\nmetadata: {name: a}\n", "1:7: 'Route' without apiVersion"),
     ("apiVersion: route.openshift.io/v1\nmetadata: {name: a}\n", "1:13: an object of 'route.openshift.io/v1' without"),

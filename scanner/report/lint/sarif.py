@@ -50,7 +50,7 @@ def _invocation(report: LintReport, count: int) -> dict[str, object]:
     texts += [f"not looked at: {each['path']}: {each['reason']}" for each in report.skipped[:_NOTES]]
     texts += [f"not read: {each['resource']}: {each['reason']}" for each in report.unreadable[:_NOTES]]
     texts += ["there was no object to judge"] if not report.objects else []
-    whole = not (report.findings or report.skipped or any(not each["accepted"] for each in report.unreadable))
+    whole = not (report.unread() or report.skipped or any(not each["accepted"] for each in report.unreadable))
     notes = [{"level": "warning", "message": {"text": plain(text, 1000)}} for text in texts]
     return {"executionSuccessful": whole, **({"toolExecutionNotifications": notes} if notes else {})}
 
