@@ -18,6 +18,8 @@ from tests.e2e.programs import running
 from tests.zoo.processes import free_address, program
 
 JOB = "adhere"
+INTERVAL = "2s"
+"""Also what a scrape may take: when one takes longer, everything is gone for Prometheus until the next."""
 
 
 def missing() -> str | None:
@@ -60,7 +62,7 @@ def scraping(file: Path, directory: Path) -> Iterator[Prometheus]:
     address, port = free_address()
     with _offered(file) as target:
         configuration = directory / "prometheus.yml"
-        job = {"job_name": JOB, "scrape_interval": "100ms", "static_configs": [{"targets": [target]}]}
+        job = {"job_name": JOB, "scrape_interval": INTERVAL, "static_configs": [{"targets": [target]}]}
         configuration.write_text(json.dumps({"scrape_configs": [job]}))
         argv = [
             program("prometheus") or "prometheus",
