@@ -16,7 +16,7 @@ from scanner.model.declared import Declared, Missing
 from scanner.model.kinds import CLUSTER_ROLE_BINDING
 from scanner.model.objects import KubeObject
 
-__all__ = ["READS", "Access", "Grant", "Identity", "Wish", "access", "account", "nameable", "subjects"]
+__all__ = ["READS", "Access", "Grant", "Identity", "Wish", "access", "account", "allows", "nameable", "subjects"]
 
 _RECENT: Final = 64
 """Answers that are kept."""
@@ -94,6 +94,11 @@ def _access(index: Index, who: Identity, wish: Wish) -> Access:
             grants.append(Grant(binding=bound.binding, role=bound.role, by_name=by_name))
     named = any(index.held(who, wish.namespace))
     return Access(grants=tuple(grants), role=role, bindings=index.unseen, named=named)
+
+
+def allows(declared: Declared, binding: KubeObject, wish: Wish) -> bool:
+    """Whether a binding that is known allows it to those that it names."""
+    return declared.once(index_of).allows(binding, wish)
 
 
 def nameable(declared: Declared, who: Identity, wish: Wish) -> frozenset[str] | None:

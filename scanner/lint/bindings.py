@@ -19,6 +19,10 @@ READS: Final[tuple[Kind, ...]] = (ROLE, ROLE_BINDING, CLUSTER_ROLE, CLUSTER_ROLE
 ACCOUNT: Final = "system:serviceaccount:"
 _MOST: Final = 1000
 """Subjects of one binding, rules of one role, and roles that one role aggregates, as far as they are looked at."""
+_SAME: Final = 20
+"""Bindings that are told of those that say the same: of one role, or for all objects."""
+_FEW: Final = 50
+"""Names in one role by which it is found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,33 +95,51 @@ class _Bound:
 class _Held:
     """What is bound to one name in one place, in the order of the bindings.
 
-    A router may hold thousands of Roles in a namespace, each for one Secret. A rule with ``resourceNames`` is found by
-    these, any other by its resources; not by both, which a hostile role would multiply.
+    A router may hold thousands of Roles in a namespace, each for one Secret: a role whose rules name few objects is
+    found by these. One that names many is asked itself, since it may be bound in thousands of places.
     """
 
     def __init__(self) -> None:
         self.every: list[_Bound] = []
+        self._same: dict[int, int] = defaultdict(int)
         self._by_name: dict[str, list[int]] = defaultdict(list)
-        self._by_resource: dict[str, list[int]] = defaultdict(list)
+        self._many: list[int] = []
         self._unseen: list[int] = []
+        self._wide: dict[tuple[str, str, str], tuple[int, ...]] = {}
 
     def add(self, bound: _Bound) -> None:
-        """One more."""
+        """One more. Those of a role that is bound here more often than anybody reads allow no more, and are left
+        out."""
+        if self._same[id(bound.role)] == _SAME:
+            return
+        self._same[id(bound.role)] += 1
         number = len(self.every)
         self.every.append(bound)
         if bound.role is None and not self._unseen:  # of several the first is told
             self._unseen.append(number)
-        for name in {name for rule in bound.rules if rule.named for name in rule.names}:
-            self._by_name[name].append(number)
-        for resource in {resource for rule in bound.rules if not rule.named for resource in rule.resources}:
-            self._by_resource[resource].append(number)
+        names = frozenset().union(*(rule.names for rule in bound.rules if rule.named))
+        if len(names) > _FEW:
+            self._many.append(number)
+        else:
+            for name in names:
+                self._by_name[name].append(number)
 
     def about(self, wish: Wish) -> Iterator[_Bound]:
         """Those that may allow it, and the first of which nobody knows."""
-        found = {*self._unseen, *(self._by_name.get(wish.name, ()) if wish.name else ())}
-        for resource in (wish.resource, "*", f"*/{wish.resource.partition('/')[2]}"):
-            found.update(self._by_resource.get(resource, ()))
-        return (self.every[number] for number in sorted(found))
+        named = (*self._by_name.get(wish.name, ()), *self._many) if wish.name else ()
+        return (self.every[number] for number in sorted({*self._unseen, *named, *self._of_all(wish)}))
+
+    def _of_all(self, wish: Wish) -> tuple[int, ...]:
+        """The first that allow it for every object, found once for all names: more of them allow no more."""
+        asked = (wish.verb, wish.group, wish.resource)
+        if asked not in self._wide:
+            allowing = (
+                number
+                for number, bound in enumerate(self.every)
+                if any(not rule.named and rule.asks(wish) for rule in bound.rules)
+            )
+            self._wide[asked] = tuple(islice(allowing, _SAME))
+        return self._wide[asked]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +148,8 @@ class Index:
 
     by_subject: Mapping[tuple[str, str | None], Mapping[str, _Held]]
     """By kind and namespace, then by name."""
+    by_binding: Mapping[int, _Bound]
+    """By the binding's ``id``."""
     unseen: Missing | None
     """The kind of which there may be bindings that nobody saw."""
 
@@ -144,6 +168,10 @@ class Index:
         """What of it may allow what ``wish`` says."""
         return chain.from_iterable(each.about(wish) for each in self.held(who, wish.namespace))
 
+    def allows(self, binding: KubeObject, wish: Wish) -> bool:
+        """Whether the role of a binding that is known allows it, to whomever it is bound."""
+        return any(rule.allows(wish) for rule in self.by_binding[id(binding)].rules)
+
     def everybody(self, namespace: str | None) -> tuple[Identity, ...]:
         """Who has anything there."""
         found = {
@@ -161,14 +189,15 @@ def index_of(declared: Declared) -> Index:
     """All bindings that are known; for ``Declared.once``."""
     found: dict[tuple[str, str | None], dict[str, _Held]] = {}
     roles: dict[int, tuple[_Rule, ...]] = {}
+    by_binding: dict[int, _Bound] = {}
     for kind in (CLUSTER_ROLE_BINDING, ROLE_BINDING):
         for binding in declared.every(kind):
-            bound = _bound(declared, binding, roles)
+            bound = by_binding[id(binding)] = _bound(declared, binding, roles)
             where = "*" if kind == CLUSTER_ROLE_BINDING else binding.namespace
             for subject, name in _subjects(binding):
                 found.setdefault((subject, where), {}).setdefault(name, _Held()).add(bound)
     gaps = ((kind, declared.gap(kind)) for kind in (ROLE_BINDING, CLUSTER_ROLE_BINDING))
-    return Index(found, next((Missing(name=kind.name, gap=gap) for kind, gap in gaps if gap), None))
+    return Index(found, by_binding, next((Missing(name=kind.name, gap=gap) for kind, gap in gaps if gap), None))
 
 
 def _subjects(binding: KubeObject) -> Iterator[tuple[str, str]]:

@@ -21,7 +21,7 @@ from scanner.model.yaml_values import MAX_DEPTH, Builder, decoded, places, told
 MOST_BAD = 20
 """Documents of one file that cannot be read: whoever has more mends these first."""
 
-_MARKER = re.compile(rb"(?:\A|(?<=\n))---(?=[ \t\r\n]|\Z)")
+_MARKER = re.compile(rb"\n---(?=[ \t\r\n]|\Z)")
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -59,7 +59,7 @@ def _refusal(data: bytes, name: str, limit: int) -> InputError:
 
 def _parts(data: bytes) -> Iterator[tuple[bytes, int]]:
     """What stands between the markers, each part with its own in front, and the line in which it begins."""
-    markers = (match.start() for match in _MARKER.finditer(data) if match.start())
+    markers = (match.start() + 1 for match in _MARKER.finditer(data))
     line, begin, before = 1, 0, 0
     for marker in (*markers, len(data)):
         # ``%YAML 1.2`` belongs to the document behind the marker.
@@ -105,31 +105,31 @@ def _json(text: str, name: str, line: int) -> list[Located] | None:
     """Every object of a text of JSON, or None for what is none, or is no good: read as YAML that is told with its
     place."""
     decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refused, parse_float=_finite)
-    found, at = [], _space(text, 0)
+    found: list[Located] = []
+    before = end = begin = 0
     try:
-        while at < len(text):
+        while (at := _space(text, end)) < len(text):
             value, end = decoder.raw_decode(text, at)
             if _SURROGATE.search(text, at, end):
                 json.dumps(value, ensure_ascii=False).encode()  # half a pair is no character
             _measured(value, 0)
-            found.append(Located(name, value, partial(_json_places, text, at, end, line)))
-            at = _space(text, end)
+            # From the object before, not from the top: a line may hold all of them.
+            line, begin = line + text.count("\n", before, at), max(begin, text.rfind("\n", before, at) + 1)
+            start, before = Mark(line, at - begin + 1), at
+            found.append(Located(name, value, partial(_json_places, text, at, end, start), start))
     except (ValueError, RecursionError):
         return None
     return found
 
 
-def _json_places(text: str, begin: int, end: int, line: int) -> Node:
-    """Each pair of surrogates is replaced by as many characters that YAML takes, and so is what is before the object
-    in its own line."""
-    first = line + text.count("\n", 0, begin)
-    column = begin - 1 - text.rfind("\n", 0, begin)
-    plain = " " * column + re.sub(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}", "xxxxxx", text[begin:end])
+def _json_places(text: str, begin: int, end: int, start: Mark) -> Node:
+    """Each pair of surrogates is replaced by as many characters that YAML takes."""
+    plain = re.sub(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}", "xxxxxx", text[begin:end])
     try:
-        with told("", plain, first):
-            return places(plain, 0, first)
+        with told("", plain, start.line):
+            return places(plain, 0, start.line, start.column - 1)
     except InputError:
-        return Node(Mark(first, 1))
+        return Node(start)
 
 
 def _space(text: str, at: int) -> int:

@@ -34,8 +34,11 @@ _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOL = {word: word.lower() == "true" for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
 _TELLING = "~nNtTfF-0123456789"
 """What everything begins with that is not just text; nothing at all does, too."""
-_INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})\Z")
-_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,31})(?=[.eE])(\.[0-9]{1,32})?([eE][-+]?[0-9]{1,4})?\Z")
+_INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,19})\Z")
+_LEAST_INTEGER, _MOST_INTEGER = -(1 << 63), (1 << 64) - 1
+"""Whole numbers beyond are floating-point numbers to kubectl and Go (sigs.k8s.io/yaml ``resolve.go``)."""
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,308})(\.[0-9]{1,308})?([eE][-+]?[0-9]{1,4})?\Z")
+"""What is larger than any floating-point number is text there, too."""
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What no YAML file may contain (YAML 1.2.2, section 5.1)."""
 
@@ -191,11 +194,11 @@ def scalars(text: str) -> Iterator[tuple[str, str]]:
                 yield str(event.value), str(event.tag or "")
 
 
-def places(text: str, number: int = 0, first: int = 1) -> Node:
+def places(text: str, number: int = 0, first: int = 1, before: int = 0) -> Node:
     """Where the values of a document stand. ``text`` was built before, so that nothing in it is refused here;
-    ``number``: of the document in it."""
+    ``number``: of the document in it; ``first`` and ``before`` are ``Marks``'."""
     following: Callable[[], _Event] = _LOADER(text).get_event
-    left, mark = MAX_PLACES, Marks(text, first)
+    left, mark = MAX_PLACES, Marks(text, first, before)
 
     def node(event: _Event) -> Node:
         nonlocal left
@@ -229,8 +232,8 @@ def _resolved(event: _Event) -> Value:
         return None
     if text in _BOOL:
         return _BOOL[text]
-    if _INTEGER.match(text):
-        return int(text)
+    if _INTEGER.match(text) and _LEAST_INTEGER <= (whole := int(text)) <= _MOST_INTEGER:
+        return whole
     if _NUMBER.match(text) and math.isfinite(float(text)):
         return float(text)
     return text

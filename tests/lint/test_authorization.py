@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanner.lint.authorization import READS, Identity, Wish, access, account, nameable, subjects
+from scanner.lint.authorization import READS, Identity, Wish, access, account, allows, nameable, subjects
 from scanner.lint.bindings import index_of
 from scanner.model.declared import Declared
 from scanner.model.kinds import CLUSTER_ROLE, CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING, Kind
@@ -130,6 +131,34 @@ def test_a_role_that_nobody_saw() -> None:
 
 def test_what_is_known_to_be_allowed_needs_no_more() -> None:
     assert access(known(role(SECRETS), binding(ROUTER), gaps=True), WHO, WISH).allowed is True
+
+
+def test_a_role_that_names_many_is_found_by_each() -> None:
+    names = [f"s{each}" for each in range(200)]
+    objects = known(role({**SECRETS, "resourceNames": names}), binding(ROUTER))
+    allowed = [access(objects, WHO, replace(WISH, name=name)).allowed for name in ("s0", "s199", "s200")]
+    assert allowed == [True, True, False]
+
+
+def test_one_role_among_many_bindings_of_another() -> None:
+    """Those that say the same may be left out, not who says something else behind them."""
+    narrow = role({**SECRETS, "resourceNames": ["other"]})
+    every = [*(binding(ROUTER) for _ in range(50)), binding(ROUTER, to=CLUSTER_ROLE)]
+    found = access(known(narrow, role(SECRETS, kind=CLUSTER_ROLE), *every), WHO, WISH)
+    assert [str(each) for each in found.grants] == ["ClusterRole/reader by RoleBinding/shop/b"]
+
+
+def test_of_many_that_allow_the_same_the_first_are_told() -> None:
+    found = access(known(role(SECRETS), *(binding(ROUTER) for _ in range(50))), WHO, WISH)
+    assert 0 < len(found.grants) < 50
+
+
+def test_what_one_binding_allows() -> None:
+    reading, other = binding(ROUTER), binding(ROUTER, to=CLUSTER_ROLE)
+    objects = known(role(SECRETS), reading, other)
+    assert allows(objects, reading, WISH)
+    assert not allows(objects, other, WISH)  # its ClusterRole does not exist
+    assert not allows(objects, reading, replace(WISH, verb="delete"))
 
 
 def test_everybody() -> None:

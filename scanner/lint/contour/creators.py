@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final
 
 from scanner.lint import authorization
-from scanner.lint.authorization import Access, Identity, Wish, access, account
+from scanner.lint.authorization import Identity, Wish, access, account, allows
 from scanner.model.kinds import CLUSTER_ROLE_BINDING, ROLE_BINDING, TLS_CERTIFICATE_DELEGATION
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 from scanner.model.objects import Fields
@@ -79,9 +79,10 @@ def check_creators(subject: Subject) -> Iterator[Flaw]:
 
     Take the right to write delegations away, or give it to those who keep the Secrets.
     """
+    if not any(allows(subject.declared, subject.object, _delegating(subject, verb)) for verb in _WRITING):
+        return
     for index, item in enumerate(islice(subject.object.each("subjects"), _MOST)):
-        who = _identity(item, subject.object.namespace)
-        if who and _delegates(subject, who):
+        if who := _identity(item, subject.object.namespace):
             yield from _without_secrets(subject, who, ("subjects", index))
 
 
@@ -95,22 +96,13 @@ def _identity(item: Fields, namespace: str | None) -> Identity | None:
     return {"User": Identity(name=name), "Group": Identity(name="", groups=(name,))}.get(kind)
 
 
-def _asked(subject: Subject, who: Identity, verb: str, resource: str, group: str = "") -> Access:
-    wish = Wish(verb=verb, resource=resource, group=group, namespace=subject.object.namespace)
-    return access(subject.declared, who, wish)
-
-
-def _delegates(subject: Subject, who: Identity) -> bool:
+def _delegating(subject: Subject, verb: str) -> Wish:
     kind = TLS_CERTIFICATE_DELEGATION
-    return any(
-        grant.binding.reference == subject.object.reference
-        for verb in _WRITING
-        for grant in _asked(subject, who, verb, kind.plural, kind.group).grants
-    )
+    return Wish(verb=verb, resource=kind.plural, group=kind.group, namespace=subject.object.namespace)
 
 
 def _without_secrets(subject: Subject, who: Identity, at: tuple[str | int, ...]) -> Iterator[Flaw]:
-    reads = _asked(subject, who, "get", "secrets")
+    reads = access(subject.declared, who, Wish(verb="get", resource="secrets", namespace=subject.object.namespace))
     where = f"in {subject.object.namespace}" if subject.object.kind == ROLE_BINDING else "in all namespaces"
     name = who.name or f"the group {', '.join(who.groups)}"
     if reads.allowed is None and reads.unseen:

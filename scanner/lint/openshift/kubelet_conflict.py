@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from scanner.lint.openshift.kubelet_pools import known_pools
 from scanner.lint.openshift.kubelet_tls import speaks_of_tls
 from scanner.model.declared import Declared, Missing
 from scanner.model.kinds import KUBELET_CONFIG, MACHINE_CONFIG_POOL
@@ -92,8 +93,8 @@ def check_conflict(subject: Subject) -> Iterator[Flaw]:
         if others:
             yield _conflict(config, others, what)
     unclear = next((each for each in known.every if each.name not in seen), None)
-    if unclear is not None and (gap := declared.gap(MACHINE_CONFIG_POOL)):
-        missing = Missing(name=MACHINE_CONFIG_POOL.name, gap=gap)
+    if unclear is not None and known.gap:
+        missing = Missing(name=MACHINE_CONFIG_POOL.name, gap=known.gap)
         yield undecided(missing, _SELECTOR, f"whether {unclear.reference} selects the same pool")
 
 
@@ -104,12 +105,14 @@ class _Choices:
     every: tuple[KubeObject, ...]
     by: Mapping[str, list[KubeObject]]
     of: Mapping[str, list[str]]
+    gap: str | None
+    """Why there may be other pools."""
 
 
 def _choices(declared: Declared) -> _Choices:
     """Made once, the pools first: what is known of a pair by a pool is told by it."""
     every = tuple(each for each in declared.every(KUBELET_CONFIG) if not is_empty(each.fields(*_SELECTOR)))
-    pools = declared.every(MACHINE_CONFIG_POOL)
+    pools, gap = known_pools(declared)
     by: dict[str, list[KubeObject]] = {}
     of: dict[str, list[str]] = {}
     for config in every:
@@ -117,7 +120,7 @@ def _choices(declared: Declared) -> _Choices:
         for what in (selector, *(str(pool.reference) for pool in pools if is_for(config, pool))):
             by.setdefault(what, []).append(config)
             of.setdefault(config.name, []).append(what)
-    return _Choices(every, by, of)
+    return _Choices(every, by, of, gap)
 
 
 def _conflict(config: KubeObject, others: Sequence[KubeObject], shared: str) -> Flaw:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from scanner.lint.openshift.kubelet_tls import speaks_of_tls
-from scanner.model.declared import Missing
+from scanner.model.declared import Declared, Missing
 from scanner.model.kinds import KUBELET_CONFIG, MACHINE_CONFIG_POOL
 from scanner.model.kubelet_pools import is_for
 from scanner.model.label_selector import is_empty
@@ -16,9 +16,8 @@ from scanner.model.objects import KubeObject
 
 _SELECTOR: Final = ("spec", "machineConfigPoolSelector")
 _SPEC: Final = ("spec",)
-_SHOWN: Final = 5
-_OTHERS: Final = 10
-"""KubeletConfigs of one pool that are looked at: the operator takes no more."""
+_MOST: Final = 100
+"""Pools that are looked at. A cluster has a handful; each is held against each KubeletConfig."""
 _OPERATOR: Final = "openshift/machine-config-operator pkg/controller/kubelet-config"
 
 
@@ -83,15 +82,21 @@ def check_pool(subject: Subject) -> Iterator[Flaw]:
         message = "it selects no pool, so what it says of TLS holds for no kubelet"
         yield Flaw(message=message, at=at, fix=fix, correction=correction)
         return
-    pools = subject.declared.every(MACHINE_CONFIG_POOL)
+    pools, gap = known_pools(subject.declared)
     if any(is_for(config, each) for each in pools):
         return
-    if gap := subject.declared.gap(MACHINE_CONFIG_POOL):
+    if gap:
         yield undecided(Missing(name=MACHINE_CONFIG_POOL.name, gap=gap), at, "whether it selects a pool")
         return
     message = "its selector matches no MachineConfigPool, so what it says of TLS holds for no kubelet"
     observed = tuple(str(each.reference) for each in pools[:5])
     yield Flaw(message=message, at=at, observed=observed, fix=fix, correction=correction)
+
+
+def known_pools(declared: Declared) -> tuple[tuple[KubeObject, ...], str | None]:
+    """The pools that are looked at, and why there may be others."""
+    every = declared.every(MACHINE_CONFIG_POOL)
+    return every[:_MOST], f"there are more than {_MOST}" if len(every) > _MOST else declared.gap(MACHINE_CONFIG_POOL)
 
 
 def _at(config: KubeObject) -> Steps:

@@ -27,6 +27,10 @@ def pool(name: str = "worker", labels: str = "pool: worker") -> str:
     )
 
 
+OTHERS = "".join(pool(f"p{each}", "pool: infra") for each in range(100))
+"""As many as are looked at."""
+
+
 def server(kind: str) -> str:
     return (
         "apiVersion: config.openshift.io/v1\nkind: APIServer\nmetadata: {name: cluster}\n"
@@ -129,6 +133,7 @@ def test_what_a_kubelet_is_told(tmp_path: Path, text: str, expected: list[tuple[
         (config("kubeletConfig: {maxPods: 500}") + pool(), []),
         (config("kubeletConfig: {tlsMinVersion: VersionTLS12}") + pool(), ["medium"]),
         ("# All that there is in a cluster:\n" + config(TO_WORKERS, MODERN), ["medium"]),
+        ("# All that there is in a cluster:\n" + config(TO_WORKERS, MODERN) + OTHERS + pool(), ["inconclusive"]),
     ],
 )
 def test_pools(tmp_path: Path, text: str, expected: list[str]) -> None:
@@ -169,6 +174,14 @@ SUFFIX = ', annotations: {machineconfiguration.openshift.io/mc-name-suffix: "1"}
             [],
         ),
         (config(TO_WORKERS, MODERN) + config("machineConfigPoolSelector: {}", PODS, name="l"), []),
+        (
+            "# All that there is in a cluster:\n"
+            + config(TO_WORKERS, MODERN)
+            + config(BY_EXPRESSION, PODS, name="l")
+            + OTHERS
+            + pool(),
+            ["inconclusive: whether KubeletConfig/l"],
+        ),
     ],
 )
 def test_several_for_one_pool(tmp_path: Path, text: str, expected: list[str]) -> None:
