@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from scanner.expect.conditions import condition
 from scanner.expect.draft import Draft
 from scanner.expect.facts import ROUTER_NAMESPACE, Facts
 from scanner.expect.ingress_controller import NAMESPACE, router_name
+from scanner.expect.origins import led
 from scanner.expect.references import Name, Reference, references
+from scanner.model.endpoint import Endpoint
 from scanner.model.kinds import INGRESS_CONTROLLER, ROUTE
 from scanner.model.known import Unknown
 from scanner.model.objects import KubeObject
@@ -23,7 +26,7 @@ class Named:
     inline: tuple[tuple[str, str], ...] = ()
     """PEM that stands in an object itself, each behind its place."""
     behind: str = ""
-    """PEM that is sent behind any of them."""
+    """PEM that is sent behind what the Secrets have."""
     default: Name | None = None
     """The Secret with what is served where the named certificate is not in use."""
     condition: str = ""
@@ -56,16 +59,37 @@ def _routed(facts: Facts, draft: Draft) -> Named | None:
     route = facts.snapshot.get(ROUTE, subject.name, subject.namespace) if subject.kind == ROUTE.name else None
     if route is None or route.text("spec", "tls", "termination").lower() == "passthrough":
         return None
-    external, pem = (route.text("spec", "tls", *steps) for steps in (("externalCertificate", "name"), ("certificate",)))
-    if not external and not pem.strip():
+    own = [_own(each) for each in (route, *_of_one_host(facts.snapshot, endpoint, route))]
+    given = [each for each in own if each is not None]
+    if not given:
         return Named(secrets=(default,)) if default else None
     return Named(
-        secrets=((route.namespace or "", external),) if external else (),
-        inline=() if external else ((f"{route.reference} spec.tls.certificate", pem),),
-        behind=route.text("spec", "tls", "caCertificate"),
+        secrets=tuple(name for each in given for name in each.secrets),
+        inline=tuple(text for each in given for text in each.inline),
+        behind=next((each.behind for each in given if each.secrets), ""),
         default=default,
         condition="" if isinstance(router, Unknown) else _admission(route, router),
     )
+
+
+def _own(route: KubeObject) -> Named | None:
+    """The certificate of one Route."""
+    external, pem, behind = (
+        route.text("spec", "tls", *steps)
+        for steps in (("externalCertificate", "name"), ("certificate",), ("caCertificate",))
+    )
+    if external:
+        return Named(secrets=((route.namespace or "", external),), behind=behind)
+    place = f"{route.reference} spec.tls.certificate"
+    return Named(inline=((place, f"{pem}\n{behind}"),)) if pem.strip() else None
+
+
+def _of_one_host(snapshot: Snapshot, endpoint: Endpoint, first: KubeObject) -> Iterator[KubeObject]:
+    """Further Routes with the endpoint's name, each with a path of its own. For one host the router has one list of
+    certificates, of which any may come first; whoever has none adds none (haproxy-config.template, cert_config.map)."""
+    for route, termination in led(snapshot, endpoint, {ROUTE.name: ROUTE}):
+        if route.reference != first.reference and termination in ("edge", "reencrypt"):
+            yield route
 
 
 def _default(snapshot: Snapshot, router: str) -> Name | None:

@@ -67,10 +67,9 @@ def _exactly(snapshot: Snapshot, said: Named) -> Stored:
     unsure = (each for each in said.refused if isinstance(each.allowed, Unknown))
     return replace(
         of_secrets,
-        leaves=tuple(
-            replace(each, issuers=(*each.issuers, *behind))
-            for each in (*of_secrets.leaves, *inline)
-            if not isinstance(each, Unknown)
+        leaves=(
+            *(replace(each, issuers=(*each.issuers, *behind)) for each in of_secrets.leaves),
+            *(each for each in inline if not isinstance(each, Unknown)),
         ),
         unread=(
             *of_secrets.unread,

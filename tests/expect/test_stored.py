@@ -26,6 +26,7 @@ ANNOTATION = "service.beta.openshift.io/serving-cert-secret-name"
 WEB = "Deployment/shop/web:8443#web.shop.svc"
 ROUTER = "Deployment/openshift-ingress/router-default:443#web.apps.example"
 ROUTED = {"subject": "Route/shop/web", "segment": "Frontend"}
+DEFAULT = "router-certs-default"
 ETCD = "StaticPod/openshift-etcd/etcd:2379"
 KAS = "StaticPod/openshift-kube-apiserver/kube-apiserver:6443#localhost"
 
@@ -79,6 +80,28 @@ def test_a_service_that_asks_the_service_ca() -> None:
     (leaf,) = stored.leaves
     assert (leaf.sha256, leaf.serial, leaf.not_before) == (FACTS.sha256, FACTS.serial, FACTS.not_before)
     assert leaf.names == frozenset({"DNS:web.shop.svc"})
+
+
+def test_of_routes_with_one_host_any_of_their_certificates_may_be_shown() -> None:
+    """Each has a path; the router chooses a certificate before it knows of any."""
+    other = Authority("Other").leaf(names=("web.apps.example",))
+    blog = route(certificate=other.pem.decode())
+    plain = route(termination="reencrypt")
+    through = route(termination="passthrough", certificate=other.pem.decode())
+    for name, each in (("blog", blog), ("plain", plain), ("through", through)):
+        each["metadata"]["name"] = name
+    terminations = {"web": "edge", "blog": "edge", "plain": "reencrypt", "through": "passthrough"}
+    origins = [f"Route/shop/{name} {how}" for name, how in terminations.items()]
+    said = {**ROUTED, "origins": origins}
+    objects = (blog, plain, through, controller(), secret("shop", "mine"), secret("openshift-ingress", DEFAULT))
+    inline = "Route/shop/blog spec.tls.certificate"
+    external = route(externalCertificate={"name": "mine"})
+    assert places(found(ROUTER, external, *objects, said=said)) == ["Secret/shop/mine data[tls.crt]", inline]
+    assert places(found(ROUTER, route(), *objects, said=said)) == [inline]
+    neither = {**ROUTED, "origins": [each for each in origins if "blog" not in each]}
+    assert places(found(ROUTER, route(), *objects, said=neither)) == [
+        f"Secret/openshift-ingress/{DEFAULT} data[tls.crt]"
+    ]
 
 
 def test_what_stands_behind_a_certificate_is_kept_in_its_order() -> None:
