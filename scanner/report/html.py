@@ -33,6 +33,8 @@ MOST_COMPONENTS = 500
 """Lines of the component table; users may have more namespaces than that."""
 MOST_FINDINGS = 500
 """Findings on no single endpoint that the table of certificates does not show."""
+_SECONDS = re.compile(r"(?<=T\d\d:\d\d:\d\d)(?:\.\d+)?\+00:00$")
+"""What a time has behind its seconds; all others of the page have none."""
 DETAIL_FOR_ALL = 500
 """In larger reports only what failed or could not be judged carries its evidence."""
 
@@ -181,7 +183,8 @@ def _clusters(cluster: dict[str, object] | None) -> Iterator[dict[str, str]]:
     several = (cluster or {}).get("clusters")
     for each in several if isinstance(several, list) else [cluster]:
         if isinstance(each, dict):
-            yield {str(key).replace("_", " ").capitalize(): str(value) for key, value in each.items() if value}
+            said = {key: str(value) for key, value in each.items() if value not in (None, "", "None")}
+            yield {key.replace("_", " ").capitalize(): _SECONDS.sub("Z", value) for key, value in said.items()}
 
 
 def _having(report: Report, verdict: str) -> Iterator[EndpointRow]:
