@@ -253,6 +253,12 @@ def test_what_is_on_its_way_or_missing_is_unknown(objects: list[Any], step: int)
     assert look(objects, seen=[heard("yes")]).conclusion == "ok", "what is served proves that it arrived"
 
 
+def test_an_operator_that_counts_no_revisions_is_not_called_a_workload() -> None:
+    found = look(changed("observed", "status", "nodeStatuses", to=[]))
+    assert found.steps[ROLLOUT].answer.outcome == "not-read"
+    assert "KubeAPIServer/cluster has no status.nodeStatuses" in said(found, ROLLOUT)
+
+
 def test_kinds_that_may_not_be_read_are_unknown_and_say_which_role_may() -> None:
     found = look(HEALTHY, unreadable={"kubeapiservers.operator.openshift.io": "403"})
     assert found.steps[OBSERVED].answer.outcome == "unknown"

@@ -21,7 +21,7 @@ World = Literal["openshift", "hypershift", "microshift", "kubernetes", "hosted"]
 """Where a component runs. ``hypershift``: in a guest cluster. ``hosted``: in a control plane for another cluster."""
 
 NOT_READ = Unknown("ConfigMaps are not read from the API, only those of a must-gather or of manifests")
-NO_EVENTS = Unknown("events are read from the API, or of a must-gather; a saved snapshot has none")
+NO_EVENTS = Unknown("events are read from the API or a must-gather; a saved snapshot has none")
 _EVIDENCE = 2
 """Lines kept of each listener that does not follow."""
 

@@ -82,6 +82,8 @@ def rollout(patient: Patient) -> Answer:
         return _revisions(each)
     if patient.world == "microshift":
         return Answer(outcome="not-read", said=("it takes the file's profile when it is started again",))
+    if each is not None:
+        return Answer(outcome="not-read", said=(f"{each.reference} has no status.nodeStatuses to tell revisions by",))
     return Answer(outcome="not-read", said=("the rollout of workloads is not read; the ClusterOperator reports on it",))
 
 
