@@ -12,7 +12,7 @@ from scanner.cluster.given import Bad, Manifests
 from scanner.cluster.manifest_files import Skipped
 from scanner.lint import READS, RULES, Linted, Placed, lint
 from scanner.lint.manifests import KIND_UNKNOWN, UNREADABLE
-from scanner.lint.openshift.custom_host import CUSTOM_HOST
+from scanner.lint.openshift.custom_host import CUSTOM_HOST, custom_host_reviews
 from scanner.lint.openshift.route_access import route_reviews
 from scanner.lint.twice import TWICE, given_twice, told_apart
 from scanner.lint.wanted import wanted
@@ -89,11 +89,15 @@ def referred(manifests: Manifests | None, kind: Kind, cluster: Snapshot) -> Iter
     return wanted(chain(given, chain.from_iterable(cluster.objects.values())), kind)
 
 
-def reviewed(manifests: Manifests | None, cluster: Snapshot) -> Iterator[Review]:
-    """What the API server is to be asked: whether the router may read the Secrets of Routes."""
+def reviewed(
+    manifests: Manifests | None, cluster: Snapshot, *, user: str | None = None, groups: tuple[str, ...] = ()
+) -> Iterator[Review]:
+    """What the API server is to be asked: whether the router may read the Secrets of Routes, and whether ``user`` may
+    apply them."""
     routes = [each.object for each in manifests.given if each.object.kind == ROUTE] if manifests else None
     for route in cluster.objects.get(ROUTE, ()) if routes is None else routes:
         yield from route_reviews(route)
+        yield from custom_host_reviews(route, user, groups) if user else ()
 
 
 def _not_given(kind: Kind) -> Unreadable:

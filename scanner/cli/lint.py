@@ -91,7 +91,9 @@ def _linted(paths: tuple[str, ...], asked: ClusterAsked, user: str | None, group
     given = read_manifests(paths, LINT_READS) if paths else None
     if asked.meant:
         asked = replace(asked, cluster=asked.cluster and not asked.snapshot)
-        (known,) = snapshots(asked, LINT_READS, partial(referred, given), partial(reviewed, given))
+        (known,) = snapshots(
+            asked, LINT_READS, partial(referred, given), partial(reviewed, given, user=user, groups=groups)
+        )
     sources = (*paths, *([known.origin.name] if known else []))
     about = declared(given, known, user, groups)
     return lint_report(about, given, started=started, sources=sources, arguments=sys.argv[1:])

@@ -23,7 +23,7 @@ ACCESS_REVIEW = Kind(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """One question about a user, of whom no group is said: the API server then thinks of none."""
+    """One question about a user, who is in the groups that are said and in no others."""
 
     user: str
     verb: str
@@ -31,6 +31,10 @@ class Review:
     namespace: str
     name: str
     group: str = ""
+    """Of the resource."""
+    subresource: str = ""
+    groups: tuple[str, ...] = ()
+    """Of the user."""
 
     def spec(self) -> dict[str, object]:
         """As the API wants it."""
@@ -40,8 +44,10 @@ class Review:
             "resource": self.resource,
             "namespace": self.namespace,
             "name": self.name,
+            **({"subresource": self.subresource} if self.subresource else {}),
         }
-        return {"user": self.user, "resourceAttributes": attributes}
+        groups = {"groups": [*self.groups]} if self.groups else {}
+        return {"user": self.user, **groups, "resourceAttributes": attributes}
 
     def answered(self, *, allowed: bool) -> KubeObject:
         """The object that holds the answer, under a name that is made of the question."""
@@ -52,7 +58,8 @@ class Review:
 
 
 def _attributes(review: Review) -> Iterable[str]:
-    return review.verb, review.group, review.resource, review.namespace, review.name
+    attributes = (review.verb, review.group, review.resource, review.namespace, review.name)
+    return (*attributes, review.subresource, *review.groups) if review.subresource or review.groups else attributes
 
 
 def reviews(snapshot: Snapshot) -> Mapping[Review, bool]:
@@ -67,6 +74,8 @@ def reviews(snapshot: Snapshot) -> Mapping[Review, bool]:
             resource=attributes.text("resource"),
             namespace=attributes.text("namespace"),
             name=attributes.text("name"),
+            subresource=attributes.text("subresource"),
+            groups=each.texts("spec", "groups"),
         )
         found[review] = each.at("status", "allowed") is True
     return found

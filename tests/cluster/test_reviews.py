@@ -17,6 +17,16 @@ from tests.cluster.api import MANNERS, Answer, Api, Asked, named, refused, runni
 PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 GET = Review(user="system:serviceaccount:a:b", verb="get", resource="secrets", namespace="shop", name="web")
 LIST = replace(GET, verb="list")
+CREATE = Review(
+    user="eve",
+    groups=("developers", "system:authenticated"),
+    verb="create",
+    group="route.openshift.io",
+    resource="routes",
+    subresource="custom-host",
+    namespace="shop",
+    name="",
+)
 WATCH = replace(GET, verb="watch")
 
 
@@ -68,6 +78,24 @@ async def test_each_question_is_asked_once_of_the_user_alone() -> None:
     }
 
 
+async def test_a_question_about_somebody_in_groups() -> None:
+    made = api({"create": said(True)})
+    assert reviews(await answers(made, CREATE)) == {CREATE: True}
+    (asked,) = [json.loads(each.body)["spec"] for each in made.asked if each.path == PATH]
+    assert asked == {
+        "user": "eve",
+        "groups": ["developers", "system:authenticated"],
+        "resourceAttributes": {
+            "verb": "create",
+            "group": "route.openshift.io",
+            "resource": "routes",
+            "subresource": "custom-host",
+            "namespace": "shop",
+            "name": "",
+        },
+    }
+
+
 async def test_nothing_else_is_posted() -> None:
     made = api({"get": said(True)})
     await answers(made, GET)
@@ -93,7 +121,7 @@ async def test_a_failure_of_one_is_not_that_of_another() -> None:
 
 
 async def test_they_are_kept_with_a_snapshot(tmp_path: Path) -> None:
-    found = await answers(api({"get": said(True), "list": said(False)}), GET, LIST)
+    found = await answers(api({"get": said(True), "list": said(False), "create": said(True)}), GET, LIST, CREATE)
     save(found, tmp_path / "saved")
     again = with_local_files(load(tmp_path / "saved", (ROUTE, *LOCAL_KINDS)))
-    assert reviews(again) == {GET: True, LIST: False}
+    assert reviews(again) == {GET: True, LIST: False, CREATE: True}

@@ -8,6 +8,8 @@ from typing import Final
 from scanner.lint import authorization
 from scanner.lint.authorization import Access, Identity, Wish, access
 from scanner.lint.openshift.routes import EXTERNAL, TLS
+from scanner.lint.reviewing import answer, question
+from scanner.model.access_review import Review
 from scanner.model.kinds import ROUTE
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 from scanner.model.objects import KubeObject
@@ -34,10 +36,14 @@ def check_custom_host(subject: Subject) -> Iterator[Flaw]:
 
     ## What it requires
 
-    Of `adhere lint --as USER`, for each Route, by Roles and bindings: to make one with a host or any certificate field,
-    `create` on `routes/custom-host` in the namespace. To change the host or subdomain of one that a cluster has
+    Of `adhere lint --as USER`, for each Route: to make one with a host or any certificate field, `create` on
+    `routes/custom-host` in the namespace. To change the host or subdomain of one that a cluster has
     (`--cluster`, `--snapshot`), `update`; to change certificates, one of the two. An `externalCertificate` counts as
     changed in every update, since nobody knows whether the Secret was. To remove certificates takes no right.
+
+    With `--cluster` the API server is asked (SubjectAccessReview; `adhere rbac --with sar`) whether USER may, in the
+    groups of `--as-group` and in those that everybody is in. It says no for what the manifests themselves are to allow;
+    there, and where it may not be asked, Roles and bindings decide.
 
     Without `--as` the rule is not applied.
 
@@ -113,13 +119,23 @@ def check_custom_host(subject: Subject) -> Iterator[Flaw]:
         return
     who = identity(user, subject.declared.groups)
     for at, says, verbs in _asked(subject.object, subject.before):
-        found = [access(subject.declared, who, _wish(subject, verb)) for verb in verbs]
-        yield from _answer(user, at, says, verbs, found)
+        wishes = [_wish(subject.object, verb) for verb in verbs]
+        found = [access(subject.declared, who, each) for each in wishes]
+        answers = [answer(subject.declared, who, wish, each) for wish, each in zip(wishes, found, strict=True)]
+        if not any(answers):
+            open_ones = [each for each, known in zip(found, answers, strict=True) if known is None]
+            yield from _refused(user, at, says, verbs, open_ones, named=any(each.named for each in found))
 
 
-def _wish(subject: Subject, verb: str) -> Wish:
-    namespace = subject.object.namespace
-    return Wish(verb=verb, resource="routes/custom-host", group="route.openshift.io", namespace=namespace)
+def custom_host_reviews(route: KubeObject, user: str, groups: tuple[str, ...]) -> Iterator[Review]:
+    """What the API server asks of itself when ``user`` applies the Route."""
+    if route.namespace and (route.text(*_HOST) or route.text(*_SUBDOMAIN) or any(_certificates(route))):
+        for verb in ("create", "update"):
+            yield question(identity(user, groups), _wish(route, verb))
+
+
+def _wish(route: KubeObject, verb: str) -> Wish:
+    return Wish(verb=verb, resource="routes/custom-host", group="route.openshift.io", namespace=route.namespace)
 
 
 def _asked(route: KubeObject, before: KubeObject | None) -> Iterator[tuple[tuple[str, ...], str, tuple[str, ...]]]:
@@ -143,11 +159,11 @@ def _certificates(route: KubeObject) -> tuple[str, ...]:
     return (*(route.text(*TLS, name) for name in _CERTIFICATES), route.text(*EXTERNAL, "name"))
 
 
-def _answer(user: str, at: tuple[str, ...], says: str, verbs: tuple[str, ...], found: list[Access]) -> Iterator[Flaw]:
-    if any(each.allowed for each in found):
-        return
-    named = any(each.named for each in found)
-    unseen = next((each.unseen for each in found if each.allowed is None and not (named and each.known is False)), None)
+def _refused(
+    user: str, at: tuple[str, ...], says: str, verbs: tuple[str, ...], open_ones: list[Access], *, named: bool
+) -> Iterator[Flaw]:
+    """``open_ones``: rights of which nobody can tell. ``named``: whether bindings that were seen name the user."""
+    unseen = next((each.unseen for each in open_ones if not (named and each.known is False)), None)
     if unseen is not None:
         yield undecided(unseen, at, f"whether {user} may set it")
         return

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from scanner.lint import authorization
-from scanner.lint.authorization import Access, Grant, Identity, Wish, access, account
+from scanner.lint.authorization import Grant, Identity, Wish, access, account
 from scanner.lint.openshift.routes import EXTERNAL, external
+from scanner.lint.reviewing import answer, question
 from scanner.model.access_review import Review
-from scanner.model.declared import Declared, identity
-from scanner.model.declared import Identity as ObjectIdentity
+from scanner.model.declared import Declared
 from scanner.model.kinds import ROUTE
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 from scanner.model.objects import KubeObject
@@ -104,7 +104,7 @@ def check_access(subject: Subject) -> Iterator[Flaw]:
         return
     wishes = {verb: _reading(subject, verb, name) for verb in _VERBS}
     found = {verb: access(declared, _ROUTER, wish) for verb, wish in wishes.items()}
-    answers = {verb: _answer(declared, wish, found[verb]) for verb, wish in wishes.items()}
+    answers = {verb: answer(declared, _ROUTER, wish, found[verb]) for verb, wish in wishes.items()}
     if all(answers.values()):
         return
     by_group = {verb: _by_group(declared, wish) for verb, wish in wishes.items()}
@@ -129,41 +129,12 @@ def check_access(subject: Subject) -> Iterator[Flaw]:
         yield undecided(unseen, EXTERNAL, "whether the router may read the Secret")
 
 
-def _answer(declared: Declared, wish: Wish, found: Access) -> bool | None:
-    """The API server's own where it was asked, unless the manifests that are to be applied are what allows it: these it
-    does not know yet. Else what Roles and their bindings say."""
-    reviewed = declared.reviews.get(_review(wish))
-    if reviewed is None or (not reviewed and any(_is_new(declared, each) for each in found.grants)):
-        return found.allowed
-    return reviewed
-
-
-def _is_new(declared: Declared, grant: Grant) -> bool:
-    manifests = declared.once(_manifests)
-    return identity(grant.binding) in manifests or identity(grant.role) in manifests
-
-
-def _manifests(declared: Declared) -> frozenset[ObjectIdentity]:
-    return frozenset(identity(each.object) for each in declared.given if each.located is not None)
-
-
 def route_reviews(route: KubeObject) -> Iterator[Review]:
     """What the API server's own validation of a Route asks of itself: of the router's account, without groups."""
     name = external(route)
     for verb in _VERBS if name and route.namespace else ():
         wish = Wish(verb=verb, resource="secrets", namespace=route.namespace, name=name)
-        yield _review(wish)
-
-
-def _review(wish: Wish) -> Review:
-    return Review(
-        user=_ROUTER.name,
-        verb=wish.verb,
-        group=wish.group,
-        resource=wish.resource,
-        namespace=wish.namespace or "",
-        name=wish.name,
-    )
+        yield question(_ROUTER, wish)
 
 
 def _reading(subject: Subject, verb: str, name: str) -> Wish:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from scanner.cluster.replaying import load
-from scanner.lint.openshift.custom_host import identity
-from scanner.linting import LINT_READS
+from scanner.lint.openshift.custom_host import custom_host_reviews, identity
+from scanner.linting import LINT_READS, declared, reviewed
+from scanner.model.access_review import ACCESS_REVIEW, Review
+from scanner.model.kinds import ROUTE
+from scanner.model.objects import KubeObject
+from scanner.model.snapshot import Snapshot
+from tests.lint.examples import empty, manifests
 from tests.lint.openshift.saying import route, said
 
 AS = "# adhere lint --as eve\n"
@@ -79,3 +85,69 @@ def test_a_service_account_is_in_its_groups() -> None:
     groups = ("system:serviceaccounts", "system:serviceaccounts:ci", "system:authenticated")
     assert identity("system:serviceaccount:ci:bot").groups == groups
     assert identity("eve", ("dev",)).groups == ("dev", "system:authenticated")
+
+
+def question(verb: str, *groups: str, user: str = "eve") -> Review:
+    return Review(
+        user=user,
+        groups=(*groups, "system:authenticated"),
+        verb=verb,
+        group="route.openshift.io",
+        resource="routes",
+        subresource="custom-host",
+        namespace="shop",
+        name="",
+    )
+
+
+def asked_cluster(*, gaps: bool = False, **answers: bool) -> Snapshot:
+    """One that was asked these verbs and has no Roles; with ``gaps`` they may not be read."""
+    objects = tuple(question(verb).answered(allowed=allowed) for verb, allowed in answers.items())
+    missing = declared(None, None).known.unreadable if gaps else {}
+    return replace(empty(), objects={**empty().objects, ACCESS_REVIEW: objects}, unreadable=missing)
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "expected"),
+    [
+        (route(tls=PLAIN), asked_cluster(create=True), []),
+        (route(tls=PLAIN), asked_cluster(create=True, gaps=True), []),
+        (route(tls=PLAIN), asked_cluster(create=False, gaps=True), ["high"]),
+        (route(tls=PLAIN), asked_cluster(update=True, gaps=True), ["inconclusive"]),
+        (route(tls=PLAIN), asked_cluster(update=True), ["high"]),
+        (route(tls=PLAIN) + may("create"), asked_cluster(create=False), []),  # a Role that is about to be applied
+        (route(tls=PLAIN) + may("get"), asked_cluster(create=True), []),
+    ],
+)
+def test_the_api_servers_answer_counts(tmp_path: Path, text: str, known: Snapshot, expected: list[str]) -> None:
+    assert [severity for severity, *_ in said(tmp_path, "route-custom-host", AS + text, known)] == expected
+
+
+def test_an_answer_about_another_is_none(tmp_path: Path) -> None:
+    others = [question("create", user="adam"), question("create", "developers")]
+    known = replace(asked_cluster(), objects={**empty().objects, ACCESS_REVIEW: tuple(_allowed(others))})
+    assert [each[0] for each in said(tmp_path, "route-custom-host", AS + route(tls=PLAIN), known)] == ["high"]
+
+
+def _allowed(questions: list[Review]) -> list[KubeObject]:
+    return [each.answered(allowed=True) for each in questions]
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        (route(tls=PLAIN), ["create", "update"]),
+        (route(NO_HOST, EXTERNAL), ["create", "update"]),
+        (route("subdomain: b", ""), ["create", "update"]),
+        (route(NO_HOST, PLAIN), []),
+        (route(tls=PLAIN).replace(", namespace: shop", ""), []),
+    ],
+)
+def test_what_is_asked(tmp_path: Path, text: str, asked: list[str]) -> None:
+    given = manifests(tmp_path, text)
+    (each,) = [each.object for each in given.given]
+    assert [*custom_host_reviews(each, "eve", ("dev",))] == [question(verb, "dev") for verb in asked]
+    there = replace(empty(), objects={**empty().objects, ROUTE: (each,)})
+    own = [each for each in reviewed(None, there, user="eve") if each.user == "eve"]
+    assert own == [question(verb) for verb in asked]
+    assert [each for each in reviewed(given, empty()) if each.user == "eve"] == []
