@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import TypeAlias
 
+from scanner.judge import remedy
 from scanner.judge.verdicts import listed
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Binding, Expectation, PassedOn
@@ -33,6 +34,8 @@ class Near:
     leaf: str | None
     """SHA-256 of what it showed; None: nothing was seen."""
     binding: Binding
+    reproduce: str
+    """The command that shows it again."""
 
 
 _Name: TypeAlias = tuple[str, str | None]
@@ -56,11 +59,21 @@ class Passages:
         self._note(endpoint.id, endpoint.server_name, leaves)
         for each in observation.strays:
             self._note(endpoint.id, each.name, [each.leaf.sha256] if each.leaf else [])
+        asked = {each.name for each in observation.strays}
+        missed = (each.name for each in expectation.other_names if each.owed == "compared")
+        self._unseen.update((endpoint.id, name) for name in missed if name not in asked)
         if expectation.passed_on is not None:
             where = endpoint.instance.removeprefix(f"{endpoint.id} @ ")
             said, leaf = expectation.passed_on, leaves[0] if leaves else None
             self._near.append(
-                Near(endpoint=endpoint.id, where=where, passed_on=said, leaf=leaf, binding=expectation.binding)
+                Near(
+                    endpoint=endpoint.id,
+                    where=where,
+                    passed_on=said,
+                    leaf=leaf,
+                    binding=expectation.binding,
+                    reproduce=remedy.scan(endpoint),
+                )
             )
 
     def _note(self, endpoint: str, name: str | None, leaves: list[str]) -> None:
@@ -184,6 +197,7 @@ def _told(rule: ScanRule, near: Near, passages: Passages, unknown: str | None) -
         expected=tuple(f"a certificate that {each} shows" for each in backends[:_NAMED]),
         observed=(f"certificate {near.leaf}",) if near.leaf else (),
         fix=f"find whoever terminates this name instead, and see the status of {source.partition(' ')[0]}",
+        reproduce=near.reproduce,
         evidence=listed(f"the same certificate is shown by {each}" for each in others),
         about=near.endpoint,
     )

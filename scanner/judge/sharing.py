@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from scanner.judge import remedy
 from scanner.judge.verdicts import listed
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
@@ -35,6 +36,8 @@ class _Shown:
     """SHA-256."""
     covers: tuple[str, ...]
     """DNS names of the certificate, in lower case."""
+    reproduce: str
+    """The command that shows it again."""
 
 
 @dataclass(slots=True)
@@ -73,7 +76,8 @@ class Sharing:
             place.default.add(leaf.sha256)
         if observation.alpn == _H2:
             covers = tuple(each.lower() for each in leaf.dns_names or ())
-            shown = _Shown(endpoint=endpoint.id, name=name, leaf=leaf.sha256, covers=covers)
+            again = remedy.scan(endpoint)
+            shown = _Shown(endpoint=endpoint.id, name=name, leaf=leaf.sha256, covers=covers, reproduce=again)
             place.shared.append(shown)
             if expectation.passed_on is None:  # else the backend has agreed, whoever's certificate it has
                 place.agreed.append(shown)
@@ -228,6 +232,7 @@ def _of_routers(rule: ScanRule, places: Iterable[_Place]) -> Iterator[Finding]:
             observed=listed(sorted(names[leaf])),
             fix="see whether the router has a configuration template of its own, and leave ALPN out for the default "
             "certificate",
+            reproduce=first.reproduce,
             evidence=(f"certificate {leaf}",),
             about=first.endpoint,
         )

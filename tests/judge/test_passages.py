@@ -9,7 +9,7 @@ import pytest
 
 from scanner.judge.across import ACROSS
 from scanner.judge.passages import Passages
-from scanner.model.expectation import Binding, Expectation, PassedOn
+from scanner.model.expectation import Binding, Expectation, OtherName, PassedOn
 from scanner.model.finding import Finding
 from scanner.model.known import Unknown
 from scanner.model.observation import Observation, Stray
@@ -66,6 +66,21 @@ def test_the_routers_own_fails_and_the_router_is_named() -> None:
     assert SOURCE in found.message
     assert found.evidence == (f"the same certificate is shown by {ROUTER}",)
     assert "Route/shop/web" in (found.fix or "")
+    assert found.reproduce == "adhere scan tls://127.0.0.1:443#a.example"
+
+
+def test_a_replica_that_was_not_asked_for_the_name_may_show_it() -> None:
+    """Its time was over; the other one showed a certificate of its own."""
+    passages, name = Passages(), ENDPOINT.server_name
+    passed_on = PassedOn(source=SOURCE, here=NEAR, backends=(WEB,), name=name)
+    passages.add(replace(ENDPOINT, id=NEAR), Expectation(profile=PROFILE, passed_on=passed_on), shows("b"))
+    wanted = Expectation(profile=PROFILE, other_names=(OtherName(name=name, owed="compared", because=SOURCE),))
+    stray = Stray(name=name, answer="served", leaf=replace(LEAF, sha256="a" * 64))
+    nameless = replace(ENDPOINT, id=WEB, server_name=None)
+    passages.add(nameless, wanted, replace(shows("d"), strays=(stray,)))
+    assert [each.verdict for each in passages.findings()] == ["fail"]
+    passages.add(nameless, wanted, shows("d"))
+    assert [each.verdict for each in passages.findings()] == ["inconclusive"]
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,7 @@ def test_a_router_that_offers_h2_with_its_default_certificate_fails() -> None:
     (found,) = told((NAMELESS, default), (route, default))[:1]
     assert (found.verdict, found.severity, found.status) == ("fail", "low", "violation")
     assert found.observed == ("no server name", "web.apps.example")
+    assert found.reproduce == "adhere scan tls://127.0.0.1:443"
 
 
 def test_with_a_certificate_of_its_own_a_route_may_have_h2() -> None:
