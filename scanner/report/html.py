@@ -183,7 +183,7 @@ def _clusters(cluster: dict[str, object] | None) -> Iterator[dict[str, str]]:
     several = (cluster or {}).get("clusters")
     for each in several if isinstance(several, list) else [cluster]:
         if isinstance(each, dict):
-            said = {key: str(value) for key, value in each.items() if value not in (None, "", "None")}
+            said = {key: str(value) for key, value in each.items() if key == "name" or value not in (None, "", "None")}
             yield {key.replace("_", " ").capitalize(): _SECONDS.sub("Z", value) for key, value in said.items()}
 
 

@@ -188,10 +188,11 @@ def test_more_components_than_a_page_is_good_for(monkeypatch: pytest.MonkeyPatch
 
 
 def test_of_a_cluster_its_times_end_in_seconds_and_nothing_is_said_of_what_it_has_not() -> None:
-    cluster: dict[str, object] = {"taken_at": "2026-11-22T08:10:09.165660+00:00", "platform": "None"}
+    cluster: dict[str, object] = {"name": "None", "taken_at": "2026-11-22T08:10:09.165660+00:00", "platform": "None"}
     page = _text(replace(cluster_samples.report(), cluster=cluster))
     assert "<dt>Taken at</dt><dd>2026-11-22T08:10:09Z</dd>" in page
     assert "<dt>Platform</dt>" not in page
+    assert "<dt>Cluster</dt><dd>None</dd>" in page
 
 
 def test_several_clusters_are_named() -> None:
