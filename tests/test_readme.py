@@ -13,6 +13,7 @@ from scanner.cli.lint import lint
 from scanner.cli.scan import scan
 from scanner.model import report
 from scanner.model.finding import SEVERITIES
+from tests.cli.calling import context
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
 
@@ -68,7 +69,7 @@ def test_the_default_threshold_is_a_severity() -> None:
     told = re.search(r"`--fail-on` \(default: (\w+)\)", README)
     assert told is not None
     assert told[1] in SEVERITIES
-    assert f"[default: {told[1]}]" in " ".join(scan.get_help(click.Context(scan)).split())
+    assert f"[default: {told[1]}]" in " ".join(scan.get_help(click.Context(scan, parent=context())).split())
 
 
 @pytest.mark.parametrize("path", sorted(set(re.findall(r"\]\((?!https?:|#)([^)#]+)", README))))

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from jsonschema import Draft202012Validator
 
-from scanner.cli import run
+from scanner.cli import adhere, run
 
 ROOT = Path(__file__).parents[2]
 COMMAND = (sys.executable, "-m", "scanner")
@@ -53,6 +54,11 @@ class Call:
         self._capsys.readouterr()
         code = run([str(argument) for argument in arguments])
         return Called(code, *self._capsys.readouterr())
+
+
+def context() -> click.Context:
+    """Of ``adhere`` itself, for contexts of its commands: click keeps the help options that the first one allows."""
+    return click.Context(adhere, info_name="adhere", **adhere.context_settings)
 
 
 def environment() -> dict[str, str]:

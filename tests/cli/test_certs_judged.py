@@ -313,10 +313,12 @@ def api() -> Iterator[Api]:
 def test_a_living_cluster_is_read_and_its_secrets_only_where_somebody_says_so(
     api: Api, call: Call, tmp_path: Path
 ) -> None:
-    config = kubeconfig(tmp_path, api)
+    config, before = kubeconfig(tmp_path, api), len(api.asked)
     without = call("certs", "--kubeconfig", config, "--format", "json")
     assert (without.code, json.loads(without.out)["certificates"]) == (4, [])
-    assert not [each for each in api.paths() if "secrets" in each]
+    asked_for = [each.path for each in api.asked[before:]]
+    assert asked_for
+    assert not [each for each in asked_for if "secrets" in each]
     asked = call("certs", "--kubeconfig", config, "--secrets", "--format", "json")
     assert asked.code == 1
     assert statuses(asked) == {"signing-key data[tls.crt]": "violation"}

@@ -19,7 +19,7 @@ from scanner.cli import COMMANDS, adhere
 from scanner.demo.cluster import demo_cluster
 from scanner.doctor import STEPS
 from scanner.model.saved_scan import HEAD
-from tests.cli.calling import ROOT, Call, called
+from tests.cli.calling import ROOT, Call, called, context
 from tests.serving import serving
 
 SUPPORT = (ROOT / "docs/support.md").read_text()
@@ -257,7 +257,7 @@ def test_every_command_of_the_document_is_one(line: str) -> None:
     command = adhere.get_command(click.Context(adhere), name)
     assert name in COMMANDS
     assert command is not None
-    command.make_context(name, arguments)
+    command.make_context(name, arguments, parent=context())
 
 
 def test_the_document_has_every_step_and_code() -> None:

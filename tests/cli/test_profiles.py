@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from scanner.cli.profiles import profiles
+from scanner.cli import adhere
 from scanner.errors import InputError, UsageError
 from scanner.model.catalogue import profile_names
 
 
 def printed(*arguments: str) -> list[str]:
-    result = CliRunner().invoke(profiles, arguments, catch_exceptions=False)
+    result = CliRunner().invoke(adhere, ["profiles", *arguments], catch_exceptions=False)
     assert result.exit_code == 0
     return result.stdout.splitlines()
 
@@ -81,4 +81,4 @@ def test_a_file_name_commands_no_terminal(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "error"), [("modren", UsageError), ("missing.yaml", InputError)])
 def test_errors_are_left_to_the_caller(name: str, error: type[Exception]) -> None:
-    assert isinstance(CliRunner().invoke(profiles, ["show", name]).exception, error)
+    assert isinstance(CliRunner().invoke(adhere, ["profiles", "show", name]).exception, error)

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from scanner.cli.rules import ALL, AnyRule, find, page, rules
+from scanner.cli import adhere
+from scanner.cli.rules import ALL, AnyRule, find, page
 from scanner.errors import UsageError
 from tests.lint.examples import examples
 
@@ -16,7 +17,7 @@ FAILS_NOTHING = frozenset({"tls-pq-readiness"})
 
 
 def test_the_list_has_id_severity_and_title_of_every_rule() -> None:
-    result = CliRunner().invoke(rules, [])
+    result = CliRunner().invoke(adhere, ["rules"])
     assert result.exit_code == 0
     lines = result.output.splitlines()
     assert len(lines) == len(ALL)
@@ -27,7 +28,7 @@ def test_the_list_has_id_severity_and_title_of_every_rule() -> None:
 
 @pytest.mark.parametrize("each", ALL, ids=lambda each: each.id)
 def test_show_prints_the_page_that_stands_in_the_documentation(each: AnyRule) -> None:
-    result = CliRunner().invoke(rules, ["show", each.id])
+    result = CliRunner().invoke(adhere, ["rules", "show", each.id])
     assert result.exit_code == 0
     assert result.output == page(each) + "\n"
     written = PAGES / f"{each.id}.md"
@@ -66,5 +67,5 @@ def test_an_unknown_rule_is_a_usage_error_with_a_suggestion(wrong: str, hint: st
 
 
 def test_show_leaves_the_error_to_the_command_line() -> None:
-    result = CliRunner().invoke(rules, ["show", "xyzzy"])
+    result = CliRunner().invoke(adhere, ["rules", "show", "xyzzy"])
     assert isinstance(result.exception, UsageError)

@@ -22,7 +22,7 @@ from scanner.model.policy_file import load_config
 from scanner.model.scan_policy import ScanPolicy
 from scanner.probe.limits import Limits
 from scanner.scan import Settings
-from tests.cli.calling import PATIENCE, ROOT, Call, environment
+from tests.cli.calling import PATIENCE, ROOT, Call, context, environment
 from tests.cli.conftest import Farm
 from tests.servers import closed_port
 
@@ -69,7 +69,7 @@ def test_the_defaults() -> None:
 
 def test_the_help_tells_the_defaults() -> None:
     limits = Limits()
-    page = " ".join(scan.get_help(click.Context(scan)).split())
+    page = " ".join(scan.get_help(click.Context(scan, parent=context())).split())
     for told in (f"{limits.timeout:g}", f"{limits.deadline:g}", f"{limits.concurrency}", f"{limits.per_host}"):
         assert f"[default: {told}]" in page
 
