@@ -15,9 +15,10 @@ from scanner.model.known import Unknown
 from scanner.model.rule import Case, Rule
 from scanner.tls.certificate import CertificateFacts
 
-_SETTLES: Final = timedelta(minutes=10)
-"""After a certificate was made: a kubelet takes a minute or two to write a Secret's new content into a pod, and
-processes that watch their files read it again some time later."""
+_SETTLES: Final = timedelta(minutes=70)
+"""After a certificate begins to be valid: a kubelet takes a minute or two to write a Secret's new content into a pod,
+and processes that watch their files read it again some time later, for which ten minutes will do; and many issuers, the
+public ones of ACME above all, date back by an hour."""
 
 
 def check_stored(rule: Rule, case: Case) -> Iterator[Finding]:
@@ -47,7 +48,9 @@ def check_stored(rule: Rule, case: Case) -> Iterator[Finding]:
 
     * Another certificate with the same names, by the same signer, than the Secret has: medium. The finding says
       whether the Secret's is the newer one (rotated, and not loaded) or the older one, and names both by serial
-      number and SHA-256. Within ten minutes of the rotation it is `converging`.
+      number and SHA-256. As long as the newer of the two is valid for less than 70 minutes (ten for the process to
+      load it, or for the scan to have read the Secret before, and an hour by which issuers date back), it is
+      `converging`.
     * The router's default certificate under the name of a Route that has one of its own: medium. The finding says
       what the Route's status says of it.
     * Any other certificate, where an object names this one for this listener: medium.
@@ -165,7 +168,8 @@ _KEPT: Final = "the Secret is written by cert-manager for {}, so change nothing 
 
 
 def _failed(rule: Rule, case: Case, twin: StoredLeaf, leaf: CertificateFacts, said: str) -> Finding:
-    settling = twin.not_before is not None and case.now - twin.not_before < _SETTLES
+    ages = [case.now - each for each in (twin.not_before, leaf.not_before) if each is not None]
+    settling = any(timedelta(0) <= age < _SETTLES for age in ages)
     return Finding(
         rule=rule.id,
         severity=rule.severity,

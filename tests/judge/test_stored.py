@@ -63,7 +63,21 @@ def test_a_signer_that_was_rotated_too_is_the_same_one_and_any_other_is_not() ->
 
 def test_a_rotation_of_a_moment_ago_is_converging() -> None:
     assert said(replace(ROTATED, not_before=NOW - timedelta(minutes=5))).status == "converging"
-    assert said(replace(ROTATED, not_before=NOW - timedelta(minutes=11))).status == "violation"
+    dated_back = replace(ROTATED, not_before=NOW - timedelta(minutes=65))
+    assert said(dated_back).status == "converging"
+    assert said(replace(ROTATED, not_before=NOW - timedelta(minutes=71))).status == "violation"
+
+
+def test_a_rotation_after_the_secret_was_read_is_converging() -> None:
+    """A scan reads the cluster first, and may take long."""
+    younger = replace(LEAF, not_before=NOW - timedelta(minutes=2))
+    found = said(replace(ROTATED, not_before=NOW - timedelta(days=60)), observation={"chain": (younger, ISSUER)})
+    assert (found.verdict, found.status) == ("fail", "converging")
+    assert "a newer certificate than its Secret has" in found.message
+    # Whoever makes the certificate can have it begin whenever he likes.
+    future = replace(younger, not_before=NOW + timedelta(days=1))
+    old = replace(ROTATED, not_before=NOW - timedelta(days=60))
+    assert said(old, observation={"chain": (future, ISSUER)}).status == "violation"
 
 
 @pytest.mark.parametrize(
