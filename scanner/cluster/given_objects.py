@@ -10,6 +10,7 @@ from scanner.cluster import route_keys
 from scanner.cluster.keeping import kept
 from scanner.cluster.manifest_files import Skipped
 from scanner.cluster.prune import Pruner
+from scanner.cluster.sops import ENCRYPTED, is_encrypted, may_serve
 from scanner.cluster.templates import TEMPLATES, is_template, processed
 from scanner.errors import InputError
 from scanner.model.apis import misnamed
@@ -28,6 +29,7 @@ _HOLDERS: Final[Mapping[str, tuple[frozenset[str], str]]] = {
     "Template": (TEMPLATES, "objects"),
 }
 """Kinds that hold objects: their versions, and the field that the objects are in."""
+_MARKS: Final = ("apiVersion", "kind")
 _NONE: Final = ("", (frozenset[str](), ""))
 
 
@@ -103,14 +105,36 @@ class Objects:
             self._items(where, raw, (version, "" if name == "List" else name.removesuffix("List")))
         elif hollow := _hollow(raw, version, name):
             self._found.bad.append(Bad(where.place(), hollow, "what is meant to be in it is not applied"))
+        elif is_encrypted(raw):
+            self._encrypted(where, raw, name)
         elif (raw.has("metadata") or (version and name)) and (wrong := misnamed(version, name)):
             self._found.misnamed.append(Bad(where.place(wrong.field), wrong.message, wrong.hint))
         elif not (version and name):
-            self._found.strangers += 1
+            self._of_nothing(where, raw)
         elif is_template(raw, version, name):
             self._template(where, raw)
         else:
             self._sorted(where, raw, version, name)
+
+    def _of_nothing(self, where: _Where, raw: Fields) -> None:
+        """What says neither, or in other letters."""
+        said = {key.casefold(): key for key in raw.raw}
+        wrong = [said[each.casefold()] for each in _MARKS if each.casefold() in said and each not in raw.raw]
+        if wrong and all(each.casefold() in said for each in _MARKS):
+            message = f"{shown(wrong[0])} is no key of an object: an API server sees none here"
+            self._found.misnamed.append(Bad(where.place(wrong[0]), message, f"write {' and '.join(_MARKS)}"))
+        else:
+            self._found.strangers += 1
+
+    def _encrypted(self, where: _Where, raw: Fields, name: str) -> None:
+        """Whoever refers to it will find that it was not seen."""
+        if not (self._is_wanted(raw) or name.startswith(ENCRYPTED)) or not may_serve(raw):
+            self._found.others += 1
+            return
+        called = "/".join(filter(None, (name, raw.text("metadata", "namespace"), raw.text("metadata", "name"))))
+        reason = f"{shown(called)} is encrypted with SOPS"
+        hint = f"lint what it holds: sops decrypt {where.document.file} | adhere lint -"
+        self._found.skipped.append(Skipped(str(where.place()), reason, hint))
 
     def _items(self, where: _Where, raw: Fields, typed: tuple[str, str]) -> None:
         items = raw.at("items")

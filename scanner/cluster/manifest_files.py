@@ -14,6 +14,7 @@ from scanner.errors import InputError
 
 MAX_FILES = 100_000
 STANDARD_INPUT = "-"
+_EMPTY = "''"
 _SKIPPED = frozenset({".git", "node_modules", ".venv"})
 """Directories that hold nothing that anybody applies."""
 _CHART = "Chart.yaml"
@@ -76,9 +77,9 @@ def _patched(each: Kustomization) -> Skipped:
 def _is_directory(given: str) -> bool:
     """What is neither is a file, be it one that cannot be read."""
     try:
-        return stat.S_ISDIR(Path(given).stat().st_mode)
+        return stat.S_ISDIR(os.stat(given).st_mode)  # noqa: PTH116 - of "" ``Path`` makes the directory we are in
     except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a NUL in the name
-        raise InputError(f"{given}: there is no such file or directory", hint="is the path right?") from None
+        raise InputError(f"{given or _EMPTY}: there is no such file or directory", hint="is the path right?") from None
     except OSError:
         return False
 

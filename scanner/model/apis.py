@@ -38,6 +38,7 @@ VERSIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "Deployment": ("v1", "v1beta2", "v1beta1"),
         "StatefulSet": ("v1", "v1beta2", "v1beta1"),
     },
+    "extensions": {},  # nothing is left in it since Kubernetes 1.22
     "networking.k8s.io": dict.fromkeys(("Ingress", "IngressClass"), ("v1", "v1beta1")),
     "rbac.authorization.k8s.io": dict.fromkeys(
         ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"), ("v1", "v1beta1", "v1alpha1")
@@ -101,7 +102,7 @@ def misnamed(version: str, kind: str) -> Misnamed | None:
     if not version:
         return _without_version(kind)
     if not kind:
-        said = group in VERSIONS and group != ""
+        said = group != "" and bool(VERSIONS.get(group))
         hint = f"kinds of {group} are {', '.join(VERSIONS.get(group, ()))}"
         return Misnamed("apiVersion", f"an object of {shown(version)} without kind", hint) if said else None
     if group not in VERSIONS:

@@ -155,6 +155,43 @@ def test_what_is_of_no_api_is_not_looked_at_and_said(tmp_path: Path, text: str, 
     assert told(found) == (["b"], [])
 
 
+MISCASED = [
+    ("ApiVersion: route.openshift.io/v1\nKind: Route\nmetadata: {name: a}\n", "1:13: 'ApiVersion' is no key"),
+    ("apiversion: route.openshift.io/v1\nkind: Route\n", "1:13: 'apiversion' is no key"),
+    ("apiVersion: a/v1\nKIND: Own\n", "2:7: 'KIND' is no key"),
+]
+
+
+@pytest.mark.parametrize(("text", "begin"), MISCASED)
+def test_keys_in_other_letters_are_not_passed_by(tmp_path: Path, text: str, begin: str) -> None:
+    (wrong,) = found_in(tmp_path, text).misnamed
+    assert f"{wrong.place.line}:{wrong.place.column}: {wrong.message}".startswith(begin)
+
+
+SEALED = "sops: {mac: 'ENC[AES256_GCM,data:eA==,iv:eA==,tag:eA==,type:str]', version: 3.9.0}\n"
+ENCRYPTED = "'ENC[AES256_GCM,data:eA==,iv:eA==,tag:eA==,type:str]'"
+SECRET_TEXT = "apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: b}\n"
+SOPS: list[tuple[str, int, int, int]] = [
+    (f"{SECRET_TEXT}type: kubernetes.io/tls\ndata: {{tls.crt: {ENCRYPTED}}}\n{SEALED}", 1, 0, 0),
+    (f"{SECRET_TEXT}type: {ENCRYPTED}\nstringData: {{tls.crt: {ENCRYPTED}}}\n{SEALED}", 1, 0, 0),
+    (f"{SECRET_TEXT}data: {{password: {ENCRYPTED}}}\n{SEALED}", 0, 1, 0),
+    (f"apiVersion: {ENCRYPTED}\nkind: {ENCRYPTED}\nspec: [{ENCRYPTED}]\n{SEALED}", 1, 0, 0),
+    (f"apiVersion: v1\nkind: ServiceAccount\nx: {ENCRYPTED}\n{SEALED}", 0, 1, 0),
+    (f"{SECRET_TEXT}type: kubernetes.io/tls\ndata: {{}}\n{SEALED}", 0, 0, 1),
+    (f"{SECRET_TEXT}type: kubernetes.io/tls\ndata: {{tls.crt: {ENCRYPTED}}}\n", 0, 0, 1),
+]
+
+
+@pytest.mark.parametrize(("text", "skipped", "others", "given"), SOPS)
+def test_what_sops_has_encrypted_is_not_judged(
+    tmp_path: Path, text: str, skipped: int, others: int, given: int
+) -> None:
+    found = found_in(tmp_path, text)
+    assert (len(found.skipped), found.others, len(found.given)) == (skipped, others, given)
+    assert all("is encrypted with SOPS" in each.reason for each in found.skipped)
+    assert (found.bad, found.misnamed) == ([], [])
+
+
 OTHERS = [
     "apiVersion: networking.istio.io/v1\nkind: Gateway\n",
     "kind: Route\nvalues: 1\n",
@@ -331,11 +368,11 @@ def test_a_directory_that_cannot_be_listed_is_a_finding(tmp_path: Path, monkeypa
     assert told(read_manifests([str(tmp_path)], KINDS)) == (["a"], ["b:1:1: the directory: Permission denied"])
 
 
-@pytest.mark.parametrize("name", ["nothing.yaml", "a\0b", "file/below", "x" * 300])
+@pytest.mark.parametrize("name", ["", "nothing.yaml", "a\0b", "file/below", "x" * 300])
 def test_what_does_not_exist_is_an_error_or_a_finding(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("")
     try:
-        found = read_manifests([str(tmp_path / name)], KINDS)
+        found = read_manifests([str(tmp_path / name) if name else ""], KINDS)
     except InputError as error:
         assert "there is no such file or directory" in error.message  # noqa: PT017 - either is right
     else:

@@ -21,6 +21,8 @@ MEANT = [
     ("core/v1", "Secret", "apiVersion", "v1 Secret"),
     ("gateway.networking.k8s.oi/v1", "Gateway", "apiVersion", "gateway.networking.k8s.io/v1 Gateway"),
     ("route.openshift.io", "Route", "apiVersion", "route.openshift.io/v1 Route"),
+    ("extensions/v1beta1", "Ingress", "apiVersion", "networking.k8s.io/v1 Ingress"),
+    ("extensions/v1beta1", "Deployment", "apiVersion", "apps/v1 Deployment"),
     ("", "Rute", "kind", "route.openshift.io/v1 Route"),
     ("route.openshift.io/v1", "", "apiVersion", "Route"),
 ]
@@ -40,7 +42,8 @@ OTHERS = [
     ("config.openshift.io/v1", "Console"),
     ("operator.openshift.io/v1alpha1", "Ingress"),
     ("serving.knative.dev/v1", "Service"),
-    ("extensions/v1beta1", "Ingress"),
+    ("extensions/v1beta1", "NetworkPolicy"),
+    ("extensions/v1beta1", ""),
     ("traefik.io/v1alpha1", "IngressRoute"),
     ("authorization.openshift.io/v1", "Role"),
     ("gateway.networking.k8s.io/v1alpha2", "UDPRoute"),
