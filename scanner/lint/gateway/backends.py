@@ -138,13 +138,14 @@ def _stranger(subject: Subject, at: Steps, reference: Fields, unseen: Missing | 
 
 
 def _unprotected(backend: Backend, message: str) -> Flaw:
+    home = f"  namespace: {backend.namespace}\n" if backend.namespace else ""
     return Flaw(
         message=f"{message} the Service {shown(backend.name)}: it has no BackendTLSPolicy",
         at=backend.steps,
         fix=f"a BackendTLSPolicy in {backend.namespace or 'the namespace'} of the Service {backend.name}",
         correction=(
             "apiVersion: gateway.networking.k8s.io/v1\nkind: BackendTLSPolicy\n"
-            f"metadata:\n  name: {backend.name}\nspec:\n"
+            f"metadata:\n  name: {backend.name}\n{home}spec:\n"
             f'  targetRefs:\n  - group: ""\n    kind: Service\n    name: {backend.name}\n'
             '  validation:\n    hostname: NAME\n    caCertificateRefs:\n    - group: ""\n      kind: ConfigMap\n'
             "      name: CONFIGMAP"

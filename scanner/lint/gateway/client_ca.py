@@ -20,6 +20,23 @@ _MOST: Final = 16
 _KINDS: Final = {"ConfigMap": CONFIG_MAP, "Secret": SECRET}
 
 
+_BUNDLE: Final = "ClusterTrustBundle"
+_BUNDLES: Final = ("", "certificates.k8s.io")
+"""Groups by which it is named: Envoy Gateway takes one in the core's."""
+
+
+def is_bundle(reference: Fields) -> bool:
+    """Whether CAs are referred to in a ClusterTrustBundle, which only some implementations take (Gateway API,
+    caCertificateRefs, "Implementation-specific: other kinds of resources")."""
+    return reference.text("kind") == _BUNDLE and reference.text("group") in _BUNDLES
+
+
+def of_bundle(reference: Fields, at: Steps) -> Flaw:
+    """What is left open of it."""
+    what = f"whether this implementation takes the {_BUNDLE} {shown(reference.text('name'))}, and what is in it"
+    return Flaw(message=f"cannot be decided here: {what}", at=at, verdict="inconclusive")
+
+
 def ca_references(subject: Subject) -> Iterator[tuple[Steps, Fields]]:
     """Every caCertificateRefs entry, of the default and of each port."""
     for steps, each in configurations(subject):
@@ -51,7 +68,7 @@ def check_client_ca(subject: Subject) -> Iterator[Flaw]:
 
     ## What is inconclusive
 
-    A ConfigMap or Secret that was not seen.
+    A ConfigMap or Secret that was not seen. A ClusterTrustBundle, which only some implementations take.
 
     ## Example that fails
 
@@ -126,6 +143,9 @@ def _number(subject: Subject, references: object, at: Steps) -> Iterator[Flaw]:
 
 
 def _reference(subject: Subject, at: Steps, reference: Fields) -> Iterator[Flaw]:
+    if is_bundle(reference):
+        yield of_bundle(reference, at)
+        return
     kind = _KINDS.get(reference.text("kind"))
     if kind is None or reference.text("group"):
         named = "/".join(filter(None, (reference.text("group"), reference.text("kind"))))

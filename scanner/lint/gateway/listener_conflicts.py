@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from scanner.lint.gateway.listeners import HOLDERS, Listener
 from scanner.lint.gateway.sharing import READS as SHARING
@@ -99,6 +100,9 @@ _CLEAR = _Conflict("plaintext and TLS on one port: ProtocolConflict", "protocol"
 _TCP = _Conflict("a TCP listener shares its port with no other: ProtocolConflict", "port")
 
 
+_MODES: Final = frozenset({"Passthrough", "Terminate"})
+
+
 def _conflict(first: Listener, later: Listener) -> _Conflict | None:
     """Why the two are not both accepted. ``tls`` never makes listeners distinct."""
     protocols = {first.protocol, later.protocol}
@@ -107,7 +111,7 @@ def _conflict(first: Listener, later: Listener) -> _Conflict | None:
         if not named:
             return _SAME if protocols <= {"TCP", "UDP"} else None
         same = first.hostname == later.hostname
-        return _SAME if same else _TWO_MODES if first.mode != later.mode else None
+        return _SAME if same else _TWO_MODES if {first.mode, later.mode} == _MODES else None
     if "TCP" in protocols and protocols & _BY_NAME:
         return _TCP
     if not named:

@@ -10,6 +10,7 @@ from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _TERMINATED: Final = "tls:\n  mode: Terminate\n  certificateRefs:\n  - name: SECRET"
+_MODE: Final = "tls:\n  mode: Terminate"
 _NO_TLS: Final = ("HTTP", "TCP", "UDP")
 
 
@@ -70,11 +71,13 @@ def check_tls(subject: Subject) -> Iterator[Flaw]:
     for listener in listeners(subject.declared, subject.object):
         message = _lacking(listener)
         if message:
+            has_one = bool(listener.fields.at("tls", "certificateRefs"))
+            what = "the mode Terminate" if has_one else "a certificate"
             yield Flaw(
                 message=message,
                 at=(*listener.steps, "tls"),
-                fix=f"{subject.object.reference}: give listener {shown(listener.name)} a certificate",
-                correction=_TERMINATED,
+                fix=f"{subject.object.reference}: give listener {shown(listener.name)} {what}",
+                correction=_MODE if has_one else _TERMINATED,
             )
 
 

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Final
 
 from scanner.lint.certificates import authority_flaws
+from scanner.lint.gateway.client_ca import is_bundle, of_bundle
 from scanner.lint.gateway.policies import shape_of
 from scanner.lint.references import READS as SECRETS
 from scanner.lint.references import look_up
@@ -46,7 +47,8 @@ def check_ca(subject: Subject) -> Iterator[Flaw]:
 
     ## What is inconclusive
 
-    A ConfigMap or Secret that was not seen. A set of CAs of an implementation's own (`example.com/roots`).
+    A ConfigMap or Secret that was not seen. A ClusterTrustBundle, which only some implementations take. A set of CAs of
+    an implementation's own (`example.com/roots`).
 
     ## Example that fails
 
@@ -112,6 +114,9 @@ def _is_internal(hostname: str) -> bool:
 
 
 def _authority(subject: Subject, at: Steps, reference: Fields) -> Iterator[Flaw]:
+    if is_bundle(reference):
+        yield of_bundle(reference, at)
+        return
     kind = _KINDS.get(reference.text("kind"))
     if kind is None or reference.text("group"):
         named = "/".join(filter(None, (reference.text("group"), reference.text("kind"))))

@@ -132,3 +132,11 @@ def test_listener_sets_that_were_not_seen_may_end_tls(frontend: str, allowed: st
     there = of("ListenerSet", "team", f"parentRef: {{name: edge}}, listeners: [{{{TERMINATING}}}]")
     found = verdicts(TLS_LISTENER, text, there, whole=True)
     assert found == (["fail"] if expected and "8443" not in frontend and allowed != "from: None" else [])
+
+
+def test_a_trust_bundle_is_taken_by_some_implementations() -> None:
+    reference = "caCertificateRefs: [{group: '', kind: ClusterTrustBundle, name: cas}]"
+    frontend = f"frontend: {{default: {{validation: {{{reference}}}}}}}"
+    gateway = of("Gateway", "edge", f"gatewayClassName: example, listeners: [], tls: {{{frontend}}}")
+    ((verdict, _, message),) = said(client_ca.CLIENT_CA, gateway, whole=True)
+    assert (verdict, "ClusterTrustBundle 'cas'" in message) == ("inconclusive", True)

@@ -244,3 +244,21 @@ def test_listeners_without_a_port_get_one_each(port: str, count: int) -> None:
     every = ", ".join(f"{{name: {name}, {port}protocol: HTTPS, hostname: a.example}}" for name in "ab")
     text = of("XListenerSet", "team", f"parentRef: {{name: edge}}, listeners: [{every}]")
     assert verdicts(listener_conflicts.CONFLICT, text) == ["fail"] * count
+
+
+def test_a_mode_that_there_is_not_is_none_of_two() -> None:
+    listeners = (
+        "{name: a, port: 443, protocol: HTTPS, hostname: a.example, tls: {mode: terminate}}, "
+        "{name: b, port: 443, protocol: HTTPS, hostname: b.example, tls: {certificateRefs: [{name: b}]}}"
+    )
+    gateway = of("Gateway", "edge", f"gatewayClassName: example, listeners: [{listeners}]")
+    assert said(listener_conflicts.CONFLICT, gateway, whole=True) == []
+
+
+def test_a_listener_with_a_certificate_lacks_the_mode_alone(tmp_path: Path) -> None:
+    listener = "{name: a, port: 443, protocol: TLS, tls: {certificateRefs: [{name: a}]}}"
+    gateway = of("Gateway", "edge", f"gatewayClassName: example, listeners: [{listener}]")
+    ((one,), _) = linted(tmp_path, gateway, [listener_tls.TLS])
+    (placed,) = one.findings
+    assert placed.correction == "tls:\n  mode: Terminate"
+    assert str(placed.finding.fix).endswith("give listener 'a' the mode Terminate")

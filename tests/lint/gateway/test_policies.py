@@ -182,3 +182,12 @@ def test_a_policy_that_is_about_to_be_made_comes_last() -> None:
     assert [message for _, _, message in found] == [
         "BackendTLSPolicy/shop/b is for the same target and comes first: this one is Conflicted"
     ]
+
+
+@pytest.mark.parametrize("group", ["''", "certificates.k8s.io"])
+def test_a_trust_bundle_is_taken_by_some_implementations(group: str) -> None:
+    reference = f"caCertificateRefs: [{{group: {group}, kind: ClusterTrustBundle, name: cas}}]"
+    texts = policy(rest=f"validation: {{hostname: web.shop.svc, {reference}}}"), SERVICE, ROUTE
+    ((verdict, _, message),) = said(policy_authorities.CA, *texts, whole=True)
+    assert verdict == "inconclusive"
+    assert "whether this implementation takes the ClusterTrustBundle 'cas'" in message
