@@ -210,6 +210,7 @@ def flaws(
         if isinstance(said, Unknown):
             unread.add(said.reason)
         elif said is not None:
-            yield Flaw(message=f"{where}: {said}", at=at, severity=severity, fix=fix or f"{holder.reference}: renew it")
+            remedy = fix or f"{holder.reference}: replace the certificate"
+            yield Flaw(message=f"{where}: {said}", at=at, severity=severity, fix=remedy)
     for reason in sorted(unread):
         yield Flaw(message=f"{where}: {reason}", at=at, verdict="inconclusive")

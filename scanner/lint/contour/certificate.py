@@ -127,9 +127,11 @@ def _served(subject: Subject, use: Use, usage: str = "serverAuth") -> Iterator[F
     found = secret_of(subject, use.secret.name, use.secret.namespace)
     yield from serving(subject, found, use.steps)
     if not isinstance(found, Missing):
-        fix = f"{mend(subject.declared, found.name, found.namespace)}: renew it"
-        yield from name_flaws(found, use.hosts, use.steps, fix=fix) if readable(found) else ()
-        yield from leaf_flaws(found, use.steps, subject.declared.known.taken_at, usage=usage, fix=fix)
+        keeper = mend(subject.declared, found.name, found.namespace)
+        if readable(found):
+            yield from name_flaws(found, use.hosts, use.steps, fix=f"{keeper}: a certificate with these names")
+        now, fix = subject.declared.known.taken_at, f"{keeper}: replace the certificate"
+        yield from leaf_flaws(found, use.steps, now, usage=usage, fix=fix)
 
 
 CERTIFICATE = ObjectRule(

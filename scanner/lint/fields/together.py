@@ -152,7 +152,7 @@ X_BACKEND_AUTHORITIES: Final = (
 """Gateway API apisx/v1alpha1 ``XBackend``."""
 UPSTREAM: Final = (Clash(_other_subject, "subjectNames[0] must equal subjectName if set", ("subjectNames",)),)
 """projectcontour.io/v1 ``UpstreamValidation``."""
-BACKEND: Final = (Clash(_without_port, "Must have port for Service reference", ("port",)),)
+BACKEND: Final = (Clash(_without_port, "Must have port for Service reference", ("port",), fix="write port"),)
 """Gateway API ``BackendObjectReference``."""
 _PARENTS: Final = "when parentRefs includes 2 or more references to the same parent"
 PARENTS: Final = (

@@ -197,7 +197,7 @@ def check_faults(subject: Subject) -> Iterator[Flaw]:
                     yield undecided(found, steps, "whether its certificate is good enough")
             elif str(found.reference) not in looked_at:
                 looked_at.add(str(found.reference))
-                fix = f"{mend(subject.declared, found.name, found.namespace)}: renew the certificate"
+                fix = f"{mend(subject.declared, found.name, found.namespace)}: replace the certificate"
                 yield from leaf_flaws(found, steps, now, fix=fix)
 
 

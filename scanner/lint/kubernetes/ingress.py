@@ -84,9 +84,11 @@ def check_certificate(subject: Subject) -> Iterator[Flaw]:
         found = _made(subject.object, secret_of(subject, name))
         yield from secret_flaws(subject.declared, found, at)
         if not isinstance(found, Missing):
-            fix = f"{mend(subject.declared, found.name, found.namespace)}: renew it"
-            yield from name_flaws(found, each.texts("hosts"), at, fix=fix) if readable(found) else ()
-            yield from leaf_flaws(found, at, subject.declared.known.taken_at, fix=fix)
+            keeper = mend(subject.declared, found.name, found.namespace)
+            if readable(found):
+                yield from name_flaws(found, each.texts("hosts"), at, fix=f"{keeper}: a certificate with these names")
+            now, fix = subject.declared.known.taken_at, f"{keeper}: replace the certificate"
+            yield from leaf_flaws(found, at, now, fix=fix)
 
 
 def _made(ingress: KubeObject, found: KubeObject | Missing) -> KubeObject | Missing:

@@ -108,7 +108,8 @@ def check_secret(subject: Subject) -> Iterator[Flaw]:
     secret = subject.object
     if not _is_pair(secret) or (secret.namespace or "", secret.name) in subject.declared.once(_referred):
         return
-    fix, now = f"{mend(subject.declared, secret.name, secret.namespace)}: renew it", subject.declared.known.taken_at
+    keeper, now = mend(subject.declared, secret.name, secret.namespace), subject.declared.known.taken_at
+    fix = f"{keeper}: replace the certificate"
     yield from secret_flaws(subject.declared, secret, _AT, types=(secret.text("type") or "Opaque",))
     found = chain_of(secret)
     yield from broken_flaws(secret, found, _AT, fix=fix)

@@ -76,7 +76,7 @@ def check_certificate(subject: Subject) -> Iterator[Flaw]:
     if found is not None:
         holder, at = found
         now = subject.declared.known.taken_at
-        yield from leaf_flaws(holder, at, now, fix=f"{_where(subject, holder)}: renew it")
+        yield from leaf_flaws(holder, at, now, fix=f"{_where(subject, holder)}: replace the certificate")
 
 
 def _where(subject: Subject, holder: KubeObject) -> str:

@@ -35,7 +35,8 @@ def serving_flaws(
     if isinstance(secret, Missing):
         return
     keeper = mend(subject.declared, secret.name, secret.namespace)
-    yield from leaf_flaws(secret, at, subject.declared.known.taken_at, usage=usage, fix=f"{keeper}: renew it")
+    now = subject.declared.known.taken_at
+    yield from leaf_flaws(secret, at, now, usage=usage, fix=f"{keeper}: replace the certificate")
     yield from _order(secret, chain_of(secret), at, keeper)
     yield from name_flaws(secret, names, at, fix=f"{keeper}: a certificate with these names")
 
