@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from scanner.expect import contour
 from scanner.expect.facts import Facts
@@ -10,6 +11,9 @@ from scanner.expect.origins import gateway_listeners, gateways
 from scanner.model.endpoint import Endpoint
 from scanner.model.located import shown
 from scanner.model.objects import Fields, KubeObject
+
+_SOME: Final = "ListenersNotValid"
+"""Why Contour calls a Gateway not programmed of which it programs the other listeners."""
 
 
 def is_stale(holder: KubeObject, fields: Fields, *steps: str) -> bool:
@@ -59,7 +63,10 @@ def _older(holder: KubeObject, fields: Fields, *steps: str) -> str:
 def _of_conditions(holder: KubeObject, fields: Fields, *steps: str) -> str:
     if older := _older(holder, fields, *steps):
         return older
+    spoken = any(fields.each("status", "listeners"))  # then each listener speaks for itself
     for each in fields.each(*steps):
+        if each.text("type") == "Programmed" and each.text("reason") == _SOME and spoken:
+            continue
         if each.text("type") == "Programmed" and each.text("status") != "True":
             said = ", ".join(shown(each.text(field)) for field in ("status", "reason"))
             return f"{holder.reference} is not programmed ({said})"

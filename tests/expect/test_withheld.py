@@ -72,6 +72,26 @@ def test_a_status_of_an_older_generation_is_said() -> None:
     assert owed(at(LISTENER), pending).stale == "Gateway/edge/gw is not programmed ('False', 'Pending')"
 
 
+@pytest.mark.parametrize(
+    ("reason", "own", "stale"),
+    [
+        ("ListenersNotValid", "True", ""),
+        ("ListenersNotValid", "False", "Gateway/edge/gw is not programmed ('False', 'Invalid')"),
+        ("ListenersNotValid", None, "Gateway/edge/gw is not programmed ('False', 'ListenersNotValid')"),
+        ("AddressNotAssigned", "True", "Gateway/edge/gw is not programmed ('False', 'AddressNotAssigned')"),
+    ],
+)
+def test_a_gateway_of_which_some_listener_is_not_valid_programs_the_others(
+    reason: str, own: str | None, stale: str
+) -> None:
+    """Contour says so of the Gateway as soon as one listener's certificate is missing."""
+    found = reported(status("Programmed", own or "", "Invalid"))
+    found["status"]["conditions"] = [status("Programmed", "False", reason)]
+    if own is None:
+        found["status"]["listeners"] = []
+    assert owed(at(LISTENER), found).stale == stale
+
+
 def test_what_nobody_has_been_told_yet_withholds_nothing() -> None:
     """A reference that is new: what was served before it may still be, and was all right."""
     named = gateway(listener("https", {"name": "shared", "namespace": "certs"}))
