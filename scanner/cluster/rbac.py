@@ -71,7 +71,7 @@ OPTIONS: Mapping[str, Option] = {
         _reading((*OPERATORS, EVENT)),
     ),
     "lint": Option(
-        "Reads who may do what, and the routes of gateways; gets any ConfigMap by name, and some people "
+        "Reads who may do what, and the gateways' TCPRoutes; gets any ConfigMap by name, and some people "
         "keep passwords in them. adhere asks for those that objects name as CAs. Only adhere lint --cluster needs it.",
         (*_reading(LINTED), _rule("", ["configmaps"], ["get"])),
     ),

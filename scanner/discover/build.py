@@ -147,7 +147,8 @@ class Built:
             said.segment = said.segment or unnamed.segment
             said.expects = said.expects or unnamed.expects
             for origin in unnamed.origins:
-                said.origin(origin)
+                if origin not in self._listener.bare:
+                    said.origin(origin)
         return said
 
     def _primary(self, addresses: list[str]) -> str:

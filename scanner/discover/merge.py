@@ -85,8 +85,9 @@ class Listener:
     """Whether something connects there from outside of the pod: then it is not bound to loopback, whoever says so."""
     app_protocol: str = ""
     guess: bool = True
-    bare: bool = False
-    """Whether what it shows without a name is of interest by itself: then no soft name is sent."""
+    bare: tuple[str, ...] = ()
+    """Who says that what it shows without a name is of interest by itself: then no soft name is sent. They say nothing
+    of names."""
     known_port: int | None = None
     """The port by which the catalogue knows it, if not its own."""
 
@@ -119,7 +120,8 @@ class Listener:
         if self.unnamed is None:
             self.unnamed = Said()
         self.unnamed.add(claim)
-        self.bare = self.bare or claim.naming == "also"
+        if claim.naming == "also":
+            self.bare = (*self.bare, claim.origin, *claim.beside)
         if claim.name:
             # Names of Services first: these are what a certificate inside of the cluster is made for.
             soft = (_RANK[claim.certainty], not claim.name.endswith(".svc"), claim.name)

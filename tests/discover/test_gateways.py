@@ -142,6 +142,63 @@ def test_a_tls_route_s_names_lead_through_and_its_backend_speaks_tls() -> None:
     assert (back.segment, back.certainty) == ("Backend", "declared")
 
 
+WILD = "{name: w, port: 443, protocol: HTTPS, hostname: '*.ex.com'}"
+ANY = "{name: n, port: 443, protocol: HTTPS}"
+
+
+def http_route(name: str, spec: str, kind: str = "HTTPRoute", status: str = "") -> str:
+    metadata = f"metadata: {{name: {name}, namespace: infra}}"
+    return (
+        f"\n---\n{{kind: {kind}, {metadata}, spec: {{parentRefs: [{{name: edge}}], {spec}}}, status: {{{status}}}}}\n"
+    )
+
+
+REFUSED = 'parents: [{parentRef: {name: edge}, conditions: [{type: Accepted, status: "False"}]}]'
+
+
+@pytest.mark.parametrize(
+    ("listener", "routes", "name"),
+    [
+        (WILD, http_route("a", "hostnames: [b.ex.com, a.ex.com, other.com]"), "a.ex.com"),
+        (WILD, http_route("a", "hostnames: [a.ex.com]", "GRPCRoute"), "a.ex.com"),
+        (WILD, http_route("a", "hostnames: [A.Ex.Com]"), "a.ex.com"),
+        (WILD, http_route("a", "hostnames: ['*.sub.ex.com']"), "adhere-probe.sub.ex.com"),
+        (WILD, http_route("a", "hostnames: ['*.ex.com', a.ex.com]"), "adhere-probe.ex.com"),
+        (WILD, http_route("a", "hostnames: [a.ex.com]") + http_route("b", "rules: []"), "adhere-probe.ex.com"),
+        (WILD, http_route("a", "hostnames: [other.com]"), "adhere-probe.ex.com"),
+        (WILD, http_route("a", "hostnames: [a.ex.com]", status=REFUSED), "adhere-probe.ex.com"),
+        (ANY, http_route("a", "hostnames: [a.ex.com]"), "a.ex.com"),
+        (ANY, http_route("a", "rules: []"), None),
+        (HTTPS, http_route("a", "hostnames: ['*.ex.com']"), "shop.ex.com"),
+    ],
+)
+def test_a_listener_for_many_names_is_asked_for_one_that_a_route_takes(
+    listener: str, routes: str, name: str | None
+) -> None:
+    """Contour has a certificate for the names of routes, and for no others of the listener."""
+    one = only(found(SERVICE + gateway(listener) + routes))
+    assert (one.server_name, one.origins[0]) == (name, f"Gateway/infra/edge listener {listener[7]}")
+
+
+def test_a_listener_for_every_name_is_asked_without_one_beside_the_others() -> None:
+    endpoints = by_id(found(SERVICE + gateway(HTTPS, ANY)))
+    assert sorted(endpoints) == ["Deployment/infra/edge:8443", "Deployment/infra/edge:8443#shop.ex.com"]
+    # What may be shown without a name is not what may be shown under this one.
+    origins = {name: [each for each in one.origins if "listener" in each] for name, one in endpoints.items()}
+    assert origins == {
+        "Deployment/infra/edge:8443": ["Gateway/infra/edge listener n"],
+        "Deployment/infra/edge:8443#shop.ex.com": ["Gateway/infra/edge listener a"],
+    }
+
+
+def test_a_name_of_a_narrower_listener_is_none_of_the_wider_one() -> None:
+    route = http_route("a", "hostnames: [shop.ex.com, z.ex.com]")
+    assert sorted(by_id(found(SERVICE + gateway(WILD, HTTPS) + route))) == [
+        "Deployment/infra/edge:8443#shop.ex.com",
+        "Deployment/infra/edge:8443#z.ex.com",
+    ]
+
+
 def test_passthrough_to_nothing_known_is_a_sample() -> None:
     assert only(found(SERVICE + gateway(PASS))).sampled
 

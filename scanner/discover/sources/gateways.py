@@ -7,15 +7,17 @@ is Backend.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from scanner.discover.balanced import READS as BALANCED
 from scanner.discover.claims import backend
 from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source, reached
+from scanner.discover.gateway_routes import Routes
 from scanner.discover.names import address, port, server_name, sound
-from scanner.discover.tls_routes import TlsRoutes
 from scanner.discover.view import View
 from scanner.model.endpoint import Owner
-from scanner.model.kinds import GATEWAY, LISTENER_SET, TLS_ROUTE, X_LISTENER_SET
+from scanner.model.hostnames import within
+from scanner.model.kinds import GATEWAY, GRPC_ROUTE, HTTP_ROUTE, LISTENER_SET, TLS_ROUTE, X_LISTENER_SET
 from scanner.model.objects import Fields, KubeObject
 from scanner.model.observation import ClientCertificate
 
@@ -27,8 +29,18 @@ MAX_ADDRESSES = 32
 _LISTENERS = "listeners of one Gateway or ListenerSet"
 
 
+class _AllRoutes(NamedTuple):
+    """By what they lead through."""
+
+    tls: Routes
+    http: Routes
+
+
 def _find(view: View) -> Iterator[Found]:
-    routes = TlsRoutes(view.snapshot, view.cuts)
+    routes = _AllRoutes(
+        tls=Routes(view.snapshot, view.cuts, "TLS", TLS_ROUTE),
+        http=Routes(view.snapshot, view.cuts, "HTTPS", HTTP_ROUTE, GRPC_ROUTE),
+    )
     for gateway in view.snapshot.every(GATEWAY):
         if sound(gateway.name, gateway.namespace or ""):
             yield from _of(view, gateway, gateway, routes)
@@ -47,9 +59,9 @@ def _parent(view: View, listeners: KubeObject) -> KubeObject | None:
     return view.snapshot.get(GATEWAY, parent.text("name"), namespace)
 
 
-def _of(view: View, holder: KubeObject, gateway: KubeObject, routes: TlsRoutes) -> Iterator[Found]:
+def _of(view: View, holder: KubeObject, gateway: KubeObject, routes: _AllRoutes) -> Iterator[Found]:
     """``holder``: the Gateway itself or a ListenerSet of it."""
-    status = {each.text("name"): each for each in holder.each("status", "listeners")}
+    status = _statuses(holder)
     served = {
         port(each.at("port"))
         for each in holder.each("spec", "listeners")
@@ -66,8 +78,8 @@ def _of(view: View, holder: KubeObject, gateway: KubeObject, routes: TlsRoutes) 
             else:
                 yield from _at(view, gateway, number, _alone(holder, listener))
         else:
-            attached = routes.attached(holder, listener)
-            behind = list(_backends(view, routes, attached)) if passes else []
+            attached = routes.tls.attached(holder, listener)
+            behind = list(_backends(view, routes.tls, attached)) if passes else []
             sampled = passes and not reached(behind)
             for claim in _names(routes, holder, gateway, listener, attached):
                 claim.sampled = sampled
@@ -82,20 +94,59 @@ def _refused(status: Fields, *conditions: str) -> bool:
 
 
 def _names(
-    routes: TlsRoutes, holder: KubeObject, gateway: KubeObject, listener: Fields, attached: list[KubeObject]
+    routes: _AllRoutes, holder: KubeObject, gateway: KubeObject, listener: Fields, attached: list[KubeObject]
 ) -> Iterator[Claim]:
-    """The names that lead to this listener: its TLSRoutes' where it has any, else its own, else none."""
+    """The names that lead to this listener: its TLSRoutes' where it has any, else one of its own, else none."""
     origin = f"{holder.reference} listener {listener.text('name')}"
-    own = server_name(listener.text("hostname"))
+    own = server_name(_one_of(routes.http, holder, gateway, listener))
     https = listener.text("protocol") == "HTTPS"  # no other protocol validates (GEP-91)
     expects = _client_certificate(gateway, port(listener.at("port"))) if https else None
-    named = 0
+    named, others = 0, _narrower(holder, gateway, listener)
     for route in attached:
-        for host in routes.hostnames(route, listener.text("hostname")):
+        for host in routes.tls.hostnames(route, listener.text("hostname")):
+            if any(within(host, each) for each in others):
+                continue
             yield _claim(f"{origin} {route.reference}", host, route, expects)
             named += 1
     if not named:
-        yield _claim(origin, own, holder, expects)
+        claim = _claim(origin, own, holder, expects)
+        if not own and not listener.text("hostname"):
+            claim.naming = "also"  # it answers whoever gives no name, beside those that have one
+        yield claim
+
+
+def _one_of(routes: Routes, holder: KubeObject, gateway: KubeObject, listener: Fields) -> str:
+    """The listener's hostname; where it has many names, of which routes take only some, the first of those.
+
+    Contour has Envoy show a certificate for the names of routes, and for no others (``EnsureSecureVirtualHost``).
+    """
+    own = listener.text("hostname").lower()
+    if own and not own.startswith("*."):
+        return own
+    every = {name for route in routes.attached(holder, listener) for name in routes.takes(route, own)}
+    others = _narrower(holder, gateway, listener)
+    taken = {name for name in every if name == own or not any(within(name, each) for each in others)}
+    return own if own in taken or not taken else min(taken, key=lambda name: (name.startswith("*."), name))
+
+
+def _narrower(holder: KubeObject, gateway: KubeObject, listener: Fields) -> set[str]:
+    """Hostnames of the port's other listeners that get what they match of this one's (Gateway API, most specific
+    hostname)."""
+    own = listener.text("hostname").lower()
+    return {
+        hostname
+        for each in (holder, gateway)
+        for status in [_statuses(each)]
+        for other in each.each("spec", "listeners")
+        if other.at("port") == listener.at("port")
+        and (hostname := other.text("hostname").lower()) not in ("", own)
+        and (not own or within(hostname, own))
+        and not _refused(status.get(other.text("name"), Fields({})), "conditions")
+    }
+
+
+def _statuses(holder: KubeObject) -> dict[str, Fields]:
+    return {each.text("name"): each for each in holder.each("status", "listeners")}
 
 
 def _alone(holder: KubeObject, listener: Fields) -> Claim:
@@ -161,7 +212,7 @@ def _hosts(view: View, gateway: KubeObject) -> Iterator[str | None]:
         yield address(value) or server_name(value)
 
 
-def _backends(view: View, routes: TlsRoutes, attached: list[KubeObject]) -> Iterator[Found]:
+def _backends(view: View, routes: Routes, attached: list[KubeObject]) -> Iterator[Found]:
     for route in attached:
         for namespace, name, number in routes.backends(route):
             service = view.balanced.get(namespace, name)
@@ -174,4 +225,5 @@ def _backends(view: View, routes: TlsRoutes, attached: list[KubeObject]) -> Iter
                 )
 
 
-SOURCE = Source(name="Gateways", reads=(GATEWAY, LISTENER_SET, X_LISTENER_SET, TLS_ROUTE, *BALANCED), find=_find)
+_READS = (GATEWAY, LISTENER_SET, X_LISTENER_SET, TLS_ROUTE, HTTP_ROUTE, GRPC_ROUTE)
+SOURCE = Source(name="Gateways", reads=(*_READS, *BALANCED), find=_find)
