@@ -23,7 +23,6 @@ from scanner.model.snapshot import YEARS
 T = TypeVar("T")
 
 RECORD = "adhere.observation/v1"
-FILE_NAME = "observations.jsonl"
 
 MOST_BYTES = 16 * 2**20
 """Of one line: a hundred certificates of the largest size that TLS carries, and all that can be said of them."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Final, Literal
 
 from scanner.tls.codepoints import TLS12
@@ -23,15 +22,6 @@ _KINDS: dict[str, Kind] = {
 """By ``names.key_exchange``: those whose message we read."""
 
 _EXPLICIT_PRIME, _EXPLICIT_CHAR2, _NAMED_CURVE = 1, 2, 3
-
-_FFDHE = {
-    "9cd3b7f336872f46c09428d1bbc19877a4d440512cda8d1c1cf0cd6e33698966": 0x0100,
-    "0eaf67db3a839156d5013494a5318a772b5697d270d721f37f092efc69ea5a17": 0x0101,
-    "4648414224ac881b3d0dc59b466f96d06a558278776807797ecf1f66ff397b3e": 0x0102,
-    "227ac9066b3ddd9e193670cda2388fa884f65ba0cf98b742d1fe77a6687c79c7": 0x0103,
-    "770b14efaf6f049929c523113b3fa99a8d11dab1b18af3609590122075d19833": 0x0104,
-}
-"""SHA-256 of the primes of RFC 7919 appendix A, by group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,11 +46,6 @@ class ServerKeyExchange:
     def bits(self) -> int | None:
         """Size of the DHE prime or RSA modulus, None for ECDHE."""
         return None if self.kind == "ecdhe" else int.from_bytes(self.prime, "big").bit_length()
-
-    @property
-    def ffdhe_group(self) -> int | None:
-        """The group of RFC 7919 whose prime this is, None for any other."""
-        return _FFDHE.get(sha256(self.prime.lstrip(b"\x00")).hexdigest()) if self.kind == "dhe" else None
 
     def encode(self) -> bytes:
         """The handshake message with its four-byte header."""

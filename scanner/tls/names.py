@@ -8,9 +8,7 @@ from scanner.tls.codepoints import (
     ALERTS,
     EXTRA_SUITES,
     GROUPS,
-    SIGNATURE_SCHEMES,
     SSL2,
-    SSL2_CIPHERS,
     SSL3,
     SUITE_ALIASES,
     SUITES,
@@ -30,8 +28,6 @@ _GROUPS = {group.code: group for group in GROUPS}
 _GROUP_CODES = {
     name.lower(): group.code for group in GROUPS for name in (group.iana, group.nist, *group.aliases) if name
 }
-_SCHEMES = {scheme.code: scheme.name for scheme in SIGNATURE_SCHEMES}
-_SSL2_CIPHERS = {cipher.code: cipher for cipher in SSL2_CIPHERS}
 
 _VERSIONS = {SSL2: "SSLv2", SSL3: "SSLv3", TLS10: "TLSv1", TLS11: "TLSv1.1", TLS12: "TLSv1.2", TLS13: "TLSv1.3"}
 _VERSION_CODES = {
@@ -86,8 +82,8 @@ _EXCHANGES: dict[str, tuple[str, str]] = {
 _WITH_CREDENTIALS = frozenset({"KRB5", "PSK", "DHE_PSK", "RSA_PSK", "ECDHE_PSK", "SRP", "ECCPWD", "KEA"})
 
 
-def _hexadecimal(code: int, digits: int = 4) -> str:
-    return f"0x{code:0{digits}X}"
+def _hexadecimal(code: int) -> str:
+    return f"0x{code:04X}"
 
 
 def _label(code: int, *names: str | None) -> str:
@@ -127,12 +123,6 @@ def _number(text: str) -> int:
     if 1 <= len(digits) <= 4 and all(digit in "0123456789abcdefABCDEF" for digit in digits):
         return int(digits, 16)
     raise KeyError(text)
-
-
-def ssl2_cipher_name(code: int) -> str:
-    """The name of an SSLv2 cipher kind, ``0x010203`` for one that nobody named."""
-    cipher = _SSL2_CIPHERS.get(code)
-    return cipher.name if cipher else _hexadecimal(code, 6)
 
 
 def group_name(code: int) -> str:
@@ -176,11 +166,6 @@ def version_code(name: str) -> int:
 def alert_name(code: int) -> str:
     """``handshake_failure``; ``alert_99`` for a description that is not registered."""
     return ALERTS.get(code) or f"alert_{code}"
-
-
-def scheme_name(code: int) -> str:
-    """``rsa_pss_rsae_sha256``; ``0x5A5A`` for a signature scheme that nobody named."""
-    return _SCHEMES.get(code) or _hexadecimal(code)
 
 
 def is_tls13(code: int) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Final, NamedTuple
 
-from scanner.tls.codepoints import KEY_SHARE, SUPPORTED_VERSIONS, TLS11, TLS12
+from scanner.tls.codepoints import KEY_SHARE, SUPPORTED_VERSIONS
 from scanner.tls.extensions import (
     Extension,
     encode_extensions,
@@ -22,9 +22,6 @@ SERVER_HELLO: Final = 2
 
 RETRY_RANDOM: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
 """SHA-256 of "HelloRetryRequest": what tells one from a ServerHello (RFC 8446 section 4.1.3)."""
-
-_DOWNGRADES = {b"DOWNGRD\x01": TLS12, b"DOWNGRD\x00": TLS11}
-"""Ends of the random of a server that could have spoken a newer version (RFC 8446 section 4.1.3)."""
 
 _HEAD, _CHOICE = Struct(">H32sB"), Struct(">HB")
 _SHORTEST = 4 + _HEAD.size + _CHOICE.size
@@ -82,11 +79,6 @@ class ServerHello(NamedTuple):
         if data is None:
             return None
         return pull_retry_group(data) if self.is_hello_retry_request else pull_server_share(data)[0]
-
-    @property
-    def downgraded_to(self) -> int | None:
-        """The version up to which the server says that it was talked down, None when it does not say so."""
-        return _DOWNGRADES.get(self.random[24:])
 
     def encode(self) -> bytes:
         """The handshake message with its four-byte header, not in a record."""

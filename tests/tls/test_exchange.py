@@ -8,49 +8,14 @@ from scanner.tls.exchange import ServerKeyExchange
 from scanner.tls.wire import Malformed
 
 
-def e_times_two_to_the(bits: int) -> int:
-    """The whole part of e * 2^bits, by the series of 1/n!."""
-    guard = 64
-    term, total, n = 1 << (bits + guard), 0, 0
-    while term:
-        total += term
-        n += 1
-        term //= n
-    return total >> guard
-
-
-def ffdhe_prime(bits: int, offset: int) -> bytes:
-    """RFC 7919 appendix A: p = 2^b - 2^(b-64) + (floor(2^(b-130) e) + X) 2^64 - 1."""
-    prime = (1 << bits) - (1 << (bits - 64)) + ((e_times_two_to_the(bits - 130) + offset) << 64) - 1
-    return prime.to_bytes(bits // 8, "big")
-
-
 def dhe(prime: bytes) -> ServerKeyExchange:
     return ServerKeyExchange(kind="dhe", prime=prime, generator=b"\x02", public=b"\x03")
-
-
-@pytest.mark.parametrize(
-    ("bits", "offset", "group"),
-    [
-        (2048, 560316, 0x0100),
-        (3072, 2625351, 0x0101),
-        (4096, 5736041, 0x0102),
-        (6144, 15705020, 0x0103),
-        (8192, 10965728, 0x0104),
-    ],
-)
-def test_the_groups_of_rfc_7919_are_known(bits: int, offset: int, group: int) -> None:
-    prime = ffdhe_prime(bits, offset)
-    assert (dhe(prime).bits, dhe(prime).ffdhe_group) == (bits, group)
-    assert dhe(b"\x00" + prime).ffdhe_group == group
-    assert dhe(prime[:-1] + b"\x01").ffdhe_group is None
 
 
 def test_sizes() -> None:
     assert dhe(b"\x00\x17").bits == 5
     assert dhe(b"").bits == 0
     assert ServerKeyExchange(kind="rsa", prime=b"\xff\xff", generator=b"\x03").bits == 16
-    assert ServerKeyExchange(kind="rsa", prime=ffdhe_prime(2048, 560316)).ffdhe_group is None
     assert ServerKeyExchange(kind="ecdhe", group=29).bits is None
 
 

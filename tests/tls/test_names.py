@@ -119,10 +119,6 @@ def test_an_unknown_version_is_a_key_error(name: str) -> None:
 def test_what_has_no_name_keeps_its_number() -> None:
     assert names.alert_name(40) == "handshake_failure"
     assert names.alert_name(99) == "alert_99"
-    assert names.scheme_name(0x0904) == "mldsa44"
-    assert names.scheme_name(0xFFFF) == "0xFFFF"
-    assert names.ssl2_cipher_name(0x0700C0) == "SSL_CK_DES_192_EDE3_CBC_WITH_MD5"
-    assert names.ssl2_cipher_name(0x000001) == "0x000001"
     assert names.openssl_name(0xFFFF) is None
 
 

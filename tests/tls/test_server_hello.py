@@ -60,11 +60,6 @@ def test_version_without_the_extension() -> None:
     assert (hello(version=TLS11).selected_version, hello().selected_group) == (TLS11, None)
 
 
-@pytest.mark.parametrize(("end", "told"), [(b"DOWNGRD\x01", TLS12), (b"DOWNGRD\x00", TLS11), (b"DOWNGRD\x02", None)])
-def test_downgrades(end: bytes, told: int | None) -> None:
-    assert hello(random=bytes(24) + end).downgraded_to == told
-
-
 @pytest.mark.parametrize(
     "odd",
     [
