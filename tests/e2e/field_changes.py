@@ -19,7 +19,7 @@ NAMES: tuple[object, ...] = (
     "https://a.example/b", "https://a.example/b?c=d", "https://a.example/#b", "https://u@a.example", "http://a.example",
     "HTTPS://a.example:8443", "not a url", 443, True, 1.5, None, {}, [],
 )  # fmt: skip
-NUMBERS: tuple[object, ...] = (-1, 0, 1, 443, 65535, 65536, 99999, 1.5, "443", True, None, {}, [])
+NUMBERS: tuple[object, ...] = (-1, 0, 1, 443, 65535, 65536, 99999, 1 << 63, 1e300, 1.5, "443", True, None, {}, [])
 FLAGS: tuple[object, ...] = (True, False, "true", 1, None, [])
 
 

@@ -14,6 +14,9 @@ from typing import Final, TypeAlias
 
 from scanner.model.objects import Fields
 
+MOST_EXACT: Final = (1 << 53) - 1
+"""Up to here floating-point numbers tell all whole numbers apart (IEEE 754, binary64)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:

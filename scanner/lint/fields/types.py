@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from scanner.lint.fields.shape import Items, Text
+from scanner.lint.fields.shape import MOST_EXACT, Items, Text
 from scanner.lint.fields.shapes import SHAPES
 from scanner.lint.fields.walk import Mistyped, compare
 from scanner.model.located import shown
@@ -93,6 +93,8 @@ def _correction(mistyped: Mistyped) -> str | None:
     name, value = mistyped.at[-1] if mistyped.at else "", mistyped.value
     if not isinstance(name, str) or name == "key":
         return None
+    if isinstance(value, float) and abs(value) > MOST_EXACT:
+        return None  # nobody knows any more what was written
     if isinstance(mistyped.shape, Text) and isinstance(value, int | float) and _PLAIN.match(name):
         return f'{name}: "{str(value).lower() if isinstance(value, bool) else value}"'
     if (

@@ -3,11 +3,23 @@ that an API server takes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from scanner.lint.fields.shape import ANY, TEXT, Clash, Either, Flag, Items, Number, Record, Shape, Text, Words
+from scanner.lint.fields.shape import (
+    MOST_EXACT,
+    Anything,
+    Clash,
+    Either,
+    Flag,
+    Items,
+    Number,
+    Record,
+    Shape,
+    Text,
+    Words,
+)
 from scanner.lint.fields.shapes import shape_of
 from scanner.model.located import Steps
 from scanner.model.object_rule import Subject
@@ -22,6 +34,9 @@ _TYPES: Mapping[type[object], tuple[str, type | tuple[type, ...]]] = {
     Items: ("a list", list),
     Record: ("a mapping", dict),
 }
+
+
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,21 +116,22 @@ def _differences(subject: Subject) -> Iterator[Difference]:
     yield from _compared(subject.object.raw, shape_of(subject.object), ())
 
 
-def _compared(value: object, shape: Shape, steps: Steps) -> Iterator[Difference]:
-    if shape == ANY:
-        return
+def _compared(value: object, shape: Shape, steps: Steps) -> Iterable[Difference]:
+    if isinstance(shape, Anything):
+        return ()
     if not _fits(value, shape):
-        yield Mistyped(steps, value, shape)
-    elif isinstance(shape, Either):
-        yield from _compared(value, shape.text if isinstance(value, str) else shape.number, steps)
-    elif isinstance(value, list) and isinstance(shape, Items):
-        yield from _items(value, shape, steps)
-    elif isinstance(value, dict) and isinstance(shape, Record):
-        yield from _record(value, shape, steps)
-    elif isinstance(value, dict) and isinstance(shape, Words):
-        yield from _words(value, shape, steps)
-    elif isinstance(value, str | int | float) and isinstance(shape, Text | Number) and not _means(value, shape):
-        yield Untaken(steps, value, shape)
+        return (Mistyped(steps, value, shape),)
+    if isinstance(shape, Either):
+        return _compared(value, shape.text if isinstance(value, str) else shape.number, steps)
+    if isinstance(value, list) and isinstance(shape, Items):
+        return _items(value, shape, steps)
+    if isinstance(value, dict) and isinstance(shape, Record):
+        return _record(value, shape, steps)
+    if isinstance(value, dict) and isinstance(shape, Words):
+        return _words(value, shape, steps)
+    if isinstance(value, str | int | float) and isinstance(shape, Text | Number) and not _means(value, shape):
+        return (Untaken(steps, value, shape),)
+    return ()
 
 
 def _items(value: list[object], shape: Items, steps: Steps) -> Iterator[Difference]:
@@ -142,7 +158,7 @@ def _record(value: Mapping[str, object], shape: Record, steps: Steps) -> Iterato
         yield from (Clashing((*steps, *each.at), each) for each in shape.clashes if each.when(fields))
 
 
-def _other(found: Iterator[Difference]) -> Iterator[Difference]:
+def _other(found: Iterable[Difference]) -> Iterator[Difference]:
     """What is no matter of values: those another rule looks at."""
     return (each for each in found if isinstance(each, Unknown | Mistyped))
 
@@ -150,19 +166,26 @@ def _other(found: Iterator[Difference]) -> Iterator[Difference]:
 def _words(value: Mapping[str, object], shape: Words, steps: Steps) -> Iterator[Difference]:
     if shape.most is not None and len(value) > shape.most:
         yield Miscounted(steps, len(value), 0, shape.most)
+    text = Text(longest=shape.longest)
     for name, each in value.items():
         if each is not None:
-            text = Text(longest=shape.longest) if isinstance(each, str) else TEXT
             yield from _compared(each, text, (*steps, name))
 
 
 def _fits(value: object, shape: Shape) -> bool:
     if isinstance(shape, Number):
-        whole = isinstance(value, float) and value.is_integer()
-        return not isinstance(value, bool) and (whole or isinstance(value, int))
-    if isinstance(shape, Either) and isinstance(value, bool):
-        return False
+        return _is_whole(value)
+    if isinstance(shape, Either) and not isinstance(value, str):
+        return isinstance(value, int) and _is_whole(value)
     return isinstance(value, _TYPES[type(shape)][1])
+
+
+def _is_whole(value: object) -> bool:
+    """As an API server decodes JSON: what does not fit 64 bits is a floating-point number, and one of those is whole
+    only as far as it can tell whole numbers apart (kube-openapi ``pkg/validation``, ``IsFloat64AJSONInteger``)."""
+    if isinstance(value, float):
+        return value.is_integer() and abs(value) <= MOST_EXACT
+    return isinstance(value, int) and not isinstance(value, bool) and _LEAST <= value <= _MOST
 
 
 def _means(value: str | float, shape: Text | Number) -> bool:

@@ -131,10 +131,21 @@ def test_a_field_that_nobody_reads(tmp_path: Path, kind: str, text: str, field: 
     assert (f"did you mean {meant}?" in each.finding.message) == (meant is not None)
 
 
+NINES = "9" * 19
 MISTYPED: list[tuple[str, str, str, str, str | None]] = [
     ("APIServer", "spec: []", "spec", "must be a mapping, not a list", None),
     ("APIServer", "spec: {tlsSecurityProfile: Modern}", "spec.tlsSecurityProfile", "a mapping, not 'Modern'", None),
     ("APIServer", "spec: {tlsAdherence: true}", "spec.tlsAdherence", "text, not True", 'tlsAdherence: "true"'),
+    ("Route", f"spec: {{to: {{name: {NINES}}}}}", "spec.to.name", "must be text, not 999", f'name: "{NINES}"'),
+    ("Route", f"spec: {{to: {{name: {'1' * 25}}}}}", "spec.to.name", "must be text, not 1.1", None),
+    (
+        "Gateway",
+        f"spec: {{listeners: [{{port: {1 << 63}}}]}}",
+        "spec.listeners[0].port",
+        "a whole number, not 92",
+        None,
+    ),
+    ("Gateway", "spec: {listeners: [{port: 1e300}]}", "spec.listeners[0].port", "a whole number, not 1e+300", None),
     ("Gateway", "spec: {listeners: {}}", "spec.listeners", "a list, not a mapping", None),
     ("Gateway", "spec: {listeners: [1]}", "spec.listeners[0]", "a mapping, not 1", None),
     ("Gateway", 'spec: {listeners: [{port: "443"}]}', "spec.listeners[0].port", "a whole number, not '443'", None),
