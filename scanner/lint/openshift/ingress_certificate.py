@@ -31,8 +31,8 @@ def check_certificate(subject: Subject) -> Iterator[Flaw]:
 
     ## What fails
 
-    Each of these: high; a weak key or signature, a leaf that is a CA or not for servers, certificates out of order:
-    medium.
+    Each of these, and a `defaultCertificate` without a name, with which the router's Deployment is refused: high; a
+    weak key or signature, a leaf that is a CA or not for servers, certificates out of order: medium.
 
     ## What is inconclusive
 
@@ -78,6 +78,7 @@ def check_certificate(subject: Subject) -> Iterator[Flaw]:
     """
     name = subject.object.text(*CERTIFICATE, "name")
     if not name:
+        yield from _nameless(subject)
         return
     domain = domain_of(subject.declared, subject.object)
     names = (f"*.{domain}",) if isinstance(domain, str) and domain else ()
@@ -89,6 +90,17 @@ def check_certificate(subject: Subject) -> Iterator[Flaw]:
         yield Flaw(message=message, at=CERTIFICATE, verdict="inconclusive")
 
 
+def _nameless(subject: Subject) -> Iterator[Flaw]:
+    """A field that is there counts, and takes the place of the operator's own certificate
+    (``RouterEffectiveDefaultCertificateSecretName``)."""
+    if isinstance(subject.object.at(*CERTIFICATE), dict):
+        yield Flaw(
+            message="names no Secret: the router's Deployment would mount one without a name, and is refused",
+            at=CERTIFICATE,
+            fix=f"{subject.object.reference}: name a Secret of {ROUTERS}, or leave defaultCertificate out",
+        )
+
+
 DEFAULT_CERTIFICATE = ObjectRule(
     id="ingress-default-certificate",
     title="An IngressController's default certificate can be served, and covers its domain",
@@ -98,7 +110,7 @@ DEFAULT_CERTIFICATE = ObjectRule(
     reads=(INGRESS_CONFIG, *references.READS),
     references=(
         "openshift/api operator/v1/types_ingress.go (defaultCertificate)",
-        "openshift/cluster-ingress-operator pkg/operator/controller/ingress/status.go",
+        "openshift/cluster-ingress-operator pkg/operator/controller/ingress/status.go, deployment.go",
         "RFC 9525, section 6",
     ),
 )

@@ -57,7 +57,9 @@ ROUTER = "openshift-ingress"
     ("text", "expected"),
     [
         (controller("replicas: 2"), []),
-        (controller("defaultCertificate: {}"), []),
+        (controller("defaultCertificate: null"), []),
+        (controller("defaultCertificate: {}"), ["high: names no Secret"]),
+        (controller("defaultCertificate: {name: ''}"), ["high: names no Secret"]),
         (controller(NAMES), ["inconclusive: whether there is a certificate with its key"]),
         (WHOLE + controller(NAMES), ["high: Secret/openshift-ingress/apps does not exist"]),
         (controller(NAMES) + secret("apps", ROUTER, pair(WILD)), []),
