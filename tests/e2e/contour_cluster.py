@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from scanner.cli.cluster_options import bundles
 from scanner.cli.secrets import asked_for
@@ -48,18 +48,18 @@ class Cluster:
     Contour ends with ``without_contour``; Envoy then keeps what it has.
     """
 
-    def __init__(self, plane: ControlPlane, directory: Path, text: str) -> None:
-        self.plane, self.directory, self.text = plane, directory, text
+    def __init__(self, plane: ControlPlane, directory: Path, text: str, told: str = TOLD) -> None:
+        self.plane, self.directory, self.text, self.told_contour = plane, directory, text, told
         self.pods = {name: free_address() for name in ("secure", "backend", "web")}
         self.stack, self.without_contour = ExitStack(), ExitStack()
         self.contour: Contour
         self._numbers = itertools.count()
 
     @contextmanager
-    def running(self) -> Iterator[Cluster]:
+    def running(self) -> Iterator[Self]:
         """With all of its objects; all is ended, and they are gone, with the block."""
         with self.stack, self.without_contour:
-            started = contour(controller(), self.plane, self.directory, TOLD)
+            started = contour(controller(), self.plane, self.directory, self.told_contour)
             self.contour = self.without_contour.enter_context(started)
             namespaces(self.contour.writer, NAMESPACE, "shop", "certs")
             self.stack.enter_context(self._backends())
@@ -95,7 +95,7 @@ class Cluster:
         """With certificates and places in it."""
         for name, (address, port) in self.pods.items():
             text = text.replace(f"{name.upper()}_ADDRESS", address).replace(f"{name.upper()}_PORT", str(port))
-        text = text.replace("ENVOY_ADDRESS", self.contour.address).replace("TOLD", json.dumps(TOLD))
+        text = text.replace("ENVOY_ADDRESS", self.contour.address).replace("TOLD", json.dumps(self.told_contour))
         manifests(self.directory, text)
         found: list[Any] = list(documents((self.directory / "example.yaml").read_bytes(), "example"))
         return list(filter(None, found))
