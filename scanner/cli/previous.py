@@ -13,6 +13,7 @@ from scanner.model.cluster_facts import same_cluster
 from scanner.model.saved_scan import HEAD
 from scanner.model.snapshot import Snapshot, union
 from scanner.report.escape import plain
+from scanner.report.rows import timestamp
 
 PREVIOUS = click.option(
     "--previous",
@@ -64,5 +65,5 @@ def check(found: Sequence[Snapshot], clusters: Sequence[Snapshot]) -> None:
             what = f"--previous has the cluster {name}, and nothing tells which of {len(of)} clusters that is"
             raise UsageError(what, hint="look at one cluster at a time")
         if each.taken_at > of[0].taken_at:
-            what = f"--previous is of {each.taken_at.isoformat()}, and the cluster as of {of[0].taken_at.isoformat()}"
+            what = f"--previous is of {timestamp(each.taken_at)}, and the cluster as of {timestamp(of[0].taken_at)}"
             raise UsageError(what, hint="it must be the earlier one: exchange the two")

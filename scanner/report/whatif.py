@@ -14,7 +14,7 @@ from typing import Literal, TextIO
 from scanner.model.report import NEVER_FAILS, EndpointRow, FindingRow, OwnerRow
 from scanner.report import headline
 from scanner.report.escape import plain
-from scanner.report.grouping import PLACES, owner_name
+from scanner.report.grouping import PLACES, merged, owner_name
 from scanner.report.page import Page
 from scanner.report.stream import dumps
 from scanner.report.text_findings import findings
@@ -222,7 +222,7 @@ def write_text(
     ):
         if found:
             page.title(heading)
-            findings(page, list(found))
+            findings(page, merged(found))
             page.line()
     for after in OUTCOMES:
         _section(page, after, comparison.changed(after))
@@ -236,6 +236,13 @@ def write_text(
     changed = sum(change.count for change in comparison.changes)
     same = f"{comparison.unchanged} {'is' if comparison.unchanged == 1 else 'are'} as before"
     page.line(f"  {'changed':<10} {counted(changed, 'endpoint')}, {same}")
+    others = (
+        (len(comparison.failing), "would newly fail"),
+        (len(comparison.undecided), "could no longer be told"),
+        (len(comparison.mended), "would be gone"),
+    )
+    if said := ", ".join(f"{count} {what}" for count, what in others if count):
+        page.line(f"  {'findings':<10} on no single endpoint: {said}")
     for count, what in (
         (comparison.out_of_scope, "would no longer be scanned"),
         (comparison.newly_in_scope, "would be scanned too, and nobody has asked them yet"),

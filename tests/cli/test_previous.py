@@ -101,7 +101,7 @@ def test_a_saved_scan_does_as_well_and_is_kept_for_whatif(call: Call, now: Path,
     ("earlier", "complaint"),
     [
         (snapshot(40, size=2048, since=1, identity="b"), "--previous has the cluster cluster-b, and this is cluster-a"),
-        (snapshot(101, size=2048, since=1), "--previous is of 2026-04-12T00:00:00+00:00, and the cluster as of"),
+        (snapshot(101, size=2048, since=1), "--previous is of 2026-04-12T00:00:00Z, and the cluster as of"),
     ],
 )
 def test_another_cluster_and_a_later_one_are_refused(
