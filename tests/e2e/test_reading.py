@@ -195,11 +195,11 @@ async def test_what_is_forbidden_is_said_and_the_rest_is_read(
     allowed = account(cluster, writer, [reading("", "nodes", "services"), reading("config.openshift.io", "apiservers")])
     kubeconfig = cluster.kubeconfig(tmp_path / "some", {"token": allowed.token().value})
     refused = [kinds.POD, kinds.ROUTE, kinds.CONFIG_MAP]
-    wanted = [kinds.NODE, kinds.API_SERVER, kinds.HOSTED_CLUSTER]
+    wanted = [kinds.NODE, kinds.API_SERVER, kinds.CLUSTER_SERVICE_VERSION]
     snapshot = await read(access(str(kubeconfig)), [*wanted, *refused])
     assert len(snapshot.every(kinds.NODE)) == 2
     assert [each.name for each in snapshot.every(kinds.API_SERVER)] == ["cluster"]
-    assert snapshot.absent == {kinds.HOSTED_CLUSTER}
+    assert snapshot.absent == {kinds.CLUSTER_SERVICE_VERSION}
     assert {kind: each.gap for kind, each in snapshot.unreadable.items()} == dict.fromkeys(refused, "forbidden")
     said = snapshot.unreadable[kinds.ROUTE].reason
     assert f'User "{allowed.user}" cannot list resource "routes" in API group "route.openshift.io"' in said
