@@ -1,7 +1,8 @@
 """Gateways that a BackendTLSPolicy has call a backend by TLS: with which certificate, and whether by TLS at all.
 
 Which Gateways these are, the policy's status says (``status.ancestors``). Contour leaves a policy that it cannot apply
-out and goes on in plaintext; it takes CAs from ConfigMaps alone (Contour ``internal/dag/gatewayapi_processor.go``).
+out and goes on in plaintext; it takes CAs from ConfigMaps and Secrets (Contour
+``internal/dag/gatewayapi_processor.go``).
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def check_fail_open(rule: Rule, case: Case) -> Iterator[Finding]:
     That the backend of a BackendTLSPolicy is called by no Gateway of Contour (`projectcontour.io/gateway-controller`).
     The Gateway API wants requests to fail where a policy cannot be applied; Contour leaves the policy out, and
     speaks to the backend without TLS. It also takes `hostname` for the name alone, whatever `subjectAltNames` has, and
-    takes CAs from ConfigMaps only.
+    looks at policies for HTTPRoutes alone.
 
     ## Why
 
