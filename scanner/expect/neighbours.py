@@ -8,7 +8,6 @@ documents allow: of these nothing is expected.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
 from scanner.expect.contour import falling_back
 from scanner.expect.facts import Facts
@@ -26,11 +25,12 @@ _MOST = 3
 
 def neighbours(facts: Facts, endpoint: Endpoint) -> tuple[Neighbour, ...]:
     """Those of ``endpoint``, the ones with more to lose first. One whose clients need a certificate has none: nobody
-    can send a request there."""
+    can send a request there. A listener for every name is asked without one, and only for those that need one: browsers
+    share no connection that was made without a name."""
     if endpoint.expects == "required":
         return ()
-    beside = _beside_the_fallback if endpoint.server_name is None else _beside
-    return tuple(islice(sorted(beside(facts, endpoint), key=lambda each: (not each.guarded, each.name)), _MOST))
+    beside = (*_beside(facts, endpoint), *_beside_the_fallback(facts, endpoint))
+    return tuple(sorted(beside, key=lambda each: (not each.guarded, each.name))[:_MOST])
 
 
 def _beside(facts: Facts, endpoint: Endpoint) -> Iterator[Neighbour]:
@@ -40,11 +40,12 @@ def _beside(facts: Facts, endpoint: Endpoint) -> Iterator[Neighbour]:
     for each in facts.listening.get((endpoint.address, endpoint.port), ()):
         if each.server_name in (None, endpoint.server_name) or not _served(facts, each):
             continue
-        if mine.isdisjoint(_apart(facts, each)):
+        guarded = each.expects == "required"
+        if (guarded or endpoint.server_name) and mine.isdisjoint(_apart(facts, each)):
             name = each.server_name or ""
             yield Neighbour(
                 name=name,
-                guarded=each.expects == "required",
+                guarded=guarded,
                 because=str(each.subject),
                 covered=any(not hostname or within(name, hostname) for hostname in wildcards),
             )

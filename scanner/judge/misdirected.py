@@ -33,7 +33,8 @@ def check_misdirected(rule: Rule, case: Case) -> Iterator[Finding]:
     ## What it requires
 
     With `--active-http`, for up to three neighbours of a name, on the same port and of another listener of a Gateway or
-    another HTTPProxy: a `HEAD` request for the neighbour on a connection that was made for this name is not answered
+    another HTTPProxy (without a name, where a listener of a Gateway is for all of them, for neighbours that ask for a
+    certificate): a `HEAD` request for the neighbour on a connection that was made for this name is not answered
     with the neighbour's content. 421 is what it should be, but the specifications do not insist: 404, 400, this name's
     own answer, and the one for a name that nobody has will do, as long as the neighbour itself answers otherwise.
 

@@ -76,6 +76,20 @@ def test_a_wildcard_has_the_names_of_its_neighbours_too() -> None:
     assert [each.covered for each in expectations.of(beside).neighbours] == [False, False]
 
 
+def test_a_listener_for_every_name_is_asked_without_one() -> None:
+    listeners = [{"name": "all", "port": 443, "protocol": "HTTPS"}, {"name": "two", "port": 443, "protocol": "HTTPS"}]
+    listeners[1]["hostname"] = "b.example"
+    gateway = made("Gateway", "edge", "gw", GATEWAY_API, spec={"listeners": listeners})
+    here = at("a", "Gateway/edge/gw", "Gateway/edge/gw listener all", server_name=None)
+    beside = at("b", "Gateway/edge/gw", "Gateway/edge/gw listener two", expects="required")
+    expectations = Expectations(snapshot_of([gateway]), CATALOGUE, ScanPolicy(), endpoints=(here, beside))
+    (found,) = expectations.of(here).neighbours
+    assert (found.name, found.guarded, found.covered) == ("b.example", True, True)
+    open_ = replace(beside, expects=None)
+    expectations = Expectations(snapshot_of([gateway]), CATALOGUE, ScanPolicy(), endpoints=(here, open_))
+    assert expectations.of(here).neighbours == ()
+
+
 def test_routes_and_ingresses_have_none() -> None:
     web = made("Ingress", "shop", "a", "networking.k8s.io/v1", spec={})
     assert found(at("a", "Ingress/shop/a"), at("b", "Ingress/shop/b"), objects=[web]) == []
