@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import click
 
+from scanner.cli.output import width
 from scanner.model.catalogue import load_profile
 from scanner.model.catalogue import profiles as shipped
 from scanner.model.profile import Profile
@@ -13,6 +14,8 @@ from scanner.report.escape import plain
 from scanner.tls.names import group_label, group_name, openssl_name, suite_name, version_name
 
 _HEADINGS = ("PROFILE", "FROM", "SUITES", "GROUPS", "SOURCE")
+_LEAST = 3
+"""Columns that every page has."""
 
 
 @click.group(invoke_without_command=True, short_help="List the profiles, or show what one means.")
@@ -20,13 +23,13 @@ _HEADINGS = ("PROFILE", "FROM", "SUITES", "GROUPS", "SOURCE")
 def profiles(context: click.Context) -> None:
     """List the profiles, or show what one of them means."""
     if context.invoked_subcommand is None:
-        _print(table(shipped()))
+        _print(table(shipped(), width()))
 
 
 @profiles.command("list")
 def list_() -> None:
     """List the profiles."""
-    _print(table(shipped()))
+    _print(table(shipped(), width()))
 
 
 @profiles.command(short_help="Print what a profile means.")
@@ -41,9 +44,15 @@ def _print(lines: Iterable[str]) -> None:
         click.echo(plain(line))
 
 
-def table(listed: Iterable[Profile]) -> Iterator[str]:
-    """A line for each profile: name, lowest version, number of suites, groups, source."""
-    return _aligned([_HEADINGS, *(_row(profile) for profile in listed)])
+def table(listed: Iterable[Profile], width: int | None = None) -> list[str]:
+    """A line for each profile: name, lowest version, number of suites, groups, source; on a narrow page without what
+    has no room, which ``show`` has."""
+    rows = [_HEADINGS, *(_row(profile) for profile in listed)]
+    lines = list(_aligned(rows))
+    while width is not None and max(map(len, lines)) > width and len(rows[0]) > _LEAST:
+        rows = [row[:-1] for row in rows]
+        lines = list(_aligned(rows))
+    return lines
 
 
 def _row(profile: Profile) -> tuple[str, ...]:

@@ -8,8 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from scanner.cli import adhere
+from scanner.cli.profiles import table
 from scanner.errors import InputError, UsageError
-from scanner.model.catalogue import profile_names
+from scanner.model.catalogue import profile_names, profiles
 
 
 def printed(*arguments: str) -> list[str]:
@@ -82,3 +83,11 @@ def test_a_file_name_commands_no_terminal(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "error"), [("modren", UsageError), ("missing.yaml", InputError)])
 def test_errors_are_left_to_the_caller(name: str, error: type[Exception]) -> None:
     assert isinstance(CliRunner().invoke(adhere, ["profiles", "show", name]).exception, error)
+
+
+@pytest.mark.parametrize(("width", "columns"), [(80, 3), (100, 4), (200, 5), (None, 5)])
+def test_the_list_leaves_out_what_has_no_room(width: int | None, columns: int) -> None:
+    lines = table(profiles(), width)
+    assert len(lines[0].split()) == columns
+    assert len(lines) == len(list(profiles())) + 1
+    assert width is None or max(map(len, lines)) <= width
