@@ -329,3 +329,9 @@ def test_who_contradicts_a_probe_is_evidence(tmp_path: Path) -> None:
     (finding,) = found[0].findings
     assert finding.finding.evidence == ("the appProtocol https of Service/shop/web",)
     assert finding.field == "spec.template.spec.containers[0].readinessProbe.httpGet"
+
+
+def test_another_name_is_not_mended_by_renewal(tmp_path: Path) -> None:
+    texts = ingress("{hosts: [other.example], secretName: web}"), secret("CERTIFICATE(web.example)", "KEY(web.example)")
+    (first, *_), _ = linted(tmp_path, "---\n".join(texts), [CERTIFICATE])
+    assert [each.finding.fix for each in first.findings] == ["Secret/shop/web: a certificate with these names"]
