@@ -22,7 +22,8 @@ def check_name(rule: Rule, case: Case) -> Iterator[Finding]:
 
     Each expected name is among the subject alternative names. A DNS name matches without regard to case; a wildcard
     stands for exactly one whole label at the left. An IP address matches an IP entry, never a DNS entry. The common
-    name is not looked at.
+    name is not looked at. A name is expected where clients use it: of a Route, a Gateway's listener or a webhook, or of
+    the Service that leads there, unless the component is known to have a certificate for others.
 
     ## Why
 

@@ -81,7 +81,8 @@ def check_reach(rule: Rule, case: Case) -> Iterator[Finding]:
     ## What it requires
 
     A TLS conversation. It is enough that the handshake goes as far as the request for a client certificate: version,
-    cipher suite and certificate are visible before that.
+    cipher suite and certificate are visible before that. Ports that no object declares are not looked for: it would
+    take the network namespace of every node and pod to see them.
 
     ## Why
 

@@ -46,7 +46,8 @@ def check_options(subject: Subject) -> Iterator[Flaw]:
 
     ## What is inconclusive
 
-    Nothing is undecided, but what else an option means only its implementation knows: values that name no version pass.
+    Nothing is undecided, but what else an option means only its implementation knows: values that name no version pass,
+    and a scan judges the listener by the profile that it owes, not by its options.
 
     ## Example that fails
 

@@ -38,7 +38,8 @@ def check_probes(subject: Subject) -> Iterator[Flaw]:
 
     ## What is inconclusive
 
-    Nothing. It is told among the objects that are known; what the port really speaks, a scan tells. A probe by `grpc`
+    Nothing. It is told among the objects that are known. That a port which is probed by HTTPS speaks plain HTTP,
+    `tls-reach` says of a scan; the other way round the probe itself fails, and the kubelet says so. A probe by `grpc`
     says nothing of TLS, and one by `tcpSocket` or `exec` neither.
 
     ## Example that fails
@@ -185,7 +186,8 @@ def check_protocol(subject: Subject) -> Iterator[Flaw]:
 
     ## What is inconclusive
 
-    Nothing: both stand in the object.
+    Nothing: both stand in the object. Whether the port speaks TLS as `appProtocol` says, `tls-reach` tells of a scan.
+    That it speaks TLS where the Service says plain HTTP is no finding there: whoever goes by that is not answered.
 
     ## Example that fails
 
