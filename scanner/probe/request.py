@@ -53,6 +53,8 @@ def _read(answer: bytes) -> Known[str]:
     status = _STATUS.match(answer)
     if status is None:
         return Unknown("it gave no answer in HTTP/1.1")
+    if HEADER_END not in answer:
+        return Unknown(f"it gave half of an answer, {status[1].decode()}")  # with half of what tells whose it is
     return content(status[1], _FIELD.findall(answer.partition(HEADER_END)[0]))
 
 

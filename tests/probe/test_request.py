@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 import trio
 
 from scanner.demo.listening import Part
@@ -73,6 +74,12 @@ async def test_informational_answers_are_none() -> None:
     with trio.fail_after(20):
         found, _ = await asked(answering(early, again=early * 100))
     assert found == Unknown("informational answers, and no other")
+
+
+@pytest.mark.parametrize("more", [b"", b"Server: y\r\n" * 3000], ids=["cut off", "too long"])
+async def test_half_an_answer_does_not_say_whose_it_is(more: bytes) -> None:
+    found, _ = await asked(answering(b"HTTP/1.1 404 Not Found\r\nServer: y\r\n" + more))
+    assert found == Unknown("it gave half of an answer, 404")
 
 
 async def test_who_requires_a_certificate_answers_nobody() -> None:
