@@ -72,7 +72,8 @@ async def test_every_kind_that_there_is_is_read_and_every_other_is_known_to_be_a
     monitors = {kinds.SERVICE_MONITOR, kinds.POD_MONITOR, kinds.PROBE}
     grants = {kinds.REFERENCE_GRANT, kinds.TLS_CERTIFICATE_DELEGATION, kinds.HEPTIO_DELEGATION, kinds.VMWARE_DELEGATION}
     others = {kinds.HOSTED_CLUSTER, kinds.SECRET, kinds.CERTIFICATE_SIGNING_REQUEST}
-    assert without == {*others, *monitors, *grants, *policies, *workloads, *of_lint}
+    routes = {kinds.HTTP_ROUTE, kinds.GRPC_ROUTE}
+    assert without == {*others, *routes, *monitors, *grants, *policies, *workloads, *of_lint}
     assert [each.text("spec", "tlsAdherence") for each in snapshot.every(kinds.API_SERVER)] == ["StrictAllComponents"]
 
 
