@@ -64,14 +64,8 @@ def discover(  # noqa: PLR0913 - what is wanted, and how it may be reached
     what nobody can or need ask.
     """
     indexed = View(snapshot, catalogue, via_port_forward=via_port_forward)
-    merge, left_out, truncated = Merge(), Counter[str](), 0
-    for source in SOURCES:
-        for found in source.find(indexed):
-            if isinstance(found, Omission):
-                left_out[found.reason] += found.times
-                truncated += found.times if found.cut else 0
-            else:
-                merge.add(found)
+    left_out = Counter[str]()
+    merge, truncated = _merged(indexed, left_out)
     allowed = scope.dial_scope(indexed, external=allow_external, loopback=loopback)
     for cut in indexed.cuts.omissions():
         left_out[cut.reason] += cut.times
@@ -104,6 +98,19 @@ def discover(  # noqa: PLR0913 - what is wanted, and how it may be reached
         why_unasked=tuple(reason for _, reason in unasked),
         omitted=tuple(omitted),
     )
+
+
+def _merged(indexed: View, left_out: Counter[str]) -> tuple[Merge, int]:
+    """What the sources find; ``left_out`` counts what they leave out by reason, and the number is of what was cut."""
+    merge, truncated = Merge(), 0
+    for source in SOURCES:
+        for found in source.find(indexed):
+            if isinstance(found, Omission):
+                left_out[found.reason] += found.times
+                truncated += found.times if found.cut else 0
+            else:
+                merge.add(found)
+    return merge, truncated
 
 
 class Refusals(dict[str, str | None]):
