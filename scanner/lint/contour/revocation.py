@@ -24,6 +24,7 @@ from scanner.tls.revocation import Signed, signed
 
 _VALIDATION: Final = (*TLS, "clientValidation")
 _LISTS: Final = (*_VALIDATION, "crlSecret")
+_LEAVES: Final = (*_VALIDATION, "crlOnlyVerifyLeafCert")
 _AUTHORITY: Final = (*_VALIDATION, "caSecret")
 _SHOWN: Final = 3
 _MOST: Final = 20
@@ -48,7 +49,8 @@ def check_revocation(subject: Subject) -> Iterator[Flaw]:
 
     Of the Secret of `clientValidation.crlSecret`: each list in `crl.pem` can be read, has begun and has not ended
     (`nextUpdate`), and there is one of every CA in `ca.crt` of the `caSecret`: in its name, signed with its key, and
-    the CA's keyUsage, where it has one, has cRLSign.
+    the CA's keyUsage, where it has one, has cRLSign. With `crlOnlyVerifyLeafCert` a CA that has signed another one
+    there needs none.
 
     ## Why
 
@@ -158,7 +160,11 @@ def _signers(subject: Subject, secret: KubeObject, lists: list[Fields]) -> Itera
         return
     for each, answers in zip(readable, found, strict=True):
         yield from _verified(secret, holder, each, frozenset(answers.values()))
-    yield from _bare(secret, [each for place, each in enumerate(authorities) if _is_bare(place, found)])
+    bare = [each for place, each in enumerate(authorities) if _is_bare(place, found)]
+    if subject.object.flag(*_LEAVES):
+        signers = {each.issuer for each in authorities if each.issuer != each.subject}
+        bare = [each for each in bare if each.subject not in signers]
+    yield from _bare(secret, bare)
 
 
 def _of_name(each: Fields, authorities: list[CertificateFacts]) -> dict[int, Signed]:

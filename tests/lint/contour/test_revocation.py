@@ -130,6 +130,17 @@ def test_findings(tmp_path: Path, texts: list[str], expected: list[tuple[str, st
     assert said in (findings[0].message if findings else "")
 
 
+@pytest.mark.parametrize(("only_leaves", "expected"), [("false", [MEDIUM]), ("true", [])])
+def test_a_root_whose_intermediate_has_a_list(
+    tmp_path: Path, only_leaves: str, expected: list[tuple[str, str]]
+) -> None:
+    below = Authority("below", issuer=A)
+    asking = proxy().replace("crlSecret:", f"crlOnlyVerifyLeafCert: {only_leaves}, crlSecret:")
+    texts = [asking, *signed(pem("ca.crt", A.pem, below.pem), revocation_list(below))[1:]]
+    found, _ = linted(tmp_path, "\n---\n".join(texts), [REVOCATION])
+    assert [(each.finding.verdict, each.finding.severity) for each in found[0].findings] == expected
+
+
 def test_a_ca_without_a_list_beside_one_that_has_one(tmp_path: Path) -> None:
     both = secret("ca", f"ca.crt: {json.dumps((authority('a').pem + authority('b').pem).decode())}")
     found, given = linted(tmp_path, "\n---\n".join([proxy(), both, secret("lists", "crl.pem: CRL(a)")]), [REVOCATION])
