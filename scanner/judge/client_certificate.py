@@ -90,13 +90,20 @@ def check_client_certificate(rule: Rule, case: Case) -> Iterator[Finding]:
         ),
         severity=_severity(expected, asked),
         expected=(expected,),
-        fix=remedy.in_the_listener(case.endpoint, case.expectation, f"set the client certificate to {expected}"),
+        fix=_fix(case, expected),
         reproduce=remedy.scan(case.endpoint),
     )
     if finding.verdict == "pass" and expected == "requested":
         finding = replace(finding, status="informational", evidence=("clients without a certificate are let in, too",))
     # That one is merely requested nobody but an object says.
     yield promised(finding) if case.expectation.client_trust or expected == "requested" else finding
+
+
+def _fix(case: Case, expected: ClientCertificate) -> str:
+    source = case.expectation.client_trust
+    if source:  # an object has said it already
+        return f"see why the listener does not apply {source}: what its status says, and what its controller supports"
+    return remedy.in_the_listener(case.endpoint, case.expectation, f"set the client certificate to {expected}")
 
 
 def _undeclared(rule: Rule, case: Case) -> Iterator[Finding]:

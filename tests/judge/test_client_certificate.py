@@ -40,6 +40,13 @@ def test_anything_else_fails_and_less_than_expected_is_worse(expected: str, foun
     assert judged.reproduce
 
 
+def test_where_an_object_has_said_it_already_its_controller_is_where_to_look() -> None:
+    source = "Gateway/edge/gw spec.tls.frontend.default.validation"
+    expectation = {"client_certificate": "required", "client_trust": source}
+    found = finding(RULE, case(expectation=expectation, observation={"client_certificate": "none"}))
+    assert (found.fix or "").startswith(f"see why the listener does not apply {source}: ")
+
+
 def test_unknown_is_inconclusive() -> None:
     of = case(
         expectation={"client_certificate": "none"},
