@@ -239,6 +239,13 @@ ROUTES: Final[Mapping[str, Route]] = {
         kind="TLSRoute",
         hostnames="[ended.example]",
     ),
+    "tls-ended-with-policy": Route(
+        "ended",
+        Told("", _PLAIN, "Contour reads policies for HTTPRoutes alone, and no status says it"),
+        kind="TLSRoute",
+        hostnames="[ended.example]",
+        backend="{name: applied, port: 443}",
+    ),
     "tcp-ended": Route("ended", Told("", _PLAIN, "no status says it"), kind="TCPRoute"),
     "tcp-passed": Route(
         "passed",
@@ -291,7 +298,7 @@ POLICIES: Final[Mapping[str, Policy]] = {
     "for-grpc": Policy(_ca("authority"), Told(NOBODY, "", _LEFT_OUT), route=Route("own", kind="GRPCRoute")),
     "for-tls": Policy(
         _ca("authority"),
-        Told(NOBODY, "", _LEFT_OUT),
+        Told(NOBODY, "", f"{_LEFT_OUT}; lint says it of the route"),
         route=Route("ended", kind="TLSRoute", hostnames="[ended.example]"),
     ),
     "for-passed": Policy(

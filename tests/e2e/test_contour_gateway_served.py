@@ -182,6 +182,7 @@ async def test_a_policy_whose_authority_is_gone_is_left_out(cluster: GatewayClus
     """Contour goes on in plaintext, which this backend speaks; the API wants requests to fail."""
     cluster.with_objects(UNENCRYPTED)
     cluster.until_answered(PLAIN, 503)
+    cluster.until_answered(ENDED, 301)  # by a TLSRoute, for which Contour looks at no policy
     cluster.contour.writer.delete(cluster.objects(UNENCRYPTED)[0])
     cluster.until_answered(PLAIN, 200)
     found = (await cluster.told()).rows["behind web.example"][OPEN]

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from scanner.lint.gateway.attachment import of_route
-from scanner.lint.gateway.listeners import HOLDERS
+from scanner.lint.gateway.attachment import Attachment, of_route
+from scanner.lint.gateway.listeners import HOLDERS, Listener, gateway_of
 from scanner.lint.gateway.policies import READS as POLICIES
 from scanner.lint.gateway.policies import port_of, protected
 from scanner.lint.gateway.routes import Backend, backends, strangers
 from scanner.lint.references import look_up
-from scanner.model.declared import Missing
-from scanner.model.kinds import GRPC_ROUTE, HTTP_ROUTE, NAMESPACE, SERVICE, TCP_ROUTE, TLS_ROUTE, X_BACKEND
+from scanner.model.declared import Declared, Missing
+from scanner.model.kinds import (
+    GATEWAY_CLASS,
+    GRPC_ROUTE,
+    HTTP_ROUTE,
+    NAMESPACE,
+    SERVICE,
+    TCP_ROUTE,
+    TLS_ROUTE,
+    X_BACKEND,
+)
 from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 from scanner.model.objects import Fields, KubeObject
 
 _ENCRYPTED: Final = frozenset({"https", "kubernetes.io/wss", "tls", "grpcs", "wss"})
 """Values of ``appProtocol`` that mean TLS (KEP-3726; IANA service names)."""
+_CONTOUR: Final = "projectcontour.io/gateway-controller"
 _NAMES: Final = ("https", "tls", "grpcs", "wss")
 """Beginnings of a port's name that mean TLS, as Istio reads them; the API gives names no meaning."""
 
@@ -29,7 +39,8 @@ def check_plaintext(subject: Subject) -> Iterator[Flaw]:
     ## What it requires
 
     For each Service behind a TLSRoute or TCPRoute that is attached to a `TLS` listener in mode `Terminate`, a
-    BackendTLSPolicy for the Service or for its port; an XBackend has `tls` of its own.
+    BackendTLSPolicy for the Service or for its port; an XBackend has `tls` of its own. Contour, which looks at policies
+    for HTTPRoutes alone, ends TLS on no such listener.
 
     ## Why
 
@@ -38,7 +49,7 @@ def check_plaintext(subject: Subject) -> Iterator[Flaw]:
 
     ## What fails
 
-    A Service without a policy, an XBackend without TLS: medium.
+    A Service without a policy, any Service behind Contour's Gateway, an XBackend without TLS: medium.
 
     ## What is inconclusive
 
@@ -98,12 +109,15 @@ def check_plaintext(subject: Subject) -> Iterator[Flaw]:
     Add a BackendTLSPolicy for the Service, or let TLS pass through.
     """
     every = of_route(subject.declared, subject.object)
-    ended = any(one.listener.terminates for each in every for one in each.attached)
+    ended = any(_ending(every))
     missing = next((each.missing for each in every if each.missing and each.missing.gap), None)
     if not ended and missing is None:
         return
+    contours = next((str(each) for each in _ending(every) if _is_contours(subject.declared, each)), "")
     for backend in backends(subject.object, subject.declared):
         answer = protected(subject.declared, backend)
+        if answer is True and contours:
+            yield _unread(backend, contours)
         if answer is True:
             continue
         unseen = missing if not ended else answer
@@ -113,6 +127,27 @@ def check_plaintext(subject: Subject) -> Iterator[Flaw]:
             yield _unprotected(backend, "TLS ends at the Gateway, which speaks plaintext to")
     for steps, reference in strangers(subject.object, subject.declared):
         yield from _stranger(subject, steps, reference, None if ended else missing)
+
+
+def _ending(every: Iterable[Attachment]) -> Iterator[Listener]:
+    return (one.listener for each in every for one in each.attached if one.listener.terminates)
+
+
+def _is_contours(declared: Declared, listener: Listener) -> bool:
+    gateway = gateway_of(declared, listener.holder)
+    found = declared.known.get(GATEWAY_CLASS, gateway.text("spec", "gatewayClassName")) if gateway else None
+    return found is not None and found.text("spec", "controllerName") == _CONTOUR
+
+
+def _unread(backend: Backend, listener: str) -> Flaw:
+    return Flaw(
+        message=(
+            f"TLS ends at {listener}, which is Contour's: it speaks plaintext to the Service {shown(backend.name)}, "
+            "since it looks at BackendTLSPolicies for HTTPRoutes alone"
+        ),
+        at=backend.steps,
+        fix=f"{backend.route.reference}: a listener in mode Passthrough, or an HTTPRoute",
+    )
 
 
 def _stranger(subject: Subject, at: Steps, reference: Fields, unseen: Missing | None) -> Iterator[Flaw]:
@@ -246,8 +281,12 @@ PLAINTEXT = ObjectRule(
     severity="medium",
     subjects=(TLS_ROUTE, TCP_ROUTE),
     check=check_plaintext,
-    reads=(*HOLDERS, *POLICIES, X_BACKEND, NAMESPACE),
-    references=("GEP-2907, TLS in Gateway API (Backend configuration)", "GEP-1897, BackendTLSPolicy"),
+    reads=(*HOLDERS, *POLICIES, X_BACKEND, NAMESPACE, GATEWAY_CLASS),
+    references=(
+        "GEP-2907, TLS in Gateway API (Backend configuration)",
+        "GEP-1897, BackendTLSPolicy",
+        "Contour internal/dag/gatewayapi_processor.go (computeTLSRouteForListener, computeTCPRouteForListener)",
+    ),
 )
 PROTOCOL = ObjectRule(
     id="gateway-backend-protocol",

@@ -190,6 +190,18 @@ def test_plaintext_behind_tls(texts: tuple[str, ...], whole: bool, expected: lis
     assert verdicts(backends.PLAINTEXT, gateway, route("TLSRoute", TO_DB), *others, whole=whole) == expected
 
 
+@pytest.mark.parametrize(
+    ("controller", "expected"),
+    [("projectcontour.io/gateway-controller", ["fail"]), ("example.com/controller", []), ("", [])],
+)
+def test_contour_looks_at_no_policy_for_what_is_no_http_route(controller: str, expected: list[str]) -> None:
+    gateway = listening(f"name: a, port: 5432, {TERMINATE}", more="  gatewayClassName: front\n")
+    known = of("GatewayClass", "front", f"controllerName: {controller}") if controller else ""
+    for kind in ("TLSRoute", "TCPRoute"):
+        texts = (gateway, route(kind, TO_DB), POLICY, SERVICE, known)
+        assert verdicts(backends.PLAINTEXT, *texts, whole=True) == expected
+
+
 X_BACKEND = "type: ExternalHostname, port: {port: 443}, externalHostname: {hostname: a.example}"
 TO_X = "rules: [{backendRefs: [{group: gateway.networking.x-k8s.io, kind: XBackend, name: db}]}]"
 
