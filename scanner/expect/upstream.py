@@ -43,10 +43,17 @@ def of_proxy(snapshot: Snapshot, endpoint: Endpoint, proxy: KubeObject, rest: st
     if rest != "backend":
         return
     hosts = {endpoint.server_name or "", endpoint.host, *(each.rpartition(":")[0] for each in endpoint.aliases)}
+    for service in _services(proxy):
+        if f"{service.text('name')}.{proxy.namespace}.svc" in hosts and service.has("validation"):
+            yield from _verified(snapshot, proxy, service)
+
+
+def _services(proxy: KubeObject) -> Iterator[Fields]:
+    """Those of routes; those of a TCP proxy, unless Envoy passes on what it does not decrypt."""
     for route in proxy.each("spec", "routes"):
-        for service in route.each("services"):
-            if f"{service.text('name')}.{proxy.namespace}.svc" in hosts and service.has("validation"):
-                yield from _verified(snapshot, proxy, service)
+        yield from route.each("services")
+    if not proxy.flag("spec", "virtualhost", "tls", "passthrough"):
+        yield from proxy.each("spec", "tcpproxy", "services")
 
 
 def _verified(snapshot: Snapshot, proxy: KubeObject, service: Fields) -> Iterator[Client]:

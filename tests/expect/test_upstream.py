@@ -110,6 +110,15 @@ def test_an_http_proxy_verifies_what_its_service_says() -> None:
     assert "Secret/shop/ca" in client.missing
 
 
+@pytest.mark.parametrize(("passthrough", "clients"), [(False, 1), (True, 0)])
+def test_a_tcp_proxy_verifies_what_its_service_says(passthrough: bool, clients: int) -> None:
+    """What it passes through it does not look into."""
+    item = proxy(caSecret="trusted", subjectName="web.example")
+    item["spec"]["tcpproxy"] = item["spec"].pop("routes")[0]
+    item["spec"]["virtualhost"] = {"tls": {"passthrough": passthrough}}
+    assert len(found("HTTPProxy/shop/web backend", item)) == clients
+
+
 def test_the_front_of_an_http_proxy_is_no_client() -> None:
     assert found("HTTPProxy/shop/web", proxy(caSecret="certs/ca", subjectName="web.example")) == []
 
