@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from scanner.judge.client_certificate import CLIENT_CERTIFICATE
+from scanner.judge.from_plaintext import FROM_PLAINTEXT
 from scanner.judge.groups import GROUP
 from scanner.judge.other_names import OTHER_NAMES
 from scanner.judge.stored import STORED
@@ -25,7 +26,7 @@ from scanner.tls.codepoints import TLS10
 PROFILE_RULES: tuple[Rule, ...] = (VERSION, SUITE, GROUP)
 """The rules whose answer depends on the profile, hence all that a rollout of one can explain."""
 
-PROMISES: tuple[Rule, ...] = (CLIENT_CERTIFICATE, UNTRUSTED_CLIENT, OTHER_NAMES, STORED)
+PROMISES: tuple[Rule, ...] = (CLIENT_CERTIFICATE, UNTRUSTED_CLIENT, OTHER_NAMES, FROM_PLAINTEXT, STORED)
 """The rules on what the spec of an object says of one listener. A pass stands: what is seen is what is declared."""
 
 Check = Callable[[Rule, Case], Iterable[Finding]]

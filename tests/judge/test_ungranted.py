@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scanner.judge import judge
-from scanner.model.expectation import CertificateExpectation, Stored, StoredLeaf, Ungranted
+from scanner.model.expectation import CertificateExpectation, PlainPort, Stored, StoredLeaf, Ungranted
 from scanner.model.finding import Finding
 from scanner.model.known import Known, Unknown
 from scanner.model.observation import Reach
@@ -128,6 +128,15 @@ def test_a_stale_status_leaves_broken_promises_open_and_keeps_what_is_kept() -> 
     kept = CertificateExpectation(stored=Stored(leaves=(MINE,), exact=True))
     result = judge(case(expectation={"certificate": kept, "stale": STALE}))
     assert [each.verdict for each in result.findings if each.rule == "cert-stored"] == ["pass"]
+
+
+def test_a_stale_status_leaves_the_port_without_tls_open_too() -> None:
+    """As of an HTTPProxy from which permitInsecure was taken a second ago."""
+    port = PlainPort(port=8080, path="/", owed="redirect", because="HTTPProxy/shop/web spec.routes")
+    for stale, verdict in ((STALE, "inconclusive"), ("", "fail")):
+        told = case(expectation={"plain_port": port, "stale": stale}, observation={"plain_port": "HTTP/1.1 200"})
+        (found,) = [each for each in judge(told).findings if each.rule == "http-redirect"]
+        assert found.verdict == verdict
 
 
 def test_a_stale_status_excuses_no_profile_and_no_ungranted_certificate() -> None:
