@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from scanner.lint.contour import CONTOUR_RULES
 from scanner.lint.fields import FIELD_RULES
@@ -76,7 +77,7 @@ def lint(declared: Declared, rules: Iterable[ObjectRule] = RULES) -> Iterator[Li
 def _linted(given: Given, declared: Declared, rules: Iterable[ObjectRule]) -> Linted:
     subject, passed, findings = Subject(given.object, declared), [], []
     for rule in rules:
-        found = [_placed(rule, given, flaw) for flaw, _ in zip(rule.check(subject), range(MOST), strict=False)]
+        found = [_placed(rule, given, flaw) for flaw in islice(rule.check(subject), MOST)]
         findings += found
         passed += [] if found else [rule.id]
     return Linted(given=given, passed=tuple(passed), findings=tuple(findings))

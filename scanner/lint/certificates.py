@@ -35,6 +35,11 @@ def entry(holder: KubeObject, name: str) -> str | None:
     coded = holder.text("data" if holder.kind.name == "Secret" else "binaryData", name)
     if not coded:
         return holder.text("data", name) or None if holder.kind.name == "ConfigMap" else None
+    return _decoded(coded)
+
+
+@lru_cache(maxsize=128)  # as ``of_text``, which takes a text at once that it has seen itself
+def _decoded(coded: str) -> str:
     try:
         return b64decode("".join(coded.split()), validate=True).decode("utf-8", "replace")
     except (NotBase64, ValueError):

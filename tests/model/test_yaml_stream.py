@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scanner.errors import InputError
 from scanner.model import yaml_stream
 from scanner.model.located import Located, Mark, Value, documents
+from scanner.model.places import Node
 from scanner.model.yaml_stream import MOST_BAD, stream
 from scanner.model.yaml_values import places
 
@@ -92,7 +93,12 @@ def test_places_are_those_in_the_file(data: bytes, number: int, steps: tuple[str
 def test_objects_of_json_in_one_line_are_placed_each_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """An object costs what it is long, wherever in the line it stands; where it begins costs nothing."""
     looked: list[str] = []
-    monkeypatch.setattr(yaml_stream, "places", lambda text, *more: looked.append(text) or places(text, *more))
+
+    def noted(text: str, number: int, first: int, before: int) -> Node:
+        looked.append(text)
+        return places(text, number, first, before)
+
+    monkeypatch.setattr(yaml_stream, "places", noted)
     found = [each for each in stream(b'{"a": 1} ' * 100, "f", LIMIT) if isinstance(each, Located)]
     assert [each.position() for each in found] == [f"f:1:{9 * index + 1}" for index in range(100)]
     assert looked == []

@@ -38,11 +38,17 @@ SHAPES: Final[Mapping[Kind, Record]] = {
     **DEFINITION_API,
 }
 """The objects whose fields are known, beside ``OBJECT``."""
-_VERSIONS: Final[Mapping[tuple[Kind, str], Record]] = {**EARLIER, **FORMER_DEFINITIONS}
+
+
+def _whole(shape: Record) -> Record:
+    return replace(shape, fields={**OBJECT, **shape.fields})
+
+
+_WHOLE: Final = {kind: _whole(shape) for kind, shape in SHAPES.items()}
+_VERSIONS: Final = {version: _whole(shape) for version, shape in {**EARLIER, **FORMER_DEFINITIONS}.items()}
 
 
 def shape_of(given: KubeObject) -> Record:
     """What an object of its kind and version has. Raises ``KeyError`` for a kind that is not in the table."""
     version = given.text("apiVersion").rpartition("/")[2]
-    shape = _VERSIONS.get((given.kind, version), SHAPES[given.kind])
-    return replace(shape, fields={**OBJECT, **shape.fields})
+    return _VERSIONS.get((given.kind, version)) or _WHOLE[given.kind]
