@@ -15,10 +15,11 @@ import yaml
 from click.testing import CliRunner
 
 from scanner import __version__
+from scanner.cli import adhere
 from scanner.cli.output import parse_outputs
-from scanner.cli.rbac import rbac
 from scanner.cli.scan import scan
 from scanner.errors import UsageError
+from tests.cli.calling import context
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy" / "kustomize"
@@ -91,7 +92,7 @@ def test_the_kustomization_names_what_is_there() -> None:
 
 
 def test_the_role_is_what_the_program_prints() -> None:
-    done = CliRunner().invoke(rbac, ["--service-account", "adhere/adhere"])
+    done = CliRunner().invoke(adhere, ["rbac", "--service-account", "adhere/adhere"])
     assert (DEPLOY / "rbac.yaml").read_text() == done.output, (
         "renew it: adhere rbac --service-account adhere/adhere >deploy/kustomize/rbac.yaml"
     )
@@ -126,9 +127,9 @@ def test_the_command_line_is_one_that_the_program_takes(tmp_path: Path) -> None:
     used = [word.partition("=")[0] for word in arguments]
     assert [option for option in used if option not in known] == []
     assert {"--cluster", "--no-secrets"} <= set(used)
-    with scan.make_context("scan", list(arguments)) as context:
+    with scan.make_context("scan", list(arguments), parent=context()) as given:
         formats: tuple[str, ...] = next(
-            value for value in context.params.values() if isinstance(value, tuple) and "text" in value
+            value for value in given.params.values() if isinstance(value, tuple) and "text" in value
         )
     mounted = [value.replace("=/report/", f"={tmp_path}/") for value in formats]
     assert [output.format for output in parse_outputs(mounted)] == ["text", "json", "html", "metrics"]
@@ -136,7 +137,7 @@ def test_the_command_line_is_one_that_the_program_takes(tmp_path: Path) -> None:
 
 def test_what_the_command_line_must_not_say_is_refused() -> None:
     with pytest.raises(click.UsageError):
-        scan.make_context("scan", ["--no-such-option"])
+        scan.make_context("scan", ["--no-such-option"], parent=context())
     with pytest.raises(UsageError):
         parse_outputs(["metrics=/nonexistent/adhere.prom"])
 

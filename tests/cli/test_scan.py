@@ -30,7 +30,7 @@ from tests.servers import closed_port
 def asked(*arguments: str) -> Asked:
     """The options as click gives them to the command."""
     known = {each.name for each in fields(Asked)}
-    given = scan.make_context("scan", list(arguments)).params
+    given = scan.make_context("scan", list(arguments), parent=context()).params
     return Asked(**{name: value for name, value in given.items() if name in known})
 
 
