@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from scanner.lint.gateway.listeners import HOLDERS, SETS, admits, parent_of
+from scanner.lint.gateway.listeners import HOLDERS, SETS, admits, is_gateway, parent_of
 from scanner.lint.gateway.sharing import pairs_of, uncompared
 from scanner.lint.references import look_up
 from scanner.model.declared import Missing
 from scanner.model.hostnames import overlap
 from scanner.model.kinds import GATEWAY, NAMESPACE
+from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _PARENT: Final = ("spec", "parentRef")
@@ -31,7 +32,7 @@ def check_admitted(subject: Subject) -> Iterator[Flaw]:
 
     ## What fails
 
-    A Gateway that does not exist, or does not take it: medium.
+    A Gateway that does not exist, or does not take it, and a parent that is no Gateway: medium.
 
     ## What is inconclusive
 
@@ -88,6 +89,15 @@ def check_admitted(subject: Subject) -> Iterator[Flaw]:
 
     Let who owns the Gateway select the namespace in `spec.allowedListeners`.
     """
+    parent = subject.object.fields(*_PARENT)
+    if not is_gateway(parent):
+        named = "/".join(filter(None, (parent.text("group"), parent.text("kind"))))
+        yield Flaw(
+            message=f"its parent must be a Gateway, not {shown(named)}: nobody takes its listeners",
+            at=_PARENT,
+            fix=f"{subject.object.reference}: leave group and kind out",
+        )
+        return
     namespace, name = parent_of(subject.object)
     gateway = look_up(subject.declared, GATEWAY, name, namespace)
     if isinstance(gateway, Missing):
@@ -181,7 +191,7 @@ def check_capture(subject: Subject) -> Iterator[Flaw]:
     """
     namespace, name = parent_of(subject.object)
     gateway = look_up(subject.declared, GATEWAY, name, namespace)
-    if isinstance(gateway, Missing) and gateway.gap:
+    if name and isinstance(gateway, Missing) and gateway.gap:
         yield undecided(gateway, _PARENT, "whether it takes names from its Gateway")
     for first, later in pairs_of(subject):
         if later.holder is not subject.object or first.holder.namespace == later.holder.namespace:

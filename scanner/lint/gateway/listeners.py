@@ -114,9 +114,16 @@ def conditions(listener: Listener) -> dict[str, str]:
 
 
 def parent_of(listener_set: KubeObject) -> tuple[str | None, str]:
-    """Namespace and name of the Gateway that a ListenerSet belongs to."""
+    """Namespace and name of the Gateway that a ListenerSet belongs to; no name where its parent is none."""
     parent = listener_set.fields("spec", "parentRef")
-    return parent.text("namespace") or listener_set.namespace, parent.text("name")
+    return parent.text("namespace") or listener_set.namespace, parent.text("name") if is_gateway(parent) else ""
+
+
+def is_gateway(parent: Fields) -> bool:
+    """Whether a reference is to a Gateway, which it is without a word (``ParentGatewayReference``)."""
+    return parent.text("kind") in ("", GATEWAY.name) and (
+        not parent.has("group") or parent.text("group") == GATEWAY.group
+    )
 
 
 def gateway_of(declared: Declared, holder: KubeObject) -> KubeObject | None:

@@ -137,3 +137,14 @@ def test_hostnames_that_meet(listener: str, names: str, taken: bool) -> None:
 def test_section_and_port_both_count(parent: str, expected: list[str]) -> None:
     gateway = listening("name: a, port: 80, protocol: HTTP", "name: b, port: 81, protocol: HTTP")
     assert verdicts(ATTACHMENT, gateway, route(parent=parent, namespace="shop")) == expected
+
+
+@pytest.mark.parametrize("parent", ["kind: ListenerSet", "group: ''", "group: '', kind: Service", "kind: gateway"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_parent_of_a_listener_set_is_a_gateway(parent: str, whole: bool) -> None:
+    gateway = listening(http("a", "hostname: a.example"), more="  allowedListeners: {namespaces: {from: All}}\n")
+    team = of("ListenerSet", "team", f"parentRef: {{name: edge, {parent}}}, listeners: []")
+    ((verdict, field, message),) = said(listener_sets.ADMITTED, gateway, team, whole=whole)
+    assert (verdict, field) == ("fail", "spec.parentRef")
+    assert "must be a Gateway" in message
+    assert said(listener_sets.CAPTURE, gateway, team, whole=whole) == []
