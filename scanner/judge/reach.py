@@ -145,7 +145,9 @@ def check_reach(rule: Rule, case: Case) -> Iterator[Finding]:
         said = f"nothing is served there, as it must be: {case.expectation.withheld}"
         yield _finding(rule, case, "not_applicable", "informational", said)
     elif reach is Reach.CLOSED and _may_be_closed(case.endpoint):
-        yield _finding(rule, case, "not_applicable", "unreachable", "nothing listens there, and nobody says so")
+        yield _finding(
+            rule, case, "not_applicable", "unreachable", "nothing listens there, and nobody said that it should"
+        )
     elif not case.observation.dialled:
         yield _not_dialled(rule, case)
     else:

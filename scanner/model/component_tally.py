@@ -174,4 +174,9 @@ def _place(row: ComponentRow) -> tuple[bool, int, bool, str, str]:
 
 def name_of(row: ComponentRow) -> str:
     """What a reader calls it: the component, or the namespace whose workloads nobody has named."""
-    return row["component"] or (f"namespace {row['namespace']}" if row["namespace"] else "outside of any namespace")
+    return called(row["component"], row["namespace"])
+
+
+def called(component: str | None, namespace: str | None) -> str:
+    """The same, of what a row says."""
+    return component or (f"namespace {namespace}" if namespace else "outside of any namespace")

@@ -169,7 +169,7 @@ def _component(row: ComponentRow, common: list[str]) -> ComponentView:
     words = [*unusual, *bindings]
     return ComponentView(
         row=row,
-        key=row["component"] or (f"namespace {row['namespace']}" if row["namespace"] else "none"),
+        key=name_of(row),
         name=name_of(row),
         answer=_ANSWERS[row["honours"]],
         outcomes={**row["verdicts"], "fail": row["verdicts"]["fail"] - row["excused"], "excused": row["excused"]},

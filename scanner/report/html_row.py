@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from scanner.model.component_tally import called
 from scanner.model.finding import SEVERITIES
 from scanner.model.report import CertificateRow, EndpointRow, FindingRow
 from scanner.report import headline
@@ -134,10 +135,10 @@ def _owner(row: EndpointRow) -> str:
 def _group(row: EndpointRow) -> GroupKeys:
     if row["standing"] == "listed" and row["component"] is None:
         return GroupKeys()
-    namespace = row["owner"]["namespace"] or ""
+    namespace = row["owner"]["namespace"]
     return GroupKeys(
-        component=row["component"] or (f"namespace {namespace}" if namespace else "none"),
-        namespace=namespace or "none",
+        component=called(row["component"], namespace),
+        namespace=namespace or called(None, None),
         owner=owner_name(row["owner"]),
     )
 

@@ -12,6 +12,7 @@ from io import StringIO
 
 import pytest
 
+from scanner.model.endpoint import Owner
 from scanner.model.finding import Finding
 from scanner.model.inventory import InventoryRow, certificate_report
 from scanner.model.report import EndpointRow, Report
@@ -193,6 +194,14 @@ def test_of_a_cluster_its_times_end_in_seconds_and_nothing_is_said_of_what_it_ha
     assert "<dt>Taken at</dt><dd>2026-11-22T08:10:09Z</dd>" in page
     assert "<dt>Platform</dt>" not in page
     assert "<dt>Cluster</dt><dd>None</dd>" in page
+
+
+def test_what_is_in_no_namespace_is_called_so_in_both_tables() -> None:
+    where = cluster_samples.endpoint(Owner(kind="Node", namespace=None, name="a"), 443, "10.0.0.1", None)
+    row = endpoint_row(where, cluster_samples.USER, samples.speaking("x"), "pass", "ok", samples.PASSED)
+    page = _text(cluster_samples.report([row]))
+    assert page.count('data-component="outside of any namespace"') == 2, "the button and the row that it shows"
+    assert 'data-namespace="outside of any namespace"' in page
 
 
 def test_several_clusters_are_named() -> None:
