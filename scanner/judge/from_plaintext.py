@@ -26,8 +26,8 @@ def check_from_plaintext(rule: Rule, case: Case) -> Iterator[Finding]:
     With `--active-http`, the port for requests without TLS at the same address (80, or wherever that leads) is asked
     with one `HEAD` for each name of a Route, an HTTPProxy, an Ingress, and of a Gateway that has a listener of protocol
     HTTP for the name: for `/`, for a Route's `path`, for the first path of an Ingress that has not the whole of it, or
-    for the first route with `permitInsecure`. It leads to `https`, says that nothing is there (400, 404, 421, 426, 503),
-    or does not answer in HTTP; where it ends the connection without a word, five times in a row.
+    for the first route with `permitInsecure`. It leads to `https`, says that nothing is there (400, 404, 421, 426,
+    503), or does not answer in HTTP; where it ends the connection without a word, five times in a row.
 
     The port is that of the Services that lead to the listener, or the one that its pod declares beside it. Where there
     is none, nothing is sent and nothing is reported; nor is without the option.
