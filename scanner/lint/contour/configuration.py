@@ -17,7 +17,7 @@ from scanner.model.contour_file import tls_of_file
 from scanner.model.declared import Declared, Missing
 from scanner.model.delegations import SecretName
 from scanner.model.kinds import CONFIG_MAP, CONTOUR_CONFIGURATION, CONTOUR_DEPLOYMENT, Kind
-from scanner.model.located import Steps
+from scanner.model.located import Steps, shown
 from scanner.model.objects import Fields, KubeObject
 
 READS: Final[tuple[Kind, ...]] = (CONTOUR_CONFIGURATION, CONTOUR_DEPLOYMENT, CONFIG_MAP)
@@ -78,12 +78,8 @@ def of_object(holder: KubeObject) -> Configuration | None:
 
 
 def _of_file(holder: KubeObject) -> Configuration | None:
-    text = holder.text("data", FILE)
-    if not text:
-        return None
-    try:
-        value = located.load(text.encode("utf-8", "replace"), FILE).value
-    except InputError:
+    value = _loaded(holder)
+    if value is None or isinstance(value, InputError):
         return None
     said = Fields(value if isinstance(value, dict) else {})
     tls = said.fields("tls")
@@ -98,6 +94,21 @@ def _of_file(holder: KubeObject) -> Configuration | None:
         root_namespaces=(),  # an argument of ``contour serve``, not a key of its file
         no_plaintext=said.flag("disablePermitInsecure"),
     )
+
+
+def _loaded(holder: KubeObject) -> located.Value | InputError:
+    """What the file says; null where there is none."""
+    text = holder.text("data", FILE)
+    try:
+        return located.load(text.encode("utf-8", "replace"), FILE).value if text else None
+    except InputError as error:
+        return error
+
+
+def unread(holder: KubeObject) -> str:
+    """Why nobody knows what the file of a ConfigMap says, or ""."""
+    error = _loaded(holder) if holder.kind == CONFIG_MAP else None
+    return error.message if isinstance(error, InputError) else ""
 
 
 def _secret(named: Fields) -> SecretName | None:
@@ -125,7 +136,13 @@ def _each(declared: Declared) -> Iterator[Configuration]:
 def unseen(declared: Declared) -> Missing | None:
     """Why there may be more than ``configurations`` says, or None."""
     gaps = ((kind, declared.gap(kind)) for kind in READS)
-    return next((Missing(name=f"a {kind.name} of Contour", gap=gap) for kind, gap in gaps if gap), None)
+    unknown = next((Missing(name=f"a {kind.name} of Contour", gap=gap) for kind, gap in gaps if gap), None)
+    return unknown or declared.once(_unread)
+
+
+def _unread(declared: Declared) -> Missing | None:
+    found = ((each, unread(each)) for each in declared.every(CONFIG_MAP))
+    return next((Missing(name=str(each.reference), gap=shown(why, 200)) for each, why in found if why), None)
 
 
 def watched(declared: Declared) -> frozenset[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from scanner.lint.contour.configuration import Configuration, of_object
+from scanner.lint.contour.configuration import Configuration, of_object, unread
 from scanner.lint.contour.versions import VERSIONS
+from scanner.model.contour_file import KEY as FILE
 from scanner.model.kinds import CONFIG_MAP, CONTOUR_CONFIGURATION, CONTOUR_DEPLOYMENT
 from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
@@ -52,7 +53,7 @@ def check_limits(subject: Subject) -> Iterator[Flaw]:
 
     ## What is inconclusive
 
-    Nothing: all of it stands in the object. Of a ConfigMap whose `contour.yaml` is no YAML nothing is said.
+    A ConfigMap whose `contour.yaml` is no YAML, or has anchors, aliases, tags or a key twice.
 
     ## Example that fails
 
@@ -85,6 +86,9 @@ def check_limits(subject: Subject) -> Iterator[Flaw]:
     """
     found = of_object(subject.object)
     if found is None:
+        if why := unread(subject.object):
+            message = f"cannot be decided here: what Contour is told; {shown(why, 200)}"
+            yield Flaw(message=message, at=("data", FILE), verdict="inconclusive")
         return
     for field in ("minimumProtocolVersion", "maximumProtocolVersion"):
         value = found.tls.at(field)

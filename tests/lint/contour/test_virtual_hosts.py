@@ -328,9 +328,19 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
         ],
         [HIGH, MEDIUM],
     ),
-    "of another file": (
+    **{
+        f"of a file that nobody can read: {text}": (
+            LIMITS,
+            [
+                f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c, namespace: p}}\ndata: {{contour.yaml: '{text}'}}\n"
+            ],
+            [UNKNOWN],
+        )
+        for text in ("[}", "tls: &a {cipher-suites: [AES128-SHA]}")
+    },
+    "of an empty file": (
         LIMITS,
-        ["apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: p}\ndata: {contour.yaml: '[}'}\n"],
+        ["apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: p}\ndata: {contour.yaml: ''}\n"],
         [],
     ),
     "no status": (STATUS, [proxy("")], []),
