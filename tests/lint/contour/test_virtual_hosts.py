@@ -332,7 +332,10 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
         f"of a file that nobody can read: {text}": (
             LIMITS,
             [
-                f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c, namespace: p}}\ndata: {{contour.yaml: '{text}'}}\n"
+                (
+                    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: p}\n"
+                    f"data: {{contour.yaml: '{text}'}}\n"
+                )
             ],
             [UNKNOWN],
         )
