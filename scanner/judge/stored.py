@@ -15,10 +15,11 @@ from scanner.model.known import Unknown
 from scanner.model.rule import Case, Rule
 from scanner.tls.certificate import CertificateFacts
 
-_SETTLES: Final = timedelta(minutes=70)
-"""After a certificate begins to be valid: a kubelet takes a minute or two to write a Secret's new content into a pod,
-and processes that watch their files read it again some time later, for which ten minutes will do; and many issuers, the
-public ones of ACME above all, date back by an hour."""
+_SETTLES: Final = timedelta(minutes=10)
+"""After a certificate was made: a kubelet takes a minute or two to write a Secret's new content into a pod, and
+processes that watch their files read it again some time later."""
+_DATED_BACK: Final = timedelta(hours=1)
+"""By many issuers, the public ones of ACME above all: a renewal begins that much before it is made."""
 
 
 def check_stored(rule: Rule, case: Case) -> Iterator[Finding]:
@@ -116,7 +117,7 @@ def _compared(rule: Rule, case: Case, stored: Stored, leaf: CertificateFacts) ->
     default = stored.default if stored.default is not None and stored.default.sha256 == leaf.sha256 else None
     twin = None if default else _twin(stored, leaf)
     if twin is not None:
-        return _failed(rule, case, twin, leaf, _difference(twin, leaf))
+        return _failed(rule, case, twin, leaf, _difference(twin, leaf), renewed=True)
     if stored.exact and stored.leaves and not stored.unread:
         said = _DEFAULT if default else f"it serves another certificate than {stored.leaves[0].place} has"
         found = _failed(rule, case, stored.leaves[0], leaf, said)
@@ -167,9 +168,11 @@ _RELOAD: Final = "find out why the process did not load the certificate again, a
 _KEPT: Final = "the Secret is written by cert-manager for {}, so change nothing but that; "
 
 
-def _failed(rule: Rule, case: Case, twin: StoredLeaf, leaf: CertificateFacts, said: str) -> Finding:
-    ages = [case.now - each for each in (twin.not_before, leaf.not_before) if each is not None]
-    settling = any(timedelta(0) <= age < _SETTLES for age in ages)
+def _failed(
+    rule: Rule, case: Case, twin: StoredLeaf, leaf: CertificateFacts, said: str, *, renewed: bool = False
+) -> Finding:
+    ages = [case.now - each for each in (twin.not_before, leaf.not_before if renewed else None) if each is not None]
+    settling = any(timedelta(0) <= age < _SETTLES + (_DATED_BACK if renewed else timedelta(0)) for age in ages)
     return Finding(
         rule=rule.id,
         severity=rule.severity,

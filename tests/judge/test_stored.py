@@ -68,6 +68,13 @@ def test_a_rotation_of_a_moment_ago_is_converging() -> None:
     assert said(replace(ROTATED, not_before=NOW - timedelta(minutes=71))).status == "violation"
 
 
+def test_another_certificate_altogether_has_ten_minutes() -> None:
+    """It is not what was there before; whoever has to show this one knows of it."""
+    for minutes, status in ((5, "converging"), (11, "violation")):
+        found = said(replace(FOREIGN, not_before=NOW - timedelta(minutes=minutes)), exact=True)
+        assert (found.verdict, found.status) == ("fail", status)
+
+
 def test_a_rotation_after_the_secret_was_read_is_converging() -> None:
     """A scan reads the cluster first, and may take long."""
     younger = replace(LEAF, not_before=NOW - timedelta(minutes=2))

@@ -176,7 +176,9 @@ async def test_one_that_does_not(case: Case, spoil: Callable[[Case], None], name
     spoil(case)
     told = await case.told()
     found = told.rows[case.nameless(name)][rule]
-    assert (found["verdict"], found["status"]) in {("fail", "violation"), ("fail", "readiness")}, found
+    # Certificates of tests were made just now, so that what was renewed is still converging.
+    status = {"converging"} if spoil is unloaded else {"violation", "readiness"}
+    assert (found["verdict"], found["status"]) in {("fail", each) for each in status}, found
     assert words in found["message"]
 
 
