@@ -48,6 +48,7 @@ VERSIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "BackendTLSPolicy": ("v1", "v1alpha3", "v1alpha2"),
         "GRPCRoute": ("v1", "v1alpha2"),
         "Gateway": ("v1", "v1beta1", "v1alpha2"),
+        "GatewayClass": ("v1", "v1beta1", "v1alpha2"),
         "HTTPRoute": ("v1", "v1beta1", "v1alpha2"),
         "ListenerSet": ("v1",),
         "ReferenceGrant": ("v1", "v1beta1", "v1alpha2"),
@@ -80,7 +81,7 @@ VERSIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
 
 _OTHERS: Final[Mapping[str, frozenset[str]]] = {
     "": frozenset({"Config", "Endpoints", "Node", "PodTemplate", "ServiceAccount"}),
-    _GATEWAY: frozenset({"BackendLBPolicy", "GatewayClass", "ReferencePolicy", "UDPRoute"}),
+    _GATEWAY: frozenset({"BackendLBPolicy", "ReferencePolicy", "UDPRoute"}),
     "apps": frozenset({"ReplicaSet"}),
     "cert-manager.io": frozenset({"CertificateRequest"}),
     "config.openshift.io": frozenset({"Console"}),
