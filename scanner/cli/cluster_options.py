@@ -62,7 +62,7 @@ class ClusterAsked:
             value = getattr(self, each.name)
             if value != each.default:
                 option = f"--{'no-' if value is False else ''}{each.name.replace('_', '-')}"
-                raise UsageError(f"{option} is about a cluster, and none is scanned", hint="add --cluster")
+                raise UsageError(f"{option} is about a cluster, and none is given", hint="add --cluster")
 
 
 def _split(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import get_args
@@ -72,6 +72,8 @@ def lint(
     asked = Asked(**options)  # type: ignore[arg-type] # click has checked the types
     if not paths and not cluster.meant:
         raise UsageError("nothing to lint", hint="give files or directories, - for standard input, or --cluster")
+    if not cluster.meant:
+        cluster.none_given()
     if groups and not user:
         raise UsageError("--as-group without --as", hint="name the user who is in the group: --as USER")
     outputs = parse_outputs(asked.formats, FORMATS)
@@ -90,7 +92,6 @@ def _linted(paths: tuple[str, ...], asked: ClusterAsked, user: str | None, group
     known = None
     given = read_manifests(paths, LINT_READS) if paths else None
     if asked.meant:
-        asked = replace(asked, cluster=asked.cluster and not asked.snapshot)
         (known,) = snapshots(
             asked, LINT_READS, partial(referred, given), partial(reviewed, given, user=user, groups=groups)
         )
