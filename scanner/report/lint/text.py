@@ -42,10 +42,12 @@ def write(report: LintReport, out: TextIO, *, color: bool = False, hints: bool =
 def summary(report: LintReport) -> str:
     """The last line: how many objects there were, and what became of them."""
     told, files = report.counts(), f" in {counted(report.files, 'file')}" if report.files else ""
+    asides = sum(each["verdict"] == "inconclusive" and each["severity"] == SEVERITIES[0] for each in report.every())
     parts = [
         f"{counted(told['fail'], 'fails', 'fail')}" if told["fail"] else "",
         f"{told['inconclusive']} cannot be decided here" if told["inconclusive"] else "",
         f"{counted(told['pass'], 'passes', 'pass')}" if told["pass"] else "",
+        f"{counted(asides, 'informational question')} left open" if asides else "",
         f"{counted(unread, 'place')} could not be looked at" if (unread := len(report.unread())) else "",
     ]
     what = ", ".join(filter(None, parts)) or "nothing to judge"

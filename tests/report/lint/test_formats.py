@@ -91,7 +91,9 @@ def test_what_is_open_and_informational_is_not_called_undecided() -> None:
     """Else it says undecided and exits with 0, against what docs/lint.md says of undecided."""
     quiet, open_ = undecided("a"), undecided("b")
     quiet["severity"] = "info"
-    assert ": info: a: cannot be decided here" in written(report(judged(quiet, verdict="pass")), "text")
+    text = written(report(judged(quiet, verdict="pass")), "text")
+    assert ": info: a: cannot be decided here" in text
+    assert "1 passes, 1 informational question left open" in text.splitlines()[-1]
     assert ": undecided: a, b: cannot" in written(report(judged(quiet, open_, verdict="inconclusive")), "text")
 
 
