@@ -14,12 +14,12 @@ from typing import Final
 from scanner.expect import upstream
 from scanner.expect.conditions import condition
 from scanner.expect.facts import Facts
-from scanner.expect.gateway import CONTOUR
+from scanner.expect.gateway import CONTOUR, controller_of
 from scanner.expect.origins import led
 from scanner.expect.stale import is_stale
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Upstream
-from scanner.model.kinds import BACKEND_TLS_POLICY, GATEWAY, GATEWAY_CLASS, Kind
+from scanner.model.kinds import BACKEND_TLS_POLICY, GATEWAY, Kind
 from scanner.model.known import Unknown
 from scanner.model.objects import Fields, KubeObject
 
@@ -45,7 +45,7 @@ def _gateway(facts: Facts, policy: KubeObject, named: Fields) -> KubeObject | No
 
 
 def _upstream(facts: Facts, endpoint: Endpoint, policy: KubeObject, ancestor: Fields, gateway: KubeObject) -> Upstream:
-    open_ = CONTOUR in (ancestor.text("controllerName"), _controller(facts, gateway))
+    open_ = CONTOUR in (ancestor.text("controllerName"), controller_of(facts.snapshot, gateway))
     identity, doubt = _identity(facts, gateway)
     return Upstream(
         gateway=str(gateway.reference),
@@ -55,11 +55,6 @@ def _upstream(facts: Facts, endpoint: Endpoint, policy: KubeObject, ancestor: Fi
         plaintext=_not_applied(facts, endpoint, policy, ancestor) if open_ else "",
         fails_open=open_,
     )
-
-
-def _controller(facts: Facts, gateway: KubeObject) -> str:
-    found = facts.snapshot.get(GATEWAY_CLASS, gateway.text("spec", "gatewayClassName"))
-    return found.text("spec", "controllerName") if found else ""
 
 
 def _identity(facts: Facts, gateway: KubeObject) -> tuple[str, str]:

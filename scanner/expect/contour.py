@@ -1,7 +1,8 @@
 """Contour: a floor and a ceiling of its own, for all virtual hosts and for each HTTPProxy.
 
 Contour ``internal/xdscache/v3/listener.go``: of the two the stricter counts, so a virtual host can tighten and never
-loosen; what answers without a known name (the fallback certificate) keeps to what holds for all.
+loosen; what answers without a known name (the fallback certificate) keeps to what holds for all, and so do the names of
+Gateways, which have no versions of their own (``internal/dag/gatewayapi_processor.go``).
 ``apis/projectcontour/v1alpha1``: only 1.2 and 1.3 exist, and Envoy never restricts TLS 1.3 suites.
 """
 
@@ -14,6 +15,8 @@ from dataclasses import dataclass, replace
 from scanner.expect.contour_config import Everywhere, everywhere
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
+from scanner.expect.gateway import CONTOUR, controller_of
+from scanner.expect.origins import gateway_listeners, gateways
 from scanner.expect.passthrough import passed_through
 from scanner.model.custom_profile import TLS13_SUITES, suite_named
 from scanner.model.endpoint import Endpoint
@@ -41,26 +44,28 @@ class _Limits:
 
 
 def resolve(facts: Facts, draft: Draft) -> Draft:
-    """What an HTTPProxy's listener owes, and the one without a name beside it, where somebody limits them."""
+    """What an HTTPProxy's listener owes, the one without a name beside it, and a Gateway's, where somebody limits
+    them."""
     proxy = _proxy(facts, draft.endpoint) if _is_proxy(draft) else falling_back(facts, draft.endpoint)
-    if proxy is None or passed_through(facts, draft):
+    if (proxy is None and not _is_gateways(facts, draft.endpoint)) or passed_through(facts, draft):
         return draft
     draft = replace(draft, implementation="contour")
     fronts = draft.endpoint.owner
     found = everywhere(facts, None if fronts.kind == "HTTPProxy" else fronts.namespace)
-    mine = _limits(proxy.fields(*_VHOST), str(proxy.reference)) if _is_proxy(draft) else _Limits()
+    own = str(proxy.reference) if proxy and _is_proxy(draft) else ""
+    mine = _limits(proxy.fields(*_VHOST), own) if proxy and own else _Limits()
     whole = _limits(found.tls, found.source)
     draft = draft.remark(*mine.remarks, *whole.remarks, *([found.unknown] if found.unknown else []))
-    if proxy.flag(*_VHOST, "enableFallbackCertificate"):
+    if proxy and proxy.flag(*_VHOST, "enableFallbackCertificate"):
         draft = draft.remark(_fallback(proxy, found))
-    source, field = (str(proxy.reference), ".".join(_VHOST)) if _is_proxy(draft) else (found.source, found.field)
+    source, field = (own, ".".join(_VHOST)) if own else (found.source, found.field)
     if not (mine.said or whole.said or found.tls.texts("cipherSuites")):
         unless = ", unless something that could not be read says otherwise" if found.unknown else ""
         said = f"no version is set: Contour's default is TLS 1.2{unless}"
         return draft.says(source or "Contour", field, said)
     if draft.standing == "user" and facts.policy.user_workloads_bound:
         return draft.says(source, field, f"{mine.said or whole.said}: the policy file binds")
-    return _own(draft, proxy, found, mine, whole)
+    return _own(draft, own, found, mine, whole)
 
 
 def _proxy(facts: Facts, endpoint: Endpoint) -> KubeObject | None:
@@ -102,6 +107,15 @@ def _is_proxy(draft: Draft) -> bool:
     return subject is not None and subject.kind == "HTTPProxy" and draft.endpoint.segment != "Backend"
 
 
+def _is_gateways(facts: Facts, endpoint: Endpoint) -> bool:
+    """Whether Contour ends TLS there for Gateways, and nobody else does."""
+    if endpoint.segment == "Backend":
+        return False
+    modes = {each.text("tls", "mode") for _, each in gateway_listeners(facts.snapshot, endpoint)}
+    controllers = {controller_of(facts.snapshot, each) for each in gateways(facts.snapshot, endpoint)}
+    return controllers == {CONTOUR} and "Passthrough" not in modes
+
+
 def _limits(tls: Fields, source: str) -> _Limits:
     found = {"minimumProtocolVersion": TLS12, "maximumProtocolVersion": TLS13}
     said, remarks = [], []
@@ -116,9 +130,10 @@ def _limits(tls: Fields, source: str) -> _Limits:
     return _Limits(floor=floor, ceiling=ceiling, said=", ".join(said), remarks=tuple(remarks))
 
 
-def _own(draft: Draft, proxy: KubeObject, found: Everywhere, mine: _Limits, whole: _Limits) -> Draft:
+def _own(draft: Draft, proxy: str, found: Everywhere, mine: _Limits, whole: _Limits) -> Draft:
+    """``proxy``: the HTTPProxy that it is of, if any."""
     floor, ceiling = max(mine.floor, whole.floor), min(mine.ceiling, whole.ceiling)
-    source = str(proxy.reference) if mine.said else found.source
+    source = proxy if mine.said else found.source
     field = ".".join(_VHOST) if mine.said else found.field
     everything = whole.said or ("cipherSuites" if found.tls.texts("cipherSuites") else "")
     said = "; ".join(filter(None, (mine.said, f"for all: {everything}" if everything else "")))
@@ -128,9 +143,8 @@ def _own(draft: Draft, proxy: KubeObject, found: Everywhere, mine: _Limits, whol
         draft = draft.owes(Unknown(found.unknown), source, field, f"{said}; {found.unknown}")
         return replace(draft, binding="must-follow")
     suites = _suites(found)
-    whose = str(proxy.reference) if _is_proxy(draft) else found.source
     profile = Profile(
-        name=f"{version_name(floor)} to {version_name(ceiling)} ({whose})",
+        name=f"{version_name(floor)} to {version_name(ceiling)} ({proxy or found.source})",
         min_version=floor,
         suites=(*(TLS13_SUITES if ceiling >= TLS13 else ()), *(suites if floor <= TLS12 else ())),
         groups=_groups(found),

