@@ -18,7 +18,7 @@ from scanner.errors import InputError
 from scanner.model.declared import Place
 from scanner.model.kinds import Kind
 from scanner.model.located import MAX_BYTES, PlacedError
-from scanner.model.yaml_stream import document_at, stream
+from scanner.model.yaml_stream import Behind, document_at, stream
 
 __all__ = ["MAX_FILE", "MAX_OBJECTS", "Bad", "Manifests", "read_manifests"]
 
@@ -72,7 +72,9 @@ class _Reader:
                 self._objects.document(document)
                 continue
             bad = _bad(_shown(name), document)
-            if is_stranger(document_at(data, bad.place.line), is_json=name.lower().endswith(".json")):
+            if _is_one(document) and is_stranger(
+                document_at(data, bad.place.line), is_json=name.lower().endswith(".json")
+            ):
                 self.found.bad.append(replace(bad, message=f"{bad.message}; {_NO_OBJECT}", hint="", stranger=True))
             elif not _is_templated(data, bad.place.line):
                 self.found.bad.append(bad)
@@ -85,6 +87,12 @@ class _Reader:
         if chart not in self._charts:
             self._charts.add(chart)
             self.found.skipped.append(rendered(chart))
+
+
+def _is_one(error: InputError) -> bool:
+    """Whether it is about a document: of a file that is too large, and of what is behind the last that was looked at,
+    the first says nothing."""
+    return isinstance(error, PlacedError) and not isinstance(error, Behind)
 
 
 def _is_templated(data: bytes, line: int) -> bool:

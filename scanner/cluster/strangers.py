@@ -14,6 +14,8 @@ is no reason to look away."""
 _SPELT: Final = re.compile(r"apiversion|kind|\\[xuU]", re.IGNORECASE)
 """The same in text that is neither YAML nor JSON, and what may spell them."""
 _TEMPLATE: Final = "{{"
+_NUL: Final = "\0"
+"""Every other character of ASCII text in UTF-16."""
 
 
 def is_stranger(document: bytes, *, is_json: bool = False) -> bool:
@@ -26,8 +28,8 @@ def is_stranger(document: bytes, *, is_json: bool = False) -> bool:
         text = document.decode("utf-8-sig")
     except UnicodeDecodeError:
         return False
-    if _TEMPLATE in text:
-        return False  # nobody knows what it renders
+    if _TEMPLATE in text or _NUL in text:
+        return False  # nobody knows what it renders, or in which encoding it is
     try:
         return not any(_may_be_said(value, tag) for value, tag in scalars(text))
     except InputError:

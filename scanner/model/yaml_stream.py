@@ -27,6 +27,10 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
+class Behind(PlacedError):
+    """All documents from here on, of which nobody knows what they are."""
+
+
 def stream(data: bytes, name: str, limit: int) -> Iterator[Located | InputError]:
     """Every document of a file, or what is wrong with it. After ``MOST_BAD`` of these the rest is not looked at, and
     the last one says so."""
@@ -40,7 +44,7 @@ def stream(data: bytes, name: str, limit: int) -> Iterator[Located | InputError]
             yield found
         if bad >= MOST_BAD:
             what = f"{bad} documents cannot be read; those behind this line were not looked at"
-            yield PlacedError(name, Mark(line, 1), what, "mend these first")
+            yield Behind(name, Mark(line, 1), what, "mend these first")
             return
 
 

@@ -120,6 +120,7 @@ STRANGE: list[tuple[str, str, bool]] = [
     ("a.yaml", "%TAG !y! tag:yaml.org,2002:\n---\n!y!%62inary YXBpVmVyc2lvbg==: v1\n", False),
     ("a.yaml", "- when: {{ a }}\n", False),
     ("a.yaml", "a: &x 1\n...\n---\napiVersion: v1\nkind: &x Secret\n", False),
+    ("a.json", "\0".join('{"apiVersion": "v1", "kind": "Secret"}\0'), False),
 ]
 
 
@@ -130,6 +131,19 @@ def test_what_is_refused_and_no_manifest_is_told_apart(tmp_path: Path, name: str
     *_, bad = read_manifests([str(file)], KINDS).bad
     assert bad.stranger == stranger
     assert ("taken for no manifest" in bad.message) == stranger
+
+
+BEYOND: list[tuple[str, str]] = [
+    ("the documents behind those that are looked at", "---\na: !x y\n" * 30 + "---\n" + route("a")),
+    ("the rest of a file that is too large", f"# why\n---\n{route('a')}---\n#" + " " * MAX_FILE),
+]
+"""They begin with documents that are no manifests, which says nothing of the others."""
+
+
+@pytest.mark.parametrize("text", [each[1] for each in BEYOND], ids=[each[0] for each in BEYOND])
+def test_what_was_not_looked_at_is_taken_for_nothing(tmp_path: Path, text: str) -> None:
+    found = found_in(tmp_path, text)
+    assert (found.given, [each.stranger for each in found.bad].count(False)) == ([], 1)
 
 
 MISNAMED: list[tuple[str, str]] = [
