@@ -88,7 +88,7 @@ class Objects:
         """Take what it holds. Raises ``InputError`` for more objects than anybody has."""
         value, where = document.value, _Where(document)
         if isinstance(value, list):  # as jq and jsonnet write several
-            objects = [(index, each) for index, each in enumerate(value) if isinstance(each, dict) and "kind" in each]
+            objects = [(index, each) for index, each in enumerate(value) if _says_kind(each)]
             for index, each in objects:
                 self._object(where.item(index), each)
             self._found.strangers += not objects
@@ -105,10 +105,10 @@ class Objects:
             self._items(where, raw, (version, "" if name == "List" else name.removesuffix("List")))
         elif hollow := _hollow(raw, version, name):
             self._found.bad.append(Bad(where.place(), hollow, "what is meant to be in it is not applied"))
-        elif is_encrypted(raw):
-            self._encrypted(where, raw, name)
         elif (raw.has("metadata") or (version and name)) and (wrong := misnamed(version, name)):
             self._found.misnamed.append(Bad(where.place(wrong.field), wrong.message, wrong.hint))
+        elif is_encrypted(raw):
+            self._encrypted(where, raw, name)
         elif not (version and name):
             self._of_nothing(where, raw)
         elif is_template(raw, version, name):
@@ -128,7 +128,8 @@ class Objects:
 
     def _encrypted(self, where: _Where, raw: Fields, name: str) -> None:
         """Whoever refers to it will find that it was not seen."""
-        if not (self._is_wanted(raw) or name.startswith(ENCRYPTED)) or not may_serve(raw):
+        marks = (raw.text("apiVersion"), name)
+        if not (self._is_wanted(raw) or any(each.startswith(ENCRYPTED) for each in marks)) or not may_serve(raw):
             self._found.others += 1
             return
         called = "/".join(filter(None, (name, raw.text("metadata", "namespace"), raw.text("metadata", "name"))))
@@ -192,6 +193,11 @@ class Objects:
             return kept(kind, whole, self._pruner)
         scrubbed = self._pruner.copy(route_keys.without_key(whole) if kind == ROUTE else whole)
         return KubeObject(scrubbed, kind) if isinstance(scrubbed, dict) else None
+
+
+def _says_kind(value: object) -> bool:
+    """In whatever letters: wrong ones are told."""
+    return isinstance(value, dict) and any(key.casefold() == "kind" for key in value)
 
 
 def _hollow(raw: Fields, version: str, name: str) -> str | None:

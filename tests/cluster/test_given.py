@@ -196,6 +196,12 @@ SOPS: list[tuple[str, int, int, int]] = [
 ]
 
 
+def test_what_sops_has_encrypted_is_of_a_kind_that_there_is(tmp_path: Path) -> None:
+    text = f"apiVersion: route.openshift.io/v1\nkind: Routes\nmetadata: {{name: a}}\nspec: {{x: {ENCRYPTED}}}\n"
+    (wrong,) = found_in(tmp_path, text + SEALED).misnamed
+    assert wrong.hint == "did you mean route.openshift.io/v1 Route?"
+
+
 @pytest.mark.parametrize(("text", "skipped", "others", "given"), SOPS)
 def test_what_sops_has_encrypted_is_not_judged(
     tmp_path: Path, text: str, skipped: int, others: int, given: int
@@ -234,6 +240,11 @@ ARRAYS = [
 def test_an_array_of_objects_is_looked_into(tmp_path: Path, text: str, names: list[str], strangers: int) -> None:
     found = found_in(tmp_path, text)
     assert (told(found)[0], found.strangers) == (names, strangers)
+
+
+def test_an_array_of_objects_is_looked_into_in_whatever_letters(tmp_path: Path) -> None:
+    (wrong,) = found_in(tmp_path, "- apiVersion: v1\n  Kind: Secret\n- {op: add}\n").misnamed
+    assert (wrong.place.line, wrong.hint) == (2, "write apiVersion and kind")
 
 
 def test_a_list_in_a_list_says_where_its_items_stand(tmp_path: Path) -> None:
