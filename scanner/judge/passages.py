@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from scanner.judge import remedy
 from scanner.judge.verdicts import listed
@@ -36,6 +36,14 @@ class Near:
     binding: Binding
     reproduce: str
     """The command that shows it again."""
+
+
+class _Open(NamedTuple):
+    """What keeps it from being told."""
+
+    why: str
+    fix: str = ""
+    """What would settle it; empty: whatever the object's status says."""
 
 
 _Name: TypeAlias = tuple[str, str | None]
@@ -89,17 +97,20 @@ class Passages:
         """Whether one of the backends has shown what ``near`` shows, under whatever name."""
         return any(near.leaf in leaves for each in _behind(near) for leaves in self._shown.get(each, {}).values())
 
-    def open(self, near: Near) -> str | None:
+    def open(self, near: Near) -> _Open | None:
         """Why the backends do not decide what ``near`` has to show; None: they do."""
         ids, name = _behind(near), near.passed_on.name
+        if near.leaf is None:
+            return _Open("the name showed no certificate", "see why it shows no certificate")
         if not ids:
-            return "none of its backends is a known listener"
-        missing = [each for each in ids if each not in self._shown or (each, name) in self._unseen]
-        if missing:
-            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-            return f"not all of its backends showed a certificate ({missing[0]}{more})"
+            return _Open("none of its backends is a known listener")
+        if unasked := [each for each in ids if each not in self._shown]:
+            return _left_out(near, unasked)
+        if unseen := [each for each in ids if (each, name) in self._unseen]:
+            why = f"not all of its backends showed a certificate ({_first(unseen)})"
+            return _Open(why, f"see why {unseen[0]} shows no certificate")
         named = all(name in self._shown[each] for each in ids)
-        return None if named else "its backends were asked under other names than this one"
+        return None if named else _Open("its backends were asked under other names than this one")
 
     def who_shows(self, leaf: str, beside: Near) -> Iterator[str]:
         """Ids of other endpoints that have shown ``leaf``."""
@@ -110,8 +121,26 @@ class Passages:
 
 
 def _behind(near: Near) -> list[str]:
-    prefix = near.endpoint.removesuffix(near.passed_on.here)  # several clusters' ids begin with their names
-    return [f"{prefix}{each}" for each in near.passed_on.backends]
+    return [f"{_cluster(near)}{each}" for each in near.passed_on.backends]
+
+
+def _cluster(near: Near) -> str:
+    """With whose name ids begin where there are several."""
+    return near.endpoint.removesuffix(near.passed_on.here)
+
+
+def _left_out(near: Near, ids: list[str]) -> _Open:
+    """Whoever chooses what is scanned may not know that one listener decides about another."""
+    selector = f"--include endpoint={ids[0].removeprefix(_cluster(near))}"
+    return _Open(
+        f"not all of its backends were asked in this scan ({_first(ids)})",
+        f"scan it together with its backends ({selector} beside what else is included): "
+        "they were left out, or the scan ended before it came to them",
+    )
+
+
+def _first(ids: list[str]) -> str:
+    return f"{ids[0]} and {len(ids) - 1} more" if len(ids) > 1 else ids[0]
 
 
 def check_passage(rule: ScanRule, near: Near, passages: Passages) -> Iterator[Finding]:
@@ -137,8 +166,9 @@ def check_passage(rule: ScanRule, near: Near, passages: Passages) -> Iterator[Fi
 
     ## What is inconclusive
 
-    A name that showed no certificate, backends that are no known listeners or that could not be asked, and more
-    names than four that come through to one backend.
+    A name that showed no certificate, backends that are no known listeners, that could not be asked or that were left
+    out of the scan (`--include`, `--exclude`, the policy file's scope), and more names than four that come through to
+    one backend.
 
     ## Example that fails
 
@@ -178,12 +208,12 @@ def check_passage(rule: ScanRule, near: Near, passages: Passages) -> Iterator[Fi
     object that is to pass it through.
     """
     if near.leaf is None or not passages.shows(near):
-        unknown = "the name showed no certificate" if near.leaf is None else passages.open(near)
-        yield _told(rule, near, passages, unknown)
+        yield _told(rule, near, passages, passages.open(near))
 
 
-def _told(rule: ScanRule, near: Near, passages: Passages, unknown: str | None) -> Finding:
+def _told(rule: ScanRule, near: Near, passages: Passages, unknown: _Open | None) -> Finding:
     source, backends = near.passed_on.source, near.passed_on.backends
+    status = f"see the status of {source.partition(' ')[0]}"
     others = tuple(islice(passages.who_shows(near.leaf, near), _NAMED)) if near.leaf else ()
     return Finding(
         rule=rule.id,
@@ -193,10 +223,10 @@ def _told(rule: ScanRule, near: Near, passages: Passages, unknown: str | None) -
         status="not-tested" if unknown else "converging" if near.binding == "settling" else "violation",
         message=f"{near.where} shows another certificate than the backends that {source} passes it through to"
         if unknown is None
-        else f"whether {near.where} shows the certificate of its backends could not be told: {unknown}",
+        else f"whether {near.where} shows the certificate of its backends could not be told: {unknown.why}",
         expected=tuple(f"a certificate that {each} shows" for each in backends[:_NAMED]),
         observed=(f"certificate {near.leaf}",) if near.leaf else (),
-        fix=f"find whoever terminates this name instead, and see the status of {source.partition(' ')[0]}",
+        fix=f"find whoever terminates this name instead, and {status}" if unknown is None else unknown.fix or status,
         reproduce=near.reproduce,
         evidence=listed(f"the same certificate is shown by {each}" for each in others),
         about=near.endpoint,

@@ -96,9 +96,10 @@ def test_what_an_object_asks_for_binds_whoever_no_profile_does(binding: Binding,
     [
         (None, ((WEB, shows("a")),), {}, "the name showed no certificate"),
         ("r", (), {"backends": ()}, "none of its backends is a known listener"),
-        ("r", (), {}, f"not all of its backends showed a certificate ({WEB})"),
-        ("r", ((WEB, shows("a")), (WEB, shows(None))), {}, "not all of its backends"),
-        ("r", ((WEB, shows("a")),), {"backends": (WEB, OTHER)}, "not all of its backends"),
+        ("r", (), {}, f"not all of its backends were asked in this scan ({WEB})"),
+        ("r", ((WEB, shows("a")), (WEB, shows(None))), {}, f"not all of its backends showed a certificate ({WEB})"),
+        ("r", ((WEB, shows("a")),), {"backends": (WEB, OTHER)}, f"were asked in this scan ({OTHER})"),
+        ("r", ((WEB, shows(None)),), {"backends": (WEB, OTHER)}, f"were asked in this scan ({OTHER})"),
         ("r", ((WEB, shows("a")),), {"name": "other.example"}, "under other names"),
     ],
 )
@@ -108,6 +109,24 @@ def test_what_cannot_be_told_is_never_a_pass(
     (found,) = told(shows(near), *behind, **said)
     assert (found.verdict, found.status, found.severity) == ("inconclusive", "not-tested", "info")
     assert why in found.message
+
+
+@pytest.mark.parametrize("prefix", ["", "east/"])
+def test_of_a_backend_that_was_left_out_it_says_how_to_ask_it(prefix: str) -> None:
+    """Of several clusters each has its own selectors, for ids as the cluster has them."""
+    (left_out,) = told(shows("r"), (ROUTER, shows("r")), backends=(WEB, OTHER), prefix=prefix)
+    assert f"({prefix}{WEB} and 1 more)" in left_out.message
+    assert f"--include endpoint={WEB} " in (left_out.fix or "")
+    assert "terminates" not in (left_out.fix or "")
+
+
+@pytest.mark.parametrize(
+    ("near", "behind", "fix"),
+    [("r", shows(None), f"see why {WEB} shows no certificate"), (None, shows("a"), "see why it shows no certificate")],
+)
+def test_where_somebody_shows_nothing_it_says_where_to_look(near: str | None, behind: Observation, fix: str) -> None:
+    (found,) = told(shows(near), (WEB, behind))
+    assert (found.fix or "").startswith(fix)
 
 
 def test_a_backend_that_was_asked_for_the_name_too_decides() -> None:
