@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from functools import lru_cache
 from typing import Final, Literal
 
 from cryptography import x509
@@ -15,7 +14,6 @@ LONGEST: Final = 1 << 20
 """Bytes of a list of which a signature is looked at: the most that a Secret can hold (etcd's limit on an object)."""
 
 
-@lru_cache(maxsize=1024)  # many virtual hosts refer to the same few
 def signed(revocation_list: bytes, issuer: bytes) -> Signed:
     """Whether the CA of the certificate ``issuer`` has signed the list, both in DER; never raises.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from scanner.lint.certificates import called, entry, of_text
@@ -170,13 +171,14 @@ def _signers(subject: Subject, secret: KubeObject, lists: list[Fields]) -> Itera
 def _of_name(each: Fields, authorities: list[CertificateFacts]) -> dict[int, Signed]:
     """By its place, each CA of the name that the list is of, and whether it has signed the list."""
     places = [place for place, ca in enumerate(authorities) if ca.subject == each.text("issuer")]
-    looked_at = {place: _signed(each, authorities[place]) for place in places[:_MOST]}
+    looked_at = {place: _signed(each.text("der"), authorities[place].der) for place in places[:_MOST]}
     return looked_at | dict.fromkeys(places[_MOST:], "unknown")
 
 
-def _signed(each: Fields, authority: CertificateFacts) -> Signed:
+@lru_cache(maxsize=1024)  # many virtual hosts refer to the same few; by the text, which is not decoded for each
+def _signed(coded: str, authority: bytes) -> Signed:
     try:
-        return signed(b64decode(each.text("der"), validate=True), authority.der)
+        return signed(b64decode(coded, validate=True), authority)
     except ValueError:
         return "unknown"
 

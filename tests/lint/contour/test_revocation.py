@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from pathlib import Path
 
 import pytest
 
+from scanner.lint.contour import revocation
 from scanner.lint.contour.revocation import REVOCATION
 from tests.certs import Authority
 from tests.lint.examples import WHOLE, authority, linted, revocation_list
@@ -148,3 +150,16 @@ def test_a_ca_without_a_list_beside_one_that_has_one(tmp_path: Path) -> None:
     (finding,) = found[0].findings
     assert (finding.finding.verdict, finding.finding.severity) == MEDIUM
     assert finding.finding.message == "Secret/shop/lists: no revocation list is of CN=b: Envoy refuses its clients"
+
+
+def test_a_list_is_decoded_once_for_many_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def decoded(coded: str, *, validate: bool) -> bytes:
+        seen.append(coded)
+        return b64decode(coded, validate=validate)
+
+    seen: list[str] = []
+    monkeypatch.setattr(revocation, "b64decode", decoded)
+    hosts = [proxy().replace("web", f"web{number}").replace("a.example", f"a{number}.example") for number in range(9)]
+    own = secret("lists", pem("crl.pem", revocation_list(Authority("a"))))
+    linted(tmp_path, "---\n".join([*hosts, CA, own]), [REVOCATION])
+    assert len(seen) == 1
