@@ -20,6 +20,7 @@ _MACHINES: Final = "machineconfiguration.openshift.io/v1"
 _ROUTER: Final = {"kind": "ServiceAccount", "name": "router", "namespace": "openshift-ingress"}
 _READ: Final = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list", "watch"]}
 _SERVICES: Final = [{"services": [{"name": "web", "port": 443}]}]
+_OPEN: Final = [{**_SERVICES[0], "permitInsecure": True}]
 _LISTENERS: Final = 64
 """The most that a Gateway may have."""
 
@@ -156,6 +157,22 @@ SHAPES: Final[Mapping[str, Callable[[int], str]]] = {
         [
             _proxy("last", routes=_SERVICES),
             *(_proxy(f"p{each}", host=f"p{each}.shop.example", includes=[{"name": "last"}]) for each in range(n)),
+        ]
+    ),
+    "HTTPProxies without TLS that include one another": lambda n: _documents(
+        _proxy(
+            f"p{each}",
+            host="" if each else "web.shop.example",
+            includes=[{"name": f"p{each + 1}"}],
+            routes=_OPEN,
+        )
+        for each in range(n)
+    ),
+    "HTTPProxies without TLS that many roots include": lambda n: _documents(
+        [
+            _proxy("all", includes=[{"name": f"p{each}"} for each in range(n)]),
+            *(_proxy(f"p{each}", routes=_OPEN) for each in range(n)),
+            *(_proxy(f"r{each}", host=f"r{each}.shop.example", includes=[{"name": "all"}]) for each in range(n)),
         ]
     ),
     "HTTPRoutes of a Gateway with 64 listeners": lambda n: _documents(

@@ -137,7 +137,12 @@ def unseen(declared: Declared) -> Missing | None:
     """Why there may be more than ``configurations`` says, or None."""
     gaps = ((kind, declared.gap(kind)) for kind in READS)
     unknown = next((Missing(name=f"a {kind.name} of Contour", gap=gap) for kind, gap in gaps if gap), None)
-    return unknown or declared.once(_unread)
+    return unknown or unread_file(declared)
+
+
+def unread_file(declared: Declared) -> Missing | None:
+    """The first ConfigMap of which nobody knows what its file says, or None."""
+    return declared.once(_unread)
 
 
 def _unread(declared: Declared) -> Missing | None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from scanner.lint.contour.configuration import READS as CONFIGURATIONS
-from scanner.lint.contour.configuration import configurations
-from scanner.lint.contour.uses import TLS, VHOST, is_contours
-from scanner.model.contour_includes import Include, includes
-from scanner.model.declared import Declared, Identity, Missing, identity
+from scanner.lint.contour.configuration import configurations, unread_file
+from scanner.lint.contour.included import has_tls, roots_of, unlooked_below
+from scanner.lint.contour.uses import VHOST, is_contours
+from scanner.model.contour_includes import includes
+from scanner.model.declared import Missing
 from scanner.model.kinds import HTTP_PROXY, INGRESS, INGRESS_CLASS
 from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
-from scanner.model.objects import Fields, KubeObject
 
 _REDIRECT: Final = "ingress.kubernetes.io/force-ssl-redirect"
 _ALLOW: Final = "kubernetes.io/ingress.allow-http"
@@ -44,8 +44,8 @@ def check_plaintext(subject: Subject) -> Iterator[Flaw]:
     ## What is inconclusive
 
     An included object that was not given, and a route with `permitInsecure` in an object that no known root with TLS
-    includes, as long as there may be others. Where Contour's configuration was not given, `disablePermitInsecure` is
-    taken to be off, which is its default.
+    includes, as long as there may be others. Either where `disablePermitInsecure` may stand in a `contour.yaml` that
+    cannot be read here. Where Contour's configuration was not given, it is taken to be off, which is its default.
 
     ## Example that fails
 
@@ -121,23 +121,24 @@ def _of_ingress(subject: Subject) -> Iterator[Flaw]:
 
 def _of_proxy(subject: Subject) -> Iterator[Flaw]:
     configured = configurations(subject.declared)
-    if configured and all(each.no_plaintext for each in configured):
-        return
-    open_routes = [(*steps, "permitInsecure") for steps, route in subject.items("spec", "routes") if _is_open(route)]
-    if _has_tls(subject.object):
-        yield from (_open(subject, at, "") for at in open_routes)
+    closed, unread = all(each.no_plaintext for each in configured), unread_file(subject.declared)
+    if closed and unread:
+        what = "whether this route answers without TLS too"
+        yield from (undecided(unread, each.at, what) for each in _answering(subject))
+    elif not (configured and closed):
+        yield from _answering(subject)
+
+
+def _answering(subject: Subject) -> Iterator[Flaw]:
+    """What is wrong unless ``disablePermitInsecure`` is on."""
+    routes = [
+        (*steps, "permitInsecure") for steps, route in subject.items("spec", "routes") if route.flag("permitInsecure")
+    ]
+    if has_tls(subject.object):
+        yield from (_open(subject, at, "") for at in routes)
         yield from _included(subject)
-    elif open_routes and not subject.object.has(*VHOST):
-        yield from _below_a_root(subject, open_routes)
-
-
-def _is_open(route: Fields) -> bool:
-    return route.flag("permitInsecure")
-
-
-def _has_tls(proxy: KubeObject) -> bool:
-    """Whether it is a root with TLS, so that Contour leads its routes to TLS and those that it includes."""
-    return bool(proxy.fields(*TLS).raw)
+    elif routes and not subject.object.has(*VHOST):
+        yield from _below_a_root(subject, routes)
 
 
 def _open(subject: Subject, at: Steps, whose: str) -> Flaw:
@@ -149,12 +150,9 @@ def _open(subject: Subject, at: Steps, whose: str) -> Flaw:
     )
 
 
-# --- Below a root -----------------------------------------------------------------------------------------------------
-
-
 def _below_a_root(subject: Subject, routes: list[Steps]) -> Iterator[Flaw]:
     """Routes of an object that roots include: it is the root that has TLS, or has none."""
-    roots = [each for each in _above(subject) if _has_tls(each)]
+    roots = roots_of(subject.declared, subject.object)
     gap = subject.declared.gap(HTTP_PROXY)
     if roots:
         names = ", ".join(str(each.reference) for each in roots[:_SHOWN])
@@ -164,63 +162,19 @@ def _below_a_root(subject: Subject, routes: list[Steps]) -> Iterator[Flaw]:
         yield from (undecided(unseen, at, "whether this route answers without TLS beside TLS") for at in routes)
 
 
-def _above(subject: Subject) -> list[KubeObject]:
-    """All that include the object, and what includes those; a root is included by nobody."""
-    includers = subject.declared.once(_includers)
-    found: dict[Identity, KubeObject] = {}
-    waiting = [subject.object]
-    while waiting:
-        for each in includers.get(identity(waiting.pop()), ()):
-            if identity(each) not in found:
-                found[identity(each)] = each
-                waiting += [] if each.has(*VHOST) else [each]
-    return list(found.values())
-
-
-def _includers(declared: Declared) -> Mapping[Identity, list[KubeObject]]:
-    found: dict[Identity, list[KubeObject]] = {}
-    for proxy in declared.every(HTTP_PROXY):
-        for each in includes(proxy):
-            found.setdefault((HTTP_PROXY, each.namespace, each.name), []).append(proxy)
-    return found
-
-
 def _included(subject: Subject) -> Iterator[Flaw]:
     """What a root brings onto its host that is not looked at itself."""
-    given = subject.declared.once(_given)
     for first in includes(subject.object):
         at = ("spec", "includes", first.index)
-        for each in _below(subject, first):
-            if isinstance(each, Missing) and each.gap:
+        for each in unlooked_below(subject.declared, (HTTP_PROXY, first.namespace, first.name)):
+            if isinstance(each, Missing):
                 yield undecided(each, at, "whether the routes that are included answer without TLS")
-            elif not isinstance(each, Missing) and identity(each) not in given and any(map(_is_open, _routes(each))):
+            else:
                 yield Flaw(
                     message=f"{each.reference}, which is included, has a route that answers without TLS too",
                     at=at,
                     fix=f"{each.reference}: leave permitInsecure out",
                 )
-
-
-def _given(declared: Declared) -> frozenset[Identity]:
-    return frozenset(identity(each.object) for each in declared.given if each.object.kind == HTTP_PROXY)
-
-
-def _routes(proxy: KubeObject) -> Iterator[Fields]:
-    return proxy.each("spec", "routes")
-
-
-def _below(subject: Subject, first: Include) -> Iterator[KubeObject | Missing]:
-    """The included object and what it includes, each once; a root among them is not served there."""
-    waiting, seen = [first], set()
-    while waiting:
-        each = waiting.pop()
-        if (each.namespace, each.name) in seen:
-            continue
-        seen.add((each.namespace, each.name))
-        found = subject.declared.find(HTTP_PROXY, each.name, each.namespace)
-        if isinstance(found, Missing) or not found.has(*VHOST):
-            yield found
-            waiting += [] if isinstance(found, Missing) else includes(found)
 
 
 PLAINTEXT = ObjectRule(

@@ -70,6 +70,10 @@ def including(spec: str, name: str = "root", included: str = "web") -> str:
 OPEN_END = ("inconclusive", "medium")
 OPEN = "routes: [{permitInsecure: true}, {}]"
 WITH_TLS = "virtualhost: {fqdn: a.example.com, tls: {secretName: own}}"
+UNREAD = (
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: contour, namespace: p}\n"
+    "data: {contour.yaml: 'disablePermitInsecure: &yes true'}\n"
+)
 OFF = CONFIGURED.replace("httpproxy: {", "httpproxy: {disablePermitInsecure: true, ")
 UPSIDE_DOWN = (
     'projectcontour.io/tls-minimum-protocol-version: "1.3", projectcontour.io/tls-maximum-protocol-version: "1.2"'
@@ -276,6 +280,17 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
         PLAINTEXT,
         [proxy(f"{WITH_TLS}, {OPEN}"), OFF],
         [],
+    ),
+    "permitted, and a file of Contour cannot be read": (PLAINTEXT, [proxy(f"{WITH_TLS}, {OPEN}"), UNREAD], [OPEN_END]),
+    "switched off, and a file of Contour cannot be read": (
+        PLAINTEXT,
+        [proxy(f"{WITH_TLS}, {OPEN}"), OFF, UNREAD],
+        [OPEN_END],
+    ),
+    "switched on, and a file of Contour cannot be read": (
+        PLAINTEXT,
+        [proxy(f"{WITH_TLS}, {OPEN}"), CONFIGURED, UNREAD],
+        [MEDIUM],
     ),
     "an Ingress": (PLAINTEXT, [INGRESS % ("", "contour", "a")], [MEDIUM]),
     "an Ingress that redirects": (
