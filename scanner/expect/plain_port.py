@@ -115,10 +115,10 @@ def _routes(
 ) -> Iterator[_Routed]:
     """Those of an HTTPProxy, and below them those that it includes. What includes itself is not served, nor is a root
     below another (Contour ``internal/dag/httpproxy_processor.go``, computeRoutes)."""
-    yield _Routed(proxy, Fields({}), ())  # so that what only includes counts among the most that are looked at
     for route in proxy.each("spec", "routes"):
         yield _Routed(proxy, route, (*above, *route.each("conditions")))
     for each in includes(proxy):
+        yield _Routed(proxy, Fields({}), ())  # so that what only includes counts among the most that are looked at
         found = snapshot.get(HTTP_PROXY, each.name, each.namespace)
         if (found is None and snapshot.gap(HTTP_PROXY)) or len(path) == _DEEPEST:
             yield _Routed(proxy, None, ())

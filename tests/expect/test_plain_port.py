@@ -180,6 +180,19 @@ def test_what_an_httpproxy_permits_is_open_where_not_all_was_looked_at(monkeypat
     assert port.owed is None
 
 
+def test_what_is_included_in_a_circle_again_and_again_is_among_what_is_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each of the fifty leads back fifty times, and to nobody else: that is work, too."""
+    back, there = [{"name": "web"}] * 50, [{"name": "part"}] * 50
+    again = proxied()
+    again["spec"]["includes"] = there
+    monkeypatch.setattr("scanner.expect.plain_port._MOST_ROUTES", 500)
+    port = found("HTTPProxy/shop/web", again, part("part", includes=back), *BALANCED)
+    assert port is not None
+    assert port.owed is None
+
+
 def test_an_httpproxy_without_routes_has_no_such_port() -> None:
     assert found("HTTPProxy/shop/web", proxied(), *BALANCED) is None
 
