@@ -23,6 +23,7 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PlainPort
 from scanner.model.hostnames import within
 from scanner.model.kinds import GATEWAY, HTTP_PROXY, INGRESS, POD, ROUTE, TLS_ROUTE
+from scanner.model.names import asked_path
 from scanner.model.objects import Fields, KubeObject
 from scanner.model.snapshot import Snapshot
 
@@ -64,7 +65,8 @@ def plain_port(facts: Facts, endpoint: Endpoint) -> PlainPort | None:
     port = _behind(facts, endpoint, said.port) if said else None
     if said is None or port is None:
         return None
-    return replace(said, port=port)
+    path = asked_path(said.path)
+    return replace(said, port=port, path=path, conditional=said.conditional or path != said.path)
 
 
 # --- What objects say -------------------------------------------------------------------------------------------------

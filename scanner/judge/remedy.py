@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from scanner.model.endpoint import Endpoint, host_port
 from scanner.model.expectation import Expectation
+from scanner.model.names import asked_path
 from scanner.model.observation import HttpVersion
 from scanner.tls import names
 from scanner.tls.codepoints import TLS10, TLS11, TLS12, TLS13
@@ -18,7 +19,6 @@ VERSION_ARGUMENTS = {TLS10: "1.0", TLS11: "1.1", TLS12: "1.2", TLS13: "1.3"}
 
 _CURL: Mapping[HttpVersion, str] = {"http/1.1": "http1.1", "h2": "http2"}
 _OBJECT = re.compile(r"[A-Z][A-Za-z0-9]*/\S+")
-_PATH = re.compile(r"/[!-~]{0,1000}")
 _PLAIN = re.compile(r"[\w@%+=:,./#-]+", re.ASCII)
 
 
@@ -66,8 +66,7 @@ def head(
         words += ["--resolve", f"{name}:{number}:{where}"]
     if authority != name:
         words += ["-H", f"Host: {authority}"]
-    path = path if _PATH.fullmatch(path) else "/"
-    words.append(f"{'https' if port is None else 'http'}://{name or where}:{number}{path}")
+    words.append(f"{'https' if port is None else 'http'}://{name or where}:{number}{asked_path(path)}")
     return _quoted(words)
 
 

@@ -10,6 +10,7 @@ from typing import Final
 import trio
 
 from scanner.model.known import Known, Unknown
+from scanner.model.names import asked_path
 from scanner.model.observation import Attempt
 from scanner.probe.converse import Peer
 from scanner.probe.dial import Broken, Connection, connect
@@ -25,7 +26,6 @@ _NO_HTTP: Final = "an answer that is no HTTP"
 _ANSWERS: Final = frozenset({"fin", "rst", _NO_HTTP})
 """How a connection ends that came about, and whose request is not served."""
 _OFFER: Final = "HEAD without TLS"
-_PATH: Final = re.compile(r"/[!-~]{0,1000}")
 _TUNNELLED: Final = Unknown("the port without TLS is not asked through port-forward")
 
 
@@ -48,9 +48,8 @@ async def plain_port(peer: Peer, port: int, path: str, attempts: list[Attempt], 
     if peer.where.way is not None:
         return _TUNNELLED
     offer = f"{_OFFER} to port {port} for {peer.server_name}"
-    path = path if _PATH.fullmatch(path) else "/"
     beside = replace(peer, where=replace(peer.where, port=port))
-    found, host = await _answers(beside, path, offer, _ANSWERS | {"closed"}, attempts, pace)
+    found, host = await _answers(beside, asked_path(path), offer, _ANSWERS | {"closed"}, attempts, pace)
     return f"{found}://{host}" if isinstance(found, str) and host else found
 
 

@@ -90,6 +90,14 @@ def test_a_routes_path_is_what_it_has() -> None:
     assert port.path == "/blog"
 
 
+@pytest.mark.parametrize("path", ["/a b", "/ä", "/" + 1001 * "a"])
+def test_a_path_that_no_request_can_have_is_not_asked_for(path: str) -> None:
+    """So that whoever finds nothing at ``/`` has not found that there is nothing."""
+    port = found("Route/shop/web", routed(path=path, tls={"termination": "edge"}), *BALANCED)
+    assert port is not None
+    assert (port.path, port.owed, port.conditional) == ("/", "nothing", True)
+
+
 @pytest.mark.parametrize(
     ("routes", "owed", "path"),
     [
