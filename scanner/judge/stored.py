@@ -20,6 +20,8 @@ _SETTLES: Final = timedelta(minutes=10)
 processes that watch their files read it again some time later."""
 _DATED_BACK: Final = timedelta(hours=1)
 """By many issuers, the public ones of ACME above all: a renewal begins that much before it is made."""
+_CLOCKS: Final = timedelta(minutes=5)
+"""How far those of a signer and of the scanner may differ."""
 
 
 def check_stored(rule: Rule, case: Case) -> Iterator[Finding]:
@@ -172,7 +174,7 @@ def _failed(
     rule: Rule, case: Case, twin: StoredLeaf, leaf: CertificateFacts, said: str, *, renewed: bool = False
 ) -> Finding:
     ages = [case.now - each for each in (twin.not_before, leaf.not_before if renewed else None) if each is not None]
-    settling = any(timedelta(0) <= age < _SETTLES + (_DATED_BACK if renewed else timedelta(0)) for age in ages)
+    settling = any(-_CLOCKS <= age < _SETTLES + (_DATED_BACK if renewed else timedelta(0)) for age in ages)
     return Finding(
         rule=rule.id,
         severity=rule.severity,

@@ -68,6 +68,14 @@ def test_a_rotation_of_a_moment_ago_is_converging() -> None:
     assert said(replace(ROTATED, not_before=NOW - timedelta(minutes=71))).status == "violation"
 
 
+@pytest.mark.parametrize(("seconds", "status"), [(30, "converging"), (3600, "violation")])
+def test_a_rotation_by_a_clock_that_is_ahead_is_one_of_a_moment_ago(seconds: int, status: str) -> None:
+    """Not every signer dates back, and no two clocks agree."""
+    for stored in (ROTATED, FOREIGN):
+        ahead = replace(stored, not_before=NOW + timedelta(seconds=seconds))
+        assert said(ahead, exact=True).status == status
+
+
 def test_another_certificate_altogether_has_ten_minutes() -> None:
     """It is not what was there before; whoever has to show this one knows of it."""
     for minutes, status in ((5, "converging"), (11, "violation")):
