@@ -3,21 +3,19 @@ specification of its APIServer configuration."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
-from scanner.lint.fields.shape import Clash, Record, anything
+from scanner.lint.fields.shape import Clash, Record, Shape, anything
 from scanner.model.objects import Fields
 
 
-def hosted_cluster(api_server: Record) -> Record:
-    """``spec.configuration.apiServer`` is that of an APIServer. That other fields are there is not looked at: most have
-    defaults, and none says anything of TLS."""
-    spec = {"configuration": _configuration(api_server), **_OTHERS}
-    return Record({"spec": Record(spec, clashes=(_PUBLISHED,))})
-
-
-def _configuration(api_server: Record) -> Record:
-    return Record({"apiServer": api_server, **_CONFIGURATIONS})
+def hosted_cluster(api_server: Record, former: Mapping[str, Shape] = MappingProxyType({})) -> Record:
+    """``spec.configuration.apiServer`` is that of an APIServer; ``former``: what else an earlier version has beside it.
+    That other fields are there is not looked at: most have defaults, and none says anything of TLS."""
+    configuration = Record({"apiServer": api_server, **_CONFIGURATIONS, **former})
+    return Record({"spec": Record({"configuration": configuration, **_OTHERS}, clashes=(_PUBLISHED,))})
 
 
 def _published_name(spec: Fields) -> bool:
@@ -34,6 +32,8 @@ _PUBLISHED: Final = Clash(
     at=("configuration", "apiServer", "servingCerts", "namedCertificates"),
     fix="give the certificate of users another name (kubeAPIServerDNSName)",
 )
+FORMER: Final = anything("configMapRefs", "items", "secretRefs")
+"""Of v1alpha1, which HyperShift has no more: whole objects of configuration, and what they refer to."""
 _CONFIGURATIONS: Final = anything(
     "authentication", "featureGate", "image", "ingress", "network", "oauth", "operatorhub", "proxy", "scheduler"
 )

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from scanner.lint.fields import together
-from scanner.lint.fields.hypershift_api import hosted_cluster
+from scanner.lint.fields.hypershift_api import FORMER, hosted_cluster
 from scanner.lint.fields.names import LABELS, SHORT_LABELS
 from scanner.lint.fields.openshift_others import CONSOLE, INGRESS_CONFIG, NAMED, OAUTH
 from scanner.lint.fields.shape import ANY, TEXT, Items, Record, Text, Words, anything, texts
@@ -110,4 +110,7 @@ OPENSHIFT_API: Final[Mapping[Kind, Record]] = {
     kinds.INGRESS_CONFIG: Record({"spec": INGRESS_CONFIG}, ("spec",)),
     kinds.CONSOLE: Record({"spec": CONSOLE}, ("spec",)),
     kinds.HOSTED_CLUSTER: hosted_cluster(_API_SERVER),
+}
+FORMER_OPENSHIFT: Final[Mapping[tuple[Kind, str], Record]] = {
+    (kinds.HOSTED_CLUSTER, "v1alpha1"): hosted_cluster(_API_SERVER, FORMER),
 }

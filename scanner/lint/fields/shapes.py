@@ -16,7 +16,7 @@ from scanner.lint.fields.gateway_api import EARLIER, GATEWAY_API
 from scanner.lint.fields.kubernetes_api import KUBERNETES_API
 from scanner.lint.fields.monitoring_api import MONITORING_API
 from scanner.lint.fields.names import METADATA
-from scanner.lint.fields.openshift_api import OPENSHIFT_API
+from scanner.lint.fields.openshift_api import FORMER_OPENSHIFT, OPENSHIFT_API
 from scanner.lint.fields.rbac_api import RBAC_API
 from scanner.lint.fields.service_api import SERVICE_API
 from scanner.lint.fields.shape import Record, Shape, anything
@@ -45,7 +45,8 @@ def _whole(shape: Record) -> Record:
 
 
 _WHOLE: Final = {kind: _whole(shape) for kind, shape in SHAPES.items()}
-_VERSIONS: Final = {version: _whole(shape) for version, shape in {**EARLIER, **FORMER_DEFINITIONS}.items()}
+_FORMER: Final = {**EARLIER, **FORMER_DEFINITIONS, **FORMER_OPENSHIFT}
+_VERSIONS: Final = {version: _whole(shape) for version, shape in _FORMER.items()}
 
 
 def shape_of(given: KubeObject) -> Record:

@@ -131,6 +131,15 @@ def test_a_field_that_nobody_reads(tmp_path: Path, kind: str, text: str, field: 
     assert (f"did you mean {meant}?" in each.finding.message) == (meant is not None)
 
 
+@pytest.mark.parametrize(("version", "unknown"), [("v1alpha1", []), ("v1beta1", ["items", "secretRefs"])])
+def test_a_hosted_cluster_of_the_former_version_has_whole_objects(
+    tmp_path: Path, version: str, unknown: list[str]
+) -> None:
+    text = HEADS["HostedCluster"].replace("v1beta1", version)
+    (one,) = linted(tmp_path, f"{text}spec: {{configuration: {{items: [{{}}], secretRefs: []}}}}\n", RULES)[0]
+    assert [each.field.rpartition(".")[2] for each in one.findings] == unknown
+
+
 NINES = "9" * 19
 MISTYPED: list[tuple[str, str, str, str, str | None]] = [
     ("APIServer", "spec: []", "spec", "must be a mapping, not a list", None),
