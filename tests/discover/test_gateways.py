@@ -191,6 +191,16 @@ def test_a_listener_for_every_name_is_asked_without_one_beside_the_others() -> N
     }
 
 
+@pytest.mark.parametrize(("route", "asked"), [("", False), (ROUTE, True)])
+def test_what_passes_every_name_on_to_nobody_is_not_asked_without_one(route: str, asked: bool) -> None:
+    """Whoever comes without a name gets nowhere: nobody ends TLS there."""
+    through = "{name: p, port: 443, protocol: TLS, tls: {mode: Passthrough}}"
+    route = route.replace("hostnames", "nothing")  # a TLSRoute for all names
+    endpoints = by_id(found(SERVICE + gateway(HTTPS, through) + route))
+    assert "Deployment/infra/edge:8443#shop.ex.com" in endpoints
+    assert ("Deployment/infra/edge:8443" in endpoints) == asked
+
+
 def test_a_name_of_a_narrower_listener_is_none_of_the_wider_one() -> None:
     route = http_route("a", "hostnames: [shop.ex.com, z.ex.com]")
     assert sorted(by_id(found(SERVICE + gateway(WILD, HTTPS) + route))) == [

@@ -110,7 +110,7 @@ def _names(
             named += 1
     if not named:
         claim = _claim(origin, own, holder, expects)
-        if not own and not listener.text("hostname"):
+        if not own and not listener.text("hostname") and (attached or listener.text("tls", "mode") != "Passthrough"):
             claim.naming = "also"  # it answers whoever gives no name, beside those that have one
         yield claim
 
