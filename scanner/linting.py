@@ -54,13 +54,14 @@ def declared(
     """What there is to look at: the manifests, with the cluster to look things up in; without any, the cluster's own
     objects. ``user``, in ``groups``: who is to apply them."""
     given, twice = told_apart(manifests.given if manifests else ())
+    sealed = manifests.sealed if manifests else {}
     objects: dict[Kind, list[KubeObject]] = {kind: [] for kind in LINT_READS}
     for each in given:
         objects.setdefault(each.object.kind, []).append(each.object)
     before: dict[Identity, KubeObject] = {}
     if cluster is not None:
         # Under one name, what is about to be applied counts.
-        names = {identity(each.object) for each in given} | twice.keys()
+        names = {identity(each.object) for each in given} | twice.keys() | sealed.keys()
         for kind in LINT_READS:
             every = cluster.objects.get(kind, ())
             for old in every:
@@ -80,7 +81,16 @@ def declared(
     if manifests is None:
         given = tuple(Given(object=each) for kind in LINT_READS for each in known.every(kind))
     answers = reviews(cluster) if cluster else {}
-    return Declared(given=given, known=known, twice=twice, before=before, reviews=answers, user=user, groups=groups)
+    return Declared(
+        given=given,
+        known=known,
+        twice=twice,
+        sealed=sealed,
+        before=before,
+        reviews=answers,
+        user=user,
+        groups=groups,
+    )
 
 
 def referred(manifests: Manifests | None, kind: Kind, cluster: Snapshot) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from scanner.cluster.sops import ENCRYPTED, is_encrypted, may_serve
 from scanner.cluster.templates import TEMPLATES, is_template, processed
 from scanner.errors import InputError
 from scanner.model.apis import misnamed
-from scanner.model.declared import Given, Place
+from scanner.model.declared import Given, Identity, Place, identity
 from scanner.model.held_profiles import held_profiles
 from scanner.model.kinds import ROUTE, SECRET, Kind
 from scanner.model.located import Located, Steps, shown
@@ -54,6 +54,8 @@ class Manifests:
     """Objects of an API that there is not, and that are nearly of one that is looked at."""
     skipped: list[Skipped] = field(default_factory=list)
     files: int = 0
+    sealed: dict[Identity, Place] = field(default_factory=dict)
+    """Objects that are encrypted, and where they stand."""
     others: int = 0
     """Objects of kinds that nobody looks at."""
     strangers: int = 0
@@ -128,7 +130,9 @@ class Objects:
 
     def _encrypted(self, where: _Where, raw: Fields, name: str) -> None:
         """Whoever refers to it will find that it was not seen."""
-        marks = (raw.text("apiVersion"), name)
+        marks = version, _ = raw.text("apiVersion"), name
+        if kind := self._kinds.get((version.rpartition("/")[0], name)):
+            self._found.sealed[identity(KubeObject(raw.raw, kind))] = where.place()
         if not (self._is_wanted(raw) or any(each.startswith(ENCRYPTED) for each in marks)) or not may_serve(raw):
             self._found.others += 1
             return

@@ -93,6 +93,8 @@ class Declared(Once):
     """With the given ones, which come first. A kind of which there may be others is in ``unreadable``."""
     twice: Mapping[Identity, tuple[Given, ...]] = field(default_factory=dict)
     """Objects that were given more than once and are not the same: none of them is in ``given`` or ``known``."""
+    sealed: Mapping[Identity, Place] = field(default_factory=dict)
+    """Objects that were given encrypted, and where. What a cluster has of their names is in ``before``."""
     before: Mapping[Identity, KubeObject] = field(default_factory=dict)
     """By kind, namespace and name: what the cluster has in place of a manifest that is to be applied."""
     reviews: Mapping[Review, bool] = field(default_factory=dict)
@@ -109,23 +111,34 @@ class Declared(Once):
 
     def gap(self, kind: Kind) -> str | None:
         """Why there may be objects of this kind that nobody saw, or None."""
-        return self.known.gap(kind) or self.once(_twice).get(kind)
+        return self.known.gap(kind) or self.once(_twice).get(kind) or self.once(_sealed).get(kind)
 
     def find(self, kind: Kind, name: str, namespace: str | None = None) -> KubeObject | Missing:
         """The object of that name, or what its absence means."""
         found = self.known.get(kind, name, namespace if kind.namespaced else None)
         if found is not None:
             return found
-        called = "/".join(filter(None, (kind.name, namespace if kind.namespaced else None, name)))
-        several = self.twice.get((kind, namespace if kind.namespaced else None, name))
-        if several:
+        wanted = (kind, namespace if kind.namespaced else None, name)
+        called = "/".join(filter(None, (kind.name, *wanted[1:])))
+        if several := self.twice.get(wanted):
             return Missing(name=called, gap=_given(several), several=True)
+        if place := self.sealed.get(wanted):
+            return Missing(name=called, gap=_encrypted(place))
         sought = (namespace or "", name) in self.known.sought.get(kind, ())
         return Missing(name=called, gap=None if sought else self.known.gap(kind))
 
 
 def _given(several: tuple[Given, ...]) -> str:
     return f"given more than once, each time otherwise: {listed(several)}"
+
+
+def _encrypted(place: Place) -> str:
+    return f"encrypted with SOPS: {place}"
+
+
+def _sealed(declared: Declared) -> Mapping[Kind, str]:
+    """What is said of a kind of which there is an encrypted object."""
+    return {name[0]: _encrypted(place) for name, place in declared.sealed.items()}
 
 
 def _twice(declared: Declared) -> Mapping[Kind, str]:
