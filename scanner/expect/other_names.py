@@ -18,7 +18,7 @@ from scanner.expect.facts import Facts
 from scanner.expect.origins import all_listeners, gateway_listeners, gateways
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import OtherName
-from scanner.model.kinds import HTTP_PROXY
+from scanner.model.kinds import GATEWAY, HTTP_PROXY, TLS_ROUTE
 from scanner.model.names import NOBODYS
 from scanner.model.objects import Fields, KubeObject
 
@@ -70,7 +70,7 @@ def _of_gateway(facts: Facts, endpoint: Endpoint) -> Iterator[OtherName]:
     merged = _merged(facts, endpoint) if ports else ()
     every = [each for gateway in merged for _, each in all_listeners(facts.snapshot, gateway)]
     beside = [each for each in every if each.number("port") in ports]
-    if beside and all(each.text("protocol") == "TLS" and _has_a_name(each) for each in beside):
+    if beside and all(each.text("protocol") == "TLS" and _has_a_name(facts, each, merged) for each in beside):
         because = f"{merged[0].reference} spec.listeners: all on this port are of protocol TLS"
         yield from (OtherName(name=name, owed="refused", because=because) for name in (NOBODYS, None))
     elif beside and all(each.text("protocol") == "HTTPS" for each in beside):
@@ -80,10 +80,28 @@ def _of_gateway(facts: Facts, endpoint: Endpoint) -> Iterator[OtherName]:
             yield from (OtherName(name=name, owed="validated", because=because) for name in (NOBODYS, None))
 
 
-def _has_a_name(listener: Fields) -> bool:
-    """Whether it is not for every name. What is passed through goes by the names of its TLSRoutes; what is terminated
-    may be a TCPRoute's, which has none."""
-    return listener.text("tls", "mode") == "Passthrough" or listener.text("hostname") != ""
+def _has_a_name(facts: Facts, listener: Fields, holders: tuple[KubeObject, ...]) -> bool:
+    """Whether it is not for every name. What is passed through goes by the names of its TLSRoutes, which v1alpha2 lets
+    have none; what is terminated may be a TCPRoute's, which has none."""
+    if listener.text("hostname"):
+        return True
+    passes = listener.text("tls", "mode") == "Passthrough"
+    return passes and not facts.snapshot.gap(TLS_ROUTE) and not _leads_all(facts, holders)
+
+
+def _leads_all(facts: Facts, holders: tuple[KubeObject, ...]) -> bool:
+    """Whether a TLSRoute without hostnames names one of these Gateways, or a ListenerSet, which may be one's."""
+    names = {(each.namespace, each.name) for each in holders}
+    return any(
+        parent.text("kind") not in ("", GATEWAY.name)
+        or (parent.text("namespace") or route.namespace, parent.text("name")) in names
+        for route in facts.once(_for_every_name)
+        for parent in route.each("spec", "parentRefs")
+    )
+
+
+def _for_every_name(facts: Facts) -> list[KubeObject]:
+    return [each for each in facts.snapshot.every(TLS_ROUTE) if not any(each.texts("spec", "hostnames"))]
 
 
 def _fronts(facts: Facts, endpoint: Endpoint) -> list[Endpoint]:

@@ -21,8 +21,8 @@ def check_other_names(rule: Rule, case: Case) -> Iterator[Finding]:
     One endpoint of each port is also asked with a name that nobody can have, and with no server name, where objects say
     what the port owes them:
 
-    * a port of a Gateway whose listeners are all of protocol TLS, and have a hostname if they terminate it: the
-      connection ends before a certificate is shown;
+    * a port of a Gateway whose listeners are all of protocol TLS, and have a hostname if they terminate it or if a
+      TLSRoute without hostnames leads through: the connection ends before a certificate is shown;
     * a port of a Gateway whose HTTPS listeners validate clients: it ends so too, or a client certificate is asked for;
     * Contour's port as long as no HTTPProxy wants the fallback certificate: it ends so. Of none of these three anything
       is expected where Gateways and other objects (Ingresses, HTTPProxies) share a port;

@@ -105,6 +105,35 @@ def test_a_listener_without_a_hostname_that_terminates_may_answer_every_name() -
     assert owed(at("a.example"), gateway("TLS", hostname="")).other_names == ()
 
 
+@pytest.mark.parametrize(
+    ("hostnames", "parent", "refuses"),
+    [
+        (None, {"name": "gw", "namespace": "edge"}, False),
+        ([], {"name": "gw", "namespace": "edge"}, False),
+        (["b.example"], {"name": "gw", "namespace": "edge"}, True),
+        (None, {"name": "other", "namespace": "edge"}, True),
+        (None, {"kind": "ListenerSet", "name": "more"}, False),
+    ],
+)
+def test_a_route_without_hostnames_leads_every_name_through(
+    hostnames: list[str] | None, parent: dict[str, str], refuses: bool
+) -> None:
+    """v1alpha2 of TLSRoute has it so; of a ListenerSet nobody looks whose it is."""
+    spec = {"parentRefs": [parent], **({} if hostnames is None else {"hostnames": hostnames})}
+    one = made("TLSRoute", "shop", "any", GATEWAY_API, spec=spec)
+    passing = gateway("TLS", mode="Passthrough", hostname="")
+    assert bool(owed(at("a.example"), passing, one).other_names) == refuses
+    assert owed(at("a.example"), gateway("TLS", mode="Passthrough"), one).other_names  # it has names of its own
+
+
+def test_routes_that_could_not_be_read_may_lead_every_name_through() -> None:
+    for hostname, refuses in (("", False), ("a.x", True)):
+        gaps = {"tlsroutes.gateway.networking.k8s.io": "403"}
+        read = snapshot_of([gateway("TLS", mode="Passthrough", hostname=hostname)], unreadable=gaps)
+        found = Expectations(read, CATALOGUE, ScanPolicy(), endpoints=(at("a.example"),))
+        assert bool(found.of(at("a.example")).other_names) == refuses
+
+
 @pytest.mark.parametrize("kind", ["Ingress", "HTTPProxy"])
 @pytest.mark.parametrize("one", [gateway("TLS"), gateway("HTTPS", default=VALIDATION)], ids=["refusing", "validating"])
 def test_what_else_a_proxy_serves_at_the_place_may_answer_every_name(one: dict[str, Any], kind: str) -> None:
