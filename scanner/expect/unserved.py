@@ -24,8 +24,8 @@ from scanner.model.objects import KubeObject
 from scanner.model.server_names import server_name
 
 _MOST: Final = 20
-"""Names of one place that are asked for: each costs a connection; where it is closed without a word five, and one for the port's
-own name."""
+"""Names of one place that are asked for: each costs a connection; where it is closed without a word five, and one more
+for the port's own name."""
 _TERMINAL: Final = frozenset({"TLSError", "VirtualHostError", "RootNamespaceError", "ListenerError"})
 """Types of errors with which Contour serves nothing of an HTTPProxy; with others, such as a missing Service, it serves
 the virtual host and answers 503 (``internal/dag/httpproxy_processor.go``)."""
