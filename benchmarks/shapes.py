@@ -23,6 +23,8 @@ _SERVICES: Final = [{"services": [{"name": "web", "port": 443}]}]
 _OPEN: Final = [{**_SERVICES[0], "permitInsecure": True}]
 _LISTENERS: Final = 64
 """The most that a Gateway may have."""
+_MANY: Final = 51
+"""One more than the names by which lint finds a role."""
 
 
 @cache
@@ -215,6 +217,15 @@ SHAPES: Final[Mapping[str, Callable[[int], str]]] = {
                 for made in (_bound("ClusterRole", f"b{each}", to="all"), _external(each, f"web-{each}"))
             ),
         ]
+    ),
+    "Bindings of Roles that name many": lambda n: _documents(
+        made
+        for each in range(n)
+        for made in (
+            _role(f"r{each}", names=[f"web-{each}-{name}" for name in range(_MANY)]),
+            _bound("Role", f"r{each}"),
+            _external(each, f"web-{each}-0"),
+        )
     ),
     "Bindings of one user": lambda n: _documents(
         made

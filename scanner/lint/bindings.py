@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Final
+from typing import Final, TypeAlias
 
 from scanner.model.declared import Declared, Missing
 from scanner.model.kinds import CLUSTER_ROLE, CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING, Kind
@@ -89,6 +89,8 @@ class _Bound:
     binding: KubeObject
     role: KubeObject | None
     rules: tuple[_Rule, ...] = ()
+    names: frozenset[str] = frozenset()
+    """Of objects, in the rules that name some; one for all bindings of a role."""
     missing: Missing
 
 
@@ -96,14 +98,14 @@ class _Held:
     """What is bound to one name in one place, in the order of the bindings.
 
     A router may hold thousands of Roles in a namespace, each for one Secret: a role whose rules name few objects is
-    found by these. One that names many is asked itself, since it may be bound in thousands of places.
+    found by these. Of one that names many, which may be bound in thousands of places, it is looked up whether it does.
     """
 
     def __init__(self) -> None:
         self.every: list[_Bound] = []
         self._same: dict[int, int] = defaultdict(int)
         self._by_name: dict[str, list[int]] = defaultdict(list)
-        self._many: list[int] = []
+        self._many: list[tuple[int, frozenset[str]]] = []
         self._unseen: list[int] = []
         self._wide: dict[tuple[str, str, str], tuple[int, ...]] = {}
 
@@ -117,16 +119,15 @@ class _Held:
         self.every.append(bound)
         if bound.role is None and not self._unseen:  # of several the first is told
             self._unseen.append(number)
-        names = frozenset().union(*(rule.names for rule in bound.rules if rule.named))
-        if len(names) > _FEW:
-            self._many.append(number)
+        if len(bound.names) > _FEW:
+            self._many.append((number, bound.names))
         else:
-            for name in names:
+            for name in bound.names:
                 self._by_name[name].append(number)
 
     def about(self, wish: Wish) -> Iterator[_Bound]:
         """Those that may allow it, and the first of which nobody knows."""
-        named = (*self._by_name.get(wish.name, ()), *self._many) if wish.name else ()
+        named = {*self._by_name.get(wish.name, ()), *(number for number, names in self._many if wish.name in names)}
         return (self.every[number] for number in sorted({*self._unseen, *named, *self._of_all(wish)}))
 
     def _of_all(self, wish: Wish) -> tuple[int, ...]:
@@ -185,10 +186,14 @@ class Index:
         )
 
 
+_Roles: TypeAlias = dict[int, tuple[tuple[_Rule, ...], frozenset[str]]]
+"""By the role's ``id``: its rules, and the names of objects in them."""
+
+
 def index_of(declared: Declared) -> Index:
     """All bindings that are known; for ``Declared.once``."""
     found: dict[tuple[str, str | None], dict[str, _Held]] = {}
-    roles: dict[int, tuple[_Rule, ...]] = {}
+    roles: _Roles = {}
     by_binding: dict[int, _Bound] = {}
     for kind in (CLUSTER_ROLE_BINDING, ROLE_BINDING):
         for binding in declared.every(kind):
@@ -212,7 +217,7 @@ def _subjects(binding: KubeObject) -> Iterator[tuple[str, str]]:
             yield kind, name
 
 
-def _bound(declared: Declared, binding: KubeObject, roles: dict[int, tuple[_Rule, ...]]) -> _Bound:
+def _bound(declared: Declared, binding: KubeObject, roles: _Roles) -> _Bound:
     kind = ROLE if binding.text("roleRef", "kind") == "Role" else CLUSTER_ROLE
     found = declared.find(kind, binding.text("roleRef", "name"), binding.namespace)
     if isinstance(found, Missing):
@@ -220,8 +225,10 @@ def _bound(declared: Declared, binding: KubeObject, roles: dict[int, tuple[_Rule
         empty = KubeObject({"metadata": {"name": binding.text("roleRef", "name")}}, kind)
         return _Bound(binding=binding, role=None if found.gap else empty, missing=found)
     if id(found) not in roles:  # one ClusterRole is bound in thousands of namespaces
-        roles[id(found)] = tuple(map(_rule, (*islice(found.each("rules"), _MOST), *_aggregated(declared, found))))
-    return _Bound(binding=binding, role=found, rules=roles[id(found)], missing=Missing(name=str(found.reference)))
+        rules = tuple(map(_rule, (*islice(found.each("rules"), _MOST), *_aggregated(declared, found))))
+        roles[id(found)] = rules, frozenset().union(*(rule.names for rule in rules if rule.named))
+    rules, names = roles[id(found)]
+    return _Bound(binding=binding, role=found, rules=rules, names=names, missing=Missing(name=str(found.reference)))
 
 
 def _aggregated(declared: Declared, role: KubeObject) -> tuple[Fields, ...]:
