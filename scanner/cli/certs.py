@@ -14,9 +14,8 @@ from scanner.cli.certificate_files import Files, password
 from scanner.cli.certs_basis import basis
 from scanner.cli.certs_listing import Listing, rows, unread, without_bytes
 from scanner.cli.cluster_options import ClusterAsked, held_cluster
-from scanner.cli.output import width
 from scanner.cli.progress import colors
-from scanner.cli.streams import say
+from scanner.cli.streams import say, width
 from scanner.errors import UsageError
 from scanner.model.held_certificate import HeldCertificate
 from scanner.model.known import Unknown

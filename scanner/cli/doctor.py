@@ -8,9 +8,9 @@ import click
 
 from scanner.cli.cluster_options import ClusterAsked, which_cluster
 from scanner.cli.hearing import gathered, hearing
-from scanner.cli.output import width
 from scanner.cli.progress import colors
 from scanner.cli.saved import subjects
+from scanner.cli.streams import width
 from scanner.doctor import INJECTED_MAPS, NOT_READ, READS, diagnose, injected, served
 from scanner.errors import UsageError
 from scanner.model.diagnosis import Diagnosis

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from scanner.cli.progress import colors
-from scanner.cli.streams import mute, say
+from scanner.cli.streams import mute, say, width
 from scanner.errors import InputError, UsageError
 from scanner.model.report import Report
 from scanner.report import FORMATS as REPORTS
@@ -133,8 +132,3 @@ def print_whole(write: Callable[[TextIO], None]) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         mute(sys.stdout)  # the reader has seen enough (| head); the exit code still says what the report says
-
-
-def width() -> int | None:
-    """Columns to fold at: the terminal's; None for a file or pipe, where the reader has a tool for that."""
-    return shutil.get_terminal_size((120, 24)).columns if sys.stdout.isatty() else None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import click
 
-from scanner.cli.output import width
+from scanner.cli.streams import width
 from scanner.model.catalogue import load_profile
 from scanner.model.catalogue import profiles as shipped
 from scanner.model.profile import Profile

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sys
 from contextlib import suppress
 from typing import TextIO
@@ -50,3 +51,8 @@ def mute(stream: TextIO) -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
+
+
+def width() -> int | None:
+    """Columns to fold at: the terminal's; None for a file or pipe, where the reader has a tool for that."""
+    return shutil.get_terminal_size((120, 24)).columns if sys.stdout.isatty() else None
