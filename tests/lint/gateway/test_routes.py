@@ -202,6 +202,14 @@ def test_contour_looks_at_no_policy_for_what_is_no_http_route(controller: str, e
         assert verdicts(backends.PLAINTEXT, *texts, whole=True) == expected
 
 
+@pytest.mark.parametrize("others", [(), (OF_PORT,), (POLICY,)], ids=["none", "of a port that nobody knows", "one"])
+def test_behind_contours_gateway_no_policy_is_asked_for(others: tuple[str, ...]) -> None:
+    gateway = listening(f"name: a, port: 5432, {TERMINATE}", more="  gatewayClassName: front\n")
+    front = of("GatewayClass", "front", "controllerName: projectcontour.io/gateway-controller")
+    ((verdict, _, message),) = said(backends.PLAINTEXT, gateway, route("TLSRoute", TO_DB), *others, front)
+    assert (verdict, "looks at BackendTLSPolicies for HTTPRoutes alone" in message) == ("fail", True)
+
+
 X_BACKEND = "type: ExternalHostname, port: {port: 443}, externalHostname: {hostname: a.example}"
 TO_X = "rules: [{backendRefs: [{group: gateway.networking.x-k8s.io, kind: XBackend, name: db}]}]"
 
