@@ -9,7 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scanner.cluster import load
-from scanner.model.kinds import CONFIG_MAP, HEPTIO_DELEGATION, REFERENCE_GRANT, SECRET, TLS_CERTIFICATE_DELEGATION
+from scanner.model.kinds import (
+    CONFIG_MAP,
+    HEPTIO_DELEGATION,
+    REFERENCE_GRANT,
+    SECRET,
+    TLS_CERTIFICATE_DELEGATION,
+    TLS_ROUTE,
+)
 from scanner.model.local_files import LOCAL_KINDS, with_local_files
 from scanner.model.report import EndpointRow, FindingRow
 from scanner.model.snapshot import Snapshot
@@ -19,7 +26,8 @@ from scanner.scan import Settings, scan
 from scanner.survey import READS, Viewpoint, survey
 from tests.expect.stories import CLUSTERS
 
-GRANTS = (REFERENCE_GRANT, TLS_CERTIFICATE_DELEGATION, HEPTIO_DELEGATION)
+WHOLE = (REFERENCE_GRANT, TLS_CERTIFICATE_DELEGATION, HEPTIO_DELEGATION, TLS_ROUTE)
+"""Kinds of which there are no others than a story has."""
 SETTINGS = Settings(mode="verdict", limits=Limits(timeout=10, deadline=120, concurrency=4))
 
 
@@ -80,12 +88,12 @@ async def scanned(snapshot: Snapshot, directory: Path, settings: Settings = SETT
 
 
 def _read(home: Path) -> Snapshot:
-    """With all of its ConfigMaps, also those that not every cluster has; of grants there are no others."""
+    """With all of its ConfigMaps, also those that not every cluster has."""
     every = replace(CONFIG_MAP, named=())
     wanted = [every if kind == CONFIG_MAP else kind for kind in (*READS, SECRET, *LOCAL_KINDS)]
     read = with_local_files(load(home, wanted))
     maps = tuple(replace(each, kind=CONFIG_MAP) for each in read.objects[every])
-    gaps = {kind: each for kind, each in read.unreadable.items() if kind not in GRANTS}
+    gaps = {kind: each for kind, each in read.unreadable.items() if kind not in WHOLE}
     return replace(read, objects={**read.objects, CONFIG_MAP: maps}, unreadable=gaps)
 
 
