@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from itertools import islice
 from typing import Final
 
 from scanner.cluster import route_keys
@@ -30,6 +32,10 @@ _HOLDERS: Final[Mapping[str, tuple[frozenset[str], str]]] = {
 }
 """Kinds that hold objects: their versions, and the field that the objects are in."""
 _MARKS: Final = ("apiVersion", "kind")
+_NEAR: Final = 0.85
+"""``knd`` is nearer than this to what it should be; ``version`` is not."""
+_KEYS: Final = 20
+"""Of one document, among which a misspelt one is looked for."""
 _NONE: Final = ("", (frozenset[str](), ""))
 
 
@@ -94,6 +100,9 @@ class Objects:
             for index, each in objects:
                 self._object(where.item(index), each)
             self._found.strangers += not objects
+        elif isinstance(value, str) and all(each in value for each in _MARKS):
+            hint = "is there a comment of another language before it?"
+            self._found.bad.append(Bad(where.place(), "an object that YAML takes for one text", hint))
         else:
             self._object(where, value)
 
@@ -119,10 +128,10 @@ class Objects:
             self._sorted(where, raw, version, name)
 
     def _of_nothing(self, where: _Where, raw: Fields) -> None:
-        """What says neither, or in other letters."""
-        said = {key.casefold(): key for key in raw.raw}
-        wrong = [said[each.casefold()] for each in _MARKS if each.casefold() in said and each not in raw.raw]
-        if wrong and all(each.casefold() in said for each in _MARKS):
+        """What says neither, or has it misspelt."""
+        meant = [_meant(raw, each) for each in _MARKS]
+        wrong = [each for each in meant if each not in _MARKS]
+        if wrong and all(meant):
             message = f"{shown(wrong[0])} is no key of an object: an API server sees none here"
             self._found.misnamed.append(Bad(where.place(wrong[0]), message, f"write {' and '.join(_MARKS)}"))
         else:
@@ -197,6 +206,16 @@ class Objects:
             return kept(kind, whole, self._pruner)
         scrubbed = self._pruner.copy(route_keys.without_key(whole) if kind == ROUTE else whole)
         return KubeObject(scrubbed, kind) if isinstance(scrubbed, dict) else None
+
+
+def _meant(raw: Fields, mark: str) -> str:
+    """The key with which somebody meant ``mark``, or "". What is only nearly that counts beside metadata: anything may
+    have such a key."""
+    if mark in raw.raw:
+        return mark
+    said = {key.casefold(): key for key in raw.raw}
+    near = get_close_matches(mark.casefold(), islice(said, _KEYS), n=1, cutoff=_NEAR) if raw.has("metadata") else []
+    return said.get(mark.casefold()) or next((said[each] for each in near), "")
 
 
 def _says_kind(value: object) -> bool:

@@ -79,6 +79,7 @@ HOSTILE: list[tuple[str, str | bytes, list[str], list[str]]] = [
     ("no objects", f"{TEMPLATE}object: []\n", [], ["file.yaml:1:1: a Template without objects"]),
     ("objects is a mapping", f"{TEMPLATE}objects: {{}}\n", [], ["file.yaml:1:1: objects is no list"]),
     ("items is empty", "apiVersion: v1\nkind: List\nitems: []\n", [], []),
+    ("another comment", '// why\n{"apiVersion":"v1","kind":"Secret"}', [], ["file.yaml:1:1: an object that YAML"]),
     ("odd items", "apiVersion: v1\nkind: List\nitems: [1, null, [], {}]\n", [], []),
     (
         "typed list",
@@ -173,11 +174,14 @@ MISCASED = [
     ("ApiVersion: route.openshift.io/v1\nKind: Route\nmetadata: {name: a}\n", "1:13: 'ApiVersion' is no key"),
     ("apiversion: route.openshift.io/v1\nkind: Route\n", "1:13: 'apiversion' is no key"),
     ("apiVersion: a/v1\nKIND: Own\n", "2:7: 'KIND' is no key"),
+    ("apiVerson: v1\nknd: Secret\nmetadata: {name: a}\n", "1:12: 'apiVerson' is no key"),
+    ("apiVersion: v1\n'kind ': Secret\nmetadata: {name: a}\n", "2:10: 'kind ' is no key"),
+    ("apiVersion: v1\n\u200bkind: Secret\nmetadata: {name: a}\n", "2:8: '\\u200bkind' is no key"),
 ]
 
 
 @pytest.mark.parametrize(("text", "begin"), MISCASED)
-def test_keys_in_other_letters_are_not_passed_by(tmp_path: Path, text: str, begin: str) -> None:
+def test_keys_that_are_misspelt_are_not_passed_by(tmp_path: Path, text: str, begin: str) -> None:
     (wrong,) = found_in(tmp_path, text).misnamed
     assert f"{wrong.place.line}:{wrong.place.column}: {wrong.message}".startswith(begin)
 
@@ -216,6 +220,8 @@ OTHERS = [
     "apiVersion: networking.istio.io/v1\nkind: Gateway\n",
     "kind: Route\nvalues: 1\n",
     "kind: Pot\napiVersion: a/b\n",
+    "kinds: [a]\nversion: 1\nmetadata: {name: a}\n",
+    "kinds: [a]\napi_version: 1\n",
 ]
 
 
