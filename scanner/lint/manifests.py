@@ -88,9 +88,9 @@ def check_kind(rule: ScanRule, place: str, message: str, hint: str) -> Iterator[
 
     An object whose kind, group or version is nearly that of one that lint looks at, or whose kind is in another group:
     high, with what was probably meant. So does an object of such a kind without `apiVersion`, or of such a group
-    without `kind`, one that has both keys in other letters (`ApiVersion`, `Kind`) or, beside `metadata`, misspelt, and an
-    Ingress or a Deployment of `extensions/v1beta1`, which no API server has had since Kubernetes 1.22. It is not looked
-    at, so that the result is incomplete whatever `--fail-on` says.
+    without `kind`, one that has both keys in other letters (`ApiVersion`, `Kind`) or, beside `metadata`, misspelt, and
+    an Ingress or a Deployment of `extensions/v1beta1`, which no API server has had since Kubernetes 1.22. It is not
+    looked at, so that the result is incomplete whatever `--fail-on` says.
 
     Kinds of the same name in groups that adhere does not know, such as `Gateway` of `networking.istio.io` and `Service`
     of `serving.knative.dev`, are other things; they are counted, and that is all.
