@@ -5,36 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from scanner.lint.certificates import authority_flaws
+from scanner.lint.gateway.authorities import reference_flaws
 from scanner.lint.gateway.frontend_validation import configurations
 from scanner.lint.references import READS as SECRETS
-from scanner.lint.references import look_up
-from scanner.model.declared import Missing
-from scanner.model.kinds import CONFIG_MAP, GATEWAY, SECRET
-from scanner.model.located import Steps, shown
-from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+from scanner.model.kinds import CONFIG_MAP, GATEWAY
+from scanner.model.located import Steps
+from scanner.model.object_rule import Flaw, ObjectRule, Subject
 from scanner.model.objects import Fields
 
 _MOST: Final = 16
 """References of one validation (MaxItems)."""
-_KINDS: Final = {"ConfigMap": CONFIG_MAP, "Secret": SECRET}
-
-
-_BUNDLE: Final = "ClusterTrustBundle"
-_BUNDLES: Final = ("", "certificates.k8s.io")
-"""Groups by which it is named: Envoy Gateway takes one in the core's."""
-
-
-def is_bundle(reference: Fields) -> bool:
-    """Whether CAs are referred to in a ClusterTrustBundle, which only some implementations take (Gateway API,
-    caCertificateRefs, "Implementation-specific: other kinds of resources")."""
-    return reference.text("kind") == _BUNDLE and reference.text("group") in _BUNDLES
-
-
-def of_bundle(reference: Fields, at: Steps) -> Flaw:
-    """What is left open of it."""
-    what = f"whether this implementation takes the {_BUNDLE} {shown(reference.text('name'))}, and what is in it"
-    return Flaw(message=f"cannot be decided here: {what}", at=at, verdict="inconclusive")
 
 
 def ca_references(subject: Subject) -> Iterator[tuple[Steps, Fields]]:
@@ -126,7 +106,15 @@ def check_client_ca(subject: Subject) -> Iterator[Flaw]:
                 subject, each.at("validation", "caCertificateRefs"), (*steps, "validation", "caCertificateRefs")
             )
     for steps, each in ca_references(subject):
-        yield from _reference(subject, steps, each)
+        namespace = each.text("namespace") or subject.object.namespace
+        yield from reference_flaws(
+            subject,
+            steps,
+            each,
+            namespace,
+            other_kind="InvalidCACertificateKind",
+            question="whether there is a CA to validate clients by",
+        )
 
 
 def _number(subject: Subject, references: object, at: Steps) -> Iterator[Flaw]:
@@ -140,36 +128,6 @@ def _number(subject: Subject, references: object, at: Steps) -> Iterator[Flaw]:
     elif count > 1:
         message = "more than one reference: only a single ConfigMap works with every implementation"
         yield Flaw(message=message, at=at, severity="low")
-
-
-def _reference(subject: Subject, at: Steps, reference: Fields) -> Iterator[Flaw]:
-    if is_bundle(reference):
-        yield of_bundle(reference, at)
-        return
-    kind = _KINDS.get(reference.text("kind"))
-    if kind is None or reference.text("group"):
-        named = "/".join(filter(None, (reference.text("group"), reference.text("kind"))))
-        yield Flaw(
-            message=f"refers to {shown(named)}, not to a ConfigMap: InvalidCACertificateKind",
-            at=at,
-            fix=f"{subject.object.reference}: name a ConfigMap",
-        )
-        return
-    if kind == SECRET:
-        yield Flaw(message="a Secret with CAs works with some implementations only", at=at, severity="low")
-    namespace = reference.text("namespace") or subject.object.namespace
-    found = look_up(subject.declared, kind, reference.text("name"), namespace)
-    if isinstance(found, Missing):
-        if found.gap:
-            yield undecided(found, at, "whether there is a CA to validate clients by")
-        else:
-            yield Flaw(
-                message=f"{found.name} does not exist: InvalidCACertificateRef",
-                at=at,
-                fix=f"create {found.name} with the CA in ca.crt",
-            )
-    else:
-        yield from authority_flaws(found, at, subject.declared.known.taken_at)
 
 
 CLIENT_CA = ObjectRule(

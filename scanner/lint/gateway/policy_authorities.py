@@ -6,19 +6,14 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from scanner.lint.certificates import authority_flaws
-from scanner.lint.gateway.client_ca import is_bundle, of_bundle
+from scanner.lint.gateway.authorities import reference_flaws
 from scanner.lint.gateway.policies import shape_of
 from scanner.lint.references import READS as SECRETS
-from scanner.lint.references import look_up
-from scanner.model.declared import Missing
-from scanner.model.kinds import BACKEND_TLS_POLICY, CONFIG_MAP, SECRET
+from scanner.model.kinds import BACKEND_TLS_POLICY, CONFIG_MAP
 from scanner.model.located import Steps, shown
-from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
-from scanner.model.objects import Fields
+from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _CAS: Final = 8
-_KINDS: Final = {"ConfigMap": CONFIG_MAP, "Secret": SECRET}
 _INTERNAL: Final = (".svc", ".cluster.local", ".local", ".internal", ".localhost", ".test", ".invalid")
 """What no public CA issues for: names that are not in the public DNS (RFC 6761, RFC 6762; CA/Browser Forum Baseline
 Requirements, "Internal Name"; ICANN's ``.internal``)."""
@@ -88,7 +83,14 @@ def check_ca(subject: Subject) -> Iterator[Flaw]:
     shape = shape_of(subject.object)
     validation = subject.object.fields(*shape.block)
     for steps, each in islice(subject.items(*shape.block, shape.authorities), _CAS):
-        yield from _authority(subject, steps, each)
+        yield from reference_flaws(
+            subject,
+            steps,
+            each,
+            subject.object.namespace,
+            other_kind="InvalidKind",
+            question="whether there is a CA to validate the backend by",
+        )
     at, known = (*shape.block, shape.well_known), validation.text(shape.well_known)
     if known not in ("", "System"):
         yield _of_its_own(at, known)
@@ -111,34 +113,6 @@ def _of_its_own(at: Steps, known: str) -> Flaw:
 
 def _is_internal(hostname: str) -> bool:
     return bool(hostname) and ("." not in hostname or hostname.removesuffix(".").endswith(_INTERNAL))
-
-
-def _authority(subject: Subject, at: Steps, reference: Fields) -> Iterator[Flaw]:
-    if is_bundle(reference):
-        yield of_bundle(reference, at)
-        return
-    kind = _KINDS.get(reference.text("kind"))
-    if kind is None or reference.text("group"):
-        named = "/".join(filter(None, (reference.text("group"), reference.text("kind"))))
-        yield Flaw(
-            message=f"refers to {shown(named)}, not to a ConfigMap: InvalidKind",
-            at=at,
-            fix=f"{subject.object.reference}: name a ConfigMap",
-        )
-        return
-    if kind == SECRET:
-        yield Flaw(message="a Secret with CAs works with some implementations only", at=at, severity="low")
-    found = look_up(subject.declared, kind, reference.text("name"), subject.object.namespace)
-    if not isinstance(found, Missing):
-        yield from authority_flaws(found, at, subject.declared.known.taken_at)
-    elif found.gap:
-        yield undecided(found, at, "whether there is a CA to validate the backend by")
-    else:
-        yield Flaw(
-            message=f"{found.name} does not exist: InvalidCACertificateRef",
-            at=at,
-            fix=f"create {found.name} with the CA in ca.crt",
-        )
 
 
 _REFERENCES = ("Gateway API apis/v1/backendtlspolicy_types.go (BackendTLSPolicyValidation)",)
