@@ -14,11 +14,11 @@ from typing import Final
 from scanner.expect import upstream
 from scanner.expect.conditions import condition
 from scanner.expect.facts import Facts
-from scanner.expect.gateway import CONTOUR, controller_of
 from scanner.expect.origins import led
 from scanner.expect.stale import is_stale
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Upstream
+from scanner.model.gateway_classes import CONTOUR, controller_of
 from scanner.model.kinds import BACKEND_TLS_POLICY, GATEWAY, Kind
 from scanner.model.known import Unknown
 from scanner.model.objects import Fields, KubeObject

@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from scanner.expect.contour_config import Everywhere, everywhere
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
-from scanner.expect.gateway import CONTOUR, controller_of
 from scanner.expect.origins import gateway_listeners, gateways
 from scanner.expect.passthrough import passed_through
 from scanner.model.custom_profile import TLS13_SUITES, suite_named
 from scanner.model.endpoint import Endpoint
+from scanner.model.gateway_classes import CONTOUR, controller_of
 from scanner.model.kinds import HTTP_PROXY
 from scanner.model.known import Unknown
 from scanner.model.located import shown

@@ -12,14 +12,12 @@ from dataclasses import replace
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.model.expectation import Binding
+from scanner.model.gateway_classes import CONTOUR, OPENSHIFT
 from scanner.model.kinds import GATEWAY, GATEWAY_CLASS
 from scanner.model.known import Unknown
 from scanner.model.located import shown
 from scanner.model.objects import KubeObject
-from scanner.model.snapshot import Snapshot
 
-OPENSHIFT = "openshift.io/gateway-controller/v1"
-CONTOUR = "projectcontour.io/gateway-controller"
 _NAME = "gateway.networking.k8s.io/gateway-name"
 """Label of what a Gateway's controller makes for it (GEP-1762)."""
 
@@ -53,12 +51,6 @@ def gateway_of(facts: Facts, draft: Draft) -> KubeObject | None:
     if _NAME in labels:
         return facts.snapshot.get(GATEWAY, labels[_NAME], draft.endpoint.owner.namespace)
     return None
-
-
-def controller_of(snapshot: Snapshot, gateway: KubeObject) -> str:
-    """What its class says who answers for it; empty where that is not known."""
-    found = snapshot.get(GATEWAY_CLASS, gateway.text("spec", "gatewayClassName"))
-    return found.text("spec", "controllerName") if found else ""
 
 
 def _openshift(facts: Facts, draft: Draft, source: str, field: str) -> Draft:

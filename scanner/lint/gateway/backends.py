@@ -12,6 +12,7 @@ from scanner.lint.gateway.policies import port_of, protected
 from scanner.lint.gateway.routes import Backend, backends, strangers
 from scanner.lint.references import look_up
 from scanner.model.declared import Declared, Missing
+from scanner.model.gateway_classes import CONTOUR, controller_of
 from scanner.model.kinds import (
     GATEWAY_CLASS,
     GRPC_ROUTE,
@@ -28,7 +29,6 @@ from scanner.model.objects import Fields, KubeObject
 
 _ENCRYPTED: Final = frozenset({"https", "kubernetes.io/wss", "tls", "grpcs", "wss"})
 """Values of ``appProtocol`` that mean TLS (KEP-3726; IANA service names)."""
-_CONTOUR: Final = "projectcontour.io/gateway-controller"
 _NAMES: Final = ("https", "tls", "grpcs", "wss")
 """Beginnings of a port's name that mean TLS, as Istio reads them; the API gives names no meaning."""
 
@@ -136,8 +136,7 @@ def _ending(every: Iterable[Attachment]) -> Iterator[Listener]:
 
 def _is_contours(declared: Declared, listener: Listener) -> bool:
     gateway = gateway_of(declared, listener.holder)
-    found = declared.known.get(GATEWAY_CLASS, gateway.text("spec", "gatewayClassName")) if gateway else None
-    return found is not None and found.text("spec", "controllerName") == _CONTOUR
+    return gateway is not None and controller_of(declared.known, gateway) == CONTOUR
 
 
 def _unread(backend: Backend, listener: str) -> Flaw:
