@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from scanner.expect import upstream
+from scanner.expect.origins import led
 from scanner.expect.pem import certificates, decoded
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Client
@@ -41,15 +42,9 @@ connects to."""
 def clients(snapshot: Snapshot, endpoint: Endpoint) -> Iterator[Client]:
     """Each client whose trust an object says. Nobody is named of whom it is not known what they trust: the API server
     without a caBundle goes by its own system's roots, and with ``insecureSkipTLSVerify`` by nothing."""
-    for origin in endpoint.origins:
-        reference, _, rest = origin.partition(" ")
-        kind, _, path = reference.partition("/")
-        reader = _READERS.get(kind)
-        if reader is not None:
-            namespace, _, name = path.rpartition("/")
-            found = snapshot.get(reader[0], name, namespace or None)
-            if found is not None:
-                yield from reader[1](snapshot, endpoint, found, rest)
+    for found, rest in led(snapshot, endpoint, {name: kind for name, (kind, _) in _READERS.items()}):
+        _, reader = _READERS[found.kind.name]
+        yield from reader(snapshot, endpoint, found, rest)
 
 
 def _webhook(_: Snapshot, __: Endpoint, found: KubeObject, rest: str) -> Iterator[Client]:
