@@ -98,10 +98,11 @@ def _names(
 ) -> Iterator[Claim]:
     """The names that lead to this listener: its TLSRoutes' where it has any, else one of its own, else none."""
     origin = f"{holder.reference} listener {listener.text('name')}"
-    own = server_name(_one_of(routes.http, holder, gateway, listener))
+    others = _narrower(holder, gateway, listener)
+    own = server_name(_one_of(routes.http, holder, listener, others))
     https = listener.text("protocol") == "HTTPS"  # no other protocol validates (GEP-91)
     expects = _client_certificate(gateway, port(listener.at("port"))) if https else None
-    named, others = 0, _narrower(holder, gateway, listener)
+    named = 0
     for route in attached:
         for host in routes.tls.hostnames(route, listener.text("hostname")):
             if any(within(host, each) for each in others):
@@ -115,8 +116,9 @@ def _names(
         yield claim
 
 
-def _one_of(routes: Routes, holder: KubeObject, gateway: KubeObject, listener: Fields) -> str:
-    """The listener's hostname; where it has many names, of which routes take only some, the first of those.
+def _one_of(routes: Routes, holder: KubeObject, listener: Fields, others: set[str]) -> str:
+    """The listener's hostname; where it has many names, of which routes take only some, the first of those that none of
+    the ``others`` has.
 
     Contour has Envoy show a certificate for the names of routes, and for no others (``EnsureSecureVirtualHost``).
     """
@@ -124,7 +126,6 @@ def _one_of(routes: Routes, holder: KubeObject, gateway: KubeObject, listener: F
     if own and not own.startswith("*."):
         return own
     every = {name for route in routes.attached(holder, listener) for name in routes.takes(route, own)}
-    others = _narrower(holder, gateway, listener)
     taken = {name for name in every if name == own or not any(within(name, each) for each in others)}
     return own if own in taken or not taken else min(taken, key=lambda name: (name.startswith("*."), name))
 
