@@ -19,11 +19,11 @@ from benchmarks.timing import timed
 from scanner import metrics
 from scanner.certificates import READS, Certificates
 from scanner.demo.certificates import Authority
+from scanner.kube.kinds import FEATURE_GATE, PKI, SECRET, Kind
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Origin, Snapshot
 from scanner.model.inventory import certificate_report
-from scanner.model.kinds import FEATURE_GATE, PKI, SECRET, Kind
-from scanner.model.objects import KubeObject
 from scanner.model.report import Coverage, Report, ScannerRow, Summary
-from scanner.model.snapshot import Origin, Snapshot
 from scanner.pki import stored
 from scanner.report import FORMATS
 from scanner.report.rows import finding_row, timestamp

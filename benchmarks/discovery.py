@@ -17,10 +17,10 @@ from typing import Any
 
 from scanner.__main__ import SELDOM
 from scanner.discover import READS, Discovery, discover
+from scanner.kube.kinds import ENDPOINT_SLICE, NODE, POD, SERVICE, Kind
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Origin, Snapshot
 from scanner.model.component_files import load_catalogue
-from scanner.model.kinds import ENDPOINT_SLICE, NODE, POD, SERVICE, Kind
-from scanner.model.objects import KubeObject
-from scanner.model.snapshot import Origin, Snapshot
 
 Raw = dict[str, Any]
 

@@ -17,7 +17,8 @@ The whole program is plain functions between values; I/O is in two places, ``clu
   way through port-forwards), ``archive`` and ``again`` (a scan that is kept, and judged again), ``doctor`` (where the
   configuration of a component stopped).
 * ``tls``      bytes <-> values: the codec, and every code point with its names. No I/O, imports nothing of ours.
-* ``model``    the nouns: kinds and objects, snapshot, endpoint, profile, expectation, observation, finding, policy.
+* ``kube``     the objects of a cluster, typed, read once and shared: kinds, objects, the snapshot that holds them.
+* ``model``    the nouns of a scan: endpoint, profile, expectation, observation, finding, policy.
 * ``cluster``  the cluster's API, or a directory that was saved from one, to a ``Snapshot``. Drops keys on the way.
 * ``discover`` a snapshot's listeners. Pure; one file a source; merged by where they listen.
 * ``expect``   what each of them owes, and who says so. Pure; one file a resolver.
@@ -30,8 +31,8 @@ The whole program is plain functions between values; I/O is in two places, ``clu
 * ``data``     where ``profiles/`` and ``reports/templates/`` are. ``errors``: what we cannot do, and what to do next.
 
 Imports go downwards only: ``cli`` > ``scan`` and its companions, ``demo`` > ``cluster``, ``discover``, ``expect``,
-``probe``, ``judge``, ``lint``, ``report``, ``metrics`` (which never import each other) > ``model``, ``data`` > ``tls``,
-``errors`` (``tests/test_layers.py``).
+``probe``, ``judge``, ``lint``, ``report``, ``metrics`` (which never import each other) > ``model`` > ``kube`` >
+``data`` > ``tls``, ``errors`` (``tests/test_layers.py``).
 """
 
 __version__ = "0.1.0"

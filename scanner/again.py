@@ -16,9 +16,9 @@ from scanner.judge.network_policy import NetworkPolicies, explain
 from scanner.judge.vulnerabilities import DEEP_RULES
 from scanner.judge.waivers import WaiverLedger
 from scanner.judge.witness import heard
+from scanner.kube.kinds import NETWORK_POLICY, SECRET
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
-from scanner.model.kinds import NETWORK_POLICY, SECRET
 from scanner.model.local_files import LOCAL_KINDS, with_local_files
 from scanner.model.observation_record import Seen, read
 from scanner.model.profile import Profile

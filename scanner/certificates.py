@@ -8,19 +8,19 @@ from dataclasses import replace
 from functools import cached_property
 
 from scanner.certificate_rows import configuration_line, inventory_rows
+from scanner.kube.kinds import SECRET, Kind
+from scanner.kube.snapshot import Snapshot, union
 from scanner.model.cluster_facts import hosted_namespaces
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding
 from scanner.model.held_certificate import HeldCertificate
 from scanner.model.inventory import InventoryRow
-from scanner.model.kinds import SECRET, Kind
 from scanner.model.observation import Observation
 from scanner.model.pki_config import PkiConfig
 from scanner.model.pki_names import load_names
 from scanner.model.profile import Profile
 from scanner.model.scan_policy import ScanPolicy
-from scanner.model.snapshot import Snapshot, union
 from scanner.model.well_known import Names
 from scanner.pki import admission, governing, stored
 from scanner.pki.configuration import Configuration

@@ -9,6 +9,7 @@ from functools import lru_cache
 from ipaddress import ip_address
 
 from scanner.judge.network_policy import NetworkPolicies
+from scanner.kube.snapshot import Unreadable
 from scanner.model.dial_scope import DialScope
 from scanner.model.endpoint import Endpoint, Owner, host_port
 from scanner.model.expectation import Because, CertificateExpectation, Expectation
@@ -17,7 +18,6 @@ from scanner.model.inventory import CertificateReport
 from scanner.model.known import Known, Unknown
 from scanner.model.observation import Observation
 from scanner.model.profile import Profile
-from scanner.model.snapshot import Unreadable
 from scanner.model.target import Target
 
 Owes = Callable[[Endpoint], Expectation]

@@ -10,6 +10,9 @@ from itertools import chain
 from scanner import __version__
 from scanner.cluster.given import Bad, Manifests
 from scanner.cluster.manifest_files import Skipped
+from scanner.kube.kinds import PKI, PKI_CERTIFICATE_DEFINITION, ROUTE, Kind
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Origin, Snapshot, Unreadable, union
 from scanner.lint import READS, RULES, Linted, Placed, lint
 from scanner.lint.manifests import KIND_UNKNOWN, UNREADABLE
 from scanner.lint.openshift.custom_host import CUSTOM_HOST, custom_host_reviews
@@ -19,7 +22,6 @@ from scanner.lint.wanted import wanted
 from scanner.model.access_review import Review, reviews
 from scanner.model.declared import Declared, Given, Identity, Place, identity
 from scanner.model.finding import Finding
-from scanner.model.kinds import PKI, PKI_CERTIFICATE_DEFINITION, ROUTE, Kind
 from scanner.model.lint_report import (
     NOT_GIVEN,
     LintFindingRow,
@@ -31,12 +33,10 @@ from scanner.model.lint_report import (
     UnseenRow,
 )
 from scanner.model.located import Steps, dotted
-from scanner.model.objects import KubeObject
 from scanner.model.pki_config import PkiConfig
 from scanner.model.pki_names import load_names
 from scanner.model.report import OwnerRow, UnreadableRow
 from scanner.model.rule import Rule, ScanRule
-from scanner.model.snapshot import Origin, Snapshot, Unreadable, union
 from scanner.pki.configuration import DEFINITIONS, OBJECT, Configuration, placed
 from scanner.pki.definitions import registered
 from scanner.pki.reading import of_spec

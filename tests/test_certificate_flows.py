@@ -13,10 +13,10 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from scanner.certificates import READS, Certificates
 from scanner.demo.certificates import PrivateKey, private_key
+from scanner.kube.kinds import PKI, SECRET
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Origin, Snapshot
 from scanner.model.finding import Finding
-from scanner.model.kinds import PKI, SECRET
-from scanner.model.objects import KubeObject
-from scanner.model.snapshot import Origin, Snapshot
 from tests.certs import Authority
 from tests.pki.objects import coded, secret
 

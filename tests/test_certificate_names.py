@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from scanner.certificates import READS, Certificates
-from scanner.model.kinds import SECRET
-from scanner.model.objects import KubeObject
-from scanner.model.snapshot import Origin, Snapshot
+from scanner.kube.kinds import SECRET
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Origin, Snapshot
 from scanner.pki.inventory import Entry
 from tests.pki.names_story import ROWS, Row, certificate
 from tests.pki.objects import secret

@@ -9,11 +9,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from scanner.certificates import READS, Certificates
+from scanner.kube.kinds import KINDS, SECRET, Kind
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Origin, Snapshot
 from scanner.model.expectation import Expectation
-from scanner.model.kinds import KINDS, SECRET, Kind
-from scanner.model.objects import KubeObject
 from scanner.model.scan_policy import CertificateMinimums, ScanPolicy
-from scanner.model.snapshot import Origin, Snapshot
 from scanner.pki.rules import PKI_RULES
 from scanner.tls.certificate import parse_certificate
 from tests.certs import Authority, weakly_signed

@@ -9,14 +9,14 @@ from datetime import UTC, datetime
 
 from scanner.certificates import READS, Certificates
 from scanner.jobs import Surroundings
+from scanner.kube.kinds import SECRET
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Origin, Snapshot
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding
-from scanner.model.kinds import SECRET
 from scanner.model.known import Unknown
-from scanner.model.objects import KubeObject
 from scanner.model.scan_policy import ScanPolicy
-from scanner.model.snapshot import Origin, Snapshot
 from scanner.survey import READS as SURVEYED
 from scanner.whole import whole
 from tests.judge.cases import CONFORMING, PROFILE

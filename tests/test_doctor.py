@@ -13,7 +13,8 @@ from scanner.certificates import Certificates
 from scanner.discover import Discovery
 from scanner.doctor import INJECTED_MAPS, NO_EVENTS, READS, STEPS, Hear, Served, diagnose, diagnosis_of, injected
 from scanner.expect import Expectations
-from scanner.model import kinds
+from scanner.kube import kinds
+from scanner.kube.objects import KubeObject
 from scanner.model.cluster_facts import cluster_facts
 from scanner.model.component_files import load_catalogue
 from scanner.model.component_tally import Honours
@@ -22,7 +23,6 @@ from scanner.model.diagnosis import Answer, Diagnosis, Step
 from scanner.model.dial_scope import DialScope
 from scanner.model.event import EVENT, Events
 from scanner.model.known import Known, Unknown
-from scanner.model.objects import KubeObject
 from scanner.model.scan_policy import ScanPolicy
 from scanner.survey import READS as SURVEYED
 from scanner.survey import Survey, Viewpoint

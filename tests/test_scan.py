@@ -15,12 +15,12 @@ import trio.testing
 from scanner.demo.tls_server import TlsSettings
 from scanner.errors import UsageError
 from scanner.jobs import Job, Owed, of_targets
+from scanner.kube.objects import Reference
 from scanner.model.catalogue import load_profile
 from scanner.model.dial_scope import DialScope
 from scanner.model.endpoint import Endpoint, Owner, Tunnel
 from scanner.model.expectation import Expectation, Neighbour, PlainPort
 from scanner.model.known import Unknown
-from scanner.model.objects import Reference
 from scanner.model.policy import Policy
 from scanner.model.profile import Profile
 from scanner.model.report import EndpointRow, Report, exit_code

@@ -17,10 +17,10 @@ from scanner.cli.cluster_options import ClusterAsked, held_cluster
 from scanner.cli.progress import colors
 from scanner.cli.streams import say, width
 from scanner.errors import UsageError
+from scanner.kube.snapshot import Snapshot
 from scanner.model.held_certificate import HeldCertificate
 from scanner.model.known import Unknown
 from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING, EXIT_OK, FailOn, FindingRow, fails
-from scanner.model.snapshot import Snapshot
 from scanner.report.escape import plain
 from scanner.report.page import Page
 from scanner.report.rows import finding_row

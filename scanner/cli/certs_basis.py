@@ -12,11 +12,11 @@ from scanner.cli.policies import load_policy
 from scanner.cli.previous import check, earlier
 from scanner.cli.streams import say
 from scanner.errors import UsageError
+from scanner.kube.kinds import NAMESPACE, PKI, SECRET
+from scanner.kube.snapshot import Origin, Snapshot, union
 from scanner.model import cluster_facts, located
 from scanner.model.held_certificate import HeldCertificate
-from scanner.model.kinds import NAMESPACE, PKI, SECRET
 from scanner.model.pki_config import PkiConfig
-from scanner.model.snapshot import Origin, Snapshot, union
 from scanner.pki import wanted
 from scanner.pki.config import pki_config_of_file
 from scanner.pki.day_one import install_config

@@ -13,12 +13,12 @@ from scanner.cli.saved import subjects
 from scanner.cli.streams import width
 from scanner.doctor import INJECTED_MAPS, NOT_READ, READS, diagnose, injected, served
 from scanner.errors import UsageError
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import union
 from scanner.model.diagnosis import Diagnosis
 from scanner.model.known import Known, Unknown
-from scanner.model.objects import KubeObject
 from scanner.model.problems import did_you_mean
 from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_OK
-from scanner.model.snapshot import union
 from scanner.report.diagnosis import write
 from scanner.report.escape import plain
 from scanner.report.page import Page

@@ -11,10 +11,10 @@ from scanner.cli.running import run_trio
 from scanner.cli.saved import Subject
 from scanner.doctor import NO_EVENTS, Hear
 from scanner.errors import InputError
+from scanner.kube.kinds import Kind
+from scanner.kube.objects import KubeObject
 from scanner.model.event import EVENT, Events
-from scanner.model.kinds import Kind
 from scanner.model.known import Known, Unknown
-from scanner.model.objects import KubeObject
 
 
 def hearing(asked: ClusterAsked, subject: Subject) -> Hear:

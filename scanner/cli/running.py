@@ -18,10 +18,10 @@ from scanner.cli.progress import Loudness, progress
 from scanner.cli.streams import say
 from scanner.errors import ResourceError, ScannerError
 from scanner.jobs import Job, Surroundings
+from scanner.kube.snapshot import Snapshot
 from scanner.model.observation_record import Seen
 from scanner.model.report import FailOn, Report, exit_code
 from scanner.model.saved_scan import Head
-from scanner.model.snapshot import Snapshot
 from scanner.probe.dial import Way
 from scanner.probe.limits import Gate
 from scanner.report.stream import RowFile

@@ -10,8 +10,8 @@ from scanner.cli.cluster_options import bundles
 from scanner.cli.running import run_trio
 from scanner.cli.secrets import SECRETS, asked_for
 from scanner.cli.streams import say
-from scanner.model.kinds import KINDS, SECRET
-from scanner.model.snapshot import Snapshot
+from scanner.kube.kinds import KINDS, SECRET
+from scanner.kube.snapshot import Snapshot
 from scanner.report.escape import plain
 from scanner.survey import READS
 

@@ -21,7 +21,7 @@ from scanner import __version__
 from scanner.cluster.api_server import Access, Credential, Pair, ssl_context
 from scanner.cluster.decoding import decoded
 from scanner.errors import ClusterError
-from scanner.model.objects import Fields
+from scanner.kube.objects import Fields
 
 JSON = "application/json"
 _USER_AGENT = f"adhere/{__version__}"

@@ -9,8 +9,8 @@ import trio
 
 from scanner.cluster.client import Client
 from scanner.errors import ClusterError
+from scanner.kube.objects import Fields, KubeObject
 from scanner.model.local_files import KUBELET_CONFIGZ
-from scanner.model.objects import Fields, KubeObject
 
 _AT_ONCE = 8
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")

@@ -11,8 +11,8 @@ from scanner.cluster.api_server import Access
 from scanner.cluster.client import ApiError, Client, Manners
 from scanner.cluster.scrub import scrubbed
 from scanner.errors import ClusterError
+from scanner.kube.objects import Fields, KubeObject
 from scanner.model.event import EVENT, Events
-from scanner.model.objects import Fields, KubeObject
 
 MOST = 500
 """Of one namespace."""

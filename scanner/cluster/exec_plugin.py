@@ -21,8 +21,8 @@ import trio
 from scanner.cluster.api_server import Credential, Pair
 from scanner.cluster.credentials import checked_token
 from scanner.errors import ClusterError
+from scanner.kube.objects import Fields
 from scanner.model.located import shown
-from scanner.model.objects import Fields
 
 VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 PATIENCE = 60.0

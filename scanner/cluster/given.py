@@ -15,8 +15,8 @@ from scanner.cluster.given_objects import MAX_OBJECTS, Bad, Manifests, Objects
 from scanner.cluster.manifest_files import STANDARD_INPUT, Skipped, Unlisted, chart_of, files, rendered
 from scanner.cluster.strangers import is_stranger
 from scanner.errors import InputError
+from scanner.kube.kinds import Kind
 from scanner.model.declared import Place
-from scanner.model.kinds import Kind
 from scanner.model.located import MAX_BYTES, PlacedError
 from scanner.model.yaml_stream import Behind, document_at, stream
 

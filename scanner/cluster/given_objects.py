@@ -15,12 +15,12 @@ from scanner.cluster.prune import Pruner
 from scanner.cluster.sops import ENCRYPTED, is_encrypted, may_serve
 from scanner.cluster.templates import TEMPLATES, is_template, processed
 from scanner.errors import InputError
+from scanner.kube.kinds import ROUTE, SECRET, Kind
+from scanner.kube.objects import Fields, KubeObject
 from scanner.model.apis import misnamed
 from scanner.model.declared import Given, Identity, Place, identity
 from scanner.model.held_profiles import held_profiles
-from scanner.model.kinds import ROUTE, SECRET, Kind
 from scanner.model.located import Located, Steps, shown
-from scanner.model.objects import Fields, KubeObject
 
 MAX_OBJECTS = 1_000_000
 _LISTS = 3

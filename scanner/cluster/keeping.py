@@ -8,9 +8,9 @@ from scanner.cluster import route_keys
 from scanner.cluster.prune import Pruner
 from scanner.cluster.secrets import without_key
 from scanner.cluster.shapes import OTHERS, SHAPES
+from scanner.kube.kinds import ROUTE, SECRET, Kind
+from scanner.kube.objects import KubeObject
 from scanner.model.forms import form_of
-from scanner.model.kinds import ROUTE, SECRET, Kind
-from scanner.model.objects import KubeObject
 from scanner.model.removed import WITHHELD
 
 _PEM = "-----BEGIN "

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Literal, NoReturn
 
 from scanner.errors import InputError
+from scanner.kube.objects import Fields
 from scanner.model.located import Located, Steps, dotted, read, shown
-from scanner.model.objects import Fields
 from scanner.model.problems import did_you_mean
 
 MAX_BYTES = 16 << 20

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scanner.errors import InputError
+from scanner.kube.objects import Fields
 from scanner.model.located import read
-from scanner.model.objects import Fields
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 

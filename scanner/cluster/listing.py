@@ -15,8 +15,8 @@ from scanner.cluster.projection import Decode, page_decoder
 from scanner.cluster.prune import Pruner
 from scanner.cluster.served import Served
 from scanner.errors import ClusterError
-from scanner.model.kinds import Kind
-from scanner.model.objects import Fields, KubeObject
+from scanner.kube.kinds import Kind
+from scanner.kube.objects import Fields, KubeObject
 
 RESTARTS = 2
 """How often a list is begun again whose continuation has expired, before it is asked for in one piece."""

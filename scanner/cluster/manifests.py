@@ -17,9 +17,9 @@ from pathlib import Path
 from scanner.cluster.keeping import kept
 from scanner.cluster.prune import Pruner
 from scanner.errors import InputError
-from scanner.model.kinds import SECRET, Kind
+from scanner.kube.kinds import SECRET, Kind
+from scanner.kube.objects import KubeObject
 from scanner.model.located import MAX_BYTES, documents, shown
-from scanner.model.objects import KubeObject
 
 SUFFIXES = (".yaml", ".yml", ".json")
 MAX_YAML = 64 * MAX_BYTES

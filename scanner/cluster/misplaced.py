@@ -8,8 +8,8 @@ from typing import Final
 
 from scanner.cluster.scrub import scrubbed
 from scanner.cluster.shapes import LAST_APPLIED
+from scanner.kube.objects import Fields
 from scanner.model.forms import form_of
-from scanner.model.objects import Fields
 from scanner.model.pem import pem_certificates
 from scanner.model.removed import REMOVED
 

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypedDict, cast
 from scanner.cluster.decoding import Raw, collector_paused, decoded
 from scanner.cluster.prune import Only, Shape, Shared
 from scanner.cluster.shapes import OTHERS, SHAPES
-from scanner.model.kinds import Kind
+from scanner.kube.kinds import Kind
 
 try:
     import msgspec

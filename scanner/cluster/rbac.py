@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from scanner.errors import UsageError
+from scanner.kube.kinds import LINTED, OPERATORS, Kind
 from scanner.model.event import EVENT
-from scanner.model.kinds import LINTED, OPERATORS, Kind
 from scanner.model.problems import did_you_mean
 
 NAME = "adhere-scan"

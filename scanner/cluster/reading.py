@@ -19,11 +19,11 @@ from scanner.cluster.listing import Lister, Short
 from scanner.cluster.reviews import asked as asked_reviews
 from scanner.cluster.served import served
 from scanner.errors import ClusterError, ScannerError
+from scanner.kube.kinds import CONFIG_MAP, NODE, SECRET, Kind
+from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.snapshot import Gap, Origin, Snapshot, Unreadable
 from scanner.model.access_review import ACCESS_REVIEW, Review
-from scanner.model.kinds import CONFIG_MAP, NODE, SECRET, Kind
 from scanner.model.local_files import KUBELET_CONFIGZ
-from scanner.model.objects import Fields, KubeObject
-from scanner.model.snapshot import Gap, Origin, Snapshot, Unreadable
 
 Names: TypeAlias = Iterable[tuple[str, str]]
 """Objects as (namespace, name)."""

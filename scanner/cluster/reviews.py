@@ -9,8 +9,8 @@ from itertools import islice
 
 from scanner.cluster.client import ApiError, Client
 from scanner.errors import ClusterError
+from scanner.kube.objects import Fields, KubeObject
 from scanner.model.access_review import ACCESS_REVIEW, Review
-from scanner.model.objects import Fields, KubeObject
 
 _PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 _MOST = 3000

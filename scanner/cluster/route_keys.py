@@ -7,7 +7,7 @@ from typing import Final
 
 from scanner.cluster.scrub import scrubbed
 from scanner.cluster.secrets import key_matches
-from scanner.model.objects import Fields
+from scanner.kube.objects import Fields
 from scanner.model.removed import REMOVED
 
 _TLS: Final = ("spec", "tls")

@@ -13,9 +13,9 @@ from pathlib import Path
 from scanner.cluster.keeping import kept
 from scanner.cluster.prune import Pruner
 from scanner.errors import ResourceError, UsageError
-from scanner.model.kinds import Kind
-from scanner.model.objects import KubeObject
-from scanner.model.snapshot import Snapshot
+from scanner.kube.kinds import Kind
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Snapshot
 
 FORMAT = "adhere.snapshot/v1"
 HEAD = "adhere-snapshot.json"

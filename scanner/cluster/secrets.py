@@ -17,8 +17,8 @@ from scanner.cluster.prune import Pruner
 from scanner.cluster.revocation import revocation_lists
 from scanner.cluster.scrub import scrubbed
 from scanner.cluster.shapes import METADATA
+from scanner.kube.objects import Fields
 from scanner.model.coded import decoded
-from scanner.model.objects import Fields
 from scanner.model.removed import REMOVED, WITHHELD
 
 KEPT = ("tls.crt", "ca.crt")

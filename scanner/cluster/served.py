@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from scanner.cluster.client import JSON, Client
 from scanner.errors import ClusterError
-from scanner.model.kinds import Kind
-from scanner.model.objects import Fields
+from scanner.kube.kinds import Kind
+from scanner.kube.objects import Fields
 
 _AGGREGATED = ",".join(
     [f"{JSON};g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList" for version in ("v2", "v2beta1")] + [JSON]

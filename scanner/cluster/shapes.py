@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from scanner.cluster.prune import But, Only, Pruner, Shape, Shared, arguments, left_out, removed, whole
 from scanner.cluster.scrub import is_secret_name
-from scanner.model import kinds
-from scanner.model.kinds import Kind
-from scanner.model.objects import Fields
+from scanner.kube import kinds
+from scanner.kube.kinds import Kind
+from scanner.kube.objects import Fields
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 """A copy of the whole object as it was applied; of a Secret or a Route that is its private key."""

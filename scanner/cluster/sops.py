@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from scanner.model.objects import Fields
+from scanner.kube.objects import Fields
 
 ENCRYPTED: Final = "ENC["
 _OWN: Final = "sops"

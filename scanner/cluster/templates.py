@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from scanner.model.objects import Fields
+from scanner.kube.objects import Fields
 
 TEMPLATES: Final = frozenset({"template.openshift.io/v1", "v1"})
 """The latter until OpenShift 3."""

@@ -13,12 +13,12 @@ from scanner.discover.draft import Omission
 from scanner.discover.merge import Merge
 from scanner.discover.sources import SOURCES
 from scanner.discover.view import View
+from scanner.kube.kinds import Kind
+from scanner.kube.snapshot import Snapshot, union
 from scanner.model.components import Catalogue
 from scanner.model.dial_scope import DialScope
 from scanner.model.endpoint import Endpoint
-from scanner.model.kinds import Kind
 from scanner.model.selector import Selector, any_matches
-from scanner.model.snapshot import Snapshot, union
 
 READS: tuple[Kind, ...] = union((view.READS, *(source.reads for source in SOURCES), scope.READS))
 """Every kind that discovery looks at."""

@@ -13,10 +13,10 @@ from scanner.discover.draft import Place
 from scanner.discover.labels import Labelled
 from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.workloads import Pod, Workloads
+from scanner.kube.kinds import ENDPOINT_SLICE, SERVICE
+from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Owner, host_port
-from scanner.model.kinds import ENDPOINT_SLICE, SERVICE
-from scanner.model.objects import Fields, KubeObject
-from scanner.model.snapshot import Snapshot
 
 READS = (SERVICE, ENDPOINT_SLICE)
 SERVICE_NAME = "kubernetes.io/service-name"

@@ -9,8 +9,8 @@ from scanner.discover.claims import verified
 from scanner.discover.draft import Claim, Draft, Found, Omission, Place
 from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.view import View
+from scanner.kube.objects import Fields, KubeObject
 from scanner.model.endpoint import Owner
-from scanner.model.objects import Fields, KubeObject
 
 
 def of_service(view: View, service: Fields, origin: str, subject: KubeObject) -> Iterator[Found]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scanner.discover.balanced import Service
 from scanner.discover.draft import Claim
-from scanner.model.objects import KubeObject
+from scanner.kube.objects import KubeObject
 
 
 def verified(origin: str, service: Service, subject: KubeObject | None = None) -> Claim:

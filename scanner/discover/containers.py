@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from scanner.discover.names import port
-from scanner.model.objects import Fields
+from scanner.kube.objects import Fields
 
 
 class ContainerPort(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from scanner.discover.draft import Omission
-from scanner.model.objects import KubeObject
+from scanner.kube.objects import KubeObject
 
 Item = TypeVar("Item")
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from scanner.kube.kinds import Kind
+from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Certainty, Endpoint, Owner, Segment
-from scanner.model.kinds import Kind
-from scanner.model.objects import KubeObject
 from scanner.model.observation import ClientCertificate
 
 if TYPE_CHECKING:

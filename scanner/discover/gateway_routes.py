@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from scanner.discover.cuts import Cuts
 from scanner.discover.names import MAX_NAMES, port, server_name
+from scanner.kube.kinds import Kind
+from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.snapshot import Snapshot
 from scanner.model.hostnames import narrower, overlap
-from scanner.model.kinds import Kind
-from scanner.model.objects import Fields, KubeObject
-from scanner.model.snapshot import Snapshot
 
 MAX_REFERENCES = 32
 """Parents of one route, and backends of one rule."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
-from scanner.model.objects import Fields
+from scanner.kube.objects import Fields
 
 Item = TypeVar("Item")
 

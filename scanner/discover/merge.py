@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from scanner.discover.draft import Claim, Draft, Naming, Place
 from scanner.discover.workloads import Pod
+from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Certainty, Owner, Segment
-from scanner.model.objects import KubeObject
 from scanner.model.observation import ClientCertificate
 
 MAX_ORIGINS = 20

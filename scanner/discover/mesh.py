@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scanner.model.objects import Fields
+from scanner.kube.objects import Fields
 
 SIDECARS = frozenset({"istio-proxy", "linkerd-proxy", "kuma-sidecar", "consul-dataplane", "envoy-sidecar"})
 """Names of the containers that meshes inject."""

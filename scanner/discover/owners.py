@@ -6,8 +6,8 @@ import re
 
 from scanner.discover.alike import Alike
 from scanner.discover.names import sound
+from scanner.kube.objects import Fields
 from scanner.model.endpoint import Owner
-from scanner.model.objects import Fields
 
 MIRROR = "kubernetes.io/config.mirror"
 """The kubelet's annotation on the API object of a static pod (Kubernetes, pkg/kubelet/types)."""

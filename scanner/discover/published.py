@@ -12,10 +12,10 @@ from scanner.discover.balanced import published
 from scanner.discover.names import parsed, port
 from scanner.discover.trust import API_SERVER
 from scanner.discover.view import View
+from scanner.kube.kinds import GATEWAY, GATEWAY_CLASS, HTTP_PROXY, INGRESS
+from scanner.kube.objects import KubeObject
 from scanner.model.dial_scope import Published
 from scanner.model.endpoint import Owner
-from scanner.model.kinds import GATEWAY, GATEWAY_CLASS, HTTP_PROXY, INGRESS
-from scanner.model.objects import KubeObject
 
 READS = (GATEWAY, GATEWAY_CLASS, HTTP_PROXY, INGRESS)
 _MOST = 128

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from scanner.discover.draft import Place
 from scanner.discover.names import port, server_name, sound
 from scanner.discover.workloads import Workloads
-from scanner.model.kinds import INGRESS_CONTROLLER
-from scanner.model.objects import Fields, KubeObject
-from scanner.model.snapshot import Snapshot
+from scanner.kube.kinds import INGRESS_CONTROLLER
+from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.snapshot import Snapshot
 
 READS = (INGRESS_CONTROLLER,)
 

@@ -14,11 +14,11 @@ from scanner.discover.names import parsed
 from scanner.discover.view import View
 from scanner.discover.workloads import all_addresses
 from scanner.errors import InputError
+from scanner.kube.kinds import CONFIG_MAP, NETWORK
+from scanner.kube.objects import Fields
+from scanner.kube.snapshot import Snapshot
 from scanner.model.dial_scope import Address, DialScope, Network
-from scanner.model.kinds import CONFIG_MAP, NETWORK
 from scanner.model.located import load
-from scanner.model.objects import Fields
-from scanner.model.snapshot import Snapshot
 
 READS = (NETWORK, CONFIG_MAP, *published.READS, *views.READS)
 

@@ -11,8 +11,8 @@ from scanner.discover.draft import Claim, Draft, Found, Omission, Place
 from scanner.discover.routers import Router
 from scanner.discover.trust import Trust, stranger
 from scanner.discover.workloads import Pod, Workloads
+from scanner.kube.snapshot import Snapshot
 from scanner.model.components import Catalogue, Listener
-from scanner.model.snapshot import Snapshot
 
 READS = (*workloads.READS, *balanced.READS, *routers.READS)
 

@@ -13,10 +13,10 @@ from scanner.discover.labels import Labelled
 from scanner.discover.mesh import MODE, captured, injected
 from scanner.discover.names import address, port, sound
 from scanner.discover.owners import Owners
+from scanner.kube.kinds import NAMESPACE, NODE, POD
+from scanner.kube.objects import Fields, KubeObject, Reference
+from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Owner
-from scanner.model.kinds import NAMESPACE, NODE, POD
-from scanner.model.objects import Fields, KubeObject, Reference
-from scanner.model.snapshot import Snapshot
 
 READS = (POD, NODE, NAMESPACE)
 MAX_ADDRESSES = 8

@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 
 from scanner.doctor import authorities, events, listeners, operators, rollouts
 from scanner.doctor.patient import NO_EVENTS, NOT_READ, Patient, Served, served
-from scanner.model import kinds
+from scanner.kube import kinds
+from scanner.kube.kinds import Kind
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import union
 from scanner.model.diagnosis import Answer, Diagnosis, Step
 from scanner.model.endpoint import Endpoint
 from scanner.model.event import Events
 from scanner.model.expectation import Expectation
-from scanner.model.kinds import Kind
 from scanner.model.known import Known, Unknown
-from scanner.model.objects import KubeObject
-from scanner.model.snapshot import union
 from scanner.survey import Survey
 
 __all__ = [

@@ -8,8 +8,8 @@ from scanner.doctor.patient import Patient
 from scanner.expect import adherence, gates
 from scanner.expect.authority import Authority
 from scanner.expect.microshift import FILE
+from scanner.kube.kinds import API_SERVER
 from scanner.model.diagnosis import Answer
-from scanner.model.kinds import API_SERVER
 from scanner.model.known import Unknown
 from scanner.tls.names import version_name
 

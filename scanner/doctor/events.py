@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from shlex import quote
 
 from scanner.doctor.patient import Patient
+from scanner.kube.kinds import CLUSTER_OPERATOR
+from scanner.kube.objects import KubeObject
 from scanner.model.diagnosis import Answer
 from scanner.model.event import Events
-from scanner.model.kinds import CLUSTER_OPERATOR
 from scanner.model.known import Unknown
-from scanner.model.objects import KubeObject
 
 _MOST = 5
 """Namespaces, and events, that are named."""

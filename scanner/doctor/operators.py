@@ -16,14 +16,15 @@ from scanner.doctor.patient import Patient
 from scanner.errors import InputError
 from scanner.expect.authority import Authority
 from scanner.expect.implementations import clamped
-from scanner.model import kinds, located
+from scanner.kube import kinds
+from scanner.kube.kinds import Kind
+from scanner.kube.objects import Fields, KubeObject
+from scanner.model import located
 from scanner.model.custom_profile import suite_named
 from scanner.model.diagnosis import Answer, Outcome
 from scanner.model.expectation import Because
-from scanner.model.kinds import Kind
 from scanner.model.known import Unknown
 from scanner.model.located import shown
-from scanner.model.objects import Fields, KubeObject
 from scanner.tls.codepoints import TLS13
 from scanner.tls.names import is_tls13, suite_name, version_code, version_name
 

@@ -10,10 +10,10 @@ from scanner.doctor.patient import Patient
 from scanner.expect.conditions import Condition, condition
 from scanner.expect.pools import pool_of, updating
 from scanner.expect.rollout import OPERATOR_TAKES
+from scanner.kube.kinds import CLUSTER_OPERATOR, MACHINE_CONFIG_POOL, NODE
+from scanner.kube.objects import Fields, KubeObject
 from scanner.model.diagnosis import Answer
-from scanner.model.kinds import CLUSTER_OPERATOR, MACHINE_CONFIG_POOL, NODE
 from scanner.model.known import Unknown
-from scanner.model.objects import Fields, KubeObject
 
 _CONDITIONS = ("Available", "Progressing", "Degraded")
 _NOT_THERE = {

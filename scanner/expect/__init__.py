@@ -40,19 +40,19 @@ from scanner.expect.api_server import Wishes
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.expect.origins import HOLDERS
-from scanner.model import kinds
+from scanner.kube import kinds
+from scanner.kube.kinds import Kind
+from scanner.kube.snapshot import Snapshot
 from scanner.model.adherence_use import UnknownAdherence
 from scanner.model.catalogue import load_profile
 from scanner.model.components import Catalogue, Listener
 from scanner.model.custom_use import CustomUse
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
-from scanner.model.kinds import Kind
 from scanner.model.known import Unknown
 from scanner.model.observation import ClientCertificate
 from scanner.model.profile import Profile
 from scanner.model.scan_policy import ScanPolicy
-from scanner.model.snapshot import Snapshot
 
 __all__ = ["READS", "RESOLVERS", "Expectations"]
 

@@ -10,13 +10,13 @@ from scanner.expect.adherence import Adherence
 from scanner.expect.authority import Authority
 from scanner.expect.draft import NOTHING_SAID
 from scanner.expect.release import Releases, asked_for, of_cluster
+from scanner.kube.kinds import API_SERVER
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Snapshot
 from scanner.model.cluster_facts import distribution
 from scanner.model.declared_profile import Declared
-from scanner.model.kinds import API_SERVER
 from scanner.model.known import Known, Unknown
-from scanner.model.objects import KubeObject
 from scanner.model.profile import Profile
-from scanner.model.snapshot import Snapshot
 
 _STEPS = ("spec", "tlsSecurityProfile")
 _FIELD = ".".join(_STEPS)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from scanner.expect.adherence import Adherence
 from scanner.expect.gates import State
 from scanner.expect.release import Releases, meaning
+from scanner.kube.objects import Fields
 from scanner.model.declared_profile import LIBRARY_GO, Declared, Reader, declared
 from scanner.model.known import Known, Unknown
-from scanner.model.objects import Fields
 
 _NOTHING = Fields({})
 

@@ -14,10 +14,7 @@ from scanner.expect.pem import certificates, decoded
 from scanner.expect.services import service_of
 from scanner.expect.stored import stored
 from scanner.expect.ungranted import beside, ungranted
-from scanner.model import service_ca
-from scanner.model.endpoint import Endpoint
-from scanner.model.expectation import CertificateExpectation
-from scanner.model.kinds import (
+from scanner.kube.kinds import (
     API_SERVER,
     API_SERVICE,
     BACKEND_TLS_POLICY,
@@ -30,7 +27,10 @@ from scanner.model.kinds import (
     VALIDATING_WEBHOOK,
     Kind,
 )
-from scanner.model.objects import Fields, KubeObject
+from scanner.kube.objects import Fields, KubeObject
+from scanner.model import service_ca
+from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import CertificateExpectation
 
 _SERVICE_CA = "service-ca"
 _OAUTH = "oauth-openshift"

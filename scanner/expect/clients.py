@@ -8,10 +8,7 @@ from typing import Final
 from scanner.expect import upstream
 from scanner.expect.origins import led
 from scanner.expect.pem import certificates, decoded
-from scanner.model.endpoint import Endpoint
-from scanner.model.expectation import Client
-from scanner.model.hostnames import host_of
-from scanner.model.kinds import (
+from scanner.kube.kinds import (
     API_SERVICE,
     BACKEND_TLS_POLICY,
     CONFIG_MAP,
@@ -24,8 +21,11 @@ from scanner.model.kinds import (
     VALIDATING_WEBHOOK,
     Kind,
 )
-from scanner.model.objects import Fields, KubeObject
-from scanner.model.snapshot import Snapshot
+from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.snapshot import Snapshot
+from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import Client
+from scanner.model.hostnames import host_of
 
 SERVICE_CA_BUNDLES: Final = (
     ("openshift-service-ca", "signing-cabundle", "ca-bundle.crt"),

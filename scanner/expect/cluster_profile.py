@@ -8,10 +8,10 @@ from scanner.expect.authority import Authority
 from scanner.expect.conditions import condition
 from scanner.expect.draft import Draft, same_profile
 from scanner.expect.facts import Facts
+from scanner.kube.kinds import CLUSTER_OPERATOR
+from scanner.kube.objects import KubeObject
 from scanner.model.expectation import Because
-from scanner.model.kinds import CLUSTER_OPERATOR
 from scanner.model.known import Unknown
-from scanner.model.objects import KubeObject
 
 
 def resolve(facts: Facts, draft: Draft) -> Draft:

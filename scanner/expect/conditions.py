@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from scanner.model.objects import Fields, moment
+from scanner.kube.objects import Fields, moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,13 +17,13 @@ from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.expect.origins import gateway_listeners, gateways
 from scanner.expect.passthrough import passed_through
+from scanner.kube.kinds import HTTP_PROXY
+from scanner.kube.objects import Fields, KubeObject
 from scanner.model.custom_profile import TLS13_SUITES, suite_named
 from scanner.model.endpoint import Endpoint
 from scanner.model.gateway_classes import CONTOUR, controller_of
-from scanner.model.kinds import HTTP_PROXY
 from scanner.model.known import Unknown
 from scanner.model.located import shown
-from scanner.model.objects import Fields, KubeObject
 from scanner.model.profile import Profile
 from scanner.tls.codepoints import TLS12, TLS13
 from scanner.tls.names import group_code, version_name

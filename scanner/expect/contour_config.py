@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from scanner.errors import InputError
 from scanner.expect.facts import Facts
+from scanner.kube.kinds import CONFIG_MAP, CONTOUR_CONFIGURATION, POD
+from scanner.kube.objects import Fields, KubeObject
 from scanner.model import located
 from scanner.model.contour_file import KEY, tls_of_file
-from scanner.model.kinds import CONFIG_MAP, CONTOUR_CONFIGURATION, POD
-from scanner.model.objects import Fields, KubeObject
 
 USUAL = ("projectcontour", "contour")
 """The ConfigMap of Contour's own manifests: the only one that is read."""

@@ -8,6 +8,9 @@ from dataclasses import replace
 from scanner.expect.facts import Facts
 from scanner.expect.implementations import IMPLEMENTATIONS, clamped, unusable
 from scanner.expect.release import meaning
+from scanner.kube.kinds import API_SERVER, HOSTED_CLUSTER, INGRESS_CONTROLLER, Kind
+from scanner.kube.kinds import KUBELET_CONFIG as KUBELET_CONFIGS
+from scanner.kube.objects import KubeObject
 from scanner.model.custom_use import CustomUse
 from scanner.model.declared_profile import (
     HYPERSHIFT,
@@ -19,10 +22,7 @@ from scanner.model.declared_profile import (
     Reader,
     declared,
 )
-from scanner.model.kinds import API_SERVER, HOSTED_CLUSTER, INGRESS_CONTROLLER, Kind
-from scanner.model.kinds import KUBELET_CONFIG as KUBELET_CONFIGS
 from scanner.model.known import Unknown
-from scanner.model.objects import KubeObject
 
 _STEPS = ("spec", "tlsSecurityProfile")
 _HOSTED = ("spec", "configuration", "apiServer", "tlsSecurityProfile")

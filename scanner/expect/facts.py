@@ -12,18 +12,18 @@ from scanner.expect.authority import Authority
 from scanner.expect.draft import Draft
 from scanner.expect.grants import Grants
 from scanner.expect.release import minor
+from scanner.kube.kinds import CLUSTER_SERVICE_VERSION, ENDPOINT_SLICE, POD
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Snapshot
 from scanner.model.catalogue import load_profile
 from scanner.model.cluster_facts import is_guest
 from scanner.model.components import Catalogue, Governor, Listener
 from scanner.model.endpoint import Endpoint
 from scanner.model.fips import in_fips_mode
-from scanner.model.kinds import CLUSTER_SERVICE_VERSION, ENDPOINT_SLICE, POD
 from scanner.model.known import Known, Unknown
-from scanner.model.objects import KubeObject
 from scanner.model.once import Once
 from scanner.model.profile import Profile
 from scanner.model.scan_policy import ScanPolicy
-from scanner.model.snapshot import Snapshot
 
 ROUTER_LABEL = "ingresscontroller.operator.openshift.io/deployment-ingresscontroller"
 ROUTER_NAMESPACE = "openshift-ingress"

@@ -7,9 +7,9 @@ from dataclasses import replace
 from scanner.expect import process
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
-from scanner.model.kinds import POD
+from scanner.kube.kinds import POD
+from scanner.kube.objects import KubeObject
 from scanner.model.known import Unknown
-from scanner.model.objects import KubeObject
 
 _FLAGS = {"etcd": process.ETCD}
 """By component; the others are Kubernetes' own programs."""

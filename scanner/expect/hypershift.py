@@ -14,11 +14,11 @@ from scanner.expect.api_server import Wishes, with_wishes
 from scanner.expect.authority import Authority
 from scanner.expect.conditions import condition
 from scanner.expect.release import Releases, asked_for, of_history
+from scanner.kube.kinds import HOSTED_CLUSTER, HOSTED_CONTROL_PLANE
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Snapshot
 from scanner.model.cluster_facts import hosted_namespace
 from scanner.model.declared_profile import HYPERSHIFT
-from scanner.model.kinds import HOSTED_CLUSTER, HOSTED_CONTROL_PLANE
-from scanner.model.objects import KubeObject
-from scanner.model.snapshot import Snapshot
 
 _STEPS = ("spec", "configuration", "apiServer")
 

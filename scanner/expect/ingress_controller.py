@@ -17,10 +17,10 @@ from scanner.expect.facts import ROUTER_LABEL, ROUTER_NAMESPACE, Facts
 from scanner.expect.implementations import clamped
 from scanner.expect.release import meaning
 from scanner.expect.rollout import settling
+from scanner.kube.kinds import INGRESS_CONTROLLER, ROUTE
+from scanner.kube.objects import KubeObject
 from scanner.model.declared_profile import INGRESS, INHERITED_BY_INGRESS, Declared, declared
-from scanner.model.kinds import INGRESS_CONTROLLER, ROUTE
 from scanner.model.known import Known, Unknown
-from scanner.model.objects import KubeObject
 from scanner.model.observation import ClientCertificate
 from scanner.model.profile import Profile
 from scanner.tls.codepoints import TLS13

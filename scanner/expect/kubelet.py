@@ -14,13 +14,13 @@ from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.expect.release import meaning, minor, of_kubelet
 from scanner.expect.rollout import settling
+from scanner.kube.kinds import KUBELET_CONFIG as KUBELET_CONFIGS
+from scanner.kube.kinds import MACHINE_CONFIG_POOL, NODE
+from scanner.kube.objects import KubeObject
 from scanner.model.declared_profile import KUBELET_CONFIG, Declared, declared
 from scanner.model.expectation import Because
-from scanner.model.kinds import KUBELET_CONFIG as KUBELET_CONFIGS
-from scanner.model.kinds import MACHINE_CONFIG_POOL, NODE
 from scanner.model.known import Known, Unknown
 from scanner.model.local_files import KUBELET_CONFIGZ
-from scanner.model.objects import KubeObject
 from scanner.model.profile import Profile
 
 _STEPS = ("spec", "tlsSecurityProfile")

@@ -11,11 +11,11 @@ from scanner.expect.facts import ROUTER_NAMESPACE, Facts
 from scanner.expect.ingress_controller import NAMESPACE, router_name
 from scanner.expect.origins import led
 from scanner.expect.references import Name, Reference, references
+from scanner.kube.kinds import INGRESS_CONTROLLER, ROUTE
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Endpoint
-from scanner.model.kinds import INGRESS_CONTROLLER, ROUTE
 from scanner.model.known import Unknown
-from scanner.model.objects import KubeObject
-from scanner.model.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

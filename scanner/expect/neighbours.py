@@ -13,10 +13,10 @@ from scanner.expect.contour import falling_back
 from scanner.expect.facts import Facts
 from scanner.expect.origins import HOLDERS, gateway_listeners
 from scanner.expect.withheld import hostnames
+from scanner.kube.kinds import HTTP_PROXY
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Neighbour
 from scanner.model.hostnames import within
-from scanner.model.kinds import HTTP_PROXY
 
 _KINDS = frozenset({HTTP_PROXY.name, *HOLDERS})
 _MOST = 3

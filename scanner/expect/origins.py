@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from scanner.kube.kinds import GATEWAY, LISTENER_SET, X_LISTENER_SET, Kind
+from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Endpoint
-from scanner.model.kinds import GATEWAY, LISTENER_SET, X_LISTENER_SET, Kind
-from scanner.model.objects import Fields, KubeObject
-from scanner.model.snapshot import Snapshot
 
 HOLDERS: Mapping[str, Kind] = {each.name: each for each in (GATEWAY, LISTENER_SET, X_LISTENER_SET)}
 """What has listeners in the Gateway API, by the kind's name."""

@@ -16,11 +16,11 @@ from scanner.expect.client_validation import frontend_validation
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.expect.origins import all_listeners, gateway_listeners, gateways
+from scanner.kube.kinds import GATEWAY, HTTP_PROXY, TLS_ROUTE
+from scanner.kube.objects import Fields, KubeObject
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import OtherName
-from scanner.model.kinds import GATEWAY, HTTP_PROXY, TLS_ROUTE
 from scanner.model.names import NOBODYS
-from scanner.model.objects import Fields, KubeObject
 
 _MOST = 4
 """Names that come through to one backend and that it is asked for."""

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts, Follow
 from scanner.expect.origins import gateway_listeners
+from scanner.kube.kinds import GATEWAY, HTTP_PROXY, ROUTE, SERVICE, TLS_ROUTE
+from scanner.kube.objects import Fields, KubeObject
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PassedOn
-from scanner.model.kinds import GATEWAY, HTTP_PROXY, ROUTE, SERVICE, TLS_ROUTE
 from scanner.model.known import Unknown
-from scanner.model.objects import Fields, KubeObject
 
 _LONGEST = 8
 """Listeners in a chain."""

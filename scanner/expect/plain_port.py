@@ -18,14 +18,14 @@ from scanner.expect.facts import Facts
 from scanner.expect.origins import HOLDERS, all_listeners, gateways, led
 from scanner.expect.services import service_of
 from scanner.expect.withheld import refused
+from scanner.kube.kinds import GATEWAY, HTTP_PROXY, INGRESS, POD, ROUTE, TLS_ROUTE
+from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.snapshot import Snapshot
 from scanner.model.contour_includes import includes
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PlainPort
 from scanner.model.hostnames import within
-from scanner.model.kinds import GATEWAY, HTTP_PROXY, INGRESS, POD, ROUTE, TLS_ROUTE
 from scanner.model.names import asked_path
-from scanner.model.objects import Fields, KubeObject
-from scanner.model.snapshot import Snapshot
 
 HTTP = 80
 

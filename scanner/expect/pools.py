@@ -8,12 +8,12 @@ from __future__ import annotations
 from datetime import datetime
 
 from scanner.expect.conditions import Condition, condition
-from scanner.model.kinds import KUBELET_CONFIG, MACHINE_CONFIG_POOL
+from scanner.kube.kinds import KUBELET_CONFIG, MACHINE_CONFIG_POOL
+from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.snapshot import Snapshot
 from scanner.model.known import Known, Unknown
 from scanner.model.kubelet_pools import in_order, is_for
 from scanner.model.label_selector import is_empty, selects
-from scanner.model.objects import Fields, KubeObject
-from scanner.model.snapshot import Snapshot
 
 CURRENT = "machineconfiguration.openshift.io/currentConfig"
 DESIRED = "machineconfiguration.openshift.io/desiredConfig"

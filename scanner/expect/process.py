@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from scanner.kube.objects import Fields
 from scanner.model.custom_profile import GO_SUITES, TLS13_SUITES, suite_named
 from scanner.model.known import Known, Unknown
 from scanner.model.located import shown
-from scanner.model.objects import Fields
 from scanner.model.profile import Profile
 from scanner.tls.codepoints import TLS12
 from scanner.tls.names import is_tls13, version_code, version_name

@@ -12,12 +12,12 @@ from scanner.expect import contour
 from scanner.expect.contour_config import everywhere
 from scanner.expect.facts import Facts
 from scanner.expect.origins import gateway_listeners, led
+from scanner.kube.kinds import HTTP_PROXY, INGRESS, Kind
+from scanner.kube.objects import Fields, KubeObject
 from scanner.model.delegations import secret_name
 from scanner.model.endpoint import Endpoint
-from scanner.model.kinds import HTTP_PROXY, INGRESS, Kind
 from scanner.model.known import Known, Unknown
 from scanner.model.located import shown
-from scanner.model.objects import Fields, KubeObject
 
 _ELSEWHERE: Final = "projectcontour.io/tls-cert-namespace"
 """Annotation of an Ingress: the namespace of all of its Secrets, by a delegation (Contour 1.20)."""

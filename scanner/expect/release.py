@@ -8,15 +8,15 @@ from functools import cache, lru_cache, partial
 
 from scanner.errors import UsageError
 from scanner.expect.conditions import condition
+from scanner.kube.kinds import CLUSTER_VERSION
+from scanner.kube.objects import Fields
+from scanner.kube.snapshot import Snapshot
 from scanner.model.catalogue import TYPES, load_profile, profile_names
 from scanner.model.declared_profile import Meaning
 from scanner.model.expectation import Because
-from scanner.model.kinds import CLUSTER_VERSION
 from scanner.model.known import Known, Unknown
 from scanner.model.located import shown
-from scanner.model.objects import Fields
 from scanner.model.profile import Profile
-from scanner.model.snapshot import Snapshot
 
 _KUBERNETES = re.compile(r"v1\.([0-9]{1,3})\b", re.ASCII)
 _MINORS_APART = 13

@@ -14,8 +14,8 @@ from datetime import datetime
 from scanner.expect.conditions import condition
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
-from scanner.model import kinds
-from scanner.model.kinds import Kind
+from scanner.kube import kinds
+from scanner.kube.kinds import Kind
 
 OPERATORS: Mapping[str, Kind] = {
     "kube-apiserver": kinds.KUBE_API_SERVER_OPERATOR,

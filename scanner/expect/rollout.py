@@ -11,7 +11,7 @@ from scanner.expect.conditions import Condition, condition
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.expect.revisions import Revision, revision_of
-from scanner.model.kinds import CLUSTER_OPERATOR
+from scanner.kube.kinds import CLUSTER_OPERATOR
 from scanner.model.profile import Profile
 
 OPERATOR_TAKES = timedelta(hours=2)

@@ -13,8 +13,8 @@ from scanner.expect.conditions import condition
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.expect.ingress_controller import NAMESPACE, router_name
+from scanner.kube.kinds import INGRESS_CONTROLLER, ROUTE
 from scanner.model.expectation import OtherName
-from scanner.model.kinds import INGRESS_CONTROLLER, ROUTE
 from scanner.model.known import Unknown
 from scanner.model.names import NOBODYS
 from scanner.model.server_names import server_name

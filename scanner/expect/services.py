@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from scanner.model.kinds import SERVICE
-from scanner.model.objects import KubeObject
-from scanner.model.snapshot import Snapshot
+from scanner.kube.kinds import SERVICE
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Snapshot
 
 
 def service_of(snapshot: Snapshot, host: str) -> KubeObject | None:

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
+from scanner.kube.kinds import CLUSTER_SERVICE_VERSION
 from scanner.model.expectation import Standing
-from scanner.model.kinds import CLUSTER_SERVICE_VERSION
 
 _OLM_OWNER = "olm.owner"
 """Label that OLM puts on what it installs for a ClusterServiceVersion."""

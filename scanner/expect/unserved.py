@@ -15,12 +15,12 @@ from scanner.expect.ingress_controller import router_name
 from scanner.expect.origins import all_listeners, gateway_listeners, gateways
 from scanner.expect.stale import is_stale
 from scanner.expect.withheld import answered, refused
+from scanner.kube.kinds import HTTP_PROXY, ROUTE
+from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import OtherName
 from scanner.model.hostnames import within
-from scanner.model.kinds import HTTP_PROXY, ROUTE
 from scanner.model.known import Unknown
-from scanner.model.objects import KubeObject
 from scanner.model.server_names import server_name
 
 _MOST: Final = 20

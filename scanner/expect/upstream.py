@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from scanner.expect.pem import certificates, decoded
+from scanner.kube.kinds import CONFIG_MAP, SECRET, Kind
+from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Client
-from scanner.model.kinds import CONFIG_MAP, SECRET, Kind
-from scanner.model.objects import Fields, KubeObject
-from scanner.model.snapshot import Snapshot
 
 _KEY: Final = "ca.crt"
 _HOLDERS: Final[dict[str, Kind]] = {CONFIG_MAP.name: CONFIG_MAP, SECRET.name: SECRET}

@@ -11,10 +11,10 @@ from scanner.expect.facts import Facts
 from scanner.expect.origins import HOLDERS, gateway_listeners
 from scanner.expect.references import Reference, references
 from scanner.expect.stale import is_stale, outdated
+from scanner.kube.kinds import HTTP_PROXY, INGRESS
+from scanner.kube.objects import Fields, KubeObject
 from scanner.model.endpoint import Endpoint
 from scanner.model.hostnames import within
-from scanner.model.kinds import HTTP_PROXY, INGRESS
-from scanner.model.objects import Fields, KubeObject
 
 _CERTIFICATE: Final = frozenset({"InvalidCertificateRef", "RefNotPermitted"})
 """Reasons of ``ResolvedRefs`` that leave a listener with one certificate without any."""

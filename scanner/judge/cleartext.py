@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from scanner.judge import remedy
 from scanner.judge.verdicts import Tally, Words, conclude, remark
+from scanner.kube.kinds import BACKEND_TLS_POLICY
 from scanner.model.finding import Finding
-from scanner.model.kinds import BACKEND_TLS_POLICY
 from scanner.model.known import Unknown
 from scanner.model.rule import Case, Rule
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from scanner.kube.kinds import NETWORK_POLICY, Kind
+from scanner.kube.objects import Fields, KubeObject, Reference
 from scanner.model.endpoint import Endpoint
 from scanner.model.finding import Finding
-from scanner.model.kinds import NETWORK_POLICY, Kind
-from scanner.model.objects import Fields, KubeObject, Reference
 from scanner.model.observation import Observation, Reach
 
 READS: tuple[Kind, ...] = (NETWORK_POLICY,)

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from scanner.kube.kinds import Kind
+from scanner.kube.snapshot import union
 from scanner.lint.contour import CONTOUR_RULES
 from scanner.lint.fields import FIELD_RULES
 from scanner.lint.gateway import GATEWAY_RULES
@@ -17,10 +19,8 @@ from scanner.lint.kubernetes import KUBERNETES_RULES
 from scanner.lint.openshift import OPENSHIFT_RULES
 from scanner.model.declared import Declared, Given, Place
 from scanner.model.finding import Finding, Verdict
-from scanner.model.kinds import Kind
 from scanner.model.located import dotted
 from scanner.model.object_rule import ANY, Flaw, ObjectRule, Subject, Unseen
-from scanner.model.snapshot import union
 
 RULES: tuple[ObjectRule, ...] = (*GATEWAY_RULES, *OPENSHIFT_RULES, *CONTOUR_RULES, *KUBERNETES_RULES, *FIELD_RULES)
 """Every rule, in the order in which ``adhere rules`` lists them."""

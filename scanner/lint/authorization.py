@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Final
 
+from scanner.kube.kinds import CLUSTER_ROLE_BINDING
+from scanner.kube.objects import KubeObject
 from scanner.lint.bindings import ACCOUNT, READS, Identity, Index, Wish, index_of
 from scanner.model.declared import Declared, Missing
-from scanner.model.kinds import CLUSTER_ROLE_BINDING
-from scanner.model.objects import KubeObject
 
 __all__ = ["READS", "Access", "Grant", "Identity", "Wish", "access", "account", "allows", "nameable", "subjects"]
 

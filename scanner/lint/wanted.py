@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from scanner.kube import kinds
+from scanner.kube.kinds import CONFIG_MAP, SECRET, Kind
+from scanner.kube.objects import Fields, KubeObject
 from scanner.lint.contour.uses import NAMESPACE as CERTIFICATES_NAMESPACE
-from scanner.model import kinds
-from scanner.model.kinds import CONFIG_MAP, SECRET, Kind
-from scanner.model.objects import Fields, KubeObject
 
 MOST: Final = 20_000
 """Objects of one kind. Each is a request of its own to the API server."""

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
-from scanner.model.kinds import Kind
-from scanner.model.objects import KubeObject
-from scanner.model.snapshot import Snapshot
+from scanner.kube.kinds import Kind
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Snapshot
 
 ACCESS_REVIEW = Kind(
     group="authorization.k8s.io",

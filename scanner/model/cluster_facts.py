@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from scanner.model import kinds
-from scanner.model.objects import Fields, KubeObject
-from scanner.model.snapshot import Snapshot
+from scanner.kube import kinds
+from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.snapshot import Snapshot
 
 Distribution = Literal["openshift", "hypershift", "microshift", "kubernetes"]
 """``hypershift``: a guest cluster whose control plane is hosted elsewhere. ``microshift``: OpenShift's for the edge."""

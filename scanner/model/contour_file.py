@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from scanner.model.objects import Fields
+from scanner.kube.objects import Fields
 
 KEY: Final = "contour.yaml"
 """Under which the file stands in its ConfigMap."""

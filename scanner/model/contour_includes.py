@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scanner.model.objects import Fields, KubeObject
+from scanner.kube.objects import Fields, KubeObject
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from scanner.kube.objects import Reference
 from scanner.model.declared_profile import Declared
-from scanner.model.objects import Reference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

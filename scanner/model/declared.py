@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
+from scanner.kube.kinds import Kind
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Snapshot
 from scanner.model.access_review import Review
-from scanner.model.kinds import Kind
 from scanner.model.located import Located, Mark, Steps
-from scanner.model.objects import KubeObject
 from scanner.model.once import Once
-from scanner.model.snapshot import Snapshot
 
 
 class Place(NamedTuple):

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, TypeAlias
 
+from scanner.kube.objects import Fields, KubeObject
 from scanner.model.located import Steps
-from scanner.model.objects import Fields, KubeObject
 
 EVERYWHERE: Final = ("*",)
 _SHOWN: Final = 10

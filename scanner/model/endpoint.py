@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from scanner.model.objects import Reference
+from scanner.kube.objects import Reference
 from scanner.model.observation import ClientCertificate
 
 Transport = Literal["tls", "postgres", "mysql", "smtp", "imap", "pop3", "ldap", "ftp", "xmpp"]

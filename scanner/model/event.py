@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from scanner.model.kinds import Kind
-from scanner.model.objects import KubeObject
+from scanner.kube.kinds import Kind
+from scanner.kube.objects import KubeObject
 
 EVENT = Kind(group="", plural="events", name="Event", opt_in="doctor")
 """Apart from the kinds that are read of a whole cluster: they are many, last for an hour or so, and anybody writes

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from scanner.model.kinds import FEATURE_GATE
-from scanner.model.objects import Fields
-from scanner.model.snapshot import Snapshot
+from scanner.kube.kinds import FEATURE_GATE
+from scanner.kube.objects import Fields
+from scanner.kube.snapshot import Snapshot
 
 State = Literal["on", "off", "unknown"]
 

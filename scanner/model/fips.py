@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from scanner.errors import InputError
+from scanner.kube.kinds import CONFIG_MAP
+from scanner.kube.snapshot import Snapshot
 from scanner.model import located
-from scanner.model.kinds import CONFIG_MAP
 from scanner.model.known import Known, Unknown
-from scanner.model.snapshot import Snapshot
 
 CHACHA20: Final = frozenset({0x1303, *(0xCCA8 + offset for offset in range(7))})
 """RFC 8446 and RFC 7905: not approved by FIPS 140."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from scanner.model.kinds import GATEWAY_CLASS
-from scanner.model.objects import KubeObject
-from scanner.model.snapshot import Snapshot
+from scanner.kube.kinds import GATEWAY_CLASS
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Snapshot
 
 OPENSHIFT: Final = "openshift.io/gateway-controller/v1"
 CONTOUR: Final = "projectcontour.io/gateway-controller"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from scanner.model.objects import Reference
+from scanner.kube.objects import Reference
 from scanner.tls.certificate import CertificateFacts
 
 Role = Literal["leaf", "issuer", "trusted", "client", "request"]

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from scanner.kube.objects import Fields
 from scanner.model.custom_profile import VERSIONS, suite_named
 from scanner.model.located import shown
-from scanner.model.objects import Fields
 
 TLS13_NAMES: Final = frozenset(
     {

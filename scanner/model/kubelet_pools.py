@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from scanner.kube.objects import KubeObject
 from scanner.model.label_selector import is_empty, selects
-from scanner.model.objects import KubeObject
 
 SUFFIX = "machineconfiguration.openshift.io/mc-name-suffix"
 """On a KubeletConfig: the N of the ``99-POOL-generated-kubelet-N`` that it becomes, empty for the first."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from scanner.kube.kinds import Kind
+from scanner.kube.snapshot import Snapshot
 from scanner.model.access_review import ACCESS_REVIEW
-from scanner.model.kinds import Kind
-from scanner.model.snapshot import Snapshot
 
 MICROSHIFT_CONFIG = Kind(group="microshift", plural="config", name="MicroShiftConfig", namespaced=False)
 """What ``/etc/microshift/config.yaml`` says, with a ``metadata.name``: ``microshift show-config`` prints it."""

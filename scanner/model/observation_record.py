@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
 
 from scanner.errors import InputError
+from scanner.kube.snapshot import YEARS
 from scanner.model.endpoint import Endpoint
 from scanner.model.observation import Observation
 from scanner.model.opinion import Opinion
 from scanner.model.record import NotARecord, codec
-from scanner.model.snapshot import YEARS
 
 T = TypeVar("T")
 

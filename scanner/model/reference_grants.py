@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final, TypeAlias
 
-from scanner.model.objects import KubeObject
+from scanner.kube.objects import KubeObject
 
 MOST: Final = 16
 """Entries of ``from`` and of ``to`` (MaxItems)."""

@@ -13,7 +13,8 @@ from fnmatch import fnmatchcase
 from typing import Final, Literal, TypeAlias
 
 from scanner.errors import InputError, UsageError
-from scanner.model import catalogue, kinds, located
+from scanner.kube import kinds
+from scanner.model import catalogue, located
 from scanner.model.finding import SEVERITIES, Severity
 from scanner.model.key import CURVES
 from scanner.model.located import Located, shown

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scanner.model.objects import Fields
+from scanner.kube.objects import Fields
 
 ANNOTATIONS = (
     "service.beta.openshift.io/serving-cert-secret-name",

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from scanner.model.finding import Finding
-from scanner.model.kinds import (
+from scanner.kube.kinds import (
     PKI,
     PKI_CERTIFICATE_DEFINITION,
     VALIDATING_ADMISSION_POLICY,
     VALIDATING_ADMISSION_POLICY_BINDING,
     Kind,
 )
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Snapshot
+from scanner.model.finding import Finding
 from scanner.model.located import shown
-from scanner.model.objects import KubeObject
 from scanner.model.rule import ScanRule
-from scanner.model.snapshot import Snapshot
 from scanner.pki.configuration import Configuration
 
 READS: tuple[Kind, ...] = (VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
+from scanner.kube.kinds import SECRET
 from scanner.model.finding import Finding, Severity
-from scanner.model.kinds import SECRET
 from scanner.model.rule import ScanRule
 from scanner.model.well_known import WellKnown
 from scanner.pki.compliance import fix_of

@@ -12,10 +12,10 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import get_args
 
+from scanner.kube.kinds import SECRET
 from scanner.model.expectation import Because
 from scanner.model.finding import Finding, Severity, Status, Verdict
 from scanner.model.key import Algorithm, Key, key_of
-from scanner.model.kinds import SECRET
 from scanner.model.known import Unknown
 from scanner.model.pki_config import Required
 from scanner.model.rule import ScanRule

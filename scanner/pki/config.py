@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
+from scanner.kube.kinds import CLUSTER_VERSION, FEATURE_GATE, PKI, PKI_CERTIFICATE_DEFINITION, Kind
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Snapshot
 from scanner.model.feature_gates import State, gates
-from scanner.model.kinds import CLUSTER_VERSION, FEATURE_GATE, PKI, PKI_CERTIFICATE_DEFINITION, Kind
 from scanner.model.located import Document, Located, Steps, shown
-from scanner.model.objects import KubeObject
 from scanner.model.pki_config import Complaint, PkiConfig, Reason
 from scanner.model.problems import Problems
-from scanner.model.snapshot import Snapshot
 from scanner.pki.definitions import registered
 from scanner.pki.reading import RECOMMENDED, RECOMMENDED_SAID, of_spec
 from scanner.pki.shapes import NAME_RULE, SERVICE_SERVING, WELL_KNOWN

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from scanner.kube.kinds import PKI
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Snapshot
 from scanner.model.finding import Finding, Severity
-from scanner.model.kinds import PKI
 from scanner.model.located import Steps
-from scanner.model.objects import KubeObject
 from scanner.model.pki_config import PkiConfig
 from scanner.model.rule import ScanRule
-from scanner.model.snapshot import Snapshot
 from scanner.model.well_known import Names
 from scanner.pki.config import NAME, hint
 from scanner.pki.definitions import registered

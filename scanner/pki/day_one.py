@@ -11,14 +11,14 @@ from dataclasses import replace
 from typing import Final
 
 from scanner.errors import InputError
+from scanner.kube.kinds import CONFIG_MAP, Kind
+from scanner.kube.snapshot import Snapshot
 from scanner.model import located
 from scanner.model.key import CURVES, Key
-from scanner.model.kinds import CONFIG_MAP, Kind
 from scanner.model.known import Known, Unknown
 from scanner.model.located import Located, Steps, dotted
 from scanner.model.pki_config import Complaint, PkiConfig, Rule
 from scanner.model.problems import Problems
-from scanner.model.snapshot import Snapshot
 from scanner.pki.schema import Schema, complaints, unknown_fields, without_nulls
 from scanner.pki.shapes import ALGORITHMS
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from scanner.kube.kinds import PKI_CERTIFICATE_DEFINITION
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Snapshot
 from scanner.model.finding import Severity
-from scanner.model.kinds import PKI_CERTIFICATE_DEFINITION
 from scanner.model.located import shown
-from scanner.model.objects import KubeObject
 from scanner.model.pki_config import Usage
-from scanner.model.snapshot import Snapshot
 from scanner.pki.shapes import CATEGORIES, WELL_KNOWN
 
 NAMESPACE: Final = "openshift-config"

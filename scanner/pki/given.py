@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from scanner.model.kinds import (
+from scanner.kube.kinds import (
     API_SERVER,
     CONFIG_MAP,
     GATEWAY,
@@ -19,8 +19,8 @@ from scanner.model.kinds import (
     X_LISTENER_SET,
     Kind,
 )
-from scanner.model.objects import Fields, KubeObject
-from scanner.model.snapshot import Snapshot
+from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.snapshot import Snapshot
 
 _HOLDERS = (GATEWAY, LISTENER_SET, X_LISTENER_SET)
 """What has listeners in the Gateway API."""

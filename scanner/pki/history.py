@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from scanner.model.kinds import NAMESPACE, PKI, Kind
-from scanner.model.objects import moment
+from scanner.kube.kinds import NAMESPACE, PKI, Kind
+from scanner.kube.objects import moment
+from scanner.kube.snapshot import Snapshot
 from scanner.model.pki_config import PkiConfig
-from scanner.model.snapshot import Snapshot
 from scanner.pki.config import pki_config
 from scanner.pki.day_one import install_config_of_cluster
 

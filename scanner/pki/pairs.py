@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.kube.kinds import SECRET
 from scanner.model.finding import Finding
-from scanner.model.kinds import SECRET
 from scanner.model.rule import ScanRule
 from scanner.pki.configuration import Configuration
 

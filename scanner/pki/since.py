@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from scanner.model.objects import Fields, KubeObject, moment
+from scanner.kube.objects import Fields, KubeObject, moment
 
 _MOST: Final = 1000
 """Entries that are looked at; a real object has a handful."""

@@ -7,8 +7,7 @@ from base64 import b64decode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from scanner.model.held_certificate import HeldCertificate, Place, Role
-from scanner.model.kinds import (
+from scanner.kube.kinds import (
     API_SERVICE,
     CERTIFICATE_SIGNING_REQUEST,
     CONFIG_MAP,
@@ -19,8 +18,9 @@ from scanner.model.kinds import (
     VALIDATING_WEBHOOK,
     Kind,
 )
-from scanner.model.objects import KubeObject
-from scanner.model.snapshot import Snapshot, union
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Snapshot, union
+from scanner.model.held_certificate import HeldCertificate, Place, Role
 from scanner.pki import given
 from scanner.pki.containers import contents
 from scanner.pki.given import Given

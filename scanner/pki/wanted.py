@@ -6,8 +6,8 @@ import fnmatch
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
-from scanner.model.kinds import INGRESS_CONTROLLER, NAMESPACE, NODE, SERVICE, Kind
-from scanner.model.snapshot import Snapshot
+from scanner.kube.kinds import INGRESS_CONTROLLER, NAMESPACE, NODE, SERVICE, Kind
+from scanner.kube.snapshot import Snapshot
 from scanner.model.well_known import Names
 from scanner.pki import given
 from scanner.pki.given import INGRESS_NAMESPACE, Name

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from scanner.kube.snapshot import Unreadable
 from scanner.model.report import CountRow, Coverage, DiscoveryRow, PolicyRow, Summary, UnreadableRow
-from scanner.model.snapshot import Unreadable
 
 _POLICIES = 100
 """NetworkPolicies named; each tenant may write as many as he likes."""

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TypedDict, TypeVar
 
+from scanner.kube.objects import Reference
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding, Status, Verdict
 from scanner.model.known import Known, Unknown
 from scanner.model.object_rule import ObjectRule
-from scanner.model.objects import Reference
 from scanner.model.observation import Answers, Negotiated, Observation
 from scanner.model.report import (
     CertificateRow,

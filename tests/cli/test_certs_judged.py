@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
 from scanner.cli import certs_listing
-from scanner.model.kinds import FEATURE_GATE, NAMESPACE, PKI, SECRET
+from scanner.kube.kinds import FEATURE_GATE, NAMESPACE, PKI, SECRET
 from tests.certs import Authority
 from tests.cli.calling import POLICY, ROOT, Call, Called
 from tests.cli.test_snapshot import kubeconfig

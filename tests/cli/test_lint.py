@@ -15,8 +15,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from scanner.demo.cluster import demo_cluster
+from scanner.kube.kinds import CONFIG_MAP, GATEWAY, KINDS, SECRET
 from scanner.linting import LINT_READS
-from scanner.model.kinds import CONFIG_MAP, GATEWAY, KINDS, SECRET
 from scanner.report.lint import FORMATS
 from scanner.survey import READS
 from tests.certs import Authority

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from scanner.kube.kinds import KINDS
 from scanner.lint.authorization import READS as ROLES
-from scanner.model.kinds import KINDS
 from tests.cli.calling import Call
 from tests.cluster.api import Answer, Api, Asked, authority, refused, running
 from tests.serving import serving

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from scanner.cluster import save
-from scanner.model.kinds import KINDS
-from scanner.model.objects import KubeObject
-from scanner.model.snapshot import Origin, Snapshot
+from scanner.kube.kinds import KINDS
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Origin, Snapshot
 from tests.certs import Authority
 from tests.cli.calling import Call
 from tests.pki.test_inventory import GATE

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from scanner.cluster import load
-from scanner.model.kinds import FEATURE_GATE, NAMESPACE, PKI, SECRET, SERVICE
+from scanner.kube.kinds import FEATURE_GATE, NAMESPACE, PKI, SECRET, SERVICE
 from tests.certs import Authority
 from tests.cli.calling import Call
 from tests.cli.test_snapshot import kubeconfig

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from scanner.cluster import save
-from scanner.model.kinds import CONFIG_MAP
-from scanner.model.objects import KubeObject
+from scanner.kube.kinds import CONFIG_MAP
+from scanner.kube.objects import KubeObject
 from tests.certs import Authority
 from tests.cli.calling import Call
 from tests.cli.test_previous import day, snapshot

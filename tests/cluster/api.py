@@ -21,7 +21,7 @@ import trio
 from scanner.cluster.api_server import Access, Credential, Source, Trust
 from scanner.cluster.client import Manners
 from scanner.cluster.credentials import Fixed
-from scanner.model.kinds import Kind
+from scanner.kube.kinds import Kind
 from tests.certs import Authority
 
 MANNERS = Manners(backoff=0.001, longest=0.05, timeout=5, connect=2, tries=4)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from scanner.cluster import load, read, save
-from scanner.model.kinds import NODE
+from scanner.kube.kinds import NODE
 from scanner.model.local_files import KUBELET_CONFIGZ, LOCAL_KINDS, with_local_files
 from tests.cluster.api import MANNERS, Answer, Api, Asked, named, running
 

@@ -13,8 +13,8 @@ from scanner.cluster.decoding import decoded
 from scanner.cluster.keeping import kept
 from scanner.cluster.prune import Pruner
 from scanner.cluster.shapes import LAST_APPLIED
-from scanner.model.kinds import BACKEND_TLS_POLICY, GATEWAY, KINDS, PKI, ROUTE, Kind
-from scanner.model.objects import KubeObject
+from scanner.kube.kinds import BACKEND_TLS_POLICY, GATEWAY, KINDS, PKI, ROUTE, Kind
+from scanner.kube.objects import KubeObject
 
 BLOCK = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIKEYMATERIAL\n-----END EC PRIVATE KEY-----\n"
 WORDS = (

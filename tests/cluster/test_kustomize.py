@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scanner.cluster.given import Manifests, read_manifests
-from scanner.model.kinds import ROUTE
+from scanner.kube.kinds import ROUTE
 from tests.cluster.test_given import route, told, tree
 
 PATCH = route("a") + "spec: {host: b.example.com}\n"

@@ -9,7 +9,7 @@ import pytest
 
 from scanner.cluster import load
 from scanner.errors import InputError
-from scanner.model.kinds import (
+from scanner.kube.kinds import (
     API_SERVER,
     CONFIG_MAP,
     INGRESS_CONFIG,
@@ -20,7 +20,7 @@ from scanner.model.kinds import (
     SECRET,
     SERVICE,
 )
-from scanner.model.snapshot import Snapshot
+from scanner.kube.snapshot import Snapshot
 
 WANTED = (POD, SERVICE, ROUTE, API_SERVER, INGRESS_CONTROLLER, NAMESPACE, CONFIG_MAP)
 

@@ -13,8 +13,8 @@ from scanner.cluster.keeping import kept
 from scanner.cluster.misplaced import APPLIED
 from scanner.cluster.prune import Pruner
 from scanner.cluster.shapes import LAST_APPLIED
-from scanner.model.kinds import SECRET
-from scanner.model.objects import KubeObject
+from scanner.kube.kinds import SECRET
+from scanner.kube.objects import KubeObject
 from tests.certs import Authority
 
 LEAF = Authority("Root").leaf(names=("a.example",))

@@ -15,8 +15,8 @@ from scanner.cluster.keeping import kept
 from scanner.cluster.projection import page_decoder
 from scanner.cluster.prune import Only, Pruner
 from scanner.cluster.shapes import SHAPES
-from scanner.model.kinds import CONFIG_MAP, ENDPOINT_SLICE, POD, Kind
-from scanner.model.objects import Fields
+from scanner.kube.kinds import CONFIG_MAP, ENDPOINT_SLICE, POD, Kind
+from scanner.kube.objects import Fields
 from tests.cluster.test_keeping import JSON, OBJECTS
 
 pytest.importorskip("msgspec", reason="no msgspec on this machine, so every page is decoded whole")

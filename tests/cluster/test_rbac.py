@@ -6,9 +6,9 @@ import pytest
 
 from scanner.cluster.rbac import OPTIONS, READING, RISK, as_yaml, cluster_role
 from scanner.errors import UsageError
-from scanner.model.kinds import CONFIG_MAP, KINDS
+from scanner.kube.kinds import CONFIG_MAP, KINDS
+from scanner.kube.objects import Fields
 from scanner.model.located import documents
-from scanner.model.objects import Fields
 
 
 def roles(*options: str) -> list[Fields]:

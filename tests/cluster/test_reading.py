@@ -11,10 +11,10 @@ import pytest
 from scanner.cluster import read
 from scanner.cluster.client import ApiError
 from scanner.errors import ClusterError
-from scanner.model import kinds
-from scanner.model.kinds import CONFIG_MAP, GATEWAY, NODE, POD, ROUTE, SECRET, SERVICE
+from scanner.kube import kinds
+from scanner.kube.kinds import CONFIG_MAP, GATEWAY, NODE, POD, ROUTE, SECRET, SERVICE
+from scanner.kube.snapshot import Snapshot
 from scanner.model.removed import WITHHELD
-from scanner.model.snapshot import Snapshot
 from tests.cluster.api import MANNERS, Answer, Api, Asked, in_turn, named, ok, refused, running
 
 PAGED = replace(MANNERS, page=2)

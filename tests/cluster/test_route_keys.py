@@ -12,7 +12,7 @@ from scanner.cluster.given import read_manifests
 from scanner.cluster.keeping import kept
 from scanner.cluster.prune import Pruner
 from scanner.cluster.route_keys import without_key
-from scanner.model.kinds import ROUTE
+from scanner.kube.kinds import ROUTE
 from tests.certs import Authority
 
 ROOT = Authority("Root")

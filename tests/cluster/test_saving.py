@@ -19,11 +19,11 @@ from scanner.cluster.projection import page_decoder
 from scanner.cluster.prune import Pruner
 from scanner.cluster.scrub import scrubbed
 from scanner.errors import InputError, ResourceError, UsageError
-from scanner.model import kinds
-from scanner.model.kinds import CONFIG_MAP, GATEWAY, NODE, POD, ROUTE, SECRET, SERVICE, Kind
-from scanner.model.objects import KubeObject
+from scanner.kube import kinds
+from scanner.kube.kinds import CONFIG_MAP, GATEWAY, NODE, POD, ROUTE, SECRET, SERVICE, Kind
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Origin, Snapshot, Unreadable
 from scanner.model.removed import REMOVED
-from scanner.model.snapshot import Origin, Snapshot, Unreadable
 from tests.certs import private_key
 from tests.cluster.api import MANNERS, Answer, Api, Asked, authority, named, refused, running
 

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import (
 from scanner.cluster.keeping import kept
 from scanner.cluster.prune import Pruner
 from scanner.cluster.scrub import arguments, scrubbed
-from scanner.model.kinds import INGRESS, POD
+from scanner.kube.kinds import INGRESS, POD
 from scanner.model.removed import CONTAINER, REMOVED, WITHHELD
 from tests.certs import Authority
 

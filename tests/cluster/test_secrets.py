@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from scanner.cluster.keeping import kept
 from scanner.cluster.prune import Pruner
-from scanner.model.kinds import SECRET
-from scanner.model.objects import Fields
+from scanner.kube.kinds import SECRET
+from scanner.kube.objects import Fields
 from scanner.model.removed import REMOVED
 from tests.certs import Authority
 

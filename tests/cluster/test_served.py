@@ -7,8 +7,8 @@ import pytest
 from scanner.cluster.client import Client
 from scanner.cluster.served import Served, served
 from scanner.errors import ClusterError
-from scanner.model import kinds
-from scanner.model.kinds import CLUSTER_VERSION, GATEWAY, POD, ROUTE, TLS_ROUTE
+from scanner.kube import kinds
+from scanner.kube.kinds import CLUSTER_VERSION, GATEWAY, POD, ROUTE, TLS_ROUTE
 from tests.cluster.api import MANNERS, Answer, Api, Asked, ok, refused, running
 
 APPS = {"metadata": {"name": "apps"}, "versions": [{"version": "v1", "resources": [{"resource": "deployments"}]}]}

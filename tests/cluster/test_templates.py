@@ -9,8 +9,8 @@ import pytest
 from scanner.cluster import templates
 from scanner.cluster.given import read_manifests
 from scanner.cluster.templates import processed
-from scanner.model.kinds import GATEWAY, ROUTE
-from scanner.model.objects import Fields
+from scanner.kube.kinds import GATEWAY, ROUTE
+from scanner.kube.objects import Fields
 
 PARAMETERS: list[object] = [
     {"name": "HOST", "value": "shop.example.com"},

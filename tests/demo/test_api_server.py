@@ -11,7 +11,7 @@ import trio
 from scanner.demo.api_server import nothing_to_forward
 from scanner.demo.behaviours import say, silent
 from scanner.demo.listening import listening
-from scanner.model import kinds
+from scanner.kube import kinds
 from tests.demo.api.small import api, named, served, web_socket
 
 

@@ -24,12 +24,12 @@ from scanner.demo.surprises import surprises
 from scanner.demo.world import lay_out
 from scanner.discover import discover
 from scanner.errors import ResourceError
-from scanner.model import kinds
+from scanner.kube import kinds
+from scanner.kube.kinds import KINDS
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Snapshot
 from scanner.model.component_files import load_catalogue
-from scanner.model.kinds import KINDS
-from scanner.model.objects import KubeObject
 from scanner.model.observation import Reach
-from scanner.model.snapshot import Snapshot
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import RowFile
 from scanner.scan import Settings, scan

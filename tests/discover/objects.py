@@ -11,12 +11,12 @@ import yaml
 from scanner.cluster.keeping import kept
 from scanner.cluster.prune import Pruner
 from scanner.discover import READS, Discovery, discover
+from scanner.kube.kinds import INGRESS, KINDS, Kind
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Origin, Snapshot, Unreadable
 from scanner.model.components import Catalogue, Listener
 from scanner.model.endpoint import Endpoint
-from scanner.model.kinds import INGRESS, KINDS, Kind
-from scanner.model.objects import KubeObject
 from scanner.model.selector import Selector
-from scanner.model.snapshot import Origin, Snapshot, Unreadable
 
 KIND = {**{each.name: each for each in KINDS}, "Ingress": INGRESS}
 """By name; of the two kinds called Ingress, the one of Kubernetes."""

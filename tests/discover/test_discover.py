@@ -9,7 +9,7 @@ import pytest
 
 from scanner.discover import READS, discover, sources
 from scanner.discover.sources import SOURCES
-from scanner.model.kinds import KINDS
+from scanner.kube.kinds import KINDS
 from scanner.model.selector import Selector
 from tests.discover.objects import CATALOGUE, NOTHING, by_id, found, instances, left_out, of_objects
 from tests.discover.test_called import BACKEND, webhook

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scanner.discover import READS, Discovery, discover
-from scanner.model.kinds import Kind
-from scanner.model.objects import KubeObject
-from scanner.model.snapshot import Origin, Snapshot
+from scanner.kube.kinds import Kind
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Origin, Snapshot
 from tests.discover import test_api_server as api_server
 from tests.discover import test_gateways as gateways
 from tests.discover import test_monitors as monitors

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scanner.discover.owners import Owners
-from scanner.model.objects import Fields
+from scanner.kube.objects import Fields
 
 
 @pytest.mark.parametrize(

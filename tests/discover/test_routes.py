@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.model.kinds import POD
+from scanner.kube.kinds import POD
 from tests.discover.objects import by_id, found, instances, left_out
 
 ROUTER = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.model.kinds import ENDPOINT_SLICE
+from scanner.kube.kinds import ENDPOINT_SLICE
 from tests.discover.objects import by_id, found, instances, left_out, only
 
 PODS = """

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from scanner.cluster import access, read
+from scanner.kube.kinds import CONFIG_MAP, SECRET
+from scanner.kube.snapshot import Snapshot, union
 from scanner.lint import Linted
 from scanner.linting import referred
-from scanner.model.kinds import CONFIG_MAP, SECRET
 from scanner.model.located import documents
 from scanner.model.object_rule import ANY, ObjectRule
-from scanner.model.snapshot import Snapshot, union
 from tests.e2e.completing import completed
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.writing import CRD, Object, RefusedError, Writer

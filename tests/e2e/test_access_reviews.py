@@ -10,12 +10,12 @@ from typing import Any, Final
 import pytest
 
 from scanner.cluster import access, read
+from scanner.kube.kinds import ROUTE
+from scanner.kube.snapshot import Snapshot
 from scanner.lint.authorization import READS, Wish, account
 from scanner.lint.authorization import access as by_roles
 from scanner.linting import declared, reviewed
 from scanner.model.access_review import ACCESS_REVIEW, Review, reviews
-from scanner.model.kinds import ROUTE
-from scanner.model.snapshot import Snapshot
 from tests.e2e.accounts import settle
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.test_permissions import role_of

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from scanner.cluster.given import read_manifests
+from scanner.kube.kinds import API_SERVER, PKI
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Origin, Snapshot
 from scanner.lint.fields.shapes import SHAPES
 from scanner.linting import LINT_READS, declared, lint_report
-from scanner.model.kinds import API_SERVER, PKI
-from scanner.model.objects import KubeObject
-from scanner.model.snapshot import Origin, Snapshot
 from tests.e2e.cel_cases import NO_TLS, VIOLATIONS, violating
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.field_bases import BASES

@@ -19,7 +19,7 @@ from scanner.demo.api.routes import Api, Rules
 from scanner.demo.api.status import USER
 from scanner.demo.api.store import Store
 from scanner.demo.objects.every import RESOURCES
-from scanner.model import kinds
+from scanner.kube import kinds
 from tests.demo.api.small import NOW, TOKEN, named
 from tests.demo.api.small import served as demo_served
 from tests.e2e.accounts import account, reading

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import trio
 
+from scanner.kube.objects import Fields, KubeObject
 from scanner.lint import lint
 from scanner.lint.gateway import GATEWAY_RULES
 from scanner.linting import declared
-from scanner.model.objects import Fields, KubeObject
 from tests.e2e import assets
 from tests.e2e.conftest import definitions_of
 from tests.e2e.contour import NAMESPACE, Contour, contour, controller, namespaces

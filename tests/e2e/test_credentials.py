@@ -11,7 +11,7 @@ import pytest
 
 from scanner.cluster import Access, access, read
 from scanner.errors import ScannerError
-from scanner.model import kinds
+from scanner.kube import kinds
 from tests.e2e.accounts import Account, account, reading
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.writing import Writer

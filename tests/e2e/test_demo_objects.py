@@ -12,8 +12,8 @@ from scanner.demo.api.lists import whole
 from scanner.demo.landscape import BLOCKS
 from scanner.demo.objects.every import RESOURCES, objects
 from scanner.demo.world import World, lay_out
-from scanner.model import kinds
-from scanner.model.kinds import Kind
+from scanner.kube import kinds
+from scanner.kube.kinds import Kind
 from tests.e2e import assets
 from tests.e2e.control_plane import ControlPlane, control_plane
 from tests.e2e.writing import Object, RefusedError, Writer

@@ -10,10 +10,10 @@ from typing import Final
 
 import pytest
 
+from scanner.kube.objects import KubeObject
 from scanner.lint import RULES
 from scanner.lint.fields.shape import Record
 from scanner.lint.fields.shapes import SHAPES, shape_of
-from scanner.model.objects import KubeObject
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.field_bases import BASES
 from tests.e2e.field_changes import Change, changes

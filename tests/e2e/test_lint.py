@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from scanner.cluster import access, read
+from scanner.kube.kinds import CONFIG_MAP, LINTED, SECRET
+from scanner.kube.snapshot import Snapshot
 from scanner.lint import RULES, lint
 from scanner.linting import LINT_READS, declared
-from scanner.model.kinds import CONFIG_MAP, LINTED, SECRET
 from scanner.model.object_rule import ObjectRule
-from scanner.model.snapshot import Snapshot
 from tests.e2e import assets
 from tests.e2e.accounts import Account
 from tests.e2e.control_plane import ControlPlane, control_plane

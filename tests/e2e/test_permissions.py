@@ -10,9 +10,9 @@ import yaml
 
 from scanner.cluster import access, read
 from scanner.cluster.events import warnings
-from scanner.model import kinds
-from scanner.model.kinds import KINDS
-from scanner.model.snapshot import Snapshot
+from scanner.kube import kinds
+from scanner.kube.kinds import KINDS
+from scanner.kube.snapshot import Snapshot
 from scanner.survey import READS
 from tests.cli.calling import called
 from tests.e2e.accounts import NAMESPACE, Account, account, settle

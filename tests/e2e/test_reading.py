@@ -11,9 +11,9 @@ import pytest
 from scanner.cluster import access, read
 from scanner.cluster.client import Client, Manners
 from scanner.cluster.served import served
-from scanner.model import kinds
-from scanner.model.kinds import KINDS
-from scanner.model.objects import Reference
+from scanner.kube import kinds
+from scanner.kube.kinds import KINDS
+from scanner.kube.objects import Reference
 from tests.e2e.accounts import account, reading, settle
 from tests.e2e.conftest import cluster_objects
 from tests.e2e.control_plane import ControlPlane

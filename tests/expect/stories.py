@@ -16,18 +16,18 @@ from typing import Any
 import yaml
 
 from scanner.expect import Expectations
+from scanner.kube.kinds import KINDS, Kind
+from scanner.kube.objects import KubeObject, Reference
+from scanner.kube.snapshot import Origin, Snapshot, Unreadable
 from scanner.model import cluster_facts
 from scanner.model.catalogue import load_profile
 from scanner.model.component_files import load_catalogue
 from scanner.model.components import Catalogue
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Expectation
-from scanner.model.kinds import KINDS, Kind
 from scanner.model.local_files import LOCAL_KINDS
-from scanner.model.objects import KubeObject, Reference
 from scanner.model.scan_policy import Override, ScanPolicy
 from scanner.model.selector import Selector
-from scanner.model.snapshot import Origin, Snapshot, Unreadable
 
 CLUSTERS = Path(__file__).parent.parent / "clusters"
 TAKEN_AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from scanner.expect import Expectations
+from scanner.kube.kinds import CONFIG_MAP
 from scanner.model.expectation import Upstream
-from scanner.model.kinds import CONFIG_MAP
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_named import GATEWAY_API, grant

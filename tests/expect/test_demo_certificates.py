@@ -8,11 +8,11 @@ import pytest
 
 from scanner.demo.objects.every import objects
 from scanner.demo.world import lay_out
+from scanner.kube.kinds import INGRESS_CONFIG, INGRESS_CONTROLLER, SERVICE, Kind
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Origin, Snapshot
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import CertificateExpectation
-from scanner.model.kinds import INGRESS_CONFIG, INGRESS_CONTROLLER, SERVICE, Kind
-from scanner.model.objects import KubeObject
-from scanner.model.snapshot import Origin, Snapshot
 from scanner.survey import READS, Viewpoint, survey
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -11,15 +11,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scanner.expect import READS, Expectations
-from scanner.model import kinds
+from scanner.kube import kinds
+from scanner.kube.kinds import Kind
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Snapshot, Unreadable
 from scanner.model.component_files import load_catalogue
 from scanner.model.endpoint import Endpoint
-from scanner.model.kinds import Kind
 from scanner.model.known import Unknown
 from scanner.model.local_files import LOCAL_KINDS
-from scanner.model.objects import KubeObject
 from scanner.model.scan_policy import ScanPolicy
-from scanner.model.snapshot import Snapshot, Unreadable
 from tests.expect import stories
 
 CATALOGUES = {name: load_catalogue(name) for name in ("openshift", "kubernetes", "microshift", "hypershift")}

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from scanner.expect import Expectations
+from scanner.kube.kinds import HTTP_PROXY
+from scanner.kube.objects import Reference
+from scanner.kube.snapshot import Snapshot, Unreadable
 from scanner.model.component_files import load_catalogue
 from scanner.model.expectation import PlainPort
-from scanner.model.kinds import HTTP_PROXY
-from scanner.model.objects import Reference
 from scanner.model.scan_policy import ScanPolicy
-from scanner.model.snapshot import Snapshot, Unreadable
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_stored import made
 

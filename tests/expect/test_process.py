@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scanner.expect.process import COMPONENT_BASE, ETCD, Flags, Told, by_configuration, by_flags, profile
+from scanner.kube.objects import Fields
 from scanner.model.known import Unknown
-from scanner.model.objects import Fields
 from scanner.model.profile import Profile
 from scanner.tls.codepoints import TLS10, TLS12, TLS13
 

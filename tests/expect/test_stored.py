@@ -9,11 +9,11 @@ from typing import Any, Literal
 import pytest
 
 from scanner.expect import Expectations
+from scanner.kube.kinds import SECRET
+from scanner.kube.snapshot import Unreadable
 from scanner.model.component_files import load_catalogue
 from scanner.model.expectation import Stored
-from scanner.model.kinds import SECRET
 from scanner.model.scan_policy import ScanPolicy
-from scanner.model.snapshot import Unreadable
 from scanner.tls.certificate import parse_certificate
 from tests.certs import Authority
 from tests.expect.stories import endpoint, snapshot_of

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from scanner.expect.clients import clients
+from scanner.kube.kinds import CONFIG_MAP
 from scanner.model.expectation import Client
-from scanner.model.kinds import CONFIG_MAP
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_certificates import config_map, pem
 from tests.expect.test_named import GATEWAY_API

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from scanner.kube.objects import Reference
 from scanner.model.known import Unknown
-from scanner.model.objects import Reference
 from tests.judge.cases import case, finding, findings
 
 RULE = "tls-cleartext"

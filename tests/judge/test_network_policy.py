@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from scanner.judge import judge
 from scanner.judge.network_policy import READS, NetworkPolicies, explain
+from scanner.kube.kinds import NETWORK_POLICY
+from scanner.kube.objects import KubeObject, Reference
 from scanner.model.endpoint import Endpoint
-from scanner.model.kinds import NETWORK_POLICY
-from scanner.model.objects import KubeObject, Reference
 from scanner.model.observation import Reach
 from tests.judge.cases import ENDPOINT, case
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from scanner.kube.objects import Reference
 from scanner.model.endpoint import Owner
 from scanner.model.expectation import PassedOn
-from scanner.model.objects import Reference
 from scanner.model.observation import Reach
 from tests.judge.cases import ENDPOINT
 from tests.judge.drafts import Draft, Word

@@ -25,11 +25,11 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import CertificateRevocationListBuilder
 
 from scanner.cluster.given import Manifests, read_manifests
+from scanner.kube.snapshot import Origin, Snapshot
 from scanner.lint import READS, Linted, lint
 from scanner.linting import declared
 from scanner.model.object_rule import ObjectRule
 from scanner.model.rule import Explained
-from scanner.model.snapshot import Origin, Snapshot
 from tests.certs import Authority, Credential
 
 _SECTION = re.compile(

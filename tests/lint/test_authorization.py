@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scanner.kube.kinds import CLUSTER_ROLE, CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING, Kind
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Origin, Snapshot, Unreadable
 from scanner.lint.authorization import READS, Identity, Wish, access, account, allows, nameable, subjects
 from scanner.lint.bindings import index_of
 from scanner.model.declared import Declared
-from scanner.model.kinds import CLUSTER_ROLE, CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING, Kind
-from scanner.model.objects import KubeObject
-from scanner.model.snapshot import Origin, Snapshot, Unreadable
 
 ROUTER = {"kind": "ServiceAccount", "name": "router", "namespace": "openshift-ingress"}
 SECRETS = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}

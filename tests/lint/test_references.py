@@ -9,13 +9,13 @@ import pytest
 
 from scanner.cluster.keeping import kept
 from scanner.cluster.prune import Pruner
+from scanner.kube.kinds import CERTIFICATE, CONFIG_MAP, SECRET, Kind
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Origin, Snapshot, Unreadable
 from scanner.lint.certificates import authority_flaws, leaf_flaws
 from scanner.lint.references import look_up, mend, name_flaws, secret_flaws
 from scanner.model.declared import Declared, Missing
 from scanner.model.finding import Verdict
-from scanner.model.kinds import CERTIFICATE, CONFIG_MAP, SECRET, Kind
-from scanner.model.objects import KubeObject
-from scanner.model.snapshot import Origin, Snapshot, Unreadable
 from tests.lint.examples import authority, leaf
 
 PEM, KEY, OTHER_KEY = leaf("a.example").pem, leaf("a.example").key_pem, leaf("b.example").key_pem

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scanner.kube.kinds import Kind
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Origin, Snapshot
 from scanner.lint import READS, RULES, lint
 from scanner.model.declared import Declared, Given
-from scanner.model.kinds import Kind
 from scanner.model.object_rule import ObjectRule
-from scanner.model.objects import KubeObject
-from scanner.model.snapshot import Origin, Snapshot
 from tests.cluster.test_keeping import JSON
 from tests.lint.examples import authority, examples, linted
 

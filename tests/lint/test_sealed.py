@@ -9,10 +9,10 @@ import pytest
 
 from scanner.cluster.keeping import kept
 from scanner.cluster.prune import Pruner
+from scanner.kube.kinds import SECRET
+from scanner.kube.objects import KubeObject
 from scanner.lint.contour.plaintext import PLAINTEXT
 from scanner.lint.kubernetes.ingress import CERTIFICATE
-from scanner.model.kinds import SECRET
-from scanner.model.objects import KubeObject
 from tests.lint.examples import WHOLE, empty, leaf, linted
 
 VALUE = "'ENC[AES256_GCM,data:eA==,iv:eA==,tag:eA==,type:str]'"

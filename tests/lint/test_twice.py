@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.cluster.given import Manifests, read_manifests
+from scanner.kube.kinds import ROUTE, SECRET
 from scanner.lint.twice import TWICE, check_twice, told_apart
 from scanner.linting import LINT_READS, declared, lint_report
 from scanner.model.declared import Missing
-from scanner.model.kinds import ROUTE, SECRET
 from scanner.model.lint_report import LintReport, exit_code
 from tests.lint.examples import empty
 

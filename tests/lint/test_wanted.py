@@ -10,10 +10,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scanner.kube import kinds
+from scanner.kube.kinds import CONFIG_MAP, SECRET, Kind
+from scanner.kube.objects import KubeObject
 from scanner.lint.wanted import MOST, wanted
-from scanner.model import kinds
-from scanner.model.kinds import CONFIG_MAP, SECRET, Kind
-from scanner.model.objects import KubeObject
 from tests.cluster.test_keeping import JSON
 
 

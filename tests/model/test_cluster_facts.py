@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from scanner.model import kinds
+from scanner.kube import kinds
+from scanner.kube.kinds import KINDS, Kind
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Gap, Origin, Snapshot, Unreadable
 from scanner.model.cluster_facts import cluster_facts, hosted_namespaces
-from scanner.model.kinds import KINDS, Kind
-from scanner.model.objects import KubeObject
-from scanner.model.snapshot import Gap, Origin, Snapshot, Unreadable
 
 
 def object_(kind: Kind, name: str, namespace: str | None = None, **more: Any) -> KubeObject:  # noqa: ANN401 - JSON

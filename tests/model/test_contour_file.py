@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from scanner.kube.objects import Fields
 from scanner.model.contour_file import tls_of_file
-from scanner.model.objects import Fields
 
 SAID: list[tuple[object, object]] = [("1.2", "1.2"), (1.2, "1.2"), (1, "1"), (True, True), (None, None), ([], [])]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from scanner.kube.kinds import SERVICE
+from scanner.kube.snapshot import Origin, Snapshot
 from scanner.model.declared import Declared
-from scanner.model.kinds import SERVICE
-from scanner.model.snapshot import Origin, Snapshot
 
 asked: list[int] = []
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from scanner.kube.objects import Fields
 from scanner.model.custom_profile import suite_named
 from scanner.model.ingress_admission import TLS13_NAMES, is_a_set, is_open, refusals
-from scanner.model.objects import Fields
 from scanner.tls.names import is_tls13
 
 GCM = "ECDHE-RSA-AES128-GCM-SHA256"

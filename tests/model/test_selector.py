@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from scanner.kube.objects import Reference
 from scanner.model.endpoint import Endpoint, Owner
-from scanner.model.objects import Reference
 from scanner.model.selector import Selector, any_matches
 
 WEB = Endpoint(

@@ -18,16 +18,16 @@ import yaml
 
 from scanner.certificates import READS, Certificates
 from scanner.cluster.given import read_manifests
+from scanner.kube.kinds import SECRET
+from scanner.kube.snapshot import Origin, Snapshot, union
 from scanner.model.endpoint import Owner
 from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding
-from scanner.model.kinds import SECRET
 from scanner.model.located import load
 from scanner.model.profile import Profile
 from scanner.model.rule import ScanRule
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.scan_policy_file import parse
-from scanner.model.snapshot import Origin, Snapshot, union
 from scanner.tls.certificate import parse_certificate
 from scanner.tls.codepoints import TLS12
 from scanner.tls.names import suite_code

@@ -9,9 +9,9 @@ from typing import Any
 
 import yaml
 
-from scanner.model.kinds import INGRESS, INGRESS_CONFIG, KINDS, NAMESPACE, Kind
-from scanner.model.objects import KubeObject
-from scanner.model.snapshot import Origin, Snapshot, Unreadable
+from scanner.kube.kinds import INGRESS, INGRESS_CONFIG, KINDS, NAMESPACE, Kind
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Origin, Snapshot, Unreadable
 from scanner.pki import stored, wanted
 
 _KIND = {**{each.name: each for each in KINDS}, "Ingress": INGRESS}

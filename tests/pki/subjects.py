@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from scanner.kube.objects import Reference
 from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.key import RSA_2048, Key
-from scanner.model.objects import Reference
 from scanner.model.pki_config import PkiConfig, Rule
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.well_known import Owner, Recognition, WellKnown

@@ -7,8 +7,8 @@ from datetime import datetime
 
 import pytest
 
+from scanner.kube.objects import Reference
 from scanner.model.held_certificate import Place, Role
-from scanner.model.objects import Reference
 from scanner.model.policy import Policy
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.well_known import Owner, Recognition, WellKnown

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from scanner.kube.objects import Reference
 from scanner.model.finding import Finding
 from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.key import RSA_2048, Key
 from scanner.model.known import Unknown
-from scanner.model.objects import Reference
 from scanner.model.pki_config import PkiConfig, Rule
 from scanner.model.well_known import Owner, Recognition, WellKnown
 from scanner.pki.classify import Classified

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from scanner.model import kinds
+from scanner.kube import kinds
+from scanner.kube.kinds import Kind
 from scanner.model.finding import Finding
-from scanner.model.kinds import Kind
 from scanner.model.pki_names import load_names
 from scanner.pki.config import pki_config
 from scanner.pki.configuration import Configuration

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from scanner.model import kinds
+from scanner.kube import kinds
+from scanner.kube.kinds import Kind
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Origin, Snapshot
 from scanner.model.key import RSA_2048, Key
-from scanner.model.kinds import Kind
 from scanner.model.local_files import MICROSHIFT_CONFIG
-from scanner.model.objects import KubeObject
-from scanner.model.snapshot import Origin, Snapshot
 from scanner.pki.governing import READS, Governing
 from scanner.pki.resolution import required
 

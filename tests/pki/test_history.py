@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from scanner.kube.kinds import PKI
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Origin, Snapshot, Unreadable
 from scanner.model.key import Key
-from scanner.model.kinds import PKI
-from scanner.model.objects import KubeObject
-from scanner.model.snapshot import Origin, Snapshot, Unreadable
 from scanner.pki import governing
 from scanner.pki.governing import Governing
 from scanner.pki.history import in_force, past

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scanner.model.kinds import CONFIG_MAP
+from scanner.kube.kinds import CONFIG_MAP
 from scanner.model.pki_names import load_names
 from scanner.model.well_known import Index, fits
 from scanner.pki import shapes

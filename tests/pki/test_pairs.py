@@ -6,9 +6,9 @@ import pytest
 
 from scanner.cluster.keeping import kept
 from scanner.cluster.prune import Pruner
+from scanner.kube.kinds import SECRET
+from scanner.kube.objects import KubeObject
 from scanner.model.finding import Finding
-from scanner.model.kinds import SECRET
-from scanner.model.objects import KubeObject
 from scanner.model.pki_config import PkiConfig
 from scanner.model.pki_names import load_names
 from scanner.pki.configuration import Configuration

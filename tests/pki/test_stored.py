@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scanner.kube.kinds import SECRET
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import NotRead, Snapshot
 from scanner.model.held_certificate import HeldCertificate
 from scanner.model.key import key_of
-from scanner.model.kinds import SECRET
 from scanner.model.known import Unknown
-from scanner.model.objects import KubeObject
-from scanner.model.snapshot import NotRead, Snapshot
 from scanner.pki.stored import READS, SOURCES, held
 from tests.certs import Authority
 from tests.pki.objects import coded, secret, snapshot

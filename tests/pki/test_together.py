@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from scanner.kube.objects import Reference
 from scanner.model.finding import Finding
 from scanner.model.held_certificate import HeldCertificate, Place, Role
-from scanner.model.objects import Reference
 from scanner.model.pki_names import load_names
 from scanner.model.well_known import Owner
 from scanner.pki.across import PLATFORM, Across

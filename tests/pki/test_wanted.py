@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scanner.model.objects import KubeObject
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Snapshot
 from scanner.model.pki_names import load_names
-from scanner.model.snapshot import Snapshot
 from scanner.pki.wanted import MOST, wanted_secrets
 from tests.pki.objects import snapshot
 from tests.pki.test_stored import GIVERS

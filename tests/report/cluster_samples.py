@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from scanner.kube.kinds import ROUTE, SECRET
+from scanner.kube.objects import Reference
+from scanner.kube.snapshot import Unreadable
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Because, Expectation
 from scanner.model.finding import Finding
-from scanner.model.kinds import ROUTE, SECRET
 from scanner.model.known import Unknown
-from scanner.model.objects import Reference
 from scanner.model.observation import Observation, Reach
 from scanner.model.report import Coverage, EndpointRow, Report, ScannerRow
-from scanner.model.snapshot import Unreadable
 from scanner.report.coverage import discovery_row
 from scanner.report.rows import endpoint_row, finding_row
 from tests.report import samples

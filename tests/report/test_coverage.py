@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.model.kinds import NODE, POD, ROUTE, SECRET, SERVICE, Kind
+from scanner.kube.kinds import NODE, POD, ROUTE, SECRET, SERVICE, Kind
+from scanner.kube.snapshot import Gap, Unreadable
 from scanner.model.report import DiscoveryRow, Summary
-from scanner.model.snapshot import Gap, Unreadable
 from scanner.report.coverage import discovery_row, missing
 from tests.report import cluster_samples
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scanner.cluster import load
-from scanner.model.kinds import (
+from scanner.kube.kinds import (
     CONFIG_MAP,
     HEPTIO_DELEGATION,
     REFERENCE_GRANT,
@@ -17,9 +17,9 @@ from scanner.model.kinds import (
     TLS_CERTIFICATE_DELEGATION,
     TLS_ROUTE,
 )
+from scanner.kube.snapshot import Snapshot
 from scanner.model.local_files import LOCAL_KINDS, with_local_files
 from scanner.model.report import EndpointRow, FindingRow
-from scanner.model.snapshot import Snapshot
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import RowFile
 from scanner.scan import Settings, scan

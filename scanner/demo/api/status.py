@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from scanner.model.kinds import Kind
+from scanner.kube.kinds import Kind
 
 USER = "system:serviceaccount:adhere:adhere"
 """Who shows the demo's token."""

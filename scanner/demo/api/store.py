@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from scanner.model.kinds import Kind
+from scanner.kube.kinds import Kind
 
 Object = dict[str, Any]
 """JSON, without ``kind`` and ``apiVersion``: those are the resource's."""

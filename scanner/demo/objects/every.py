@@ -8,9 +8,9 @@ from functools import partial
 from scanner.demo.api.store import Object, Resource, Store
 from scanner.demo.objects import platform, pods, published, registered
 from scanner.demo.world import World
-from scanner.model import kinds
+from scanner.kube import kinds
+from scanner.kube.kinds import Kind
 from scanner.model.event import EVENT
-from scanner.model.kinds import Kind
 
 FORBIDDEN = frozenset({kinds.SECRET.resource, kinds.NETWORK_POLICY.resource})
 """What the demo's role does not allow."""

@@ -9,8 +9,8 @@ from typing import Any
 from scanner.demo.api.store import Object
 from scanner.demo.landscape import API_PORT, APPS, BASE_DOMAIN, MASTER, NODES
 from scanner.demo.world import WORKLOADS, World
-from scanner.model import kinds
-from scanner.model.kinds import Kind
+from scanner.kube import kinds
+from scanner.kube.kinds import Kind
 
 RELEASE = "4.22.3"
 KUBERNETES = "v1.35.2"

@@ -14,10 +14,10 @@ from scanner.discover.draft import Claim, Draft, Found, Place, Source
 from scanner.discover.names import MAX_NAMES, server_name
 from scanner.discover.trust import API_SERVER as NAME
 from scanner.discover.view import View
+from scanner.kube.kinds import API_SERVER, INFRASTRUCTURE
+from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Owner
 from scanner.model.hostnames import host_of
-from scanner.model.kinds import API_SERVER, INFRASTRUCTURE
-from scanner.model.snapshot import Snapshot
 
 INSIDE = ("localhost", "kubernetes", "kubernetes.default.svc")
 """Each shows another certificate on OpenShift; on Kubernetes all show the same, and the last is asked alone."""

@@ -8,7 +8,7 @@ from scanner.discover.balanced import READS
 from scanner.discover.calls import of_service
 from scanner.discover.draft import Found, Source
 from scanner.discover.view import View
-from scanner.model.kinds import API_SERVICE
+from scanner.kube.kinds import API_SERVICE
 
 
 def _find(view: View) -> Iterator[Found]:

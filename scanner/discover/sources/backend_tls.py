@@ -9,8 +9,8 @@ from scanner.discover.claims import backend
 from scanner.discover.draft import Found, Source
 from scanner.discover.names import server_name
 from scanner.discover.view import View
-from scanner.model.kinds import BACKEND_TLS_POLICY
-from scanner.model.objects import Fields
+from scanner.kube.kinds import BACKEND_TLS_POLICY
+from scanner.kube.objects import Fields
 
 MAX_TARGETS = 32
 

@@ -8,7 +8,7 @@ from scanner.discover.balanced import READS
 from scanner.discover.calls import of_service, of_url
 from scanner.discover.draft import Found, Source
 from scanner.discover.view import View
-from scanner.model.kinds import CUSTOM_RESOURCE_DEFINITION
+from scanner.kube.kinds import CUSTOM_RESOURCE_DEFINITION
 
 
 def _find(view: View) -> Iterator[Found]:

@@ -9,9 +9,9 @@ from scanner.discover.claims import backend, frontend
 from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source, reached
 from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.view import View
+from scanner.kube.kinds import CONTOUR_CONFIGURATION, HTTP_PROXY
+from scanner.kube.objects import Fields, KubeObject
 from scanner.model.endpoint import Owner
-from scanner.model.kinds import CONTOUR_CONFIGURATION, HTTP_PROXY
-from scanner.model.objects import Fields, KubeObject
 
 MAX_SERVICES = 200
 """Services behind one HTTPProxy."""

@@ -9,9 +9,9 @@ from scanner.discover.claims import frontend
 from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source
 from scanner.discover.names import MAX_NAMES, address, server_name, sound
 from scanner.discover.view import View
+from scanner.kube.kinds import INGRESS
+from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Owner
-from scanner.model.kinds import INGRESS
-from scanner.model.objects import KubeObject
 
 
 def _find(view: View) -> Iterator[Found]:

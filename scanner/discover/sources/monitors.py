@@ -9,8 +9,8 @@ from scanner.discover.draft import Claim, Found, Source
 from scanner.discover.labels import Item
 from scanner.discover.names import port, server_name
 from scanner.discover.view import View
-from scanner.model.kinds import POD_MONITOR, SERVICE_MONITOR
-from scanner.model.objects import Fields, KubeObject
+from scanner.kube.kinds import POD_MONITOR, SERVICE_MONITOR
+from scanner.kube.objects import Fields, KubeObject
 
 MAX_ENDPOINTS = 100
 """Of one monitor, those that differ."""

@@ -16,10 +16,10 @@ from scanner.discover.draft import Claim, Found, Omission, Source
 from scanner.discover.merge import MAX_ORIGINS
 from scanner.discover.sources.pods import MAX_PORTS
 from scanner.discover.view import View
+from scanner.kube.kinds import CERTIFICATE
+from scanner.kube.objects import Fields
 from scanner.model import service_ca
 from scanner.model.endpoint import Owner
-from scanner.model.kinds import CERTIFICATE
-from scanner.model.objects import Fields
 from scanner.model.pki_names import load_names
 
 MAX_VOLUMES = 200

@@ -8,9 +8,9 @@ from scanner.discover.draft import Claim, Draft, Found, Place, Source
 from scanner.discover.names import port
 from scanner.discover.view import View
 from scanner.discover.workloads import Node
+from scanner.kube.kinds import NODE
 from scanner.model.components import Listener
 from scanner.model.endpoint import Owner
-from scanner.model.kinds import NODE
 
 KUBELET = Owner(kind="Node", name="kubelet")
 """Whose the kubelets' listeners are: they are replicas of each other, and nodes come and go."""

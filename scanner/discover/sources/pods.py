@@ -17,8 +17,8 @@ from scanner.discover.merge import stronger
 from scanner.discover.names import parsed, port
 from scanner.discover.view import View
 from scanner.discover.workloads import READS, Pod, numbered
+from scanner.kube.objects import Fields
 from scanner.model.endpoint import Certainty, Owner, host_port
-from scanner.model.objects import Fields
 
 MAX_PORTS = 300
 """Ports and probes of one pod that are looked at."""

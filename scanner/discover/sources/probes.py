@@ -18,9 +18,9 @@ from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.sources.ingresses import fronts
 from scanner.discover.sources.monitors import MAX_MATCHES, selected
 from scanner.discover.view import View
+from scanner.kube.kinds import HTTP_PROXY, INGRESS, PROBE, ROUTE
+from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Certainty, Owner
-from scanner.model.kinds import HTTP_PROXY, INGRESS, PROBE, ROUTE
-from scanner.model.objects import KubeObject
 
 _TLS_MODULE = re.compile(r"(?:^|[_.-])(?:tls|ssl|https)(?:[_.-]|$)")
 """Names of modules are their administrator's: ``tcp_tls``, ``http_https_2xx``; ``smtp_starttls`` is another matter."""

@@ -13,9 +13,9 @@ from scanner.discover.names import server_name, sound
 from scanner.discover.routers import READS as ROUTERS_READ
 from scanner.discover.routers import Router
 from scanner.discover.view import View
+from scanner.kube.kinds import ROUTE
+from scanner.kube.objects import Fields, KubeObject
 from scanner.model.endpoint import Owner
-from scanner.model.kinds import ROUTE
-from scanner.model.objects import Fields, KubeObject
 from scanner.model.observation import ClientCertificate
 
 _KNOWN_PORT = 443

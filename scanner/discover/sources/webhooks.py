@@ -8,8 +8,8 @@ from scanner.discover.balanced import READS
 from scanner.discover.calls import of_service, of_url
 from scanner.discover.draft import Found, Source
 from scanner.discover.view import View
-from scanner.model.kinds import MUTATING_WEBHOOK, VALIDATING_WEBHOOK
-from scanner.model.objects import KubeObject
+from scanner.kube.kinds import MUTATING_WEBHOOK, VALIDATING_WEBHOOK
+from scanner.kube.objects import KubeObject
 
 MAX_WEBHOOKS = 500
 """Of one configuration."""

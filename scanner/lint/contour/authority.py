@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scanner.kube.kinds import HTTP_PROXY, SECRET
 from scanner.lint.certificates import authority_flaws, entry, of_text
 from scanner.lint.contour import configuration
 from scanner.lint.contour.certificate import CERTIFICATE_USE, READS_OF_USES, looked_up, seen
@@ -11,7 +12,6 @@ from scanner.lint.contour.secrets import revoking, verifying
 from scanner.lint.contour.uses import Use, of_object
 from scanner.lint.references import secret_of
 from scanner.model.declared import Missing
-from scanner.model.kinds import HTTP_PROXY, SECRET
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.kube.kinds import INGRESS, INGRESS_CLASS
 from scanner.lint.certificates import leaf_flaws
 from scanner.lint.contour import configuration, delegation
 from scanner.lint.contour.configuration import Configuration, watched
@@ -13,7 +14,6 @@ from scanner.lint.contour.secrets import READS, serving
 from scanner.lint.contour.uses import USERS, VHOST, Use, of_object
 from scanner.lint.references import mend, name_flaws, readable, secret_of
 from scanner.model.declared import Missing
-from scanner.model.kinds import INGRESS, INGRESS_CLASS
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 CERTIFICATE_USE: Final = "the certificate"

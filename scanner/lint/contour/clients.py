@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.kube.kinds import HTTP_PROXY
 from scanner.lint.contour.uses import TLS, VHOST
-from scanner.model.kinds import HTTP_PROXY
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _VALIDATION: Final = (*TLS, "clientValidation")

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from scanner.errors import InputError
+from scanner.kube.kinds import CONFIG_MAP, CONTOUR_CONFIGURATION, CONTOUR_DEPLOYMENT, Kind
+from scanner.kube.objects import Fields, KubeObject
 from scanner.model import located
 from scanner.model.contour_file import KEY as FILE
 from scanner.model.contour_file import tls_of_file
 from scanner.model.declared import Declared, Missing
 from scanner.model.delegations import SecretName
-from scanner.model.kinds import CONFIG_MAP, CONTOUR_CONFIGURATION, CONTOUR_DEPLOYMENT, Kind
 from scanner.model.located import Steps, shown
-from scanner.model.objects import Fields, KubeObject
 
 READS: Final[tuple[Kind, ...]] = (CONTOUR_CONFIGURATION, CONTOUR_DEPLOYMENT, CONFIG_MAP)
 """What a rule that asks this must read."""

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from scanner.kube.kinds import CLUSTER_ROLE_BINDING, ROLE_BINDING, TLS_CERTIFICATE_DELEGATION
+from scanner.kube.objects import Fields
 from scanner.lint import authorization
 from scanner.lint.authorization import Identity, Wish, access, account, allows
-from scanner.model.kinds import CLUSTER_ROLE_BINDING, ROLE_BINDING, TLS_CERTIFICATE_DELEGATION
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
-from scanner.model.objects import Fields
 
 _WRITING: Final = ("create", "update", "patch")
 _MOST: Final = 50

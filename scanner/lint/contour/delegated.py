@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.kube.kinds import HTTP_PROXY, INGRESS, INGRESS_CLASS, Kind
 from scanner.lint.contour import configuration, delegation
 from scanner.lint.contour.configuration import configurations, unseen
 from scanner.lint.contour.delegation import Permission, permission
 from scanner.lint.contour.uses import TLS, USERS, Use, of_object
-from scanner.model.kinds import HTTP_PROXY, INGRESS, INGRESS_CLASS, Kind
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _REASONS: Final = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from scanner.kube.kinds import HEPTIO_DELEGATION, TLS_CERTIFICATE_DELEGATION, Kind
+from scanner.kube.objects import KubeObject
 from scanner.model.declared import Declared, Missing
 from scanner.model.delegations import BySecret, Delegation, SecretName, by_secret
-from scanner.model.kinds import HEPTIO_DELEGATION, TLS_CERTIFICATE_DELEGATION, Kind
-from scanner.model.objects import KubeObject
 
 READS: Final[tuple[Kind, ...]] = (TLS_CERTIFICATE_DELEGATION, HEPTIO_DELEGATION)
 """What a rule that asks this must read."""

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from scanner.kube.kinds import NAMESPACE, TLS_CERTIFICATE_DELEGATION
 from scanner.model.declared import Missing
 from scanner.model.delegations import EVERYWHERE, Delegation, delegations
-from scanner.model.kinds import NAMESPACE, TLS_CERTIFICATE_DELEGATION
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 REFERENCES: Final = (

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.kube.kinds import EXTENSION_SERVICE, SECRET
+from scanner.kube.objects import Fields
 from scanner.lint.certificates import authority_flaws, entry, of_text
 from scanner.lint.contour.certificate import READS_OF_USES
 from scanner.lint.contour.delegation import permission
@@ -12,10 +14,8 @@ from scanner.lint.contour.secrets import verifying
 from scanner.lint.references import secret_of
 from scanner.model.declared import Missing
 from scanner.model.delegations import secret_name
-from scanner.model.kinds import EXTENSION_SERVICE, SECRET
 from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-from scanner.model.objects import Fields
 
 _PROTOCOL: Final = ("spec", "protocol")
 _VALIDATION: Final = ("spec", "validation")

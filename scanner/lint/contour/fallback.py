@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.kube.kinds import HTTP_PROXY
 from scanner.lint.contour.configuration import READS as CONFIGURATIONS
 from scanner.lint.contour.configuration import configurations, unseen
 from scanner.lint.contour.uses import TLS, VHOST
-from scanner.model.kinds import HTTP_PROXY
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _FALLBACK: Final = (*TLS, "enableFallbackCertificate")

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
+from scanner.kube.kinds import HTTP_PROXY, INGRESS, INGRESS_CLASS
+from scanner.kube.objects import KubeObject
 from scanner.lint.contour.uses import VHOST, is_contours
 from scanner.model.declared import Declared
-from scanner.model.kinds import HTTP_PROXY, INGRESS, INGRESS_CLASS
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-from scanner.model.objects import KubeObject
 
 _CLASSES: Final = ("projectcontour.io/ingress.class", "kubernetes.io/ingress.class")
 _SHOWN: Final = 3

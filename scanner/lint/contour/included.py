@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, TypeVar
 
+from scanner.kube.kinds import HTTP_PROXY
+from scanner.kube.objects import KubeObject
 from scanner.lint.contour.uses import TLS, VHOST
 from scanner.model.contour_includes import includes
 from scanner.model.declared import Declared, Identity, Missing, identity
-from scanner.model.kinds import HTTP_PROXY
-from scanner.model.objects import KubeObject
 
 T = TypeVar("T")
 

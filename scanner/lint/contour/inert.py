@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from scanner.lint.contour.uses import TLS
-from scanner.model.kinds import (
+from scanner.kube.kinds import (
     HEPTIO_DELEGATION,
     HTTP_PROXY,
     INGRESS_ROUTE,
@@ -14,6 +13,7 @@ from scanner.model.kinds import (
     VMWARE_DELEGATION,
     Kind,
 )
+from scanner.lint.contour.uses import TLS
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _REPLACED: Final[Mapping[Kind, tuple[str, Kind]]] = {

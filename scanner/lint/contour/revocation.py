@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+from scanner.kube.kinds import HTTP_PROXY, SECRET
+from scanner.kube.objects import Fields, KubeObject, moment
 from scanner.lint.certificates import called, entry, of_text
 from scanner.lint.contour.certificate import READS_OF_USES
 from scanner.lint.contour.delegation import permission
@@ -16,10 +18,8 @@ from scanner.lint.references import secret_of
 from scanner.model.certificate_faults import date, short
 from scanner.model.declared import Missing
 from scanner.model.delegations import secret_name
-from scanner.model.kinds import HTTP_PROXY, SECRET
 from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
-from scanner.model.objects import Fields, KubeObject, moment
 from scanner.tls.certificate import CertificateFacts
 from scanner.tls.revocation import Signed, signed
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.kube.kinds import Kind
+from scanner.kube.objects import KubeObject
 from scanner.lint import references
 from scanner.lint.certificates import entry, instead, of_text
 from scanner.lint.references import secret_flaws
 from scanner.model.declared import Missing
-from scanner.model.kinds import Kind
 from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, Subject, undecided
-from scanner.model.objects import KubeObject
 
 READS: Final[tuple[Kind, ...]] = references.READS
 """What a rule that asks this must read."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from scanner.kube.kinds import HTTP_PROXY
+from scanner.kube.objects import Fields, KubeObject
 from scanner.lint.contour.uses import TLS, VHOST
-from scanner.model.kinds import HTTP_PROXY
 from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-from scanner.model.objects import Fields, KubeObject
 
 _VALIDATION: Final = (*TLS, "clientValidation")
 _FALLBACK: Final = (*TLS, "enableFallbackCertificate")

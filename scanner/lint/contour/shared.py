@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
+from scanner.kube.kinds import HTTP_PROXY, INGRESS_CLASS, TLS_CERTIFICATE_DELEGATION
 from scanner.lint.certificates import chain_of
 from scanner.lint.contour import configuration
 from scanner.lint.contour.configuration import configurations
@@ -15,7 +16,6 @@ from scanner.lint.contour.uses import TLS, USERS, of_object
 from scanner.lint.references import secret_of
 from scanner.model.declared import Declared, Missing
 from scanner.model.delegations import EVERYWHERE, Delegation, delegations
-from scanner.model.kinds import HTTP_PROXY, INGRESS_CLASS, TLS_CERTIFICATE_DELEGATION
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _Users = Mapping[tuple[str | None, str], frozenset[str | None]]

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Final
 
-from scanner.model.kinds import HTTP_PROXY
+from scanner.kube.kinds import HTTP_PROXY
+from scanner.kube.objects import Fields
 from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-from scanner.model.objects import Fields
 
 _REASONS: Final[Mapping[str, str]] = {
     "TLSConfigNotValid": "its tls has both secretName and passthrough, or neither, or no version fits",

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from scanner.kube.kinds import HTTP_PROXY, INGRESS, INGRESS_CLASS, INGRESS_ROUTE, Kind
+from scanner.kube.objects import Fields, KubeObject
 from scanner.model.declared import Declared
 from scanner.model.delegations import SecretName, secret_name
-from scanner.model.kinds import HTTP_PROXY, INGRESS, INGRESS_CLASS, INGRESS_ROUTE, Kind
 from scanner.model.located import Steps
 from scanner.model.object_rule import Subject
-from scanner.model.objects import Fields, KubeObject
 
 NAMESPACE: Final = "projectcontour.io/tls-cert-namespace"
 """Annotation of an Ingress (since Contour 1.20): where the Secrets of all its ``tls`` entries are."""

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from scanner.kube import kinds
+from scanner.kube.kinds import Kind
 from scanner.lint.fields import together
 from scanner.lint.fields.contour_settings import CONTOUR_CONFIGURATION, CONTOUR_DEPLOYMENT
 from scanner.lint.fields.names import LABELS, PORT
 from scanner.lint.fields.shape import FLAG, TEXT, Items, Record, Shape, Text, anything, texts
-from scanner.model import kinds
-from scanner.model.kinds import Kind
 
 _UPSTREAM: Final = Record(
     {

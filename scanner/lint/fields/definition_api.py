@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from scanner.kube import kinds
+from scanner.kube.kinds import Kind
+from scanner.kube.objects import Fields
 from scanner.lint.fields.kubernetes_api import CLIENT_CONFIG
 from scanner.lint.fields.shape import Clash, Items, Record, Text, anything
-from scanner.model import kinds
-from scanner.model.kinds import Kind
-from scanner.model.objects import Fields
 
 _REVIEWS: Final = frozenset({"v1", "v1beta1"})
 """ConversionReviews that API servers speak."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from scanner.kube import kinds
+from scanner.kube.kinds import Kind
 from scanner.lint.fields import gateway_others as others
 from scanner.lint.fields import gateway_routes as routes
 from scanner.lint.fields import together
@@ -26,8 +28,6 @@ from scanner.lint.fields.names import (
     SELECTOR,
 )
 from scanner.lint.fields.shape import Items, Number, Record, Shape, Text, anything
-from scanner.model import kinds
-from scanner.model.kinds import Kind
 
 _AUTHORITIES: Final = Items(REFERENCE, 0, 16)
 """8 up to release 1.5; that there must be one is said by ``gateway-client-ca``."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from scanner.kube.objects import Fields
 from scanner.lint.fields.shape import Clash, Record, Shape, anything
-from scanner.model.objects import Fields
 
 
 def hosted_cluster(api_server: Record, former: Mapping[str, Shape] = MappingProxyType({})) -> Record:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from scanner.kube import kinds
+from scanner.kube.kinds import Kind
+from scanner.kube.objects import Fields
 from scanner.lint.fields.shape import Clash
-from scanner.model import kinds
-from scanner.model.kinds import Kind
-from scanner.model.objects import Fields
 
 _GRANTED: Final = (kinds.SECRET, kinds.CONFIG_MAP, kinds.SERVICE)
 _REFERRING: Final = (

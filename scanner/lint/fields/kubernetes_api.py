@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from scanner.kube import kinds
+from scanner.kube.kinds import Kind
 from scanner.lint.fields import together
 from scanner.lint.fields.names import LABEL, LABELS, PORT
 from scanner.lint.fields.shape import FLAG, TEXT, Items, Record, Shape, Text, Words, anything
-from scanner.model import kinds
-from scanner.model.kinds import Kind
 
 _HOST: Final = Text(
     pattern=rf"^{LABELS}$|^\*\.{LABELS}$",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from scanner.kube import kinds
+from scanner.kube.kinds import Kind
 from scanner.lint.fields.names import SELECTOR
 from scanner.lint.fields.shape import FLAG, TEXT, Items, Record, Shape, Text, anything, texts
-from scanner.model import kinds
-from scanner.model.kinds import Kind
 
 _VERSION: Final = Text(enum=("TLS10", "TLS11", "TLS12", "TLS13"))
 _SOURCE: Final = Record(anything("configMap", "secret"))

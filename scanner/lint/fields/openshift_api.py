@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from scanner.kube import kinds
+from scanner.kube.kinds import Kind
 from scanner.lint.fields import together
 from scanner.lint.fields.hypershift_api import FORMER, hosted_cluster
 from scanner.lint.fields.names import LABELS, SHORT_LABELS
 from scanner.lint.fields.openshift_others import CONSOLE, INGRESS_CONFIG, NAMED, OAUTH
 from scanner.lint.fields.shape import ANY, TEXT, Items, Record, Text, Words, anything, texts
-from scanner.model import kinds
 from scanner.model.custom_profile import GROUPS, VERSIONS
 from scanner.model.declared_profile import TYPES
-from scanner.model.kinds import Kind
 
 _LOCAL: Final = Record(texts("name"))
 """k8s.io/api core/v1 ``LocalObjectReference``, without a required name."""

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from scanner.kube import kinds
+from scanner.kube.kinds import Kind
 from scanner.lint.fields import together_rbac as together
 from scanner.lint.fields.names import METADATA
 from scanner.lint.fields.shape import TEXT, Items, Record, Shape, Text, anything
-from scanner.model import kinds
-from scanner.model.kinds import Kind
 
 _NAME: Final = Text(
     pattern=r"^([^./%][^/%]*|\.[^./%][^/%]*|\.\.[^/%]+)$", meant="a name without / and %, and none of . and .."

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from scanner.kube import kinds
+from scanner.kube.kinds import Kind
 from scanner.lint.fields import together_service as together
 from scanner.lint.fields.names import LABEL, LABELS, METADATA, PORT, PORT_NAME
 from scanner.lint.fields.shape import TEXT, Either, Items, Record, Text, Words, anything
-from scanner.model import kinds
-from scanner.model.kinds import Kind
 
 _ANY_OR_NONE: Final = replace(PORT, least=0)
 """Zero is as good as nothing."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, TypeAlias
 
-from scanner.model.objects import Fields
+from scanner.kube.objects import Fields
 
 MOST_EXACT: Final = (1 << 53) - 1
 """Up to here floating-point numbers tell all whole numbers apart (IEEE 754, binary64)."""

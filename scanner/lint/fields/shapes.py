@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from scanner.kube.kinds import Kind
+from scanner.kube.objects import KubeObject
 from scanner.lint.fields.contour_api import CONTOUR_API
 from scanner.lint.fields.definition_api import DEFINITION_API, FORMER_DEFINITIONS
 from scanner.lint.fields.gateway_api import EARLIER, GATEWAY_API
@@ -21,8 +23,6 @@ from scanner.lint.fields.rbac_api import RBAC_API
 from scanner.lint.fields.service_api import SERVICE_API
 from scanner.lint.fields.shape import Record, Shape, anything
 from scanner.lint.fields.workload_api import WORKLOAD_API
-from scanner.model.kinds import Kind
-from scanner.model.objects import KubeObject
 
 OBJECT: Final[Mapping[str, Shape]] = {**anything("apiVersion", "kind", "status", "adhere"), "metadata": METADATA}
 """What every object has; ``adhere`` is what adhere itself notes where it drops a key."""

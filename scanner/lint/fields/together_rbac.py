@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from scanner.kube.objects import Fields
 from scanner.lint.fields.names import LABELS
 from scanner.lint.fields.shape import Clash
-from scanner.model.objects import Fields
 
 GROUP: Final = "rbac.authorization.k8s.io"
 _ACCOUNT: Final = re.compile(rf"{LABELS}\Z")

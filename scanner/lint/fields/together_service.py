@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from scanner.kube.objects import Fields
 from scanner.lint.fields.names import LABELS
 from scanner.lint.fields.shape import Clash
-from scanner.model.objects import Fields
 
 _HOST: Final = re.compile(rf"{LABELS}\.?\Z")
 _HOST_AT_MOST: Final = 253

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from scanner.kube.objects import Fields
 from scanner.lint.fields.shape import Clash
-from scanner.model.objects import Fields
 
 HANDLERS: Final = ("exec", "grpc", "httpGet", "sleep", "tcpSocket")
 """Ways to ask a container."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from scanner.kube.objects import Fields
 from scanner.lint.fields.shape import (
     MOST_EXACT,
     Anything,
@@ -23,7 +24,6 @@ from scanner.lint.fields.shape import (
 from scanner.lint.fields.shapes import shape_of
 from scanner.model.located import Steps
 from scanner.model.object_rule import Subject
-from scanner.model.objects import Fields
 
 _TYPES: Mapping[type[object], tuple[str, type | tuple[type, ...]]] = {
     Text: ("text", str),

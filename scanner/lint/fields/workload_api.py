@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from scanner.kube import kinds
+from scanner.kube.kinds import Kind
 from scanner.lint.fields import together_workload as together
 from scanner.lint.fields.names import LABEL, METADATA, NUMBER_OR_NAME, PORT, PORT_NAME
 from scanner.lint.fields.shape import TEXT, Items, Record, Shape, Text, anything
-from scanner.model import kinds
-from scanner.model.kinds import Kind
 
 _HTTP_GET: Final = Record(
     {

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from scanner.kube.kinds import GRPC_ROUTE, HTTP_ROUTE, TCP_ROUTE, TLS_ROUTE, Kind
+from scanner.kube.objects import Fields, KubeObject
 from scanner.lint.gateway.listeners import (
     HOLDERS,
     HolderKey,
@@ -19,9 +21,7 @@ from scanner.lint.gateway.routes import ROUTES, Parent, hostnames, parents
 from scanner.lint.references import look_up
 from scanner.model.declared import Declared, Missing
 from scanner.model.hostnames import narrower
-from scanner.model.kinds import GRPC_ROUTE, HTTP_ROUTE, TCP_ROUTE, TLS_ROUTE, Kind
 from scanner.model.located import Steps
-from scanner.model.objects import Fields, KubeObject
 
 CARRIES: Final[Mapping[tuple[str, str], tuple[Kind, ...]]] = {
     ("HTTP", ""): (HTTP_ROUTE, GRPC_ROUTE),

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.kube.kinds import CONFIG_MAP, SECRET
+from scanner.kube.objects import Fields
 from scanner.lint.certificates import authority_flaws
 from scanner.lint.references import look_up
 from scanner.model.declared import Missing
-from scanner.model.kinds import CONFIG_MAP, SECRET
 from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, Subject, undecided
-from scanner.model.objects import Fields
 
 _KINDS: Final = {"ConfigMap": CONFIG_MAP, "Secret": SECRET}
 _BUNDLE: Final = "ClusterTrustBundle"

@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from scanner.lint.gateway.attachment import Attachment, of_route
-from scanner.lint.gateway.listeners import HOLDERS, Listener, gateway_of
-from scanner.lint.gateway.policies import READS as POLICIES
-from scanner.lint.gateway.policies import port_of, protected
-from scanner.lint.gateway.routes import Backend, backends, strangers
-from scanner.lint.references import look_up
-from scanner.model.declared import Declared, Missing
-from scanner.model.gateway_classes import CONTOUR, controller_of
-from scanner.model.kinds import (
+from scanner.kube.kinds import (
     GATEWAY_CLASS,
     GRPC_ROUTE,
     HTTP_ROUTE,
@@ -23,9 +15,17 @@ from scanner.model.kinds import (
     TLS_ROUTE,
     X_BACKEND,
 )
+from scanner.kube.objects import Fields, KubeObject
+from scanner.lint.gateway.attachment import Attachment, of_route
+from scanner.lint.gateway.listeners import HOLDERS, Listener, gateway_of
+from scanner.lint.gateway.policies import READS as POLICIES
+from scanner.lint.gateway.policies import port_of, protected
+from scanner.lint.gateway.routes import Backend, backends, strangers
+from scanner.lint.references import look_up
+from scanner.model.declared import Declared, Missing
+from scanner.model.gateway_classes import CONTOUR, controller_of
 from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
-from scanner.model.objects import Fields, KubeObject
 
 _ENCRYPTED: Final = frozenset({"https", "kubernetes.io/wss", "tls", "grpcs", "wss"})
 """Values of ``appProtocol`` that mean TLS (KEP-3726; IANA service names)."""

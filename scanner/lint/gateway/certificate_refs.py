@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.kube.kinds import SECRET
+from scanner.kube.objects import Fields, KubeObject
 from scanner.lint.certificates import broken_flaws, chain_of
 from scanner.lint.gateway.client_ca import ca_references
 from scanner.lint.gateway.grants import READS as GRANTS
@@ -13,10 +15,8 @@ from scanner.lint.gateway.listeners import HOLDERS, Listener, conditions, listen
 from scanner.lint.references import READS as SECRETS
 from scanner.lint.references import look_up, secret_flaws
 from scanner.model.declared import Declared, Missing
-from scanner.model.kinds import SECRET
 from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-from scanner.model.objects import Fields, KubeObject
 
 CLIENT: Final = ("spec", "tls", "backend", "clientCertificateRef")
 _MOST: Final = 64

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.kube.kinds import CONFIG_MAP, GATEWAY
+from scanner.kube.objects import Fields
 from scanner.lint.gateway.authorities import reference_flaws
 from scanner.lint.gateway.frontend_validation import configurations
 from scanner.lint.references import READS as SECRETS
-from scanner.model.kinds import CONFIG_MAP, GATEWAY
 from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-from scanner.model.objects import Fields
 
 _MOST: Final = 16
 """References of one validation (MaxItems)."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from scanner.kube.kinds import BACKEND_TLS_POLICY, GATEWAY, Kind
 from scanner.lint.gateway.listeners import SETS
-from scanner.model.kinds import BACKEND_TLS_POLICY, GATEWAY, Kind
 
 EACH: Final = "[]"
 """In a path, each item of a list."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scanner.kube.kinds import GATEWAY, NAMESPACE
 from scanner.lint.gateway.frontend_validation import FRONTEND
 from scanner.lint.gateway.listeners import HOLDERS, SETS, merged
 from scanner.model.declared import Missing
-from scanner.model.kinds import GATEWAY, NAMESPACE
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from scanner.model.kinds import GATEWAY
+from scanner.kube.kinds import GATEWAY
+from scanner.kube.objects import Fields
 from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-from scanner.model.objects import Fields
 
 FRONTEND: Final = ("spec", "tls", "frontend")
 _TOLD: Final = "InsecureFrontendValidationMode"

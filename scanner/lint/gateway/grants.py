@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from scanner.kube.kinds import REFERENCE_GRANT, Kind
+from scanner.kube.objects import Fields, KubeObject
 from scanner.model.declared import Declared, Missing
-from scanner.model.kinds import REFERENCE_GRANT, Kind
 from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, undecided
-from scanner.model.objects import Fields, KubeObject
 from scanner.model.reference_grants import From, froms, grants
 
 READS: Final[tuple[Kind, ...]] = (REFERENCE_GRANT,)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scanner.kube.objects import KubeObject
 from scanner.lint.certificates import chain_of
 from scanner.lint.gateway.certificate_refs import secrets_of
 from scanner.lint.gateway.listeners import HOLDERS, Listener, conditions
@@ -13,7 +14,6 @@ from scanner.lint.references import READS as SECRETS
 from scanner.model.declared import Missing
 from scanner.model.hostnames import overlap, within
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
-from scanner.model.objects import KubeObject
 from scanner.tls.certificate import CertificateFacts
 
 _TOLD = "OverlappingTLSConfig"

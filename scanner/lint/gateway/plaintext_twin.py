@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Final
 
+from scanner.kube.kinds import GATEWAY, GRPC_ROUTE, HTTP_ROUTE, NAMESPACE
+from scanner.kube.objects import Fields, KubeObject
 from scanner.lint.gateway.attachment import Attached, of_route
 from scanner.lint.gateway.listeners import HOLDERS
 from scanner.model.declared import Declared
 from scanner.model.hostnames import overlap
-from scanner.model.kinds import GATEWAY, GRPC_ROUTE, HTTP_ROUTE, NAMESPACE
 from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
-from scanner.model.objects import Fields, KubeObject
 
 _NAMES: Final = 200
 """Hostnames per listener that are compared: each with each."""

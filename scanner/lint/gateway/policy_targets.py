@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from scanner.kube.kinds import BACKEND_TLS_POLICY, NAMESPACE, SERVICE
 from scanner.lint.gateway.attachment import of_route
 from scanner.lint.gateway.listeners import HOLDERS
 from scanner.lint.gateway.policies import Target, policies, shape_of, targets
 from scanner.lint.gateway.routes import ROUTES, Backend, leading_to
 from scanner.lint.references import look_up
 from scanner.model.declared import Missing
-from scanner.model.kinds import BACKEND_TLS_POLICY, NAMESPACE, SERVICE
 from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from scanner.kube.kinds import CUSTOM_RESOURCE_DEFINITION
+from scanner.kube.objects import Fields
 from scanner.lint.gateway.field_releases import EACH, FORMER, LATER, Former, Later
 from scanner.model.finding import Severity
-from scanner.model.kinds import CUSTOM_RESOURCE_DEFINITION
 from scanner.model.located import Steps, dotted
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-from scanner.model.objects import Fields
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _LONGEST: Final = 1 << 19

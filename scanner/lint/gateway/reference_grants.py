@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, TypeAlias
 
+from scanner.kube.kinds import GATEWAY, NAMESPACE, REFERENCE_GRANT
+from scanner.kube.objects import KubeObject
 from scanner.lint.gateway.certificate_refs import client_reference, references
 from scanner.lint.gateway.client_ca import ca_references
 from scanner.lint.gateway.grants import Crossing, crossing
 from scanner.lint.gateway.listeners import HOLDERS, listeners
 from scanner.model.declared import Declared, Missing
-from scanner.model.kinds import GATEWAY, NAMESPACE, REFERENCE_GRANT
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
-from scanner.model.objects import KubeObject
 from scanner.model.reference_grants import From, To, froms, tos
 
 _WATCHED: Final = frozenset({("", "Secret"), ("", "ConfigMap")})

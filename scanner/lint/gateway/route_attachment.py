@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from scanner.kube.kinds import NAMESPACE, TLS_ROUTE, Kind
 from scanner.lint.gateway.attachment import CARRIES, Attachment, names_kind, of_route
 from scanner.lint.gateway.listeners import HOLDERS, Listener, listeners, undecided_parent
 from scanner.lint.gateway.routes import PARENTS, ROUTES, hostnames, parents
 from scanner.model.declared import Missing
 from scanner.model.hostnames import is_address, overlap
-from scanner.model.kinds import NAMESPACE, TLS_ROUTE, Kind
 from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from scanner.kube.kinds import GRPC_ROUTE, HTTP_ROUTE, TCP_ROUTE, TLS_ROUTE, Kind
+from scanner.kube.objects import Fields, KubeObject
 from scanner.lint.gateway.listeners import HOLDERS
 from scanner.model.declared import Declared
-from scanner.model.kinds import GRPC_ROUTE, HTTP_ROUTE, TCP_ROUTE, TLS_ROUTE, Kind
 from scanner.model.located import Steps
 from scanner.model.object_rule import Subject
-from scanner.model.objects import Fields, KubeObject
 
 ROUTES: Final[tuple[Kind, ...]] = (HTTP_ROUTE, GRPC_ROUTE, TLS_ROUTE, TCP_ROUTE)
 """Those that a listener with TLS may carry; UDPRoutes never are."""

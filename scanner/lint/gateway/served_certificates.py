@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scanner.kube.kinds import NAMESPACE
 from scanner.lint.certificates import leaf_flaws
 from scanner.lint.gateway.attachment import on_listener
 from scanner.lint.gateway.certificate_refs import secrets_of
@@ -13,7 +14,6 @@ from scanner.lint.gateway.routes import ROUTES
 from scanner.lint.references import READS as SECRETS
 from scanner.lint.references import mend
 from scanner.model.declared import Missing
-from scanner.model.kinds import NAMESPACE
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final
 
+from scanner.kube.kinds import GATEWAY, NAMESPACE, Kind
 from scanner.lint.gateway.listeners import HOLDERS, SETS, HolderKey, Listener, gateway_of, key_of, listeners, merged
 from scanner.model.declared import Declared
-from scanner.model.kinds import GATEWAY, NAMESPACE, Kind
 from scanner.model.object_rule import Flaw, Subject
 
 READS: Final[tuple[Kind, ...]] = (*HOLDERS, NAMESPACE)

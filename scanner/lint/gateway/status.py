@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from scanner.kube.kinds import BACKEND_TLS_POLICY
+from scanner.kube.objects import Fields
 from scanner.lint.gateway.listeners import HOLDERS, MOST
 from scanner.lint.gateway.routes import ROUTES
-from scanner.model.kinds import BACKEND_TLS_POLICY
 from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-from scanner.model.objects import Fields
 
 _WANTED: Final = {"Accepted": "True", "Programmed": "True", "ResolvedRefs": "True", "Conflicted": "False"}
 """Conditions, and what they are where all is well. ``OverlappingTLSConfig`` is computed by a rule of its own."""

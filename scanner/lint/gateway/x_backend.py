@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from scanner.model.kinds import X_BACKEND
+from scanner.kube.kinds import X_BACKEND
 from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from scanner.kube.kinds import API_SERVICE
+from scanner.kube.objects import KubeObject
 from scanner.lint.certificates import called, limited, of_text
 from scanner.lint.kubernetes.calls import CALLS, Call
 from scanner.model.certificate_faults import date
 from scanner.model.coded import decoded
 from scanner.model.finding import Severity
 from scanner.model.forms import broken, form_of
-from scanner.model.kinds import API_SERVICE
 from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-from scanner.model.objects import KubeObject
 from scanner.model.removed import REMOVED
 from scanner.tls.certificate import CertificateFacts
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from scanner.kube.kinds import INGRESS, INGRESS_CLASS
+from scanner.kube.objects import KubeObject
 from scanner.lint.certificates import leaf_flaws
 from scanner.lint.contour.uses import NAMESPACE as CONTOURS_NAMESPACE
 from scanner.lint.contour.uses import is_contours
 from scanner.lint.references import READS, mend, name_flaws, readable, secret_flaws, secret_of
 from scanner.model.declared import Missing
-from scanner.model.kinds import INGRESS, INGRESS_CLASS
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-from scanner.model.objects import KubeObject
 
 _ISSUERS: Final = ("cert-manager.io/cluster-issuer", "cert-manager.io/issuer", "kubernetes.io/tls-acme")
 """Annotations by which cert-manager makes the Secrets of an Ingress (cert-manager.io, "Annotated Ingress resource")."""

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from scanner.kube.kinds import INGRESS, INGRESS_CLASS, SECRET
+from scanner.kube.objects import Fields, KubeObject
 from scanner.lint import references
 from scanner.lint.certificates import chain_of
 from scanner.lint.contour.uses import NAMESPACE
 from scanner.lint.references import look_up
 from scanner.model.declared import Declared, Missing
-from scanner.model.kinds import INGRESS, INGRESS_CLASS, SECRET
 from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-from scanner.model.objects import Fields, KubeObject
 
 _ANNOTATION: Final = "kubernetes.io/ingress.class"
 _FIELD: Final = ("spec", "ingressClassName")

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Final
 
+from scanner.kube.kinds import SECRET
+from scanner.kube.objects import KubeObject
 from scanner.lint.certificates import chain_of
 from scanner.model.declared import Declared
-from scanner.model.kinds import SECRET
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-from scanner.model.objects import KubeObject
 
 _SHOWN: Final = 3
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from scanner.kube.kinds import POD_MONITOR, PROBE, SCRAPE_CONFIG, SERVICE_MONITOR
+from scanner.kube.objects import Fields, KubeObject
 from scanner.lint.kubernetes.ports import (
     EVERYWHERE,
     MOST,
@@ -19,10 +21,8 @@ from scanner.lint.kubernetes.ports import (
     selected,
 )
 from scanner.lint.kubernetes.unverified import configurations
-from scanner.model.kinds import POD_MONITOR, PROBE, SCRAPE_CONFIG, SERVICE_MONITOR
 from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-from scanner.model.objects import Fields, KubeObject
 
 _RELABELINGS: Final = ("relabelings", "relabelConfigs")
 _SCHEME: Final = "__scheme__"

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
+from scanner.kube import kinds
+from scanner.kube.kinds import SECRET, Kind
+from scanner.kube.objects import KubeObject
 from scanner.lint import references
 from scanner.lint.certificates import (
     Fault,
@@ -20,13 +23,10 @@ from scanner.lint.certificates import (
 )
 from scanner.lint.references import TLS, mend, secret_flaws
 from scanner.lint.wanted import wanted
-from scanner.model import kinds
 from scanner.model.certificate_faults import weak_signature
 from scanner.model.declared import Declared
 from scanner.model.finding import Severity
-from scanner.model.kinds import SECRET, Kind
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-from scanner.model.objects import KubeObject
 
 _USERS: Final[tuple[Kind, ...]] = (
     kinds.GATEWAY,

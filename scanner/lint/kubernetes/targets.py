@@ -7,12 +7,12 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
+from scanner.kube.kinds import API_SERVICE, CUSTOM_RESOURCE_DEFINITION, SERVICE
+from scanner.kube.objects import KubeObject
 from scanner.lint.kubernetes.calls import CALLS, CONVERSION, Call
 from scanner.model.declared import Missing
-from scanner.model.kinds import API_SERVICE, CUSTOM_RESOURCE_DEFINITION, SERVICE
 from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
-from scanner.model.objects import KubeObject
 
 _PORT: Final = 443
 """Of a reference to a Service that says none."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from scanner.kube.kinds import API_SERVER, HOSTED_CLUSTER, Kind
 from scanner.lint.openshift import gates
 from scanner.model.adherence_spelling import LEGACY, SPELLINGS, STRICT
-from scanner.model.kinds import API_SERVER, HOSTED_CLUSTER, Kind
 from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 

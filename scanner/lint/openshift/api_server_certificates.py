@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.kube.kinds import INFRASTRUCTURE
+from scanner.kube.objects import Fields, KubeObject
 from scanner.lint import references
 from scanner.lint.certificates import chain_of
 from scanner.lint.openshift.api_servers import HOLDERS
 from scanner.lint.openshift.serving import named_secret, serving_flaws
 from scanner.model.declared import Declared, Missing
 from scanner.model.hostnames import host_of
-from scanner.model.kinds import INFRASTRUCTURE
 from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-from scanner.model.objects import Fields, KubeObject
 
 _INTERNAL: Final = (
     *("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"),

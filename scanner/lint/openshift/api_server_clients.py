@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.kube.kinds import CONFIG_MAP
 from scanner.lint.openshift.api_servers import HOLDERS
 from scanner.lint.openshift.serving import bundle_flaws
-from scanner.model.kinds import CONFIG_MAP
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _BUNDLE: Final = "ca-bundle.crt"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from scanner.kube.kinds import API_SERVER, HOSTED_CLUSTER, Kind
 from scanner.lint.openshift.controllers import CONFIG
-from scanner.model.kinds import API_SERVER, HOSTED_CLUSTER, Kind
 
 
 class Holder(NamedTuple):

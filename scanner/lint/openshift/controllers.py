@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from scanner.kube.kinds import INGRESS_CONFIG, SECRET
+from scanner.kube.objects import KubeObject
 from scanner.lint.certificates import chain_of
 from scanner.lint.references import look_up, name_flaws
 from scanner.model.declared import Declared, Missing
-from scanner.model.kinds import INGRESS_CONFIG, SECRET
-from scanner.model.objects import KubeObject
 
 NAMESPACE: Final = "openshift-ingress-operator"
 """The only one in which the operator looks for them."""

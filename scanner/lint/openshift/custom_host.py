@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.kube.kinds import ROUTE
+from scanner.kube.objects import KubeObject
 from scanner.lint import authorization
 from scanner.lint.authorization import Access, Identity, Wish, access
 from scanner.lint.openshift.routes import EXTERNAL, TLS
 from scanner.lint.reviewing import answer, question
 from scanner.model.access_review import Review
-from scanner.model.kinds import ROUTE
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
-from scanner.model.objects import KubeObject
 
 _HOST: Final = ("spec", "host")
 _SUBDOMAIN: Final = ("spec", "subdomain")

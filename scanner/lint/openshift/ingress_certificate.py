@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scanner.kube.kinds import INGRESS_CONFIG, INGRESS_CONTROLLER
 from scanner.lint import references
 from scanner.lint.openshift.controllers import CERTIFICATE, ROUTERS, domain_of
 from scanner.lint.openshift.serving import OPAQUE, named_secret, serving_flaws
 from scanner.model.declared import Missing
-from scanner.model.kinds import INGRESS_CONFIG, INGRESS_CONTROLLER
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 

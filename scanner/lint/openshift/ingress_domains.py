@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from scanner.kube.kinds import INGRESS_CONFIG, INGRESS_CONTROLLER
+from scanner.kube.objects import KubeObject
 from scanner.lint.openshift.controllers import NAMESPACE, domain_of
 from scanner.model.declared import Declared, Missing
-from scanner.model.kinds import INGRESS_CONFIG, INGRESS_CONTROLLER
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
-from scanner.model.objects import KubeObject
 
 _SPEC: Final = ("spec",)
 _DOMAIN: Final = ("spec", "domain")

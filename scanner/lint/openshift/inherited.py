@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
+from scanner.kube.kinds import API_SERVER, INGRESS_CONTROLLER
+from scanner.kube.objects import KubeObject
 from scanner.model.custom_profile import VERSIONS
 from scanner.model.declared import Missing
 from scanner.model.ingress_admission import refusals
-from scanner.model.kinds import API_SERVER, INGRESS_CONTROLLER
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
-from scanner.model.objects import KubeObject
 
 _PROFILE: Final = ("spec", "tlsSecurityProfile")
 _SPEC: Final = ("spec",)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.kube.kinds import API_SERVER
+from scanner.kube.objects import Fields
 from scanner.model.catalogue import load_profile
 from scanner.model.custom_profile import VERSIONS
 from scanner.model.declared import Missing
 from scanner.model.declared_profile import KUBELET_CONFIG, LIBRARY_GO, Declared, declared
 from scanner.model.finding import Severity
-from scanner.model.kinds import API_SERVER
 from scanner.model.known import Known, Unknown
 from scanner.model.object_rule import Flaw, Subject, undecided
-from scanner.model.objects import Fields
 from scanner.model.profile import Profile
 from scanner.tls.names import version_code
 

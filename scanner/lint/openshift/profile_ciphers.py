@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.kube.kinds import HOSTED_CLUSTER, HOSTED_CONTROL_PLANE, INGRESS_CONTROLLER
 from scanner.lint.openshift.profiles import SUBJECTS, Declaration, declarations
 from scanner.model.custom_profile import GO_SUITES, HYPERSHIFT_SUITES, VERSIONS, suite_named
 from scanner.model.ingress_admission import TLS13_NAMES, is_a_set
-from scanner.model.kinds import HOSTED_CLUSTER, HOSTED_CONTROL_PLANE, INGRESS_CONTROLLER
 from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 from scanner.model.problems import did_you_mean

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scanner.kube.kinds import INGRESS_CONTROLLER
 from scanner.lint.openshift.profiles import SUBJECTS, Declaration, declarations
 from scanner.model.custom_profile import VERSIONS
-from scanner.model.kinds import INGRESS_CONTROLLER
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from scanner.kube.kinds import API_SERVER, INGRESS_CONTROLLER, KUBELET_CONFIG, Kind
 from scanner.lint.openshift.profiles import SUBJECTS, Declaration, declarations
 from scanner.model.custom_profile import GO_SUITES, VERSIONS, suite_named
 from scanner.model.finding import Severity
 from scanner.model.ingress_admission import is_a_set, is_open
-from scanner.model.kinds import API_SERVER, INGRESS_CONTROLLER, KUBELET_CONFIG, Kind
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 from scanner.model.weak_suites import weakness
 from scanner.tls.names import authentication, is_tls13

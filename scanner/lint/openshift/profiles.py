@@ -6,19 +6,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from scanner.model.custom_profile import API_SERVER, HAPROXY, KUBELET, Consumer
-from scanner.model.held_profiles import held_profiles
-from scanner.model.kinds import API_SERVER as API_SERVERS
-from scanner.model.kinds import (
+from scanner.kube.kinds import API_SERVER as API_SERVERS
+from scanner.kube.kinds import (
     HOSTED_CLUSTER,
     HOSTED_CONTROL_PLANE,
     INGRESS_CONTROLLER,
     KUBELET_CONFIG,
     Kind,
 )
+from scanner.kube.objects import Fields, KubeObject
+from scanner.model.custom_profile import API_SERVER, HAPROXY, KUBELET, Consumer
+from scanner.model.held_profiles import held_profiles
 from scanner.model.located import Steps
 from scanner.model.object_rule import ANY
-from scanner.model.objects import Fields, KubeObject
 
 SUBJECTS: Final[tuple[Kind, ...]] = (
     API_SERVERS,

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.kube.kinds import ROUTE
+from scanner.kube.objects import KubeObject
 from scanner.lint import authorization
 from scanner.lint.authorization import Grant, Identity, Wish, access, account
 from scanner.lint.openshift.routes import EXTERNAL, external
 from scanner.lint.reviewing import answer, question
 from scanner.model.access_review import Review
 from scanner.model.declared import Declared
-from scanner.model.kinds import ROUTE
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
-from scanner.model.objects import KubeObject
 
 _ROUTER: Final = account("openshift-ingress", "router")
 """The name is written into library-go's validation; an IngressController of another account does not count there."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scanner.kube.kinds import ROUTE
+from scanner.kube.objects import KubeObject
 from scanner.lint import references
 from scanner.lint.certificates import leaf_flaws
 from scanner.lint.openshift.routes import hosts, served
 from scanner.lint.references import mend, name_flaws
-from scanner.model.kinds import ROUTE
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-from scanner.model.objects import KubeObject
 
 
 def check_certificate(subject: Subject) -> Iterator[Flaw]:

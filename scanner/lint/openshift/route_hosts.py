@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Final
 
+from scanner.kube.kinds import INGRESS_CONFIG, INGRESS_CONTROLLER, ROUTE
+from scanner.kube.objects import KubeObject
 from scanner.lint import references
 from scanner.lint.openshift.controllers import uncovered
 from scanner.lint.openshift.route_policy import controllers, shared_between_namespaces
 from scanner.lint.openshift.routes import TLS, external, has_tls, hosts, inline, terminates, termination
 from scanner.model.declared import Declared, Missing
-from scanner.model.kinds import INGRESS_CONFIG, INGRESS_CONTROLLER, ROUTE
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
-from scanner.model.objects import KubeObject
 
 _HOST: Final = ("spec", "host")
 _OTHERS: Final = 50

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from scanner.kube.kinds import ROUTE
 from scanner.lint.certificates import broken_flaws, called, instead, of_text
 from scanner.lint.openshift.routes import TLS, terminates
-from scanner.model.kinds import ROUTE
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 from scanner.tls.certificate import CertificateFacts
 

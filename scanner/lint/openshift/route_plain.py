@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.kube.kinds import ROUTE
 from scanner.lint.openshift.routes import TLS, has_tls, terminates
-from scanner.model.kinds import ROUTE
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _POLICY: Final = (*TLS, "insecureEdgeTerminationPolicy")

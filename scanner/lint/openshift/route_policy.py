@@ -7,11 +7,11 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
+from scanner.kube.kinds import INGRESS_CONTROLLER, ROUTE
+from scanner.kube.objects import KubeObject
 from scanner.lint.openshift.routes import TLS, has_tls, terminates, termination
 from scanner.model.declared import Declared, Missing
-from scanner.model.kinds import INGRESS_CONTROLLER, ROUTE
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
-from scanner.model.objects import KubeObject
 
 _MOST: Final = 50
 _CLIENTS: Final = ("spec", "clientTLS", "clientCertificatePolicy")

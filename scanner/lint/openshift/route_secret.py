@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scanner.kube.kinds import ROUTE
 from scanner.lint import references
 from scanner.lint.certificates import broken_flaws, called, chain_of, entry
 from scanner.lint.openshift.routes import EXTERNAL, external
 from scanner.lint.references import mend, secret_flaws, secret_of
 from scanner.model.declared import Missing
-from scanner.model.kinds import ROUTE
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 from scanner.tls.certificate import CertificateFacts
 

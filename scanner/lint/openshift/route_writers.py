@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
+from scanner.kube.kinds import ROUTE
 from scanner.lint import authorization
 from scanner.lint.authorization import Identity, Wish, access, nameable, subjects
 from scanner.lint.openshift.routes import EXTERNAL, external
 from scanner.model.declared import Declared
-from scanner.model.kinds import ROUTE
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _WRITES: Final = ("update", "patch", "delete")

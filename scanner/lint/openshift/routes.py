@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Final
 
+from scanner.kube.kinds import ROUTE
+from scanner.kube.objects import KubeObject
 from scanner.lint.references import secret_of
 from scanner.model.declared import Missing
-from scanner.model.kinds import ROUTE
 from scanner.model.located import Steps
 from scanner.model.object_rule import Subject
-from scanner.model.objects import KubeObject
 
 TLS: Final = ("spec", "tls")
 EXTERNAL: Final = (*TLS, "externalCertificate")

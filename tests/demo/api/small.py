@@ -19,7 +19,7 @@ from scanner.demo.api_server import api_part, nothing_to_forward
 from scanner.demo.certificates import Authority
 from scanner.demo.listening import listening
 from scanner.demo.tls_server import TlsSettings
-from scanner.model import kinds
+from scanner.kube import kinds
 
 TOKEN = "let-me-in"
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)

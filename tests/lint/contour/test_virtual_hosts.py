@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from scanner.kube.kinds import HTTP_PROXY
 from scanner.lint.contour.authority import AUTHORITY
 from scanner.lint.contour.certificate import CERTIFICATE
 from scanner.lint.contour.clients import CLIENT_VALIDATION
@@ -18,7 +19,6 @@ from scanner.lint.contour.settings import SETTINGS
 from scanner.lint.contour.status import STATUS
 from scanner.lint.contour.upstream import ANNOTATION, IGNORED, UNVERIFIED
 from scanner.lint.contour.versions import VERSION
-from scanner.model.kinds import HTTP_PROXY
 from scanner.model.object_rule import ObjectRule
 from tests.lint.contour.test_delegation import ANNOTATED, CONFIGURED, FILE, INGRESS, PROXY, REFERENCE, ROUTE, delegation
 from tests.lint.contour.test_shared import CRL, PAIR, found, secret

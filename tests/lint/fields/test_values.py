@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from scanner.kube.kinds import BACKEND_TLS_POLICY, GATEWAY
+from scanner.kube.objects import KubeObject
 from scanner.lint.fields.shape import Text
 from scanner.lint.fields.shapes import SHAPES, shape_of
 from scanner.lint.fields.values import VALUES
 from scanner.model.declared import Declared
-from scanner.model.kinds import BACKEND_TLS_POLICY, GATEWAY
 from scanner.model.object_rule import Subject
-from scanner.model.objects import KubeObject
 from tests.lint.examples import empty, linted
 from tests.lint.fields.test_names_and_types import HEADS
 

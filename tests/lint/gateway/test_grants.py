@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from scanner.kube.kinds import GATEWAY, REFERENCE_GRANT
+from scanner.kube.objects import KubeObject
 from scanner.lint import lint
 from scanner.lint.gateway import certificate_refs, reference_grants
 from scanner.model.declared import Declared, Given
-from scanner.model.kinds import GATEWAY, REFERENCE_GRANT
-from scanner.model.objects import KubeObject
 from tests.lint.examples import empty
 from tests.lint.gateway.cases import core, listening, of, said, verdicts
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Origin, Snapshot
 from scanner.lint import READS, lint
 from scanner.lint.gateway import GATEWAY_RULES
 from scanner.model.declared import Declared, Given
 from scanner.model.located import Steps
 from scanner.model.object_rule import ObjectRule
-from scanner.model.objects import KubeObject
-from scanner.model.snapshot import Origin, Snapshot
 from tests.lint.examples import authority, examples, manifests
 
 ODD: tuple[object, ...] = (None, -1, "x", [[]], {"a": 1})

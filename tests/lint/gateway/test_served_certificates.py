@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from scanner.kube.snapshot import Snapshot
 from scanner.lint.gateway import served_certificates
 from scanner.linting import declared
-from scanner.model.snapshot import Snapshot
 from tests.lint.examples import empty, linted, manifests
 from tests.lint.gateway.cases import listening, of, said, secret, verdicts
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from scanner.kube.snapshot import Snapshot
 from scanner.lint.openshift import OPENSHIFT_RULES
-from scanner.model.snapshot import Snapshot
 from tests.lint.examples import linted
 
 _GROUPS = {

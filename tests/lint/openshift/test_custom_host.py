@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from scanner.cluster.replaying import load
+from scanner.kube.kinds import ROUTE
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Snapshot
 from scanner.lint.openshift.custom_host import custom_host_reviews, identity
 from scanner.linting import LINT_READS, declared, reviewed
 from scanner.model.access_review import ACCESS_REVIEW, Review
-from scanner.model.kinds import ROUTE
-from scanner.model.objects import KubeObject
-from scanner.model.snapshot import Snapshot
 from tests.lint.examples import empty, manifests
 from tests.lint.openshift.saying import route, said
 

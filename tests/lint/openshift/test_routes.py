@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from scanner.cluster.given import read_manifests
+from scanner.kube.snapshot import Snapshot
 from scanner.lint import READS, RULES, lint
 from scanner.linting import declared
-from scanner.model.snapshot import Snapshot
 from tests.certs import Authority, weakly_signed
 from tests.lint.examples import WHOLE, authority, leaf
 from tests.lint.openshift.saying import route, said, secret

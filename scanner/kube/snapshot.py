@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from scanner.model.kinds import Kind
-from scanner.model.objects import KubeObject
+from scanner.kube.kinds import Kind
+from scanner.kube.objects import KubeObject
 
 Gap = Literal["forbidden", "failed", "not-asked", "not-saved"]
 """Why a kind could not be read. ``not-asked``: its permission is opt-in (Secrets) and was not given. ``not-saved``: the

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from scanner.model.kinds import Kind
+from scanner.kube.kinds import Kind
 
 _NOTHING: Mapping[str, object] = {}
 _MAPPING = (dict, Mapping)
