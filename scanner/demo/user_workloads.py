@@ -71,7 +71,7 @@ USERS = (
                 name="metrics",
                 story="Its ServiceMonitor says https, and it answers in plaintext.",
                 voice="plaintext",
-                told=Told(verdict="fail", reach=Reach.PLAINTEXT, status="readiness", breaks=("tls-reach",)),
+                told=Told(verdict="fail", reach=Reach.PLAINTEXT, status="not-tls", breaks=("tls-reach",)),
             ),
         ),
         front=Front(name="catalog", ports=((8443, "metrics"),)),

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from scanner.judge import remedy, served
 from scanner.judge.chain import objection
-from scanner.judge.verdicts import Tally, Words, conclude
+from scanner.judge.verdicts import Tally, Words, conclude, promised
 from scanner.model.expectation import Client
 from scanner.model.finding import Finding
 from scanner.model.known import Unknown
@@ -41,7 +41,7 @@ def check_callers(rule: Rule, case: Case) -> Iterator[Finding]:
     ## What fails
 
     A client that the certificate cannot be verified by: medium. The finding names each, with the field that holds its
-    trust and the reason.
+    trust and the reason. It counts for workloads of users too, because an object declares it.
 
     ## What is inconclusive
 
@@ -105,7 +105,7 @@ def check_callers(rule: Rule, case: Case) -> Iterator[Finding]:
     )
     # That nobody read somebody's CA is no doubt about the listener.
     nowhere = finding.verdict == "inconclusive" and all(f": {_NOT_HERE}" in each for each in unknown)
-    yield replace(finding, severity="info") if nowhere else finding
+    yield replace(finding, severity="info") if nowhere else promised(finding)
 
 
 _NOT_HERE = "its trust is not at hand: "

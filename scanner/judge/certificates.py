@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from scanner.judge import served
-from scanner.judge.verdicts import LISTED, Tally, Words, listed
+from scanner.judge.verdicts import LISTED, Tally, Words, listed, promised
 from scanner.model.certificate_faults import MIN_CURVE_BITS, weak_key, weak_signature
 from scanner.model.finding import Finding
 from scanner.model.known import Unknown
@@ -31,7 +31,8 @@ def check_name(rule: Rule, case: Case) -> Iterator[Finding]:
 
     ## What fails
 
-    An expected name that no entry covers: medium. The finding lists the entries that there are.
+    An expected name that no entry covers: medium. The finding lists the entries that there are. Where an object
+    declares the name (a Route, a Gateway, a webhook), it counts for workloads of users too.
 
     ## What is inconclusive
 
@@ -80,6 +81,7 @@ def check_name(rule: Rule, case: Case) -> Iterator[Finding]:
         fix="issue the certificate for the expected names",
     )
     finding = replace(finding, expected=listed(map(served.short, wanted)))
+    finding = promised(finding) if case.endpoint.subject else finding
     yield finding if isinstance(leaves, Unknown) else replace(finding, observed=_present(leaves[0]))
 
 

@@ -15,7 +15,7 @@ from cryptography.x509 import verification
 from scanner.judge import remedy
 from scanner.judge.route import MOST, Anchors, by_subject, route
 from scanner.judge.served import unreadable
-from scanner.judge.verdicts import Tally, Words, conclude, remark
+from scanner.judge.verdicts import Tally, Words, conclude, promised, remark
 from scanner.model.finding import Finding
 from scanner.model.known import Known, Unknown
 from scanner.model.rule import Case, Rule
@@ -45,7 +45,8 @@ def check_chain(rule: Rule, case: Case) -> Iterator[Finding]:
 
     A leaf that does not lead to an anchor: medium. The message tells a missing intermediate from an unknown root
     and from a signature by another key of the same name. What only a strict reading of RFC 5280 objects to, such as a
-    missing authority key identifier, is noted and passes: many internal authorities are like that.
+    missing authority key identifier, is noted and passes: many internal authorities are like that. Where an object
+    holds the anchors of this listener's client (a `caBundle`), it counts for workloads of users too.
 
     ## What is inconclusive
 
@@ -104,7 +105,7 @@ def check_chain(rule: Rule, case: Case) -> Iterator[Finding]:
     strict = None if isinstance(path, Unknown) else path.strict
     if finding.verdict == "pass" and strict:
         finding = replace(finding, status="informational", evidence=(f"a strict verifier objects: {strict}",))
-    yield finding
+    yield promised(finding) if case.endpoint.subject else finding
 
 
 def _without_anchors(chain: Known[tuple[CertificateFacts, ...]]) -> str:

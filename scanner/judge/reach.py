@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from scanner.judge import remedy
-from scanner.judge.verdicts import status_of_failure
+from scanner.judge.verdicts import promised, status_of_failure
 from scanner.model.endpoint import Endpoint
 from scanner.model.finding import Finding, Severity, Status, Verdict
 from scanner.model.observation import JUDGEABLE, Reach
@@ -92,7 +92,7 @@ def check_reach(rule: Rule, case: Case) -> Iterator[Finding]:
     ## What fails
 
     * Plaintext, or a protocol that upgrades by STARTTLS while TLS from the first byte was asked for, on a target that
-      was given by name or that an object declares as TLS. Severity high.
+      was given by name or that an object declares as TLS. Severity high, for workloads of users too.
     * On a port that was merely discovered only if the policy's `plaintext_candidate` says `fail` (high) or `warn`
       (low).
 
@@ -200,7 +200,9 @@ def _plaintext(rule: Rule, case: Case) -> Finding:
         verdict, severity = _CANDIDATE[case.policy.plaintext_candidate]
     if verdict != "fail":
         return _finding(rule, case, verdict, "not-tls", f"{said}, and nobody said that it should", severity=severity)
-    return _finding(rule, case, "fail", status_of_failure(case, "not-tls"), said, severity=severity, fix=fix)
+    # An object or the policy file requires TLS here, not the cluster's profile: users are bound too.
+    status = status_of_failure(case, "not-tls")
+    return promised(_finding(rule, case, "fail", status, said, severity=severity, fix=fix), "not-tls")
 
 
 def _finding(

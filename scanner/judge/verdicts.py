@@ -79,9 +79,9 @@ def status_of_failure(case: Case, otherwise: Status = "violation") -> Status:
     return otherwise if status == "violation" else status
 
 
-def promised(finding: Finding) -> Finding:
-    """Of what an object says of this one listener: that binds whoever wrote the object, also where no profile does."""
-    return replace(finding, status="violation") if finding.status == "readiness" else finding
+def promised(finding: Finding, otherwise: Status = "violation") -> Finding:
+    """What an object declares about this listener binds the object's author, also where no profile binds."""
+    return replace(finding, status=otherwise) if finding.status == "readiness" else finding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

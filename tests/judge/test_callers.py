@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from scanner.model.expectation import CertificateExpectation, Client
+from scanner.model.expectation import Binding, CertificateExpectation, Client
 from scanner.model.finding import Finding
 from scanner.model.known import Unknown
 from scanner.tls.certificate import parse_certificate
@@ -24,9 +24,9 @@ HOOK = Client(
 ROUTER = Client(who="Route/shop/web", source="Route/shop/web spec.tls.x", anchors=(ROOT.der,), name=None)
 
 
-def said(*clients: Client, chain: object = (LEAF,)) -> Finding:
-    certificate = CertificateExpectation(clients=clients)
-    return finding("cert-clients", case(expectation={"certificate": certificate}, observation={"chain": chain}))
+def said(*clients: Client, chain: object = (LEAF,), binding: Binding = "must-follow") -> Finding:
+    expected = {"certificate": CertificateExpectation(clients=clients), "binding": binding}
+    return finding("cert-clients", case(expectation=expected, observation={"chain": chain}))
 
 
 def test_clients_that_can_all_verify_it_pass() -> None:
@@ -51,6 +51,13 @@ def test_one_that_cannot_fails_with_the_field_that_holds_its_trust(client: Clien
     (only,) = found.observed
     assert only.startswith(f"{client.who}, which trusts {client.source}: ")
     assert why in only
+
+
+@pytest.mark.parametrize(
+    ("binding", "status"), [("must-follow", "violation"), ("settling", "converging"), ("not-enforced", "violation")]
+)
+def test_what_an_object_declares_binds_users_too(binding: Binding, status: str) -> None:
+    assert said(HOOK, replace(HOOK, anchors=(OTHER.der,)), binding=binding).status == status
 
 
 def test_several_that_cannot_are_counted() -> None:

@@ -15,15 +15,18 @@ from hypothesis import strategies as st
 
 import scanner.judge
 from scanner.judge import RULES, judge, rule
+from scanner.kube.objects import Reference
 from scanner.model.endpoint import Certainty
-from scanner.model.expectation import Binding
+from scanner.model.expectation import Binding, CertificateExpectation
 from scanner.model.finding import SEVERITIES, Finding
 from scanner.model.known import Unknown
 from scanner.model.observation import JUDGEABLE, Answers, Reach
 from scanner.model.profile import Profile
 from scanner.model.rule import Case, Rule
+from scanner.tls.certificate import parse_certificate
 from scanner.tls.codepoints import TLS10, TLS12, TLS13, VERSIONS
-from tests.judge.cases import CONFORMING, LEAF, PROFILE, answers, case, forbidden_suites
+from tests.certs import Authority
+from tests.judge.cases import CONFORMING, LEAF, NOW, PROFILE, answers, case, forbidden_suites
 
 HERE = Path(__file__).parent
 SECTIONS = ("## What it requires", "## Why", "## What fails", "## What is inconclusive", "## How to fix")
@@ -48,6 +51,31 @@ def test_what_does_not_bind_fails_under_another_status(binding: Binding, status:
     before = replace(PROFILE, min_version=TLS10)
     judged = judge(case(observation=BAD_VERSIONS, expectation={"binding": binding, "alternatives": (before,)}))
     assert (judged.verdict, judged.status) == ("fail", status)
+
+
+GATEWAY = Reference(kind="Gateway", name="front", namespace="shop")
+
+
+@pytest.mark.parametrize(("subject", "status"), [(GATEWAY, "violation"), (None, "readiness")])
+@pytest.mark.parametrize(
+    "certificate",
+    [CertificateExpectation(names=("b.example",)), CertificateExpectation(anchors=(Authority("Other", now=NOW).der,))],
+    ids=["name", "anchor"],
+)
+def test_what_an_object_says_of_a_certificate_binds_users_too(
+    certificate: CertificateExpectation, subject: Reference | None, status: str
+) -> None:
+    """Without such an object the name is that of the Service that leads there, and nobody declared it."""
+    served = parse_certificate(Authority("Some CA", now=NOW).leaf(names=("a.example",)).der)
+    judged = judge(
+        case(
+            observation={"chain": (served,)},
+            expectation={"binding": "not-enforced", "certificate": certificate},
+            endpoint={"subject": subject},
+        )
+    )
+    (failed,) = [each for each in judged.findings if each.verdict == "fail"]
+    assert (failed.rule in ("cert-name", "cert-chain"), failed.status, judged.status) == (True, status, status)
 
 
 def test_a_rollout_of_which_the_former_profile_is_not_known_excuses_nothing() -> None:

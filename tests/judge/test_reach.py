@@ -68,8 +68,8 @@ def test_plaintext_on_a_declared_listener_fails(reach: Reach) -> None:
     assert found.reproduce == "adhere ask tls://127.0.0.1:443#a.example"
 
 
-@pytest.mark.parametrize(("binding", "status"), [("settling", "converging"), ("not-enforced", "readiness")])
-def test_plaintext_counts_as_the_binding_says(binding: Binding, status: str) -> None:
+@pytest.mark.parametrize(("binding", "status"), [("settling", "converging"), ("not-enforced", "not-tls")])
+def test_plaintext_where_an_object_declares_tls_counts_for_users_too(binding: Binding, status: str) -> None:
     found = finding("tls-reach", case(observation={"reach": Reach.PLAINTEXT}, expectation={"binding": binding}))
     assert (found.verdict, found.status) == ("fail", status)
 
