@@ -20,6 +20,7 @@ from scanner.kube.snapshot import Snapshot
 from scanner.model.observation_record import Seen, encode
 from scanner.model.policy import MOST_DAYS
 from scanner.model.record import NotARecord, codec
+from scanner.model.regular_file import content, opened
 from scanner.model.report import FindingRow
 from scanner.model.saved_scan import COMPONENTS, EARLIER, FINDINGS, HEAD, OBSERVATIONS, POLICY, ROWS, SCHEMA, Head
 from scanner.report.stream import dumps
@@ -136,11 +137,9 @@ def load_head(directory: str) -> Head:
     path = Path(directory) / HEAD
     hint = "this must be a directory that adhere scan --save has filled"
     try:
-        with path.open("rb") as file:
-            data = file.read(_MOST_BYTES)
-        head = codec(Head).decode(json.loads(data))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}", hint=hint) from None
+        head = codec(Head).decode(json.loads(content(path, _MOST_BYTES)))
+    except InputError as error:
+        raise InputError(error.message, hint=hint) from None
     except (ValueError, RecursionError) as error:
         problem = f"{error.path}: {error.problem}" if isinstance(error, NotARecord) else "not JSON"
         raise InputError(f"{path}: {problem}", hint=hint) from None
@@ -149,6 +148,10 @@ def load_head(directory: str) -> Head:
     assert isinstance(head, Head)  # noqa: S101 - what its codec gives
     if wrong := _impossible(head):
         raise InputError(f"{path}: {wrong}", hint=hint)
+    below = map(Path(directory).joinpath, (ROWS, FINDINGS, OBSERVATIONS, POLICY))
+    for each in (*below, *map(Path, component_files(Path(directory), head.components))):
+        if each.exists():
+            opened(each, directory).close()
     return head
 
 

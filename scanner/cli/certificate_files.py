@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from pathlib import Path
 from scanner.errors import InputError
 from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.known import Known, Unknown
+from scanner.model.regular_file import content
 from scanner.pki.containers import MAX_BYTES, Contained, Named, contents, with_role
 from scanner.pki.pem import apart
 
@@ -145,23 +145,19 @@ def _mode(path: Path, *, follow: bool = False) -> int:
 
 
 def _bytes(path: Path) -> Known[bytes]:
-    """At most one byte more than a file may have. Opened without waiting: a pipe would never begin."""
+    """At most one byte more than a file may have."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                return Unknown("no regular file")
-            return file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        return Unknown(f"cannot be read: {getattr(error, 'strerror', None) or error}")
+        return content(path, MAX_BYTES)
+    except InputError as error:
+        return Unknown(error.message.removeprefix(f"{path}: "))
 
 
 def password(path: str) -> bytes:
     """The first line of a file. Raises ``InputError``."""
-    content = _bytes(Path(path))
-    if isinstance(content, Unknown):
-        raise InputError(f"{path}: the password {content.reason}")
-    line = content.split(b"\n", 1)[0].rstrip(b"\r")
+    data = _bytes(Path(path))
+    if isinstance(data, Unknown):
+        raise InputError(f"{path}: the password {data.reason}")
+    line = data.split(b"\n", 1)[0].rstrip(b"\r")
     if len(line) > _MAX_PASSWORD:
         raise InputError(f"{path}: the first line is no password: longer than {_MAX_PASSWORD} bytes")
     return line

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from scanner.errors import InputError
 from scanner.kube.objects import Fields
-from scanner.model.located import read
+from scanner.model.located import MAX_BYTES, load
+from scanner.model.regular_file import content
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
@@ -30,8 +31,9 @@ def patching(directory: str, names: list[str]) -> Kustomization | None:
     """What is patched there, if there is a kustomization with patches. One that cannot be read says nothing here: it is
     a file like others, and read as such."""
     name = next((each for each in NAMES if each in names), None)
+    path = str(Path(directory, name or ""))
     try:
-        raw = read(str(Path(directory, name))).value if name else None
+        raw = load(content(path, MAX_BYTES, directory), path).value if name else None
     except InputError:
         return None
     patches = list(_patches(Fields(raw))) if isinstance(raw, dict) else []

@@ -11,6 +11,7 @@ from pathlib import Path
 from scanner.cluster.kustomize import Kustomization, patching
 from scanner.cluster.manifests import SUFFIXES
 from scanner.errors import InputError
+from scanner.model.regular_file import LINK_OUT, NOT_REGULAR, leads_out
 
 MAX_FILES = 100_000
 STANDARD_INPUT = "-"
@@ -54,17 +55,18 @@ def files(given: str) -> Iterator[str | Skipped | Unlisted]:
         if len(found) > MAX_FILES:
             raise InputError(f"{given}: more than {MAX_FILES:,} files", hint="is this the right directory?")
         patches += filter(None, [patching(parent, here)])
-    yield from _regular(found, frozenset().union(*(each.files for each in patches)))
+    yield from _regular(root, found, frozenset().union(*(each.files for each in patches)))
     yield from map(_patched, patches)
     yield from (Unlisted(str(each.filename), str(each.strerror)) for each in unlisted)
 
 
-def _regular(found: list[str], patches: frozenset[str]) -> Iterator[str | Skipped]:
-    """The files, without those that hold patches of kustomize."""
+def _regular(root: str, found: list[str], patches: frozenset[str]) -> Iterator[str | Skipped]:
+    """The files, without those elsewhere that links lead to, and without those that hold patches of kustomize."""
     for path in found:
-        special = _special(path)
-        if special:
-            yield Skipped(path, special, "only files are read in a directory")
+        if Path(path).is_symlink() and leads_out(path, root):
+            yield Skipped(path, LINK_OUT, "name where it leads to instead")
+        elif _is_special(path):
+            yield Skipped(path, NOT_REGULAR, "only files are read in a directory")
         elif not patches or os.path.realpath(path) not in patches:
             yield path
 
@@ -92,9 +94,8 @@ def _not_entered(root: str, parent: str, names: list[str], found: list[str]) -> 
         path = Path(parent, name)
         if path.is_symlink():
             names.remove(name)
-            target = os.path.realpath(path)
-            if os.path.commonpath((root, target)) != root:
-                yield Skipped(str(path), "a link that leads out of the directory", "name where it leads to instead")
+            if leads_out(path, root):
+                yield Skipped(str(path), LINK_OUT, "name where it leads to instead")
     if _CHART in found and _TEMPLATES in names:
         names.remove(_TEMPLATES)
         yield rendered(parent)
@@ -112,10 +113,9 @@ def chart_of(path: str) -> str | None:
     return next((str(each) for each in above if (each / _CHART).is_file()), None)
 
 
-def _special(path: str) -> str:
-    """What else than a file it is: reading from a pipe could wait for ever."""
+def _is_special(path: str) -> bool:
+    """Whether it is another thing than a file: reading from a pipe could wait for ever."""
     try:
-        mode = Path(path).stat().st_mode
+        return not stat.S_ISREG(Path(path).stat().st_mode)
     except OSError:
-        return ""  # reading it says why
-    return "" if stat.S_ISREG(mode) else "no regular file"
+        return False  # reading it says why

@@ -19,6 +19,7 @@ from scanner.cluster.prune import Pruner
 from scanner.errors import InputError
 from scanner.kube.kinds import SECRET, Kind
 from scanner.kube.objects import KubeObject
+from scanner.model import regular_file
 from scanner.model.located import MAX_BYTES, documents, shown
 
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -58,15 +59,16 @@ def manifests(directory: Path, kinds: Iterable[Kind]) -> Found:
     cannot be listed or has too many files."""
     reader = _Reader(tuple(kinds))
     paths = list(_paths(directory))
+    top = directory if directory.is_dir() else directory.resolve().parent
     roots = [_below_root(path.relative_to(directory).parts) for path in paths]
     reader.found.gathered = _is_gathered(directory, paths, roots)
     for path, root in zip(paths, roots, strict=True):
         if not reader.found.gathered:
-            reader.file(path, None)
+            reader.file(path, top, None)
         elif root is not None:
             kind = reader.by_resource.get(_resource(root)) if _resource(root) else None
             if kind is not None:
-                reader.file(path, kind)
+                reader.file(path, top, kind)
                 if root[0] != _ROOTS[0]:
                     reader.found.scattered.add(kind)
     return reader.found
@@ -134,12 +136,12 @@ class _Reader:
         self._pruner = Pruner()
         self.found = Found()
 
-    def file(self, path: Path, kind: Kind | None) -> None:
+    def file(self, path: Path, root: Path, kind: Kind | None) -> None:
         """Take every object of a file; what is wrong with it is remembered."""
         try:
             self.found.files += 1
-            self.found.newest = max(self.found.newest, datetime.fromtimestamp(path.stat().st_mtime, UTC))
-            for document in contents(path):
+            self.found.newest = max(self.found.newest, _written(path))
+            for document in contents(path, root):
                 self._document(document, "", "", _LISTS)
         except InputError as error:
             self.found.bad.append((kind, error.message))
@@ -168,19 +170,23 @@ class _Reader:
         self.found.objects.setdefault(kind, {}).setdefault((found.namespace, found.name), found)
 
 
+def _written(path: Path) -> datetime:
+    """When the file was written; long ago where that is not known."""
+    try:
+        return datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    except (OSError, ValueError, OverflowError):
+        return _EPOCH
+
+
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def contents(path: Path) -> Iterator[object]:
-    """Each document of a file. Raises ``InputError`` with file, line and column."""
+def contents(path: Path, root: Path) -> Iterator[object]:
+    """Each document of a file below ``root``. Raises ``InputError`` with file, line and column."""
     as_json = path.suffix == ".json"
     limit = MAX_JSON if as_json else MAX_YAML
-    try:
-        with path.open("rb") as file:
-            data = file.read(limit + 1)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    data = regular_file.content(path, limit, root)
     if len(data) > limit:
         raise InputError(f"{path}: larger than {limit >> 20} MiB")
     if not as_json:

@@ -113,7 +113,7 @@ def _own(path: Path, wanted: tuple[Kind, ...]) -> Snapshot:
 
 def _head(path: Path) -> Fields:
     file = path / HEAD
-    (document,) = contents(file)
+    (document,) = contents(file, path)
     head = Fields(document if isinstance(document, dict) else {})
     if head.text("format") != FORMAT:
         raise InputError(
@@ -162,7 +162,7 @@ def _all_objects(path: Path, wanted: tuple[Kind, ...], known: dict[Kind, Fields]
 
 def _objects(path: Path, kind: Kind, said: Fields, pruner: Pruner) -> tuple[KubeObject, ...]:
     file = path / OBJECTS / f"{kind.resource}.json"
-    (document,) = contents(file)
+    (document,) = contents(file, path)
     items = document.get("items") if isinstance(document, dict) else None
     objects = [each for item in (items if isinstance(items, list) else []) if (each := kept(kind, item, pruner))]
     if len(objects) != said.number("objects"):

@@ -19,6 +19,7 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.observation import Observation
 from scanner.model.opinion import Opinion
 from scanner.model.record import NotARecord, codec
+from scanner.model.regular_file import opened
 
 T = TypeVar("T")
 
@@ -84,11 +85,7 @@ def _member(value: dict[str, object], name: str, kind: type[T]) -> T:
 def read(path: Path) -> Iterator[Seen]:
     """Everything in a file, one after another. Raises ``InputError`` with file and line for what is no record, and
     for a last line that has no end: its writer was killed, and what it wanted to say is not known."""
-    try:
-        source = path.open("rb")
-    except OSError as error:
-        raise InputError(f"{path}: cannot read the observations: {error.strerror or error}") from error
-    with source:
+    with opened(path) as source:
         for number, line in enumerate(_lines(source, path), start=1):
             yield decode(line, f"{path}:{number}")
 

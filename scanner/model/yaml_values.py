@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, NoReturn, TypeAlias
 
 import yaml
@@ -22,6 +23,7 @@ from scanner.model.yaml_marks import Marks, YamlMark
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 64
 """Of nested lists and mappings. An API object with its managed fields needs 15."""
+_TOO_DEEP = f"nested more than {MAX_DEPTH} deep"
 MAX_VALUES = 4_000_000
 """In one document. A few bytes make a value of a hundred; a must-gather's largest lists have a tenth of this."""
 MAX_PLACES = 500_000
@@ -39,6 +41,9 @@ _LEAST_INTEGER, _MOST_INTEGER = -(1 << 63), (1 << 64) - 1
 """Whole numbers beyond are floating-point numbers to kubectl and Go (sigs.k8s.io/yaml ``resolve.go``)."""
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,308})(\.[0-9]{1,308})?([eE][-+]?[0-9]{1,4})?\Z")
 """What is larger than any floating-point number is text there, too."""
+_MAX_DIRECTIVES = 20
+"""That declare a prefix of tags. libyaml compares each with all before it."""
+_TAG_DIRECTIVE = re.compile("^%TAG", re.MULTILINE)
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What no YAML file may contain (YAML 1.2.2, section 5.1)."""
 
@@ -99,6 +104,16 @@ def _refuse(name: str, mark: Mark, what: str, hint: str = "") -> NoReturn:
     raise PlacedError(name, mark, what, hint) from None
 
 
+def _events(text: str) -> Callable[[], _Event]:
+    """The function that returns the parser's next event. Raises ``YAMLError`` for what makes the parser slow."""
+    extra = next(islice(_TAG_DIRECTIVE.finditer(text), _MAX_DIRECTIVES, None), None)
+    if extra:
+        mark = yaml.Mark("", extra.start(), text.count("\n", 0, extra.start()), 0, None, 0)
+        raise yaml.MarkedYAMLError(problem=f"more than {_MAX_DIRECTIVES} %TAG directives", problem_mark=mark)
+    get: Callable[[], _Event] = _LOADER(text).get_event
+    return get
+
+
 class Builder:
     """Builds values from parser events: unlike composed nodes, events come one at a time, and the first that is
     refused ends it, before a hostile file has cost anything."""
@@ -106,7 +121,7 @@ class Builder:
     def __init__(self, name: str, text: str, first: int = 1) -> None:
         self._name = name
         self._mark = Marks(text, first)
-        self._next: Callable[[], _Event] = _LOADER(text).get_event
+        self._next = _events(text)
         self._values = 0
         self.start = Mark(first, 1)
         """Of the document that was built last."""
@@ -140,7 +155,7 @@ class Builder:
         if type(event) is yaml.ScalarEvent:
             return _resolved(event)
         if depth == MAX_DEPTH:
-            self._refuse(event, f"nested more than {MAX_DEPTH} deep")
+            self._refuse(event, _TOO_DEEP)
         return self._sequence(depth) if isinstance(event, yaml.SequenceStartEvent) else self._mapping(depth)
 
     def _sequence(self, depth: int) -> list[Value]:
@@ -186,18 +201,23 @@ class Builder:
 
 
 def scalars(text: str) -> Iterator[tuple[str, str]]:
-    """Value and tag of every scalar, whatever is refused elsewhere. Raises ``InputError`` for what is no YAML."""
+    """Value and tag of every scalar, whatever is refused elsewhere. Raises ``InputError`` for what is no YAML, and for
+    what is nested too deep: the parser's time grows with the square of the depth."""
+    depth = 0
     with told("", text):
-        following: Callable[[], _Event] = _LOADER(text).get_event
+        following = _events(text)
         while not isinstance(event := following(), yaml.StreamEndEvent):
             if isinstance(event, yaml.ScalarEvent):
                 yield str(event.value), str(event.tag or "")
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > MAX_DEPTH:
+                _refuse("", Mark(1, 1), _TOO_DEEP)
 
 
 def places(text: str, number: int = 0, first: int = 1, before: int = 0) -> Node:
     """Where the values of a document stand. ``text`` was built before, so that nothing in it is refused here;
     ``number``: of the document in it; ``first`` and ``before`` are ``Marks``'."""
-    following: Callable[[], _Event] = _LOADER(text).get_event
+    following = _events(text)
     left, mark = MAX_PLACES, Marks(text, first, before)
 
     def node(event: _Event) -> Node:

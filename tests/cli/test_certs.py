@@ -159,7 +159,7 @@ def test_a_pipe_and_a_device_end_at_once(call: Call, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", "/dev/zero"):
         answer = call("certs", path)
-        assert (answer.code, answer.err) == (3, f"adhere: {path}: no regular file\n")
+        assert (answer.code, answer.err) == (3, f"adhere: {path}: not a regular file\n")
 
 
 def test_depth_and_number_of_files_are_bounded(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

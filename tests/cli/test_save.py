@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,14 @@ def test_what_is_no_saved_scan_is_said(tmp_path: Path, text: str | None, complai
     with pytest.raises(InputError, match=complaint) as raised:
         load_head(str(tmp_path))
     assert "--save" in raised.value.hint
+
+
+def test_a_pipe_in_the_results_is_not_waited_for(call: Call, farm: Farm, tmp_path: Path) -> None:
+    call("scan", farm["tls10"].target, "--save", tmp_path / "kept")
+    (tmp_path / "kept" / OBSERVATIONS).unlink()
+    os.mkfifo(tmp_path / "kept" / OBSERVATIONS)
+    with pytest.raises(InputError, match=f"{OBSERVATIONS}: not a regular file"):
+        load_head(str(tmp_path / "kept"))
 
 
 def test_a_head_of_clusters_has_no_profile() -> None:

@@ -18,6 +18,7 @@ from scanner.cluster import given_objects, manifest_files
 from scanner.cluster.given import MAX_FILE, Manifests, read_manifests
 from scanner.errors import InputError
 from scanner.kube.kinds import GATEWAY, ROUTE, SECRET
+from scanner.model import yaml_values
 from tests.cluster.test_keeping import JSON
 
 KINDS = (GATEWAY, ROUTE, SECRET)
@@ -345,19 +346,62 @@ def test_loops_end_and_a_link_out_of_the_directory_is_named(tmp_path: Path) -> N
     (here / "out").symlink_to(tmp_path / "there")
     (here / "itself.yaml").symlink_to(here / "itself.yaml")
     (here / "gone.yaml").symlink_to(here / "nothing.yaml")
+    (here / "secret.yaml").symlink_to(tmp_path / "there" / "b.yaml")
     found = read_manifests([str(here)], KINDS)
     names, bad = told(found)
     assert names == ["a"]
     assert bad == ["gone.yaml:1:1: No such file or directory", "itself.yaml:1:1: Too many levels of symbolic links"]
     assert [(Path(each.path).name, each.reason) for each in found.skipped] == [
-        ("out", "a link that leads out of the directory")
+        ("out", "a link that leads out of the directory"),
+        ("secret.yaml", "a link that leads out of the directory"),
     ]
 
 
 def test_a_pipe_in_a_directory_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.yaml")
     found = read_manifests([str(tmp_path)], KINDS)
-    assert [(Path(each.path).name, each.reason) for each in found.skipped] == [("pipe.yaml", "no regular file")]
+    assert [(Path(each.path).name, each.reason) for each in found.skipped] == [("pipe.yaml", "not a regular file")]
+
+
+def test_a_pipe_that_is_named_like_a_kustomization_is_not_waited_for(tmp_path: Path) -> None:
+    tree(tmp_path, {"a.yaml": route("a")})
+    os.mkfifo(tmp_path / "Kustomization")
+    assert told(read_manifests([str(tmp_path)], KINDS)) == (["a"], [])
+
+
+SLOW: list[tuple[str, str, str]] = [
+    ("brackets behind a key", "a.yaml", "a: " + "[" * 400_000),
+    ("brackets", "a.json", "[" * 500_000),
+    ("braces", "a.json", '{"a":' * 500_000),
+    ("directives", "a.yaml", "".join(f"%TAG !a{number}! x\n" for number in range(200_000)) + "---\n" + route("a")),
+]
+"""Time of the parser that grows with the square of the length: minutes, where each is refused in milliseconds."""
+
+
+@pytest.mark.parametrize(("name", "text"), [each[1:] for each in SLOW], ids=[each[0] for each in SLOW])
+def test_a_document_that_was_refused_is_not_read_again_without_its_bounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str
+) -> None:
+    loader = yaml_values._LOADER
+
+    class Bounded(loader):  # type: ignore[misc, valid-type]
+        """The parser, with what it may be asked."""
+
+        events = 0
+
+        def __init__(self, text: str) -> None:
+            assert text.count("%TAG") <= 20
+            super().__init__(text)
+
+        def get_event(self) -> object:
+            self.events += 1
+            assert self.events < 1000
+            return super().get_event()
+
+    monkeypatch.setattr(yaml_values, "_LOADER", Bounded)
+    tree(tmp_path, {name: text, "b.yaml": route("b")})
+    names, bad = told(read_manifests([str(tmp_path)], KINDS))
+    assert (names, len(bad)) == (["b"], 1)
 
 
 def test_a_pipe_that_is_named_is_read(tmp_path: Path) -> None:
@@ -382,8 +426,8 @@ def test_templates_of_a_chart_are_named_once(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path) -> None:
     """A file in /proc that is there and says no, also to root."""
     tree(tmp_path, {"a.yaml": route("a")})
-    (tmp_path / "b.yaml").symlink_to("/proc/self/mem")
-    assert told(read_manifests([str(tmp_path)], KINDS)) == (["a"], ["b.yaml:1:1: Input/output error"])
+    found = read_manifests([str(tmp_path), "/proc/self/mem"], KINDS)
+    assert told(found) == (["a"], ["mem:1:1: Input/output error"])
 
 
 def test_a_directory_that_cannot_be_listed_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

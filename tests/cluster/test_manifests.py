@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 from pathlib import Path
 
 import pytest
 
-from scanner.cluster import load
+from scanner.cluster import load, save
 from scanner.errors import InputError
 from scanner.kube.kinds import (
     API_SERVER,
@@ -94,6 +96,49 @@ def test_a_must_gather(tmp_path: Path, image: str) -> None:
     assert not found.absent
     assert found.origin.replayed
     assert found.origin.name == tmp_path.name
+
+
+def special(at: Path, what: str, elsewhere: Path) -> None:
+    """Something other than a regular file of this directory."""
+    at.parent.mkdir(parents=True, exist_ok=True)
+    if what == "pipe":
+        os.mkfifo(at)
+    elif what == "socket":
+        with socket.socket(socket.AF_UNIX) as bound:
+            bound.bind(str(at))
+    elif what == "device":
+        at.symlink_to("/dev/zero")
+    else:
+        write(elsewhere, "pods.yaml", yaml("v1", "Pod", "elsewhere", "shop"))
+        at.symlink_to(elsewhere / "pods.yaml")
+
+
+SPECIAL = [
+    ("pipe", "not a regular file"),
+    ("socket", "not a regular file"),
+    ("device", "a link that leads out of the directory"),
+    ("link", "a link that leads out of the directory"),
+]
+
+
+@pytest.mark.parametrize(("what", "complaint"), SPECIAL, ids=[each[0] for each in SPECIAL])
+def test_only_regular_files_of_the_directory_are_read(tmp_path: Path, what: str, complaint: str) -> None:
+    gathered, manifests, saved = tmp_path / "gathered", tmp_path / "manifests", tmp_path / "saved"
+    for place in gathered, manifests:
+        write(place, "cluster-scoped-resources/config.openshift.io/apiservers.yaml", "items: []\n")
+        special(place / "namespaces/shop/core/pods.yaml", what, tmp_path / "elsewhere")
+    (manifests / "cluster-scoped-resources").rename(manifests / "cluster")
+    found = load(gathered, WANTED)
+    assert names(found) == {}
+    assert found.unreadable[POD].gap == "failed"
+    assert found.gap(POD) == f"{gathered}/namespaces/shop/core/pods.yaml: {complaint}"
+    with pytest.raises(InputError, match=f"pods.yaml: {complaint}"):
+        load(manifests, WANTED)
+    save(found, saved)
+    (saved / "objects" / "services.json").unlink()
+    special(saved / "objects" / "services.json", what, tmp_path / "elsewhere")
+    with pytest.raises(InputError, match=f"services.json: {complaint}"):
+        load(saved, WANTED)
 
 
 @pytest.mark.parametrize("mark", ["event-filter.html", "timestamp", "../must-gather.logs"])
