@@ -128,7 +128,7 @@ def test_a_finding_says_where(call: Call, tmp_path: Path) -> None:
     file = tmp_path / "a.yaml"
     file.write_text(f"{OTHER}---\n{MEDIUM}")
     answer = call("lint", file, "--fix-hints")
-    assert answer.out.splitlines()[0].startswith(f"{file}:8:20: medium: field-unknown: 'delegation' is no field here")
+    assert answer.out.splitlines()[0].startswith(f"{file}:8:20: medium: field-unknown: unknown field 'delegation'")
     assert "    | delegations: ..." in answer.out.splitlines()
     (found,) = document(call("lint", file, "--format", "json"))["objects"][0]["findings"]
     assert found["place"] == {"file": str(file), "line": 8, "column": 20}

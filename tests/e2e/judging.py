@@ -35,6 +35,8 @@ REFUSED: Final = {
     "probe-scheme-fails-1": 'Unsupported value: "https": supported values: "HTTP", "HTTPS"',
     "ingress-class-fails-0": "must match `ingressClassName` when both are specified",
     "field-unknown-fails-0": 'unknown field "spec.tlsSecurityProfil"',
+    "field-unknown-fails-1": 'unknown field "spec.externalCertificate"',
+    "field-unknown-fails-2": 'unknown field "spec.tls.frontendValidation"',
     "field-value-fails-0": 'spec.listeners[0].tls.mode: Unsupported value: "passthrough"',
     "field-type-fails-0": "spec.virtualhost.tls.minimumProtocolVersion in body must be of type string",
 }

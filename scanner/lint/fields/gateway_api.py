@@ -1,6 +1,6 @@
 """The fields of the Gateway API (apis/v1, release 1.6; what other releases say otherwise is noted beside it).
 
-Fields of earlier releases stand here too, as ``ANY``: rules of their own say that they are dropped.
+Fields of earlier releases stand here too, as ``FORMER``: rules of their own say that they are dropped.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from scanner.lint.fields.names import (
     SECRET_REFERENCE,
     SELECTOR,
 )
-from scanner.lint.fields.shape import Items, Number, Record, Shape, Text, anything
+from scanner.lint.fields.shape import Items, Number, Record, Shape, Text, anything, former
 
 _AUTHORITIES: Final = Items(REFERENCE, 0, 16)
 """8 up to release 1.5; that there must be one is said by ``gateway-client-ca``."""
@@ -56,7 +56,7 @@ _LISTENER_TLS: Final = Record(
         "mode": Text(enum=("Terminate", "Passthrough")),
         "certificateRefs": Items(SECRET_REFERENCE, 0, 64),
         "options": OPTIONS,
-        **anything("frontendValidation"),
+        **former("frontendValidation"),
     }
 )
 _LISTENER: Final[dict[str, Shape]] = {
@@ -86,11 +86,12 @@ _GATEWAY: Final = Record(
                     },
                     ("default",),
                 ),
-                **anything("default", "perPort"),
+                **former("default", "perPort"),
             }
         ),
         "gatewayClassName": NAME,
-        **anything("addresses", "allowedListeners", "defaultScope", "infrastructure", "backendTLS"),
+        **anything("addresses", "allowedListeners", "defaultScope", "infrastructure"),
+        **former("backendTLS"),
     },
     ("gatewayClassName", "listeners"),
 )

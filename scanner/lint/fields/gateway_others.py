@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from scanner.lint.fields import kind_spelling, together
 from scanner.lint.fields.names import GROUP, HOSTNAME, KIND, LABELS, LOCAL, NAME, NAMESPACE, OPTIONS, PORT, PRECISE
-from scanner.lint.fields.shape import Items, Number, Record, Text, anything
+from scanner.lint.fields.shape import Items, Number, Record, Text, anything, former
 
 ALTERNATIVE: Final = Record(
     {
@@ -48,7 +47,7 @@ BACKEND_TLS_POLICY: Final = Record(
             ("hostname",),
             told=("hostname",),
         ),
-        **anything("targetRef", "tls"),
+        **former("targetRef", "tls"),
     },
     ("validation",),
 )
@@ -109,7 +108,7 @@ REFERENCE_GRANT: Final = Record(
     ("from", "to"),
 )
 
-OLD_POLICY: Final = replace(BACKEND_TLS_POLICY, required=())
+OLD_POLICY: Final = Record({**anything("targetRef", "tls"), **former("targetRefs", "validation")})
 """v1alpha2, release 1.0: only ``targetRef`` and ``tls`` count."""
 OLD_TLS_ROUTE: Final = Record(
     {

@@ -83,6 +83,10 @@ class Words:
 class Anything:
     """What no rule on TLS looks into."""
 
+    former: bool = False
+    """Whether only earlier releases, or proposals, have the field: another rule says that it is dropped, and no hint
+    names it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Items:
@@ -123,6 +127,11 @@ class Record:
     others: bool = field(default=False, kw_only=True)
     """Whether it has more fields, of which the table says nothing."""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The fields that a current definition has."""
+        return tuple(name for name, each in self.fields.items() if each != FORMER)
+
 
 Shape: TypeAlias = "Text | Number | Either | Flag | Words | Anything | Items | Record"
 
@@ -130,11 +139,17 @@ TEXT: Final = Text()
 NUMBER: Final = Number()
 FLAG: Final = Flag()
 ANY: Final = Anything()
+FORMER: Final = Anything(former=True)
 
 
 def anything(*names: str) -> dict[str, Shape]:
     """Fields that nobody looks into."""
     return dict.fromkeys(names, ANY)
+
+
+def former(*names: str) -> dict[str, Shape]:
+    """Fields that current definitions do not have."""
+    return dict.fromkeys(names, FORMER)
 
 
 def texts(*names: str) -> dict[str, Shape]:

@@ -1,13 +1,15 @@
-"""Fields that nobody reads."""
+"""Fields that an object's kind does not have."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
+from scanner.kube.kinds import CUSTOM_RESOURCE_DEFINITION
+from scanner.lint.fields.misplaced import belongs
 from scanner.lint.fields.shapes import SHAPES
 from scanner.lint.fields.walk import Unknown, compare
-from scanner.model.located import shown
+from scanner.model.located import dotted, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _CUTOFF = 0.75
@@ -15,7 +17,7 @@ _CUTOFF = 0.75
 
 
 def check_unknown(subject: Subject) -> Iterator[Flaw]:
-    """The TLS parts of an object have no fields that nobody reads.
+    """The TLS parts of an object have only fields that their kind has.
 
     ## What it requires
 
@@ -30,12 +32,15 @@ def check_unknown(subject: Subject) -> Iterator[Flaw]:
 
     An API server drops a field that its schema does not know. `kubectl apply` refuses it since Kubernetes 1.27; what
     other clients and earlier releases apply loses the field without an error, and the listener keeps what it had.
-    `tlsSecurityProfil: Modern` is then Intermediate, and `clientValidaton` is no mutual TLS.
+    `tlsSecurityProfil: Modern` is then Intermediate, and `clientValidaton` is no mutual TLS. A Route with
+    `externalCertificate` beside `tls` serves the router's default certificate.
 
     ## What fails
 
-    A field whose name is nearly that of one there is: medium, with the name that was meant. Any other one: low, since a
-    later release than those adhere knows may have it. Upper and lower case count.
+    A security setting at a level where the kind does not have it, such as `spec.externalCertificate` of a Route or
+    `spec.tls.frontendValidation` of a Gateway: high, with the field where it belongs. A field whose name is nearly that
+    of one there is: medium, with the name that was meant. Any other one: low, since a later release than those adhere
+    knows may have it. Upper and lower case count.
 
     ## What is inconclusive
 
@@ -53,6 +58,30 @@ def check_unknown(subject: Subject) -> Iterator[Flaw]:
         modern: {}
     ```
 
+    ```yaml
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      externalCertificate: {name: web-tls}
+      tls: {termination: edge}
+    ```
+
+    ```yaml
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: Gateway
+    metadata: {name: edge, namespace: shop}
+    spec:
+      gatewayClassName: example
+      listeners:
+      - {name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: edge-tls}]}}
+      tls:
+        frontendValidation:
+          caCertificateRefs: [{group: "", kind: ConfigMap, name: clients}]
+    ```
+
     ## Example that passes
 
     ```yaml
@@ -67,7 +96,8 @@ def check_unknown(subject: Subject) -> Iterator[Flaw]:
 
     ## How to fix
 
-    Rename the field, or remove it. `kubectl apply --dry-run=server --validate=strict` asks the cluster itself.
+    Rename the field, move it to where the finding says, or remove it.
+    `kubectl apply --dry-run=server --validate=strict` asks the cluster itself.
     """
     for each in compare(subject):
         if isinstance(each, Unknown):
@@ -75,21 +105,31 @@ def check_unknown(subject: Subject) -> Iterator[Flaw]:
 
 
 def _flaw(subject: Subject, unknown: Unknown) -> Flaw:
+    message = f"unknown field {shown(unknown.name)}, removed by the API server"
+    field = belongs(subject, unknown.at)
+    if field:
+        return Flaw(
+            message=f"{message}: this security setting belongs in {field}",
+            at=unknown.at,
+            severity="high",
+            expected=(field,),
+            observed=(dotted(unknown.at),),
+            fix=f"{subject.object.reference}: move {unknown.name} to {field}",
+        )
     meant = nearest(unknown.name, unknown.known)
-    dropped = f"{shown(unknown.name)} is no field here, and is dropped"
     return Flaw(
-        message=f"{dropped}: did you mean {meant}?" if meant else dropped,
+        message=f"{message}; did you mean {meant}?" if meant else message,
         at=unknown.at,
         severity=None if meant else "low",
         expected=(meant,) if meant else unknown.known[:20],
         observed=(unknown.name,),
-        fix=f"{subject.object.reference}: " + (f"call the field {meant}" if meant else "remove the field"),
+        fix=f"{subject.object.reference}: " + (f"rename the field to {meant}" if meant else "remove the field"),
         correction=f"{meant}: ..." if meant else None,
     )
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that somebody meant who wrote ``name``."""
+    """The known name that ``name`` was probably meant to be."""
     spellings = {each.lower(): each for each in known}
     close = get_close_matches(name[:80].lower(), spellings, n=1, cutoff=_CUTOFF)
     return spellings[close[0]] if close else None
@@ -97,10 +137,11 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 UNKNOWN = ObjectRule(
     id="field-unknown",
-    title="The TLS parts of an object have no fields that nobody reads",
+    title="TLS parts of objects have only known fields",
     severity="medium",
     subjects=tuple(SHAPES),
     check=check_unknown,
+    reads=(CUSTOM_RESOURCE_DEFINITION,),
     references=(
         "kubernetes.io, API concepts, Field validation",
         "kubernetes.io, Extend the API with CustomResourceDefinitions, Field pruning",

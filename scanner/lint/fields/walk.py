@@ -146,7 +146,7 @@ def _record(value: Mapping[str, object], shape: Record, steps: Steps) -> Iterato
     for name, each in value.items():
         if name not in shape.fields:
             if not shape.others:
-                yield Unknown((*steps, name), name, tuple(shape.fields))
+                yield Unknown((*steps, name), name, shape.names)
         elif each is not None:  # null is as good as nothing
             found = _compared(each, shape.fields[name], (*steps, name))
             yield from _other(found) if name in shape.told else found

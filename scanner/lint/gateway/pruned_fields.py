@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from scanner.kube.kinds import CUSTOM_RESOURCE_DEFINITION
 from scanner.kube.objects import Fields
-from scanner.lint.gateway.field_releases import EACH, FORMER, LATER, Former, Later
+from scanner.lint.fields.gateway_releases import EACH, FORMER, LATER, Former, Installed, Later, installed, kept_at
 from scanner.model.finding import Severity
 from scanner.model.located import Steps, dotted
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
@@ -19,9 +17,6 @@ LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _LONGEST: Final = 1 << 19
 """Characters of it; all annotations together have at most 262,144 bytes (apimachinery ``ValidateAnnotationsSize``)."""
 _MOST: Final = 64
-_BUNDLE: Final = "gateway.networking.k8s.io/bundle-version"
-_CHANNEL: Final = "gateway.networking.k8s.io/channel"
-_RELEASE: Final = re.compile(r"v?1\.([0-9]{1,3})\b", re.ASCII)
 
 
 def check_pruned(subject: Subject) -> Iterator[Flaw]:
@@ -118,35 +113,24 @@ def check_pruned(subject: Subject) -> Iterator[Flaw]:
             yield Flaw(
                 message=f"the manifest that was applied has {'.'.join(former.path)}, and the object has it no more",
                 at=("metadata", "annotations", LAST_APPLIED),
-                fix=f"{subject.object.reference}: {former.now}",
+                fix=_fix(subject, former),
             )
-
-
-@dataclass(frozen=True, slots=True)
-class _Installed:
-    """The release of a CRD."""
-
-    minor: int
-    experimental: bool
 
 
 def _too_early(subject: Subject) -> Iterator[Flaw]:
     """Fields that the installed CRD does not have yet."""
-    installed = _installed(subject)
-    if installed is None:
-        return
-    for later in LATER.get(subject.object.kind, ()):
-        since = later.experimental if installed.experimental else later.standard
-        if installed.minor < since and subject.object.has(*later.path):
-            yield _early(subject, later, installed)
+    crd = installed(subject)
+    for later in LATER.get(subject.object.kind, ()) if crd else ():
+        if crd and crd.lacks(later) and subject.object.has(*later.path):
+            yield _early(subject, later, crd)
 
 
-def _early(subject: Subject, later: Later, installed: _Installed) -> Flaw:
-    channel = "experimental" if installed.experimental else "standard"
+def _early(subject: Subject, later: Later, crd: Installed) -> Flaw:
+    channel = "experimental" if crd.experimental else "standard"
     return Flaw(
         message=(
             f"{dotted(later.path)} is in CRDs from release 1.{later.standard} on (experimental: "
-            f"1.{later.experimental}), and the {channel} one of 1.{installed.minor} is installed: it is silently pruned"
+            f"1.{later.experimental}), and the {channel} one of 1.{crd.minor} is installed: it is silently pruned"
         ),
         at=later.path,
         fix=f"upgrade the CRD {subject.object.kind.resource} before {subject.object.reference} is applied",
@@ -154,8 +138,8 @@ def _early(subject: Subject, later: Later, installed: _Installed) -> Flaw:
 
 
 def _flaw(subject: Subject, former: Former, steps: Steps) -> Flaw:
-    installed = _installed(subject)
-    kept = installed is not None and installed.experimental and installed.minor in former.minors
+    crd = installed(subject)
+    kept = crd is not None and crd.experimental and crd.minor in former.minors
     if kept:
         message = f"{dotted(steps)} is gone from release 1.4 on: the CRD that is installed still has it"
     elif former.versions or not former.minors:
@@ -163,16 +147,14 @@ def _flaw(subject: Subject, former: Former, steps: Steps) -> Flaw:
     else:
         message = f"{dotted(steps)} was in experimental CRDs before release 1.4 only: it is silently pruned"
     severity: Severity | None = "medium" if kept else None
-    return Flaw(message=message, at=steps, severity=severity, fix=f"{subject.object.reference}: {former.now}")
+    return Flaw(message=message, at=steps, severity=severity, fix=_fix(subject, former, later=kept))
 
 
-def _installed(subject: Subject) -> _Installed | None:
-    """What its annotations say of the CRD that is installed, if it is known."""
-    found = subject.declared.known.get(CUSTOM_RESOURCE_DEFINITION, subject.object.kind.resource)
-    release = _RELEASE.match(found.annotations.get(_BUNDLE, "")) if found else None
-    if found is None or release is None:
-        return None
-    return _Installed(int(release[1]), found.annotations.get(_CHANNEL) == "experimental")
+def _fix(subject: Subject, former: Former, *, later: bool = False) -> str:
+    """``later``: the field stays until the CRD is upgraded."""
+    whose = "" if subject.object.kind in LATER else " of its Gateway"
+    field = f"{former.now}, with the CRDs of a later release" if later else kept_at(subject, former.now)
+    return f"{subject.object.reference}: move it to {field}{whose}"
 
 
 def _applied(subject: Subject) -> Fields:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from scanner.kube.kinds import GATEWAY
 from scanner.lint.fields.shapes import SHAPES
 from scanner.lint.fields.types import TYPES
 from scanner.lint.fields.unknown import UNKNOWN as UNKNOWN_FIELDS
@@ -75,12 +76,6 @@ UNKNOWN: list[tuple[str, str, str, str | None]] = [
     ),
     ("Gateway", "spec: {tls: {frontEnd: {}}}", "spec.tls.frontEnd", "frontend"),
     ("Gateway", "spec: {tls: {frontend: {defaults: {}}}}", "spec.tls.frontend.defaults", "default"),
-    (
-        "Gateway",
-        "spec: {tls: {frontend: {perPort: [{validation: {}}]}}}",
-        "spec.tls.frontend.perPort[0].validation",
-        None,
-    ),
     ("BackendTLSPolicy", "spec: {validation: {hostName: a}}", "spec.validation.hostName", "hostname"),
     ("Route", "spec: {tls: {externalCertificates: {name: a}}}", "spec.tls.externalCertificates", "externalCertificate"),
     (
@@ -129,6 +124,70 @@ def test_a_field_that_nobody_reads(tmp_path: Path, kind: str, text: str, field: 
     assert each.finding.severity == ("medium" if meant else "low")
     assert each.finding.expected == (meant,) if meant else meant not in each.finding.expected
     assert (f"did you mean {meant}?" in each.finding.message) == (meant is not None)
+
+
+MISPLACED = [
+    ("Gateway", "spec: {tls: {frontend: {perPort: [{validation: {}}]}}}", "spec.tls.frontend.perPort[].tls.validation"),
+    ("Gateway", "spec: {tls: {default: , frontendValidation: {}}}", "spec.tls.frontend.default.validation"),
+    ("Gateway", "spec: {tls: {frontend: {default: {frontendValidation: {}}}}}", "spec.tls.frontend.default.validation"),
+    ("Gateway", "spec: {frontend: {}}", "spec.tls.frontend"),
+    ("Gateway", "spec: {listeners: [{certificateRefs: []}]}", "spec.listeners[].tls.certificateRefs"),
+    ("Gateway", "spec: {tls: {frontend: {default: {mode: a}}}}", "spec.tls.frontend.default.validation.mode"),
+    ("Gateway", "spec: {listeners: [{mode: Passthrough}]}", "spec.listeners[].tls.mode"),
+    ("Gateway", "spec: {listeners: [{backendTLS: {}}]}", "spec.tls.backend"),
+    ("BackendTLSPolicy", "spec: {caCertificateRefs: []}", "spec.validation.caCertificateRefs"),
+    ("Route", "spec: {externalCertificate: {name: a}}", "spec.tls.externalCertificate"),
+    ("Route", "spec: {insecureEdgeTerminationPolicy: Redirect}", "spec.tls.insecureEdgeTerminationPolicy"),
+    ("Route", "tls: {}", "spec.tls"),
+    ("APIServer", "spec: {tlsSecurityProfile: {minTLSVersion: a}}", "spec.tlsSecurityProfile.custom.minTLSVersion"),
+    ("HTTPProxy", "spec: {tls: {secretName: a}}", "spec.virtualhost.tls"),
+    ("HTTPProxy", "spec: {virtualhost: {minimumProtocolVersion: a}}", "spec.virtualhost.tls.minimumProtocolVersion"),
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "right"), MISPLACED)
+def test_a_security_setting_at_another_level(tmp_path: Path, kind: str, text: str, right: str) -> None:
+    (one,) = linted(tmp_path, HEADS[kind] + text, [UNKNOWN_FIELDS])[0]
+    (each,) = one.findings
+    assert (each.finding.severity, each.finding.expected) == ("high", (right,))
+    assert each.finding.fix is not None
+    assert each.finding.fix.endswith(f" to {right}")
+
+
+RELEASES = [
+    ("v1.3.0", "experimental", "spec.listeners[].tls.frontendValidation"),
+    ("v1.4.1", "experimental", "spec.tls.frontend.default.validation"),
+    ("v1.4.1", "standard", "spec.tls.frontend.default.validation, which CRDs have from release 1.5 on"),
+    ("v1.6.1", "standard", "spec.tls.frontend.default.validation"),
+]
+
+
+@pytest.mark.parametrize(("release", "channel", "right"), RELEASES)
+def test_where_it_belongs_in_the_installed_release(tmp_path: Path, release: str, channel: str, right: str) -> None:
+    said = f"{{gateway.networking.k8s.io/bundle-version: {release}, gateway.networking.k8s.io/channel: {channel}}}"
+    crd = (
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
+        f"metadata: {{name: gateways.gateway.networking.k8s.io, annotations: {said}}}\n"
+    )
+    text = HEADS["Gateway"] + "spec: {tls: {frontendValidation: {}}}"
+    found = linted(tmp_path, f"{text}\n---\n{crd}", [UNKNOWN_FIELDS])[0]
+    gateway = next(one for one in found if one.given.object.kind == GATEWAY)
+    assert [each.finding.expected for each in gateway.findings] == [(right,)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("Gateway", "spec: {tls: {strange: {}}}"),
+        ("Gateway", "spec: {strange: {}}"),
+        ("BackendTLSPolicy", "spec: {a: {}}"),
+    ],
+)
+def test_no_hint_names_a_field_that_would_be_removed_too(tmp_path: Path, kind: str, text: str) -> None:
+    (one,) = linted(tmp_path, HEADS[kind] + text, [UNKNOWN_FIELDS])[0]
+    former = {"default", "perPort", "backendTLS", "frontendValidation", "targetRef", "tls"}
+    named = {name for each in one.findings for name in each.finding.expected}
+    assert named & former == ({"tls"} if text == "spec: {strange: {}}" else set())
 
 
 @pytest.mark.parametrize(("version", "unknown"), [("v1alpha1", []), ("v1beta1", ["items", "secretRefs"])])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.lint.gateway.field_releases import FORMER
+from scanner.lint.fields.gateway_releases import FORMER
 from scanner.lint.gateway.pruned_fields import LAST_APPLIED, PRUNED
 from tests.lint.gateway.cases import GATEWAY, listening, of, said
 

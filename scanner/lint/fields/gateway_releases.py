@@ -3,12 +3,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from scanner.kube.kinds import BACKEND_TLS_POLICY, GATEWAY, Kind
-from scanner.lint.gateway.listeners import SETS
+from scanner.kube.kinds import (
+    BACKEND_TLS_POLICY,
+    CUSTOM_RESOURCE_DEFINITION,
+    GATEWAY,
+    LISTENER_SET,
+    X_LISTENER_SET,
+    Kind,
+)
+from scanner.model.object_rule import Subject
 
 EACH: Final = "[]"
 """In a path, each item of a list."""
@@ -20,7 +28,7 @@ class Former:
 
     path: tuple[str, ...]
     now: str
-    """The field that does it."""
+    """The field that does it, of the Gateway where a ListenerSet had it."""
     minors: tuple[int, ...] = ()
     """The releases 1.x whose experimental channel had it; none ever if empty."""
     versions: frozenset[str] = frozenset()
@@ -31,13 +39,10 @@ _NEVER_IN_LISTENERS = ("validation", "clientValidation", "frontend")
 _LISTENERS: Final = (
     Former(
         path=("spec", "listeners", EACH, "tls", "frontendValidation"),
-        now="spec.tls.frontend of the Gateway",
+        now="spec.tls.frontend",
         minors=(1, 2, 3),
     ),
-    *(
-        Former(path=("spec", "listeners", EACH, "tls", each), now="spec.tls.frontend of the Gateway")
-        for each in _NEVER_IN_LISTENERS
-    ),
+    *(Former(path=("spec", "listeners", EACH, "tls", each), now="spec.tls.frontend") for each in _NEVER_IN_LISTENERS),
 )
 _ALPHA = frozenset({"v1alpha2"})
 _LATER = frozenset({"v1alpha3", "v1"})
@@ -52,7 +57,7 @@ FORMER: Final[Mapping[Kind, tuple[Former, ...]]] = {
         Former(path=("spec", "tls", "frontend", "validation"), now="spec.tls.frontend.default.validation"),
         Former(path=("spec", "tls", "backend", "validation"), now="a BackendTLSPolicy"),
     ),
-    **dict.fromkeys(SETS, _LISTENERS),
+    **dict.fromkeys((LISTENER_SET, X_LISTENER_SET), _LISTENERS),
     BACKEND_TLS_POLICY: (
         Former(path=("spec", "targetRef"), now="spec.targetRefs", versions=_ALPHA),
         Former(path=("spec", "tls"), now="spec.validation", versions=_ALPHA),
@@ -87,3 +92,45 @@ LATER: Final[Mapping[Kind, tuple[Later, ...]]] = {
     ),
 }
 """By kind."""
+
+
+_BUNDLE: Final = "gateway.networking.k8s.io/bundle-version"
+_CHANNEL: Final = "gateway.networking.k8s.io/channel"
+_RELEASE: Final = re.compile(r"v?1\.([0-9]{1,3})\b", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """The release of a CRD that is installed."""
+
+    minor: int
+    experimental: bool
+
+    def lacks(self, later: Later) -> bool:
+        """Whether it does not have the field yet."""
+        return self.minor < (later.experimental if self.experimental else later.standard)
+
+
+def installed(subject: Subject) -> Installed | None:
+    """The release that the annotations of the subject's CRD name, if it is known."""
+    found = subject.declared.known.get(CUSTOM_RESOURCE_DEFINITION, subject.object.kind.resource)
+    release = _RELEASE.match(found.annotations.get(_BUNDLE, "")) if found else None
+    if found is None or release is None:
+        return None
+    return Installed(int(release[1]), found.annotations.get(_CHANNEL) == "experimental")
+
+
+def kept_at(subject: Subject, path: str) -> str:
+    """The field that does in the installed release what ``path`` does in the current one."""
+    crd, kind = installed(subject), subject.object.kind
+    later = next((each for each in LATER.get(kind, ()) if _within(path, ".".join(each.path))), None)
+    if crd is None or later is None or not crd.lacks(later):
+        return path
+    for each in FORMER.get(kind, ()):
+        if crd.experimental and crd.minor in each.minors and _within(path, each.now):
+            return ".".join(each.path).replace(f".{EACH}", EACH)
+    return f"{path}, which CRDs have from release 1.{later.standard} on"
+
+
+def _within(path: str, above: str) -> bool:
+    return f"{path}.".startswith(f"{above}.")

@@ -1,0 +1,84 @@
+"""Security settings at a level where no API server keeps them: a table of their names, and where each belongs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from scanner.kube import kinds
+from scanner.kube.kinds import Kind
+from scanner.lint.fields.gateway_releases import kept_at
+from scanner.lint.fields.shape import FORMER, Items, Record, Shape
+from scanner.lint.fields.shapes import shape_of
+from scanner.model.located import Steps
+from scanner.model.object_rule import Subject
+
+_PROFILE: Final = ("tlsSecurityProfile", "minTLSVersion", "ciphers")
+_LISTENER: Final = ("certificateRefs", "mode")
+_SETTINGS: Final[Mapping[Kind, tuple[str, ...]]] = {
+    kinds.GATEWAY: (
+        *(*_LISTENER, "frontend", "perPort", "validation", "caCertificateRefs"),
+        *("clientCertificateRef", "allowedListeners"),
+    ),
+    kinds.LISTENER_SET: _LISTENER,
+    kinds.X_LISTENER_SET: _LISTENER,
+    kinds.BACKEND_TLS_POLICY: (
+        *("validation", "hostname", "caCertificateRefs", "wellKnownCACertificates", "subjectAltNames"),
+    ),
+    kinds.ROUTE: (
+        *("tls", "termination", "insecureEdgeTerminationPolicy", "externalCertificate"),
+        *("certificate", "key", "caCertificate", "destinationCACertificate"),
+    ),
+    kinds.API_SERVER: (*_PROFILE, "tlsAdherence", "servingCerts", "namedCertificates", "clientCA"),
+    kinds.INGRESS_CONTROLLER: (
+        *(*_PROFILE, "defaultCertificate", "clientTLS", "clientCA"),
+        *("clientCertificatePolicy", "allowedSubjectPatterns"),
+    ),
+    kinds.KUBELET_CONFIG: _PROFILE,
+    kinds.HOSTED_CLUSTER: _PROFILE,
+    kinds.HTTP_PROXY: (
+        *("tls", "secretName", "minimumProtocolVersion", "clientValidation", "caSecret", "crlSecret"),
+        *("validation", "subjectName", "subjectNames"),
+    ),
+    kinds.EXTENSION_SERVICE: ("validation", "caSecret", "subjectName", "subjectNames"),
+}
+"""By kind, the names of fields without which a listener or a connection is less protected than its manifest says."""
+_VALIDATION: Final = ("spec", "tls", "frontend", "default", "validation")
+_OTHER_NAMES: Final[Mapping[Kind, Mapping[str, tuple[str, ...]]]] = {
+    kinds.GATEWAY: {
+        "frontendValidation": _VALIDATION,
+        "clientValidation": _VALIDATION,
+        "backendTLS": ("spec", "tls", "backend"),
+    },
+}
+"""Names from proposals and former releases, which no current definition has anywhere (GEP-91, GEP-3155)."""
+
+
+def belongs(subject: Subject, at: Steps) -> str | None:
+    """The field where the setting at ``at``, which is unknown there, belongs in the installed release; None where it
+    is no security setting of the kind."""
+    kind, name = subject.object.kind, str(at[-1])
+    other = _OTHER_NAMES.get(kind, {}).get(name)
+    paths: list[tuple[str, ...]] = [other] if other else []
+    if name in _SETTINGS.get(kind, ()):
+        paths = [each for each in _paths(shape_of(subject.object)) if each[-1] == name]
+    if not paths:
+        return None
+    here = tuple(each for each in at if isinstance(each, str))
+    nearest = max(paths, key=lambda each: _together(each, here))
+    return kept_at(subject, ".".join(nearest))
+
+
+def _together(path: tuple[str, ...], here: tuple[str, ...]) -> int:
+    """How many steps the two have in common from the top: of several places the nearest is meant."""
+    pairs = zip(path, here, strict=False)
+    return next((count for count, (one, other) in enumerate(pairs) if one.removesuffix("[]") != other), len(here))
+
+
+def _paths(shape: Shape) -> Iterator[tuple[str, ...]]:
+    """Every field below; ``[]`` after the name of a list that leads on."""
+    for name, each in shape.fields.items() if isinstance(shape, Record) else ():
+        if each != FORMER:
+            yield (name,)
+            inner, step = (each.of, f"{name}[]") if isinstance(each, Items) else (each, name)
+            yield from ((step, *path) for path in _paths(inner))
