@@ -30,7 +30,7 @@ from scanner.model.selector import any_matches
 from scanner.report.rows import endpoint_row, finding_row
 from scanner.report.stream import read_rows
 from scanner.survey import READS, Survey, Viewpoint, surroundings, survey
-from scanner.whole import Whole, whole
+from scanner.whole import Whole, whole, with_finding
 
 
 @dataclass(slots=True)
@@ -50,11 +50,13 @@ class Again:
     _whole: Whole | None = None
 
     def rows(self) -> Iterator[EndpointRow]:
-        """The rows that the scan would have had, in the order in which it saw them.
+        """The rows that the scan would have had, in the order in which it saw them; those whose judgement waits for
+        other endpoints come last.
 
         Certificates are judged by the day on which they were seen. Raises ``InputError`` for a directory that is
         damaged.
         """
+        waiting: list[EndpointRow] = []
         then = {each["instance"]: each["expected"]["profile"] for each in read_rows(Path(self.directory) / ROWS)}
         for seen in read(Path(self.directory) / OBSERVATIONS):
             of_all = self._whole = self._whole or whole(self.view.policy, seen.observation.at.date())
@@ -70,6 +72,14 @@ class Again:
             of_all.passages.add(seen.endpoint, expectation, seen.observation)
             of_all.sharing.add(seen.endpoint, expectation, seen.observation)
             told = self._row(seen, survey, expectation, of_all.ledger)
+            if expectation.passed_on is not None:
+                waiting.append(told)
+                continue
+            self._verdicts[told["verdict"]] += 1
+            yield told
+        late = self._whole.on_endpoints() if self._whole else {}
+        for each in waiting:
+            told = with_finding(each, late.get(each["instance"]))
             self._verdicts[told["verdict"]] += 1
             yield told
 

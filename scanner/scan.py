@@ -37,7 +37,7 @@ from scanner.probe.plans import Mode, Question
 from scanner.probe.second_opinion import Bench
 from scanner.report.rows import endpoint_row, finding_row, rule_row, timestamp
 from scanner.report.stream import RowFile
-from scanner.whole import Whole, whole
+from scanner.whole import Whole, whole, with_finding
 
 STANDARD_TLS13 = frozenset({0x1301, 0x1302, 0x1303})
 """Allowed by every profile: no Go server can be told to leave one out (golang/go issue 29349)."""
@@ -86,10 +86,35 @@ class Run:
     summary: Summary = field(default_factory=Summary)
     not_judged: int = 0
     """Declared or hinted endpoints without a verdict of pass or fail."""
+    waiting: list[tuple[int, bool]] = field(default_factory=list)
+    """Rows to which other endpoints may add a finding, by their number in ``rows``, and whether each is declared."""
 
-    def keep(self, row: EndpointRow, place: int, *, declared: bool) -> None:
+    def keep(self, row: EndpointRow, place: int, *, declared: bool, waits: bool) -> None:
         """Write a finished row down before anything else can happen to it; ``place`` is its job's in the list."""
-        self.rows.append(row, place)
+        number = self.rows.append(row, place)
+        if waits:
+            self.waiting.append((number, declared))
+        else:
+            self._count(row, declared=declared)
+
+    def settle(self) -> None:
+        """Judge and count the rows that waited for other endpoints."""
+        found = self.whole.on_endpoints()
+        for number, declared in self.waiting:
+            row = self.rows.row(number)
+            if late := found.get(row["instance"]):
+                row = with_finding(row, late)
+                self._rewrite(number, row)
+            self._count(row, declared=declared)
+
+    def _rewrite(self, number: int, row: EndpointRow) -> None:
+        """A full disk ends the scan, incomplete; what was finished before is reported."""
+        try:
+            self.rows.replace(number, row)
+        except ResourceError as missing:
+            self.gate.stop(said(missing))
+
+    def _count(self, row: EndpointRow, *, declared: bool) -> None:
         self.summary.add(row)
         if declared and row["verdict"] == "inconclusive":
             self.not_judged += 1
@@ -119,6 +144,7 @@ async def scan(
         async with trio.open_nursery() as nursery:
             for _ in range(settings.limits.concurrency):
                 nursery.start_soon(_work, run, source)
+    run.settle()
     return _report(run, started)
 
 
@@ -131,7 +157,12 @@ async def _work(run: Run, source: Iterable[tuple[int, Job]]) -> None:
             await _examine(job, place, run)
         except ResourceError as missing:
             # Nothing that was finished is lost: the scan ends here, incomplete, and says why.
-            run.gate.stop(f"{missing.message} ({missing.hint})" if missing.hint else missing.message)
+            run.gate.stop(said(missing))
+
+
+def said(missing: ResourceError) -> str:
+    """What this machine lacks, and what to do."""
+    return f"{missing.message} ({missing.hint})" if missing.hint else missing.message
 
 
 async def _examine(job: Job, place: int, run: Run) -> None:
@@ -204,7 +235,9 @@ async def _judge(case: Case, job: Job, place: int, run: Run) -> None:
     if job.serve is not None:
         job.serve(case.endpoint, case.observation, case.expectation)
     run.record(Seen(endpoint=case.endpoint, observation=case.observation, opinion=case.opinion))
-    run.keep(row, place, declared=case.endpoint.certainty != "candidate" or case.observation.reach in _SPEAKS_TLS)
+    declared = case.endpoint.certainty != "candidate" or case.observation.reach in _SPEAKS_TLS
+    waits = job.replicated and case.expectation.passed_on is not None
+    run.keep(row, place, declared=declared, waits=waits)
 
 
 async def _hear_witness(case: Case, result: Judgement, run: Run) -> tuple[Case, Judgement]:

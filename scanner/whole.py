@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import chain
 
 from scanner.jobs import Surroundings
+from scanner.judge import judgement
 from scanner.judge.across import ACROSS
 from scanner.judge.passages import Passages
 from scanner.judge.replicas import Replicas
@@ -15,8 +16,10 @@ from scanner.judge.require import Outcome, required
 from scanner.judge.sharing import Sharing
 from scanner.judge.waivers import WaiverLedger
 from scanner.model.finding import Finding
+from scanner.model.report import EndpointRow
 from scanner.model.rule import Rule, ScanRule
 from scanner.model.scan_policy import ScanPolicy
+from scanner.report.rows import finding_of, finding_row
 
 
 @dataclass(slots=True)
@@ -30,6 +33,12 @@ class Whole:
     passages: Passages = field(default_factory=Passages)
     sharing: Sharing = field(default_factory=Sharing)
 
+    def on_endpoints(self) -> dict[str, Finding]:
+        """Findings that had to wait for other endpoints, by the instance that each is about."""
+        found = tuple(self.passages.findings())
+        waived = self.ledger.waive_across(finding for _, finding in found)
+        return {instance: replace(each, about=None) for (instance, _), each in zip(found, waived, strict=True)}
+
     def findings(
         self,
         around: Surroundings,
@@ -39,6 +48,7 @@ class Whole:
         interrupted: str | None = None,
     ) -> tuple[tuple[Finding, ...], int]:
         """What belongs to no endpoint, and of how many requirements nobody can tell: those leave a scan incomplete.
+        Call it after ``on_endpoints``.
 
         ``verdicts`` counts endpoints, ``applied`` are the rules that each of them was judged by.
         """
@@ -49,9 +59,18 @@ class Whole:
 
     def _across(self, applied: Iterable[Rule | ScanRule], *, complete: bool) -> Iterator[Finding]:
         """What is to be said across endpoints, and of the waivers."""
-        found = (self.replicas.findings(), self.passages.findings(), self.sharing.findings())
+        found = (self.replicas.findings(), self.sharing.findings())
         yield from self.ledger.waive_across(tuple(chain.from_iterable(found)))
         yield from self.ledger.findings(rules=[rule.id for rule in applied], complete=complete)
+
+
+def with_finding(row: EndpointRow, late: Finding | None) -> EndpointRow:
+    """``row``, judged with one finding more."""
+    if late is None:
+        return row
+    told = finding_row(late)
+    judged = judgement([*map(finding_of, row["findings"]), late])
+    return {**row, "verdict": judged.verdict, "status": judged.status, "findings": [*row["findings"], told]}
 
 
 def whole(policy: ScanPolicy, today: date) -> Whole:

@@ -6,6 +6,7 @@ import errno
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -19,18 +20,20 @@ from scanner.kube.objects import Reference
 from scanner.model.catalogue import load_profile
 from scanner.model.dial_scope import DialScope
 from scanner.model.endpoint import Endpoint, Owner, Tunnel
-from scanner.model.expectation import Expectation, Neighbour, PlainPort
+from scanner.model.expectation import Expectation, Neighbour, PassedOn, PlainPort
 from scanner.model.known import Unknown
 from scanner.model.policy import Policy
 from scanner.model.profile import Profile
 from scanner.model.report import EndpointRow, Report, exit_code
-from scanner.model.scan_policy import ScanPolicy
+from scanner.model.scan_policy import ScanPolicy, Waiver
+from scanner.model.selector import Selector
 from scanner.model.target import Target
 from scanner.probe import second_opinion
 from scanner.probe.dial import Connection, Where, connect
 from scanner.probe.limits import Gate, Limits
-from scanner.report.stream import RowFile
+from scanner.report.stream import RowFile, read_rows
 from scanner.scan import STANDARD_TLS13, Settings, question, scan
+from tests.certs import Authority
 from tests.servers import closed_port, ordinary, say, scripted, silent, tls_listener
 
 PROFILE = load_profile("intermediate@4.22")
@@ -357,6 +360,62 @@ async def test_a_scan_in_which_nothing_was_determined_never_ends_well(
             jobs = [Job(endpoint=candidate, owes=OWED)]
             report = await scan(jobs, SETTINGS, rows, lambda _: None, Gate(SETTINGS.limits))
     assert exit_code(report, "medium") == 3
+
+
+NEAR, BACKEND = "Deployment/openshift-ingress/router:443#web.example", "Deployment/shop/web:8443"
+
+
+async def passing_through(directory: Path, *, policy: ScanPolicy = ScanPolicy(), broken: bool = True) -> Report:
+    """A name that a router passes through to a backend, and where it is ``broken`` shows another certificate."""
+    own, others = (TlsSettings(credential=Authority(name).leaf(names=("web.example",))) for name in ("One", "Two"))
+    async with tls_listener(others if broken else own) as near, tls_listener(own) as behind:
+        place = replace(listener(*near.sockaddr), id=NEAR, instance=f"{NEAR} @ 127.0.0.1", server_name="web.example")
+        backend = replace(
+            listener(*behind.sockaddr), id=BACKEND, instance=f"{BACKEND} @ 127.0.0.1", server_name="web.example"
+        )
+        passed_on = PassedOn(source="Route/shop/web spec.tls", here=NEAR, backends=(BACKEND,), name="web.example")
+        router = replace(owing(PROFILE), binding="not-enforced", passed_on=passed_on)
+        jobs = [
+            Job(endpoint=place, owes=lambda _: router, replicated=True),
+            Job(endpoint=backend, owes=lambda _: owing(PROFILE), replicated=True),
+        ]
+        with RowFile(directory / "rows") as rows:
+            settings = replace(SETTINGS, policy=policy)
+            return await scan(jobs, settings, rows, lambda _: None, Gate(settings.limits))
+
+
+async def test_a_passthrough_that_shows_another_certificate_fails_its_endpoint(tmp_path: Path) -> None:
+    report = await passing_through(tmp_path)
+    near, backend = report.rows()
+    assert (near["verdict"], near["status"], backend["verdict"]) == ("fail", "violation", "pass")
+    assert [(each["rule"], each["about"]) for each in near["findings"] if each["verdict"] == "fail"] == [
+        ("passthrough-backend", None)
+    ]
+    assert [each["rule"] for each in report.findings] == []
+    assert (report.summary.verdicts["fail"], report.summary.failures["high"]) == (1, 1)
+    assert exit_code(report, "medium") == 1
+    assert [row["verdict"] for row in read_rows(tmp_path / "rows")] == ["pass", "pass", "fail"]
+
+
+async def test_a_passthrough_as_it_should_be_passes(tmp_path: Path) -> None:
+    report = await passing_through(tmp_path, broken=False)
+    assert [row["verdict"] for row in report.rows()] == ["pass", "pass"]
+    assert (report.summary.verdicts["pass"], report.summary.endpoints, exit_code(report, "medium")) == (2, 2, 0)
+
+
+async def test_a_waiver_holds_for_a_finding_that_waited(tmp_path: Path) -> None:
+    waiver = Waiver(
+        rule="passthrough-backend",
+        selector=Selector(),
+        owner="o",
+        reason="r",
+        expires=date(9999, 1, 1),
+        source="policy.yaml:1",
+    )
+    report = await passing_through(tmp_path, policy=ScanPolicy(waivers=(waiver,)))
+    near, _ = report.rows()
+    assert (near["verdict"], near["status"]) == ("fail", "waived")
+    assert ([each["rule"] for each in report.findings], exit_code(report, "medium")) == ([], 0)
 
 
 @pytest.mark.skipif(second_opinion.available() is None, reason="sslyze is not installed")

@@ -1,14 +1,14 @@
 """What is passed through a router or gateway: is it the backend's certificate that its name shows?
 
 Near ends and backends are endpoints of the same scan, each with its own observation; what is kept of one is whom it
-said it was.
+said it was. The finding stands on the near end, once the backends have been asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from scanner.judge import remedy
@@ -29,6 +29,7 @@ class Near:
     """One instance of an endpoint that passes connections on."""
 
     endpoint: str
+    instance: str
     where: str
     passed_on: PassedOn
     leaf: str | None
@@ -76,6 +77,7 @@ class Passages:
             self._near.append(
                 Near(
                     endpoint=endpoint.id,
+                    instance=endpoint.instance,
                     where=where,
                     passed_on=said,
                     leaf=leaf,
@@ -89,9 +91,11 @@ class Passages:
         if not leaves:
             self._unseen.add((endpoint, name))
 
-    def findings(self) -> tuple[Finding, ...]:
-        """One for each instance that shows something else than its backends, or of which nobody can tell."""
-        return tuple(chain.from_iterable(PASSAGE.check(PASSAGE, each, self) for each in self._near))
+    def findings(self) -> Iterator[tuple[str, Finding]]:
+        """One for each instance, by its name, that shows another certificate than its backends, or is unknown."""
+        for near in self._near:
+            for found in PASSAGE.check(PASSAGE, near, self):
+                yield near.instance, found
 
     def shows(self, near: Near) -> bool:
         """Whether one of the backends has shown what ``near`` shows, under whatever name."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar, cast
 
 from scanner.kube.objects import Reference
 from scanner.model.endpoint import Endpoint, Owner
@@ -107,6 +107,12 @@ def finding_row(finding: Finding) -> FindingRow:
         waiver=finding.waiver,
         about=finding.about,
     )
+
+
+def finding_of(row: FindingRow) -> Finding:
+    """The finding that a row of this scan was made of."""
+    lists = {key: tuple(row[key]) for key in ("expected", "observed", "evidence")}
+    return Finding(**cast("dict[str, Any]", {**row, **lists}))
 
 
 def rule_row(rule: Rule | ScanRule | ObjectRule) -> RuleRow:

@@ -66,16 +66,35 @@ class RowFile:
         except OSError as error:
             raise _cannot_write(path, error) from error
 
-    def append(self, row: EndpointRow, place: int = 0) -> None:
-        """Keep one row. ``rows`` gives them by ``place``, and by when they came where that is the same."""
+    def append(self, row: EndpointRow, place: int = 0) -> int:
+        """Keep one row. ``rows`` gives them by ``place``, and by when they came where that is the same.
+
+        Returns a number by which ``row`` and ``replace`` find it again.
+        """
+        self._places.append((place, self._write(row)))
+        return len(self._places) - 1
+
+    def row(self, number: int) -> EndpointRow:
+        """The row that ``append`` gave this number."""
+        with _opened(self.path) as source:
+            source.seek(self._places[number][1])
+            return cast("EndpointRow", _object(f"{self.path}", source.readline(), _is_ours))
+
+    def replace(self, number: int, row: EndpointRow) -> None:
+        """Keep ``row`` instead. In the file it stands behind the former one: of an instance's rows the last counts."""
+        self._places[number] = (self._places[number][0], self._write(row))
+
+    def _write(self, row: EndpointRow) -> int:
+        """Where in the file the row begins."""
         line = memoryview(row_text(row).encode() + b"\n")
-        self._places.append((place, self._written))
+        start = self._written
         self._written += len(line)
         try:
             while line:  # a raw file may take less than all of it
                 line = line[self._out.write(line) :]
         except OSError as error:
             raise _cannot_write(self.path, error) from error
+        return start
 
     def rows(self) -> Iterator[EndpointRow]:
         """All rows so far, ordered by place: the same targets give the same report, whichever answered first."""

@@ -43,12 +43,13 @@ def findings(rule: ScanRule, text: str) -> list[Finding]:
 
 
 def _scanned(policy: ScanPolicy, objects: list[Any], cases: list[Case]) -> tuple[Finding, ...]:
-    """What belongs to no listener, as ``scan.py`` comes by it."""
+    """Findings that need several listeners, or none, as ``scan.py`` comes by them."""
     view = Viewpoint(policy=policy)
     around = surroundings([survey(snapshot_of(objects), view)]) if objects else Surroundings()
     of_all = whole(policy, NOW.date())
     verdicts = Counter(_verdicts(of_all, cases))
-    return of_all.findings(around, verdicts, applied=RULES)[0]
+    late = tuple(of_all.on_endpoints().values())
+    return (*late, *of_all.findings(around, verdicts, applied=RULES)[0])
 
 
 def _verdicts(of_all: Whole, cases: list[Case]) -> Iterator[str]:

@@ -39,6 +39,8 @@ class Told:
     """Findings by server name (or ``port 443``), with ``behind`` before those of backends, and by rule."""
     across: tuple[FindingRow, ...]
     reaches: Mapping[str, str]
+    verdicts: Mapping[str, str]
+    """Of the endpoints."""
 
     def verdict(self, name: str, rule: str) -> str | None:
         """None: the rule says nothing."""
@@ -46,12 +48,12 @@ class Told:
         return found["verdict"] if found else None
 
     def passages(self) -> list[tuple[str, str]]:
-        """Of what is passed through: whose, and the verdict."""
-        return [
-            (str(each["about"]).rpartition("#")[2], each["verdict"])
-            for each in self.across
-            if each["rule"] == "passthrough-backend"
+        """Of what is passed through: whose, and the verdict. It stands on the endpoint, and a failure counts there."""
+        found = [
+            (name, told["passthrough-backend"]) for name, told in self.rows.items() if "passthrough-backend" in told
         ]
+        assert all(self.verdicts[name] == "fail" for name, each in found if each["verdict"] == "fail")
+        return [(name, each["verdict"]) for name, each in found]
 
 
 async def told(
@@ -84,6 +86,7 @@ async def scanned(snapshot: Snapshot, directory: Path, settings: Settings = SETT
         rows={name: {each["rule"]: each for each in row["findings"]} for name, row in named.items()},
         across=tuple(report.findings),
         reaches={name: row["reach"] for name, row in named.items()},
+        verdicts={name: row["verdict"] for name, row in named.items()},
     )
 
 
