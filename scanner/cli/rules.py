@@ -15,6 +15,7 @@ from scanner.lint import RULES as LINT_RULES
 from scanner.lint.manifests import KIND_UNKNOWN, UNREADABLE
 from scanner.lint.twice import TWICE
 from scanner.model.object_rule import ObjectRule
+from scanner.model.retired_rules import current
 from scanner.model.rule import Rule, ScanRule
 from scanner.pki.rules import PKI_RULES
 from scanner.report.escape import plain
@@ -53,8 +54,9 @@ def page(each: AnyRule) -> str:
 
 
 def find(rule_id: str) -> AnyRule:
-    """The rule with this id. Raises ``UsageError`` with what was probably meant."""
+    """The rule with this id, or that replaces it. Raises ``UsageError`` with what was probably meant."""
     known = {each.id: each for each in ALL}
+    rule_id = current(rule_id)
     if rule_id in known:
         return known[rule_id]
     close = get_close_matches(rule_id.lower(), known, n=3, cutoff=0.5)

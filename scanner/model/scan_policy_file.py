@@ -20,6 +20,7 @@ from scanner.model.key import CURVES
 from scanner.model.located import Located, shown
 from scanner.model.policy import Policy
 from scanner.model.problems import Problems, did_you_mean
+from scanner.model.retired_rules import current
 from scanner.model.scan_policy import CertificateMinimums, Override, Require, ScanPolicy, Scope, Waiver
 from scanner.model.section import Section, header
 from scanner.model.selector import Selector
@@ -161,7 +162,7 @@ def _waiver(section: Section, rules: Collection[str]) -> Waiver:
 
 
 def _rule(section: Section, rules: Collection[str]) -> str:
-    rule = section.text("rule", required="the id of a rule, or a pattern as in cert-*; 'adhere rules' lists them all")
+    rule = current(section.text("rule", required="the id of a rule, or a pattern as in cert-*: see 'adhere rules'"))
     if rule and not any(fnmatchcase(known, rule) for known in rules):
         hint = did_you_mean(rule, rules, otherwise="'adhere rules' lists them all")
         section.wrong("rule", f"no rule about endpoints is called {shown(rule)}", hint)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from click.testing import CliRunner
 from scanner.cli import adhere
 from scanner.cli.rules import ALL, AnyRule, find, page
 from scanner.errors import UsageError
+from scanner.model.retired_rules import RETIRED
 from tests.lint.examples import examples
 
 PAGES = Path(__file__).parents[2] / "docs" / "rules"
@@ -47,7 +49,20 @@ def test_a_page_has_an_example_of_what_fails_and_of_what_passes(each: AnyRule) -
 
 
 def test_no_page_is_left_of_a_rule_that_is_gone() -> None:
-    assert {path.stem for path in PAGES.glob("*.md")} == {each.id for each in ALL}
+    assert {path.stem for path in PAGES.glob("*.md")} == {each.id for each in ALL} | {"README"}
+
+
+def test_retired_ids_are_listed_with_what_replaces_them() -> None:
+    rows = re.findall(r"^\| `(\S+)` \| \[`(\S+)`\]\((\S+)\.md\) \|$", (PAGES / "README.md").read_text(), re.MULTILINE)
+    assert {former: now for former, now, _ in rows} == RETIRED
+    ids = {each.id for each in ALL}
+    assert not ids & RETIRED.keys()
+    assert all(now == page_of and now in ids for _, now, page_of in rows)
+
+
+@pytest.mark.parametrize("former", sorted(RETIRED))
+def test_show_accepts_a_retired_id(former: str) -> None:
+    assert CliRunner().invoke(adhere, ["rules", "show", former]).output == page(find(RETIRED[former])) + "\n"
 
 
 @pytest.mark.parametrize(

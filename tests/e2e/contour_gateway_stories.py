@@ -180,7 +180,7 @@ LISTENERS: Final[Mapping[str, Listener]] = {
     ),
     "narrow": Listener(
         "{certificateRefs: [{name: wide}]}",
-        Told("", "gateway-hostname-overlap", "Contour sets no OverlappingTLSConfig; the API says that it must"),
+        Told("", "gateway-overlapping-tls-config", "Contour sets no OverlappingTLSConfig; the API says that it must"),
         hostname="narrow.wide.example",
         port=706,
     ),

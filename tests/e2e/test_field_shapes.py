@@ -27,7 +27,7 @@ DIFFERENT = {
     "Gateway spec.tls.frontend.perPort.tls.validation.caCertificateRefs minItems": "the same",
     "BackendTLSPolicy spec required": "what lacks targets is said by backend-tls-target",
     "BackendTLSPolicy spec.targetRefs minItems": "the same",
-    "TLSCertificateDelegation spec.delegations required": "contour-delegation-impossible says it",
+    "TLSCertificateDelegation spec.delegations required": "contour-delegation-target says it",
     "Route spec.tls required": "Go's defaulting makes edge or reencrypt of it, and route-fields says what it was",
     "Route spec.to required": "Go's defaulting makes Service of the kind",
     "Route spec.host pattern": "Go takes an empty host, which it fills, and no upper case",

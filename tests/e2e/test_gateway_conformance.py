@@ -168,7 +168,7 @@ RISKS = {
 BESIDES = {
     ("gateway-http-listener-isolation-with-hostname-intersection", "gateway-route-attachment"): "by other hostnames",
     ("httproute-hostname-intersection", "gateway-route-attachment"): "by other hostnames",
-    ("tlsroute-mixed-termination-same-namespace", "gateway-listener-conflict"): "not every implementation takes both",
+    ("tlsroute-mixed-termination-same-namespace", "gateway-listener-conflict"): "some implementations reject both",
     ("gateway-invalid-tls-backend-configuration", "gateway-client-certificate"): "a server's certificate for a client",
     ("gateway-with-invalid-clientcertificate-validation", "gateway-route-attachment"): "for a Gateway that is nowhere",
 }

@@ -10,7 +10,7 @@ from scanner.lint.contour.certificate import CERTIFICATE
 from scanner.lint.contour.clients import CLIENT_VALIDATION
 from scanner.lint.contour.creators import CREATORS
 from scanner.lint.contour.delegated import DELEGATION
-from scanner.lint.contour.delegations import IMPOSSIBLE, STAR, TARGET
+from scanner.lint.contour.delegations import TARGET
 from scanner.lint.contour.extension import EXTENSION
 from scanner.lint.contour.fallback import FALLBACK
 from scanner.lint.contour.hosts import FQDN, SLASH
@@ -20,7 +20,7 @@ from scanner.lint.contour.plaintext import PLAINTEXT
 from scanner.lint.contour.revocation import REVOCATION
 from scanner.lint.contour.roots import ROOT
 from scanner.lint.contour.settings import SETTINGS
-from scanner.lint.contour.shared import BROAD, SECRET_OF_DELEGATION, UNUSED
+from scanner.lint.contour.shared import BROAD, SECRET_OF_DELEGATION
 from scanner.lint.contour.status import STATUS
 from scanner.lint.contour.upstream import ANNOTATION, IGNORED, UNVERIFIED
 from scanner.lint.contour.versions import VERSION
@@ -28,12 +28,9 @@ from scanner.model.object_rule import ObjectRule
 
 CONTOUR_RULES: tuple[ObjectRule, ...] = (
     DELEGATION,
-    STAR,
-    IMPOSSIBLE,
     TARGET,
     SECRET_OF_DELEGATION,
     BROAD,
-    UNUSED,
     CREATORS,
     FORMER_API,
     ROOT,

@@ -1,43 +1,58 @@
-"""TLSCertificateDelegations themselves: what they mean, to whom, and whether anybody needs them."""
+"""TLSCertificateDelegations: to which namespaces they delegate, and whether these use what is delegated."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from scanner.kube.kinds import NAMESPACE, TLS_CERTIFICATE_DELEGATION
-from scanner.model.declared import Missing
+from scanner.kube.kinds import HTTP_PROXY, INGRESS_CLASS, NAMESPACE, TLS_CERTIFICATE_DELEGATION, Kind
+from scanner.lint.contour import configuration
+from scanner.lint.contour.configuration import configurations
+from scanner.lint.contour.uses import TLS, USERS, of_object
+from scanner.lint.references import READS as SECRETS
+from scanner.lint.references import secret_of
+from scanner.model.declared import Declared, Missing
 from scanner.model.delegations import EVERYWHERE, Delegation, delegations
+from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
+_Users = Mapping[tuple[str | None, str], frozenset[str | None]]
 REFERENCES: Final = (
     "Contour internal/dag/cache.go (delegationPermitted)",
     "projectcontour.io/v1 TLSCertificateDelegation spec.delegations",
 )
+_DELEGATIONS: Final = ("spec", "delegations")
 _MOST: Final = 100
 """Namespaces of one delegation that are looked at."""
 
 
-def check_star(subject: Subject) -> Iterator[Flaw]:
-    """A delegation to all namespaces says nothing else.
+def check_target(subject: Subject) -> Iterator[Flaw]:
+    """Delegations reach the namespaces that they name.
 
     ## What it requires
 
-    That `*` is the only item of `targetNamespaces`, or is not there.
+    That each item of a TLSCertificateDelegation names at least one namespace other than its own, in full, or `*` as the
+    only item; that each of these namespaces exists; and that an HTTPProxy, an IngressRoute or an Ingress of Contour
+    there refers to the Secret (with `*`, in any other namespace).
 
     ## Why
 
-    Contour compares the whole list with `*`. Beside another namespace the star is taken for the name of a namespace,
-    which nobody can have: the delegation holds for the others alone, although the API's description says otherwise.
+    Contour compares names as they are, and the whole list with `*`. An empty list permits no reference, and so does a
+    namespace with a slash or a star in its name; a star beside other namespaces delegates to the others alone, although
+    the API's description says otherwise. A permission for a namespace that does not exist waits for the next user who
+    creates it, and one that nothing uses still lets every user of the namespace serve the certificate.
 
     ## What fails
 
-    `*` beside other namespaces: medium.
+    A list that permits nothing, a name that no namespace has, `*` beside other namespaces: medium. The own namespace, a
+    namespace that does not exist, or from which nothing refers to the Secret: low. Each namespace has one finding; a
+    delegation whose Secret is missing has that of [contour-delegation-secret](contour-delegation-secret.md).
 
     ## What is inconclusive
 
-    Nothing: the list stands in the object.
+    Whether a namespace exists or refers to the Secret, where these kinds were not given: informational, once for the
+    object, because manifests seldom have them.
 
     ## Example that fails
 
@@ -50,171 +65,15 @@ def check_star(subject: Subject) -> Iterator[Flaw]:
       - {secretName: wildcard, targetNamespaces: ["*", shop]}
     ```
 
-    ## Example that passes
-
     ```yaml
     apiVersion: projectcontour.io/v1
     kind: TLSCertificateDelegation
     metadata: {name: wildcards, namespace: certificates}
     spec:
       delegations:
-      - {secretName: wildcard, targetNamespaces: ["*"]}
-      - {secretName: shops, targetNamespaces: [shop]}
-    ```
-
-    ## How to fix
-
-    Leave out the star, or everything else, whichever was meant.
-    """
-    for each in delegations(subject.object):
-        if "*" in each.targets and each.targets != EVERYWHERE:
-            others = [name for name in each.targets if name != "*"]
-            yield Flaw(
-                message=f"* beside other namespaces means none: {each.secret} is delegated to "
-                f"{', '.join(others[:20]) or 'nobody'} alone",
-                at=(*each.steps, "targetNamespaces", each.targets.index("*")),
-                expected=("* alone, or only names",),
-                observed=each.targets[:20],
-                fix=f"{subject.object.reference}: leave out the star, or everything else",
-                correction=f"targetNamespaces: [{', '.join(others[:20]) or chr(34) + '*' + chr(34)}]",
-            )
-
-
-STAR = ObjectRule(
-    id="contour-delegation-star",
-    title="A delegation to all namespaces says nothing else",
-    severity="medium",
-    subjects=(TLS_CERTIFICATE_DELEGATION,),
-    check=check_star,
-    references=REFERENCES,
-)
-
-
-def check_impossible(subject: Subject) -> Iterator[Flaw]:
-    """A delegation can allow something.
-
-    ## What it requires
-
-    That each item of a TLSCertificateDelegation names a Secret, by its name alone, and at least one namespace that a
-    namespace can be called, other than the object's own.
-
-    ## Why
-
-    Contour looks for the Secret in the object's own namespace, and compares names as they are: `namespace/secret`,
-    `*` or nothing in `secretName` match no reference ever, an empty list permits nobody, and so does a namespace with
-    a slash or a star in its name. Within a namespace nobody needs a delegation.
-
-    ## What fails
-
-    A delegation that can match no reference: medium. To the own namespace: low.
-
-    ## What is inconclusive
-
-    Nothing: all of it stands in the object.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: TLSCertificateDelegation
-    metadata: {name: wildcards, namespace: certificates}
-    spec:
-      delegations:
-      - {secretName: certificates/wildcard, targetNamespaces: [shop]}
       - {secretName: blog, targetNamespaces: []}
       - {secretName: shops, targetNamespaces: ["shop-*"]}
     ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: TLSCertificateDelegation
-    metadata: {name: wildcards, namespace: certificates}
-    spec:
-      delegations:
-      - {secretName: wildcard, targetNamespaces: [shop]}
-    ```
-
-    ## How to fix
-
-    Name the Secret without its namespace, and every namespace in full.
-    """
-    for each in delegations(subject.object):
-        yield from _of_secret(each)
-        if not each.targets:
-            yield Flaw(
-                message="a delegation to no namespace permits nobody",
-                at=(*each.steps, "targetNamespaces"),
-                fix=f"{subject.object.reference}: name the namespaces",
-                correction='targetNamespaces: ["<namespace>"]',
-            )
-        for index, name in enumerate(each.targets[:_MOST]):
-            yield from _of_target(subject, each, index, name)
-
-
-def _of_secret(each: Delegation) -> Iterator[Flaw]:
-    if not each.secret or "/" in each.secret or "*" in each.secret:
-        plain = each.secret.rpartition("/")[2].replace("*", "") or "<name>"
-        yield Flaw(
-            message=f"secretName {each.secret!r} is no Secret's name, and no reference matches it",
-            at=(*each.steps, "secretName"),
-            expected=("the name of a Secret in this namespace",),
-            observed=(each.secret,),
-            fix=f"{each.holder.reference}: name the Secret alone",
-            correction=f"secretName: {plain}",
-        )
-
-
-def _of_target(subject: Subject, each: Delegation, index: int, name: str) -> Iterator[Flaw]:
-    at = (*each.steps, "targetNamespaces", index)
-    if name == subject.object.namespace:
-        yield Flaw(
-            message=f"a delegation to {name}, where the Secret is, permits nothing that is not permitted anyway",
-            at=at,
-            severity="low",
-            fix=f"{each.holder.reference}: leave it out",
-        )
-    elif not name or "/" in name or ("*" in name and name != "*"):
-        yield Flaw(
-            message=f"{name!r} is no namespace: only a name as it is, or * alone, means something",
-            at=at,
-            observed=(name,),
-            fix=f"{each.holder.reference}: name each namespace in full",
-        )
-
-
-IMPOSSIBLE = ObjectRule(
-    id="contour-delegation-impossible",
-    title="A delegation can allow something",
-    severity="medium",
-    subjects=(TLS_CERTIFICATE_DELEGATION,),
-    check=check_impossible,
-    references=REFERENCES,
-)
-
-
-def check_target(subject: Subject) -> Iterator[Flaw]:
-    """A delegation names namespaces that exist.
-
-    ## What it requires
-
-    That each of `targetNamespaces` exists.
-
-    ## Why
-
-    A permission for nobody waits for whoever creates a namespace of that name next.
-
-    ## What fails
-
-    A namespace that does not exist: low.
-
-    ## What is inconclusive
-
-    Whether it exists, where namespaces were not given: informational, once for the object, because manifests seldom
-    have them.
-
-    ## Example that fails
 
     ```yaml
     # All that there is in a cluster:
@@ -223,16 +82,32 @@ def check_target(subject: Subject) -> Iterator[Flaw]:
     metadata: {name: wildcards, namespace: certificates}
     spec:
       delegations:
-      - {secretName: wildcard, targetNamespaces: [shpo]}
+      - {secretName: wildcard, targetNamespaces: [shop, blog, shpo]}
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: wildcard, namespace: certificates}
+    type: kubernetes.io/tls
+    data: {tls.crt: "CERTIFICATE(*.example.com)", tls.key: "KEY(*.example.com)"}
     ---
     apiVersion: v1
     kind: Namespace
     metadata: {name: shop}
+    ---
+    apiVersion: v1
+    kind: Namespace
+    metadata: {name: blog}
+    ---
+    apiVersion: projectcontour.io/v1
+    kind: HTTPProxy
+    metadata: {name: shop, namespace: shop}
+    spec: {virtualhost: {fqdn: shop.example.com, tls: {secretName: certificates/wildcard}}}
     ```
 
     ## Example that passes
 
     ```yaml
+    # All that there is in a cluster:
     apiVersion: projectcontour.io/v1
     kind: TLSCertificateDelegation
     metadata: {name: wildcards, namespace: certificates}
@@ -241,42 +116,129 @@ def check_target(subject: Subject) -> Iterator[Flaw]:
       - {secretName: wildcard, targetNamespaces: [shop]}
     ---
     apiVersion: v1
+    kind: Secret
+    metadata: {name: wildcard, namespace: certificates}
+    type: kubernetes.io/tls
+    data: {tls.crt: "CERTIFICATE(*.example.com)", tls.key: "KEY(*.example.com)"}
+    ---
+    apiVersion: v1
     kind: Namespace
     metadata: {name: shop}
+    ---
+    apiVersion: projectcontour.io/v1
+    kind: HTTPProxy
+    metadata: {name: shop, namespace: shop}
+    spec: {virtualhost: {fqdn: shop.example.com, tls: {secretName: certificates/wildcard}}}
     ```
 
     ## How to fix
 
-    Correct the name, or leave it out.
+    Name each namespace in full, or `*` alone, and remove those that do not use the Secret.
     """
-    unseen: Missing | None = None
+    unseen: dict[str, Missing] = {}
     for each in delegations(subject.object):
+        if not each.targets:
+            yield Flaw(
+                message="a delegation to no namespace permits nothing",
+                at=(*each.steps, "targetNamespaces"),
+                fix=f"{subject.object.reference}: name the namespaces",
+                correction='targetNamespaces: ["<namespace>"]',
+            )
         for index, name in enumerate(each.targets[:_MOST]):
-            found = subject.declared.find(NAMESPACE, name) if _is_name(name) else None
-            if isinstance(found, Missing) and found.gap:
-                unseen = unseen or found
-            elif isinstance(found, Missing):
-                yield Flaw(
-                    message=f"there is no namespace {name}",
-                    at=(*each.steps, "targetNamespaces", index),
-                    observed=(name,),
-                    fix=f"{subject.object.reference}: correct the name, or leave it out",
-                )
-    if unseen:
-        said = undecided(unseen, ("spec", "delegations"), "whether all of these namespaces exist")
-        yield replace(said, severity="info")
+            again = name == "*" and index > each.targets.index("*")
+            flaw = None if again else _of_target(subject, each, name, unseen)
+            if flaw is not None:
+                yield replace(flaw, at=(*each.steps, "targetNamespaces", index))
+    for question, missing in unseen.items():
+        yield replace(undecided(missing, _DELEGATIONS, question), severity="info")
 
 
-def _is_name(name: str) -> bool:
-    return bool(name) and "*" not in name and "/" not in name
+def _of_target(subject: Subject, each: Delegation, name: str, unseen: dict[str, Missing]) -> Flaw | None:
+    """The first thing that is wrong with it. ``unseen``: to which it adds what cannot be decided."""
+    reference = subject.object.reference
+    if name == "*" and each.targets != EVERYWHERE:
+        others = [other for other in each.targets if other != "*"]
+        return Flaw(
+            message=f"* beside other namespaces has no effect: {each.secret} is delegated to "
+            f"{', '.join(others[:20]) or 'no namespace'} alone",
+            expected=("* alone, or only names",),
+            observed=each.targets[:20],
+            fix=f"{reference}: remove the star, or everything else",
+            correction=f"targetNamespaces: [{', '.join(others[:20]) or chr(34) + '*' + chr(34)}]",
+        )
+    if name == subject.object.namespace:
+        message = f"a delegation to {name}, the Secret's own namespace, has no effect"
+        return Flaw(message=message, severity="low", fix=f"{reference}: remove it")
+    if not name or "/" in name or ("*" in name and name != "*"):
+        message = f"{shown(name)} is no namespace: use a name in full, or * alone"
+        return Flaw(message=message, observed=(name,), fix=f"{reference}: name each namespace in full")
+    found = subject.declared.find(NAMESPACE, name) if name != "*" else None
+    if isinstance(found, Missing) and not found.gap:
+        message = f"namespace {name} does not exist"
+        return Flaw(
+            message=message, severity="low", observed=(name,), fix=f"{reference}: correct the name or remove it"
+        )
+    if isinstance(found, Missing):
+        unseen.setdefault("whether all of these namespaces exist", found)
+    return _idle(subject, each, name, unseen) if _is_there(subject, each) else None
+
+
+def _is_there(subject: Subject, each: Delegation) -> bool:
+    """Whether the Secret may be: what is wrong with it another rule says."""
+    if not is_name(each.secret):
+        return False
+    found = secret_of(subject, each.secret)
+    return not isinstance(found, Missing) or found.gap is not None
+
+
+def is_name(secret: str) -> bool:
+    """Whether a Secret can be called so."""
+    return bool(secret) and "/" not in secret and "*" not in secret
+
+
+def _idle(subject: Subject, each: Delegation, name: str, unseen: dict[str, Missing]) -> Flaw | None:
+    users = subject.declared.once(_users).get((subject.object.namespace, each.secret), frozenset())
+    if users if name == "*" else name in users:
+        return None
+    kind = subject.declared.once(_unseen_kind)
+    if kind:
+        missing = Missing(name=f"any other {kind.name}", gap=subject.declared.gap(kind))
+        unseen.setdefault("whether all of these namespaces refer to these Secrets", missing)
+        return None
+    where = "any other namespace" if name == "*" else name
+    return Flaw(
+        message=f"nothing in {where} refers to {each.secret}",
+        severity="low",
+        fix=f"{subject.object.reference}: remove it",
+    )
+
+
+def _unseen_kind(declared: Declared) -> Kind | None:
+    """A kind of which there may be objects that refer to Secrets and were not seen."""
+    return next((kind for kind in (*USERS, *configuration.READS) if declared.gap(kind)), None)
+
+
+def _users(declared: Declared) -> _Users:
+    """By Secret, the other namespaces from which something refers to it."""
+    found: dict[tuple[str | None, str], set[str | None]] = {}
+    for kind in USERS:
+        for user in declared.every(kind):
+            for use in of_object(Subject(user, declared)):
+                if use.secret.namespace != user.namespace:
+                    found.setdefault((use.secret.namespace, use.secret.name), set()).add(user.namespace)
+    falling = {each.namespace for each in declared.every(HTTP_PROXY) if each.flag(*TLS, "enableFallbackCertificate")}
+    for each in configurations(declared):
+        if each.fallback:
+            found.setdefault((each.fallback.namespace, each.fallback.name), set()).update(falling)
+    return {secret: frozenset(namespaces) for secret, namespaces in found.items()}
 
 
 TARGET = ObjectRule(
     id="contour-delegation-target",
-    title="A delegation names namespaces that exist",
-    severity="low",
+    title="Delegations reach the namespaces that they name",
+    severity="medium",
     subjects=(TLS_CERTIFICATE_DELEGATION,),
-    reads=(NAMESPACE,),
+    reads=(NAMESPACE, *SECRETS, *USERS, *configuration.READS, INGRESS_CLASS),
     check=check_target,
     references=REFERENCES,
 )

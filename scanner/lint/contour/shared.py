@@ -1,27 +1,18 @@
-"""Secrets that are delegated: whether they can be served, and whether anybody and everybody should have them."""
+"""Secrets that are delegated: whether they can be served, and whether all namespaces should have them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import Final
+from collections.abc import Iterator
 
-from scanner.kube.kinds import HTTP_PROXY, INGRESS_CLASS, TLS_CERTIFICATE_DELEGATION
+from scanner.kube.kinds import TLS_CERTIFICATE_DELEGATION
 from scanner.lint.certificates import chain_of
-from scanner.lint.contour import configuration
-from scanner.lint.contour.configuration import configurations
-from scanner.lint.contour.delegations import REFERENCES
+from scanner.lint.contour.delegations import REFERENCES, is_name
 from scanner.lint.contour.secrets import READS, unusable
-from scanner.lint.contour.uses import TLS, USERS, of_object
 from scanner.lint.references import secret_of
-from scanner.model.declared import Declared, Missing
+from scanner.model.declared import Missing
 from scanner.model.delegations import EVERYWHERE, Delegation, delegations
+from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
-
-_Users = Mapping[tuple[str | None, str], frozenset[str | None]]
-_DELEGATIONS: Final = ("spec", "delegations")
-_MOST: Final = 100
-"""Namespaces of one delegation that are looked at."""
 
 
 def check_secret(subject: Subject) -> Iterator[Flaw]:
@@ -29,17 +20,19 @@ def check_secret(subject: Subject) -> Iterator[Flaw]:
 
     ## What it requires
 
-    That the Secret of each delegation exists in the delegation's namespace and holds what can be served or verified
-    by: a certificate with its key, or a CA in `ca.crt`, or a revocation list in `crl.pem`.
+    That the Secret of each delegation is named by its name alone, exists in the delegation's namespace, and holds a
+    certificate with its key, or a CA in `ca.crt`, or a revocation list in `crl.pem`.
 
     ## Why
 
-    Contour decides on the delegation before it looks for the Secret: who refers to it gets an error on the Secret, in
-    a namespace into which they cannot look.
+    Contour looks for the Secret in the object's own namespace, and no reference matches `namespace/secret`, `*` or
+    nothing in `secretName`. It decides on the delegation before it looks for the Secret: who refers to it gets an
+    error on the Secret, in a namespace into which they cannot look.
 
     ## What fails
 
-    A Secret that does not exist, or holds none of the three, or a key that is not the certificate's: medium.
+    A `secretName` that is no Secret's name, a Secret that does not exist or holds none of the three, or a key that is
+    not the certificate's: medium.
 
     ## What is inconclusive
 
@@ -60,6 +53,15 @@ def check_secret(subject: Subject) -> Iterator[Flaw]:
     metadata: {name: wildcard, namespace: certificates}
     type: kubernetes.io/tls
     data: {tls.crt: "CERTIFICATE(*.example.com)", tls.key: "KEY(other.example.com)"}
+    ```
+
+    ```yaml
+    apiVersion: projectcontour.io/v1
+    kind: TLSCertificateDelegation
+    metadata: {name: wildcards, namespace: certificates}
+    spec:
+      delegations:
+      - {secretName: certificates/wildcard, targetNamespaces: [shop]}
     ```
 
     ## Example that passes
@@ -84,8 +86,22 @@ def check_secret(subject: Subject) -> Iterator[Flaw]:
     Create or renew the Secret, or remove the delegation.
     """
     for each in delegations(subject.object):
-        if each.secret:
+        if is_name(each.secret):
             yield from unusable(subject, secret_of(subject, each.secret), (*each.steps, "secretName"))
+        else:
+            yield _misnamed(each)
+
+
+def _misnamed(each: Delegation) -> Flaw:
+    plain = each.secret.rpartition("/")[2].replace("*", "") or "<name>"
+    return Flaw(
+        message=f"secretName {shown(each.secret)} is no Secret's name, and no reference matches it",
+        at=(*each.steps, "secretName"),
+        expected=("the name of a Secret in this namespace",),
+        observed=(each.secret,),
+        fix=f"{each.holder.reference}: name the Secret without a namespace",
+        correction=f"secretName: {plain}",
+    )
 
 
 SECRET_OF_DELEGATION = ObjectRule(
@@ -159,7 +175,7 @@ def check_broad(subject: Subject) -> Iterator[Flaw]:
     Name the namespaces that serve these hosts.
     """
     for each in delegations(subject.object):
-        if each.targets == EVERYWHERE and each.secret:
+        if each.targets == EVERYWHERE and is_name(each.secret):
             yield from _for_all(subject, each)
 
 
@@ -194,114 +210,4 @@ BROAD = ObjectRule(
     reads=READS,
     check=check_broad,
     references=(*REFERENCES, "Contour design/tls-certificate-delegation.md, Security Considerations"),
-)
-
-
-def check_unused(subject: Subject) -> Iterator[Flaw]:
-    """A delegation is needed by somebody.
-
-    ## What it requires
-
-    That in each namespace to which a Secret is delegated an HTTPProxy, an IngressRoute or an Ingress of Contour refers
-    to it; with `*`, in any other namespace.
-
-    ## Why
-
-    What nobody needs any more still lets everybody in that namespace serve the certificate.
-
-    ## What fails
-
-    A namespace from which nothing refers to the Secret: low.
-
-    ## What is inconclusive
-
-    Whether something refers to it, where not all of these kinds were given: informational, once for the object.
-
-    ## Example that fails
-
-    ```yaml
-    # All that there is in a cluster:
-    apiVersion: projectcontour.io/v1
-    kind: TLSCertificateDelegation
-    metadata: {name: wildcards, namespace: certificates}
-    spec:
-      delegations:
-      - {secretName: wildcard, targetNamespaces: [shop, blog]}
-    ---
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: shop, namespace: shop}
-    spec: {virtualhost: {fqdn: shop.example.com, tls: {secretName: certificates/wildcard}}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    # All that there is in a cluster:
-    apiVersion: projectcontour.io/v1
-    kind: TLSCertificateDelegation
-    metadata: {name: wildcards, namespace: certificates}
-    spec:
-      delegations:
-      - {secretName: wildcard, targetNamespaces: [shop]}
-    ---
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: shop, namespace: shop}
-    spec: {virtualhost: {fqdn: shop.example.com, tls: {secretName: certificates/wildcard}}}
-    ```
-
-    ## How to fix
-
-    Leave the namespace out, or remove the delegation.
-    """
-    users = subject.declared.once(_users)
-    idle = [
-        (each, index, name)
-        for each in delegations(subject.object)
-        for index, name in enumerate(each.targets[:_MOST])
-        if _is_idle(each, name, users.get((subject.object.namespace, each.secret), frozenset()))
-    ]
-    unseen = next((kind for kind in (*USERS, *configuration.READS) if subject.declared.gap(kind)), None)
-    if idle and unseen:
-        missing = Missing(name=f"any other {unseen.name}", gap=subject.declared.gap(unseen))
-        said = undecided(missing, _DELEGATIONS, "whether all of these namespaces refer to these Secrets")
-        yield replace(said, severity="info")
-        return
-    for each, index, name in idle:
-        yield Flaw(
-            message=f"nothing in {'any other namespace' if name == '*' else name} refers to {each.secret}",
-            at=(*each.steps, "targetNamespaces", index),
-            fix=f"{each.holder.reference}: leave it out",
-        )
-
-
-def _is_idle(each: Delegation, name: str, users: frozenset[str | None]) -> bool:
-    """``*`` beside others is another rule's."""
-    return not users if each.targets == EVERYWHERE else name != "*" and name not in users
-
-
-def _users(declared: Declared) -> _Users:
-    """By Secret, the other namespaces from which something refers to it."""
-    found: dict[tuple[str | None, str], set[str | None]] = {}
-    for kind in USERS:
-        for user in declared.every(kind):
-            for use in of_object(Subject(user, declared)):
-                if use.secret.namespace != user.namespace:
-                    found.setdefault((use.secret.namespace, use.secret.name), set()).add(user.namespace)
-    falling = {each.namespace for each in declared.every(HTTP_PROXY) if each.flag(*TLS, "enableFallbackCertificate")}
-    for each in configurations(declared):
-        if each.fallback:
-            found.setdefault((each.fallback.namespace, each.fallback.name), set()).update(falling)
-    return {secret: frozenset(namespaces) for secret, namespaces in found.items()}
-
-
-UNUSED = ObjectRule(
-    id="contour-delegation-unused",
-    title="A delegation is needed by somebody",
-    severity="low",
-    subjects=(TLS_CERTIFICATE_DELEGATION,),
-    reads=(*USERS, *configuration.READS, INGRESS_CLASS),
-    check=check_unused,
-    references=REFERENCES,
 )

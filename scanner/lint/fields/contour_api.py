@@ -87,7 +87,7 @@ _HTTP_PROXY: Final = Record(
     }
 )
 _DELEGATED: Final = Record({"secretName": TEXT, "targetNamespaces": Items(TEXT)})
-"""What lacks one of them is ``contour-delegation-impossible``'s."""
+"""What lacks one of them is ``contour-delegation-target``'s and ``contour-delegation-secret``'s."""
 _DELEGATION: Final = Record({"delegations": Items(_DELEGATED)}, ("delegations",))
 _FORMER: Final = Record(
     {"delegations": Items(replace(_DELEGATED, required=("secretName", "targetNamespaces")))}, ("delegations",)

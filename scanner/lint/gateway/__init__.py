@@ -32,7 +32,6 @@ GATEWAY_RULES: tuple[ObjectRule, ...] = (
     listener_tls.REFUSED,
     listener_conflicts.CONFLICT,
     listener_overlaps.OVERLAP,
-    listener_overlaps.CERTIFICATE_OVERLAP,
     certificate_refs.CERTIFICATE_REF,
     certificate_refs.NOT_GRANTED,
     served_certificates.NAME,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
-from scanner.lint.gateway.listeners import HOLDERS, Listener
+from scanner.lint.gateway.listeners import HOLDERS, HolderKey, Listener, key_of
 from scanner.lint.gateway.sharing import READS as SHARING
-from scanner.lint.gateway.sharing import pairs_of, uncompared
-from scanner.model.finding import Severity
+from scanner.lint.gateway.sharing import pairs_of, ports, uncompared
+from scanner.model.declared import Declared
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _BY_NAME = frozenset({"HTTP", "HTTPS", "TLS"})
@@ -22,20 +23,20 @@ def check_conflict(subject: Subject) -> Iterator[Flaw]:
     ## What it requires
 
     No two listeners of a Gateway and its ListenerSets have the same port, protocol and hostname. A `TCP` listener
-    shares its port with `UDP` at most, and `HTTP` with neither `HTTPS` nor `TLS`. Of `TLS` listeners on one port either
-    all have the mode `Terminate` or all `Passthrough`; `HTTPS` beside them has other hostnames.
+    shares its port with `UDP` at most, and `HTTP` with neither `HTTPS` nor `TLS`. `HTTPS` and `TLS` on one port have
+    different hostnames.
 
     ## Why
 
-    `tls` tells no listeners apart. Within one Gateway the API has all that conflict rejected, and Contour takes the
-    first; of a Gateway and its ListenerSets the first wins. So which certificate is served depends on the
-    implementation, or nothing listens at all. Both modes on one port need the feature `TLSRouteModeMixed`; without it
-    both listeners get `ProtocolConflict`.
+    `tls` does not make listeners distinct. Within one Gateway the API rejects all that conflict, and Contour accepts
+    the first; of a Gateway and its ListenerSets the first wins, and a listener that was rejected rejects no other. So
+    the implementation decides which certificate is served, or nothing listens at all.
 
     ## What fails
 
-    Listeners that conflict: medium. `HTTPS` and `TLS` on one port under different hostnames, which the API leaves to
-    the implementation: low. The finding is at the later one, and names the first.
+    Listeners that conflict: medium. The finding is at the later one, and names the first. What the API leaves to the
+    implementation, once for each port: info. That is `HTTPS` beside `TLS` under different hostnames, and the modes
+    `Terminate` and `Passthrough` beside each other (feature `TLSRouteModeMixed`).
 
     ## What is inconclusive
 
@@ -72,30 +73,80 @@ def check_conflict(subject: Subject) -> Iterator[Flaw]:
 
     Give one of them another port, or another hostname where the protocol is the same.
     """
+    for each in subject.declared.once(_lost).get(key_of(subject.object), ()):
+        yield Flaw(
+            message=f"{each.conflict.message}, with {each.first}",
+            at=(*each.listener.steps, each.conflict.field),
+            observed=(each.listener.protocol, each.listener.hostname or "every name"),
+            fix=f"{subject.object.reference}: another port or hostname for listener {each.listener.name}",
+        )
+    yield from _optional(subject)
+    yield from uncompared(subject)
+
+
+def _optional(subject: Subject) -> Iterator[Flaw]:
+    """What the API leaves to the implementation, once for each port."""
+    told: set[tuple[int | None, str]] = set()
     for first, later in pairs_of(subject):
         found = _conflict(first, later) if later.holder is subject.object else None
-        if found is not None:
+        if found is not None and found.optional and (later.port, found.message) not in told:
+            told.add((later.port, found.message))
             yield Flaw(
                 message=f"{found.message}, with {first}",
                 at=(*later.steps, found.field),
-                severity=found.severity,
-                observed=(later.protocol, later.hostname or "every name"),
-                fix=f"{subject.object.reference}: another port or hostname for listener {later.name}",
+                severity="info",
+                fix=f"{subject.object.reference}: read the implementation's list of supported features",
             )
-    yield from uncompared(subject)
 
 
 @dataclass(frozen=True, slots=True)
 class _Conflict:
     message: str
     field: str
-    severity: Severity | None = None
+    optional: bool = False
+    """Whether an implementation may accept both."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    """A listener that is not accepted."""
+
+    listener: Listener
+    first: Listener
+    conflict: _Conflict
+
+
+def _lost(declared: Declared) -> Mapping[HolderKey, list[_Lost]]:
+    """By holder, its listeners that conflict with one that has precedence, or with an earlier one of the same object.
+
+    One that lost to another object takes no part any more: it must not reject the next.
+    """
+    found: dict[HolderKey, list[_Lost]] = {}
+    for listeners in ports(declared):
+        before: list[Listener] = []
+        for holder, group in groupby(listeners, lambda each: key_of(each.holder)):
+            own = list(group)
+            lost = {later.key: each for later in own if (each := _against(before, later))}
+            left = [each for each in own if each.key not in lost]
+            among = [each for index, later in enumerate(left) if (each := _against(left[:index], later))]
+            found.setdefault(holder, []).extend((*lost.values(), *among))
+            rejected = {one.key for each in among for one in (each.listener, each.first)}
+            before += [each for each in left if each.key not in rejected]
+    return found
+
+
+def _against(before: list[Listener], later: Listener) -> _Lost | None:
+    for first in before:
+        found = _conflict(first, later)
+        if found is not None and not found.optional:
+            return _Lost(later, first, found)
+    return None
 
 
 _SAME = _Conflict("Combination of port, protocol and hostname must be unique for each listener", "hostname")
 _NAMED_TWICE = _Conflict("HTTPS and TLS on one port under the same hostname", "hostname")
-_TWO_MODES = _Conflict("Passthrough and Terminate on one port: not every implementation takes both", "tls")
-_TWO_PROTOCOLS = _Conflict("HTTPS and TLS on one port: not every implementation takes both", "protocol", "low")
+_TWO_MODES = _Conflict("Passthrough and Terminate on one port: some implementations reject both", "tls", optional=True)
+_TWO_PROTOCOLS = _Conflict("HTTPS and TLS on one port: some implementations reject both", "protocol", optional=True)
 _CLEAR = _Conflict("plaintext and TLS on one port: ProtocolConflict", "protocol")
 _TCP = _Conflict("a TCP listener shares its port with no other: ProtocolConflict", "port")
 

@@ -19,6 +19,8 @@ _MOST: Final = 256
 
 @dataclass(slots=True)
 class _Sharing:
+    ports: list[list[Listener]] = field(default_factory=list)
+    """Those that share a port, in their order of precedence."""
     pairs: dict[HolderKey, list[tuple[Listener, Listener]]] = field(default_factory=dict)
     """By the holder of one or both."""
     beyond: set[HolderKey] = field(default_factory=set)
@@ -28,6 +30,11 @@ def pairs_of(subject: Subject) -> list[tuple[Listener, Listener]]:
     """Listeners on the same port of which one at least is the subject's, each two once, the one with precedence
     first."""
     return subject.declared.once(_sharing).pairs.get(key_of(subject.object), [])
+
+
+def ports(declared: Declared) -> list[list[Listener]]:
+    """The listeners of each port of each Gateway, several at least, in their order of precedence."""
+    return declared.once(_sharing).ports
 
 
 def uncompared(subject: Subject) -> Iterator[Flaw]:
@@ -57,6 +64,7 @@ def _add(found: _Sharing, together: list[Listener]) -> None:
         if each.port is not None:
             by_port.setdefault(each.port, []).append(each)
     for several in by_port.values():
+        found.ports += [several] if len(several) > 1 else []
         for first, later in combinations(several, 2):
             for holder in {key_of(first.holder), key_of(later.holder)}:
                 found.pairs.setdefault(holder, []).append((first, later))

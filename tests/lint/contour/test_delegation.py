@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from scanner.kube.kinds import TLS_CERTIFICATE_DELEGATION
+from scanner.lint.contour import CONTOUR_RULES
 from scanner.lint.contour.delegated import DELEGATION
-from scanner.lint.contour.delegations import IMPOSSIBLE, STAR
+from scanner.lint.contour.delegations import TARGET
+from scanner.lint.contour.shared import SECRET_OF_DELEGATION
 from scanner.model.delegations import secret_name
 from scanner.model.object_rule import ObjectRule
 from tests.lint.examples import WHOLE, linted
@@ -46,6 +49,10 @@ data:
     tls:
       fallback-certificate: {namespace: certs, name: wild}
 """
+WILD = (
+    "apiVersion: v1\nkind: Secret\nmetadata: {name: wild, namespace: certs}\ntype: kubernetes.io/tls\n"
+    "data: {tls.crt: CERTIFICATE(*.example.com), tls.key: KEY(*.example.com)}\n"
+)
 FALLBACK = PROXY % "{secretName: own, enableFallbackCertificate: true}"
 ANNOTATED = INGRESS % ("projectcontour.io/tls-cert-namespace: certs", "any", "wild")
 
@@ -151,17 +158,34 @@ def test_a_cluster_s_ingress_class_tells_whose_an_ingress_is(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("rule", "secret", "targets", "expected"),
     [
-        (STAR, "wild", '["*"]', 0),
-        (STAR, "wild", '["*", "*"]', 1),  # two are not one: Contour compares the list's length
-        (STAR, "wild", '[shop, "*"]', 1),
-        (IMPOSSIBLE, "wild", '[shop, "*"]', 0),
-        (IMPOSSIBLE, "wild", "[]", 1),
-        (IMPOSSIBLE, '""', "[shop]", 1),
-        (IMPOSSIBLE, '"*"', "[shop]", 1),
-        (IMPOSSIBLE, "certs/wild", "[shop]", 1),
-        (IMPOSSIBLE, "wild", "[certs]", 1),
-        (IMPOSSIBLE, "wild", '["*.shop", "a/b", ""]', 3),
+        (TARGET, "wild", '["*"]', 0),
+        (TARGET, "wild", '["*", "*"]', 1),  # two are not one: Contour compares the list's length
+        (TARGET, "wild", '[shop, "*"]', 1),
+        (TARGET, "wild", "[]", 1),
+        (SECRET_OF_DELEGATION, '""', "[shop]", 1),
+        (SECRET_OF_DELEGATION, '"*"', "[shop]", 1),
+        (SECRET_OF_DELEGATION, "certs/wild", "[shop]", 1),
+        (TARGET, "wild", "[certs]", 1),
+        (TARGET, "wild", '["*.shop", "a/b", ""]', 3),
     ],
 )
 def test_what_a_delegation_says(tmp_path: Path, rule: ObjectRule, secret: str, targets: str, expected: int) -> None:
-    assert verdicts(tmp_path, rule, delegation(secret, targets)) == ["fail"] * expected
+    assert verdicts(tmp_path, rule, delegation(secret, targets)).count("fail") == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        delegation(targets="[shpo]"),
+        delegation("wlid"),
+        delegation("certs/wild"),
+        delegation(targets='["*", shop]'),
+    ],
+)
+def test_one_slip_is_one_finding(tmp_path: Path, text: str) -> None:
+    """Of all rules on delegations, in a cluster that has everything else."""
+    shop = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n"
+    rules = [rule for rule in CONTOUR_RULES if TLS_CERTIFICATE_DELEGATION in rule.subjects]
+    texts = (f"{WHOLE}\n{REFERENCE}", text, shop, WILD)
+    found = [each for one in linted(tmp_path, "\n---\n".join(texts), rules)[0] for each in one.findings]
+    assert [(each.finding.rule[:19], each.finding.verdict) for each in found] == [("contour-delegation-", "fail")]

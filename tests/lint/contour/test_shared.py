@@ -10,7 +10,7 @@ from scanner.lint.contour.creators import CREATORS
 from scanner.lint.contour.delegations import TARGET
 from scanner.lint.contour.inert import FORMER_API
 from scanner.lint.contour.roots import ROOT
-from scanner.lint.contour.shared import BROAD, SECRET_OF_DELEGATION, UNUSED
+from scanner.lint.contour.shared import BROAD, SECRET_OF_DELEGATION
 from scanner.model.object_rule import ObjectRule
 from tests.lint.contour.test_delegation import ANNOTATED, CONFIGURED, FALLBACK, PROXY, REFERENCE, ROUTE, delegation
 from tests.lint.examples import WHOLE, linted
@@ -33,6 +33,10 @@ def secret(
 PAIR = secret("CERTIFICATE(*.example.com)", "KEY(*.example.com)")
 SINGLE = secret("CERTIFICATE(web.example.com)", "KEY(web.example.com)")
 ALL = '["*"]'
+NAMESPACES = "\n---\n".join(
+    f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}}}\n" for name in ("shop", "blog")
+)
+USED = [PAIR, NAMESPACES]
 TOP = (PROXY % "{}").replace("web,", "top,")
 
 
@@ -60,22 +64,27 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     "one host for one": (BROAD, [delegation(), SINGLE], []),
     "a CA for all": (BROAD, [delegation(targets=ALL), secret(ca="CA(clients)")], []),
     "unknown for all": (BROAD, [delegation(targets=ALL)], [("inconclusive", "medium")]),
-    "used by a proxy": (UNUSED, [WHOLE + REFERENCE, delegation()], []),
-    "used by an Ingress": (UNUSED, [WHOLE + ANNOTATED, delegation()], []),
-    "used by an IngressRoute": (UNUSED, [WHOLE + ROUTE, delegation()], []),
-    "used as fallback": (UNUSED, [WHOLE + FALLBACK, CONFIGURED, delegation()], []),
-    "used from one of all": (UNUSED, [WHOLE + REFERENCE, delegation(targets=ALL)], []),
+    "used by a proxy": (TARGET, [WHOLE + REFERENCE, delegation(), *USED], []),
+    "used by an Ingress": (TARGET, [WHOLE + ANNOTATED, delegation(), *USED], []),
+    "used by an IngressRoute": (TARGET, [WHOLE + ROUTE, delegation(), *USED], []),
+    "used as fallback": (TARGET, [WHOLE + FALLBACK, CONFIGURED, delegation(), *USED], []),
+    "used from one of all": (TARGET, [WHOLE + REFERENCE, delegation(targets=ALL)], []),
     "used at home only": (
-        UNUSED,
-        [WHOLE + REFERENCE.replace("namespace: shop", "namespace: certs"), delegation(targets=ALL)],
+        TARGET,
+        [WHOLE + REFERENCE.replace("namespace: shop", "namespace: certs"), delegation(targets=ALL), *USED],
         [("fail", "low")],
     ),
-    "one of two is used": (UNUSED, [WHOLE + REFERENCE, delegation(targets="[shop, blog]")], [("fail", "low")]),
-    "used, and nothing more is known": (UNUSED, [REFERENCE, delegation()], []),
-    "unused, but not all is known": (UNUSED, [delegation(targets="[shop, blog]")], [("inconclusive", "info")]),
-    "a star beside others is no namespace": (UNUSED, [WHOLE + REFERENCE, delegation(targets='[shop, "*"]')], []),
-    "namespaces that are not known": (TARGET, [delegation(targets="[shop, blog]")], [("inconclusive", "info")]),
+    "one of two is used": (TARGET, [WHOLE + REFERENCE, delegation(targets="[shop, blog]"), *USED], [("fail", "low")]),
+    "used, and nothing more is known": (TARGET, [REFERENCE, delegation(), NAMESPACES], []),
+    "unused, but not all is known": (TARGET, [delegation(), NAMESPACES], [("inconclusive", "info")]),
+    "a star beside others is no namespace": (
+        TARGET,
+        [WHOLE + REFERENCE, delegation(targets='[shop, "*"]'), *USED],
+        [("fail", "medium")],
+    ),
+    "namespaces that are not known": (TARGET, [REFERENCE, delegation()], [("inconclusive", "info")]),
     "namespaces that do not exist": (TARGET, [WHOLE, delegation(targets="[shop, blog]")], [("fail", "low")] * 2),
+    "a Secret that does not exist": (TARGET, [WHOLE, delegation(targets="[shop, blog]"), NAMESPACES], []),
     "all namespaces": (TARGET, [WHOLE, delegation(targets=ALL)], []),
     "a former delegation": (FORMER_API, [delegation(group="contour.heptio.com/v1beta1")], [("fail", "medium")]),
     "the design document's": (FORMER_API, [delegation(group="contour.vmware.com/v1")], [("fail", "medium")]),

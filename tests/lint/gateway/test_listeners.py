@@ -123,7 +123,7 @@ def test_listener_sets_that_are_taken_share_its_ports(allowed: str, count: int) 
     assert [message for _, _, message in found] == [f"{combination}, with listener a of Gateway/shop/edge"] * count
 
 
-@pytest.mark.parametrize(("hostname", "severity"), [("a.example", "medium"), ("b.example", "low")])
+@pytest.mark.parametrize(("hostname", "severity"), [("a.example", "medium"), ("b.example", "info")])
 def test_https_and_tls_on_one_port(hostname: str, severity: str, tmp_path: Path) -> None:
     tls = f"name: b, port: 443, protocol: TLS, hostname: {hostname}, {PASSTHROUGH}"
     text = listening("name: a, port: 443, protocol: HTTPS, hostname: a.example", tls)
@@ -162,12 +162,68 @@ A_AND_B = listening(
     ],
 )
 def test_certificates_for_names_of_another(of_a: str, of_b: str, expected: list[str]) -> None:
-    rule = listener_overlaps.CERTIFICATE_OVERLAP
+    rule = listener_overlaps.OVERLAP
     assert verdicts(rule, A_AND_B, secret("a", of_a), secret("b", of_b)) == expected
 
 
 def test_certificates_that_were_not_seen_are_not_compared() -> None:
-    assert verdicts(listener_overlaps.CERTIFICATE_OVERLAP, A_AND_B) == ["inconclusive"] * 2
+    assert verdicts(listener_overlaps.OVERLAP, A_AND_B) == ["inconclusive"] * 2
+
+
+DEMANDS = [
+    ("tls: {certificateRefs: [{name: a}]}", "tls: {certificateRefs: [{name: a}]}", "info"),
+    ("tls: {certificateRefs: [{name: a}]}", "tls: {certificateRefs: [{name: a}], options: {}}", "info"),
+    (
+        "tls: {certificateRefs: [{name: a}]}",
+        "tls: {certificateRefs: [{name: a}], options: {a.example/min: '1.3'}}",
+        "medium",
+    ),
+    ("tls: {certificateRefs: [{name: a}], frontendValidation: {caCertificateRefs: []}}", "tls: {}", "medium"),
+]
+
+
+@pytest.mark.parametrize(("first", "later", "severity"), DEMANDS)
+def test_an_overlap_matters_where_one_listener_demands_more(
+    tmp_path: Path, first: str, later: str, severity: str
+) -> None:
+    text = listening(f"name: a, {HTTPS}, {first}", f"name: b, {HTTPS}, hostname: b.example, {later}")
+    ((finding,),) = (each.findings for each in linted(tmp_path, text, [listener_overlaps.OVERLAP])[0])
+    assert finding.finding.severity == severity
+
+
+def test_an_overlap_that_only_the_controller_found_counts() -> None:
+    status = "status: {listeners: [{name: b, conditions: [{type: OverlappingTLSConfig, status: 'STATUS'}]}]}"
+    one = listening(f"name: a, {HTTPS}, hostname: a.example", f"name: b, {HTTPS}, hostname: b.example") + status
+    found = said(listener_overlaps.OVERLAP, one.replace("STATUS", "True"))
+    assert [(verdict, field) for verdict, field, _ in found] == [("fail", "spec.listeners[1]")]
+    assert said(listener_overlaps.OVERLAP, one.replace("STATUS", "False")) == []
+
+
+def test_a_listener_that_was_rejected_rejects_no_other() -> None:
+    gateway = listening(
+        f"name: a, port: 443, protocol: TLS, hostname: a.example, {PASSTHROUGH}", more=OPEN.replace("FROM", "Same")
+    )
+    loser = of(
+        "ListenerSet",
+        "s1",
+        "parentRef: {name: edge}, listeners: [{name: b, port: 443, protocol: HTTP, hostname: b.example}]",
+    )
+    listener = f"name: c, port: 443, protocol: TLS, hostname: b.example, {PASSTHROUGH}"
+    next_one = of("ListenerSet", "s2", f"parentRef: {{name: edge}}, listeners: [{{{listener}}}]")
+    found = said(listener_conflicts.CONFLICT, gateway, loser, next_one)
+    assert [message for _, _, message in found] == [
+        "plaintext and TLS on one port: ProtocolConflict, with listener a of Gateway/shop/edge"
+    ]
+    twice = said(listener_conflicts.CONFLICT, gateway, next_one, next_one.replace("s2", "s3"))
+    assert len(twice) == 1
+
+
+def test_what_an_implementation_may_accept_is_said_once_for_a_port(tmp_path: Path) -> None:
+    """Of Istio's own example there were eight lines."""
+    others = (f"name: l{n}, {HTTPS}, hostname: h{n}.example" for n in range(8))
+    text = listening(f"name: tls, port: 443, protocol: TLS, hostname: t.example, {PASSTHROUGH}", *others)
+    ((finding,),) = (each.findings for each in linted(tmp_path, text, [listener_conflicts.CONFLICT])[0])
+    assert finding.finding.severity == "info"
 
 
 REF, GRANT = certificate_refs.CERTIFICATE_REF, certificate_refs.NOT_GRANTED
