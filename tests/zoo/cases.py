@@ -6,10 +6,10 @@ import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
-from tests.zoo import gnutls, golang, haproxy, jsse, nginx, openssl, stunnel
+from tests.zoo import gnutls, golang, haproxy, jsse, libraries, nginx, openssl, stunnel
 from tests.zoo.certificates import Pki, make_pki
 from tests.zoo.processes import Launch, free_address, program, serving
 from tests.zoo.truth import SSL30, TLS10, TLS11, TLS12, TLS13, Settings, Truth
@@ -22,11 +22,13 @@ class Program:
     needs: tuple[str, ...]
     launch: Callable[[Settings, Pki, str, int, Path], Launch]
     truth: Callable[[Settings], Truth]
+    lacks: Callable[[], str | None] = lambda: None
+    """Why something else than a program is not at hand, or None."""
 
     def missing(self) -> str | None:
         """Why it cannot run here, or None."""
         absent = [name for name in self.needs if not (golang.go() if name == _GO else program(name))]
-        return f"not installed: {', '.join(absent)}" if absent else None
+        return f"not installed: {', '.join(absent)}" if absent else self.lacks()
 
 
 _GO = f"go {'.'.join(map(str, golang.OLDEST))} or newer"
@@ -39,6 +41,28 @@ PROGRAMS = {
     "gnutls": Program(needs=("gnutls-serv", "gnutls-cli"), launch=gnutls.launch, truth=gnutls.truth),
     "go": Program(needs=(_GO,), launch=golang.launch, truth=golang.truth),
     "jsse": Program(needs=("java",), launch=jsse.launch, truth=jsse.truth),
+    "tomcat": Program(
+        needs=("java",), lacks=libraries.tomcat_missing, launch=libraries.launch_tomcat, truth=libraries.truth
+    ),
+    "wolfssl": Program(
+        needs=("lighttpd",),
+        lacks=partial(libraries.lighttpd_missing, "wolfssl"),
+        launch=libraries.launch_wolfssl,
+        truth=libraries.truth,
+    ),
+    "mbedtls": Program(
+        needs=("lighttpd",),
+        lacks=partial(libraries.lighttpd_missing, "mbedtls"),
+        launch=libraries.launch_mbedtls,
+        truth=libraries.truth,
+    ),
+    "inspircd": Program(needs=("inspircd", "gnutls-cli"), launch=libraries.launch_inspircd, truth=gnutls.truth),
+    "erlang": Program(needs=("escript",), launch=libraries.launch_erlang, truth=libraries.truth),
+    "forge": Program(needs=("node", "npm"), launch=libraries.launch_forge, truth=libraries.truth),
+    "tlslite": Program(
+        needs=(), lacks=libraries.tlslite_missing, launch=libraries.launch_tlslite, truth=libraries.truth
+    ),
+    "s2n": Program(needs=("cargo",), launch=libraries.launch_s2n, truth=libraries.truth),
 }
 
 
@@ -189,6 +213,94 @@ _JSSE: dict[str, Settings] = {
 }
 
 
+_ECDHE_CBC = ":".join(f"TLS_ECDHE_{kind}_WITH_AES_{size}_CBC_SHA" for kind in ("ECDSA", "RSA") for size in (128, 256))
+_ECDHE_GCM = ":".join(
+    f"TLS_ECDHE_{kind}_WITH_{cipher}"
+    for kind in ("ECDSA", "RSA")
+    for cipher in ("AES_128_GCM_SHA256", "AES_256_GCM_SHA384")
+)
+_RSA_GCM = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256:TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
+_ECDSA_GCM = _RSA_GCM.replace("_RSA_", "_ECDSA_")
+_TWO = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384"
+_TOMCAT = Settings(
+    suites=f"TLS_ECDH_ECDSA_WITH_AES_128_CBC_SHA:{_ECDHE_CBC}:{_ECDHE_GCM}", also=("p256",), preference="client"
+)
+# Two of the library's own policies (s2n_security_policies.c, s2n_cipher_preferences.c).
+_S2N_GROUPS = ("P-256", "X25519", "P-384", "P-521")
+_S2N = ":".join(
+    f"TLS_ECDHE_RSA_WITH_{cipher}"
+    for cipher in (
+        "AES_128_GCM_SHA256",
+        "AES_256_GCM_SHA384",
+        "CHACHA20_POLY1305_SHA256",
+        "AES_256_CBC_SHA384",
+        "AES_128_CBC_SHA256",
+    )
+)
+_S2N_CIPHERS = ("AES_128_CBC_SHA", "AES_128_GCM_SHA256", "AES_256_GCM_SHA384", "AES_128_CBC_SHA256", "AES_256_CBC_SHA")
+_S2N_OLD = ":".join(
+    [f"TLS_{exchange}_WITH_{cipher}" for exchange in ("ECDHE_RSA", "RSA") for cipher in _S2N_CIPHERS]
+    + ["TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA384", "TLS_RSA_WITH_AES_256_CBC_SHA256", "TLS_RSA_WITH_3DES_EDE_CBC_SHA"]
+)
+_WOLFSSL_GROUPS = ("P-256", "P-384", "P-521", "X25519", "X448", "ffdhe2048", "ffdhe3072")
+_LIBRARIES: dict[str, dict[str, Settings]] = {
+    "tomcat": {
+        "two-certificates": _TOMCAT,
+        "two-certificates-compliant": replace(_TOMCAT, suites=f"TLS_ECDH_ECDSA_WITH_AES_128_CBC_SHA:{_ECDHE_GCM}"),
+        "two-certificates-server-order": replace(_TOMCAT, versions=(TLS12,), preference="server"),
+    },
+    "wolfssl": {
+        "intermediate": Settings(
+            suites=_RSA_GCM, tls13=f"{Settings().tls13}:TLS_AES_128_CCM_SHA256", groups=_WOLFSSL_GROUPS
+        ),
+        "cbc": Settings(
+            versions=(TLS12,), suites=f"{_RSA_GCM}:TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA", groups=_WOLFSSL_GROUPS
+        ),
+    },
+    "mbedtls": {
+        "rsa": Settings(versions=(TLS12,), suites=f"{_RSA_GCM}:TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA"),
+        "ecdsa": Settings(versions=(TLS12,), suites=_ECDSA_GCM, key="p256"),
+    },
+    "inspircd": {
+        "normal": Settings(suites="NORMAL", groups=("P-256", "X25519", "ffdhe2048")),
+        "dhe-only": Settings(versions=(TLS12,), suites="NORMAL:-KX-ALL:+DHE-RSA", groups=("ffdhe2048", "P-256")),
+    },
+    "erlang": {
+        "intermediate": Settings(suites=_RSA_GCM, tls13=_TWO, groups=("P-256", "P-384")),
+        "psk": Settings(
+            versions=(TLS12,),
+            groups=("P-256", "P-384"),
+            suites=f"{_RSA_GCM}:TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA:TLS_RSA_WITH_AES_128_CBC_SHA:"
+            "TLS_PSK_WITH_AES_128_GCM_SHA256:TLS_PSK_WITH_AES_128_CBC_SHA",
+        ),
+    },
+    "forge": {
+        "all": Settings(
+            versions=(TLS10,), suites="TLS_RSA_WITH_AES_128_CBC_SHA:TLS_RSA_WITH_AES_256_CBC_SHA", preference="client"
+        )
+    },
+    "tlslite": {
+        "intermediate": Settings(suites=_RSA_GCM, tls13=_TWO),
+        "modern": Settings(versions=(TLS13,), tls13=_TWO),
+        "old": Settings(
+            versions=_EVERYTHING,
+            suites=f"{_RSA_GCM}:TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA:TLS_RSA_WITH_AES_128_CBC_SHA:"
+            "TLS_RSA_WITH_AES_128_GCM_SHA256:TLS_RSA_WITH_AES_256_GCM_SHA384",
+            tls13=_TWO,
+        ),
+    },
+    "s2n": {
+        "default": Settings(suites=_S2N, groups=_S2N_GROUPS),
+        "two-certificates": Settings(
+            suites=f"{_S2N}:{_S2N.replace('_RSA_', '_ECDSA_')}", groups=_S2N_GROUPS, also=("p256",)
+        ),
+        "requested": Settings(suites=_S2N, groups=_S2N_GROUPS, client_certificate="requested"),
+        "old": Settings(versions=(TLS10, TLS11, TLS12), suites=_S2N_OLD, groups=("P-256", "P-384")),
+    },
+}
+"""Suites by IANA names (``libraries``), but for InspIRCd, which reads GnuTLS' priority strings."""
+
+
 _IMPOSSIBLE = {("haproxy", "hole")}
 """HAProxy takes one range of versions and fills a hole in it."""
 
@@ -213,6 +325,11 @@ def _cases() -> list[Case]:
         for name, table in tables.items()
         for configuration, settings in table.items()
         if (name, configuration) not in _IMPOSSIBLE
+    ]
+    cases += [
+        Case(name, configuration, settings)
+        for name, table in _LIBRARIES.items()
+        for configuration, settings in table.items()
     ]
     return [*cases, *_scoped("nginx"), *_scoped("haproxy")]
 

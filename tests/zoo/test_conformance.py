@@ -72,8 +72,9 @@ def never_wrong(seen: Observation, truth: Truth) -> None:
 
 
 def conclusive(case: Case, truth: Truth) -> list[int]:
-    """Versions whose groups can be told: TLS 1.3, and below it those where an RSA certificate leaves no doubt."""
-    return [version for version in truth.groups if version == TLS13 or case.settings.key == "rsa"]
+    """Versions whose groups can be determined: TLS 1.3, and below it those where an RSA certificate leaves no doubt."""
+    certain = case.settings.key == "rsa" and not case.settings.also
+    return [version for version in truth.groups if version == TLS13 or certain]
 
 
 def named(suites: set[int] | frozenset[int]) -> list[str]:

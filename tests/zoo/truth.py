@@ -47,6 +47,8 @@ class Settings:
     tls13: str = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
     groups: tuple[str, ...] = ("X25519", "P-256", "P-384")
     key: Key = "rsa"
+    also: tuple[Key, ...] = ()
+    """Further certificates that are served beside the first."""
     preference: Preference = "server"
     client_certificate: ClientCertificate = "none"
     server_name: str | None = None
