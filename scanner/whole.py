@@ -15,7 +15,7 @@ from scanner.judge.replicas import Replicas
 from scanner.judge.require import Outcome, required
 from scanner.judge.sharing import Sharing
 from scanner.judge.waivers import WaiverLedger
-from scanner.model.finding import Finding
+from scanner.model.finding import Finding, outcome
 from scanner.model.report import EndpointRow
 from scanner.model.rule import Rule, ScanRule
 from scanner.model.scan_policy import ScanPolicy
@@ -70,7 +70,13 @@ def with_finding(row: EndpointRow, late: Finding | None) -> EndpointRow:
         return row
     told = finding_row(late)
     judged = judgement([*map(finding_of, row["findings"]), late])
-    return {**row, "verdict": judged.verdict, "status": judged.status, "findings": [*row["findings"], told]}
+    return {
+        **row,
+        "verdict": judged.verdict,
+        "status": judged.status,
+        "outcome": outcome(judged.verdict, judged.status),
+        "findings": [*row["findings"], told],
+    }
 
 
 def whole(policy: ScanPolicy, today: date) -> Whole:

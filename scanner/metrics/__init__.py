@@ -21,7 +21,7 @@ from prometheus_client.registry import Collector
 from scanner.metrics import certificates
 from scanner.metrics.family import family, label, seconds, single
 from scanner.model.component_tally import HONOURS
-from scanner.model.finding import SEVERITIES
+from scanner.model.finding import OUTCOMES, SEVERITIES, outcome
 from scanner.model.report import VERDICTS, EndpointRow, FindingRow, Report
 
 MOST_COMPONENTS = 500
@@ -74,6 +74,8 @@ def families(report: Report) -> Iterator[GaugeMetricFamily]:
 class _Counts:
     endpoints: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """By verdict, component, standing."""
+    outcomes: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    """The same by outcome."""
     statuses: Counter[str] = field(default_factory=Counter)
     versions: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Endpoints that accept one, by version and component."""
@@ -109,6 +111,7 @@ def _counted(rows: Iterable[EndpointRow]) -> _Counts:
     for row in rows:
         component = counts.component(row)
         counts.endpoints[row["verdict"], component, row["standing"]] += 1
+        counts.outcomes[outcome(row["verdict"], row["status"]), component, row["standing"]] += 1
         counts.statuses[row["status"]] += 1
         for version, told in (row["observed"]["versions"] or {}).items():
             if told is not None and told["suites"] != []:
@@ -148,9 +151,15 @@ def _of_endpoints(counts: _Counts) -> Iterator[GaugeMetricFamily]:
     groups = sorted({(component, standing) for _, component, standing in counts.endpoints})
     yield family(
         "adhere_endpoints",
-        "Endpoints by verdict. Those that fail and bind nobody are among them: see adhere_endpoint_statuses.",
+        "Endpoints by verdict. Includes failures that do not count: see adhere_endpoint_outcomes.",
         ("verdict", "component", "standing"),
         (((verdict, *group), counts.endpoints[verdict, *group]) for group in groups for verdict in VERDICTS),
+    )
+    yield family(
+        "adhere_endpoint_outcomes",
+        "Endpoints by outcome, as all reports count them: a failure that does not count is deviates.",
+        ("outcome", "component", "standing"),
+        (((each, *group), counts.outcomes[each, *group]) for group in groups for each in OUTCOMES),
     )
     statuses = [((status,), float(count)) for status, count in sorted(counts.statuses.items())]
     yield family("adhere_endpoint_statuses", "Endpoints by status.", ("status",), statuses)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypedDict
 
-from scanner.model.finding import SEVERITIES, Severity
+from scanner.model.finding import NEVER_FAILS, OUTCOMES, SEVERITIES, Outcome, Severity, outcome
 from scanner.model.row import EndpointRow, FindingRow
 
 Honours = Literal["no", "not-determined", "yes"]
@@ -39,8 +39,10 @@ class ComponentRow(TypedDict):
     endpoints: int
     verdicts: dict[str, int]
     """Of the endpoints."""
+    outcomes: dict[Outcome, int]
+    """Of the endpoints."""
     excused: int
-    """Those of them that fail and break no build: waived, readiness, converging."""
+    """The same as ``outcomes.deviates``."""
     failures: dict[str, int]
     """Failing findings by severity, those that never break a build left out."""
     honours: Honours | None
@@ -72,17 +74,17 @@ class _Component:
     verdicts: dict[str, int] = field(
         default_factory=lambda: {"pass": 0, "fail": 0, "inconclusive": 0, "not_applicable": 0}
     )
-    excused: int = 0
+    outcomes: dict[Outcome, int] = field(default_factory=lambda: dict.fromkeys(OUTCOMES, 0))
     failures: dict[Severity, int] = field(default_factory=dict)
     listeners: dict[str, Honours | None] = field(default_factory=dict)
     words: dict[str, list[str]] = field(default_factory=lambda: {"profiles": [], "adherence": [], "bindings": []})
     proofs: dict[Honours, list[str]] = field(default_factory=lambda: {answer: [] for answer in HONOURS})
 
-    def add(self, row: EndpointRow, never_fails: frozenset[str]) -> None:
+    def add(self, row: EndpointRow) -> None:
         self.verdicts[row["verdict"]] += 1
-        self.excused += row["verdict"] == "fail" and row["status"] in never_fails
+        self.outcomes[outcome(row["verdict"], row["status"])] += 1
         for finding in row["findings"]:
-            if finding["verdict"] == "fail" and finding["status"] not in never_fails:
+            if finding["verdict"] == "fail" and finding["status"] not in NEVER_FAILS:
                 severity = SEVERITIES[SEVERITIES.index(finding["severity"])]
                 self.failures[severity] = self.failures.get(severity, 0) + 1
         answer, before = honours(row), self.listeners.get(row["id"])
@@ -127,15 +129,15 @@ class ComponentTally:
 
     _found: dict[tuple[str | None, str | None, str], _Component] = field(default_factory=dict)
 
-    def add(self, row: EndpointRow, never_fails: frozenset[str] = frozenset()) -> None:
-        """Count one endpoint. ``never_fails``: statuses whose findings break no build."""
+    def add(self, row: EndpointRow) -> None:
+        """Count one endpoint."""
         if row["component"] is None and row["standing"] == "listed":
             return
         namespace = None if row["component"] else (row["owner"]["namespace"] or "")
         key = (row["component"], namespace, row["standing"])
         if key not in self._found:
             self._found[key] = _Component(row["standing"])
-        self._found[key].add(row, never_fails)
+        self._found[key].add(row)
 
     def __bool__(self) -> bool:
         return bool(self._found)
@@ -155,7 +157,8 @@ def _row(component: str | None, namespace: str | None, found: _Component) -> Com
         listeners=len(found.listeners),
         endpoints=sum(found.verdicts.values()),
         verdicts=dict(found.verdicts),
-        excused=found.excused,
+        outcomes=dict(found.outcomes),
+        excused=found.outcomes["deviates"],
         failures={severity: found.failures[severity] for severity in SEVERITIES if severity in found.failures},
         honours=answer,
         honouring={each: answers.count(each) for each in HONOURS},

@@ -29,6 +29,23 @@ Status = Literal[
 ]
 """Which kind of a verdict it is."""
 
+NEVER_FAILS: frozenset[str] = frozenset(
+    {"waived", "readiness", "informational", "converging", "pending-rotation", "not-implemented"}
+)
+"""Statuses that are kept and counted and never reach ``--fail-on``."""
+
+Outcome = Literal["fail", "deviates", "inconclusive", "pass", "not_applicable"]
+
+OUTCOMES: tuple[Outcome, ...] = ("fail", "deviates", "inconclusive", "pass", "not_applicable")
+"""What matters most to a reader first."""
+_OUTCOMES: dict[str, Outcome] = {each: each for each in OUTCOMES}
+
+
+def outcome(verdict: str, status: str) -> Outcome:
+    """The word that every format has for a verdict: ``deviates`` is a failure that does not count."""
+    return "deviates" if verdict == "fail" and status in NEVER_FAILS else _OUTCOMES[verdict]
+
+
 SecondOpinion = Literal["confirmed", "contradicted", "not-visible-to-sslyze"]
 
 

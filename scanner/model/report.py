@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NotRequired, TypedDict
 
 from scanner.model.component_tally import ComponentTally
-from scanner.model.finding import SEVERITIES, Severity, Verdict
+from scanner.model.finding import NEVER_FAILS, OUTCOMES, SEVERITIES, Outcome, Severity, Verdict, outcome
 from scanner.model.inventory import CertificateReport
 from scanner.model.row import (
     CertificateRow,
@@ -34,6 +34,7 @@ __all__ = [
     "EXIT_OK",
     "EXIT_USAGE",
     "NEVER_FAILS",
+    "OUTCOMES",
     "SCHEMA",
     "VERDICTS",
     "CertificateRow",
@@ -150,8 +151,8 @@ class Summary:
     """Findings with verdict fail by severity, waived and readiness left out: what ``--fail-on`` looks at."""
     rules: dict[str, int] = field(default_factory=dict)
     """Failing findings by rule."""
-    excused: int = 0
-    """Endpoints that fail and break no build (``NEVER_FAILS``)."""
+    outcomes: dict[Outcome, int] = field(default_factory=lambda: dict.fromkeys(OUTCOMES, 0))
+    """Endpoints by the word that every format has for them."""
     connections: int = 0
     unsettled: int = 0
     """Endpoints that fail and of which something else that matters could not be told: a failure below ``--fail-on``
@@ -165,12 +166,12 @@ class Summary:
         self.endpoints += 1
         self.verdicts[row["verdict"]] += 1
         self.statuses[row["status"]] = self.statuses.get(row["status"], 0) + 1
-        self.excused += row["verdict"] == "fail" and row["status"] in NEVER_FAILS
+        self.outcomes[outcome(row["verdict"], row["status"])] += 1
         self.connections += row["observed"]["connections"]
         self.unsettled += row["verdict"] == "fail" and any(map(_unsettled, row["findings"]))
         for policy in row["blocked_by"]:
             self.policies[policy] = self.policies.get(policy, 0) + 1
-        self.components.add(row, NEVER_FAILS)
+        self.components.add(row)
         self.add_findings(row["findings"])
 
     def add_findings(self, findings: Iterable[FindingRow]) -> None:
@@ -180,10 +181,6 @@ class Summary:
                 severity = SEVERITIES[SEVERITIES.index(finding["severity"])]
                 self.failures[severity] += 1
                 self.rules[finding["rule"]] = self.rules.get(finding["rule"], 0) + 1
-
-
-NEVER_FAILS = frozenset({"waived", "readiness", "informational", "converging", "pending-rotation", "not-implemented"})
-"""Statuses that are kept and counted and never reach ``--fail-on``."""
 
 
 def _unsettled(finding: FindingRow) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 
 class FindingRow(TypedDict):
@@ -110,6 +110,8 @@ class EndpointRow(TypedDict):
     transport: str
     verdict: str
     status: str
+    outcome: NotRequired[str]
+    """The word that every format has for verdict and status; rows of earlier releases have none."""
     reach: str
     detail: str
     expected: ExpectedRow

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from heapq import nsmallest
 from typing import Final
 
+from scanner.model.finding import outcome as outcome_of
 from scanner.model.inventory import CATEGORIES, EndsRow, InventoryRow, InventorySummary, KeyCountRow, moment
 from scanner.model.report import NEVER_FAILS
 
@@ -14,15 +15,15 @@ STATUSES: Final[dict[str, tuple[str, str]]] = {
     "violation": ("violates", "fail"),
     "needs-forced-rotation": ("needs forced rotation", "fail"),
     "not-tested": ("could not be told", "inconclusive"),
-    "pending-rotation": ("pending rotation", "excused"),
-    "not-implemented": ("not implemented", "excused"),
+    "pending-rotation": ("pending rotation", "deviates"),
+    "not-implemented": ("not implemented", "deviates"),
     "ok": ("as required", "pass"),
     "informational": ("stronger than asked", "pass"),
     "not-required": ("nothing required", "not_applicable"),
     "unattributed": ("origin unknown", "not_applicable"),
     "not-governed": ("not governed", "not_applicable"),
 }
-"""Each with words for people, and which of ``headline.OUTCOMES`` it looks like; in the order of the sums."""
+"""Each with words for people, and which of ``OUTCOMES`` it looks like; in the order of the sums."""
 
 SOON: Final = timedelta(days=30)
 """An end that is worth a line."""
@@ -41,10 +42,10 @@ def statuses(told: InventorySummary) -> list[tuple[str, int]]:
 
 
 def outcome(row: InventoryRow) -> str:
-    """One of ``headline.OUTCOMES``: the verdict, and whether a failure counts."""
+    """One of ``OUTCOMES``: the verdict, and whether a failure counts."""
     if row["status"] == "unattributed":
         return "not_applicable"  # there is nothing to be judged by
-    return "excused" if row["verdict"] == "fail" and row["status"] in NEVER_FAILS else row["verdict"]
+    return outcome_of(row["verdict"], row["status"])
 
 
 def name(row: InventoryRow) -> str:

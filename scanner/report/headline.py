@@ -8,21 +8,19 @@ from __future__ import annotations
 import re
 
 from scanner.model.endpoint import host_port
-from scanner.model.finding import SEVERITIES
+from scanner.model.finding import SEVERITIES, Outcome
+from scanner.model.finding import outcome as outcome_of
 from scanner.model.report import NEVER_FAILS, EndpointRow, FindingRow, Summary
 
-SYMBOLS: dict[str, str] = {"fail": "✗", "excused": "~", "inconclusive": "?", "pass": "✓", "not_applicable": "–"}
+SYMBOLS: dict[str, str] = {"fail": "✗", "deviates": "~", "inconclusive": "?", "pass": "✓", "not_applicable": "–"}
 WORDS: dict[str, str] = {
     "fail": "fail",
-    "excused": "deviates",
+    "deviates": "deviates",
     "inconclusive": "inconclusive",
     "pass": "pass",
     "not_applicable": "not applicable",
 }
-"""Verdicts for people; ``excused`` is a failure that breaks nothing."""
-
-OUTCOMES: tuple[str, ...] = ("fail", "excused", "inconclusive", "pass", "not_applicable")
-"""What matters most to a reader first."""
+"""Outcomes for people."""
 
 SHORT_VERSIONS: dict[str, str] = {
     "SSLv2": "SSL 2",
@@ -59,20 +57,14 @@ _STATUS_LINE = re.compile(r"HTTP/\d(?:\.\d)? \d{3}(?: [^:]*?)?(?=\s+[A-Za-z][A-Z
 _CLIENT_CERTIFICATE = {"required": ", mTLS", "requested": ", mTLS optional"}
 
 
-def outcome(row: EndpointRow) -> str:
-    """One of ``OUTCOMES``: the verdict, and whether a failure counts."""
-    return "excused" if row["verdict"] == "fail" and row["status"] in NEVER_FAILS else row["verdict"]
-
-
-def outcomes(counts: Summary) -> dict[str, int]:
-    """Endpoints by outcome."""
-    every = {**counts.verdicts, "fail": counts.verdicts["fail"] - counts.excused, "excused": counts.excused}
-    return {each: every[each] for each in OUTCOMES}
+def outcome(row: EndpointRow) -> Outcome:
+    """The word for a row: of its verdict, and of whether a failure counts."""
+    return outcome_of(row["verdict"], row["status"])
 
 
 def so_many(count: int, outcome: str) -> str:
     """``1 deviates``, ``2 deviate``, ``2 fail``."""
-    return f"{count} {'deviate' if outcome == 'excused' and count != 1 else WORDS[outcome]}"
+    return f"{count} {'deviate' if outcome == 'deviates' and count != 1 else WORDS[outcome]}"
 
 
 def place(row: EndpointRow) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from scanner.data import data
 from scanner.model.component_tally import ComponentRow, name_of
-from scanner.model.finding import SEVERITIES
+from scanner.model.finding import OUTCOMES, SEVERITIES, Outcome
 from scanner.model.report import NEVER_FAILS, VERDICTS, EndpointRow, Report
 from scanner.report import headline, html_certificates, text_findings
 from scanner.report.coverage import missing, unseen
@@ -46,7 +46,7 @@ def write(report: Report, out: TextIO) -> None:
     environment = _environment()
     common = _common(report.summary.components.rows())
     components = [_component(row, common) for row in report.summary.components.rows()]
-    outcomes = headline.outcomes(report.summary)
+    outcomes = report.summary.outcomes
     discovery = report.coverage.get("discovery")
     certificates = report.certificates and html_certificates.view(report.certificates, report.finished)
     told = certificates.told if certificates else frozenset()
@@ -75,7 +75,7 @@ def write(report: Report, out: TextIO) -> None:
         severities=SEVERITIES[::-1],
         symbols=headline.SYMBOLS,
         words=headline.WORDS,
-        order=headline.OUTCOMES,
+        order=OUTCOMES,
         never_fails=NEVER_FAILS,
         plain_statuses=headline.PLAIN_STATUSES,
         excused=headline.excused(report.summary),
@@ -144,7 +144,7 @@ class ComponentView:
     """As the rows of the endpoints have it, to show only those."""
     name: str
     answer: str
-    outcomes: dict[str, int]
+    outcomes: dict[Outcome, int]
     under: str
     """Under which adherence, profile and binding, as far as it is not the same for all."""
     worst: str
@@ -172,7 +172,7 @@ def _component(row: ComponentRow, common: list[str]) -> ComponentView:
         key=name_of(row),
         name=name_of(row),
         answer=_ANSWERS[row["honours"]],
-        outcomes={**row["verdicts"], "fail": row["verdicts"]["fail"] - row["excused"], "excused": row["excused"]},
+        outcomes=row["outcomes"],
         under=" · ".join(words),
         worst=max(row["failures"], key=headline.severity_rank, default=""),
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from scanner.model.component_tally import called
-from scanner.model.finding import SEVERITIES
+from scanner.model.finding import OUTCOMES, SEVERITIES, Outcome
 from scanner.model.report import CertificateRow, EndpointRow, FindingRow
 from scanner.report import headline
 from scanner.report.grouping import owner_name
@@ -62,7 +62,7 @@ class RowView:
     detailed: bool
     """Whether the evidence is embedded."""
     outcome: str
-    """One of ``headline.OUTCOMES``."""
+    """One of ``OUTCOMES``."""
     place: str
     owner: str
     group: GroupKeys
@@ -143,9 +143,9 @@ def _group(row: EndpointRow) -> GroupKeys:
     )
 
 
-def _order(outcome: str, severity: str) -> int:
+def _order(outcome: Outcome, severity: str) -> int:
     severe = SEVERITIES[::-1].index(severity) if severity in SEVERITIES else len(SEVERITIES)
-    return headline.OUTCOMES.index(outcome) * 10 + severe
+    return OUTCOMES.index(outcome) * 10 + severe
 
 
 def _versions(row: EndpointRow, offending: set[str]) -> list[VersionView]:

@@ -52,6 +52,7 @@ def summary(counts: Summary) -> dict[str, object]:
     return {
         "endpoints": counts.endpoints,
         **{verdict: counts.verdicts[verdict] for verdict in ("pass", "fail", "inconclusive", "not_applicable")},
+        "outcomes": dict(counts.outcomes),
         "statuses": dict(sorted(counts.statuses.items())),
         "failures": dict(counts.failures),
         "rules": dict(sorted(counts.rules.items())),

@@ -10,7 +10,7 @@ from scanner.report.escape import width as columns
 
 COLORS: dict[str, str] = {
     "fail": "1;31",
-    "excused": "36",
+    "deviates": "36",
     "inconclusive": "33",
     "pass": "32",
     "not_applicable": "2",

@@ -10,7 +10,7 @@ from typing import Any, TypedDict, TypeVar, cast
 from scanner.kube.objects import Reference
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Expectation
-from scanner.model.finding import Finding, Status, Verdict
+from scanner.model.finding import Finding, Status, Verdict, outcome
 from scanner.model.known import Known, Unknown
 from scanner.model.object_rule import ObjectRule
 from scanner.model.observation import Answers, Negotiated, Observation
@@ -68,6 +68,7 @@ def endpoint_row(
         transport=endpoint.transport,
         verdict=verdict,
         status=status,
+        outcome=outcome(verdict, status),
         reach=observation.reach.value,
         detail=_detail(observation),
         expected=_expected(expectation, reasons),

@@ -13,7 +13,7 @@ from heapq import nsmallest
 from itertools import chain, islice
 from typing import TextIO
 
-from scanner.model.finding import SEVERITIES
+from scanner.model.finding import SEVERITIES, Outcome
 from scanner.model.report import EndpointRow, Report
 from scanner.report import headline, text_certificates, text_cluster, text_findings
 from scanner.report.coverage import unseen
@@ -27,9 +27,9 @@ _SAMPLE = 200
 """Rows that decide how wide the columns are; later, longer texts only push their own line."""
 _INDENT = 18
 """Columns of the verdict, in front of everything else."""
-_SECTIONS = (
+_SECTIONS: tuple[tuple[Outcome, str], ...] = (
     ("fail", "WHAT FAILED"),
-    ("excused", "WHAT DEVIATES AND BREAKS NOTHING"),
+    ("deviates", "WHAT DEVIATES AND BREAKS NOTHING"),
     ("inconclusive", "WHAT COULD NOT BE JUDGED"),
 )
 _MOST_FINDINGS = 200
@@ -130,7 +130,7 @@ def _details(page: Page, report: Report) -> None:
         if len(told) > len(worst):
             page.line(f"  and {len(told) - len(worst)} more, all of them in the JSON report")
         page.line()
-    counts = headline.outcomes(report.summary)
+    counts = report.summary.outcomes
     for outcome, title in _SECTIONS:
         if not counts[outcome]:
             continue
@@ -158,9 +158,7 @@ def _detail(page: Page, row: EndpointRow) -> None:
 def _summary(page: Page, report: Report) -> None:
     counts = report.summary
     page.title("SUMMARY")
-    told = [
-        page.paint(each, headline.so_many(count, each)) for each, count in headline.outcomes(counts).items() if count
-    ]
+    told = [page.paint(each, headline.so_many(count, each)) for each, count in counts.outcomes.items() if count]
     excused = headline.excused(counts)
     page.line(
         "  endpoints  ",

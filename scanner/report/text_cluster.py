@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from scanner.model.component_tally import ComponentRow, Honours, name_of
+from scanner.model.finding import Outcome
 from scanner.model.report import DiscoveryRow, Report
 from scanner.report import headline
 from scanner.report.coverage import Missing, missing
@@ -28,7 +29,13 @@ _ANSWERS: dict[Honours | None, str] = {
     "yes": "honours",
     None: "no TLS",
 }
-_COUNTS = (("pass", "PASS"), ("fail", "FAIL"), ("excused", "~"), ("inconclusive", "?"), ("not_applicable", "–"))
+_COUNTS: tuple[tuple[Outcome, str], ...] = (
+    ("pass", "PASS"),
+    ("fail", "FAIL"),
+    ("deviates", "~"),
+    ("inconclusive", "?"),
+    ("not_applicable", "–"),
+)
 _LEGEND = (
     "~ deviates and breaks nothing (readiness, waived, converging)",
     "? could not be told   – need not speak TLS: not among the 'of N TLS'",
@@ -141,8 +148,7 @@ def _component(table: _Table, row: ComponentRow) -> None:
         page.line(page.paint(style, symbol), f" {name}")
         symbol, name = " ", ""
     cells = (name, str(row["listeners"]), str(row["endpoints"]))
-    outcomes = {**row["verdicts"], "fail": row["verdicts"]["fail"] - row["excused"], "excused": row["excused"]}
-    counts = [str(outcomes.get(each) or "·") for each, _ in _COUNTS]
+    counts = [str(row["outcomes"][each] or "·") for each, _ in _COUNTS]
     mark = page.paint(worst, f"{worst or '·':<9}") if table.wide else ""
     page.line(
         page.paint(style, symbol), " ", table.head(cells, counts, mark), " ", page.paint(style, _answer(table, row))
@@ -153,8 +159,8 @@ def _component(table: _Table, row: ComponentRow) -> None:
 
 def _symbol(row: ComponentRow) -> tuple[str, str]:
     """A component whose deviations break nothing is not marked as failing."""
-    if row["honours"] == "no" and row["excused"] and row["excused"] == row["verdicts"]["fail"]:
-        return headline.SYMBOLS["excused"], "excused"
+    if row["honours"] == "no" and row["outcomes"]["deviates"] and not row["outcomes"]["fail"]:
+        return headline.SYMBOLS["deviates"], "deviates"
     return _SYMBOLS[row["honours"]]
 
 

@@ -10,7 +10,7 @@ from scanner.model.component_tally import ComponentTally, honours, name_of
 from scanner.model.endpoint import Owner
 from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding, Status, Verdict
-from scanner.model.report import NEVER_FAILS, EndpointRow
+from scanner.model.report import EndpointRow
 from scanner.report.rows import endpoint_row
 from tests.report import cluster_samples, samples
 from tests.report.cluster_samples import STRICT, USER, endpoint
@@ -65,7 +65,7 @@ def test_one_of_several_behind_an_address_says_nothing_good() -> None:
 
 def test_what_need_not_speak_tls_is_not_counted() -> None:
     tally = ComponentTally()
-    tally.add(row(verdict="not_applicable"), NEVER_FAILS)
+    tally.add(row(verdict="not_applicable"))
     (told,) = tally.rows()
     assert (told["honours"], told["listeners"], told["honouring"]["not-determined"]) == (None, 1, 0)
 
@@ -73,7 +73,7 @@ def test_what_need_not_speak_tls_is_not_counted() -> None:
 def test_the_worst_replica_speaks_for_its_listener() -> None:
     tally = ComponentTally()
     for each in (row(VERSION, SUITE), row(VERSION, says("tls-cipher-suite", "fail"), verdict="fail"), row(name="b")):
-        tally.add(each, NEVER_FAILS)
+        tally.add(each)
     (told,) = tally.rows()
     assert (told["listeners"], told["endpoints"], told["honours"]) == (2, 3, "no")
     assert told["honouring"] == {"no": 1, "not-determined": 1, "yes": 0}
@@ -84,7 +84,7 @@ def test_the_worst_replica_speaks_for_its_listener() -> None:
 
 def test_what_breaks_no_build_is_not_counted_as_failure() -> None:
     tally = ComponentTally()
-    tally.add(row(says("tls-version", "fail", "waived"), verdict="fail"), NEVER_FAILS)
+    tally.add(row(says("tls-version", "fail", "waived"), verdict="fail"))
     assert tally.rows()[0]["failures"] == {}
 
 
@@ -96,7 +96,7 @@ def test_without_a_component_namespaces_stand_together_and_users_come_last() -> 
         row(VERSION, SUITE, component=None, name="b"),
         row(VERSION, SUITE),
     ):
-        tally.add(each, NEVER_FAILS)
+        tally.add(each)
     told = [(name_of(each), each["standing"], each["listeners"]) for each in tally.rows()]
     assert told == [
         ("etcd", "platform", 1),
@@ -114,7 +114,7 @@ def test_memory_is_bounded_by_what_is_kept() -> None:
     tally = ComponentTally()
     for number in range(200):
         profile = replace(samples.PROFILE, name=f"p{number}")
-        tally.add(row(VERSION, SUITE, name=f"n{number}", owes=replace(STRICT, profile=profile)), NEVER_FAILS)
+        tally.add(row(VERSION, SUITE, name=f"n{number}", owes=replace(STRICT, profile=profile)))
     (told,) = tally.rows()
     assert len(told["profiles"]) == 20
     assert len(told["evidence"]) == 5
