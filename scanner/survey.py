@@ -57,7 +57,7 @@ class Viewpoint:
     earlier: tuple[Snapshot, ...] = ()
     """Snapshots of the clusters that are looked at, as they were before."""
     default_profile: Profile | None = None
-    """What is owed where nothing in the cluster says anything."""
+    """The floor on clusters that are not OpenShift; None: Mozilla's intermediate."""
     profile: Profile | None = None
     """``whatif``: instead of what the APIServer object says."""
     adherence: str | None = None

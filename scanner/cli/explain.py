@@ -31,7 +31,9 @@ _MOST = 20
     "--cluster", is_flag=True, help="The cluster of the kubeconfig, or the one that this pod is in: the default."
 )
 @which_cluster
-@click.option("--profile", metavar="NAME|FILE", help="What is owed where nothing in the cluster says anything.")
+@click.option(
+    "--profile", metavar="NAME|FILE", help="Profile to meet on plain Kubernetes.  [default: mozilla/intermediate]"
+)
 @click.option("--policy", "policy_file", metavar="FILE", help="The scan's policy (kind: ScanPolicy).")
 @click.option("--bug", is_flag=True, help="Instead: a bug report in Markdown, where a platform component fails.")
 @click.option("--results", metavar="DIR", help="For --bug: what 'adhere scan --save DIR' has seen.")

@@ -68,7 +68,7 @@ class Asked:
 @click.argument("targets", metavar="[TARGET]...", nargs=-1)
 @click.option("--targets", "target_file", metavar="FILE|-", help="Read targets from FILE, one a line, # for comments.")
 @click.option(
-    "--profile", metavar="NAME|FILE", help=f"What is owed; see 'adhere profiles'.  [default: {DEFAULT_PROFILE}]"
+    "--profile", metavar="NAME|FILE", help=f"Profile to meet; see 'adhere profiles'.  [default: {DEFAULT_PROFILE}]"
 )
 @click.option(
     "--mode",
@@ -113,7 +113,8 @@ def scan(save: str | None, **options: object) -> int:
     xmpp://, postgres://, mysql://host:port for STARTTLS; the default port is 443.
 
     With --cluster, --context or --snapshot the listeners are found, and so is what each of them owes;
-    --profile is then what is owed where nothing in the cluster says anything.
+    On OpenShift its objects decide, and not --profile. Elsewhere --profile is a floor (a type alone is Mozilla's):
+    flags and kubelet configuration may be stricter, never weaker.
     """
     cluster = ClusterAsked(**{each.name: options.pop(each.name) for each in fields(ClusterAsked)})  # type: ignore[arg-type]
     asked = Asked(**options)  # type: ignore[arg-type] # click has checked the types

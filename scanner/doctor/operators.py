@@ -15,7 +15,7 @@ from shlex import quote
 from scanner.doctor.patient import Patient
 from scanner.errors import InputError
 from scanner.expect.authority import Authority
-from scanner.expect.implementations import clamped
+from scanner.expect.implementations import effective
 from scanner.kube import kinds
 from scanner.kube.kinds import Kind
 from scanner.kube.objects import Fields, KubeObject
@@ -145,7 +145,7 @@ def compared(field: str, serving: Fields, authority: Authority) -> Answer:
     if declared.profile is None or isinstance(declared.profile, Unknown):
         reason = declared.profile.reason if declared.profile else declared.said
         return Answer(outcome="unknown", said=(f"what {field} should say is not known: {reason}",))
-    wanted = clamped(declared.profile, "go", spelt=declared.spelt).profile
+    wanted = effective(declared.profile, "go", spelt=declared.spelt).profile
     minimum = serving.text("minTLSVersion")
     if not minimum:
         return Answer(outcome="stopped", said=(f"{field} has no minTLSVersion: its operator has observed nothing",))

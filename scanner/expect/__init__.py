@@ -130,9 +130,9 @@ class Expectations:
         profile: Profile | None = None,
         adherence: str | None = None,
     ) -> None:
-        """``endpoints`` are those that something may be passed through to. ``default_profile`` is owed where nothing
-        in the cluster says anything, and beats the policy file's. ``release``, ``profile`` and ``adherence`` stand in
-        for what ClusterVersion and APIServer say.
+        """``endpoints`` are those that something may be passed through to. ``default_profile`` is the floor
+        on clusters that are not OpenShift, and beats the policy file's. ``release``, ``profile`` and ``adherence``
+        stand in for what ClusterVersion and APIServer say.
 
         Raises ``UsageError`` and ``InputError`` for a profile of the policy that does not exist or is not valid.
         """
@@ -183,10 +183,12 @@ class Expectations:
         nothing, older = withheld.withheld(self._facts, endpoint), stale.stale(self._facts, endpoint)
         notes = (f"nothing is to be served under its name: {nothing}" if nothing else "", older)
         draft = draft.remark(*filter(None, notes))
+        asked, client_source = _client_certificate(draft)
         return Expectation(
             profile=draft.profile,
             certificate=certificates.expected(self._facts, draft),
-            client_certificate=_client_certificate(draft),
+            client_certificate=asked,
+            client_source=client_source,
             client_trust=client_validation.trust(self._facts, draft),
             client_unasked=client_validation.nobody_asks(self._facts, draft),
             withheld=nothing,
@@ -200,6 +202,7 @@ class Expectations:
             groups_configurable=draft.groups_configurable,
             binding=draft.binding,
             because=tuple(dict.fromkeys(draft.because)),
+            lever=draft.lever,
             standing=draft.standing,
             alternatives=draft.alternatives,
             skewed=draft.skewed,
@@ -232,13 +235,15 @@ def _with_groups(draft: Draft, entry: Listener | None) -> Draft:
     return replace(draft, groups_configurable=draft.groups_configurable or applies)
 
 
-def _client_certificate(draft: Draft) -> ClientCertificate | None:
-    """What an object or the catalogue requires. That one is merely requested is often a library's habit: not judged,
-    unless an object says so."""
+def _client_certificate(draft: Draft) -> tuple[ClientCertificate | None, str]:
+    """What an object or the catalogue requires, and which of them. That one is merely requested is often a library's
+    habit: not judged, unless an object says so."""
     if draft.client_certificate is not None:
-        return draft.client_certificate
-    known = draft.endpoint.expects or (draft.entry.client_certificate if draft.entry else None)
-    subject = draft.endpoint.subject
-    if known == "requested" and (subject is None or subject.kind not in _VALIDATING):
-        return None
-    return known
+        return draft.client_certificate, draft.client_source
+    subject, entry = draft.endpoint.subject, draft.entry
+    known, source = draft.endpoint.expects, str(subject or "")
+    if known is None and entry is not None:
+        known, source = entry.client_certificate, f"component catalogue {entry.component}/{entry.listener}"
+    if known is None or (known == "requested" and (subject is None or subject.kind not in _VALIDATING)):
+        return None, ""
+    return known, source

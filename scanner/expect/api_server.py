@@ -1,4 +1,4 @@
-"""The authority of an OpenShift cluster, APIServer/cluster; and of a cluster without such a kind, the user's wish."""
+"""The authority of an OpenShift cluster, APIServer/cluster; without such a kind, the profile that the user gives."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from scanner.expect import adherence, gates
 from scanner.expect.adherence import Adherence
 from scanner.expect.authority import Authority
-from scanner.expect.draft import NOTHING_SAID
 from scanner.expect.release import Releases, asked_for, of_cluster
 from scanner.kube.kinds import API_SERVER
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
+from scanner.model.catalogue import TYPES, load_profile
 from scanner.model.cluster_facts import distribution
 from scanner.model.declared_profile import Declared
-from scanner.model.known import Known, Unknown
+from scanner.model.known import Unknown
 from scanner.model.profile import Profile
 
 _STEPS = ("spec", "tlsSecurityProfile")
@@ -59,22 +59,24 @@ def with_wishes(found: Authority, wishes: Wishes) -> Authority:
     if wishes.profile is None:
         return found
     beat = f"{found.source} {found.field}: {found.declared().said}" if found.platform else None
+    profile = wishes.profile if found.platform else mozillas(wishes.profile)
     return replace(
         found,
         source="--profile",
         field="",
-        fixed=Declared(said=wishes.profile.name, profile=wishes.profile),
+        held_by=found.place,
+        fixed=Declared(said=profile.name, profile=profile),
         beat=beat,
     )
 
 
 def _without(snapshot: Snapshot, wishes: Wishes, releases: Releases) -> Authority:
-    """No such kind, hence no OpenShift."""
-    note = "this cluster has no APIServer of config.openshift.io: no object says what its components owe"
+    """No such kind, hence no OpenShift: the profile that the user asks for is a floor, by default Mozilla's."""
+    note = "no APIServer of config.openshift.io in this cluster: the profile that is asked for is required"
     if API_SERVER not in snapshot.absent:
-        note = "nothing that was saved is OpenShift's: taken for plain Kubernetes, where no object says what is owed"
-    profile: Known[Profile] = wishes.default or NOTHING_SAID
-    said = profile.reason if isinstance(profile, Unknown) else profile.name
+        note = "nothing that was saved is OpenShift's: taken for plain Kubernetes"
+    profile = mozillas(wishes.default) if wishes.default else load_profile("mozilla/intermediate")
+    said = profile.name if wishes.default else f"{profile.name}, the default on plain Kubernetes"
     return Authority(
         source=wishes.default_source,
         field=wishes.default_field,
@@ -83,6 +85,11 @@ def _without(snapshot: Snapshot, wishes: Wishes, releases: Releases) -> Authorit
         platform=False,
         remarks=(note,),
     )
+
+
+def mozillas(asked: Profile) -> Profile:
+    """``asked``; but of a type alone (``intermediate``) Mozilla's meaning, where nothing is OpenShift's."""
+    return load_profile(f"mozilla/{asked.asked.lower()}") if asked.asked.lower() in TYPES else asked
 
 
 def _unreadable(gap: str, releases: Releases) -> Authority:

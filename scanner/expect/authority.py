@@ -36,9 +36,16 @@ class Authority:
     groups_gate: State = "unknown"
     beat: str | None = None
     """What the user's wish stands in for."""
+    held_by: tuple[str, str] | None = None
+    """The object and field that have a say, where ``source`` is the user's wish instead."""
     platform: bool = True
     """Whether it is a platform's own object, and not a wish of the user for what no object governs."""
     remarks: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The object and field that a profile for this control plane is set in."""
+        return self.held_by or (self.source, self.field)
 
     @property
     def is_set(self) -> bool:

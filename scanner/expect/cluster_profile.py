@@ -10,7 +10,7 @@ from scanner.expect.draft import Draft, same_profile
 from scanner.expect.facts import Facts
 from scanner.kube.kinds import CLUSTER_OPERATOR
 from scanner.kube.objects import KubeObject
-from scanner.model.expectation import Because
+from scanner.model.expectation import Because, Lever
 from scanner.model.known import Unknown
 
 
@@ -19,7 +19,8 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
     authority = facts.authority(draft.endpoint)
     draft = _release(facts, draft, authority)
     draft = draft.declares(authority.source, authority.field, authority.declared, beat=authority.beat)
-    draft = replace(draft, implementation=_implementation(draft, authority)).remark(*authority.remarks)
+    draft = replace(draft, implementation=_implementation(draft, authority), lever=_lever(draft, authority))
+    draft = draft.remark(*authority.remarks)
     either = draft.entry is not None and draft.entry.either_side and authority is not facts.cluster
     return _by_either(facts, draft) if either else draft
 
@@ -62,6 +63,14 @@ def _release(facts: Facts, draft: Draft, authority: Authority) -> Draft:
         return draft
     step = Because(source=str(found.reference), field="status.versions[operator]", said=own)
     return replace(draft, release=own, other_release=None, because=(*draft.because, step))
+
+
+def _lever(draft: Draft, authority: Authority) -> Lever | None:
+    """The object by which the platform's operators configure what they run; of what is not theirs, nobody knows any."""
+    if not authority.platform or draft.standing != "platform" or (draft.entry and draft.entry.governor == "own"):
+        return None
+    where, field = authority.place
+    return Lever(where=where, field=field, applied_by=draft.entry.component if draft.entry else "")
 
 
 def _implementation(draft: Draft, authority: Authority) -> str:

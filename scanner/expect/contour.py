@@ -21,6 +21,7 @@ from scanner.kube.kinds import HTTP_PROXY
 from scanner.kube.objects import Fields, KubeObject
 from scanner.model.custom_profile import TLS13_SUITES, suite_named
 from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import Lever
 from scanner.model.gateway_classes import CONTOUR, controller_of
 from scanner.model.known import Unknown
 from scanner.model.located import shown
@@ -49,7 +50,6 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
     proxy = _proxy(facts, draft.endpoint) if _is_proxy(draft) else falling_back(facts, draft.endpoint)
     if (proxy is None and not _is_gateways(facts, draft.endpoint)) or passed_through(facts, draft):
         return draft
-    draft = replace(draft, implementation="contour")
     fronts = draft.endpoint.owner
     found = everywhere(facts, None if fronts.kind == "HTTPProxy" else fronts.namespace)
     own = str(proxy.reference) if proxy and _is_proxy(draft) else ""
@@ -59,6 +59,8 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
     if proxy and proxy.flag(*_VHOST, "enableFallbackCertificate"):
         draft = draft.remark(_fallback(proxy, found))
     source, field = (own, ".".join(_VHOST)) if own else (found.source, found.field)
+    lever = Lever(where=source or "Contour", field=f"{field}.minimumProtocolVersion" if own else field or "tls")
+    draft = replace(draft, implementation="contour", lever=lever)
     if not (mine.said or whole.said or found.tls.texts("cipherSuites")):
         unless = ", unless something that could not be read says otherwise" if found.unknown else ""
         said = f"no version is set: Contour's default is TLS 1.2{unless}"

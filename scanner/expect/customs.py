@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from scanner.expect.facts import Facts
-from scanner.expect.implementations import IMPLEMENTATIONS, clamped, unusable
+from scanner.expect.implementations import IMPLEMENTATIONS, effective, not_admitted
 from scanner.expect.release import meaning
 from scanner.kube.kinds import API_SERVER, HOSTED_CLUSTER, INGRESS_CONTROLLER, Kind
 from scanner.kube.kinds import KUBELET_CONFIG as KUBELET_CONFIGS
@@ -70,10 +70,10 @@ def _taken(read: Declared, kind: str, *, fips: bool) -> Declared:
     """What is left of a profile where it is served, and what was lost on the way."""
     if read.profile is None or isinstance(read.profile, Unknown):
         return read
-    found = clamped(read.profile, kind, spelt=read.spelt, fips=fips)
+    found = effective(read.profile, kind, spelt=read.spelt, fips=fips)
     changes = (f"{IMPLEMENTATIONS[kind].called} {each}" for each in found.changes)
     return replace(
         read,
-        profile=unusable(read.profile, found, kind) or found.profile,
+        profile=not_admitted(read.profile, found, kind) or found.profile,
         remarks=(*read.remarks, *read.profile.notes, *changes),
     )

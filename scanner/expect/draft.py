@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from scanner.model.components import Listener
 from scanner.model.declared_profile import Declared
 from scanner.model.endpoint import Endpoint
-from scanner.model.expectation import Because, Binding, PassedOn, Standing
+from scanner.model.expectation import Because, Binding, Lever, PassedOn, Standing
 from scanner.model.known import Known, Unknown
 from scanner.model.observation import ClientCertificate
 from scanner.model.profile import Profile
@@ -39,6 +39,8 @@ class Draft:
     """Of ``implementations.IMPLEMENTATIONS``."""
     binding: Binding = "must-follow"
     client_certificate: ClientCertificate | None = None
+    client_source: str = ""
+    """What says so, where a resolver knows it."""
     tls13_suites_configurable: bool = False
     groups_configurable: bool = False
     alternatives: tuple[Profile, ...] = ()
@@ -47,6 +49,7 @@ class Draft:
     overridden: Literal["metrics", "webhook"] | None = None
     adherence: str | None = None
     because: tuple[Because, ...] = ()
+    lever: Lever | None = None
     remarks: tuple[str, ...] = ()
     release: Known[str] = _NO_RELEASE
     """Of the component, as far as it can be told."""

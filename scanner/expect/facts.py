@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import cached_property
 
+from scanner.errors import InputError
 from scanner.expect import api_server, hypershift, microshift
 from scanner.expect.api_server import Wishes
 from scanner.expect.authority import Authority
 from scanner.expect.draft import Draft
 from scanner.expect.grants import Grants
 from scanner.expect.release import minor
-from scanner.kube.kinds import CLUSTER_SERVICE_VERSION, ENDPOINT_SLICE, POD
-from scanner.kube.objects import KubeObject
+from scanner.kube.kinds import CLUSTER_SERVICE_VERSION, CONFIG_MAP, ENDPOINT_SLICE, POD
+from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.snapshot import Snapshot
+from scanner.model import located
 from scanner.model.catalogue import load_profile
 from scanner.model.cluster_facts import is_guest
 from scanner.model.components import Catalogue, Governor, Listener
@@ -27,6 +29,8 @@ from scanner.model.scan_policy import ScanPolicy
 
 ROUTER_LABEL = "ingresscontroller.operator.openshift.io/deployment-ingresscontroller"
 ROUTER_NAMESPACE = "openshift-ingress"
+MIRROR = "kubernetes.io/config.mirror"
+"""Annotation of the pods that a kubelet runs from files."""
 
 Follow = Callable[[Endpoint, frozenset[str]], Draft]
 """What an endpoint owes, seen from another one; the ids are those that were passed through on the way."""
@@ -130,7 +134,7 @@ class Facts(Once):
     @cached_property
     def static_pods(self) -> tuple[KubeObject, ...]:
         """Pods that a kubelet runs from files, as the API shows them."""
-        return tuple(each for each in self.snapshot.every(POD) if "kubernetes.io/config.mirror" in each.annotations)
+        return tuple(each for each in self.snapshot.every(POD) if MIRROR in each.annotations)
 
     @cached_property
     def listening(self) -> dict[tuple[str, int], list[Endpoint]]:
@@ -139,6 +143,20 @@ class Facts(Once):
         for each in self.endpoints:
             found.setdefault((each.address, each.port), []).append(each)
         return found
+
+    @cached_property
+    def kubelet_config(self) -> Known[Fields] | None:
+        """The KubeletConfiguration that kubeadm keeps for all kubelets, in a ConfigMap; None where there is none."""
+        found = self.snapshot.get(CONFIG_MAP, "kubelet-config", "kube-system")
+        if found is None:
+            gap = self.snapshot.missing(CONFIG_MAP, "kubelet-config", "kube-system")
+            return Unknown(f"what kubeadm tells all kubelets is not known: {gap}") if gap else None
+        text = found.text("data", "kubelet").encode("utf-8", "replace")
+        try:
+            value = located.load(text, str(found.reference)).value
+        except InputError as error:
+            return Unknown(f"what kubeadm tells all kubelets is not known: {error.message}")
+        return Fields(value if isinstance(value, dict) else {})
 
     @cached_property
     def grants(self) -> Grants:

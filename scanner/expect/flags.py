@@ -1,36 +1,54 @@
-"""Static pods of kubeadm: what their flags say, and Go's defaults where they say nothing."""
+"""Processes outside of OpenShift (kubeadm's static pods): flags tighten what is asked for, and never loosen it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from scanner.expect import process
 from scanner.expect.draft import Draft
-from scanner.expect.facts import Facts
+from scanner.expect.facts import MIRROR, Facts
 from scanner.kube.kinds import POD
 from scanner.kube.objects import KubeObject
-from scanner.model.known import Unknown
+from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import Lever
 
 _FLAGS = {"etcd": process.ETCD}
 """By component; the others are Kubernetes' own programs."""
 
 
 def resolve(facts: Facts, draft: Draft) -> Draft:
-    """A component that flags govern owes what they say; where they are silent, what the user asks of everybody."""
+    """The profile that is asked for, tightened by what the flags of the process say."""
     if draft.entry is None or draft.entry.governor != "flags":
         return draft
+    flags = _FLAGS.get(draft.entry.component, process.COMPONENT_BASE)
     pod = _pod(facts, draft)
     if pod is None:
-        return _unseen(facts, draft)
-    flags = _FLAGS.get(draft.entry.component, process.COMPONENT_BASE)
-    told, source = process.by_flags(pod, flags), str(pod.reference)
-    field = f"--{flags.minimum}, --{flags.suites}"
-    if not told.anything and not isinstance(draft.profile, Unknown):
-        return draft.says(source, field, "not set: what is owed otherwise stands")
-    found = process.profile(told, source, facts.snapshot.origin.git_version)
-    notes = () if isinstance(found, Unknown) else found.notes
-    said = told.said if told.anything else "not set, which means Go's defaults: TLS 1.2 and later"
-    return replace(draft.owes(found, source, field, said), binding="must-follow").remark(*notes)
+        gap = facts.snapshot.gap(POD) or "its pod is not among the cluster's objects"
+        return draft.remark(f"the flags of {draft.endpoint.owner.name} could not be read: {gap}")
+    told = process.by_flags(pod, flags)
+    lever = _lever(pod, draft.entry.component, draft.endpoint, flags)
+    return process.bounded(
+        draft,
+        told,
+        str(pod.reference),
+        f"--{flags.minimum}, --{flags.suites}",
+        lever,
+        facts.snapshot.origin.git_version,
+    )
+
+
+def _lever(pod: KubeObject, component: str, endpoint: Endpoint, flags: process.Flags) -> Lever:
+    """A static pod's flags are in a file of its node, where the kubelet reads them; others' in their owner."""
+    static = MIRROR in pod.annotations
+    containers = [each.text("name") for each in pod.each("spec", "containers")]
+    owner = endpoint.owner
+    return Lever(
+        where=str(pod.reference) if static else "/".join(filter(None, (owner.kind, owner.namespace, owner.name))),
+        container=component if component in containers else next(iter(containers), ""),
+        minimum=f"--{flags.minimum}",
+        suites=f"--{flags.suites}",
+        spelling="etcd" if flags is process.ETCD else "component-base",
+        files=(f"/etc/kubernetes/manifests/{component}.yaml",) if static else (),
+        others=("ConfigMap/kube-system/kubeadm-config",) if static else (),
+    )
 
 
 def _pod(facts: Facts, draft: Draft) -> KubeObject | None:
@@ -44,11 +62,3 @@ def _pod(facts: Facts, draft: Draft) -> KubeObject | None:
         if mine and endpoint.node in (None, pod.text("spec", "nodeName")):
             return pod
     return None
-
-
-def _unseen(facts: Facts, draft: Draft) -> Draft:
-    gap = facts.snapshot.gap(POD) or "its pod is not among the cluster's objects"
-    reason = f"the flags of {draft.endpoint.owner.name} could not be read: {gap}"
-    if isinstance(draft.profile, Unknown):
-        return draft.owes(Unknown(reason), "Pod", "--tls-min-version, --tls-cipher-suites", "could not be read")
-    return draft.remark(reason)

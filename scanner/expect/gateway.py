@@ -13,13 +13,17 @@ from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.kube.kinds import GATEWAY, GATEWAY_CLASS
 from scanner.kube.objects import KubeObject
-from scanner.model.expectation import Binding
+from scanner.model.expectation import Binding, Lever
 from scanner.model.gateway_classes import CONTOUR, OPENSHIFT
 from scanner.model.known import Unknown
 from scanner.model.located import shown
 
 _NAME = "gateway.networking.k8s.io/gateway-name"
 """Label of what a Gateway's controller makes for it (GEP-1762)."""
+
+
+_OPTIONS = "spec.listeners[].tls.options"
+"""Versions and suites have no field in the Gateway API; these options are each implementation's own."""
 
 
 def resolve(facts: Facts, draft: Draft) -> Draft:
@@ -54,8 +58,10 @@ def gateway_of(facts: Facts, draft: Draft) -> KubeObject | None:
 
 
 def _openshift(facts: Facts, draft: Draft, source: str, field: str) -> Draft:
-    authority = facts.cluster
-    draft = replace(draft, standing="platform", implementation="istio", entry=draft.entry or facts.gateway)
+    authority, entry = facts.cluster, draft.entry or facts.gateway
+    where, at = authority.place
+    lever = Lever(where=where, field=at, applied_by=entry.component if entry else "")
+    draft = replace(draft, standing="platform", implementation="istio", entry=entry, lever=lever)
     strict = authority.adherence is not None and authority.adherence.strict
     if strict and authority.is_set:
         said = "strict adherence and a profile that is set: Istio is given it"
@@ -70,4 +76,5 @@ def _foreign(draft: Draft, source: str, controller: str) -> Draft:
     bound: Binding = "must-follow" if draft.standing == "user" and draft.binding == "must-follow" else "not-enforced"
     kind = "contour" if controller == CONTOUR else "other"
     said = f"the controller {shown(controller)} has a configuration of its own: nothing holds it to the cluster's"
-    return replace(draft, binding=bound, implementation=kind).says(source, "spec.gatewayClassName", said)
+    lever = Lever(where=source, field=_OPTIONS, others=(f"the configuration of the controller {shown(controller)}",))
+    return replace(draft, binding=bound, implementation=kind, lever=lever).says(source, "spec.gatewayClassName", said)

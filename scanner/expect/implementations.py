@@ -1,4 +1,4 @@
-"""What each implementation can really do, whatever it is told: the last step of every expectation.
+"""What each implementation makes of a profile. Allowed stays what the profile lists; what cannot be done is remarked.
 
 Facts by reading the code: Go's crypto/tls and library-go ``pkg/crypto/crypto.go``, the router's HAProxy template and
 cluster-ingress-operator ``deployment.go``, hypershift ``support/config/cipher.go``, Istio and Contour.
@@ -52,7 +52,7 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clamped:
+class Effective:
     """A profile as it arrives, and what was lost or added on the way, one clause each."""
 
     profile: Profile
@@ -61,45 +61,38 @@ class Clamped:
 
 
 def resolve(facts: Facts, draft: Draft) -> Draft:
-    """The profile as the implementation can have it, with each change as a reason; alternatives too."""
+    """The profile as it is listed, with a remark on each thing that the implementation makes of it."""
     kind, fips = draft.implementation, facts.fips
     if isinstance(fips, Unknown):
         draft = draft.remark(fips.reason)
-    draft = replace(
-        draft,
-        alternatives=tuple(clamped(each, kind, fips=fips is True).profile for each in draft.alternatives),
-        skewed=tuple(clamped(each, kind, fips=fips is True).profile for each in draft.skewed),
-    )
-    if isinstance(draft.profile, Unknown):
-        return draft
     listed = draft.profile
-    found = clamped(listed, kind, spelt=draft.spelt, fips=fips is True)
-    for change in found.changes:
-        draft = draft.says(IMPLEMENTATIONS[kind].called, "what it can do", change)
-    if doubt := unusable(listed, found, kind):
+    if isinstance(listed, Unknown):
+        return draft
+    found = effective(listed, kind, spelt=draft.spelt, fips=fips is True)
+    draft = draft.remark(*(f"{IMPLEMENTATIONS[kind].called} {change}" for change in found.changes))
+    if doubt := not_admitted(listed, found, kind):
         return replace(draft, profile=doubt).remark(*listed.notes)
-    return replace(draft, profile=found.profile, tls13_suites_configurable=found.tls13_configurable)
+    return replace(draft, tls13_suites_configurable=found.tls13_configurable)
 
 
-def unusable(listed: Profile, found: Clamped, kind: str) -> Unknown | None:
-    """Why nobody can tell what comes of ``listed``, of which ``found`` is left."""
-    limits = IMPLEMENTATIONS[kind]
-    if found.tls13_configurable and limits.tls13 == "listed" and not any(map(is_tls13, found.profile.suites)):
-        return Unknown(
-            f"{listed.name} has no TLS 1.3 suite that FIPS approves, and the ingress operator does not admit that"
-        )
-    if limits.suites and found.profile.min_version <= TLS12 and all(map(is_tls13, found.profile.suites)):
-        return Unknown(
-            f"of {listed.name} nothing is left for TLS 1.2 in {limits.called}: what it speaks is not defined"
-        )
-    return None
+def not_admitted(listed: Profile, found: Effective, kind: str) -> Unknown | None:
+    """Why the operator keeps what was in force before, where FIPS mode leaves it nothing of ``listed`` for TLS 1.3."""
+    if not found.tls13_configurable or IMPLEMENTATIONS[kind].tls13 != "listed":
+        return None
+    if any(map(is_tls13, found.profile.suites)):
+        return None
+    return Unknown(
+        f"{listed.name} has no TLS 1.3 suite that FIPS approves, and the ingress operator does not admit that"
+    )
 
 
-def clamped(profile: Profile, kind: str, *, spelt: Iterable[int] = (), fips: bool = False) -> Clamped:
+def effective(profile: Profile, kind: str, *, spelt: Iterable[int] = (), fips: bool = False) -> Effective:
     """``profile`` as implementation ``kind`` can have it. ``spelt``: suites listed by IANA's name only."""
     limits, changes = IMPLEMENTATIONS[kind], list[str]()
     minimum = _minimum(profile, limits, changes)
     suites = _spoken(minimum, _suites(profile, limits, frozenset(spelt), changes), changes)
+    if limits.suites is not None and minimum <= TLS12 and all(map(is_tls13, suites)):
+        changes.append("is left no cipher suite for TLS 1.2, and what it serves then is not defined")
     listed = limits.tls13 == "absent" or (limits.tls13 == "listed" and any(map(is_tls13, suites)))
     if not listed and limits.tls13 == "listed":
         changes.append("lists no TLS 1.3 suite, so that OpenSSL's own stay on")
@@ -109,15 +102,14 @@ def clamped(profile: Profile, kind: str, *, spelt: Iterable[int] = (), fips: boo
     if fips:
         suites, groups = _fips(suites, groups, changes)
     kept = replace(profile, min_version=minimum, suites=suites, groups=groups)
-    return Clamped(profile=kept, tls13_configurable=listed, changes=tuple(changes))
+    return Effective(profile=kept, tls13_configurable=listed, changes=tuple(changes))
 
 
 def _minimum(profile: Profile, limits: Implementation, changes: list[str]) -> int:
     if limits.floor is None or profile.min_version >= limits.floor:
         return profile.min_version
-    changes.append(
-        f"never goes below {version_name(limits.floor)}, so {version_name(profile.min_version)} becomes that"
-    )
+    allowed = version_name(profile.min_version)
+    changes.append(f"never goes below {version_name(limits.floor)}, although {allowed} is allowed")
     return limits.floor
 
 

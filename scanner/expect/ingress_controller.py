@@ -14,12 +14,13 @@ from datetime import timedelta
 from scanner.expect.conditions import condition
 from scanner.expect.draft import Draft
 from scanner.expect.facts import ROUTER_LABEL, ROUTER_NAMESPACE, Facts
-from scanner.expect.implementations import clamped
+from scanner.expect.implementations import effective
 from scanner.expect.release import meaning
 from scanner.expect.rollout import settling
 from scanner.kube.kinds import INGRESS_CONTROLLER, ROUTE
 from scanner.kube.objects import KubeObject
 from scanner.model.declared_profile import INGRESS, INHERITED_BY_INGRESS, Declared, declared
+from scanner.model.expectation import Lever
 from scanner.model.known import Known, Unknown
 from scanner.model.observation import ClientCertificate
 from scanner.model.profile import Profile
@@ -51,7 +52,10 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
         reason = f"there is no IngressController/{NAMESPACE}/{name}"
         return draft.owes(Unknown(reason), f"IngressController/{NAMESPACE}/{name}", _FIELD, "not there")
     policy = _CLIENTS.get(found.text("spec", "clientTLS", "clientCertificatePolicy"))
-    return _witnessed(facts, _declares(facts, replace(draft, client_certificate=policy), found), found)
+    source = f"{found.reference} spec.clientTLS.clientCertificatePolicy" if policy else ""
+    lever = Lever(where=str(found.reference), field=_FIELD, applied_by="router")
+    draft = replace(draft, client_certificate=policy, client_source=source, lever=lever)
+    return _witnessed(facts, _declares(facts, draft, found), found)
 
 
 def _is_frontend(facts: Facts, draft: Draft) -> bool:
@@ -196,7 +200,7 @@ def _witness(found: KubeObject, source: str) -> Known[Profile] | None:
 
 def _alike(facts: Facts, wanted: Profile, witness: Profile) -> bool:
     """Whether a router with ``wanted`` would report ``witness``; its order is another one, and 1.0 shows as 1.1."""
-    ours, theirs = (clamped(each, "haproxy", fips=facts.fips is True).profile for each in (wanted, witness))
+    ours, theirs = (effective(each, "haproxy", fips=facts.fips is True).profile for each in (wanted, witness))
     return (ours.min_version, set(ours.suites)) == (theirs.min_version, set(theirs.suites))
 
 

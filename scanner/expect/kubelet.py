@@ -1,4 +1,5 @@
-"""The kubelet: KubeletConfig by way of MachineConfigPools, else the cluster's profile; configz on plain Kubernetes.
+"""The kubelet: KubeletConfig by way of MachineConfigPools, else the cluster's profile. On plain Kubernetes the profile
+that is asked for, tightened by kubeadm's kubelet-config and by configz.
 
 machine-config-operator ``pkg/controller/kubelet-config`` and ``pkg/controller/common/helpers.go``. It never asks for
 ``tlsAdherence`` and knows no groups.
@@ -18,7 +19,7 @@ from scanner.kube.kinds import KUBELET_CONFIG as KUBELET_CONFIGS
 from scanner.kube.kinds import MACHINE_CONFIG_POOL, NODE
 from scanner.kube.objects import KubeObject
 from scanner.model.declared_profile import KUBELET_CONFIG, Declared, declared
-from scanner.model.expectation import Because
+from scanner.model.expectation import Because, Lever
 from scanner.model.known import Known, Unknown
 from scanner.model.local_files import KUBELET_CONFIGZ
 from scanner.model.profile import Profile
@@ -26,6 +27,8 @@ from scanner.model.profile import Profile
 _STEPS = ("spec", "tlsSecurityProfile")
 _FIELD = ".".join(_STEPS)
 _RAW = "spec.kubeletConfig"
+_FIELDS = "tlsMinVersion, tlsCipherSuites"
+_KUBEADM = "ConfigMap/kube-system/kubelet-config"
 _POOL_TAKES = timedelta(hours=24)
 """A pool of some hundred nodes that are drained one by one needs that long."""
 
@@ -89,6 +92,7 @@ def _of_node(facts: Facts, draft: Draft, node: KubeObject) -> Draft:
 def _configured(draft: Draft, config: KubeObject) -> Draft:
     """``spec.kubeletConfig`` is merged over what the profile gives (``generateKubeletIgnFiles``)."""
     source = str(config.reference)
+    draft = replace(draft, lever=Lever(where=source, field=_FIELD, applied_by="kubelet"))
     told = process.by_configuration(config.fields(*_RAW.split(".")))
     own = _declared(draft, config)
     if own.profile is None:
@@ -122,17 +126,29 @@ def _rolling(facts: Facts, draft: Draft, pool: KubeObject, node: KubeObject) -> 
 
 
 def _plain(facts: Facts, draft: Draft, node: str) -> Draft:
-    """Without OpenShift the kubelet's own file decides, and only configz shows it."""
-    snapshot = facts.snapshot
+    """Without OpenShift: what kubeadm's ConfigMap says for all kubelets, and what configz says of this one."""
+    snapshot, version = facts.snapshot, facts.snapshot.origin.git_version
+    lever = Lever(
+        where=f"the kubelet of Node/{node}",
+        minimum="tlsMinVersion",
+        suites="tlsCipherSuites",
+        spelling="component-base",
+        files=("/var/lib/kubelet/config.yaml",),
+        others=(_KUBEADM,) if facts.kubelet_config is not None else (),
+    )
+    declared_all = facts.kubelet_config
+    if isinstance(declared_all, Unknown):
+        draft = draft.remark(declared_all.reason)
+    elif declared_all is not None:
+        told = process.by_configuration(declared_all)
+        draft = process.bounded(draft, told, _KUBEADM, f"data[kubelet] {_FIELDS}", lever, version)
     found = snapshot.get(KUBELET_CONFIGZ, node) if KUBELET_CONFIGZ in snapshot.objects else None
     if found is None:
-        reason = f"what the kubelet on {node} is told is not known: no configz was read (adhere rbac --with configz)"
-        if isinstance(draft.profile, Unknown):
-            return draft.owes(Unknown(reason), f"Node/{node}", "configz", "not read")
-        return draft.remark(reason)
-    told = process.by_configuration(found.fields("kubeletconfig"))
-    field = "configz tlsMinVersion, tlsCipherSuites"
-    if not told.anything and not isinstance(draft.profile, Unknown):
-        return draft.says(f"Node/{node}", field, "not set: what is owed otherwise stands")
-    profile = process.profile(told, f"Node/{node} configz", facts.snapshot.origin.git_version)
-    return draft.owes(profile, f"Node/{node}", field, told.said)
+        reason = "no configz was read (adhere rbac --with configz)"
+        return replace(draft, lever=draft.lever or lever).remark(f"what the kubelet on {node} runs with: {reason}")
+    own = process.by_configuration(found.fields("kubeletconfig"))
+    if declared_all is not None and not isinstance(declared_all, Unknown):
+        said = process.by_configuration(declared_all)
+        if (said.minimum, set(said.suites)) != (own.minimum, set(own.suites)):
+            draft = draft.remark(f"drift: {_KUBEADM} says {said.said}; configz of Node/{node} says {own.said}")
+    return process.bounded(draft, own, f"Node/{node}", f"configz {_FIELDS}", lever, version)

@@ -9,6 +9,7 @@ from scanner.expect.draft import Draft
 from scanner.expect.facts import ROUTER_NAMESPACE, Facts
 from scanner.expect.release import meaning
 from scanner.model.declared_profile import MICROSHIFT_INGRESS, declared
+from scanner.model.expectation import Lever
 from scanner.model.known import Unknown
 
 _STEPS = ("ingress", "tlsSecurityProfile")
@@ -22,7 +23,8 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
     routed = subject is not None and subject.kind == "Route" and owner.namespace == ROUTER_NAMESPACE
     if not facts.is_microshift or not (governed or routed):
         return draft
-    draft = replace(draft, standing="platform", binding="must-follow", implementation="haproxy")
+    lever = Lever(where=microshift.FILE, field=_FIELD)
+    draft = replace(draft, standing="platform", binding="must-follow", implementation="haproxy", lever=lever)
     file = microshift.config(facts.snapshot)
     if file is None:
         reason = f"{microshift.FILE} is not in the snapshot, and nothing else says what MicroShift's router owes"

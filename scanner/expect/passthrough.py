@@ -122,20 +122,25 @@ def _as_backends(draft: Draft, passage: Passage, owed: list[Draft]) -> Draft:
         reason = f"the backends of {passage.source} owe different things, and any of them may answer"
         return draft.owes(Unknown(reason), passage.source, passage.field, "backends that differ")
     said = "unknown" if isinstance(first.profile, Unknown) else first.profile.name
-    kept = draft.owes(first.profile, first.endpoint.id, "the backend", said, spelt=first.spelt)
+    kept = draft.says(first.endpoint.id, "the backend", said)
     return replace(
         kept,
+        profile=first.profile,
+        whose=first.whose,
+        spelt=first.spelt,
+        lever=first.lever,
         entry=first.entry,
         standing=first.standing,
         binding=first.binding,
         implementation=first.implementation,
         client_certificate=first.client_certificate,
+        client_source=first.client_source,
         groups_configurable=first.groups_configurable,
         alternatives=first.alternatives,
         skewed=first.skewed,
         settles_by=first.settles_by,
         adherence=first.adherence,
-        because=(*kept.because, *(replace(each, decides=False) for each in first.because)),
+        because=(*kept.because, *first.because),
         remarks=tuple(dict.fromkeys((*kept.remarks, *first.remarks))),
     )
 

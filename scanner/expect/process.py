@@ -1,13 +1,19 @@
-"""What a process is told about TLS in Kubernetes' own words: flags of static pods, and the kubelet's configuration."""
+"""What a process is told about TLS in Kubernetes' own words: flags of static pods, and the kubelet's configuration.
+
+Where no object of a platform says what is required, they bound each other: a process may be told more than the profile
+that is asked for, never less.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
+from scanner.expect.draft import Draft
 from scanner.kube.objects import Fields
 from scanner.model.custom_profile import GO_SUITES, TLS13_SUITES, suite_named
+from scanner.model.expectation import Lever
 from scanner.model.known import Known, Unknown
 from scanner.model.located import shown
 from scanner.model.profile import Profile
@@ -40,7 +46,8 @@ class Told:
     @property
     def said(self) -> str:
         """For people."""
-        suites = f"{len(self.suites)} cipher suites" if self.suites else "Go's default cipher suites"
+        count = len(self.suites)
+        suites = f"{count} cipher {'suite' if count == 1 else 'suites'}" if count else "Go's default cipher suites"
         return f"{shown(self.minimum).strip(chr(39)) if self.minimum else 'no minimum version'}, {suites}"
 
 
@@ -107,6 +114,53 @@ def profile(told: Told, source: str, git_version: str) -> Known[Profile]:
         source=source,
         notes=notes[:5],
     )
+
+
+def bounded(draft: Draft, told: Told, source: str, field: str, lever: Lever, git_version: str) -> Draft:
+    """The profile that is asked for, tightened where the process was told more; what is weaker is named as a cause."""
+    floor = draft.profile
+    draft = replace(draft, lever=draft.lever or lever)
+    if isinstance(floor, Unknown):
+        return draft
+    own = profile(told, source, git_version)
+    if isinstance(own, Unknown):
+        return draft.says(source, field, told.said).remark(own.reason)
+    draft = draft.remark(*own.notes) if told.anything else draft
+    found = tightened(floor, own)
+    said = told.said if told.anything else "not set, which means Go's defaults"
+    if weaker := " and ".join(_weaker(floor, own)):
+        said = f"{said}: weaker than {floor.name}, with {weaker}"
+        draft = replace(draft, lever=replace(lever, told=told.said if told.anything else "not set"))
+    if not _overlap(floor, own):
+        draft = draft.remark(f"{source} lists no cipher suite of {floor.name}: the suites of the profile are required")
+    if not told.anything or found is floor:
+        return draft.says(source, field, said)
+    return draft.owes(found, source, field, said)
+
+
+def tightened(floor: Profile, own: Profile) -> Profile:
+    """The higher minimum and the suites that both allow; where they share none, the floor's."""
+    minimum = max(floor.min_version, own.min_version)
+    shared = tuple(code for code in floor.suites if code in own.suites)
+    suites = shared if minimum > TLS12 or _overlap(floor, own) else floor.suites
+    if (minimum, suites) == (floor.min_version, floor.suites):
+        return floor
+    return replace(floor, name=f"{floor.name}, tightened by {own.source}", min_version=minimum, suites=suites)
+
+
+def _overlap(floor: Profile, own: Profile) -> bool:
+    """Whether both allow a suite of TLS 1.2, where both speak that."""
+    return max(floor.min_version, own.min_version) > TLS12 or any(
+        not is_tls13(code) and code in own.suites for code in floor.suites
+    )
+
+
+def _weaker(floor: Profile, own: Profile) -> Iterator[str]:
+    """Each thing that the process allows and the floor does not."""
+    if own.min_version < floor.min_version:
+        yield version_name(own.min_version)
+    if floor.min_version <= TLS12 and (beyond := set(own.suites) - set(floor.suites)):
+        yield f"{len(beyond)} more cipher {'suite' if len(beyond) == 1 else 'suites'}"
 
 
 def _go(name: str) -> bool:

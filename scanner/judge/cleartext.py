@@ -84,7 +84,7 @@ def check_cleartext(rule: Rule, case: Case) -> Iterator[Finding]:
             unclear="whether the listener also answers without TLS could not be told",
         ),
         expected=("no answer without TLS",),
-        fix=remedy.in_the_listener(case.endpoint, case.expectation, "take requests by TLS only"),
+        fix=remedy.in_the_listener(case.endpoint, "take requests by TLS only"),
         reproduce=f"{remedy.scan(case.endpoint)} --active-http",
     )
 

@@ -103,7 +103,7 @@ def _fix(case: Case, expected: ClientCertificate) -> str:
     source = case.expectation.client_trust
     if source:  # an object has said it already
         return f"see why the listener does not apply {source}: what its status says, and what its controller supports"
-    return remedy.in_the_listener(case.endpoint, case.expectation, f"set the client certificate to {expected}")
+    return remedy.client_certificate(case.endpoint, case.expectation, expected)
 
 
 def _undeclared(rule: Rule, case: Case) -> Iterator[Finding]:

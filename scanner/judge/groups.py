@@ -169,7 +169,7 @@ def _judge(rule: Rule, case: Case, profile: Profile, allowed: tuple[int, ...]) -
             unclear="whether every group outside the profile is refused could not be told",
         ),
         expected=_labels(allowed),
-        fix=remedy.in_the_listener(case.endpoint, case.expectation, "allow only the expected groups"),
+        fix=remedy.groups(case.endpoint, case.expectation),
         reproduce=_reproduce(case, seen),
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from scanner.model.endpoint import Endpoint, host_port
-from scanner.model.expectation import Expectation
+from scanner.model.expectation import Because, Expectation, Lever
 from scanner.model.names import asked_path
 from scanner.model.observation import HttpVersion
 from scanner.tls import names
@@ -18,7 +18,6 @@ VERSION_ARGUMENTS = {TLS10: "1.0", TLS11: "1.1", TLS12: "1.2", TLS13: "1.3"}
 """How ``adhere ask --version`` spells a version in short; the others go by their names."""
 
 _CURL: Mapping[HttpVersion, str] = {"http/1.1": "http1.1", "h2": "http2"}
-_OBJECT = re.compile(r"[A-Z][A-Za-z0-9]*/\S+")
 _PLAIN = re.compile(r"[\w@%+=:,./#-]+", re.ASCII)
 
 
@@ -88,21 +87,124 @@ def bug(endpoint: Endpoint) -> str:
     return f"adhere explain {shlex.quote(endpoint.id)} --bug --results DIR"
 
 
-def in_the_listener(endpoint: Endpoint, expectation: Expectation, what: str) -> str:
-    """``what`` is to be set where the listener is configured; names the object that asks for it, if one does.
-
-    Where every component has to follow the cluster's profile, one of the platform's that does not has a bug: nobody
-    can set anything in its configuration (enhancement "Cluster-wide TLS Security Profile", TLS Adherence Modes).
-    """
-    asked = _asks(expectation)
-    if expectation.standing == "platform" and expectation.adherence == "StrictAllComponents" and asked:
-        return f"{asked} asks for it, and a component that does not follow has a bug: report it ({bug(endpoint)})"
-    text = f"{what} in the listener's own configuration"
-    return f"{text}: {asked} asks for it" if asked else text
+def minimum(endpoint: Endpoint, expectation: Expectation, least: int) -> str:
+    """What to do so that no version below ``least`` is accepted."""
+    lever = expectation.lever
+    set_ = f"set the minimum version to {names.version_name(least)}"
+    if lever is not None and lever.minimum:
+        set_ = f"set {_assigned(lever.minimum, _VERSIONS[lever.spelling].get(least, names.version_name(least)))}"
+    return _set(endpoint, expectation, set_)
 
 
-def _asks(expectation: Expectation) -> str:
-    """The object and field of the step that decided; of the first one that names an object where none is marked."""
-    objects = [step for step in expectation.because if _OBJECT.fullmatch(step.source)]
-    decisive = [step for step in objects if step.decides][-1:] or objects[:1]
-    return "".join(f"{step.source} {step.field}" for step in decisive)
+def suites(endpoint: Endpoint, expectation: Expectation, allowed: Iterable[int]) -> str:
+    """What to do so that only ``allowed`` suites are accepted; flags get the list to paste."""
+    lever, set_ = expectation.lever, "allow only the expected suites"
+    older = [names.suite_name(code) for code in allowed if not names.is_tls13(code)]
+    if lever is not None and lever.suites and older:
+        set_ = f"set {_assigned(lever.suites, ','.join(older))}"
+    elif lever is not None and lever.minimum:  # nothing but TLS 1.3, whose suites Go does not let anybody choose
+        return minimum(endpoint, expectation, TLS13)
+    return _set(endpoint, expectation, set_)
+
+
+def groups(endpoint: Endpoint, expectation: Expectation) -> str:
+    """What to do so that only the profile's groups are accepted."""
+    lever = expectation.lever
+    plain = None if lever is not None and lever.minimum else lever
+    return _set(endpoint, replace(expectation, lever=plain), "allow only the expected groups")
+
+
+def client_certificate(endpoint: Endpoint, expectation: Expectation, expected: str) -> str:
+    """What to do so that clients are asked for a certificate as they should be."""
+    lever, by = expectation.lever, expectation.client_source
+    if lever is not None and lever.field and lever.applied_by:
+        return _not_followed(endpoint, lever, by)
+    setting = _CLIENTS.get(lever.spelling if lever and lever.minimum.startswith("--") else "", "")
+    if setting and lever is not None:
+        return f"set {setting} {_place(lever)}: {by} requires a client certificate to be {expected}"
+    return in_the_listener(endpoint, f"set the client certificate to {expected}", by)
+
+
+_CLIENTS: Mapping[str, str] = {"etcd": "--client-cert-auth=true", "component-base": "--client-ca-file"}
+"""Flags by which a process asks its clients for a certificate."""
+
+
+def in_the_listener(endpoint: Endpoint, what: str, by: str = "") -> str:
+    """``what`` is to be set where the listener is configured; ``by`` names what requires it."""
+    return f"{what} in {_configuration(endpoint)}" + (f": {by} requires it" if by else "")
+
+
+def required_by(expectation: Expectation) -> str:
+    """The object or file, and field, that the profile is from; empty for a profile of the command line."""
+    step = _deciding(expectation)
+    if step is None or step.source.startswith("--"):
+        return ""
+    return f"{step.source} {step.field}".rstrip()
+
+
+def _deciding(expectation: Expectation) -> Because | None:
+    return next((step for step in reversed(expectation.because) if step.decides), None)
+
+
+_VERSIONS: Mapping[str, Mapping[int, str]] = {
+    "openssl": {},
+    "component-base": {version: f"VersionTLS{short.replace('.', '')}" for version, short in VERSION_ARGUMENTS.items()},
+    "etcd": {version: f"TLS{short}" for version, short in VERSION_ARGUMENTS.items()},
+}
+"""How each spelling of a ``Lever`` writes a version."""
+
+
+def _assigned(setting: str, value: str) -> str:
+    return f"{setting}={value}" if setting.startswith("--") else f"{setting}: {value}"
+
+
+def _set(endpoint: Endpoint, expectation: Expectation, what: str) -> str:
+    """Who can do it: whoever owns the flags or the field that the listener takes it from, else its operator."""
+    lever, by = expectation.lever, required_by(expectation)
+    if lever is None:
+        return _of_product(in_the_listener(endpoint, what, by), expectation)
+    if not lever.field:
+        said = f"; it says {lever.told} now" if lever.told else ""
+        again = "" if lever.told else "; where it is set so already, restart the process"
+        return f"{what} {_place(lever)}{said}{again}" + (f" ({by} requires it)" if by else "")
+    if expectation.binding == "not-enforced" and expectation.standing == "platform":
+        strict = "; with spec.tlsAdherence: StrictAllComponents it would" if expectation.adherence else ""
+        return f"{lever.where} {lever.field} does not bind it today{strict}"
+    decided = _deciding(expectation)
+    if decided is not None and decided.source not in (lever.where, *lever.others):
+        others = f", or in {', '.join(lever.others)}" if lever.others else ""
+        return f"{what} by {lever.field} of {lever.where}{others}" + (f": {by} requires it" if by else "")
+    return _not_followed(endpoint, lever, by)
+
+
+def _not_followed(endpoint: Endpoint, lever: Lever, by: str) -> str:
+    """The object says it already, and nobody can set anything in the component's configuration: its operator stopped
+    somewhere, or it has a bug."""
+    if not lever.applied_by:
+        return f"{by or lever.where} requires it already: see whether what reads it has accepted and applied it"
+    doctor = f"adhere doctor {shlex.quote(lever.applied_by)}"
+    return (
+        f"{by or lever.where} requires it already: '{doctor}' shows at which step it stopped; if at none, the component"
+        f" has a bug to report ({bug(endpoint)})"
+    )
+
+
+def _of_product(text: str, expectation: Expectation) -> str:
+    if expectation.standing != "layered":
+        return text
+    return f"{text}; where its operator has no such field, give it an override in the policy file with a justification"
+
+
+def _place(lever: Lever) -> str:
+    """Where flags and files are: the container, the object, the files of the node, and what else has a copy."""
+    held = f"for container {lever.container} of {lever.where}" if lever.container else f"for {lever.where}"
+    files = f" ({', '.join(lever.files)} on its node)" if lever.files else ""
+    return f"{held}{files}" + (f", and in {', '.join(lever.others)}" if lever.others else "")
+
+
+def _configuration(endpoint: Endpoint) -> str:
+    """The listener's own configuration, by whose it is."""
+    owner = endpoint.owner
+    if owner.kind in ("Target", ""):
+        return "the listener's own configuration"
+    return f"the configuration of {'/'.join(filter(None, (owner.kind, owner.namespace, owner.name)))}"

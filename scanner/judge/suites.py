@@ -91,7 +91,7 @@ def check_suites(rule: Rule, case: Case) -> Iterator[Finding]:
         ),
         severity=severity(seen),
         expected=_allowed(profile, case.expectation).values(),
-        fix=remedy.in_the_listener(case.endpoint, case.expectation, "allow only the expected suites"),
+        fix=remedy.suites(case.endpoint, case.expectation, profile.suites),
         reproduce=_reproduce(case, seen),
     )
 

@@ -84,7 +84,7 @@ def check_version(rule: Rule, case: Case) -> Iterator[Finding]:
         ),
         severity=severity(split.accepted),
         expected=(f"{least} or later ({profile.name})",),
-        fix=remedy.in_the_listener(case.endpoint, case.expectation, f"set the minimum version to {least}"),
+        fix=remedy.minimum(case.endpoint, case.expectation, profile.min_version),
         reproduce=remedy.ask(case.endpoint, min(split.accepted)) if split.accepted else None,
     )
 

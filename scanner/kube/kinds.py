@@ -57,6 +57,7 @@ CONFIG_MAP = Kind(
     named=(
         ("kube-system", "cluster-config-v1"),  # install-config: fips, networks
         ("kube-system", "kubeadm-config"),  # kubeadm's networks and extra arguments
+        ("kube-system", "kubelet-config"),  # kubeadm's configuration of all kubelets
         ("kube-system", "extension-apiserver-authentication"),  # which CAs clients of the API server show
         ("kube-system", "kube-root-ca.crt"),
         ("kube-public", "microshift-version"),

@@ -61,11 +61,11 @@ def load_profile(name: str, *, release: str | None = None) -> Profile:
     """
     found = _by_name(name, release)
     if found:
-        return found
+        return replace(found, asked=name)
     if name == "-":
         raise UsageError("a profile is not read from standard input", hint="give a file, or /dev/stdin")
     if _is_file(name):
-        return tls_security_profile.parse(located.read(name), partial(_openshift, release))
+        return replace(tls_security_profile.parse(located.read(name), partial(_openshift, release)), asked=name)
     raise UsageError(f"there is no profile {shown(name)}", hint=_nearest(name))
 
 

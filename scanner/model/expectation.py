@@ -38,6 +38,32 @@ class Because:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Lever:
+    """Where somebody sets what a listener speaks: what a fix names."""
+
+    where: str
+    """The object, or what else holds the setting: ``Pod/kube-system/etcd-cp``, ``IngressController/...``."""
+    field: str = ""
+    """A field that holds a profile: ``spec.tlsSecurityProfile``."""
+    minimum: str = ""
+    """A flag or field for the lowest version alone: ``--tls-min-version``."""
+    suites: str = ""
+    """The same for cipher suites."""
+    spelling: Literal["openssl", "component-base", "etcd"] = "openssl"
+    """How the values are written."""
+    container: str = ""
+    """The container that has the flags."""
+    files: tuple[str, ...] = ()
+    """Files of a node that hold the setting."""
+    others: tuple[str, ...] = ()
+    """Objects in which the same has to be set, or the next change undoes it."""
+    told: str = ""
+    """What the setting says now, where it is weaker than required: the cause of a deviation."""
+    applied_by: str = ""
+    """The component whose operator brings the setting to the listener; empty: the process reads it itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredIssuer:
     """A certificate behind the first one of a Secret."""
 
@@ -226,6 +252,8 @@ class Expectation:
     certificate: CertificateExpectation = CertificateExpectation()
     client_certificate: Literal["none", "requested", "required"] | None = None
     """What the listener must ask of a client, or None for no expectation."""
+    client_source: str = ""
+    """The object and field, or the entry of the catalogue, that says what must be asked."""
     client_trust: str | None = None
     """The object and field that say whose client certificates are accepted: all others are refused. None: nothing says
     so."""
@@ -252,6 +280,8 @@ class Expectation:
     """False where the listener is not known to apply a list of groups: then none outside of it is a violation."""
     binding: Binding = "must-follow"
     because: tuple[Because, ...] = ()
+    lever: Lever | None = None
+    """Where what it speaks is set; None: in a configuration that no object shows."""
     standing: Standing = "listed"
     alternatives: tuple[Profile, ...] = ()
     """While a change is rolled out (``settling``): other profiles that are as good until it has settled."""

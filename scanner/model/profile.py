@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,5 +19,7 @@ class Profile:
     """Every allowed key-exchange group in the profile's order, or None: the profile has no opinion."""
     source: str
     """Where the meaning comes from: document and date, or file and line."""
+    asked: str = field(default="", compare=False)
+    """What the user called it: ``intermediate@4.22``. Empty where no user asked."""
     notes: tuple[str, ...] = ()
     """What a reader of the expectation should know, for example names that were dropped and why."""

@@ -32,7 +32,7 @@ class Head:
     release: str = ""
     """Of the first cluster, ``4.22``: profiles that are asked for later mean what they mean there."""
     profile: Profile | None = None
-    """What every target owed; of clusters, what is owed where nothing says anything, if somebody said so."""
+    """What every target owed; of clusters, the floor where no platform says what is required, if the user gave one."""
     anchors: tuple[bytes, ...] = ()
     anchor_source: str = ""
     policy: bool = False

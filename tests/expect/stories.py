@@ -212,6 +212,9 @@ def endpoint(name: str, said: Mapping[str, Any]) -> Endpoint:
         labels=tuple(said.get("labels", {}).items()),
         origins=tuple(said.get("origins", ())),
     )
+    if pod := said.get("pod"):
+        namespace, _, named = pod.partition("/")
+        found = replace(found, pod=Reference(kind="Pod", name=named, namespace=namespace))
     if not subject:
         return found
     kind, *rest = subject.split("/")

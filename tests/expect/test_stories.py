@@ -10,6 +10,7 @@ from scanner.model.catalogue import load_profile
 from scanner.model.expectation import Because, Expectation
 from scanner.model.known import Unknown
 from scanner.model.profile import Profile
+from scanner.tls.codepoints import TLS13
 from scanner.tls.names import group_code, suite_code, version_name
 from tests.expect import stories
 
@@ -32,12 +33,14 @@ def test_what_an_endpoint_owes(story: str, name: str) -> None:
         assert set(_known(owed).suites) == {suite_code(each) for each in wanted["suites"]}
     if "groups" in wanted:
         assert _known(owed).groups == tuple(group_code(each) for each in wanted["groups"])
-    if "without" in wanted:
-        assert not {suite_code(each) for each in wanted["without"]} & set(_known(owed).suites)
+    if "with" in wanted:
+        assert {suite_code(each) for each in wanted["with"]} <= set(_known(owed).suites)
     if "alternatives" in wanted:
         assert [each.name for each in owed.alternatives] == wanted["alternatives"]
     if "skewed" in wanted:
         assert [each.name for each in owed.skewed] == wanted["skewed"]
+    if "cause" in wanted:
+        assert (owed.lever.told or None if owed.lever else None) == wanted["cause"]
     _said(wanted.get("because", ()), reasons)
     _said(wanted.get("remarks", ()), (*_notes(owed), *owed.remarks))
 
@@ -101,6 +104,15 @@ def test_nobody_rolls_out_what_is_only_assumed(story: str) -> None:
     asked = [each for each in owed if _deciding(each)[0].source == "--profile"]
     assert all(each.binding == "must-follow" and not each.alternatives for each in asked)
     assert asked
+
+
+def test_no_flag_lowers_an_assumed_profile() -> None:
+    """ "May we go to TLS 1.3?" is asked of the cluster: what flags say today is no answer."""
+    told = stories.load("kubeadm", profile=load_profile("modern"))
+    owed = {name: told.owed(name) for name in told.endpoints}
+    assert {(_known(each).name.split(",")[0], _known(each).min_version) for each in owed.values()} == {
+        ("mozilla/5.8/modern", TLS13)
+    }
 
 
 def test_an_assumed_profile_reaches_a_router_that_inherits() -> None:

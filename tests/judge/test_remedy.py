@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.judge import remedy
-from scanner.model.expectation import Because, Expectation
-from scanner.tls.codepoints import VERSIONS
+from scanner.model.endpoint import Owner
+from scanner.model.expectation import Because, Expectation, Lever
+from scanner.tls.codepoints import TLS12, TLS13, VERSIONS
 from scanner.tls.names import version_code
-from tests.judge.cases import BECAUSE_ARGUMENT, BECAUSE_OBJECT, ENDPOINT, PROFILE
+from tests.judge.cases import BECAUSE_OBJECT, ENDPOINT, PROFILE
 
 
 @pytest.mark.parametrize(
@@ -82,33 +83,123 @@ def test_a_client_that_nobody_trusts() -> None:
     assert " -noservername " in remedy.as_a_stranger(replace(ENDPOINT, server_name=None))
 
 
-def test_the_fix_names_the_object_that_asks_for_it_and_its_field() -> None:
-    expectation = Expectation(profile=PROFILE, because=(BECAUSE_ARGUMENT, BECAUSE_OBJECT))
-    assert remedy.in_the_listener(ENDPOINT, expectation, "set X") == (
-        "set X in the listener's own configuration: APIServer/cluster spec.tlsSecurityProfile asks for it"
+DECIDES = replace(BECAUSE_OBJECT, decides=True)
+COMPONENT = replace(ENDPOINT, owner=Owner(kind="Deployment", namespace="shop", name="web"))
+FLAGS = Lever(
+    where="Pod/kube-system/etcd-cp",
+    container="etcd",
+    minimum="--tls-min-version",
+    suites="--cipher-suites",
+    spelling="etcd",
+    files=("/etc/kubernetes/manifests/etcd.yaml",),
+    others=("ConfigMap/kube-system/kubeadm-config",),
+    told="TLS1.1, 1 cipher suite",
+)
+APISERVER = Lever(where="APIServer/cluster", field="spec.tlsSecurityProfile", applied_by="etcd")
+BUG = f"adhere explain {shlex.quote(ENDPOINT.id)} --bug --results DIR"
+
+
+def expectation(lever: Lever | None = None, **fields: Any) -> Expectation:  # noqa: ANN401
+    return Expectation(**{"profile": PROFILE, "because": (DECIDES,), "lever": lever, **fields})
+
+
+def test_without_a_known_setting_the_fix_names_the_workload_and_what_requires_it() -> None:
+    assert remedy.minimum(COMPONENT, expectation(), TLS12) == (
+        "set the minimum version to TLSv1.2 in the configuration of Deployment/shop/web:"
+        " APIServer/cluster spec.tlsSecurityProfile requires it"
     )
+    layered = remedy.minimum(COMPONENT, expectation(standing="layered"), TLS12)
+    assert layered.endswith("give it an override in the policy file with a justification")
 
 
 def test_the_step_that_decided_is_named() -> None:
+    """Neither a release nor what was beaten nor a user's namespace requires anything."""
     release = Because(source="ClusterVersion/version", field="status.desired.version", said="4.22.3")
     decided = Because(source="KubeletConfig/workers", field="spec.tlsSecurityProfile", said="Old", decides=True)
-    expectation = Expectation(profile=PROFILE, because=(release, BECAUSE_OBJECT, decided, replace(release, field="x")))
-    assert remedy.in_the_listener(ENDPOINT, expectation, "set X").endswith(
-        "KubeletConfig/workers spec.tlsSecurityProfile asks for it"
+    steps = (release, BECAUSE_OBJECT, decided, replace(release, field="x"))
+    assert remedy.required_by(expectation(because=steps)) == "KubeletConfig/workers spec.tlsSecurityProfile"
+    assert remedy.required_by(expectation(because=(release,))) == ""
+
+
+@pytest.mark.parametrize(("source", "named"), [("--profile", False), ("pol.yaml:5:3", True), ("targets.txt:3", True)])
+def test_a_policy_file_is_named_and_the_command_line_is_not(source: str, *, named: bool) -> None:
+    asked = replace(DECIDES, source=source, field="overrides")
+    fix = remedy.minimum(COMPONENT, expectation(because=(asked,)), TLS12)
+    assert fix.endswith(f": {source} overrides requires it" if named else "in the configuration of Deployment/shop/web")
+
+
+def test_a_flag_is_written_for_its_program_with_container_file_and_what_it_says_now() -> None:
+    place = (
+        "for container etcd of Pod/kube-system/etcd-cp (/etc/kubernetes/manifests/etcd.yaml on its node),"
+        " and in ConfigMap/kube-system/kubeadm-config"
+    )
+    by_user = expectation(FLAGS, because=(replace(DECIDES, source="--profile", field=""),))
+    assert remedy.minimum(ENDPOINT, by_user, TLS12) == (
+        f"set --tls-min-version=TLS1.2 {place}; it says TLS1.1, 1 cipher suite now"
+    )
+    assert remedy.suites(ENDPOINT, by_user, (0x1301, 0xC02F, 0xC030)) == (
+        "set --cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
+        f" {place}; it says TLS1.1, 1 cipher suite now"
+    )
+    assert remedy.suites(ENDPOINT, by_user, (0x1301,)).startswith("set --tls-min-version=TLS1.3 ")
+    assert remedy.groups(ENDPOINT, by_user).startswith("allow only the expected groups in ")
+
+
+def test_flags_that_say_it_already_ask_for_a_restart() -> None:
+    kubelet = Lever(where="the kubelet of Node/w", minimum="tlsMinVersion", suites="x", spelling="component-base")
+    fix = remedy.minimum(ENDPOINT, expectation(kubelet), TLS13)
+    assert fix == (
+        "set tlsMinVersion: VersionTLS13 for the kubelet of Node/w; where it is set so already, restart the process"
+        " (APIServer/cluster spec.tlsSecurityProfile requires it)"
     )
 
 
-def test_under_strict_adherence_a_component_of_the_platform_has_a_bug() -> None:
-    strict = Expectation(
-        profile=PROFILE, because=(BECAUSE_OBJECT,), standing="platform", adherence="StrictAllComponents"
+@pytest.mark.parametrize("adherence", ["StrictAllComponents", "LegacyAdheringComponentsOnly"])
+def test_what_an_object_says_already_is_looked_for_by_doctor_and_a_bug_comes_last(adherence: str) -> None:
+    """Under legacy adherence too: of what its operator configures, nobody can set anything."""
+    fix = remedy.minimum(ENDPOINT, expectation(APISERVER, standing="platform", adherence=adherence), TLS12)
+    assert fix == (
+        "APIServer/cluster spec.tlsSecurityProfile requires it already: 'adhere doctor etcd' shows at which step it"
+        f" stopped; if at none, the component has a bug to report ({BUG})"
     )
-    command = f"adhere explain {shlex.quote(ENDPOINT.id)} --bug --results DIR"
-    assert f"has a bug: report it ({command})" in remedy.in_the_listener(ENDPOINT, strict, "set X")
-    layered = replace(strict, standing="layered")
-    assert "bug" not in remedy.in_the_listener(ENDPOINT, layered, "set X")
 
 
-@pytest.mark.parametrize("source", ["--profile", "targets.txt:3", "./Profile/x.yaml", "/etc/profile.yaml"])
-def test_the_fix_names_no_object_where_there_is_none(source: str) -> None:
-    expectation = Expectation(profile=PROFILE, because=(replace(BECAUSE_OBJECT, source=source),))
-    assert remedy.in_the_listener(ENDPOINT, expectation, "set X") == "set X in the listener's own configuration"
+def test_what_nothing_binds_is_told_by_what_it_would_be() -> None:
+    loose = expectation(
+        APISERVER, standing="platform", binding="not-enforced", adherence="LegacyAdheringComponentsOnly"
+    )
+    assert remedy.minimum(ENDPOINT, loose, TLS12) == (
+        "APIServer/cluster spec.tlsSecurityProfile does not bind it today;"
+        " with spec.tlsAdherence: StrictAllComponents it would"
+    )
+
+
+def test_what_is_only_assumed_or_overridden_names_the_field_that_it_would_come_from() -> None:
+    assumed = expectation(APISERVER, because=(replace(DECIDES, source="--profile", field=""),))
+    assert remedy.minimum(ENDPOINT, assumed, TLS13) == (
+        "set the minimum version to TLSv1.3 by spec.tlsSecurityProfile of APIServer/cluster"
+    )
+    gateway = Lever(where="Gateway/edge/front", field="spec.listeners[].tls.options", others=("its controller",))
+    assert remedy.suites(ENDPOINT, expectation(gateway), (0x1301,)) == (
+        "allow only the expected suites by spec.listeners[].tls.options of Gateway/edge/front, or in its controller:"
+        " APIServer/cluster spec.tlsSecurityProfile requires it"
+    )
+
+
+def test_an_object_without_an_operator_of_ours_has_a_reader() -> None:
+    proxy = Lever(where="APIServer/cluster", field="spec.x")
+    assert remedy.minimum(ENDPOINT, expectation(proxy), TLS12).endswith("has accepted and applied it")
+
+
+def test_the_client_certificate_is_required_by_what_says_so() -> None:
+    """The cluster's profile says nothing of client certificates."""
+    source = "component catalogue etcd/client"
+    asked = expectation(APISERVER, client_source=source, standing="platform")
+    assert remedy.client_certificate(ENDPOINT, asked, "required").startswith(f"{source} requires it already: ")
+    flags = remedy.client_certificate(ENDPOINT, expectation(FLAGS, client_source=source), "required")
+    assert flags.startswith("set --client-cert-auth=true for container etcd of Pod/kube-system/etcd-cp (")
+    assert flags.endswith(f": {source} requires a client certificate to be required")
+    plain = remedy.client_certificate(COMPONENT, expectation(client_source="Gateway/a/b"), "required")
+    assert plain == (
+        "set the client certificate to required in the configuration of Deployment/shop/web: Gateway/a/b requires it"
+    )

@@ -41,11 +41,13 @@ def test_each_version_below_is_listed() -> None:
 
 
 def test_tls12_fails_under_modern_and_the_fix_names_the_object() -> None:
-    found = finding("tls-version", case(expectation={"profile": MODERN, "because": (BECAUSE_OBJECT,)}))
+    found = finding(
+        "tls-version", case(expectation={"profile": MODERN, "because": (replace(BECAUSE_OBJECT, decides=True),)})
+    )
     assert found.observed == ("TLSv1.2 (VersionTLS12, 0x0303)",)
     assert found.fix == (
         "set the minimum version to TLSv1.3 in the listener's own configuration: "
-        "APIServer/cluster spec.tlsSecurityProfile asks for it"
+        "APIServer/cluster spec.tlsSecurityProfile requires it"
     )
 
 
