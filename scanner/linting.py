@@ -10,6 +10,7 @@ from itertools import chain
 from scanner import __version__
 from scanner.cluster.given import Bad, Manifests
 from scanner.cluster.manifest_files import Skipped
+from scanner.kube import references
 from scanner.kube.kinds import PKI, PKI_CERTIFICATE_DEFINITION, ROUTE, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable, union
@@ -18,7 +19,6 @@ from scanner.lint.manifests import KIND_UNKNOWN, UNREADABLE
 from scanner.lint.openshift.custom_host import CUSTOM_HOST, custom_host_reviews
 from scanner.lint.openshift.route_access import route_reviews
 from scanner.lint.twice import TWICE, given_twice, told_apart
-from scanner.lint.wanted import wanted
 from scanner.model.access_review import Review, reviews
 from scanner.model.declared import Declared, Given, Identity, Place, identity
 from scanner.model.finding import Finding
@@ -96,7 +96,7 @@ def declared(
 def referred(manifests: Manifests | None, kind: Kind, cluster: Snapshot) -> Iterator[tuple[str, str]]:
     """The Secrets or ConfigMaps that what is looked at refers to, by namespace and name."""
     given = (each.object for each in manifests.given) if manifests else ()
-    return wanted(chain(given, chain.from_iterable(cluster.objects.values())), kind)
+    return references.named(chain(given, chain.from_iterable(cluster.objects.values())), kind)
 
 
 def reviewed(

@@ -6,23 +6,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from scanner.expect import contour
 from scanner.expect.contour_config import everywhere
 from scanner.expect.facts import Facts
 from scanner.expect.origins import gateway_listeners, led
-from scanner.kube.kinds import HTTP_PROXY, INGRESS, Kind
+from scanner.kube import references as links
+from scanner.kube.kinds import HTTP_PROXY, INGRESS, INGRESS_CLASS, Kind
 from scanner.kube.objects import Fields, KubeObject
-from scanner.model.delegations import secret_name
+from scanner.kube.references import TLS_CERT_NAMESPACE, Link, ingress_class, is_contours
 from scanner.model.endpoint import Endpoint
 from scanner.model.known import Known, Unknown
 from scanner.model.located import shown
-
-_ELSEWHERE: Final = "projectcontour.io/tls-cert-namespace"
-"""Annotation of an Ingress: the namespace of all of its Secrets, by a delegation (Contour 1.20)."""
-_CLASS: Final = "kubernetes.io/ingress.class"
-_CONTOURS_CLASS: Final = "projectcontour.io/ingress.class"
 
 Name: TypeAlias = tuple[str, str]
 """Namespace and name of a Secret."""
@@ -64,47 +60,51 @@ def of_listener(facts: Facts, holder: KubeObject, listener: Fields) -> Iterator[
     """Those of one listener of a Gateway or ListenerSet, if it ends TLS itself."""
     if listener.text("tls", "mode") not in ("", "Terminate"):
         return
-    for each in listener.each("tls", "certificateRefs"):
-        if (each.text("kind") or "Secret", each.text("group")) == ("Secret", ""):
-            secret = each.text("namespace") or holder.namespace or "", each.text("name")
-            who = f"{holder.reference} listener {listener.text('name')}"
+    who = f"{holder.reference} listener {listener.text('name')}"
+    for link in links.of_listener(holder, listener):
+        if link.is_secret:
+            secret = link.namespace or "", link.name
             yield Reference(who=who, secret=secret, allowed=facts.grants.to_gateway(holder, *secret))
 
 
 def _of_ingress(facts: Facts, ingress: KubeObject, name: str | None) -> Iterator[Reference]:
     """Of each entry that lists the name; one without a Secret leaves it to the controller's default."""
-    own, who = ingress.namespace or "", f"{ingress.reference} spec.tls"
-    namespace, others = ingress.annotations.get(_ELSEWHERE) or own, _of_others(ingress)
-    for each in ingress.each("spec", "tls"):
-        if name in [host.lower() for host in each.texts("hosts")] and each.text("secretName"):
-            found = _of_contour(facts, ingress, who, each.text("secretName"), namespace)
-            if found.allowed is True or not others:
-                yield found
-            else:
-                yield replace(found, allowed=Unknown(others))
-                yield Reference(who=who, secret=(own, each.text("secretName")), allowed=True)
+    contours = is_contours(ingress, _class(facts, ingress))
+    doubt = _doubt(ingress) if contours is None else ""
+    for link in links.links(ingress, contours=contours):
+        if name in [host.lower() for host in link.beside.texts("hosts")]:
+            found = _of_link(facts, link, f"{ingress.reference} spec.tls")
+            unknown = link.grant is not None and doubt and found.allowed is not True
+            yield replace(found, allowed=Unknown(doubt)) if unknown else found
 
 
-def _of_others(ingress: KubeObject) -> str:
+def _class(facts: Facts, ingress: KubeObject) -> KubeObject | None:
+    """The IngressClass that it names, where those were read."""
+    named = ingress_class(ingress)
+    return next((each for each in facts.snapshot.objects.get(INGRESS_CLASS, ()) if each.name == named), None)
+
+
+def _doubt(ingress: KubeObject) -> str:
     """Why its controller may be another one than Contour, to whom Contour's annotation says nothing. Whoever takes
     Ingresses without a class may be Contour."""
-    said = ingress.text("spec", "ingressClassName") or ingress.annotations.get(_CLASS, "")
-    if not said or "contour" in said or _CONTOURS_CLASS in ingress.annotations:
-        return ""
-    return f"only Contour reads {_ELSEWHERE}, and whether the class {shown(said)} is its is not known"
+    said = ingress_class(ingress)
+    return (
+        f"only Contour reads {TLS_CERT_NAMESPACE}, and whether the class {shown(said)} is its is not known"
+        if said
+        else ""
+    )
 
 
 def _of_proxy(facts: Facts, proxy: KubeObject, name: str | None) -> Iterator[Reference]:
-    said = proxy.text("spec", "virtualhost", "tls", "secretName")
-    if name is not None and said:
-        yield _of_contour(facts, proxy, f"{proxy.reference} spec.virtualhost.tls", said, proxy.namespace or "")
+    for link in links.links(proxy) if name is not None else ():
+        if link.role == "certificate":
+            yield _of_link(facts, link, f"{proxy.reference} spec.virtualhost.tls")
 
 
-def _of_contour(facts: Facts, user: KubeObject, who: str, text: str, namespace: str) -> Reference:
-    """Contour takes ``namespace/name``; nobody else's names have a slash."""
-    named = secret_name(text, namespace)
-    secret = named.namespace or "", named.name
-    return Reference(who=who, secret=secret, allowed=facts.grants.to_contour(user, *secret))
+def _of_link(facts: Facts, link: Link, who: str) -> Reference:
+    secret = link.namespace or "", link.name
+    allowed = True if link.grant is None else facts.grants.to_contour(link.source, *secret)
+    return Reference(who=who, secret=secret, allowed=allowed)
 
 
 _READERS: Mapping[Kind, Callable[[Facts, KubeObject, str | None], Iterator[Reference]]] = {

@@ -6,6 +6,7 @@ A Secret is without its key here: ``adhere.keyMatches`` says whether that belong
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
@@ -16,7 +17,7 @@ from scanner.lint.certificates import chain_of, entry, instead
 from scanner.model.declared import Declared, Missing
 from scanner.model.forms import broken
 from scanner.model.known import Unknown
-from scanner.model.located import Steps, shown
+from scanner.model.located import Steps, dotted, shown
 from scanner.model.object_rule import Flaw, Subject, undecided
 from scanner.model.san import covers
 from scanner.tls.certificate import CertificateFacts
@@ -26,11 +27,15 @@ READS: Final[tuple[Kind, ...]] = (SECRET, CERTIFICATE)
 
 TLS: Final = "kubernetes.io/tls"
 _SHOWN_NAMES: Final = 5
+_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
+"""What an object can be called (k8s.io/apimachinery ``IsDNS1123Subdomain``)."""
 
 
 def look_up(declared: Declared, kind: Kind, name: str, namespace: str | None) -> KubeObject | Missing:
     """The object of that name, or what its absence means; wary where only some of a kind are read of a cluster, and
     of a Secret that cert-manager will make."""
+    if not _NAME.fullmatch(name):
+        return Missing(name=f"{kind.name} {shown(name)}", impossible=True)
     found = declared.find(kind, name, namespace)
     if isinstance(found, Missing) and found.gap is None and kind not in declared.known.absent:
         return replace(found, gap=_why_it_may_exist(declared, kind, name, namespace))
@@ -89,9 +94,17 @@ def secret_flaws(
 
 
 def _absent(secret: Missing, at: Steps) -> Flaw:
+    return absent(secret, at, question="whether there is a certificate with its key", fix=f", of type {TLS}")
+
+
+def absent(secret: Missing, at: Steps, *, question: str, fix: str = "", message: str = "") -> Flaw:
+    """That a Secret is not there. ``fix``: what is to be created, behind its name; ``message``: what it is for."""
     if secret.gap:
-        return undecided(secret, at, "whether there is a certificate with its key")
-    return Flaw(message=f"{secret.name} does not exist", at=at, fix=f"create {secret.name}, of type {TLS}")
+        return undecided(secret, at, question)
+    if secret.impossible:
+        said = f"{secret.name} cannot exist: the name must be that of a Secret, without a namespace"
+        return Flaw(message=said, at=at, fix=f"{dotted(at)}: the name of a Secret in the namespace of this object")
+    return Flaw(message=f"{secret.name}{message} does not exist", at=at, fix=f"create {secret.name}{fix}")
 
 
 def _faults(secret: KubeObject, types: tuple[str, ...]) -> Iterator[str]:

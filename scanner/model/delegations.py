@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Final, TypeAlias
 
 from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.references import split_name
 from scanner.model.located import Steps
 
 EVERYWHERE: Final = ("*",)
@@ -33,9 +34,8 @@ class SecretName:
 
 
 def secret_name(text: str, namespace: str | None) -> SecretName:
-    """What ``name`` or ``namespace/name`` means in an object of ``namespace`` (``internal/k8s/namespacedname.go``)."""
-    before, slash, name = text.partition("/")
-    return SecretName(before or namespace, name) if slash else SecretName(namespace, text)
+    """What ``name`` or ``namespace/name`` means in an object of ``namespace``."""
+    return SecretName(*split_name(text, namespace))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,15 +7,13 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
 from scanner.kube.kinds import INGRESS_CONTROLLER, NAMESPACE, NODE, SERVICE, Kind
+from scanner.kube.references import MOST
 from scanner.kube.snapshot import Snapshot
 from scanner.model.well_known import Names
 from scanner.pki import given
-from scanner.pki.given import INGRESS_NAMESPACE, Name
+from scanner.pki.given import Name
 
 READS: tuple[Kind, ...] = (*given.READS, SERVICE, NODE, NAMESPACE)
-
-MOST = 20_000
-"""Secrets. Each is a request of its own to the API server."""
 
 _SERVING_CERT = (
     "service.beta.openshift.io/serving-cert-secret-name",
@@ -23,6 +21,7 @@ _SERVING_CERT = (
 )
 _CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 
+_ROUTER = "openshift-ingress"
 _ETCD = "openshift-etcd"
 """Where the etcd operator keeps a certificate of each kind for every node of the control plane: ``etcd-peer-NODE``."""
 
@@ -34,13 +33,20 @@ def wanted_secrets(snapshot: Snapshot, names: Names) -> Iterator[Name]:
     """
     named = chain(
         _of_platform(snapshot, names),
-        (name for name, _ in given.of_platform(snapshot)),
+        _given(snapshot, platform=True),
         _of_routers(snapshot),
         _of_services(snapshot),
-        (name for name, _ in given.of_workloads(snapshot)),
+        _given(snapshot, platform=False),
     )
     complete = (name for name in named if all(name))
     return islice(dict.fromkeys(complete), MOST)
+
+
+def _given(snapshot: Snapshot, *, platform: bool) -> Iterator[Name]:
+    """Those that objects name: the platform's configuration, or any other."""
+    for link in given.given(snapshot):
+        if link.is_secret and (link.source.kind in given.PLATFORM) == platform:
+            yield link.namespace or "", link.name
 
 
 def _of_platform(snapshot: Snapshot, names: Names) -> Iterator[Name]:
@@ -71,7 +77,7 @@ def _of_routers(snapshot: Snapshot) -> Iterator[Name]:
     """The certificate that the ingress operator makes where the user gave none."""
     for controller in snapshot.every(INGRESS_CONTROLLER):
         if not controller.text("spec", "defaultCertificate", "name"):
-            yield INGRESS_NAMESPACE, f"router-certs-{controller.name}"
+            yield _ROUTER, f"router-certs-{controller.name}"
 
 
 def _of_services(snapshot: Snapshot) -> Iterator[Name]:

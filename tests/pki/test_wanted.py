@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scanner.kube.objects import KubeObject
+from scanner.kube.references import MOST
 from scanner.kube.snapshot import Snapshot
 from scanner.model.pki_names import load_names
-from scanner.pki.wanted import MOST, wanted_secrets
+from scanner.pki.wanted import wanted_secrets
 from tests.pki.objects import snapshot
 from tests.pki.test_stored import GIVERS
 
@@ -74,6 +75,43 @@ def test_what_users_gave_and_what_the_service_ca_made() -> None:
         ("certs", "proxy"),
         ("shop", "backend-ca"),
         ("shop", "route"),
+    ]
+
+
+REFERRED = """
+{kind: Ingress, metadata: {name: web, namespace: shop, annotations: {projectcontour.io/tls-cert-namespace: certs}},
+ spec: {tls: [{secretName: web}]}}
+---
+{kind: HTTPProxy, metadata: {name: p, namespace: shop}, spec: {virtualhost: {tls: {secretName: /own,
+ clientValidation: {caSecret: certs/clients, crlSecret: certs/revoked}}},
+ tcpproxy: {services: [{validation: {caSecret: certs/backend}}]}}}
+---
+{kind: Gateway, metadata: {name: g, namespace: edge}, spec: {tls: {
+ backend: {clientCertificateRef: {name: identity, namespace: certs}},
+ frontend: {default: {validation: {caCertificateRefs: [{kind: Secret, group: "", name: clients}]}}}}}}
+---
+{kind: BackendTLSPolicy, metadata: {name: b, namespace: shop}, spec: {validation: {caCertificateRefs: [
+ {kind: Secret, group: "", name: backends}]}}}
+---
+{kind: ContourConfiguration, metadata: {name: c, namespace: projectcontour}, spec: {
+ httpproxy: {fallbackCertificate: {name: fallback, namespace: certs}},
+ envoy: {clientCertificate: {name: envoy, namespace: certs}}}}
+"""
+
+
+def test_every_secret_that_an_object_of_a_user_refers_to_is_read() -> None:
+    assert list(wanted_secrets(snapshot(REFERRED), NAMES)) == [
+        ("certs", "web"),
+        ("shop", "web"),
+        ("edge", "clients"),
+        ("certs", "identity"),
+        ("shop", "backends"),
+        ("shop", "own"),
+        ("certs", "clients"),
+        ("certs", "revoked"),
+        ("certs", "backend"),
+        ("certs", "fallback"),
+        ("certs", "envoy"),
     ]
 
 

@@ -8,19 +8,17 @@ from typing import Final
 
 from scanner.kube.kinds import HTTP_PROXY, INGRESS, INGRESS_CLASS
 from scanner.kube.objects import KubeObject
+from scanner.kube.references import ingress_class
 from scanner.lint.contour.uses import VHOST, is_contours
 from scanner.model.declared import Declared
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
-_CLASSES: Final = ("projectcontour.io/ingress.class", "kubernetes.io/ingress.class")
 _SHOWN: Final = 3
 
 
 def _class(found: KubeObject) -> str:
     """Two Contours may serve one host each; without a class it is the usual one's."""
-    annotations = found.annotations
-    named = found.text("spec", "ingressClassName") or next(filter(None, map(annotations.get, _CLASSES)), "")
-    return named or "contour"
+    return ingress_class(found) or "contour"
 
 
 def _host(proxy: KubeObject) -> str:

@@ -13,10 +13,10 @@ from scanner.kube.kinds import Kind
 from scanner.kube.objects import KubeObject
 from scanner.lint import references
 from scanner.lint.certificates import entry, instead, of_text
-from scanner.lint.references import secret_flaws
+from scanner.lint.references import absent, secret_flaws
 from scanner.model.declared import Missing
 from scanner.model.located import Steps
-from scanner.model.object_rule import Flaw, Subject, undecided
+from scanner.model.object_rule import Flaw, Subject
 
 READS: Final[tuple[Kind, ...]] = references.READS
 """What a rule that asks this must read."""
@@ -56,9 +56,7 @@ def revoking(secret: KubeObject | Missing, at: Steps) -> Iterator[Flaw]:
 
 
 def _absent(secret: Missing, at: Steps, what: str) -> Flaw:
-    if secret.gap:
-        return undecided(secret, at, f"whether {what} can be read")
-    return Flaw(message=f"{secret.name}, with {what}, does not exist", at=at, fix=f"create {secret.name}")
+    return absent(secret, at, question=f"whether {what} can be read", message=f", with {what},")
 
 
 def unusable(subject: Subject, secret: KubeObject | Missing, at: Steps) -> Iterator[Flaw]:

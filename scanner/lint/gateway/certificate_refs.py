@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain, islice
 from typing import Final
 
 from scanner.kube.kinds import SECRET
-from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.objects import KubeObject
+from scanner.kube.references import Link, links, of_listener
 from scanner.lint.certificates import broken_flaws, chain_of
-from scanner.lint.gateway.client_ca import ca_references
 from scanner.lint.gateway.grants import READS as GRANTS
-from scanner.lint.gateway.grants import crossing, grant_flaws
+from scanner.lint.gateway.grants import Crossing, crossing, grant_flaws
 from scanner.lint.gateway.listeners import HOLDERS, Listener, conditions, listeners
 from scanner.lint.references import READS as SECRETS
 from scanner.lint.references import look_up, secret_flaws
@@ -18,35 +19,26 @@ from scanner.model.declared import Declared, Missing
 from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
-CLIENT: Final = ("spec", "tls", "backend", "clientCertificateRef")
 _MOST: Final = 64
 """References of one listener (MaxItems)."""
 
 
-def references(listener: Listener) -> Iterator[tuple[Steps, Fields]]:
+def references(listener: Listener) -> Iterator[Link]:
     """The certificateRefs that are served: those of a listener that terminates."""
-    every = listener.fields.at("tls", "certificateRefs")
-    if listener.terminates and isinstance(every, list):
-        for index, each in enumerate(every[:_MOST]):
-            if isinstance(each, dict):
-                yield (*listener.steps, "tls", "certificateRefs", index), Fields(each)
+    if listener.terminates:
+        yield from islice(of_listener(listener.holder, listener.fields, listener.steps), _MOST)
 
 
-def is_secret(reference: Fields) -> bool:
-    """Whether group and kind, whose defaults are those, name a Secret."""
-    return not reference.text("group") and reference.text("kind") in ("", "Secret")
-
-
-def secret_at(declared: Declared, holder: KubeObject, reference: Fields) -> KubeObject | Missing:
-    """The Secret that a SecretObjectReference of ``holder`` names."""
-    return look_up(declared, SECRET, reference.text("name"), reference.text("namespace") or holder.namespace)
+def secret_at(declared: Declared, link: Link) -> KubeObject | Missing:
+    """The Secret that a SecretObjectReference names."""
+    return look_up(declared, SECRET, link.name, link.namespace)
 
 
 def secrets_of(declared: Declared, listener: Listener) -> Iterator[tuple[Steps, KubeObject | Missing]]:
     """The Secrets of a listener, and which field names each."""
-    for steps, each in references(listener):
-        if is_secret(each):
-            yield steps, secret_at(declared, listener.holder, each)
+    for each in references(listener):
+        if each.is_secret:
+            yield each.steps, secret_at(declared, each)
 
 
 def check_certificate_refs(subject: Subject) -> Iterator[Flaw]:
@@ -118,8 +110,8 @@ def check_certificate_refs(subject: Subject) -> Iterator[Flaw]:
     Certificate keeps the Secret, that is the object to edit.
     """
     for listener in listeners(subject.declared, subject.object):
-        for steps, each in references(listener):
-            found = list(_reference_flaws(subject, steps, each))
+        for each in references(listener):
+            steps, found = each.steps, list(_reference_flaws(subject, each))
             yield from found
             if any(flaw.verdict == "fail" for flaw in found) and conditions(listener).get("ResolvedRefs") == "True":
                 yield Flaw(
@@ -130,14 +122,15 @@ def check_certificate_refs(subject: Subject) -> Iterator[Flaw]:
                 )
 
 
-def _reference_flaws(subject: Subject, steps: Steps, reference: Fields) -> Iterator[Flaw]:
-    if is_secret(reference):
-        found = secret_at(subject.declared, subject.object, reference)
+def _reference_flaws(subject: Subject, link: Link) -> Iterator[Flaw]:
+    steps = link.steps
+    if link.is_secret:
+        found = secret_at(subject.declared, link)
         yield from secret_flaws(subject.declared, found, steps)
         if not isinstance(found, Missing):
             yield from broken_flaws(found, chain_of(found), steps)
     else:
-        named = "/".join(filter(None, (reference.text("group"), reference.text("kind"))))
+        named = "/".join(filter(None, (link.group, link.kind)))
         yield Flaw(
             message=f"refers to {shown(named)}, not to a Secret: InvalidCertificateRef",
             at=steps,
@@ -218,18 +211,20 @@ def check_grants(subject: Subject) -> Iterator[Flaw]:
     Let who owns the Secret create the ReferenceGrant, with the Secret's name in `to`; or copy the certificate into the
     Gateway's own namespace.
     """
-    for listener in listeners(subject.declared, subject.object):
-        for steps, each in references(listener):
-            yield from grant_flaws(subject.declared, crossing(subject.object, steps, each, "Secret"))
-    for steps, each in (*ca_references(subject), *client_reference(subject.object)):
-        yield from grant_flaws(subject.declared, crossing(subject.object, steps, each, "Secret"))
+    for crossed in crossings(subject.declared, subject.object):
+        yield from grant_flaws(subject.declared, crossed)
 
 
-def client_reference(gateway: KubeObject) -> Iterator[tuple[Steps, Fields]]:
+def crossings(declared: Declared, holder: KubeObject) -> Iterator[Crossing]:
+    """The references of a Gateway or ListenerSet into other namespaces."""
+    served = (each for listener in listeners(declared, holder) for each in references(listener))
+    others = (each for each in links(holder) if each.role != "certificate")
+    return filter(None, map(crossing, chain(served, others)))
+
+
+def client_reference(gateway: KubeObject) -> Link | None:
     """The certificate with which a Gateway identifies itself to backends, if it has one."""
-    reference = gateway.fields(*CLIENT)
-    if reference.raw:
-        yield CLIENT, reference
+    return next((each for each in links(gateway) if each.role == "client-certificate"), None)
 
 
 CERTIFICATE_REF = ObjectRule(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from scanner.kube.kinds import BACKEND_TLS_POLICY, GATEWAY, NAMESPACE
 from scanner.lint.certificates import leaf_flaws
 from scanner.lint.gateway.attachment import on_listener
-from scanner.lint.gateway.certificate_refs import CLIENT, client_reference, is_secret, secret_at
+from scanner.lint.gateway.certificate_refs import client_reference, secret_at
 from scanner.lint.gateway.listeners import HOLDERS, SETS, merged
 from scanner.lint.gateway.policies import READS as POLICIES
 from scanner.lint.gateway.policies import policies
@@ -88,18 +88,20 @@ def check_certificate(subject: Subject) -> Iterator[Flaw]:
 
     Issue a certificate with the usage `clientAuth` by the CA that the backends trust.
     """
-    for steps, each in client_reference(subject.object):
-        if not is_secret(each):
-            named = "/".join(filter(None, (each.text("group"), each.text("kind"))))
-            message = f"refers to {shown(named)}, not to a Secret: InvalidClientCertificateRef"
-            yield Flaw(message=message, at=steps, fix=f"{subject.object.reference}: the name of a Secret")
-            continue
-        found = secret_at(subject.declared, subject.object, each)
-        yield from secret_flaws(subject.declared, found, steps)
-        if not isinstance(found, Missing):
-            fix = f"{mend(subject.declared, found.name, found.namespace)}: a certificate for clients"
-            now = subject.declared.known.taken_at
-            yield from leaf_flaws(found, steps, now, usage="clientAuth", fix=fix)
+    link = client_reference(subject.object)
+    if link is None:
+        return
+    if not link.is_secret:
+        named = "/".join(filter(None, (link.group, link.kind)))
+        message = f"refers to {shown(named)}, not to a Secret: InvalidClientCertificateRef"
+        yield Flaw(message=message, at=link.steps, fix=f"{subject.object.reference}: the name of a Secret")
+        return
+    found = secret_at(subject.declared, link)
+    yield from secret_flaws(subject.declared, found, link.steps)
+    if not isinstance(found, Missing):
+        fix = f"{mend(subject.declared, found.name, found.namespace)}: a certificate for clients"
+        now = subject.declared.known.taken_at
+        yield from leaf_flaws(found, link.steps, now, usage="clientAuth", fix=fix)
 
 
 def check_unused(subject: Subject) -> Iterator[Flaw]:
@@ -175,15 +177,18 @@ def check_unused(subject: Subject) -> Iterator[Flaw]:
 
     Add a BackendTLSPolicy for the Services that ask for a client certificate, or remove the field.
     """
-    if not any(client_reference(subject.object)) or _is_used(subject):
+    link = client_reference(subject.object)
+    if link is None or _is_used(subject):
         return
     gaps = [gap for kind in (*ROUTES, *SETS, BACKEND_TLS_POLICY) if (gap := subject.declared.gap(kind))]
     if gaps:
         missing = Missing(name="a BackendTLSPolicy behind its routes", gap=gaps[0])
-        yield undecided(missing, CLIENT, "whether the client certificate is ever shown")
+        yield undecided(missing, link.steps, "whether the client certificate is ever shown")
     else:
         message = "no BackendTLSPolicy is for a Service behind this Gateway: the certificate is never shown"
-        yield Flaw(message=message, at=CLIENT, fix="a BackendTLSPolicy for each Service that asks for a certificate")
+        yield Flaw(
+            message=message, at=link.steps, fix="a BackendTLSPolicy for each Service that asks for a certificate"
+        )
 
 
 def _is_used(subject: Subject) -> bool:

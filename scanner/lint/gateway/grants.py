@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from scanner.kube.kinds import REFERENCE_GRANT, Kind
-from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.objects import KubeObject
+from scanner.kube.references import Link
 from scanner.model.declared import Declared, Missing
 from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, undecided
@@ -31,19 +32,17 @@ class Crossing:
         return f"{self.kind}/{self.namespace}/{self.name}"
 
 
-def crossing(source: KubeObject, at: Steps, reference: Fields, kind: str = "") -> Crossing | None:
-    """The reference, if it leaves the namespace of ``source``. ``kind``: where the reference names none."""
-    namespace = reference.text("namespace")
-    if not namespace or namespace == source.namespace:
+def crossing(link: Link) -> Crossing | None:
+    """The reference, if it leaves the namespace of its source and that needs a grant."""
+    if link.grant is None or link.namespace == link.source.namespace:
         return None
-    named = reference.text("kind") or kind
     return Crossing(
-        source=source,
-        at=at,
-        group=reference.text("group"),
-        kind=named,
-        name=reference.text("name"),
-        namespace=namespace,
+        source=link.source,
+        at=link.steps,
+        group=link.group,
+        kind=link.kind,
+        name=link.name,
+        namespace=link.namespace or "",
     )
 
 

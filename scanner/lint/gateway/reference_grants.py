@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, TypeAlias
 
-from scanner.kube.kinds import GATEWAY, NAMESPACE, REFERENCE_GRANT
-from scanner.kube.objects import KubeObject
-from scanner.lint.gateway.certificate_refs import client_reference, references
-from scanner.lint.gateway.client_ca import ca_references
-from scanner.lint.gateway.grants import Crossing, crossing
-from scanner.lint.gateway.listeners import HOLDERS, listeners
+from scanner.kube.kinds import NAMESPACE, REFERENCE_GRANT
+from scanner.lint.gateway.certificate_refs import crossings
+from scanner.lint.gateway.listeners import HOLDERS
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 from scanner.model.reference_grants import From, To, froms, tos
@@ -183,18 +180,9 @@ def _uses(declared: Declared) -> _Uses:
     for kind in HOLDERS:
         for holder in declared.every(kind):
             source = (kind.group, kind.name, holder.namespace or "")
-            for each in _crossings(declared, holder):
+            for each in crossings(declared, holder):
                 found.setdefault((each.namespace, source, (each.group, each.kind)), set()).add(each.name)
     return found
-
-
-def _crossings(declared: Declared, holder: KubeObject) -> Iterator[Crossing]:
-    every = [each for listener in listeners(declared, holder) for each in references(listener)]
-    if holder.kind == GATEWAY:
-        every += [*ca_references(Subject(holder, declared)), *client_reference(holder)]
-    for steps, each in every:
-        if (crossed := crossing(holder, steps, each, "Secret")) is not None:
-            yield crossed
 
 
 BROAD = ObjectRule(

@@ -8,12 +8,12 @@ from typing import Final
 
 from scanner.kube.kinds import INGRESS, INGRESS_CLASS
 from scanner.kube.objects import KubeObject
+from scanner.kube.references import TLS_CERT_NAMESPACE, ingress_class, links
 from scanner.lint.certificates import leaf_flaws
-from scanner.lint.contour.uses import NAMESPACE as CONTOURS_NAMESPACE
 from scanner.lint.contour.uses import is_contours
 from scanner.lint.references import READS, mend, name_flaws, readable, secret_flaws, secret_of
 from scanner.model.declared import Missing
-from scanner.model.object_rule import Flaw, ObjectRule, Subject
+from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _ISSUERS: Final = ("cert-manager.io/cluster-issuer", "cert-manager.io/issuer", "kubernetes.io/tls-acme")
 """Annotations by which cert-manager makes the Secrets of an Ingress (cert-manager.io, "Annotated Ingress resource")."""
@@ -40,6 +40,8 @@ def check_certificate(subject: Subject) -> Iterator[Flaw]:
     ## What is inconclusive
 
     A Secret that was not given or that cert-manager is to make, and a certificate of which one of these cannot be read.
+    The annotation `projectcontour.io/tls-cert-namespace`, where the IngressClass was not given and does not have
+    `contour` in its name: only Contour reads it.
 
     ## Example that fails
 
@@ -75,20 +77,27 @@ def check_certificate(subject: Subject) -> Iterator[Flaw]:
 
     Put a certificate for all hosts of the entry and its key into the Secret, or refer to the right one.
     """
-    if subject.object.annotations.get(CONTOURS_NAMESPACE):
-        return  # in another namespace: ``contour-certificate``
-    for steps, each in subject.items("spec", "tls"):
-        name, at = each.text("secretName"), (*steps, "secretName")
-        if not name or "/" in name:
-            continue
-        found = _made(subject.object, secret_of(subject, name))
+    yield from _elsewhere(subject)
+    for link in links(subject.object, contours=is_contours(subject.declared, subject.object)):
+        if link.grant or "/" in link.name:
+            continue  # in another namespace: ``contour-certificate``; no name of a Secret: ``contour-ingress-slash``
+        at, found = link.steps, _made(subject.object, secret_of(subject, link.name))
         yield from secret_flaws(subject.declared, found, at)
         if not isinstance(found, Missing):
             keeper = mend(subject.declared, found.name, found.namespace)
             if readable(found):
-                yield from name_flaws(found, each.texts("hosts"), at, fix=f"{keeper}: a certificate with these names")
+                fix, hosts = f"{keeper}: a certificate with these names", link.beside.texts("hosts")
+                yield from name_flaws(found, hosts, at, fix=fix)
             now, fix = subject.declared.known.taken_at, f"{keeper}: replace the certificate"
             yield from leaf_flaws(found, at, now, fix=fix)
+
+
+def _elsewhere(subject: Subject) -> Iterator[Flaw]:
+    """That its class may be Contour's, which looks for its Secrets in the namespace that an annotation names."""
+    at = ("metadata", "annotations", TLS_CERT_NAMESPACE)
+    found = subject.find(INGRESS_CLASS, ingress_class(subject.object)) if subject.object.has(*at) else None
+    if isinstance(found, Missing) and found.gap and not is_contours(subject.declared, subject.object):
+        yield undecided(found, at, "whether its Secrets are in the namespace that this annotation names")
 
 
 def _made(ingress: KubeObject, found: KubeObject | Missing) -> KubeObject | Missing:
@@ -104,7 +113,7 @@ CERTIFICATE = ObjectRule(
     title="The certificates of an Ingress can be served, and are for its hosts",
     severity="high",
     subjects=(INGRESS,),
-    reads=READS,
+    reads=(*READS, INGRESS_CLASS),
     check=check_certificate,
     references=("networking.k8s.io/v1 Ingress spec.tls", "RFC 9525 section 6"),
 )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
 from scanner.kube.kinds import INGRESS, INGRESS_CLASS, SECRET
-from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.objects import KubeObject
+from scanner.kube.references import ingress_class, links
 from scanner.lint import references
 from scanner.lint.certificates import chain_of
-from scanner.lint.contour.uses import NAMESPACE
+from scanner.lint.contour.uses import is_contours
 from scanner.lint.references import look_up
 from scanner.model.declared import Declared, Missing
 from scanner.model.located import Steps, shown
@@ -22,10 +23,6 @@ _FIELD: Final = ("spec", "ingressClassName")
 _SHOWN: Final = 3
 _MOST: Final = 200
 """Ingresses with one host that are compared."""
-
-
-def _class_of(ingress: KubeObject) -> str:
-    return ingress.text(*_FIELD) or ingress.annotations.get(_ANNOTATION, "")
 
 
 def check_class(subject: Subject) -> Iterator[Flaw]:
@@ -186,9 +183,8 @@ def check_certificate_of_host(subject: Subject) -> Iterator[Flaw]:
     Name the same Secret everywhere, or serve the host from one Ingress.
     """
     every = subject.declared.once(_entries)
-    for (*_, index), each in subject.items("spec", "tls"):
-        own = _entry(subject.object, int(index), each)
-        for host in dict.fromkeys(map(str.lower, each.texts("hosts"))):
+    for own, hosts in _entries_of(subject.declared, subject.object):
+        for host in hosts:
             others = [other for other in islice(every.get(host, ()), _MOST) if _conflict(subject, own, other)]
             if others:
                 told = ", ".join(f"{other.ingress.reference} has {other}" for other in others[:_SHOWN])
@@ -201,19 +197,21 @@ def check_certificate_of_host(subject: Subject) -> Iterator[Flaw]:
                 )
 
 
-def _entry(ingress: KubeObject, index: int, entry: Fields) -> _Entry:
-    within, _, name = entry.text("secretName").rpartition("/")  # as Contour has it
-    namespace = ingress.annotations.get(NAMESPACE) or ingress.namespace or ""
-    return _Entry(ingress, index, (within or namespace, name))
+def _entries_of(declared: Declared, ingress: KubeObject) -> Iterator[tuple[_Entry, Iterable[str]]]:
+    """With the hosts of each."""
+    found = links(ingress, contours=is_contours(declared, ingress))
+    secrets = {each.steps[2]: (each.namespace or "", each.name) for each in found}
+    for (*_, index), each in Subject(ingress, declared).items("spec", "tls"):
+        entry = _Entry(ingress, int(index), secrets.get(index, (ingress.namespace or "", "")))
+        yield entry, dict.fromkeys(map(str.lower, each.texts("hosts")))
 
 
 def _entries(declared: Declared) -> Mapping[str, list[_Entry]]:
     """By host."""
     found: dict[str, list[_Entry]] = {}
     for ingress in declared.every(INGRESS):
-        for (*_, index), each in Subject(ingress, declared).items("spec", "tls"):
-            entry = _entry(ingress, int(index), each)
-            for host in dict.fromkeys(map(str.lower, each.texts("hosts"))):
+        for entry, hosts in _entries_of(declared, ingress):
+            for host in hosts:
                 found.setdefault(host, []).append(entry)
     return found
 
@@ -221,7 +219,7 @@ def _entries(declared: Declared) -> Mapping[str, list[_Entry]]:
 def _conflict(subject: Subject, one: _Entry, other: _Entry) -> bool:
     if one.secret == other.secret or (not one.secret[1] and not other.secret[1]):
         return False
-    classes = {_class_of(one.ingress), _class_of(other.ingress)} - {""}
+    classes = {ingress_class(one.ingress), ingress_class(other.ingress)} - {""}
     return len(classes) < 2 and not _same(subject, one, other)
 
 
@@ -237,7 +235,7 @@ ONE_CERTIFICATE = ObjectRule(
     title="A host of Ingresses has one certificate",
     severity="medium",
     subjects=(INGRESS,),
-    reads=references.READS,
+    reads=(*references.READS, INGRESS_CLASS),
     check=check_certificate_of_host,
     references=("networking.k8s.io/v1 IngressTLS hosts, secretName", "RFC 6066 section 3 (server_name)"),
 )

@@ -9,6 +9,7 @@ from typing import Final
 from scanner.kube import kinds
 from scanner.kube.kinds import SECRET, Kind
 from scanner.kube.objects import KubeObject
+from scanner.kube.references import named
 from scanner.lint import references
 from scanner.lint.certificates import (
     Fault,
@@ -22,7 +23,6 @@ from scanner.lint.certificates import (
     strong,
 )
 from scanner.lint.references import TLS, mend, secret_flaws
-from scanner.lint.wanted import wanted
 from scanner.model.certificate_faults import weak_signature
 from scanner.model.declared import Declared
 from scanner.model.finding import Severity
@@ -133,7 +133,7 @@ def _is_pair(secret: KubeObject) -> bool:
 
 def _referred(declared: Declared) -> frozenset[tuple[str, str]]:
     """Namespace and name."""
-    return frozenset(wanted(chain.from_iterable(map(declared.every, _USERS)), SECRET))
+    return frozenset(named(chain.from_iterable(map(declared.every, _USERS)), SECRET))
 
 
 SECRET_CERTIFICATE = ObjectRule(

@@ -54,7 +54,7 @@ WILD = (
     "data: {tls.crt: CERTIFICATE(*.example.com), tls.key: KEY(*.example.com)}\n"
 )
 FALLBACK = PROXY % "{secretName: own, enableFallbackCertificate: true}"
-ANNOTATED = INGRESS % ("projectcontour.io/tls-cert-namespace: certs", "any", "wild")
+ANNOTATED = INGRESS % ("projectcontour.io/tls-cert-namespace: certs", "contour", "wild")
 
 
 def delegation(secret: str = "wild", targets: str = "[shop]", *, namespace: str = "certs", group: str = "") -> str:

@@ -75,6 +75,7 @@ UNREAD = (
     "data: {contour.yaml: 'disablePermitInsecure: &yes true'}\n"
 )
 OFF = CONFIGURED.replace("httpproxy: {", "httpproxy: {disablePermitInsecure: true, ")
+MINIMUM = "projectcontour.io/tls-minimum-protocol-version"
 UPSIDE_DOWN = (
     'projectcontour.io/tls-minimum-protocol-version: "1.3", projectcontour.io/tls-maximum-protocol-version: "1.2"'
 )
@@ -172,7 +173,7 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     "1.1": (VERSION, [tls('minimumProtocolVersion: "1.1", maximumProtocolVersion: TLSv1.2')], [MEDIUM, MEDIUM]),
     "annotated upside down": (
         VERSION,
-        [INGRESS % (UPSIDE_DOWN, "any", "a")],
+        [INGRESS % (UPSIDE_DOWN, "contour", "a")],
         [HIGH],
     ),
     "upside down": (VERSION, [tls('minimumProtocolVersion: "1.3", maximumProtocolVersion: "1.2"')], [HIGH]),
@@ -191,8 +192,16 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
         [tls('minimumProtocolVersion: "1.3"'), configured('minimumProtocolVersion: "1.2"')],
         [],
     ),
-    "annotated": (VERSION, [INGRESS % ('projectcontour.io/tls-minimum-protocol-version: "1.4"', "any", "a")], [MEDIUM]),
-    "annotated well": (VERSION, [INGRESS % ('projectcontour.io/tls-minimum-protocol-version: "1.3"', "any", "a")], []),
+    "annotated": (
+        VERSION,
+        [INGRESS % ('projectcontour.io/tls-minimum-protocol-version: "1.4"', "contour", "a")],
+        [MEDIUM],
+    ),
+    "annotated well": (
+        VERSION,
+        [INGRESS % ('projectcontour.io/tls-minimum-protocol-version: "1.3"', "contour", "a")],
+        [],
+    ),
     "enforced": (CLIENT_VALIDATION, [tls("clientValidation: {caSecret: a}")], []),
     "skipped": (CLIENT_VALIDATION, [tls("clientValidation: {caSecret: a, skipClientCertValidation: true}")], [HIGH]),
     "skipped for an authorizer": (
@@ -304,8 +313,8 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
         [],
     ),
     "an Ingress of somebody else": (PLAINTEXT, [INGRESS % ("", "nginx", "a")], []),
-    "a slash": (SLASH, [INGRESS % ("", "any", "certs/a")], [HIGH]),
-    "no slash": (SLASH, [INGRESS % ("", "any", "a")], []),
+    "a slash": (SLASH, [INGRESS % ("", "contour", "certs/a")], [HIGH]),
+    "no slash": (SLASH, [INGRESS % ("", "contour", "a")], []),
     "verified": (IGNORED, [behind(f"protocol: h2, {VALIDATED}")], []),
     "verified in vain": (IGNORED, [behind(VALIDATED), service()], [HIGH]),
     "verified in clear": (IGNORED, [behind(f"protocol: h2c, {VALIDATED}"), service(TO_HTTPS)], [HIGH]),

@@ -30,6 +30,15 @@ def ingress(tls: str, rules: str = "", annotations: str = "") -> str:
     )
 
 
+OF_NGINX = ingress(
+    "{hosts: [web.example.com], secretName: web}", annotations="projectcontour.io/tls-cert-namespace: certs"
+).replace("spec: {", "spec: {ingressClassName: nginx, ")
+NGINX = (
+    "apiVersion: networking.k8s.io/v1\nkind: IngressClass\nmetadata: {name: nginx}\n"
+    "spec: {controller: k8s.io/ingress-nginx}\n"
+)
+
+
 def secret(certificate: str, key: str, namespace: str = "shop", type_: str = "kubernetes.io/tls") -> str:
     return (
         f"apiVersion: v1\nkind: Secret\nmetadata: {{name: web, namespace: {namespace}}}\ntype: {type_}\n"
@@ -109,6 +118,12 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
         [WHOLE, ingress(ENTRY, annotations="projectcontour.io/tls-cert-namespace: any")],
         [],
     ),
+    "a Secret of another controller, with an annotation of Contour": (
+        CERTIFICATE,
+        [WHOLE, OF_NGINX, NGINX],
+        [HIGH],
+    ),
+    "an annotation of Contour, and a class that was not seen": (CERTIFICATE, [OF_NGINX, PAIR], [UNKNOWN]),
     "no Secret named": (CERTIFICATE, [WHOLE, ingress("{hosts: [web.example.com]}")], []),
     "Opaque": (CERTIFICATE, [ingress(ENTRY), PAIR.replace("kubernetes.io/tls", "Opaque")], [HIGH]),
     "another key": (

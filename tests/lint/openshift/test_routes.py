@@ -87,6 +87,13 @@ def test_fields(tmp_path: Path, spec: str, tls: str, expected: tuple[str, str] |
     assert severity == ("medium" if "without a name" in message else "high")
 
 
+def test_a_reference_with_a_namespace_names_no_secret(tmp_path: Path) -> None:
+    text = route(tls="{termination: edge, externalCertificate: {name: other/web}}") + secret(PAIR, namespace="other")
+    ((severity, _, message),) = said(tmp_path, "route-external-secret", text)
+    assert severity == "high"
+    assert "'other/web' cannot exist" in message
+
+
 @pytest.mark.parametrize(
     ("others", "expected"),
     [

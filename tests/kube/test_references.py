@@ -1,4 +1,4 @@
-"""Which Secrets and ConfigMaps are read because an object names them."""
+"""Every Secret and ConfigMap that an object refers to, by one table for scan and lint."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from scanner.kube import kinds
 from scanner.kube.kinds import CONFIG_MAP, SECRET, Kind
 from scanner.kube.objects import KubeObject
-from scanner.lint.wanted import MOST, wanted
+from scanner.kube.references import MOST
+from scanner.kube.references import named as wanted
 from tests.cluster.test_keeping import JSON
 
 
@@ -105,7 +106,7 @@ def test_the_secrets_of_an_ingress_of_contour_are_where_its_annotation_says() ->
     metadata = {"name": "a", "namespace": "shop", "annotations": {"projectcontour.io/tls-cert-namespace": "certs"}}
     spec = {"tls": [{"secretName": "a"}, {"secretName": "own/b"}]}
     item = KubeObject({"metadata": metadata, "spec": spec}, kinds.INGRESS)
-    assert list(wanted([item], SECRET)) == [("certs", "a"), ("own", "b")]
+    assert list(wanted([item], SECRET)) == [("certs", "a"), ("shop", "a"), ("own", "b")]
 
 
 def test_each_once_and_not_without_end() -> None:
@@ -125,5 +126,5 @@ def test_no_object_is_too_odd(kind: Kind, spec: object) -> None:
 def test_no_secret_of_another_place_is_named_by_a_pattern() -> None:
     """Whatever an author writes is a name or none; reading refuses what is none (``scanner.cluster.reading``)."""
     found = list(wanted([made(kinds.INGRESS, {"tls": [{"secretName": "../../nodes"}]})], SECRET))
-    assert found == [("../..", "nodes")]
+    assert found == [("..", "../nodes")]
     assert not re.fullmatch(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?", found[0][0])

@@ -1,0 +1,268 @@
+"""Secrets and ConfigMaps that other objects refer to: one table of the fields, and what each reference means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Final, Literal, TypeAlias
+
+from scanner.kube import kinds
+from scanner.kube.kinds import CONFIG_MAP, SECRET, Kind
+from scanner.kube.objects import Fields, KubeObject
+
+Steps: TypeAlias = tuple[str | int, ...]
+"""The way to a value: keys and indexes from the top."""
+Role = Literal[
+    "certificate", "client-certificate", "key", "ca", "client-ca", "client-crl", "backend-ca", "jwks-ca", "delegated"
+]
+"""What the subject uses the object for. ``ca``: to verify those that it calls itself."""
+Form = Literal["name", "contour", "local", "reference"]
+"""How a field names an object. ``name``: its name alone, in the subject's namespace or a fixed one. ``contour``: also
+``namespace/name``, or a mapping with both. ``local``: a mapping with group, kind and name. ``reference``: with a
+namespace, too."""
+
+MOST: Final = 20_000
+"""Objects of one kind that are referred to. Each is a request of its own to the API server."""
+TLS_CERT_NAMESPACE: Final = "projectcontour.io/tls-cert-namespace"
+"""Annotation of an Ingress (since Contour 1.20): where the Secrets of all its ``tls`` entries are."""
+_CONTOURS_CLASS: Final = "projectcontour.io/ingress.class"
+_CLASSES: Final = (_CONTOURS_CLASS, "kubernetes.io/ingress.class")
+"""Annotations that say the class of an Ingress; both before its field (Contour ``internal/ingressclass``)."""
+_CONTOURS: Final = ("projectcontour.io/", "contour.heptio.com/")
+"""Prefixes of the annotations that only Contour reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A field that refers to an object."""
+
+    subject: Kind
+    path: str
+    """``*`` stands for the items of a list, or for every field."""
+    role: Role
+    form: Form = "name"
+    to: Kind = SECRET
+    """What it refers to where the reference does not say."""
+    within: str | None = None
+    """The namespace; None: that of the reference, else the subject's own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """One reference of an object to a Secret or ConfigMap."""
+
+    source: KubeObject
+    steps: Steps
+    """The field of the source."""
+    beside: Fields
+    """The mapping that the field stands in: a ``tls`` entry with its hosts."""
+    role: Role
+    group: str
+    kind: str
+    """As the reference says, or means where it does not."""
+    namespace: str | None
+    name: str
+    grant: Kind | None
+    """What the owner of another namespace must have created, where the field can name one."""
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether it refers to a Secret."""
+        return (self.group, self.kind) == ("", SECRET.name)
+
+
+_CONFIG: Final = "openshift-config"
+"""Where users put what objects of ``config.openshift.io`` name."""
+_ROUTER: Final = "openshift-ingress"
+_LISTENER: Final = "tls.certificateRefs.*"
+_CA: Final = "validation.caCertificateRefs.*"
+_HOSTED: Final = "spec.configuration.apiServer"
+_MONITORED: Final = (
+    (kinds.SERVICE_MONITOR, "spec.endpoints.*"),
+    (kinds.POD_MONITOR, "spec.podMetricsEndpoints.*"),
+    (kinds.PROBE, "spec"),
+    (kinds.SCRAPE_CONFIG, "spec"),
+)
+_HOLDERS: Final = (kinds.GATEWAY, kinds.LISTENER_SET, kinds.X_LISTENER_SET)
+_GRANTS: Final[Mapping[Form, Kind]] = {
+    "reference": kinds.REFERENCE_GRANT,
+    "contour": kinds.TLS_CERTIFICATE_DELEGATION,
+}
+_FIELDS: Final = (
+    _Field(
+        kinds.API_SERVER,
+        "spec.servingCerts.namedCertificates.*.servingCertificate.name",
+        "certificate",
+        within=_CONFIG,
+    ),
+    _Field(kinds.API_SERVER, "spec.clientCA.name", "client-ca", to=CONFIG_MAP, within=_CONFIG),
+    _Field(kinds.INGRESS_CONFIG, "spec.componentRoutes.*.servingCertKeyPairSecret.name", "certificate", within=_CONFIG),
+    _Field(kinds.INGRESS_CONTROLLER, "spec.defaultCertificate.name", "certificate", within=_ROUTER),
+    _Field(kinds.INGRESS_CONTROLLER, "spec.clientTLS.clientCA.name", "client-ca", to=CONFIG_MAP, within=_CONFIG),
+    _Field(kinds.HOSTED_CLUSTER, f"{_HOSTED}.servingCerts.namedCertificates.*.servingCertificate.name", "certificate"),
+    _Field(kinds.HOSTED_CLUSTER, f"{_HOSTED}.clientCA.name", "client-ca", to=CONFIG_MAP),
+    _Field(kinds.CONSOLE, "spec.route.secret.name", "certificate", within=_CONFIG),
+    _Field(kinds.OAUTH, "spec.identityProviders.*.*.ca.name", "ca", to=CONFIG_MAP, within=_CONFIG),
+    _Field(kinds.OAUTH, "spec.identityProviders.*.*.tlsClientCert.name", "client-certificate", within=_CONFIG),
+    _Field(kinds.OAUTH, "spec.identityProviders.*.*.tlsClientKey.name", "key", within=_CONFIG),
+    _Field(kinds.INGRESS, "spec.tls.*.secretName", "certificate"),
+    *(_Field(kind, f"spec.listeners.*.{_LISTENER}", "certificate", "reference") for kind in _HOLDERS),
+    _Field(kinds.GATEWAY, f"spec.tls.frontend.default.{_CA}", "client-ca", "reference", CONFIG_MAP),
+    _Field(kinds.GATEWAY, f"spec.tls.frontend.perPort.*.tls.{_CA}", "client-ca", "reference", CONFIG_MAP),
+    _Field(kinds.GATEWAY, "spec.tls.backend.clientCertificateRef", "client-certificate", "reference"),
+    _Field(kinds.BACKEND_TLS_POLICY, f"spec.{_CA}", "backend-ca", "local", CONFIG_MAP),
+    _Field(kinds.BACKEND_TLS_POLICY, "spec.tls.caCertRefs.*", "backend-ca", "local", CONFIG_MAP),
+    _Field(kinds.HTTP_PROXY, "spec.virtualhost.tls.secretName", "certificate", "contour"),
+    _Field(kinds.HTTP_PROXY, "spec.virtualhost.tls.clientValidation.caSecret", "client-ca", "contour"),
+    _Field(kinds.HTTP_PROXY, "spec.virtualhost.tls.clientValidation.crlSecret", "client-crl", "contour"),
+    _Field(kinds.HTTP_PROXY, "spec.virtualhost.jwtProviders.*.remoteJWKS.validation.caSecret", "jwks-ca", "contour"),
+    _Field(kinds.HTTP_PROXY, "spec.routes.*.services.*.validation.caSecret", "backend-ca", "contour"),
+    _Field(kinds.HTTP_PROXY, "spec.tcpproxy.services.*.validation.caSecret", "backend-ca", "contour"),
+    _Field(kinds.INGRESS_ROUTE, "spec.virtualhost.tls.secretName", "certificate", "contour"),
+    _Field(kinds.INGRESS_ROUTE, "spec.routes.*.services.*.validation.caSecret", "backend-ca"),
+    _Field(kinds.INGRESS_ROUTE, "spec.tcpproxy.services.*.validation.caSecret", "backend-ca"),
+    _Field(kinds.EXTENSION_SERVICE, "spec.validation.caSecret", "backend-ca", "contour"),
+    _Field(kinds.CONTOUR_CONFIGURATION, "spec.httpproxy.fallbackCertificate", "certificate", "contour"),
+    _Field(kinds.CONTOUR_CONFIGURATION, "spec.envoy.clientCertificate", "client-certificate", "contour"),
+    _Field(kinds.CONTOUR_DEPLOYMENT, "spec.runtimeSettings.httpproxy.fallbackCertificate", "certificate", "contour"),
+    _Field(kinds.CONTOUR_DEPLOYMENT, "spec.runtimeSettings.envoy.clientCertificate", "client-certificate", "contour"),
+    *(
+        _Field(kind, "spec.delegations.*.secretName", "delegated")
+        for kind in (kinds.TLS_CERTIFICATE_DELEGATION, kinds.HEPTIO_DELEGATION, kinds.VMWARE_DELEGATION)
+    ),
+    _Field(kinds.ROUTE, "spec.tls.externalCertificate.name", "certificate"),
+    *(_Field(kind, f"{path}.tlsConfig.ca.configMap", "ca", to=CONFIG_MAP) for kind, path in _MONITORED),
+    *(_Field(kind, f"{path}.tlsConfig.ca.secret", "ca") for kind, path in _MONITORED),
+)
+"""Each object's shape is that of its API's ``types.go``; who reads ``namespace/name`` is Contour alone
+(``internal/k8s/namespacedname.go``)."""
+_BY_SUBJECT: Final[Mapping[Kind, tuple[_Field, ...]]] = {
+    kind: tuple(each for each in _FIELDS if each.subject == kind)
+    for kind in dict.fromkeys(each.subject for each in _FIELDS)
+}
+SUBJECTS: Final[tuple[Kind, ...]] = tuple(_BY_SUBJECT)
+"""The kinds that refer to Secrets or ConfigMaps: the platform's own configuration first."""
+
+
+def links(item: KubeObject, *, contours: bool | None = None) -> Iterator[Link]:
+    """Every Secret and ConfigMap that the object refers to.
+
+    ``contours``: whether an Ingress is Contour's (``is_contours``). Where that is not known, both meanings of a
+    reference are yielded, Contour's first.
+    """
+    for field in _BY_SUBJECT.get(item.kind, ()):
+        for steps, beside, value in _values(item.raw, field.path.split("."), (), item.raw):
+            if item.kind == kinds.INGRESS:
+                yield from _of_ingress(item, field, steps, beside, value, contours=contours)
+            elif (found := _link(item, field, steps, beside, value)) is not None:
+                yield found
+
+
+def named(objects: Iterable[KubeObject], kind: Kind) -> Iterator[tuple[str, str]]:
+    """Namespace and name of every object of ``kind``, a Secret or ConfigMap, that is referred to; each once."""
+    found = (each for item in objects for each in links(item) if (each.group, each.kind) == ("", kind.name))
+    return islice(dict.fromkeys((each.namespace, each.name) for each in found if each.namespace), MOST)
+
+
+def of_listener(holder: KubeObject, listener: Fields, steps: Steps = ()) -> Iterator[Link]:
+    """The ``certificateRefs`` of one listener of a Gateway or ListenerSet. ``steps``: the way to the listener."""
+    (field,) = (each for each in _BY_SUBJECT[holder.kind] if each.path.endswith(_LISTENER))
+    for at, beside, value in _values(listener.raw, _LISTENER.split("."), steps, listener.raw):
+        if (found := _link(holder, field, at, beside, value)) is not None:
+            yield found
+
+
+def ingress_class(item: KubeObject) -> str:
+    """The class that an Ingress or HTTPProxy names, or ""."""
+    said = (*map(item.annotations.get, _CLASSES), item.text("spec", "ingressClassName"))
+    return next(filter(None, said), "")
+
+
+def is_contours(ingress: KubeObject, found: KubeObject | None) -> bool | None:
+    """Whether Contour serves an Ingress; None where nothing says so. ``found``: the IngressClass that it names, if that
+    was seen. What names a class is that class's, whatever other annotations it carries."""
+    if ingress.annotations.get(_CONTOURS_CLASS):
+        return True
+    named = ingress_class(ingress)
+    if found is not None:
+        return found.text("spec", "controller").startswith(_CONTOURS[0])
+    if not named:
+        return True if any(each.startswith(_CONTOURS) for each in ingress.annotations) else None
+    return True if "contour" in named else None
+
+
+def _of_ingress(
+    item: KubeObject, field: _Field, steps: Steps, beside: Fields, value: object, *, contours: bool | None
+) -> Iterator[Link]:
+    own = _link(item, field, steps, beside, value)
+    if own is None:
+        return
+    said = item.annotations.get(TLS_CERT_NAMESPACE)
+    namespace, name = split_name(own.name, said or item.namespace)
+    elsewhere = bool(said) or namespace != item.namespace
+    if contours is not False and elsewhere:
+        yield _moved(own, namespace, name)
+    if contours is False or not elsewhere or (contours is None and "/" not in own.name):
+        yield own
+
+
+def _moved(link: Link, namespace: str | None, name: str) -> Link:
+    """What Contour takes a reference of an Ingress for."""
+    return Link(
+        source=link.source,
+        steps=link.steps,
+        beside=link.beside,
+        role=link.role,
+        group="",
+        kind=SECRET.name,
+        namespace=namespace,
+        name=name,
+        grant=kinds.TLS_CERTIFICATE_DELEGATION,
+    )
+
+
+def split_name(text: str, namespace: str | None) -> tuple[str | None, str]:
+    """Namespace and name of what ``name`` or ``namespace/name`` means to Contour in an object of ``namespace``."""
+    before, slash, name = text.partition("/")
+    return (before or namespace, name) if slash else (namespace, text)
+
+
+def _link(item: KubeObject, field: _Field, steps: Steps, beside: Fields, value: object) -> Link | None:
+    said = Fields(value if isinstance(value, dict) else {"name": value})
+    own, group, kind = field.within or item.namespace, "", field.to.name
+    name = said.text("name")
+    if field.form in ("reference", "local"):
+        group, kind = said.text("group"), said.text("kind") or kind
+    if field.form in ("reference", "contour"):
+        own = said.text("namespace") or own
+    if field.form == "contour":
+        own, name = split_name(name, own)
+    if not name:
+        return None
+    return Link(
+        source=item,
+        steps=steps,
+        beside=beside,
+        role=field.role,
+        group=group,
+        kind=kind,
+        namespace=own,
+        name=name,
+        grant=_GRANTS.get(field.form),
+    )
+
+
+def _values(
+    value: object, path: list[str], steps: Steps, beside: Mapping[str, object]
+) -> Iterator[tuple[Steps, Fields, object]]:
+    """What stands there, in each item of each list, with the mapping that the field stands in."""
+    if not path:
+        yield steps, Fields(beside), value
+    elif path[0] == "*":
+        items = enumerate(value) if isinstance(value, list) else value.items() if isinstance(value, dict) else ()
+        for key, each in chain(items):
+            if isinstance(each, dict):
+                yield from _values(each, path[1:], (*steps, key), beside)
+    elif isinstance(value, dict):
+        yield from _values(value.get(path[0]), path[1:], (*steps, path[0]), value)
