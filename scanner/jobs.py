@@ -11,7 +11,7 @@ from ipaddress import ip_address
 from scanner.judge.network_policy import NetworkPolicies
 from scanner.kube.snapshot import Unreadable
 from scanner.model.dial_scope import DialScope
-from scanner.model.endpoint import Endpoint, Owner, host_port
+from scanner.model.endpoint import Endpoint, Origin, Owner, host_port
 from scanner.model.expectation import Because, CertificateExpectation, Expectation
 from scanner.model.finding import Finding
 from scanner.model.inventory import CertificateReport
@@ -115,7 +115,7 @@ def endpoint_of(target: Target) -> Endpoint:
         transport=target.transport,
         host=target.host,
         owner=Owner(kind="Target", name=name),
-        origins=(target.origin,),
+        origins=(Origin(role="user", part=target.origin),),
     )
 
 

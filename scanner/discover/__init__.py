@@ -67,9 +67,6 @@ def discover(  # noqa: PLR0913 - what is wanted, and how it may be reached
     left_out = Counter[str]()
     merge, truncated = _merged(indexed, left_out)
     allowed = scope.dial_scope(indexed, external=allow_external, loopback=loopback)
-    for cut in indexed.cuts.omissions():
-        left_out[cut.reason] += cut.times
-        truncated += cut.times
     refusals = Refusals(allowed)
     claimants = Claimants(indexed.workloads)
     unasked: list[tuple[Endpoint, str]] = []
@@ -87,6 +84,9 @@ def discover(  # noqa: PLR0913 - what is wanted, and how it may be reached
                     unasked.append((each, reason or ""))
             else:
                 claimants.add(each)
+    for cut in indexed.cuts.omissions():
+        left_out[cut.reason] += cut.times
+        truncated += cut.times if cut.cut else 0
     endpoints, beside = claimants.settled()
     left_out.update({"listeners at an address that another one has": beside} if beside else {})
     return Discovery(

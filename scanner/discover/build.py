@@ -13,12 +13,12 @@ from functools import lru_cache
 
 from scanner.discover import hints
 from scanner.discover.draft import Omission
-from scanner.discover.merge import Listener, Said, stronger
+from scanner.discover.merge import MAX_FOREIGN, MAX_ORIGINS, Listener, Said, stronger
 from scanner.discover.names import part, server_name
 from scanner.discover.view import View
 from scanner.discover.workloads import Pod
 from scanner.model import components
-from scanner.model.endpoint import Certainty, Endpoint, Owner, Transport, Tunnel, host_port, owner_order
+from scanner.model.endpoint import Certainty, Endpoint, Origin, Owner, Transport, Tunnel, host_port, owner_order
 
 MESH = "mesh"
 """The component of what a service mesh may answer for. Whoever writes a pod says so, so the catalogue comes first."""
@@ -65,7 +65,8 @@ class Built:
         for extra in self.entry.server_names if self.entry else ():
             name = server_name(extra)
             if name and name not in only:
-                also.setdefault(name, Said(certainty="declared", origins=[f"catalogue: {self.entry_name}"]))
+                origin = Origin(role="catalogue", part=self.entry_name)
+                also.setdefault(name, Said(certainty="declared", origins=[origin]))
         soft = listener.soft[2] if listener.soft and not only and not listener.bare else None
         for address in addresses:
             if only:
@@ -147,7 +148,7 @@ class Built:
             said.segment = said.segment or unnamed.segment
             said.expects = said.expects or unnamed.expects
             for origin in unnamed.origins:
-                if origin not in self._listener.bare:
+                if origin not in (self._listener.bare or ()):
                     said.origin(origin)
         return said
 
@@ -169,6 +170,15 @@ class Built:
             return own
         return (*own, *(pair for pair in sorted(said.subject.labels.items()) if pair not in own))
 
+    def _origins(self, said: Said, identity: str) -> tuple[Origin, ...]:
+        cuts = self._view.cuts
+        if said.cut:
+            cuts.note(f"objects that lead to one listener beyond the first {MAX_ORIGINS:,}", identity, said.cut)
+        if said.cut_foreign:
+            what = f"objects of other namespaces that name one listener beyond the first {MAX_FOREIGN}"
+            cuts.note(what, identity, said.cut_foreign, decides=False)
+        return self._view.origins(said.origins)
+
     def _endpoint(self, address: str, name: str | None, said: Said) -> Endpoint:
         listener, place = self._listener, self._listener.place
         certainty = self._certainty(said)
@@ -189,7 +199,7 @@ class Built:
             component=self.entry.component if self.entry else MESH if self.pod and self.pod.mesh else None,
             segment=said.segment,
             certainty=certainty,
-            origins=self._view.same(said.all_origins()),
+            origins=self._origins(said, identity),
             subject=said.subject.reference if said.subject else None,
             node=place.node,
             runs_on=self.pod.node if self.pod else place.node,

@@ -10,10 +10,10 @@ from scanner.discover.draft import Claim, Draft, Found, Omission, Place
 from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.view import View
 from scanner.kube.objects import Fields, KubeObject
-from scanner.model.endpoint import Owner
+from scanner.model.endpoint import Origin, Owner
 
 
-def of_service(view: View, service: Fields, origin: str, subject: KubeObject) -> Iterator[Found]:
+def of_service(view: View, service: Fields, origin: Origin, subject: KubeObject) -> Iterator[Found]:
     """A ServiceReference: ``namespace``, ``name`` and ``port`` (443). The API server verifies
     ``<name>.<namespace>.svc`` even where it dials the backends (k8s.io/apiserver, pkg/util/webhook/client.go)."""
     namespace, name = service.text("namespace"), service.text("name")
@@ -29,7 +29,7 @@ def of_service(view: View, service: Fields, origin: str, subject: KubeObject) ->
         yield _missing(namespace, name, number, origin, subject)
 
 
-def of_url(view: View, url: str, origin: str, subject: KubeObject) -> Iterator[Found]:
+def of_url(view: View, url: str, origin: Origin, subject: KubeObject) -> Iterator[Found]:
     """A URL: an address or name that may be anywhere; the dial scope decides later."""
     try:
         parts = urlsplit(url[:2048])
@@ -44,7 +44,7 @@ def of_url(view: View, url: str, origin: str, subject: KubeObject) -> Iterator[F
 
 
 def _elsewhere(
-    view: View, where: str, name: str | None, number: int, origin: str, subject: KubeObject
+    view: View, where: str, name: str | None, number: int, origin: Origin, subject: KubeObject
 ) -> Iterator[Found]:
     claim = Claim(certainty="declared", origin=origin, name=name, naming="only" if name else "soft", subject=subject)
     known = list(view.behind(where or name or "", number, claim))
@@ -54,7 +54,7 @@ def _elsewhere(
     yield from known or [Draft(claim, place)]
 
 
-def _missing(namespace: str, name: str, number: int, origin: str, subject: KubeObject) -> Draft:
+def _missing(namespace: str, name: str, number: int, origin: Origin, subject: KubeObject) -> Draft:
     """A Service that does not exist, or not with that port: every call fails, and the report has to say so."""
     dns = server_name(f"{name}.{namespace}.svc")
     owner = Owner(kind="Service", name=name, namespace=namespace)

@@ -15,7 +15,7 @@ class Cuts:
     """Where something was cut, once for each object and field, however often it is looked at."""
 
     def __init__(self) -> None:
-        self._by: dict[tuple[str, str], int] = {}
+        self._by: dict[tuple[str, str, bool], int] = {}
 
     def first(self, items: Iterable[Item], most: int, what: str, of: KubeObject) -> list[Item]:
         """The first ``most`` of ``items``, which are ``what`` (plural) of an object; the others are counted."""
@@ -24,12 +24,12 @@ class Cuts:
             self.note(f"{what} beyond the first {most:,}", str(of.reference), len(found) - most)
         return found[:most]
 
-    def note(self, what: str, where: str, times: int = 1) -> None:
-        """``what`` was not looked at."""
-        key = (what, where)
+    def note(self, what: str, where: str, times: int = 1, *, decides: bool = True) -> None:
+        """``what`` was not looked at. ``decides``: a verdict could be another one if it had been."""
+        key = (what, where, decides)
         self._by[key] = max(times, self._by.get(key, 0))
 
     def omissions(self) -> Iterator[Omission]:
         """All of them."""
-        for (what, _), times in self._by.items():
-            yield Omission(f"{what}: cut, not looked at", times, cut=True)
+        for (what, _, decides), times in self._by.items():
+            yield Omission(f"{what}: cut, not looked at", times, cut=decides)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from scanner.kube.kinds import Kind
 from scanner.kube.objects import KubeObject
-from scanner.model.endpoint import Certainty, Endpoint, Owner, Segment
+from scanner.model.endpoint import Certainty, Endpoint, Origin, Owner, Segment
 from scanner.model.observation import ClientCertificate
 
 if TYPE_CHECKING:
@@ -48,9 +48,8 @@ class Claim:
     """What a source says of one or several places."""
 
     certainty: Certainty
-    origin: str
-    """The object, and which part of it."""
-    beside: tuple[str, ...] = ()
+    origin: Origin
+    beside: tuple[Origin, ...] = ()
     """Further parts that say the same."""
     name: str | None = None
     """A server name, checked and in lower case."""

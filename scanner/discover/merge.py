@@ -12,11 +12,16 @@ from dataclasses import dataclass, field
 from scanner.discover.draft import Claim, Draft, Naming, Place
 from scanner.discover.workloads import Pod
 from scanner.kube.objects import KubeObject
-from scanner.model.endpoint import Certainty, Owner, Segment
+from scanner.model.endpoint import Certainty, Origin, Owner, Segment
 from scanner.model.observation import ClientCertificate
 
-MAX_ORIGINS = 20
+MAX_ORIGINS = 1_000
+"""Objects of a listener, or of one of its names, by which it is judged. A provider of Crossplane has as many CRDs with
+one conversion webhook; each may have a CA of its own, to be verified by."""
+MAX_FOREIGN = 20
+"""Of other namespaces: they decide nothing."""
 MAX_ALIASES = 50
+_FEW = 8
 
 _RANK: dict[Certainty, int] = {"declared": 0, "hinted": 1, "candidate": 2}
 
@@ -26,10 +31,15 @@ class Said:
     """What is said of a listener, or of one of its server names."""
 
     certainty: Certainty = "candidate"
-    origins: list[str] = field(default_factory=list)
-    """Each once. They are few, and there are too many listeners to have dictionaries."""
-    more: int = 0
+    origins: list[Origin] = field(default_factory=list)
+    """They are few, nearly always, and there are too many listeners to have dictionaries."""
+    known: set[int] | None = None
+    """Identities of those, where they are many."""
+    foreign: int = 0
+    """How many of them are of other namespaces."""
+    cut: int = 0
     """Origins that are not kept."""
+    cut_foreign: int = 0
     segment: Segment | None = None
     subject: KubeObject | None = None
     expects: ClientCertificate | None = None
@@ -49,17 +59,26 @@ class Said:
         if self.naming == "soft" or claim.naming == "only":
             self.naming = claim.naming
 
-    def origin(self, text: str) -> None:
-        """Keep one more origin, or count it."""
-        if text not in self.origins:
-            if len(self.origins) < MAX_ORIGINS:
-                self.origins.append(text)
-            else:
-                self.more += 1
-
-    def all_origins(self) -> tuple[str, ...]:
-        """The origins, and how many are not among them."""
-        return (*self.origins, f"and {self.more} more") if self.more else tuple(self.origins)
+    def origin(self, origin: Origin) -> None:
+        """Keep one more origin, or count it. What one claim says again, of another address, is the same value; values
+        that are equal are left to ``View.origins``."""
+        if self.known is None:
+            for each in self.origins:
+                if each is origin:
+                    return
+        elif id(origin) in self.known:
+            return
+        if origin.foreign and self.foreign >= MAX_FOREIGN:
+            self.cut_foreign += 1
+        elif not origin.foreign and len(self.origins) - self.foreign >= MAX_ORIGINS:
+            self.cut += 1
+        else:
+            self.origins.append(origin)
+            self.foreign += origin.foreign
+            if self.known is not None:
+                self.known.add(id(origin))
+            elif len(self.origins) > _FEW:
+                self.known = set(map(id, self.origins))
 
 
 @dataclass(slots=True, eq=False)
@@ -85,8 +104,8 @@ class Listener:
     """Whether something connects there from outside of the pod: then it is not bound to loopback, whoever says so."""
     app_protocol: str = ""
     guess: bool = True
-    bare: tuple[str, ...] = ()
-    """Who says that what it shows without a name is of interest by itself: then no soft name is sent. They say nothing
+    bare: set[Origin] | None = None
+    """What says that what it shows without a name is of interest by itself: then no soft name is sent. They say nothing
     of names."""
     known_port: int | None = None
     """The port by which the catalogue knows it, if not its own."""
@@ -121,7 +140,7 @@ class Listener:
             self.unnamed = Said()
         self.unnamed.add(claim)
         if claim.naming == "also":
-            self.bare = (*self.bare, claim.origin, *claim.beside)
+            self.bare = (self.bare or set()) | {claim.origin, *claim.beside}
         if claim.name:
             # Names of Services first: these are what a certificate inside of the cluster is made for.
             soft = (_RANK[claim.certainty], not claim.name.endswith(".svc"), claim.name)

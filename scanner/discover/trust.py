@@ -7,7 +7,7 @@ BackendTLSPolicy at that Service. What such objects say of the listeners of othe
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Literal
@@ -27,7 +27,7 @@ Served = Literal["front", "other", "nobody"]
 
 def stranger(claim: Claim) -> Claim:
     """What is left of a claim of somebody who has no say: that it was made."""
-    return Claim(certainty="candidate", origin=f"of another namespace: {claim.origin}"[:300], guess=True, stranger=True)
+    return Claim(certainty="candidate", origin=replace(claim.origin, foreign=True), guess=True, stranger=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from scanner.discover.trust import Trust, stranger
 from scanner.discover.workloads import Pod, Workloads
 from scanner.kube.snapshot import Snapshot
 from scanner.model.components import Catalogue, Listener
+from scanner.model.endpoint import Origin
 
 READS = (*workloads.READS, *balanced.READS, *routers.READS)
 
@@ -34,11 +35,23 @@ class View:
         self.routers = routers.find(snapshot, self.workloads)
         self.trust = Trust(self.workloads, catalogue)
         self._same: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._origins: dict[tuple[int, ...], tuple[Origin, ...]] = {}
+        self._kept: list[Origin] = []
+        """So that no others can take over their identity."""
         self._entries: dict[tuple[str | None, tuple[str, ...], int, bool], Listener | None] = {}
 
     def same(self, texts: tuple[str, ...]) -> tuple[str, ...]:
         """These texts, as the first of the replicas that have them has them: kept once."""
         return self._same.setdefault(texts, texts)
+
+    def origins(self, origins: list[Origin]) -> tuple[Origin, ...]:
+        """These origins, each once, as the first of the replicas has them: replicas share what is claimed of them."""
+        key = tuple(map(id, origins))
+        found = self._origins.get(key)
+        if found is None:
+            self._kept += origins
+            found = self._origins[key] = tuple(dict.fromkeys(origins)) if len(origins) > 1 else tuple(origins)
+        return found
 
     def entry(self, namespace: str | None, names: tuple[str, ...], number: int, *, on_node: bool) -> Listener | None:
         """What the catalogue knows of a port; asked once for all replicas."""

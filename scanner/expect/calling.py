@@ -78,7 +78,7 @@ def _not_applied(facts: Facts, endpoint: Endpoint, policy: KubeObject, ancestor:
     step = "validation" if policy.has("spec", "validation") else "tls"
     if not any(policy.each("spec", step, "caCertificateRefs" if step == "validation" else "caCertRefs")):
         return "it names no CA, and Contour does not know the well-known ones"
-    for client in upstream.of_policy(facts.snapshot, endpoint, policy, ""):
+    for client in upstream.of_policy(facts.snapshot, endpoint, policy, None):
         if client.missing.endswith("is not there"):
             return client.missing
     return ""

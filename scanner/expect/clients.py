@@ -23,7 +23,7 @@ from scanner.kube.kinds import (
 )
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.snapshot import Snapshot
-from scanner.model.endpoint import Endpoint
+from scanner.model.endpoint import Endpoint, Origin
 from scanner.model.expectation import Client
 from scanner.model.hostnames import host_of
 
@@ -33,37 +33,33 @@ SERVICE_CA_BUNDLES: Final = (
 )
 """The ConfigMaps (namespace, name, key) that hold the service CA; the first that is there counts."""
 
-_REENCRYPTED: Final = "reencrypt backend"
-_KUBELET: Final = "kubeletEndpoint"
-"""Behind the name of a Route or a Node, in the words of the source that led there: what a router, or kube-apiserver,
-connects to."""
-
 
 def clients(snapshot: Snapshot, endpoint: Endpoint) -> Iterator[Client]:
     """Each client whose trust an object says. Nobody is named of whom it is not known what they trust: the API server
     without a caBundle goes by its own system's roots, and with ``insecureSkipTLSVerify`` by nothing."""
-    for found, rest in led(snapshot, endpoint, {name: kind for name, (kind, _) in _READERS.items()}):
+    for found, origin in led(snapshot, endpoint, {name: kind for name, (kind, _) in _READERS.items()}):
         _, reader = _READERS[found.kind.name]
-        yield from reader(snapshot, endpoint, found, rest)
+        yield from reader(snapshot, endpoint, found, origin)
 
 
-def _webhook(_: Snapshot, __: Endpoint, found: KubeObject, rest: str) -> Iterator[Client]:
+def _webhook(_: Snapshot, __: Endpoint, found: KubeObject, origin: Origin) -> Iterator[Client]:
     for number, each in enumerate(found.each("webhooks")):
-        if rest == f"webhook {each.text('name')}":
+        if origin.part == each.text("name"):
             field = f"webhooks[{number}].clientConfig.caBundle"
-            yield from _of_api_server(f"{found.reference} {rest}", found, field, each.fields("clientConfig"))
+            who = f"{found.reference} webhook {origin.part}"
+            yield from _of_api_server(who, found, field, each.fields("clientConfig"))
 
 
-def _conversion(_: Snapshot, __: Endpoint, found: KubeObject, rest: str) -> Iterator[Client]:
+def _conversion(_: Snapshot, __: Endpoint, found: KubeObject, ___: Origin) -> Iterator[Client]:
     client = found.fields("spec", "conversion", "webhook", "clientConfig")
     field = "spec.conversion.webhook.clientConfig.caBundle"
-    yield from _of_api_server(f"{found.reference} {rest}".rstrip(), found, field, client)
+    yield from _of_api_server(f"{found.reference} conversion", found, field, client)
 
 
-def _aggregated(_: Snapshot, __: Endpoint, found: KubeObject, rest: str) -> Iterator[Client]:
+def _aggregated(_: Snapshot, __: Endpoint, found: KubeObject, ___: Origin) -> Iterator[Client]:
     spec = found.fields("spec")
     if not spec.flag("insecureSkipTLSVerify"):
-        yield from _of_api_server(f"{found.reference} {rest}".rstrip(), found, "spec.caBundle", spec)
+        yield from _of_api_server(str(found.reference), found, "spec.caBundle", spec)
 
 
 def _of_api_server(who: str, found: KubeObject, field: str, client: Fields) -> Iterator[Client]:
@@ -78,12 +74,12 @@ def _of_api_server(who: str, found: KubeObject, field: str, client: Fields) -> I
         yield Client(who=who, source=f"{found.reference} {field}", anchors=anchors, name=called or None)
 
 
-def _route(snapshot: Snapshot, endpoint: Endpoint, found: KubeObject, rest: str) -> Iterator[Client]:
+def _route(snapshot: Snapshot, endpoint: Endpoint, found: KubeObject, origin: Origin) -> Iterator[Client]:
     """The router: with a CA of the Route's own it looks at no name, else it goes by the service CA and the Service's
     name (openshift/router, haproxy-config.template)."""
-    if rest != _REENCRYPTED:
+    if (origin.role, origin.part) != ("backend", "reencrypt"):
         return
-    who, field = f"{found.reference} {rest}", "spec.tls.destinationCACertificate"
+    who, field = f"{found.reference} reencrypt backend", "spec.tls.destinationCACertificate"
     own = found.text("spec", "tls", "destinationCACertificate")
     if own.strip():
         yield Client(who=who, source=f"{found.reference} {field}", anchors=tuple(certificates(own)), name=None)
@@ -101,13 +97,13 @@ def _backend(endpoint: Endpoint, route: KubeObject) -> str | None:
     return names.pop() if len(names) == 1 else None
 
 
-def _kubelet(snapshot: Snapshot, _: Endpoint, found: KubeObject, rest: str) -> Iterator[Client]:
+def _kubelet(snapshot: Snapshot, _: Endpoint, found: KubeObject, origin: Origin) -> Iterator[Client]:
     """kube-apiserver calls kubelets by their internal address alone (cluster-kube-apiserver-operator,
     ``bindata/assets/config/defaultconfig.yaml``). A hosted control plane has a configuration of its own."""
     infrastructure = snapshot.get(INFRASTRUCTURE, "cluster")
     hosted = infrastructure is not None and infrastructure.text("status", "controlPlaneTopology") == "External"
     held = snapshot.get(CONFIG_MAP, "kubelet-serving-ca", "openshift-config-managed")
-    if rest != _KUBELET or hosted or held is None:
+    if origin.role != "kubelet" or hosted or held is None:
         return
     addresses = (each for each in found.each("status", "addresses") if each.text("type") == "InternalIP")
     yield Client(
@@ -127,7 +123,7 @@ def service_ca_bundle(snapshot: Snapshot) -> tuple[str, str]:
     return "", ""
 
 
-_READERS: Final[Mapping[str, tuple[Kind, Callable[[Snapshot, Endpoint, KubeObject, str], Iterator[Client]]]]] = {
+_READERS: Final[Mapping[str, tuple[Kind, Callable[[Snapshot, Endpoint, KubeObject, Origin], Iterator[Client]]]]] = {
     VALIDATING_WEBHOOK.name: (VALIDATING_WEBHOOK, _webhook),
     MUTATING_WEBHOOK.name: (MUTATING_WEBHOOK, _webhook),
     CUSTOM_RESOURCE_DEFINITION.name: (CUSTOM_RESOURCE_DEFINITION, _conversion),

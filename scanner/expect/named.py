@@ -87,8 +87,9 @@ def _own(route: KubeObject) -> Named | None:
 def _of_one_host(snapshot: Snapshot, endpoint: Endpoint, first: KubeObject) -> Iterator[KubeObject]:
     """Further Routes with the endpoint's name, each with a path of its own. For one host the router has one list of
     certificates, of which any may come first; whoever has none adds none (haproxy-config.template, cert_config.map)."""
-    for route, termination in led(snapshot, endpoint, {ROUTE.name: ROUTE}):
-        if route.reference != first.reference and termination in ("edge", "reencrypt"):
+    for route, origin in led(snapshot, endpoint, {ROUTE.name: ROUTE}):
+        shown = origin.role == "frontend" and origin.part in ("edge", "reencrypt")
+        if route.reference != first.reference and shown:
             yield route
 
 

@@ -1,4 +1,4 @@
-"""The objects that led to an endpoint, read back from what discovery wrote down about them."""
+"""The objects that led to an endpoint."""
 
 from __future__ import annotations
 
@@ -7,34 +7,27 @@ from collections.abc import Iterator, Mapping
 from scanner.kube.kinds import GATEWAY, LISTENER_SET, X_LISTENER_SET, Kind
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.snapshot import Snapshot
-from scanner.model.endpoint import Endpoint
+from scanner.model.endpoint import Endpoint, Origin
 
 HOLDERS: Mapping[str, Kind] = {each.name: each for each in (GATEWAY, LISTENER_SET, X_LISTENER_SET)}
 """What has listeners in the Gateway API, by the kind's name."""
 
 
-def led(snapshot: Snapshot, endpoint: Endpoint, kinds: Mapping[str, Kind]) -> Iterator[tuple[KubeObject, str]]:
-    """Each object of these kinds that led to ``endpoint``, with what its origin says behind the reference.
-
-    What somebody said of another namespace's listener is not among them: discovery marks it, and so it does not begin
-    with a kind.
-    """
+def led(snapshot: Snapshot, endpoint: Endpoint, kinds: Mapping[str, Kind]) -> Iterator[tuple[KubeObject, Origin]]:
+    """Each object of these kinds that led to ``endpoint``, and how; none that has no say about its listener."""
     for origin in endpoint.origins:
-        reference, _, rest = origin.partition(" ")
-        kind, _, path = reference.partition("/")
-        if kind in kinds:
-            namespace, _, name = path.rpartition("/")
-            found = snapshot.get(kinds[kind], name, namespace or None)
+        named = origin.reference
+        if named is not None and named.kind in kinds and not origin.foreign:
+            found = snapshot.get(kinds[named.kind], named.name, named.namespace)
             if found is not None:
-                yield found, rest
+                yield found, origin
 
 
 def gateway_listeners(snapshot: Snapshot, endpoint: Endpoint) -> Iterator[tuple[KubeObject, Fields]]:
     """Each listener of a Gateway or ListenerSet that ``endpoint`` is, with the object that holds it."""
-    for holder, rest in led(snapshot, endpoint, HOLDERS):
+    for holder, origin in led(snapshot, endpoint, HOLDERS):
         for listener in holder.each("spec", "listeners"):
-            said = f"listener {listener.text('name')}"
-            if rest == said or rest.startswith(f"{said} TLSRoute/"):
+            if origin.role == "listener" and origin.part == listener.text("name"):
                 yield holder, listener
 
 

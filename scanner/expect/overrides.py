@@ -10,7 +10,7 @@ from scanner.expect.facts import Facts
 from scanner.model.scan_policy import Override
 
 _WEBHOOKS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "CustomResourceDefinition", "APIService")
-_MONITORS = ("ServiceMonitor/", "PodMonitor/")
+_MONITORS = ("ServiceMonitor", "PodMonitor")
 _METRICS = ("metrics", "rbac-proxy")
 
 
@@ -45,8 +45,9 @@ def _role(draft: Draft) -> Literal["metrics", "webhook"] | None:
     endpoint, entry = draft.endpoint, draft.entry
     subject = endpoint.subject.kind if endpoint.subject else ""
     listener = entry.listener if entry else ""
-    if subject in _WEBHOOKS or "webhook" in listener or any(each.startswith(_WEBHOOKS) for each in endpoint.origins):
+    leading = {each.reference.kind for each in endpoint.origins if each.reference and not each.foreign}
+    if subject in _WEBHOOKS or "webhook" in listener or not leading.isdisjoint(_WEBHOOKS):
         return "webhook"
-    if any(each in listener for each in _METRICS) or any(each.startswith(_MONITORS) for each in endpoint.origins):
+    if any(each in listener for each in _METRICS) or not leading.isdisjoint(_MONITORS):
         return "metrics"
     return None

@@ -247,10 +247,11 @@ def _tls_route(facts: Facts, route: KubeObject, endpoint: Endpoint) -> Passage |
 def _named_beside(facts: Facts, endpoint: Endpoint) -> Iterator[KubeObject]:
     """The TLSRoutes in the origins of ``endpoint``, behind their listeners."""
     for origin in endpoint.origins:
-        namespace, _, name = origin.partition(f" {TLS_ROUTE.name}/")[2].partition("/")
-        found = facts.snapshot.get(TLS_ROUTE, name, namespace) if name else None
-        if found is not None:
-            yield found
+        route = origin.through
+        if route is not None and route.kind == TLS_ROUTE.name and not origin.foreign:
+            found = facts.snapshot.get(TLS_ROUTE, route.name, route.namespace)
+            if found is not None:
+                yield found
 
 
 def _listens(_: KubeObject, listener: Fields, endpoint: Endpoint) -> bool:

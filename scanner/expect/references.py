@@ -38,8 +38,8 @@ def references(facts: Facts, endpoint: Endpoint) -> Iterator[Reference]:
     """Every Secret that an object names for what ``endpoint`` serves; any of those that are allowed may be served."""
     yield from chain.from_iterable(
         _READERS[found.kind](facts, found, endpoint.server_name)
-        for found, rest in led(facts.snapshot, endpoint, _KINDS)
-        if not rest
+        for found, origin in led(facts.snapshot, endpoint, _KINDS)
+        if origin.role == "frontend"
     )
     for holder, listener in gateway_listeners(facts.snapshot, endpoint):
         yield from of_listener(facts, holder, listener)

@@ -10,7 +10,7 @@ from scanner.expect.pem import certificates, decoded
 from scanner.kube.kinds import CONFIG_MAP, SECRET, Kind
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.snapshot import Snapshot
-from scanner.model.endpoint import Endpoint
+from scanner.model.endpoint import Endpoint, Origin
 from scanner.model.expectation import Client
 
 _KEY: Final = "ca.crt"
@@ -21,7 +21,7 @@ _NAMES: Final = 9
 """A name with as many others as the API allows."""
 
 
-def of_policy(snapshot: Snapshot, _: Endpoint, policy: KubeObject, __: str) -> Iterator[Client]:
+def of_policy(snapshot: Snapshot, _: Endpoint, policy: KubeObject, __: Origin | None) -> Iterator[Client]:
     """A BackendTLSPolicy (v1 and v1alpha3; ``spec.tls`` in v1alpha2): with ``subjectAltNames`` the hostname is only
     sent, and no longer verified (GEP-1897, GEP-3155). CAs stand in the policy's own namespace."""
     step = "validation" if policy.has("spec", "validation") else "tls"
@@ -38,9 +38,9 @@ def of_policy(snapshot: Snapshot, _: Endpoint, policy: KubeObject, __: str) -> I
     yield from _client(str(policy.reference), source, anchors, names, missing)
 
 
-def of_proxy(snapshot: Snapshot, endpoint: Endpoint, proxy: KubeObject, rest: str) -> Iterator[Client]:
+def of_proxy(snapshot: Snapshot, endpoint: Endpoint, proxy: KubeObject, origin: Origin) -> Iterator[Client]:
     """An HTTPProxy's service: without ``validation`` Envoy encrypts and verifies nothing."""
-    if rest != "backend":
+    if origin.role != "backend":
         return
     hosts = {endpoint.server_name or "", endpoint.host, *(each.rpartition(":")[0] for each in endpoint.aliases)}
     for service in _services(proxy):

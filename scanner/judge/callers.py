@@ -84,8 +84,12 @@ def check_callers(rule: Rule, case: Case) -> Iterator[Finding]:
         return
     seen: list[str] = []
     unknown: list[str] = []
+    known: dict[tuple[object, ...], str | Unknown | None] = {}  # a thousand CRDs may have one conversion webhook
     for client in clients:
-        wrong = _wrong(client, case)
+        key = (client.anchors, client.name, client.others, client.missing or (not client.anchors and client.source))
+        if key not in known:
+            known[key] = _wrong(client, case)
+        wrong = known[key]
         if isinstance(wrong, Unknown):
             unknown.append(f"{client.who}: {wrong.reason}")
         elif wrong:

@@ -158,7 +158,8 @@ def check_reach(rule: Rule, case: Case) -> Iterator[Finding]:
 
 def _not_dialled(rule: Rule, case: Case) -> Finding:
     """There is nothing that a command could show again: whoever runs it dials what this scan was not to."""
-    origins = ", ".join(case.endpoint.origins[:_SHOWN])
+    leading = dict.fromkeys(each.named for each in case.endpoint.origins)
+    origins = ", ".join(list(leading)[:_SHOWN])
     outside = case.endpoint.tunnel is None and origins
     fix = f"see whether {origins} should point there: it is what leads there" if outside else None
     found = _finding(rule, case, "inconclusive", "unreachable", case.observation.detail, fix=fix)

@@ -25,6 +25,56 @@ class Owner:
     namespace: str | None = None
 
 
+Role = Literal[
+    "frontend",
+    "backend",
+    "listener",
+    "fallback",
+    "policy",
+    "webhook",
+    "conversion",
+    "aggregation",
+    "api-server",
+    "port",
+    "probe",
+    "flag",
+    "mount",
+    "service-ca",
+    "prober",
+    "target",
+    "ingress",
+    "kubelet",
+    "well-known",
+    "catalogue",
+    "user",
+]
+"""What the object of an ``Origin`` has to do with the listener. ``frontend``: its clients come in there. ``backend``: a
+router or gateway connects to it. ``well-known`` and ``catalogue``: only adhere's own tables lead there; ``user``: the
+command line or a list of targets does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """One reason why an endpoint is known: the object that leads there, and by which of its parts."""
+
+    role: Role
+    reference: Reference | None = None
+    """None: no object of the cluster leads there."""
+    part: str = ""
+    """Name of the webhook, listener, port or flag, termination of a Route, host of a Probe's target; of what is no
+    object, where it stands: ``targets.txt:3``."""
+    container: str = ""
+    through: Reference | None = None
+    """The second object that it takes: a listener's TLSRoute, a Probe's Ingress, the Secret that a container mounts."""
+    foreign: bool = False
+    """The object is one of another namespace, which has no say about this listener."""
+
+    @property
+    def named(self) -> str:
+        """The object, or where the user or a table says it."""
+        return str(self.reference) if self.reference else self.part
+
+
 Segment = Literal["Frontend", "Backend"]
 """Of a connection through a gateway or router, as GEP-2907 has the words: from the client to it, and from it on."""
 
@@ -60,8 +110,8 @@ class Endpoint:
     segment: Segment | None = None
     """Where a gateway or router is involved, else None."""
     certainty: Certainty = "declared"
-    origins: tuple[str, ...] = ()
-    """Every object, file line or argument that led here."""
+    origins: tuple[Origin, ...] = ()
+    """Everything that led here, each once."""
     subject: Reference | None = None
     """The object whose configuration decides what is served under this name, where that is not the owner: a Route, a
     Gateway's listener, a webhook."""

@@ -1,6 +1,6 @@
 """``observations.jsonl``: what a scan saw, one endpoint a line, to be judged again without a handshake.
 
-Each line is whole by itself, so that lines can be filtered and joined: ``{"record": "adhere.observation/v1",
+Each line is whole by itself, so that lines can be filtered and joined: ``{"record": "adhere.observation/v2",
 "endpoint": {...}, "observation": {...}}``, and ``"opinion": {...}`` where sslyze was asked, too. Certificates are kept
 as they were served (DER, base64) and read again.
 """
@@ -23,7 +23,9 @@ from scanner.model.regular_file import opened
 
 T = TypeVar("T")
 
-RECORD = "adhere.observation/v1"
+RECORD = "adhere.observation/v2"
+_FORMER = "adhere.observation/v1"
+"""Its endpoints have at most 20 origins, as text: not enough to judge by."""
 
 MOST_BYTES = 16 * 2**20
 """Of one line: a hundred certificates of the largest size that TLS carries, and all that can be said of them."""
@@ -61,7 +63,9 @@ def decode(line: str | bytes, where: str) -> Seen:
     except (UnicodeDecodeError, RecursionError, ValueError) as error:
         raise InputError(f"{where}: not a line of JSON in UTF-8", hint=_HINT) from error
     if not isinstance(value, dict) or value.get("record") != RECORD:
-        raise InputError(f"{where}: not an {RECORD}", hint=_HINT)
+        former = isinstance(value, dict) and value.get("record") == _FORMER
+        hint = "an earlier release wrote it: scan again, or use that release" if former else _HINT
+        raise InputError(f"{where}: not an {RECORD}", hint=hint)
     try:
         endpoint = _member(value, "endpoint", Endpoint)
         observation = _member(value, "observation", Observation)

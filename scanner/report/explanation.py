@@ -10,6 +10,7 @@ from scanner.model.expectation import Because, Binding, Expectation, Standing
 from scanner.model.known import Unknown
 from scanner.model.profile import Profile
 from scanner.report.escape import plain
+from scanner.report.found_by import origin_text
 from scanner.tls.names import group_name, suite_name, version_name
 
 _BINDS: dict[Binding, str] = {
@@ -65,7 +66,7 @@ def _facts(every: tuple[Endpoint, ...], expectation: Expectation) -> Iterator[st
         yield f"  declared by {plain(str(first.subject))}"
     yield from _list("listens at", (_address(each) for each in every))
     yield from _list("behind", (alias for each in every for alias in each.aliases))
-    yield from _list("found by", (origin for each in every for origin in each.origins))
+    yield from _list("found by", (origin_text(origin) for each in every for origin in each.origins))
     yield from _list("may be of", (f"{o.kind}/{o.namespace or ''}/{o.name}" for each in every for o in each.candidates))
 
 

@@ -26,6 +26,7 @@ from scanner.model.report import (
     VersionRow,
 )
 from scanner.model.rule import Rule, ScanRule
+from scanner.report.found_by import origin_texts
 from scanner.tls.certificate import CertificateFacts
 from scanner.tls.names import group_name, suite_name, version_name
 
@@ -60,7 +61,7 @@ def endpoint_row(
         owner=_object(endpoint.owner),
         component=expectation.component or endpoint.component,
         segment=endpoint.segment,
-        origins=list(endpoint.origins),
+        origins=origin_texts(endpoint.origins),
         binding=expectation.binding,
         address=endpoint.address,
         port=endpoint.port,

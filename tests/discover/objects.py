@@ -17,6 +17,7 @@ from scanner.kube.snapshot import Origin, Snapshot, Unreadable
 from scanner.model.components import Catalogue, Listener
 from scanner.model.endpoint import Endpoint
 from scanner.model.selector import Selector
+from scanner.report.found_by import origin_text
 
 KIND = {**{each.name: each for each in KINDS}, "Ingress": INGRESS}
 """By name; of the two kinds called Ingress, the one of Kubernetes."""
@@ -108,6 +109,11 @@ def only(discovery: Discovery) -> Endpoint:
     """The only endpoint that there is."""
     assert len(discovery.endpoints) == 1, instances(discovery)
     return discovery.endpoints[0]
+
+
+def origins(endpoint: Endpoint) -> list[str]:
+    """What led to an endpoint, as reports show it."""
+    return [origin_text(each) for each in endpoint.origins]
 
 
 def left_out(discovery: Discovery) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scanner.model.components import Catalogue, Listener
-from tests.discover.objects import by_id, found, instances
+from tests.discover.objects import by_id, found, instances, origins
 from tests.discover.test_flags import static
 
 SERVICE = """
@@ -44,7 +44,7 @@ def test_openshift_s_api_server_is_asked_by_each_of_its_names_and_without() -> N
     assert {(each.certainty, each.address, each.node) for each in endpoints.values()} == {
         ("declared", "192.0.2.10", "master-0")
     }
-    assert endpoints[f"{ID}#api.c.ex.com"].origins == ("the API server, name of Infrastructure/cluster apiServerURL",)
+    assert origins(endpoints[f"{ID}#api.c.ex.com"]) == ["the API server, by Infrastructure/cluster apiServerURL"]
 
 
 def test_kubernetes_has_one_certificate_and_is_asked_by_one_name() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.discover.objects import by_id, found, instances, left_out, only
+from tests.discover.objects import by_id, found, instances, left_out, only, origins
 
 BACKEND = """
 ---
@@ -49,8 +49,8 @@ def test_a_call_declares_tls_under_the_service_s_name_and_is_asked_once(caller: 
     one = only(found(BACKEND + caller))
     assert one.instance == "Deployment/guard/policy:9443#policy.guard.svc @ 10.128.0.8:9443"
     assert (one.certainty, one.server_name) == ("declared", "policy.guard.svc")
-    assert one.origins[0] == origin
-    assert "Service/guard/policy port 443" in one.origins
+    assert origins(one)[0] == origin
+    assert "Service/guard/policy port 443" in origins(one)
     assert str(one.subject) == origin.split(maxsplit=1)[0]
     assert one.aliases == ("policy.guard.svc:443", "172.30.0.8:443")
 

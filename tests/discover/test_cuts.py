@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scanner.discover import Discovery, discover
-from tests.discover.objects import CATALOGUE, found, of_objects
+from tests.discover.objects import CATALOGUE, found, of_objects, origins
 from tests.discover.test_gateways import PASS, gateway
 from tests.discover.test_ingresses import ingress
 from tests.discover.test_routes import ROUTER, SHOP, route
@@ -157,4 +157,4 @@ def test_what_is_said_of_one_service_is_bounded_for_each_namespace_and_the_servi
     finally:
         view.MAX_LED = most
     assert list(cuts(discovery).values()) == [2]
-    assert "Service/shop/shop port https" in next(each for each in discovery.endpoints if each.port == 8443).origins
+    assert "Service/shop/shop port https" in origins(next(each for each in discovery.endpoints if each.port == 8443))

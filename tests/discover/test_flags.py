@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scanner.discover.sources.flags import bounds
-from tests.discover.objects import NOTHING, by_id, found, instances, left_out
+from tests.discover.objects import NOTHING, by_id, found, instances, left_out, origins
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_static_pod_is_called_without_its_node() -> None:
         "StaticPod/kube-system/kube-apiserver:6443"
     ]
     assert (one.certainty, one.node) == ("declared", "master-0")
-    assert one.origins == ("Pod/kube-system/kube-apiserver-master-0 container kube-apiserver --secure-port",)
+    assert origins(one) == ["Pod/kube-system/kube-apiserver-master-0 container kube-apiserver --secure-port"]
 
 
 def test_etcd_listens_where_its_urls_say() -> None:

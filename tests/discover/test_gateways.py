@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.discover.objects import by_id, found, left_out, only
+from tests.discover.objects import by_id, found, left_out, only, origins
 
 SERVICE = """
 ---
@@ -48,7 +48,7 @@ def test_a_listener_is_asked_by_its_name_at_the_gateway_s_pods(listener: str, na
     assert one.server_name == name
     assert one.address == "10.128.0.40"
     assert (one.certainty, one.segment, str(one.subject)) == ("declared", "Frontend", "Gateway/infra/edge")
-    assert one.origins[0] == "Gateway/infra/edge listener a"
+    assert origins(one)[0] == "Gateway/infra/edge listener a"
 
 
 def test_all_names_of_a_port_are_asked_and_nobody_without_a_name() -> None:
@@ -88,7 +88,7 @@ def test_a_port_of_which_every_listener_is_refused_is_looked_at_all_the_same() -
     status = 'listeners: [{name: a, conditions: [{type: Accepted, status: "False"}]}]'
     endpoint = only(found(SERVICE + gateway(HTTPS, status=status)))
     assert (endpoint.server_name, endpoint.certainty) == ("shop.ex.com", "hinted")
-    assert "Gateway/infra/edge listener a" in endpoint.origins
+    assert "Gateway/infra/edge listener a" in origins(endpoint)
 
 
 def test_http_listeners_are_counted() -> None:
@@ -177,15 +177,15 @@ def test_a_listener_for_many_names_is_asked_for_one_that_a_route_takes(
 ) -> None:
     """Contour has a certificate for the names of routes, and for no others of the listener."""
     one = only(found(SERVICE + gateway(listener) + routes))
-    assert (one.server_name, one.origins[0]) == (name, f"Gateway/infra/edge listener {listener[7]}")
+    assert (one.server_name, origins(one)[0]) == (name, f"Gateway/infra/edge listener {listener[7]}")
 
 
 def test_a_listener_for_every_name_is_asked_without_one_beside_the_others() -> None:
     endpoints = by_id(found(SERVICE + gateway(HTTPS, ANY)))
     assert sorted(endpoints) == ["Deployment/infra/edge:8443", "Deployment/infra/edge:8443#shop.ex.com"]
     # What may be shown without a name is not what may be shown under this one.
-    origins = {name: [each for each in one.origins if "listener" in each] for name, one in endpoints.items()}
-    assert origins == {
+    listed = {name: [each for each in origins(one) if "listener" in each] for name, one in endpoints.items()}
+    assert listed == {
         "Deployment/infra/edge:8443": ["Gateway/infra/edge listener n"],
         "Deployment/infra/edge:8443#shop.ex.com": ["Gateway/infra/edge listener a"],
     }

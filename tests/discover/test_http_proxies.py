@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.discover.objects import by_id, found, left_out
+from tests.discover.objects import by_id, found, left_out, origins
 
 ENVOY = """
 ---
@@ -49,7 +49,7 @@ def test_one_proxy_with_the_fallback_certificate_is_enough() -> None:
     endpoints = by_id(found(ENVOY + proxy("secretName: a") + other))
     bare = endpoints["DaemonSet/projectcontour/envoy:8443"]
     assert (bare.server_name, bare.subject, bare.segment, bare.certainty) == (None, None, "Frontend", "declared")
-    assert "HTTPProxy/other/other fallback" in bare.origins
+    assert "HTTPProxy/other/other fallback" in origins(bare)
     assert endpoints[ID].server_name == "shop.ex.com"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.discover.objects import found, only
+from tests.discover.objects import found, only, origins
 
 TARGET = """
 ---
@@ -48,7 +48,7 @@ def test_scraping_by_https_declares_tls(kind: str, endpoint: str, certainty: str
 def test_the_server_name_of_a_monitor_is_sent() -> None:
     one = only(found(TARGET + monitor("port: metrics, scheme: https, tlsConfig: {serverName: db.shop.svc}")))
     assert (one.id, one.server_name) == ("StatefulSet/shop/db:9187#db.shop.svc", "db.shop.svc")
-    assert one.origins[0] == "ServiceMonitor/shop/db port metrics"
+    assert origins(one)[0] == "ServiceMonitor/shop/db port metrics"
 
 
 @pytest.mark.parametrize(

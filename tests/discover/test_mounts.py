@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.discover.objects import found, left_out, only
+from tests.discover.objects import found, left_out, only, origins
 
 
 def pod(volume: str, port: str = "containerPort: 7000", mounted: str = "c", namespace: str = "shop") -> str:
@@ -46,7 +46,7 @@ SECRET = "secret: {secretName: web-tls}"
 def test_who_mounts_a_certificate_probably_serves_it(volume: str, others: str, what: str) -> None:
     one = only(found(pod(volume) + others))
     assert (one.id, one.certainty) == ("Pod/shop/web:7000", "hinted")
-    assert any(f"Pod/shop/web container c mounts {what}" in each for each in one.origins)
+    assert any(f"Pod/shop/web container c mounts {what}" in each for each in origins(one))
 
 
 def test_a_secret_of_the_platform_is_known_by_its_name() -> None:

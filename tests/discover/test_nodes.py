@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scanner.model.component_files import load_catalogue
 from scanner.model.endpoint import Owner, Tunnel
-from tests.discover.objects import CATALOGUE, NOTHING, by_id, found, instances, left_out, only
+from tests.discover.objects import CATALOGUE, NOTHING, by_id, found, instances, left_out, only, origins
 
 NODE = """
 ---
@@ -89,7 +89,7 @@ def test_the_kubelet_s_port_is_the_kubelet_s_whatever_service_leads_there() -> N
 """
     kubelets = [each for each in found(text).endpoints if each.port == 10250]
     assert {each.id for each in kubelets} == {"Node/kubelet:10250"}
-    assert "Service/kube-system/kubelet port https-metrics" in kubelets[0].origins
+    assert "Service/kube-system/kubelet port https-metrics" in origins(kubelets[0])
 
 
 def test_metrics_server_on_10250_is_no_kubelet() -> None:

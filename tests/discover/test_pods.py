@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from scanner.discover import discover
-from tests.discover.objects import CATALOGUE, NOTHING, by_id, found, instances, left_out, of_objects, only
+from tests.discover.objects import CATALOGUE, NOTHING, by_id, found, instances, left_out, of_objects, only, origins
 
 
 def pod(**container: object) -> str:
@@ -34,7 +34,7 @@ def test_a_container_port_is_a_candidate_of_the_deployment() -> None:
     one = only(found(pod(ports=[{"containerPort": 8080}])))
     assert (one.id, one.certainty, one.address) == ("Deployment/shop/web:8080", "candidate", "10.128.0.7")
     assert one.instance == "Deployment/shop/web:8080 @ 10.128.0.7:8080"
-    assert one.origins == ("Deployment/shop/web container app port 8080",)
+    assert origins(one) == ["Deployment/shop/web container app port 8080"]
     assert ("app", "web") in one.labels
     assert (one.node, one.runs_on) == (None, "worker-0")
     assert str(one.pod) == "Pod/shop/web-5d8f-x2x4z"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.discover.objects import by_id, found, left_out, only
+from tests.discover.objects import by_id, found, left_out, only, origins
 from tests.discover.test_http_proxies import ENVOY
 from tests.discover.test_ingresses import ingress
 from tests.discover.test_monitors import TARGET
@@ -46,7 +46,7 @@ def test_a_static_target_is_what_its_url_or_module_says(target: str, module: str
 def test_the_listener_is_the_one_behind_the_service_and_the_name_is_sent() -> None:
     one = only(found(TARGET + static("https://db.shop.svc:9000")))
     assert (one.id, one.address) == ("StatefulSet/shop/db:9187#db.shop.svc", "10.128.0.60")
-    assert "Probe/shop/site target db.shop.svc" in one.origins
+    assert "Probe/shop/site target db.shop.svc" in origins(one)
 
 
 @pytest.mark.parametrize(
@@ -90,11 +90,11 @@ def test_selected_ingresses_are_asked_by_their_names() -> None:
     text = ENVOY + ingress("{ip: 198.51.100.8}", "[shop.ex.com]").replace("name: shop,", "name: shop, labels: {a: b},")
     chosen = by_id(found(text + probe("ingress: {selector: {matchLabels: {a: b}}}")))
     one = chosen["DaemonSet/projectcontour/envoy:8443#shop.ex.com"]
-    assert "Probe/shop/site of Ingress/shop/shop" in one.origins
+    assert "Probe/shop/site of Ingress/shop/shop" in origins(one)
     other = by_id(found(text + probe("ingress: {selector: {matchLabels: {a: c}}}")))
-    assert not any("Probe" in origin for each in other.values() for origin in each.origins)
+    assert not any("Probe" in origin for each in other.values() for origin in origins(each))
     both = probe("ingress: {selector: {}}, staticConfig: {static: []}")
-    assert not any("Probe" in origin for each in found(text + both).endpoints for origin in each.origins)
+    assert not any("Probe" in origin for each in found(text + both).endpoints for origin in origins(each))
 
 
 @pytest.mark.parametrize("url", ["db.shop.svc:9000", "db:9000", "db.shop:9000"])

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from scanner.kube.kinds import ENDPOINT_SLICE
-from tests.discover.objects import by_id, found, instances, left_out, only
+from scanner.kube.objects import Reference
+from scanner.model.endpoint import Origin
+from tests.discover.objects import by_id, found, instances, left_out, only, origins
 
 PODS = """
 ---
@@ -63,8 +65,13 @@ def test_every_balanced_address_is_an_alias_and_none_is_an_endpoint() -> None:
 
 def test_all_objects_that_led_there_are_origins() -> None:
     assert found(CLUSTER).endpoints[0].origins == (
-        "Service/shop/web port https",
-        "StatefulSet/shop/web container app port 9000",
+        Origin(role="port", reference=Reference(kind="Service", name="web", namespace="shop"), part="https"),
+        Origin(
+            role="port",
+            reference=Reference(kind="StatefulSet", name="web", namespace="shop"),
+            container="app",
+            part="9000",
+        ),
     )
 
 
@@ -161,7 +168,7 @@ CA = "annotations: {service.beta.openshift.io/serving-cert-secret-name: tls}"
 def test_the_service_ca_annotation_declares_tls_under_the_service_s_name() -> None:
     one = by_id(found(CLUSTER.replace("labels: {tier: front}", CA)))["StatefulSet/shop/web:9000#web.shop.svc"]
     assert (one.certainty, one.server_name) == ("declared", "web.shop.svc")
-    assert one.origins[0] == "Service/shop/web service-ca annotation"
+    assert origins(one)[0] == "Service/shop/web service-ca annotation"
 
 
 def test_of_several_ports_the_annotation_means_those_that_look_like_tls() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from scanner.model.components import Catalogue, Listener
 from scanner.model.selector import Selector
-from tests.discover.objects import by_id, found, left_out
+from tests.discover.objects import by_id, found, left_out, origins
 from tests.discover.test_flags import static
 from tests.discover.test_monitors import TARGET, monitor
 
@@ -75,8 +75,8 @@ def test_a_tenant_s_word_changes_nothing_of_a_listener_of_the_platform_but_its_o
         "ready",
     ):
         assert getattr(one, field) == getattr(alone, field), field
-    assert one.origins[0].startswith("of another namespace: APIService/v1.evil")
-    assert "of another namespace: BackendTLSPolicy/shop/evil" in one.origins
+    assert origins(one)[0].startswith("of another namespace: APIService/v1.evil")
+    assert "of another namespace: BackendTLSPolicy/shop/evil" in origins(one)
 
 
 def test_a_tenant_s_labels_neither_select_nor_exclude_etcd() -> None:

@@ -28,6 +28,7 @@ from scanner.model.expectation import Expectation
 from scanner.model.local_files import LOCAL_KINDS
 from scanner.model.scan_policy import Override, ScanPolicy
 from scanner.model.selector import Selector
+from tests.origins import origin
 
 CLUSTERS = Path(__file__).parent.parent / "clusters"
 TAKEN_AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -210,7 +211,7 @@ def endpoint(name: str, said: Mapping[str, Any]) -> Endpoint:
         segment=said.get("segment"),
         node=said.get("node", rest[-1] if kind == "Node" else None),
         labels=tuple(said.get("labels", {}).items()),
-        origins=tuple(said.get("origins", ())),
+        origins=tuple(origin(each) for each in said.get("origins", ())),
     )
     if pod := said.get("pod"):
         namespace, _, named = pod.partition("/")

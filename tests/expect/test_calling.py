@@ -16,6 +16,7 @@ from tests.expect.test_named import GATEWAY_API, grant
 from tests.expect.test_stored import CATALOGUE, made
 from tests.expect.test_upstream import CA, WEB, v1
 from tests.expect.test_upstream import policy as policy_of
+from tests.origins import origin
 
 CONTOUR = "projectcontour.io/gateway-controller"
 
@@ -37,7 +38,7 @@ def gateway(**backend: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
 
 
 def found(*objects: dict[str, Any], unreadable: dict[str, str] | None = None) -> tuple[Upstream, ...]:
-    where = replace(endpoint(WEB, {}), origins=("BackendTLSPolicy/shop/web",), segment="Backend")
+    where = replace(endpoint(WEB, {}), origins=(origin("BackendTLSPolicy/shop/web"),), segment="Backend")
     sought = {CONFIG_MAP: frozenset({("shop", "gone")})}
     snapshot = snapshot_of([*objects, CA], unreadable=unreadable, sought=sought)
     return Expectations(snapshot, CATALOGUE, ScanPolicy()).of(where).upstreams

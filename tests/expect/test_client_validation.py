@@ -184,8 +184,9 @@ def test_gateways_that_share_a_place_answer_for_it_together(
 ) -> None:
     """As where an implementation merges them."""
     two = {**two, "metadata": {**two["metadata"], "name": "two"}}
-    origin = at("b.example").origins[0].replace("/gw ", "/two ")
-    beside = replace(at("b.example"), origins=(origin,))
+    (led,) = at("b.example").origins
+    assert led.reference is not None
+    beside = replace(at("b.example"), origins=(replace(led, reference=replace(led.reference, name="two")),))
     assert len(owed(at("a.example"), one, two, beside=(beside,)).other_names) == kinds
 
 

@@ -16,6 +16,7 @@ from scanner.model.expectation import PlainPort
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_stored import made
+from tests.origins import origin
 
 CATALOGUE = load_catalogue("openshift")
 ROUTER = "Deployment/openshift-ingress/router-default:8443#web.example"
@@ -61,6 +62,7 @@ def found_in(snapshot: Snapshot, subject: str, *, port: int = 8443, **fields: An
     kind, namespace, name = subject.split("/")
     where = endpoint(f"DaemonSet/projectcontour/envoy:{port}#web.example", {})
     fields = {"address": "10.128.0.20", "aliases": ENVOY, "segment": "Frontend", "origins": (subject,), **fields}
+    fields["origins"] = tuple(origin(each) for each in fields["origins"])
     where = replace(where, subject=Reference(kind=kind, namespace=namespace, name=name), **fields)
     expectations = Expectations(snapshot, CATALOGUE, ScanPolicy(), endpoints=[where])
     return expectations.of(where).plain_port

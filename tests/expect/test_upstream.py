@@ -15,6 +15,7 @@ from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_certificates import config_map, pem
 from tests.expect.test_named import GATEWAY_API
 from tests.expect.test_stored import made
+from tests.origins import origin
 
 WEB = "Deployment/shop/web:8443#web.shop.svc"
 CA = config_map("shop", "ca", "ca.crt", b"ca")
@@ -25,9 +26,9 @@ def policy(version: str = "v1", **spec: Any) -> dict[str, Any]:  # noqa: ANN401 
     return made("BackendTLSPolicy", "shop", "web", GATEWAY_API.replace("v1", version), spec=spec)
 
 
-def found(origin: str, *objects: dict[str, Any], name: str = WEB) -> list[Client]:
+def found(said: str, *objects: dict[str, Any], name: str = WEB) -> list[Client]:
     snapshot = snapshot_of([*objects, CA, HELD], sought={CONFIG_MAP: frozenset({("shop", "gone")})})
-    return list(clients(snapshot, replace(endpoint(name, {}), origins=(origin,))))
+    return list(clients(snapshot, replace(endpoint(name, {}), origins=(origin(said),))))
 
 
 REFERENCE = {"group": "", "kind": "ConfigMap", "name": "ca"}
@@ -80,7 +81,7 @@ def test_trust_that_is_not_at_hand_is_said(validation: dict[str, Any], why: str)
 def test_a_config_map_that_was_not_read_is_said_with_what_would_allow_it() -> None:
     gap = {"configmaps": 'a rule is missing: resources: ["configmaps"], verbs: ["get"]'}
     named = policy(validation={"caCertificateRefs": [{**REFERENCE, "name": "other"}], "hostname": "web.example"})
-    where = replace(endpoint(WEB, {}), origins=("BackendTLSPolicy/shop/web",))
+    where = replace(endpoint(WEB, {}), origins=(origin("BackendTLSPolicy/shop/web"),))
     (client,) = clients(snapshot_of([named], unreadable=gap), where)
     assert client.missing == f"ConfigMap/shop/other data[ca.crt] was not read: {gap['configmaps']}"
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from scanner.judge import judge
-from scanner.model.endpoint import Certainty, Tunnel
+from scanner.kube.objects import Reference
+from scanner.model.endpoint import Certainty, Origin, Tunnel
 from scanner.model.expectation import Binding
 from scanner.model.observation import Answers, Reach
 from tests.judge.cases import case, finding
@@ -109,17 +110,17 @@ def test_a_filtered_discovered_port_is_inconclusive() -> None:
 @pytest.mark.parametrize("certainty", ["declared", "hinted", "candidate"])
 def test_what_was_not_dialled_is_said_to_be_that_and_nobody_is_told_to_dial_it(certainty: Certainty) -> None:
     refusal = "not dialled: it is not the cluster's (--allow-external if you mean it)"
-    origin = "ValidatingWebhookConfiguration/corporate-policy webhooks[0].clientConfig.url"
+    reference = Reference(kind="ValidatingWebhookConfiguration", name="corporate-policy")
     found = finding(
         "tls-reach",
         case(
             observation={"reach": Reach.UNREACHABLE, "dialled": False, "detail": refusal, **NOTHING},
-            endpoint={"certainty": certainty, "origins": (origin,)},
+            endpoint={"certainty": certainty, "origins": (Origin(role="webhook", reference=reference, part="check"),)},
         ),
     )
     assert (found.verdict, found.status, found.message) == ("inconclusive", "unreachable", refusal)
     assert found.reproduce is None
-    assert found.fix == f"see whether {origin} should point there: it is what leads there"
+    assert found.fix == f"see whether {reference} should point there: it is what leads there"
 
 
 def test_what_only_a_port_forward_reaches_points_nowhere_wrong() -> None:
@@ -128,7 +129,10 @@ def test_what_only_a_port_forward_reaches_points_nowhere_wrong() -> None:
         "tls-reach",
         case(
             observation={"reach": Reach.UNREACHABLE, "dialled": False, "detail": refusal, **NOTHING},
-            endpoint={"tunnel": Tunnel(namespace="shop", pod="web", port=8443), "origins": ("Pod/shop/web",)},
+            endpoint={
+                "tunnel": Tunnel(namespace="shop", pod="web", port=8443),
+                "origins": (Origin(role="user", part="Pod/web"),),
+            },
         ),
     )
     assert (found.message, found.fix, found.reproduce) == (refusal, None, None)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scanner.demo.certificates import Authority
 from scanner.errors import InputError
 from scanner.kube.objects import Reference
-from scanner.model.endpoint import Endpoint, Owner, Tunnel
+from scanner.model.endpoint import Endpoint, Origin, Owner, Role, Tunnel
 from scanner.model.known import Unknown
 from scanner.model.observation import Answered, Answers, Attempt, Negotiated, Observation, Reach, Stray
 from scanner.model.observation_record import MOST_BYTES, RECORD, Seen, decode, encode, read
@@ -90,6 +90,15 @@ OBSERVATION: dict[str, Any] = dict(  # noqa: C408 - as a call is written
     dialled=st.booleans(),
 )  # fmt: skip
 
+ORIGIN = st.builds(
+    Origin,
+    role=st.sampled_from(get_args(Role)),
+    reference=st.none() | REFERENCE,
+    part=TEXT,
+    container=TEXT,
+    through=st.none() | REFERENCE,
+    foreign=st.booleans(),
+)
 ENDPOINT: dict[str, Any] = dict(  # noqa: C408
     id=TEXT,
     instance=TEXT,
@@ -102,7 +111,7 @@ ENDPOINT: dict[str, Any] = dict(  # noqa: C408
     component=NAME,
     segment=st.sampled_from((None, "Frontend", "Backend")),
     certainty=st.sampled_from(("declared", "hinted", "candidate")),
-    origins=st.lists(TEXT, max_size=3).map(tuple),
+    origins=st.lists(ORIGIN, max_size=3).map(tuple),
     subject=st.none() | REFERENCE,
     node=NAME,
     pod=st.none() | REFERENCE,
@@ -157,8 +166,8 @@ def _changes() -> Iterator[tuple[Any, str]]:
     def with_(part: str, **more: object) -> dict[str, object]:
         return {**value, part: {**value[part], **more}}
 
-    yield [], "not an adhere.observation/v1"
-    yield {**value, "record": "adhere.observation/v2"}, "not an adhere.observation/v1"
+    yield [], "not an adhere.observation/v2"
+    yield {**value, "record": "adhere.observation/v1"}, "not an adhere.observation/v2"
     yield {"record": RECORD}, "endpoint: not an object"
     yield with_("endpoint", surprise=1), "endpoint: there is no such member: surprise"
     yield with_("endpoint", port="443"), "endpoint.port: not a whole number"

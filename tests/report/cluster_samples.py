@@ -16,6 +16,7 @@ from scanner.model.observation import Observation, Reach
 from scanner.model.report import Coverage, EndpointRow, Report, ScannerRow
 from scanner.report.coverage import discovery_row
 from scanner.report.rows import endpoint_row, finding_row
+from tests.origins import origin
 from tests.report import samples
 from tests.report.certificate_samples import SAID, certificates
 from tests.report.samples import HOSTILE, PASSED, PROFILE, certificate, finding
@@ -81,7 +82,7 @@ def endpoint(owner: Owner, port: int, address: str, component: str | None, **mor
         host=address,
         owner=owner,
         component=component,
-        origins=(f"{owner.kind}/{owner.namespace}/{owner.name} port {port}",),
+        origins=(origin(f"{owner.kind}/{owner.namespace}/{owner.name} port {port}"),),
     )
     return replace(made, **more)  # type: ignore[arg-type]
 

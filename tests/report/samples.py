@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from scanner.model.endpoint import Endpoint, Owner
+from scanner.model.endpoint import Endpoint, Origin, Owner
 from scanner.model.expectation import Because, Expectation
 from scanner.model.finding import Finding, Severity, Status, Verdict
 from scanner.model.known import Unknown
@@ -60,7 +60,7 @@ def endpoint(name: str, number: int, *, host: str = "", transport: str = "tls") 
         transport=transport,  # type: ignore[arg-type]
         host=called,
         owner=Owner(kind="Target", name=called),
-        origins=(f"targets.txt:{number}",),
+        origins=(Origin(role="user", part=f"targets.txt:{number}"),),
     )
 
 
@@ -369,7 +369,14 @@ def _hostile() -> Parts:
         reproduce=f"adhere ask {HOSTILE}",
         evidence=(HOSTILE,),
     )
-    return replace(endpoint("hostile", 10), origins=(HOSTILE,)), EXPECTATION, seen, "fail", "violation", (broken,)
+    return (
+        replace(endpoint("hostile", 10), origins=(Origin(role="user", part=HOSTILE),)),
+        EXPECTATION,
+        seen,
+        "fail",
+        "violation",
+        (broken,),
+    )
 
 
 def parts() -> Iterator[Parts]:

@@ -15,8 +15,9 @@ from scanner.discover.names import MAX_NAMES, server_name
 from scanner.discover.trust import API_SERVER as NAME
 from scanner.discover.view import View
 from scanner.kube.kinds import API_SERVER, INFRASTRUCTURE
+from scanner.kube.objects import Reference
 from scanner.kube.snapshot import Snapshot
-from scanner.model.endpoint import Owner
+from scanner.model.endpoint import Origin, Owner
 from scanner.model.hostnames import host_of
 
 INSIDE = ("localhost", "kubernetes", "kubernetes.default.svc")
@@ -39,28 +40,28 @@ def _find(view: View) -> Iterator[Found]:
 
 
 def _claims(view: View) -> Iterator[Claim]:
-    origin = "the API server, by Service/default/kubernetes"
-    yield Claim(certainty="declared", origin=origin, naming="also")
-    for name, source in names(view.snapshot, view.cuts).items():
-        yield Claim(certainty="declared", origin=f"the API server, name of {source}", name=name, naming="also")
+    service = Reference(kind="Service", name=NAME[1], namespace=NAME[0])
+    yield Claim(certainty="declared", origin=Origin(role="api-server", reference=service), naming="also")
+    for name, origin in names(view.snapshot, view.cuts).items():
+        yield Claim(certainty="declared", origin=origin, name=name, naming="also")
 
 
-def names(snapshot: Snapshot, cuts: Cuts) -> dict[str, str]:
-    """Every server name for which it has a certificate, and who says so."""
+def names(snapshot: Snapshot, cuts: Cuts) -> dict[str, Origin]:
+    """Every server name for which it has a certificate, and what says so."""
     cluster = snapshot.get(INFRASTRUCTURE, "cluster")
     config = snapshot.get(API_SERVER, "cluster")
-    found: dict[str, str] = {}
+    found: dict[str, Origin] = {}
     for name in INSIDE if cluster or config else INSIDE[-1:]:
-        found.setdefault(name, "the service network" if "." in name or name == "kubernetes" else "loopback")
+        found[name] = Origin(role="api-server", part="loopback" if name == "localhost" else "the service network")
     for field in ("apiServerURL", "apiServerInternalURI") if cluster else ():
         name_of = server_name(host_of(cluster.text("status", field))) if cluster else None
-        if name_of:
-            found.setdefault(name_of, f"Infrastructure/cluster {field}")
+        if cluster and name_of:
+            found.setdefault(name_of, Origin(role="api-server", reference=cluster.reference, part=field))
     given = config.each("spec", "servingCerts", "namedCertificates") if config else ()
     own = [name for each in given for name in each.texts("names")]
     for name_of in map(server_name, cuts.first(own, MAX_NAMES, "names of the API server", config) if config else ()):
-        if name_of:
-            found.setdefault(name_of, "APIServer/cluster namedCertificates")
+        if config and name_of:
+            found.setdefault(name_of, Origin(role="api-server", reference=config.reference, part="namedCertificates"))
     return found
 
 

@@ -9,12 +9,14 @@ from scanner.discover.calls import of_service
 from scanner.discover.draft import Found, Source
 from scanner.discover.view import View
 from scanner.kube.kinds import API_SERVICE
+from scanner.model.endpoint import Origin
 
 
 def _find(view: View) -> Iterator[Found]:
     for each in view.snapshot.every(API_SERVICE):
         if each.has("spec", "service"):
-            yield from of_service(view, each.fields("spec", "service"), str(each.reference), each)
+            origin = Origin(role="aggregation", reference=each.reference)
+            yield from of_service(view, each.fields("spec", "service"), origin, each)
 
 
 SOURCE = Source(name="APIServices", reads=(API_SERVICE, *READS), find=_find)

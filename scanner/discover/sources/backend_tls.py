@@ -11,6 +11,7 @@ from scanner.discover.names import server_name
 from scanner.discover.view import View
 from scanner.kube.kinds import BACKEND_TLS_POLICY
 from scanner.kube.objects import Fields
+from scanner.model.endpoint import Origin
 
 MAX_TARGETS = 32
 
@@ -22,10 +23,11 @@ def _find(view: View) -> Iterator[Found]:
         targets = view.cuts.first(every, MAX_TARGETS, "targets of one BackendTLSPolicy", policy)
         targets = [*targets, policy.fields("spec", "targetRef")]
         name = policy.text("spec", "validation", "hostname") or policy.text("spec", "tls", "hostname")
+        origin = Origin(role="policy", reference=policy.reference)
         for target in targets:
             service = view.balanced.get(policy.namespace or "", target.text("name"))
             if service and target.text("kind") == "Service":
-                claim = backend(str(policy.reference), server_name(name), policy.namespace)
+                claim = backend(origin, server_name(name), policy.namespace)
                 claim.naming = "only" if claim.name else "soft"
                 claim.subject = policy
                 for wanted in _ports(service, target):

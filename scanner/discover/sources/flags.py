@@ -15,7 +15,8 @@ from scanner.discover.draft import Claim, Draft, Found, Omission, Source
 from scanner.discover.names import parsed, port
 from scanner.discover.view import View
 from scanner.discover.workloads import READS, Pod
-from scanner.model.endpoint import Certainty
+from scanner.kube.objects import Reference
+from scanner.model.endpoint import Certainty, Origin
 
 MAX_TEXT = 1 << 16
 """Characters of one container's arguments that are read."""
@@ -118,9 +119,10 @@ def _probed(view: View, pod: Pod, container: Container, words: list[tuple[str, s
 
 
 def _claim(pod: Pod, container: str, bound: Bound, flag: str) -> Claim:
+    reference = Reference(kind="Pod", name=pod.name, namespace=pod.namespace)
     return Claim(
         certainty=bound.certainty,
-        origin=f"Pod/{pod.namespace}/{pod.name} container {container} --{flag}",
+        origin=Origin(role="flag", reference=reference, container=container, part=flag),
         loopback=_loopback(pod, bound.host),
     )
 

@@ -7,6 +7,7 @@ is Backend.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from scanner.discover.balanced import READS as BALANCED
@@ -17,7 +18,7 @@ from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.view import View
 from scanner.kube.kinds import GATEWAY, GRPC_ROUTE, HTTP_ROUTE, LISTENER_SET, TLS_ROUTE, X_LISTENER_SET
 from scanner.kube.objects import Fields, KubeObject
-from scanner.model.endpoint import Owner
+from scanner.model.endpoint import Origin, Owner
 from scanner.model.hostnames import within
 from scanner.model.observation import ClientCertificate
 
@@ -97,7 +98,7 @@ def _names(
     routes: _AllRoutes, holder: KubeObject, gateway: KubeObject, listener: Fields, attached: list[KubeObject]
 ) -> Iterator[Claim]:
     """The names that lead to this listener: its TLSRoutes' where it has any, else one of its own, else none."""
-    origin = f"{holder.reference} listener {listener.text('name')}"
+    origin = _origin(holder, listener)
     others = _narrower(holder, gateway, listener)
     own = server_name(_one_of(routes.http, holder, listener, others))
     https = listener.text("protocol") == "HTTPS"  # no other protocol validates (GEP-91)
@@ -107,7 +108,7 @@ def _names(
         for host in routes.tls.hostnames(route, listener.text("hostname")):
             if any(within(host, each) for each in others):
                 continue
-            yield _claim(f"{origin} {route.reference}", host, route, expects)
+            yield _claim(replace(origin, through=route.reference), host, route, expects)
             named += 1
     if not named:
         claim = _claim(origin, own, holder, expects)
@@ -152,14 +153,16 @@ def _statuses(holder: KubeObject) -> dict[str, Fields]:
 
 def _alone(holder: KubeObject, listener: Fields) -> Claim:
     """Nothing should be there: whoever looks makes sure of it."""
-    claim = _claim(
-        f"{holder.reference} listener {listener.text('name')}", server_name(listener.text("hostname")), holder, None
-    )
+    claim = _claim(_origin(holder, listener), server_name(listener.text("hostname")), holder, None)
     claim.certainty = "candidate"
     return claim
 
 
-def _claim(origin: str, name: str | None, subject: KubeObject, expects: ClientCertificate | None) -> Claim:
+def _origin(holder: KubeObject, listener: Fields) -> Origin:
+    return Origin(role="listener", reference=holder.reference, part=listener.text("name"))
+
+
+def _claim(origin: Origin, name: str | None, subject: KubeObject, expects: ClientCertificate | None) -> Claim:
     # A proxy has no other listener for whoever gives no name: it would close the connection.
     return Claim(
         certainty="declared",
@@ -215,15 +218,14 @@ def _hosts(view: View, gateway: KubeObject) -> Iterator[str | None]:
 
 def _backends(view: View, routes: Routes, attached: list[KubeObject]) -> Iterator[Found]:
     for route in attached:
+        origin = Origin(role="backend", reference=route.reference)
         for namespace, name, number in routes.backends(route):
             service = view.balanced.get(namespace, name)
             wanted = service.port(number) if service else None
             if service and wanted:
                 hosts = route.texts("spec", "hostnames")
                 name_of = server_name(hosts[0]) if hosts else None
-                yield from view.through(
-                    service, wanted, backend(f"{route.reference} backend", name_of, route.namespace)
-                )
+                yield from view.through(service, wanted, backend(origin, name_of, route.namespace))
 
 
 _READS = (GATEWAY, LISTENER_SET, X_LISTENER_SET, TLS_ROUTE, HTTP_ROUTE, GRPC_ROUTE)

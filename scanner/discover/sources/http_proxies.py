@@ -11,7 +11,7 @@ from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.view import View
 from scanner.kube.kinds import CONTOUR_CONFIGURATION, HTTP_PROXY
 from scanner.kube.objects import Fields, KubeObject
-from scanner.model.endpoint import Owner
+from scanner.model.endpoint import Origin, Owner
 
 MAX_SERVICES = 200
 """Services behind one HTTPProxy."""
@@ -41,7 +41,7 @@ def _front(view: View, proxy: KubeObject, envoys: list[Service], *, samples: boo
         yield Omission("server names that are no DNS names")
         return
     tls = proxy.fields("spec", "virtualhost", "tls")
-    claim = frontend(f"{proxy.reference}", name, proxy)
+    claim = frontend(Origin(role="frontend", reference=proxy.reference), name, proxy)
     # One filter chain a name: without a name Envoy closes, unless some virtual host wants the fallback certificate.
     claim.naming = "also" if tls.flag("enableFallbackCertificate") else "only"
     claim.sampled = tls.flag("passthrough") and samples
@@ -56,7 +56,7 @@ def _fallback(proxy: KubeObject) -> Claim:
     """What Envoy shows to whoever gives no name, whatever other virtual hosts say."""
     return Claim(
         certainty="declared",
-        origin=f"{proxy.reference} fallback",
+        origin=Origin(role="fallback", reference=proxy.reference),
         naming="also",
         segment="Frontend",
         writer=proxy.namespace,
@@ -110,8 +110,8 @@ def _backends(view: View, proxy: KubeObject) -> Iterator[Found]:
         wanted = service.port(port(each.at("port"))) if service else None
         if service and wanted and (through or _by_tls(each, service, wanted)):
             name = server_name(each.text("validation", "subjectName")) or fqdn
-            claim = backend(f"{proxy.reference} backend", name, proxy.namespace)
-            yield from view.through(service, wanted, claim)
+            origin = Origin(role="backend", reference=proxy.reference)
+            yield from view.through(service, wanted, backend(origin, name, proxy.namespace))
 
 
 def _by_tls(given: Fields, service: Service, wanted: ServicePort) -> bool:

@@ -11,7 +11,7 @@ from scanner.discover.names import MAX_NAMES, address, server_name, sound
 from scanner.discover.view import View
 from scanner.kube.kinds import INGRESS
 from scanner.kube.objects import KubeObject
-from scanner.model.endpoint import Owner
+from scanner.model.endpoint import Origin, Owner
 
 
 def _find(view: View) -> Iterator[Found]:
@@ -19,10 +19,10 @@ def _find(view: View) -> Iterator[Found]:
         if not ingress.has("spec", "tls") or not sound(ingress.name, ingress.namespace or ""):
             yield Omission("Ingresses without TLS")
             continue
-        yield from fronts(view, ingress, str(ingress.reference))
+        yield from fronts(view, ingress, Origin(role="frontend", reference=ingress.reference))
 
 
-def fronts(view: View, ingress: KubeObject, origin: str) -> Iterator[Found]:
+def fronts(view: View, ingress: KubeObject, origin: Origin) -> Iterator[Found]:
     """Its names, at what has published it; ``origin`` says who leads there."""
     hosts = list(published(ingress, view.cuts))
     if not hosts:

@@ -11,6 +11,7 @@ from scanner.discover.names import port, server_name
 from scanner.discover.view import View
 from scanner.kube.kinds import POD_MONITOR, SERVICE_MONITOR
 from scanner.kube.objects import Fields, KubeObject
+from scanner.model.endpoint import Origin
 
 MAX_ENDPOINTS = 100
 """Of one monitor, those that differ."""
@@ -23,11 +24,12 @@ def _services(view: View) -> Iterator[Found]:
         endpoints = _secure(view, monitor, "endpoints")
         chosen = selected(view, monitor, monitor.fields("spec"), view.balanced.select) if endpoints else []
         for endpoint in endpoints:
+            claim = _claim(monitor, endpoint)
             for service in chosen:
                 by_name = service.port(endpoint.text("port")) if endpoint.text("port") else None
                 wanted = by_name or service.targeting(endpoint.at("targetPort"))
                 if wanted:
-                    yield from view.through(service, wanted, _claim(monitor, endpoint))
+                    yield from view.through(service, wanted, claim)
 
 
 def _pods(view: View) -> Iterator[Found]:
@@ -35,10 +37,11 @@ def _pods(view: View) -> Iterator[Found]:
         endpoints = _secure(view, monitor, "podMetricsEndpoints")
         chosen = selected(view, monitor, monitor.fields("spec"), view.workloads.select) if endpoints else []
         for endpoint in endpoints:
+            claim = _claim(monitor, endpoint)
             for pod in chosen:
                 number = pod.number(endpoint.text("port") or endpoint.at("portNumber") or endpoint.at("targetPort"))
                 if number:
-                    yield from view.said_of(pod, number, _claim(monitor, endpoint))
+                    yield from view.said_of(pod, number, claim)
 
 
 def _secure(view: View, monitor: KubeObject, field: str) -> list[Fields]:
@@ -76,7 +79,7 @@ def _claim(monitor: KubeObject, endpoint: Fields) -> Claim:
     wanted = endpoint.at("port") or port(endpoint.at("portNumber")) or endpoint.at("targetPort")
     return Claim(
         certainty="declared",
-        origin=f"{monitor.reference} port {wanted}"[:300],
+        origin=Origin(role="port", reference=monitor.reference, part=str(wanted)[:300]),
         name=_name(endpoint),
         writer=monitor.namespace,
         beyond="users",

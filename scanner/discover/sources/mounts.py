@@ -13,13 +13,12 @@ from scanner.discover import balanced, hints, workloads
 from scanner.discover.alike import Alike
 from scanner.discover.containers import Container
 from scanner.discover.draft import Claim, Found, Omission, Source
-from scanner.discover.merge import MAX_ORIGINS
 from scanner.discover.sources.pods import MAX_PORTS
 from scanner.discover.view import View
 from scanner.kube.kinds import CERTIFICATE
-from scanner.kube.objects import Fields
+from scanner.kube.objects import Fields, Reference
 from scanner.model import service_ca
-from scanner.model.endpoint import Owner
+from scanner.model.endpoint import Origin, Owner
 from scanner.model.pki_names import load_names
 
 MAX_VOLUMES = 200
@@ -39,13 +38,26 @@ class _Held(NamedTuple):
     """What it is where it is no Secret."""
 
 
+class _Mounted(NamedTuple):
+    """A certificate in a volume."""
+
+    volume: str
+    secret: Reference | None
+    what: str
+    """Why it is known to be one."""
+
+
 def _find(view: View) -> Iterator[Found]:
     known = _known(view)
 
     def told(containers: tuple[Container, ...], volumes: object, owner: Owner) -> tuple[list[tuple[int, Claim]], int]:
         """What each port of a pod owes to what is mounted, and how much in its volumes was not looked at."""
         held, cut = _held(volumes)
-        named = [(each.volume, what) for each in held if (what := _named(view, known, owner, each))]
+        named = [
+            _Mounted(each.volume, _secret(owner, each), what)
+            for each in held
+            if (what := _named(view, known, owner, each))
+        ]
         return [each for container in containers for each in _claims(container, named, owner)] if named else [], cut
 
     replicas = Alike(told)
@@ -59,31 +71,41 @@ def _find(view: View) -> Iterator[Found]:
             yield from view.of_pod(pod, number, claim)
 
 
-def _claims(container: Container, named: list[tuple[str, str]], owner: Owner) -> Iterator[tuple[int, Claim]]:
+def _claims(container: Container, named: list[_Mounted], owner: Owner) -> Iterator[tuple[int, Claim]]:
     """One for each port, whatever the container mounts."""
     ports = list(_ports(container))
     mounted = {each.text("name") for each in container.raw.each("volumeMounts")} if ports else ()
-    where = f"{owner.kind}/{owner.namespace}/{owner.name} container {container.name} mounts"
-    first, *beside = dict.fromkeys(f"{where} {what}"[:300] for volume, what in named if volume in mounted) or ("",)
-    claim = Claim(certainty="hinted", origin=first, beside=tuple(beside[:MAX_ORIGINS]))
-    yield from ((number, claim) for number in ports if first)
+    reference = Reference(kind=owner.kind, name=owner.name, namespace=owner.namespace)
+    origins = dict.fromkeys(
+        Origin(role="mount", reference=reference, container=container.name, through=each.secret, part=each.what)
+        for each in named
+        if each.volume in mounted
+    )
+    if origins:
+        first, *beside = origins
+        claim = Claim(certainty="hinted", origin=first, beside=tuple(beside))
+        yield from ((number, claim) for number in ports)
+
+
+def _secret(owner: Owner, held: _Held) -> Reference | None:
+    return Reference(kind="Secret", name=held.secret, namespace=owner.namespace) if held.secret else None
 
 
 def _known(view: View) -> dict[tuple[str, str], str]:
-    """Secrets with a certificate, and who says so."""
+    """Secrets with a certificate, and what says so."""
     found = {}
     for each in view.snapshot.every(CERTIFICATE):
         key = (each.namespace or "", each.text("spec", "secretName"))
-        found[key] = f"Secret/{key[0]}/{key[1]} of {each.reference}"
+        found[key] = f"of {each.reference}"
     for service in view.balanced.services.values():
         name = service_ca.secret(service.raw)
         if name:
-            found[service.namespace, name] = f"Secret/{service.namespace}/{name} of the service CA"
+            found[service.namespace, name] = "of the service CA"
     return found
 
 
 def _named(view: View, known: dict[tuple[str, str], str], owner: Owner, held: _Held) -> str:
-    """What a volume holds; the platform's names mean something in the platform's namespaces only."""
+    """Why a volume is known to hold a certificate, or "". The platform's names count in its namespaces only."""
     namespace = owner.namespace or ""
     found = held.what or known.get((namespace, held.secret), "")
     return found or (_by_name(namespace, held.secret) if view.trust.is_platform(namespace) else "")
@@ -93,7 +115,7 @@ def _by_name(namespace: str, name: str) -> str:
     """The platform's own serving certificates, by the names that their operators give the Secrets."""
     found = (each for _, each in load_names().secrets.find(f"{namespace}/{name}") if each.category in _SERVED)
     known = next(found, None) if name else None
-    return f"Secret/{namespace}/{name}, known as {known.name}" if known else ""
+    return f"known as {known.name}" if known else ""
 
 
 def _held(volumes: object) -> tuple[list[_Held], int]:

@@ -10,7 +10,7 @@ from scanner.discover.view import View
 from scanner.discover.workloads import Node
 from scanner.kube.kinds import NODE
 from scanner.model.components import Listener
-from scanner.model.endpoint import Owner
+from scanner.model.endpoint import Origin, Owner
 
 KUBELET = Owner(kind="Node", name="kubelet")
 """Whose the kubelets' listeners are: they are replicas of each other, and nodes come and go."""
@@ -25,7 +25,7 @@ def _find(view: View) -> Iterator[Found]:
         # The field really has a capital letter (core/v1 DaemonEndpoint).
         number = port(node.raw.at("status", "daemonEndpoints", "kubeletEndpoint", "Port"))
         if number:
-            claim = Claim(certainty="declared", origin=f"Node/{node.name} kubeletEndpoint")
+            claim = Claim(certainty="declared", origin=Origin(role="kubelet", reference=node.raw.reference))
             yield from _at(node, number, KUBELET, claim)
         for entry in known:
             for each in entry.ports:
@@ -37,7 +37,7 @@ def _known(node: Node, number: int, entry: Listener) -> Iterator[Draft]:
     """What only the catalogue says: nothing in the cluster tells whether this node has it."""
     claim = Claim(
         certainty="candidate",
-        origin=f"Node/{node.name} well-known {entry.component}",
+        origin=Origin(role="well-known", reference=node.raw.reference, part=entry.component),
         loopback=entry.loopback or None,
         guess=True,
     )

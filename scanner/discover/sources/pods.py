@@ -5,8 +5,9 @@ A declared port may be closed and an open one undeclared (core/v1 ContainerPort:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from scanner.discover import hints
@@ -17,8 +18,8 @@ from scanner.discover.merge import stronger
 from scanner.discover.names import parsed, port
 from scanner.discover.view import View
 from scanner.discover.workloads import READS, Pod, numbered
-from scanner.kube.objects import Fields
-from scanner.model.endpoint import Certainty, Owner, host_port
+from scanner.kube.objects import Fields, Reference
+from scanner.model.endpoint import Certainty, Origin, Owner, host_port
 
 MAX_PORTS = 300
 """Ports and probes of one pod that are looked at."""
@@ -49,16 +50,16 @@ class _Port:
 
     number: int
     certainty: Certainty = "candidate"
-    origins: dict[str, None] = field(default_factory=dict)
+    origins: list[Origin] = field(default_factory=list)
     called: bool = False
     """Whether the kubelet asks it from outside of the pod, and by TLS."""
     on_node: list[tuple[int, str]] = field(default_factory=list)
     """Ports of the node that lead there, each with the node's address where the object says one."""
 
-    def say(self, certainty: Certainty, origin: str) -> None:
+    def say(self, certainty: Certainty, origin: Origin) -> None:
         """Take one more word on it in."""
         self.certainty = stronger(self.certainty, certainty)
-        self.origins[origin] = None
+        self.origins.append(origin)
 
     @property
     def claim(self) -> Claim:
@@ -71,8 +72,8 @@ class _Told(NamedTuple):
     """What the containers of a pod tell, the same for all replicas."""
 
     ports: list[tuple[_Port, Claim]]
-    elsewhere: list[tuple[int, _Asked, str]]
-    """What the kubelet asks at an address that may be another's: the port, and who wants it."""
+    elsewhere: list[tuple[int, _Asked, Origin]]
+    """What the kubelet asks at an address that may be another's: the port, and what asks for it."""
     omitted: list[Omission]
 
 
@@ -99,22 +100,24 @@ def _find(view: View) -> Iterator[Found]:
 def _told(containers: tuple[Container, ...], owner: Owner, names: Mapping[str, int | None]) -> _Told:
     """What is said of each port, as far as there is not too much of it. ``names``: of ports."""
     ports: dict[int, _Port] = {}
-    elsewhere: list[tuple[int, _Asked, str]] = []
+    elsewhere: list[tuple[int, _Asked, Origin]] = []
     omitted: list[Omission] = []
     room, over = MAX_PORTS, 0
+    reference = Reference(kind=owner.kind, name=owner.name, namespace=owner.namespace)
     for each in containers:
-        where = f"{owner.kind}/{owner.namespace}/{owner.name} container {each.name}"
+        where = partial(Origin, reference=reference, container=each.name)
         asked = _asked(each.raw)
         over += max(len(each.ports) + len(asked) - room, 0)
         omitted += filter(None, (_declared(ports, one, where) for one in each.ports[:room]))
         room = max(room - len(each.ports), 0)
         for one in asked[:room]:
             number = numbered(one.target, names)
+            origin = where(role="probe", part=one.what)
             if number and one.host:
-                elsewhere.append((number, one, f"{where} {one.what}"))
+                elsewhere.append((number, one, origin))
             elif number:
                 met = ports.setdefault(number, _Port(number))
-                met.say(one.certainty, f"{where} {one.what}")
+                met.say(one.certainty, origin)
                 met.called = met.called or one.certainty == "declared"
         room = max(room - len(asked), 0)
     if over:
@@ -124,14 +127,14 @@ def _told(containers: tuple[Container, ...], owner: Owner, names: Mapping[str, i
     return _Told([(each, each.claim) for each in ports.values()], elsewhere, omitted)
 
 
-def _declared(ports: dict[int, _Port], said: ContainerPort, where: str) -> Omission | None:
+def _declared(ports: dict[int, _Port], said: ContainerPort, where: Callable[..., Origin]) -> Omission | None:
     """Take a port that a container declares in, or say why not."""
     if said.number is None:
         return Omission("absurd ports")
     if said.protocol != "TCP":
         return Omission(f"{said.protocol if said.protocol in ('UDP', 'SCTP') else 'other'} ports")
     met = ports.setdefault(said.number, _Port(said.number))
-    met.say(hints.certainty(said.number, said.name, ""), f"{where} port {said.number}")
+    met.say(hints.certainty(said.number, said.name, ""), where(role="port", part=str(said.number)))
     if said.on_node:
         met.on_node.append((said.on_node, said.host))
     return None

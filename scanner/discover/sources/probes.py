@@ -20,7 +20,7 @@ from scanner.discover.sources.monitors import MAX_MATCHES, selected
 from scanner.discover.view import View
 from scanner.kube.kinds import HTTP_PROXY, INGRESS, PROBE, ROUTE
 from scanner.kube.objects import KubeObject
-from scanner.model.endpoint import Certainty, Owner
+from scanner.model.endpoint import Certainty, Origin, Owner
 
 _TLS_MODULE = re.compile(r"(?:^|[_.-])(?:tls|ssl|https)(?:[_.-]|$)")
 """Names of modules are their administrator's: ``tcp_tls``, ``http_https_2xx``; ``smtp_starttls`` is another matter."""
@@ -46,7 +46,8 @@ def _find(view: View) -> Iterator[Found]:
         static = by.has("staticConfig") or not by.has("ingress")  # of both, the operator takes the static ones
         for ingress in () if static else selected(view, probe, by.fields("ingress"), ingresses.select):
             # What the Ingress itself leaves out is its own source's to count.
-            found = fronts(view, ingress, f"{probe.reference} of {ingress.reference}"[:300])
+            origin = Origin(role="ingress", reference=probe.reference, through=ingress.reference)
+            found = fronts(view, ingress, origin)
             yield from (each for each in found if isinstance(each, Draft))
         for target in _targets(view, probe):
             yield from _static(view, probe, target, known)
@@ -67,7 +68,7 @@ def _prober(view: View, probe: KubeObject) -> Iterator[Found]:
         return
     host, number = _host_port(probe.text("spec", "prober", "url"))
     name = server_name(probe.text("spec", "tlsConfig", "serverName"))
-    claim = _claim(probe, f"{probe.reference} prober", "declared", name)
+    claim = _claim(probe, Origin(role="prober", reference=probe.reference), "declared", name)
     found = next(filter(None, (_behind(view, each, number or 443, claim) for each in _in_cluster(host, probe))), [])
     yield from found or [Omission("probers of Probes that lead to nothing in the cluster")]
 
@@ -108,7 +109,8 @@ def _static(view: View, probe: KubeObject, target: _Target, known: frozenset[str
     name, where = server_name(target.host), address(target.host)
     if not (name or where) or view.router_at(target.host):
         return
-    claim = _claim(probe, f"{probe.reference} target {target.host}", target.certainty, name)
+    origin = Origin(role="target", reference=probe.reference, part=target.host[:300])
+    claim = _claim(probe, origin, target.certainty, name)
     found = _behind(view, where or name or "", target.port, claim)
     if found:
         yield from found
@@ -125,8 +127,8 @@ def _behind(view: View, host: str, number: int, claim: Claim) -> list[Found]:
     return list(view.behind(host, number, claim))
 
 
-def _claim(probe: KubeObject, origin: str, certainty: Certainty, name: str | None) -> Claim:
-    return Claim(certainty=certainty, origin=origin[:300], name=name, writer=probe.namespace, beyond="users")
+def _claim(probe: KubeObject, origin: Origin, certainty: Certainty, name: str | None) -> Claim:
+    return Claim(certainty=certainty, origin=origin, name=name, writer=probe.namespace, beyond="users")
 
 
 SOURCE = Source(name="Probes", reads=(PROBE, INGRESS, ROUTE, HTTP_PROXY, *balanced.READS), find=_find)

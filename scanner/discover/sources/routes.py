@@ -15,7 +15,7 @@ from scanner.discover.routers import Router
 from scanner.discover.view import View
 from scanner.kube.kinds import ROUTE
 from scanner.kube.objects import Fields, KubeObject
-from scanner.model.endpoint import Owner
+from scanner.model.endpoint import Origin, Owner
 from scanner.model.observation import ClientCertificate
 
 _KNOWN_PORT = 443
@@ -29,7 +29,8 @@ MAX_BACKENDS = 16
 def _routers(view: View) -> Iterator[Found]:
     """Each router without a server name: it shows its default certificate."""
     for router in view.routers.values():
-        claim = Claim(certainty="declared", origin=str(router.raw.reference), segment="Frontend", naming="also")
+        origin = Origin(role="frontend", reference=router.raw.reference)
+        claim = Claim(certainty="declared", origin=origin, segment="Frontend", naming="also")
         claim.expects, claim.known_port = _client_certificate(router), _KNOWN_PORT
         yield from view.at_router(router, claim)
 
@@ -72,7 +73,7 @@ def _front(view: View, route: KubeObject, ingress: Fields, termination: str, *, 
     if name is None:
         yield Omission("server names that are no DNS names")
         return
-    claim = frontend(f"{route.reference} {termination}", name, route)
+    claim = frontend(Origin(role="frontend", reference=route.reference, part=termination), name, route)
     claim.sampled = termination == "passthrough" and samples
     router = view.routers.get(ingress.text("routerName"))
     if router:
@@ -103,7 +104,8 @@ def _behind(route: KubeObject, service: Service, termination: str) -> Claim:
         name = server_name(route.text("spec", "host"))
     else:
         name = None if route.has("spec", "tls", "destinationCACertificate") else service.dns
-    return backend(f"{route.reference} {termination} backend", name, route.namespace)
+    origin = Origin(role="backend", reference=route.reference, part=termination)
+    return backend(origin, name, route.namespace)
 
 
 def _ports(service: Service, route: KubeObject) -> list[ServicePort]:

@@ -12,6 +12,7 @@ from scanner.discover.balanced import READS, Service, ServicePort
 from scanner.discover.draft import Claim, Found, Source
 from scanner.discover.view import View
 from scanner.model import service_ca
+from scanner.model.endpoint import Origin
 
 
 def _find(view: View) -> Iterator[Found]:
@@ -28,7 +29,7 @@ def _claim(service: Service, wanted: ServicePort, *, alone: bool) -> Claim:
     """The annotation does not say for which port the certificate is, and a plaintext port may be among them. If there
     is TLS, this is the name for it."""
     hinted = hints.certainty(wanted.number, wanted.name, wanted.app_protocol) == "hinted"
-    origin = f"Service/{service.namespace}/{service.name} service-ca annotation"
+    origin = Origin(role="service-ca", reference=service.raw.reference)
     return Claim(certainty="declared" if alone or hinted else "candidate", origin=origin, name=service.dns)
 
 

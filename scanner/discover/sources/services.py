@@ -8,6 +8,7 @@ from scanner.discover import hints
 from scanner.discover.balanced import READS, Service, ServicePort
 from scanner.discover.draft import Claim, Found, Omission, Source
 from scanner.discover.view import View
+from scanner.model.endpoint import Origin
 
 
 def _find(view: View) -> Iterator[Found]:
@@ -27,7 +28,7 @@ def _claim(service: Service, wanted: ServicePort) -> Claim:
     number = wanted.target if isinstance(wanted.target, int) else wanted.number
     return Claim(
         certainty=hints.certainty(number, wanted.name, wanted.app_protocol),
-        origin=f"Service/{service.namespace}/{service.name} port {wanted.name or wanted.number}",
+        origin=Origin(role="port", reference=service.raw.reference, part=wanted.name or str(wanted.number)),
         app_protocol=wanted.app_protocol,
     )
 

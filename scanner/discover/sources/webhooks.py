@@ -10,6 +10,7 @@ from scanner.discover.draft import Found, Source
 from scanner.discover.view import View
 from scanner.kube.kinds import MUTATING_WEBHOOK, VALIDATING_WEBHOOK
 from scanner.kube.objects import KubeObject
+from scanner.model.endpoint import Origin
 
 MAX_WEBHOOKS = 500
 """Of one configuration."""
@@ -24,7 +25,7 @@ def _find(view: View) -> Iterator[Found]:
 def _of(view: View, configuration: KubeObject) -> Iterator[Found]:
     every = configuration.each("webhooks")
     for webhook in view.cuts.first(every, MAX_WEBHOOKS, "webhooks of one configuration", configuration):
-        origin = f"{configuration.reference} webhook {webhook.text('name')}"
+        origin = Origin(role="webhook", reference=configuration.reference, part=webhook.text("name"))
         client = webhook.fields("clientConfig")
         if client.has("url"):
             yield from of_url(view, client.text("url"), origin, configuration)
