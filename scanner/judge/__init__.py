@@ -32,6 +32,7 @@ from scanner.judge.validity import EXPIRED, EXPIRING, NOT_YET_VALID
 from scanner.judge.versions import VERSION
 from scanner.judge.withheld import WITHHELD
 from scanner.model.finding import SEVERITIES, Finding, Status, Verdict
+from scanner.model.known import Unknown
 from scanner.model.observation import JUDGEABLE
 from scanner.model.report import NEVER_FAILS
 from scanner.model.rule import Case, Rule
@@ -112,16 +113,18 @@ def check(rule: Rule, case: Case) -> Iterable[Finding]:
         return findings
     for chain in case.observation.other_chains:
         other = replace(case, observation=replace(case.observation, chain=chain))
-        findings = [_worse(*pair) for pair in zip(findings, rule.check(rule, other), strict=True)]
+        unseen = isinstance(case.observation.chain, Unknown)
+        where = "in one of the chains that were seen" if unseen else "in a chain that is served beside the one shown"
+        findings = [_worse(*pair, where) for pair in zip(findings, rule.check(rule, other), strict=True)]
     return findings
 
 
-def _worse(first: Finding, other: Finding) -> Finding:
-    """The finding that weighs more; two failures become one with what both have seen."""
+def _worse(first: Finding, other: Finding, where: str) -> Finding:
+    """The finding that weighs more; two failures become one with what both have seen. ``where`` the other one is."""
     if first.verdict == other.verdict == "fail":
         return replace(first, observed=tuple(dict.fromkeys((*first.observed, *other.observed))))
     if _BY_WEIGHT.index(other.verdict) < _BY_WEIGHT.index(first.verdict):
-        return replace(other, evidence=(*other.evidence, "in a chain that is served beside the one shown"))
+        return replace(other, evidence=(*other.evidence, where))
     return first
 
 

@@ -34,6 +34,8 @@ class Near:
     passed_on: PassedOn
     leaf: str | None
     """SHA-256 of what it showed; None: nothing was seen."""
+    unseen: str
+    """Why it may show something else as well; empty: it does not."""
     binding: Binding
     reproduce: str
     """The command that shows it again."""
@@ -62,10 +64,13 @@ class Passages:
 
     def add(self, endpoint: Endpoint, expectation: Expectation, observation: Observation) -> None:
         """Remember what one endpoint showed."""
-        chains = observation.chain
-        seen = [] if isinstance(chains, Unknown) else [chains, *observation.other_chains]
-        leaves = [each[0].sha256 for each in seen if each]
+        first = observation.chain
+        unseen = first.reason if isinstance(first, Unknown) else ""
+        chains = (() if isinstance(first, Unknown) else first, *observation.other_chains)
+        leaves = [each[0].sha256 for each in chains if each]
         self._note(endpoint.id, endpoint.server_name, leaves)
+        if unseen:
+            self._unseen.add((endpoint.id, endpoint.server_name))
         for each in observation.strays:
             self._note(endpoint.id, each.name, [each.leaf.sha256] if each.leaf else [])
         asked = {each.name for each in observation.strays}
@@ -81,6 +86,7 @@ class Passages:
                     where=where,
                     passed_on=said,
                     leaf=leaf,
+                    unseen=unseen,
                     binding=expectation.binding,
                     reproduce=remedy.scan(endpoint),
                 )
@@ -213,6 +219,8 @@ def check_passage(rule: ScanRule, near: Near, passages: Passages) -> Iterator[Fi
     """
     if near.leaf is None or not passages.shows(near):
         yield _told(rule, near, passages, passages.open(near))
+    elif near.unseen:
+        yield _told(rule, near, passages, _Open(near.unseen, "see why its handshake is not completed"))
 
 
 def _told(rule: ScanRule, near: Near, passages: Passages, unknown: _Open | None) -> Finding:

@@ -56,7 +56,7 @@ _OBSTACLES: Mapping[Reach, _Obstacle] = {
     ),
     Reach.REJECTED: _Obstacle(
         "not-tested",
-        "it speaks TLS and refused every offer",
+        "it refused every offer",
         "try another server name (--sni) and look into the listener's log for the reason",
     ),
     Reach.NAME_REQUIRED: _Obstacle(

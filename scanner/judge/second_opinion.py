@@ -183,13 +183,15 @@ def _client_certificate(case: Case, opinion: Opinion) -> Testimony:
 
 def _certificate(case: Case, opinion: Opinion) -> Testimony:
     """The same leaf was served to it. What is wrong with a certificate does not depend on who reads it."""
-    chain, told = case.observation.chain, opinion.certificates
+    first, told = case.observation.chain, opinion.certificates
     if isinstance(told, Unknown):
         return Testimony(blind=(told.reason,))
-    if isinstance(chain, Unknown) or not chain:
+    chains = case.observation.other_chains if isinstance(first, Unknown) else (first,)
+    leaves = [each[0].sha256 for each in chains if each]
+    if not leaves:
         return Testimony(blind=("there is no chain to compare",))
-    if chain[0].sha256 in told:
-        return Testimony(confirmed=(f"the certificate with SHA-256 {chain[0].sha256}",))
+    if same := [each for each in leaves if each in told]:
+        return Testimony(confirmed=(f"the certificate with SHA-256 {same[0]}",))
     return Testimony(denied=tuple(f"it was served the certificate with SHA-256 {each}" for each in sorted(told)))
 
 

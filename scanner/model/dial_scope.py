@@ -6,6 +6,7 @@ NetworkPolicies. So what comes from cluster objects is dialled only at the clust
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from socket import AF_INET, inet_pton
@@ -21,8 +22,20 @@ METADATA = frozenset(
     map(ip_address, ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"))
 )
 """Metadata services that are not link-local: Alibaba, Azure, Oracle, and IPv6 at AWS and Google."""
-_NAT64 = IPv6Network("64:ff9b::/96")
-"""IPv4 addresses for hosts that have IPv6 only (RFC 6052)."""
+_STANDS_FOR = (IPv6Network("::ffff:0:0/96"), IPv6Network("64:ff9b::/96"))
+"""IPv6 addresses that are another way to write an IPv4 address (RFC 4291, section 2.5.5.2), or lead to it from hosts
+that have IPv6 only (RFC 6052)."""
+_LOCAL_NAT64 = IPv6Network("64:ff9b:1::/48")
+"""The same, at a place that the network's operator chooses (RFC 8215)."""
+_EMBEDS = (
+    (IPv6Network("::/96"), 0),  # IPv4-compatible (RFC 4291, section 2.5.5.1)
+    (IPv6Network("::ffff:0:0:0/96"), 0),  # IPv4-translated (RFC 2765, section 2.1)
+    (IPv6Network("2002::/16"), 80),  # 6to4 (RFC 3056, section 2)
+    (IPv6Network("2001::/32"), 64),  # Teredo's server (RFC 4380, section 4); its client is inverted
+)
+"""IPv6 networks through which a gateway or the kernel sends to the IPv4 address that is so many bits from the end."""
+_ISATAP = 0x5EFE
+"""The first half of an interface identifier whose other half is an IPv4 address (RFC 5214, section 6.1)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +61,13 @@ class DialScope:
         meant = _parsed(address)
         if meant is None:
             return "not an IP address"
-        if isinstance(meant, IPv6Address):
-            meant = IPv4Address(int(meant) & 0xFFFFFFFF) if meant in _NAT64 else meant.ipv4_mapped or meant
-        if meant.is_loopback and not self.loopback:
+        if isinstance(meant, IPv6Address) and any(meant in network for network in _STANDS_FOR):
+            meant = IPv4Address(int(meant) & 0xFFFFFFFF)
+        inside = tuple(_embedded(meant)) if isinstance(meant, IPv6Address) else ()
+        if any(each.is_loopback for each in (meant, *inside)) and not self.loopback:
             return "a loopback address would be the scanner's own (--allow-loopback if the cluster is on this machine)"
-        if meant.is_link_local or meant.is_multicast or meant.is_unspecified or meant in METADATA:
+        forbidden = any(each.is_link_local or each in METADATA for each in (meant, *inside))
+        if forbidden or meant.is_multicast or meant.is_unspecified:
             return "link-local and multicast addresses are never dialled: cloud metadata services are there"
         if self.external or meant in self.addresses or any(meant in network for network in self.networks):
             return None
@@ -62,6 +77,19 @@ class DialScope:
             "it is not the cluster's: neither a pod, service or node address nor a published one "
             "(--allow-external if you mean it)"
         )
+
+
+def _embedded(address: IPv6Address) -> Iterator[IPv4Address]:
+    """Every IPv4 address that a connection to ``address`` may end at."""
+    bits = int(address)
+    found = [bits >> shift for network, shift in _EMBEDS if address in network]
+    if address in _EMBEDS[-1][0]:
+        found.append(~bits)
+    if address in _LOCAL_NAT64:  # RFC 6052, section 2.2: for prefixes of 96, 64, 56 and 48 bits, around bits 64 to 71
+        found += [bits, bits >> 24, bits >> 64 << 24 | bits >> 32 & 0xFFFFFF, bits >> 64 << 16 | bits >> 40 & 0xFFFF]
+    if bits >> 32 & 0xFDFFFFFF == _ISATAP:
+        found.append(bits)
+    return (IPv4Address(each & 0xFFFFFFFF) for each in found)
 
 
 def _parsed(address: str) -> Address | None:

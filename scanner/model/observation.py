@@ -35,7 +35,7 @@ class Reach(StrEnum):
     STARTTLS_NEEDED = "starttls-needed"
     """Answers in a protocol that upgrades to TLS by a command."""
     REJECTED = "rejected"
-    """Speaks TLS and refused every offer, with an alert."""
+    """Refused every offer with an alert, or ended the conversation of a protocol that upgrades to TLS before that."""
     NAME_REQUIRED = "name-required"
     """Speaks TLS and wants another server_name, or one at all."""
     MALFORMED = "malformed"
@@ -141,9 +141,11 @@ class Observation:
     ocsp_stapled: Known[bool] = _NOT_TESTED
     negotiated: Known[Negotiated] = _NOT_TESTED
     chain: Known[tuple[CertificateFacts, ...]] = _NOT_TESTED
-    """Leaf first, as served in the full handshake, or else last seen in clear."""
+    """Leaf first, as served in the full handshake, or else last seen in clear. Unknown where the listener may serve
+    certificates that were not seen: it speaks TLS 1.3, and no handshake of that was completed."""
     other_chains: tuple[tuple[CertificateFacts, ...], ...] = ()
-    """Other chains that this listener served, for other suites or versions (RSA beside ECDSA)."""
+    """Other chains that this listener served, for other suites or versions (RSA beside ECDSA); all that were seen,
+    where ``chain`` is unknown."""
     untrusted_client: Known[Literal["refused", "accepted"]] = _NOT_TESTED
     """What became of a client certificate that nobody has signed but itself."""
     cleartext: Known[str | None] = Unknown("not tested (--active-http)")

@@ -9,7 +9,7 @@ from dataclasses import fields
 from hashlib import sha256
 
 from scanner.model.known import Known, Unknown
-from scanner.tls.certificate import CertificateFacts, parse_certificate
+from scanner.tls.certificate import CertificateFacts, parsed_once
 from scanner.tls.wire import Malformed, Reader
 
 MOST = 10_000
@@ -17,8 +17,6 @@ MOST = 10_000
 _LONGEST = 1 << 20
 """Characters of one block: with every certificate bounded, a text full of beginnings without an end stays cheap."""
 _LONGEST_LABEL = 64
-_REMEMBERED = 2000
-"""Certificates that a parser knows again: more than a cluster has CAs, and few enough to hold."""
 _BEGIN = "-----BEGIN "
 _TRUSTED = "TRUSTED CERTIFICATE"
 """OpenSSL's own: the certificate, and behind it for what it is trusted."""
@@ -87,19 +85,11 @@ def unreadable(reason: str) -> CertificateFacts:
 class Parser:
     """Parses each certificate once: the same CA stands in hundreds of webhooks."""
 
-    def __init__(self) -> None:
-        self._known: dict[bytes, CertificateFacts] = {}
-
     def facts(self, der: bytes) -> CertificateFacts:
         """What the certificate says."""
         if looks_like_a_key(der):
             return unreadable("a private key where a certificate should be")  # of which nothing is kept
-        found = self._known.get(der)
-        if found is None:
-            if len(self._known) == _REMEMBERED:
-                self._known.clear()
-            found = self._known[der] = parse_certificate(der)
-        return found
+        return parsed_once(der)
 
     def of_text(self, text: str, most: int = MOST) -> list[CertificateFacts]:
         """Every certificate of a text in PEM, the unreadable too."""

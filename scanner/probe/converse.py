@@ -15,8 +15,8 @@ from scanner.model.endpoint import Transport
 from scanner.probe import starttls
 from scanner.probe.dial import Broken, Connection, Where, connect
 from scanner.probe.hello import client_hello
-from scanner.probe.offers import Ending, Offer, Reply
-from scanner.tls.codepoints import SSL2
+from scanner.probe.offers import Ending, EngineSuites, Offer, Reply
+from scanner.tls.codepoints import SSL2, TLS10, TLS11, TLS12
 from scanner.tls.flight import ServerFlight, looks_like_tls
 from scanner.tls.names import version_name
 from scanner.tls.wire import Malformed
@@ -42,7 +42,9 @@ class Peer:
     server_name: str | None
     transport: Transport = "tls"
     host: str = ""
-    """For protocols that want the name before TLS starts (XMPP)."""
+    """For protocols that want the name before TLS starts (XMPP), where there is no ``server_name``."""
+    suites: EngineSuites = "usual"
+    """For full handshakes."""
 
 
 @dataclass(slots=True)
@@ -144,6 +146,8 @@ async def _talk(peer: Peer, hello: bytes, answer: Answer) -> None:
         answer.end(broken.ending, broken.text)
     except starttls.Refused as refused:
         answer.end("plaintext", str(refused), peer.transport)
+    except starttls.Declined as declined:
+        answer.end("unnamed" if declined.name else "declined", str(declined), peer.transport)
     except Malformed as malformed:
         answer.end("malformed", str(malformed))
     finally:
@@ -156,9 +160,9 @@ async def _talk(peer: Peer, hello: bytes, answer: Answer) -> None:
 async def upgrade(line: Connection, peer: Peer) -> None:
     """Speak the STARTTLS dialog of the peer's transport.
 
-    Raises ``starttls.Refused``, ``Malformed`` or ``Broken``.
+    Raises ``starttls.Refused``, ``starttls.Declined``, ``Malformed`` or ``Broken``.
     """
-    dialog = starttls.dialog(peer.transport, peer.host or peer.where.address)
+    dialog = starttls.dialog(peer.transport, peer.server_name or peer.host or peer.where.address)
     sending = next(dialog)
     while True:
         if sending:
@@ -219,7 +223,8 @@ def _reply(offer: Offer, answer: Answer, seconds: float) -> Reply:
     hello = flight.hello
     version = flight.version
     if version > offer.version:
-        return Reply("malformed", text=f"selected {version_name(version)}, which was not offered", seconds=seconds)
+        ending: Ending = "unoffered" if version in (TLS10, TLS11, TLS12) else "malformed"
+        return Reply(ending, text=f"selected {version_name(version)}, which was not offered", seconds=seconds)
     group = hello.selected_group
     if group is None and flight.key_exchange is not None:
         group = flight.key_exchange.group

@@ -1,18 +1,29 @@
-"""OpenSSL's engine on memory BIOs (pyOpenSSL), with our own sockets around it, and what its callbacks see."""
+"""OpenSSL's engine on memory BIOs (pyOpenSSL), with our own sockets around it, and what its callbacks see.
+
+A handshake's arithmetic is the server's choice, so it is done in a worker thread: OpenSSL lets go of Python's lock, and
+the event loop goes on (docs/decisions/0019-handshakes-in-threads.md). What it can cost is bounded all the same: no
+chain is verified, nothing is renegotiated, finite-field Diffie-Hellman is offered only to a listener that takes nothing
+else, and then with a modulus of at most ``MOST_BITS``. A step therefore ends soon, and cancellation waits for it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Final
 
+import trio
 from cryptography.hazmat.bindings.openssl.binding import Binding
 from OpenSSL import SSL
 
 from scanner.probe.converse import Peer
 from scanner.probe.dial import Broken, Connection
-from scanner.tls.names import alert_name, group_code, suite_code
+from scanner.probe.offers import EngineSuites
+from scanner.tls.flight import ServerFlight
+from scanner.tls.names import alert_name, group_code, needs_credentials, suite_code
+from scanner.tls.wire import Malformed
 
 RECEIVE = 16384
 """Bytes read at once, of a record's content."""
@@ -31,6 +42,19 @@ LEGACY_SERVER_CONNECT = 0x4
 LIMIT = 512 * 1024
 """Bytes from the server."""
 
+MOST_BITS: Final = 4096
+"""Of the modulus of finite-field Diffie-Hellman; 100 ms of arithmetic. OpenSSL itself would take 10,000."""
+
+_CIPHERS: Final[dict[EngineSuites, bytes]] = {
+    "usual": b"ALL:COMPLEMENTOFALL:!DHE:!aNULL:@SECLEVEL=0",
+    "with DHE": b"ALL:COMPLEMENTOFALL:!aNULL:@SECLEVEL=0",
+    "all": b"ALL:COMPLEMENTOFALL:@SECLEVEL=0",
+}
+
+STEPS: Final = trio.CapacityLimiter(50)
+"""Worker threads, as many as endpoints are asked at once: with fewer, hostile listeners would make others wait in the
+queue, where the operating system shares the processors fairly."""
+
 
 @dataclass(slots=True)
 class Witness:
@@ -44,13 +68,52 @@ class Witness:
     staple: bytes = b""
     received: int = 0
     closed: bool = field(default=False)
+    flight: ServerFlight | None = None
+    """Reads along in clear, where the server may choose finite-field Diffie-Hellman."""
+
+    def read_along(self, data: bytes) -> None:
+        """What came from the server. Raises ``Broken`` for what the engine shall not compute with."""
+        self.received += len(data)
+        if self.received > LIMIT:
+            raise Broken("malformed", "more bytes than a handshake has")
+        if self.flight is None or self.flight.finished:
+            return
+        try:
+            self.flight.feed(data)
+        except Malformed as malformed:
+            raise Broken("malformed", str(malformed)) from None
+        exchange = self.flight.key_exchange
+        if exchange is not None and (exchange.bits or 0) > MOST_BITS:
+            raise Broken("malformed", f"a Diffie-Hellman modulus of {exchange.bits} bits, {MOST_BITS} allowed")
+
+
+async def shake_hands(line: Connection, engine: SSL.Connection, witness: Witness) -> None:
+    """Carry a handshake to its end. What follows upon the server's bytes is computed in a worker thread."""
+
+    async def step() -> None:
+        if witness.received:
+            await trio.to_thread.run_sync(engine.do_handshake, limiter=STEPS)
+        else:
+            engine.do_handshake()
+
+    await _pump(line, engine, witness, step)
 
 
 async def pump(line: Connection, engine: SSL.Connection, witness: Witness, step: Callable[[], object]) -> None:
-    """Run ``step`` of the engine, carrying bytes between it and the line until it is through."""
+    """Run ``step`` of an engine that has shaken hands, carrying bytes between it and the line until it is through."""
+
+    async def at_once() -> None:
+        step()
+
+    await _pump(line, engine, witness, at_once)
+
+
+async def _pump(
+    line: Connection, engine: SSL.Connection, witness: Witness, step: Callable[[], Awaitable[None]]
+) -> None:
     while True:
         try:
-            step()
+            await step()
         except SSL.WantReadError:
             await flush(line, engine)
         except SSL.Error:
@@ -61,11 +124,9 @@ async def pump(line: Connection, engine: SSL.Connection, witness: Witness, step:
             await flush(line, engine)
             return
         data = await line.receive()
-        witness.received += len(data)
         if not data:
             raise Broken("fin")
-        if witness.received > LIMIT:
-            raise Broken("malformed", "more bytes than a handshake has")
+        witness.read_along(data)
         engine.bio_write(data)
 
 
@@ -79,14 +140,26 @@ async def flush(line: Connection, engine: SSL.Connection) -> None:
                 return
 
 
+def suites_for(accepted: Iterable[int]) -> EngineSuites:
+    """The narrowest list with one of the suites that a listener accepts; all of them where the engine has none."""
+    codes = frozenset(accepted)
+    return next((each for each in _CIPHERS if codes & _offered(each)), "all")
+
+
 @cache
-def _context() -> SSL.Context:
+def _offered(suites: EngineSuites) -> frozenset[int]:
+    names = SSL.Connection(_context(suites), None).get_cipher_list()
+    return frozenset(code for name in names if not needs_credentials(code := suite_code(name)))
+
+
+@cache
+def _context(suites: EngineSuites) -> SSL.Context:
     """One context for all handshakes: it accepts everything, because judging is not the engine's business."""
     context = SSL.Context(SSL.TLS_CLIENT_METHOD)
     context.set_min_proto_version(SSL.TLS1_VERSION)
-    context.set_cipher_list(b"ALL:COMPLEMENTOFALL:@SECLEVEL=0")
-    context.set_verify(SSL.VERIFY_NONE, lambda *_: True)
-    context.set_options(LEGACY_SERVER_CONNECT)
+    context.set_cipher_list(_CIPHERS[suites])
+    context.set_verify(SSL.VERIFY_NONE)  # without a callback, and without anchors, no signature in a chain is verified
+    context.set_options(LEGACY_SERVER_CONNECT | SSL.OP_NO_RENEGOTIATION)
     context.set_info_callback(_watch)
     context.set_ocsp_client_callback(_stapled)
     _set_groups(context)
@@ -102,7 +175,8 @@ def _set_groups(context: SSL.Context) -> None:
 
 def engine_for(peer: Peer, alpn: tuple[bytes, ...], witness: Witness) -> SSL.Connection:
     """A client that is about to shake hands; ``witness`` sees what happens."""
-    engine = SSL.Connection(_context(), None)
+    engine = SSL.Connection(_context(peer.suites), None)
+    witness.flight = None if peer.suites == "usual" else ServerFlight(whole=True, limit=LIMIT)
     engine.set_app_data(witness)
     engine.set_connect_state()
     if peer.server_name:

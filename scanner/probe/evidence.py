@@ -5,11 +5,12 @@ Plans write into it as answers come, so that a deadline takes nothing back: what
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from itertools import chain
+from typing import Literal, TypeAlias
 
 import trio
 
@@ -29,11 +30,17 @@ from scanner.probe.offers import Ending, Reply
 from scanner.probe.sieve import Tally
 from scanner.probe.starttls import upgrades
 from scanner.tls.certificate import CertificateFacts, parsed_once
-from scanner.tls.names import alert_name
+from scanner.tls.codepoints import TLS13
+from scanner.tls.names import ANONYMOUS, alert_name, authentication, needs_credentials
+
+Chain: TypeAlias = tuple[CertificateFacts, ...]
 
 REACHES: tuple[tuple[Ending, Reach], ...] = (
     ("plaintext", Reach.PLAINTEXT),
     ("alert", Reach.REJECTED),
+    ("unnamed", Reach.NAME_REQUIRED),
+    ("declined", Reach.REJECTED),
+    ("unoffered", Reach.MALFORMED),
     ("malformed", Reach.MALFORMED),
     ("rst", Reach.RESET),
     ("fin", Reach.HUNG_UP),
@@ -48,6 +55,8 @@ REACHES: tuple[tuple[Ending, Reach], ...] = (
 UNRECOGNIZED_NAME = 112
 OTHER_CHAINS = 8
 """Chains of one listener that are kept beside the one of the full handshake; there are as many kinds of keys."""
+CHAINS_LENGTH = 512 * 1024
+"""Bytes of all of them. A listener that makes a certificate for each connection would fill the memory otherwise."""
 
 _NO_HANDSHAKE = Unknown("no full handshake was made")
 _NOT_TESTED = Unknown("not tested")
@@ -75,9 +84,16 @@ class Evidence:
     preference: dict[int, Known[Literal["server", "client"]]] = field(default_factory=dict)
     manner: Manner = field(default_factory=Manner)
     chains: dict[tuple[bytes, ...], None] = field(default_factory=dict)
-    """Every chain that was served, each once."""
-    certificate_requested: bool | None = None
-    """Seen in the clear (TLS 1.2 and below)."""
+    """Every chain that was served, each once; the oldest go where they are too many or too long."""
+    dropped: bool = False
+    """Some went."""
+    facts: dict[bytes, CertificateFacts] = field(default_factory=dict)
+    """Of every certificate in ``chains``, once ``read_certificates`` is done."""
+    certificate_requested: set[bool] = field(default_factory=set)
+    """Seen in the clear (TLS 1.2 and below), with suites that have a certificate."""
+    unfinished: str | None = "no full handshake was made"
+    """Why no full handshake of TLS 1.3 was completed, which hides the certificate, the request for the client's and
+    ALPN from everybody else; None: one was."""
     client_certificate: Known[ClientCertificate] = _NO_HANDSHAKE
     alpn: Known[str | None] = _NO_HANDSHAKE
     ocsp_stapled: Known[bool] = _NO_HANDSHAKE
@@ -108,35 +124,49 @@ class Evidence:
             _add(self.groups.setdefault(version, Tally()), reply.group)
         if reply.chain not in self.chains:
             self.shown(reply.chain)
-        if reply.certificate_requested is not None:
-            self.certificate_requested = reply.certificate_requested
+        if reply.certificate_requested is not None and _may_ask(reply.suite or 0):
+            self.certificate_requested.add(reply.certificate_requested)
 
-    def shown(self, chain: tuple[bytes, ...] | None) -> None:
+    def shown(self, served: tuple[bytes, ...] | None) -> None:
         """A chain that was served; the last one is what a modern client gets."""
-        if chain:
-            self.chains.pop(chain, None)
-            self.chains[chain] = None
+        if not served:
+            return
+        self.chains.pop(served, None)
+        self.chains[served] = None
+        while len(self.chains) > 1 + OTHER_CHAINS or (len(self.chains) > 1 and _length(self.chains) > CHAINS_LENGTH):
+            del self.chains[next(iter(self.chains))]
+            self.dropped = True
+
+    async def read_certificates(self) -> None:
+        """Parse each certificate of ``chains``, and let others go on after each."""
+        for der in dict.fromkeys(chain.from_iterable(self.chains)):
+            self.facts[der] = parsed_once(der)
+            await trio.lowlevel.checkpoint()
 
     def conclude(self, instance: str, at: datetime) -> Observation:
         """What it all amounts to."""
-        reach, failure = self._reach()
+        versions = _answers(self.versions, self.manner, self.interrupted or "not asked", frozenset(self.dead_ends))
+        hidden = self._hidden(versions)
+        client_certificate = hidden or self._client_certificate()
+        reach, failure = self._reach(client_certificate)
         unknown = self.interrupted or "not asked"
+        served, others = self._chains(hidden)
         return Observation(
             instance=instance,
             at=at,
             reach=reach,
             detail=_detail(failure, self.interrupted),
             protocol=failure.protocol if failure is not None else None,
-            versions=_answers(self.versions, self.manner, unknown, frozenset(self.dead_ends)),
+            versions=versions,
             suites=_all_answers(self.suites, self.manner, unknown, self.dead_ends),
             groups=_all_answers(self.groups, self.manner, unknown, {}),
             preference=dict(self.preference),
-            client_certificate=self._client_certificate(),
-            alpn=self.alpn,
-            ocsp_stapled=self.ocsp_stapled,
+            client_certificate=client_certificate,
+            alpn=hidden or self.alpn,
+            ocsp_stapled=hidden or self.ocsp_stapled,
             negotiated=self.negotiated,
-            chain=self._chain(),
-            other_chains=tuple(tuple(map(parsed_once, chain)) for chain in list(self.chains)[:-1][:OTHER_CHAINS]),
+            chain=served,
+            other_chains=others,
             untrusted_client=self.untrusted_client,
             cleartext=self.cleartext,
             plain_port=self.plain_port,
@@ -145,9 +175,21 @@ class Evidence:
             attempts=tuple(self.attempts),
         )
 
-    def _reach(self) -> tuple[Reach, Reply | None]:
+    def _hidden(self, versions: Answers) -> Unknown | None:
+        """Why it is not known what the listener shows in TLS 1.3; None: it is, or the listener does not speak it."""
+        if self.unfinished is None or not self.versions.accepted:
+            return None
+        spoken = versions.state(TLS13)
+        # Whoever offers TLS 1.3, and gets to the end of a handshake of another version, has seen what there is to see.
+        if spoken == "accepted" or (spoken == "unknown" and isinstance(self.negotiated, Unknown)):
+            return Unknown(
+                f"no handshake of TLS 1.3 was completed, and only that shows it: {self.interrupted or self.unfinished}"
+            )
+        return None
+
+    def _reach(self, client_certificate: Known[ClientCertificate]) -> tuple[Reach, Reply | None]:
         if self.versions.accepted or not isinstance(self.negotiated, Unknown):
-            required = self.client_certificate == "required"
+            required = client_certificate == "required"
             return (Reach.CLIENT_CERTIFICATE_REQUIRED if required else Reach.TLS), None
         for ending, reach in REACHES:
             reply = self.failures.get(ending)
@@ -156,16 +198,35 @@ class Evidence:
         return Reach.INTERRUPTED, None
 
     def _client_certificate(self) -> Known[ClientCertificate]:
-        if isinstance(self.client_certificate, Unknown) and self.certificate_requested is not None:
-            if not self.certificate_requested:
+        found = self.client_certificate
+        asked = self.certificate_requested | (set() if isinstance(found, Unknown) else {found != "none"})
+        if len(asked) > 1:
+            return Unknown("a client certificate is asked for with some versions or suites, and not with others")
+        if isinstance(found, Unknown) and asked:
+            if asked == {False}:
                 return "none"
             return Unknown("a client certificate is asked for, and whether one is required needs a full handshake")
-        return self.client_certificate
+        return found
 
-    def _chain(self) -> Known[tuple[CertificateFacts, ...]]:
-        if not self.chains:
-            return Unknown(self.interrupted or "no certificate was seen")
-        return tuple(map(parsed_once, list(self.chains)[-1]))
+    def _chains(self, hidden: Unknown | None) -> tuple[Known[Chain], tuple[Chain, ...]]:
+        """The one that a modern client gets, where all that there may be are known, and the others."""
+        found = [tuple(self.facts.get(der) or parsed_once(der) for der in each) for each in self.chains]
+        if hidden is None and self.dropped:
+            hidden = Unknown("the listener serves more certificates than are kept of one listener")
+        if hidden is not None:
+            return hidden, tuple(found)
+        if not found:
+            return Unknown(self.interrupted or "no certificate was seen"), ()
+        return found[-1], tuple(found[:-1])
+
+
+def _may_ask(suite: int) -> bool:
+    """Whether a server may ask for a client certificate: it has to have one itself (RFC 5246, section 7.4.4)."""
+    return authentication(suite) != ANONYMOUS and not needs_credentials(suite)
+
+
+def _length(chains: Iterable[tuple[bytes, ...]]) -> int:
+    return sum(map(len, chain.from_iterable(chains)))
 
 
 def _add(tally: Tally, code: int | None) -> None:

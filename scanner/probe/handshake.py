@@ -19,15 +19,22 @@ from scanner.model.observation import ClientCertificate, Negotiated
 from scanner.probe import starttls
 from scanner.probe.converse import Peer, upgrade
 from scanner.probe.dial import Broken, Connection, connect
-from scanner.probe.engine import RECEIVE, Witness, engine_for, flush, group_of, pump, reason, suite_of
+from scanner.probe.engine import RECEIVE, Witness, engine_for, flush, group_of, pump, reason, shake_hands, suite_of
 from scanner.probe.identity import Identity
 from scanner.probe.offers import Ending
+from scanner.tls.names import ANONYMOUS, authentication
 from scanner.tls.wire import Malformed
 
 ALPN = (b"h2", b"http/1.1")
 NO_APPLICATION_PROTOCOL = 120
 
+LAST_WORDS = 1.0
+"""Seconds, at least, for what a server says after the handshake to a client without a certificate."""
+_ROUNDS = 10
+"""The same as a multiple of the time that the handshake took, for a server that is far away."""
+
 _TOO_EARLY = Unknown("the full handshake did not come that far")
+_UNASKABLE = Unknown("an anonymous handshake does not show whether a client certificate is asked for")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -96,19 +103,22 @@ async def _converse(peer: Peer, engine: SSL.Connection, witness: Witness, full: 
     """Connect and shake hands; returns why it failed, None when it did not."""
     line: Connection | None = None
     done = False
+    started = trio.current_time()
     try:
         line = await connect(peer.where)
         if peer.transport != "tls":
             await upgrade(line, peer)
-        await pump(line, engine, witness, engine.do_handshake)
+        await shake_hands(line, engine, witness)
         full.completed = True
         if witness.requested:
-            await _part(line, engine, witness, goodbye=goodbye)
+            # Silence says nothing, however long it lasts: no more time than an answer takes is given to it.
+            with trio.move_on_after(max(LAST_WORDS, _ROUNDS * (trio.current_time() - started))):
+                await _part(line, engine, witness, goodbye=goodbye)
         done = True
     except Broken as broken:
         full.ending = broken.ending
         return None if full.completed else f"the connection ended: {broken.ending} {broken.text}".rstrip()
-    except (starttls.Refused, Malformed) as refused:
+    except (starttls.Refused, starttls.Declined, Malformed) as refused:
         return str(refused)
     except SSL.Error as error:
         return None if full.completed else reason(error, witness)
@@ -144,15 +154,17 @@ def _read_off(engine: SSL.Connection, witness: Witness, full: Full) -> None:
     full.settled = witness.ticket or witness.closed or witness.data
     full.chain = tuple(crypto.dump_certificate(crypto.FILETYPE_ASN1, c) for c in engine.get_peer_cert_chain() or [])
     full.ocsp_stapled = bool(witness.staple)
-    full.client_certificate = _client_certificate(witness, full)
     suite = suite_of(engine)
+    full.client_certificate = _client_certificate(witness, full, suite)
     if suite is not None and (full.completed or full.chain):
         full.negotiated = Negotiated(version=engine.get_protocol_version(), suite=suite, group=group_of(engine))
     if full.completed:
         full.alpn = engine.get_alpn_proto_negotiated().decode("ascii", "backslashreplace") or None
 
 
-def _client_certificate(witness: Witness, full: Full) -> Known[ClientCertificate]:
+def _client_certificate(witness: Witness, full: Full, suite: int | None) -> Known[ClientCertificate]:
+    if not witness.requested and suite is not None and authentication(suite) == ANONYMOUS:
+        return _UNASKABLE  # RFC 5246, section 7.4.4
     if not witness.requested:
         return "none" if full.completed else full.client_certificate
     if witness.alert is not None:

@@ -7,8 +7,9 @@ from enum import Enum
 
 from scanner.probe.offers import Offer, Plan, Reply
 
-AT_ONCE = frozenset({"alert 40", "alert 70", "alert 71"})
-"""handshake_failure, protocol_version and insufficient_security (RFC 8446, section 6.2) say no by themselves."""
+AT_ONCE = frozenset({"alert 40", "alert 70", "alert 71", "unoffered"})
+"""handshake_failure, protocol_version and insufficient_security (RFC 8446, section 6.2) say no by themselves. So does
+a ServerHello of a later version than was offered: the server has no earlier one."""
 
 REPEATS = {"alert": 3, "fin": 3, "rst": 5}
 """How often another ending must come again, with an accepted control after each, before it means no. A server that

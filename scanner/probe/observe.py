@@ -6,6 +6,7 @@ import random
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from itertools import chain
 
 import trio
 
@@ -15,11 +16,13 @@ from scanner.model.observation import Attempt, Observation, Reach
 from scanner.probe.asides import asides, insist, leave_open
 from scanner.probe.converse import Patience, Peer, converse
 from scanner.probe.dial import Way, Where
+from scanner.probe.engine import suites_for
 from scanner.probe.evidence import Evidence
 from scanner.probe.handshake import Full, handshake
 from scanner.probe.limits import Gate, Pace
 from scanner.probe.offers import Offer, Reply
 from scanner.probe.plans import Question, interrogate
+from scanner.tls.codepoints import TLS13
 from scanner.tls.names import alert_name, group_name, suite_name, version_name
 
 DEADLINE = "the deadline of {:g} s came first"
@@ -50,6 +53,7 @@ async def observe(
     if scope.cancelled_caught:
         evidence.interrupted = gate.stopped or DEADLINE.format(limits.deadline)
     leave_open(peer, question, evidence)
+    await evidence.read_certificates()
     observation = evidence.conclude(endpoint.instance, at)
     if observation.reach is Reach.STARTTLS_NEEDED and endpoint.transport != "tls":
         return replace(observation, reach=Reach.PLAINTEXT)  # the command was said, and refused
@@ -67,6 +71,8 @@ async def _interview(peer: Peer, question: Question, gate: Gate, scope: trio.Can
             if offer == last and reply.ending in ("rst", "silence"):
                 await _pause(gate, patience)  # the same again: what went wrong may pass
     if evidence.versions.accepted:
+        accepted = chain.from_iterable(tally.accepted for tally in evidence.suites.values())
+        peer = replace(peer, suites=suites_for(accepted))
         await gate.pace(scope)
         started = trio.current_time()
         try:
@@ -128,9 +134,12 @@ def take_in(evidence: Evidence, full: Full) -> None:
         # What it ended in is accepted like anything else: another ALPN may lead to another backend.
         ended = full.negotiated
         evidence.note(Reply("hello", version=ended.version, suite=ended.suite, group=ended.group, done=True))
-    else:
-        evidence.negotiated = Unknown(f"the full handshake failed: {full.summary}")
+        evidence.unfinished = f"it ended in {version_name(ended.version)}" if ended.version != TLS13 else None
     missing = Unknown(f"the full handshake failed: {full.summary}")
+    if not full.completed:
+        evidence.unfinished = missing.reason
+    if full.negotiated is None:
+        evidence.negotiated = missing
     evidence.alpn = full.alpn if full.completed else missing
     evidence.ocsp_stapled = full.ocsp_stapled if full.completed else missing
 

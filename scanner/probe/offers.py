@@ -18,6 +18,11 @@ Shares = Literal["empty", "common"]
 4.2.8), or shares of X25519 and P-256 for the rare server that does not answer an empty one. P-256 is mandatory (RFC
 8446, section 9.1), so that a server that cannot retry at all is reached too."""
 
+EngineSuites = Literal["usual", "with DHE", "all"]
+"""What a full handshake offers: suites with a certificate and without finite-field Diffie-Hellman, whose arithmetic
+the server can make as expensive as it likes; these too; and the anonymous ones, which show neither a certificate nor
+whether a client needs one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Offer:
@@ -43,12 +48,17 @@ Ending = Literal[
     "rst",
     "silence",
     "plaintext",
+    "declined",
+    "unnamed",
+    "unoffered",
     "malformed",
     "closed",
     "filtered",
     "unreachable",
 ]
-"""``hello``: a ServerHello or HelloRetryRequest came. The others: what came instead of one."""
+"""``hello``: a ServerHello or HelloRetryRequest came. The others: what came instead of one. ``declined``: a protocol
+that upgrades to TLS ended before it was asked to; ``unnamed``: because it does not know the name. ``unoffered``: a
+ServerHello of TLS 1.0 to 1.2 that selects a later version than was offered, as of a server without so old a one."""
 
 
 class Reply(NamedTuple):

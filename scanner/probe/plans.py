@@ -27,7 +27,7 @@ from scanner.tls.codepoints import SSL2, TLS12, TLS13
 
 __all__ = ["MOST_OFFERS", "Mode", "Question", "interrogate"]
 
-GIVE_UP = frozenset({"closed", "filtered", "unreachable", "plaintext"})
+GIVE_UP = frozenset({"closed", "filtered", "unreachable", "plaintext", "declined", "unnamed"})
 """Endings of the very first offer after which nothing else is worth asking."""
 
 MOST_OFFERS = 600

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 from OpenSSL import SSL
 
 from scanner.probe.converse import Peer
 from scanner.probe.dial import Broken, Connection, connect
-from scanner.probe.engine import RECEIVE, Witness, engine_for, pump, reason
+from scanner.probe.engine import RECEIVE, Witness, engine_for, pump, reason, shake_hands
 from scanner.probe.offers import Ending
 
 
@@ -44,15 +44,23 @@ async def session(peer: Peer, alpn: tuple[bytes, ...]) -> AsyncIterator[Session]
     engine = engine_for(peer, alpn, witness)
     line = await connect(peer.where)
     try:
-        await _step(line, engine, witness, engine.do_handshake)
+        with _in_words(witness):
+            await shake_hands(line, engine, witness)
         yield Session(line, engine, witness)
     finally:
         line.abort()
 
 
 async def _step(line: Connection, engine: SSL.Connection, witness: Witness, step: Callable[[], object]) -> None:
-    try:
+    with _in_words(witness):
         await pump(line, engine, witness, step)
+
+
+@contextmanager
+def _in_words(witness: Witness) -> Iterator[None]:
+    """Whatever ends the connection, as ``Broken``."""
+    try:
+        yield
     except SSL.ZeroReturnError:
         raise Broken("fin", "the connection ended: fin") from None
     except SSL.Error as error:

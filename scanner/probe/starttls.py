@@ -2,7 +2,8 @@
 
 A dialog is a generator. It yields what to send (b"" to send nothing and only read), is sent what was received, at least
 one byte, and returns what to send without waiting for an answer: TLS follows at once. It raises ``Refused`` where the
-peer understood and said no, and ``Malformed`` where the bytes are not the protocol's.
+peer understood and said no, ``Declined`` where it ended the conversation before that, and ``Malformed`` where the bytes
+are not the protocol's.
 
 TLS must begin on a clean line: bytes behind the go-ahead came from somebody who could read and write the connection
 before it was protected (CVE-2011-0411 and its many siblings), so they are malformed, never skipped.
@@ -48,10 +49,21 @@ class Refused(Exception):
     """The peer speaks the protocol and will not begin TLS. The text is its reason, safe to print."""
 
 
+class Declined(Exception):
+    """The peer speaks the protocol, and not with us or not now. Whether it would begin TLS is not known then. The text
+    is its reason, safe to print."""
+
+    def __init__(self, reason: str, *, name: bool = False) -> None:
+        super().__init__(reason)
+        self.name = name
+        """Whether it would do so under another name."""
+
+
 def dialog(transport: Transport, name: str) -> Dialog:
     """The dialog that brings a connection to the point where TLS begins; ``tls`` has nothing to say.
 
-    ``name`` is whom we want to talk to, for protocols that ask (XMPP). Raises ``Refused`` and ``Malformed``.
+    ``name`` is whom we want to talk to, for protocols that ask (XMPP). Raises ``Refused``, ``Declined`` and
+    ``Malformed``.
     """
     inbox = _Inbox()
     last = b""
@@ -135,7 +147,7 @@ class _Inbox:
 
 
 def _smtp(inbox: _Inbox, _: str) -> Dialog:
-    yield from _reply(inbox, 220, "greeting")
+    yield from _reply(inbox, 220, _GREETING)
     yield from inbox.ask(f"EHLO {OUR_NAME}\r\n".encode())
     offered = yield from _reply(inbox, 250, "EHLO")
     if not any(line[4:].strip().upper() == b"STARTTLS" for line in offered[1:]):
@@ -146,12 +158,13 @@ def _smtp(inbox: _Inbox, _: str) -> Dialog:
 
 
 def _ftp(inbox: _Inbox, _: str) -> Dialog:
-    yield from _reply(inbox, 220, "greeting")
+    yield from _reply(inbox, 220, _GREETING)
     yield from inbox.ask(b"AUTH TLS\r\n")
     yield from _reply(inbox, 234, "AUTH TLS")
     return b""
 
 
+_GREETING: Final = "greeting"
 _REPLY_LINE = re.compile(rb"([1-5]\d\d)(?:([ -]).*)?", re.DOTALL)
 
 
@@ -168,7 +181,8 @@ def _reply(inbox: _Inbox, wanted: int, to: str) -> Generator[bytes, bytes, list[
         if lines[-1].startswith(code) and lines[-1][3:4] in (b" ", b""):
             break
     if int(code) != wanted:
-        raise Refused(f"{to}: {shown(lines[-1])}")
+        # A greeting may say that there is no service now or for us (RFC 5321 section 3.1, RFC 959 section 5.4).
+        raise (Declined if to == _GREETING else Refused)(f"{to}: {shown(lines[-1])}")
     return lines
 
 
@@ -179,6 +193,8 @@ def _imap(inbox: _Inbox, _: str) -> Dialog:
     greeting = yield from inbox.line()
     if not _starts(greeting, b"* OK", b"* PREAUTH", b"* BYE"):
         raise Malformed(f"no IMAP greeting: {shown(greeting)}")
+    if _starts(greeting, b"* BYE"):
+        raise Declined(f"greeting: {shown(greeting)}")
     if not _starts(greeting, b"* OK"):
         raise Refused(f"greeting: {shown(greeting)}")
     yield from inbox.ask(b"a1 STARTTLS\r\n")
@@ -192,7 +208,7 @@ def _imap(inbox: _Inbox, _: str) -> Dialog:
 
 
 def _pop3(inbox: _Inbox, _: str) -> Dialog:
-    yield from _status(inbox, "greeting")
+    yield from _status(inbox, _GREETING)
     yield from inbox.ask(b"STLS\r\n")
     yield from _status(inbox, "STLS")
     return b""
@@ -202,7 +218,7 @@ def _status(inbox: _Inbox, to: str) -> Generator[bytes, bytes, None]:
     """A POP3 status indicator (RFC 1939 section 3), which must be the positive one."""
     answer = yield from inbox.line()
     if _starts(answer, b"-ERR"):
-        raise Refused(f"{to}: {shown(answer)}")
+        raise (Declined if to == _GREETING else Refused)(f"{to}: {shown(answer)}")
     if not _starts(answer, b"+OK"):
         raise Malformed(f"{to}: no status: {shown(answer)}")
 
@@ -218,13 +234,14 @@ _START_TLS_OID: Final = b"1.3.6.1.4.1.1466.20037"
 _START_TLS: Final = b"\x02\x01\x01\x77" + bytes((len(_START_TLS_OID) + 2,)) + b"\x80\x16" + _START_TLS_OID
 _SEQUENCE, _INTEGER, _OCTET_STRING, _ENUMERATED, _EXTENDED_RESPONSE = 0x30, 0x02, 0x04, 0x0A, 0x78
 
+_BUSY: Final = 51
 _RESULTS: Final = {
     1: "operationsError",
     2: "protocolError",
     8: "strongerAuthRequired",
     10: "referral",
     50: "insufficientAccessRights",
-    51: "busy",
+    _BUSY: "busy",
     52: "unavailable",
     53: "unwillingToPerform",
     80: "other",
@@ -241,7 +258,9 @@ def _ldap(inbox: _Inbox, _: str) -> Dialog:
     _ber(response, _OCTET_STRING)  # matchedDN
     diagnostic = _ber(response, _OCTET_STRING).rest()
     if result:
-        raise Refused(f"StartTLS: result {result} {_RESULTS.get(result, '')}: {shown(diagnostic)}")
+        raise (Declined if result == _BUSY else Refused)(
+            f"StartTLS: result {result} {_RESULTS.get(result, '')}: {shown(diagnostic)}"
+        )
     if number != 1:
         raise Malformed(f"StartTLS: an answer to message {number}, which was never sent")
     return b""
@@ -278,6 +297,8 @@ def _ber_octets(first: int) -> int:
 # --- XMPP (RFC 6120 section 5) --------------------------------------------------------------------------------------
 
 _XMPP_TLS: Final = "urn:ietf:params:xml:ns:xmpp-tls"
+_XMPP_NAMES: Final = (b"host-unknown", b"host-gone", b"improper-addressing")
+"""Stream errors by which a server says that it is not the one with this name (RFC 6120 section 4.9.3)."""
 
 
 def _xmpp(inbox: _Inbox, name: str) -> Dialog:
@@ -289,13 +310,15 @@ def _xmpp(inbox: _Inbox, name: str) -> Dialog:
         " xmlns:stream='http://etherx.jabber.org/streams'>".encode()
     )
     kind, element = yield from inbox.element("features", "error")
-    if kind == "error" or _XMPP_TLS.encode() not in element:
-        raise Refused(f"stream {'error' if kind == 'error' else 'features without STARTTLS'}: {shown(element)}")
+    if kind == "error":
+        raise Declined(f"stream error: {shown(element)}", name=any(each in element for each in _XMPP_NAMES))
+    if _XMPP_TLS.encode() not in element:
+        raise Refused(f"stream features without STARTTLS: {shown(element)}")
     inbox.skip_space()
     yield from inbox.ask(f"<starttls xmlns='{_XMPP_TLS}'/>".encode())
     kind, element = yield from inbox.element("proceed", "failure", "error")
     if kind != "proceed":
-        raise Refused(f"starttls: {shown(element)}")
+        raise (Declined if kind == "error" else Refused)(f"starttls: {shown(element)}")
     return b""
 
 
@@ -340,7 +363,7 @@ def _postgres(inbox: _Inbox, _: str) -> Dialog:
     if answer == b"N":
         raise Refused("SSLRequest: N, this server or this address has TLS switched off")
     if answer == b"E":
-        raise Refused(f"SSLRequest: error {shown(inbox.rest())}".rstrip())
+        raise Declined(f"SSLRequest: error {shown(inbox.rest())}".rstrip())
     raise Malformed(f"SSLRequest: neither S, N nor E: {shown(answer)}")
 
 
@@ -351,7 +374,7 @@ def _mysql(inbox: _Inbox, _: str) -> Dialog:
     kind = greeting.u8()
     if kind == _MYSQL_ERROR:
         code = int.from_bytes(greeting.take(2), "little")
-        raise Refused(f"greeting: error {code} {shown(greeting.rest())}")
+        raise Declined(f"greeting: error {code} {shown(greeting.rest())}")
     if kind != _MYSQL_PROTOCOL:
         raise Malformed(f"greeting: protocol version {kind} instead of {_MYSQL_PROTOCOL}")
     while greeting.u8():

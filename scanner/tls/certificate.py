@@ -23,6 +23,13 @@ MOST_CERTIFICATES: Final = 100
 """Certificates of one message. Clients give up after ten or so; of empty ones 80,000 fit into the bytes that a reply
 may have, and each costs a report a kilobyte and a half."""
 
+LONGEST: Final = 65536
+"""Bytes of one certificate that is read. The longest in use, with a signature of SLH-DSA, has 52,000. Whatever such a
+certificate is made of, reading it takes less than 50 ms."""
+_REMEMBERED: Final = 2048
+_REMEMBERED_LENGTH: Final = 4096
+"""Bytes of one certificate that is remembered: what is read of a certificate takes up to 15 times its length."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertificateFacts:
@@ -105,9 +112,13 @@ def parse_certificate(content: bytes) -> CertificateFacts:
 
     The ``cryptography`` package refuses some certificates as a whole (trailing bytes, version 4, an empty
     PrintableString) and others field by field, its versions differ, and it warns of what it tolerates; so every field
-    has its own try, then another one element by element, and what failed is named with the reason. Not for use in
-    several threads at once: it silences those warnings, which is global to the process.
+    has its own try, then another one element by element, and what failed is named with the reason. Of one with more
+    than ``LONGEST`` bytes nothing is read. Not for use in several threads at once: it silences those warnings, which is
+    global to the process.
     """
+    if len(content) > LONGEST:
+        reason = f"a certificate of {len(content)} bytes, {LONGEST} are read"
+        return CertificateFacts(der=content, sha256=_digest(content), unreadable=dict.fromkeys(_FIELDS, reason))
     facts: dict[str, Any] = {}
     unreadable: dict[str, str] = {}
     with warnings.catch_warnings():
@@ -135,10 +146,12 @@ def _read(certificate: x509.Certificate, facts: dict[str, Any], unreadable: dict
             unreadable[name] = _reason(error)
 
 
-@lru_cache(maxsize=4096)
 def parsed_once(content: bytes) -> CertificateFacts:
     """``parse_certificate`` for what comes again: issuers in every chain, and the leaf that replicas share."""
-    return parse_certificate(content)
+    return _remembered(content) if len(content) <= _REMEMBERED_LENGTH else parse_certificate(content)
+
+
+_remembered = lru_cache(maxsize=_REMEMBERED)(parse_certificate)
 
 
 def _digest(der: bytes) -> str:

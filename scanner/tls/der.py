@@ -25,6 +25,9 @@ _LONGEST: Final = 2000
 """Characters of one value of a name."""
 _MOST: Final = 100
 """Attributes of a name."""
+_LONGEST_IDENTIFIER: Final = 64
+"""Bytes of an object identifier; ``cryptography`` takes 63. The arcs of a longer one may be numbers of a million bits,
+which take minutes to write in decimal."""
 _ENCODINGS: Final = {
     12: "utf-8",
     18: "ascii",
@@ -63,7 +66,9 @@ def _bounds(content: bytes, at: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=64)  # nearly all certificates have the same few
 def dotted(encoded: bytes) -> str:
-    """An object identifier in dots (X.690 section 8.19)."""
+    """An object identifier in dots (X.690 section 8.19). Raises ``Malformed`` for one that is too long."""
+    if len(encoded) > _LONGEST_IDENTIFIER:
+        raise Malformed(f"object identifier of {len(encoded)} bytes, {_LONGEST_IDENTIFIER} allowed")
     arcs, value = [], 0
     for byte in encoded:
         value = value << 7 | byte & 0x7F

@@ -47,6 +47,8 @@ _VERSION_CODES = {
 _TLS13_ONLY = frozenset({0x00C6, 0x00C7, *range(0x006E, 0x0072), 0xC0B4, 0xC0B5, *range(0xC103, 0xC107)})
 """TLS 1.3 suites outside 0x13xx: ShangMi (RFC 8998), Ascon, integrity-only (RFC 9150), GOST (RFC 9367)."""
 
+ANONYMOUS = "anon"
+"""The authentication of suites without a certificate."""
 _EXCHANGES: dict[str, tuple[str, str]] = {
     "NULL": ("NULL", "NULL"),
     "RSA": ("RSA", "RSA"),
@@ -56,12 +58,12 @@ _EXCHANGES: dict[str, tuple[str, str]] = {
     "DH_RSA": ("DH", "RSA"),
     "DHE_DSS": ("DHE", "DSS"),
     "DHE_RSA": ("DHE", "RSA"),
-    "DH_anon": ("DH_anon", "anon"),
+    "DH_anon": ("DH_anon", ANONYMOUS),
     "ECDH_ECDSA": ("ECDH", "ECDSA"),
     "ECDH_RSA": ("ECDH", "RSA"),
     "ECDHE_ECDSA": ("ECDHE", "ECDSA"),
     "ECDHE_RSA": ("ECDHE", "RSA"),
-    "ECDH_anon": ("ECDH_anon", "anon"),
+    "ECDH_anon": ("ECDH_anon", ANONYMOUS),
     "KRB5": ("KRB5", "KRB5"),
     "PSK": ("PSK", "PSK"),
     "DHE_PSK": ("DHE_PSK", "PSK"),

@@ -125,11 +125,36 @@ def test_nothing_else_may(address: str) -> None:
         "127.0.0.1",
         "64:ff9b::a9fe:a9fe",
         "::ffff:169.254.169.254",
+        "::169.254.169.254",  # IPv4-compatible
+        "::ffff:0:169.254.169.254",  # IPv4-translated
+        "2002:a9fe:a9fe::1",  # 6to4
+        "2001:0:a9fe:a9fe::1",  # Teredo's server
+        "2001:0:808:808:0:0:5601:5601",  # Teredo's client, inverted
+        "2001:db8::5efe:169.254.169.254",  # ISATAP
+        "2001:db8::200:5efe:169.254.169.254",
+        "64:ff9b:1::169.254.169.254",  # NAT64 of the network's operator, with each length of its prefix
+        "64:ff9b:1:0:a9:fea9:fe00::",
+        "64:ff9b:1:a9:fe:a9fe::",
+        "64:ff9b:1:a9fe:a9:fe00::",
+        "64:ff9b:1::127.0.0.1",
+        "2002:6464:64c8::",
     ],
 )
 def test_metadata_and_loopback_are_never_dialled(address: str) -> None:
     assert found(CLUSTER, allow_external=True).scope.refusal(address)
     assert found(CLUSTER, allow_external=True).scope.refusal("8.8.8.8") is None
+
+
+@pytest.mark.parametrize("address", ["64:ff9b:1::8.8.8.8", "2002:808:808::1", "2001:db8::1", "64:ff9b::8.8.8.8"])
+def test_what_leads_to_a_public_address_is_dialled_where_that_is_allowed(address: str) -> None:
+    assert found(CLUSTER, allow_external=True).scope.refusal(address) is None
+    assert found(CLUSTER).scope.refusal(address)
+
+
+@pytest.mark.parametrize("address", ["2002:a81:1::1", "64:ff9b:1::10.129.0.1", "::10.129.0.1"])
+def test_what_leads_through_a_gateway_is_none_of_the_clusters_own_addresses(address: str) -> None:
+    assert found(CLUSTER).scope.refusal("10.129.0.1") is None
+    assert found(CLUSTER).scope.refusal(address)
 
 
 @pytest.mark.parametrize(

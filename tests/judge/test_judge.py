@@ -26,7 +26,7 @@ from scanner.model.rule import Case, Rule
 from scanner.tls.certificate import parse_certificate
 from scanner.tls.codepoints import TLS10, TLS12, TLS13, VERSIONS
 from tests.certs import Authority
-from tests.judge.cases import CONFORMING, LEAF, NOW, PROFILE, answers, case, forbidden_suites
+from tests.judge.cases import CONFORMING, LEAF, NOW, PROFILE, ROOT, answers, case, forbidden_suites
 
 HERE = Path(__file__).parent
 SECTIONS = ("## What it requires", "## Why", "## What fails", "## What is inconclusive", "## How to fix")
@@ -286,3 +286,27 @@ def test_two_chains_that_fail_are_one_finding_with_both() -> None:
     result = judge(case(observation={"chain": (EXPIRED,), "other_chains": ((another,), (LEAF,))}))
     (expired,) = (each for each in result.findings if each.rule == "cert-expired")
     assert [seen.split(":")[0] for seen in expired.observed] == ["leaf CN=a.example", "leaf CN=another"]
+
+
+UNSEEN = Unknown("no handshake of TLS 1.3 was completed")
+HIDDEN = {"chain": UNSEEN, "client_certificate": UNSEEN, "alpn": UNSEEN}
+
+
+def test_a_certificate_that_nobody_saw_passes_no_rule() -> None:
+    """The one of TLS 1.2 is in order, and says nothing of the one that TLS 1.3 hides."""
+    certificate = CertificateExpectation(names=("a.example",), anchors=(ROOT.der,))
+    expected = {"client_certificate": "none", "certificate": certificate}
+    result = judge(case(expectation=expected, observation={**HIDDEN, "other_chains": ((LEAF,),)}))
+    verdicts = {each.rule: each.verdict for each in result.findings if each.verdict != "not_applicable"}
+    of_certificates = {name: said for name, said in verdicts.items() if name.startswith("cert-")}
+    assert {"cert-expired", "cert-not-yet-valid", "cert-expiring", "cert-name", "cert-chain"} < {*of_certificates}
+    assert set(of_certificates.values()) == {"inconclusive"}
+    assert verdicts["tls-client-certificate"] == "inconclusive"
+    assert result.verdict == "inconclusive"
+
+
+def test_a_certificate_that_was_seen_fails_whatever_was_not_seen() -> None:
+    result = judge(case(observation={**HIDDEN, "other_chains": ((LEAF,), (EXPIRED,))}))
+    (expired,) = (each for each in result.findings if each.rule == "cert-expired")
+    assert (result.verdict, expired.verdict) == ("fail", "fail")
+    assert expired.evidence[-1] == "in one of the chains that were seen"

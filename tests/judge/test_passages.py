@@ -54,6 +54,17 @@ def test_one_of_several_chains_of_a_backend_will_do() -> None:
     assert told(shows("b"), (WEB, two)) == ()
 
 
+def test_what_was_seen_of_a_name_does_not_say_what_else_it_shows() -> None:
+    """TLS 1.2 shows the backend's certificate, and nobody knows which one TLS 1.3 has."""
+    partly = replace(CONFORMING, chain=Unknown("it broke off"), other_chains=((replace(LEAF, sha256="a" * 64),),))
+    (found,) = told(partly, (WEB, shows("a")))
+    assert (found.verdict, found.observed) == ("inconclusive", (f"certificate {'a' * 64}",))
+    (found,) = told(partly, (WEB, shows("b")))
+    assert found.verdict == "fail"
+    (found,) = told(shows("b"), (WEB, partly))
+    assert found.verdict == "inconclusive"
+
+
 def test_the_routers_own_fails_and_the_router_is_named() -> None:
     (found,) = told(shows("r"), (ROUTER, shows("r")), (WEB, shows("a")))
     assert (found.rule, found.verdict, found.status, found.severity) == (

@@ -16,6 +16,7 @@ from scanner.model.endpoint import Transport
 from scanner.probe import candidates
 from scanner.probe.converse import BANNER, REPLY_LIMIT, Peer, cleaned, converse
 from scanner.probe.dial import Where
+from scanner.probe.manner import Manner, Outcome
 from scanner.probe.offers import Offer, Reply
 from scanner.tls import extensions as ext
 from scanner.tls.certificate import CertificateMessage
@@ -161,6 +162,14 @@ async def test_a_version_that_was_not_offered_is_no_answer(version: int) -> None
     reply = await asked(say(selecting(version)))
     assert reply.ending == "malformed"
     assert "not offered" in reply.text
+
+
+@pytest.mark.parametrize("version", [TLS10, TLS12])
+async def test_a_later_version_than_offered_says_that_the_older_one_is_not_spoken(version: int) -> None:
+    """node-forge answers a hello of SSLv3 with TLS 1.0."""
+    reply = await asked(say(selecting(version)), Offer("SSLv3", SSL3, (0x002F,), ()))
+    assert (reply.ending, reply.accepted) == ("unoffered", False)
+    assert Manner().outcome(reply) is Outcome.REFUSED
 
 
 async def test_only_what_is_needed_is_sent() -> None:
@@ -326,7 +335,7 @@ def tls_part_of_ordinary() -> Part:
 @pytest.mark.parametrize(
     ("script", "ending", "text"),
     [
-        (say(b"554 no service\r\n"), "plaintext", "greeting: 554 no service"),
+        (say(b"554 no service\r\n"), "declined", "greeting: 554 no service"),
         (say(b""), "fin", ""),
         (abort, "rst", ""),
         (say(b"HTTP/1.1 400 Bad Request\r\n"), "malformed", "no reply"),
@@ -338,7 +347,7 @@ async def test_starttls_that_does_not_come_about(script: Part, ending: str, text
     reply = await asked(script, reads_hello=False, transport="smtp")
     assert reply.ending == ending
     assert text in reply.text
-    assert reply.protocol == ("smtp" if ending == "plaintext" else None)
+    assert reply.protocol == ("smtp" if ending == "declined" else None)
 
 
 # --- real TLS -------------------------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from scanner.model.known import Unknown
-from scanner.model.observation import Observation, Reach
-from scanner.probe.evidence import Evidence
+from scanner.model.observation import ClientCertificate, Negotiated, Observation, Reach
+from scanner.probe.evidence import CHAINS_LENGTH, OTHER_CHAINS, Evidence
 from scanner.probe.offers import Reply
 from scanner.probe.sieve import Tally
 from scanner.tls.codepoints import SSL2, TLS10, TLS12, TLS13
@@ -17,10 +17,12 @@ AT = datetime(2026, 1, 2, tzinfo=UTC)
 YES = Reply("hello", version=TLS12, suite=0xC02F, group=0x001D, done=True)
 NO = Reply("alert", alert=40)
 FIN = Reply("fin")
+HIDDEN = "no handshake of TLS 1.3 was completed, and only that shows it: "
 
 
-def noted(*replies: Reply) -> Evidence:
-    evidence = Evidence()
+def noted(*replies: Reply, unfinished: str | None = None) -> Evidence:
+    """``unfinished``: why no full handshake of TLS 1.3 was completed, as it was in most tests."""
+    evidence = Evidence(unfinished=unfinished)
     for reply in replies:
         evidence.note(reply)
     return evidence
@@ -39,6 +41,8 @@ def conclude(evidence: Evidence) -> Observation:
         ([FIN, NO], Reach.REJECTED, "alert 40 handshake_failure"),
         ([Reply("alert", alert=112)], Reach.NAME_REQUIRED, "alert 112 unrecognized_name"),
         ([FIN], Reach.HUNG_UP, ""),
+        ([Reply("declined", text="greeting: 421", protocol="smtp")], Reach.REJECTED, "greeting: 421"),
+        ([Reply("unnamed", text="host-unknown", protocol="xmpp")], Reach.NAME_REQUIRED, "host-unknown"),
         ([Reply("rst"), FIN], Reach.RESET, ""),
         ([Reply("silence")], Reach.SILENT, ""),
         ([Reply("closed")], Reach.CLOSED, ""),
@@ -63,7 +67,7 @@ def test_a_required_client_certificate_is_its_own_reach() -> None:
 
 
 def test_a_deadline_leaves_what_was_seen_and_says_why_the_rest_is_missing() -> None:
-    evidence = noted(YES)
+    evidence = noted(YES, unfinished="no full handshake was made")
     evidence.interrupted = "the deadline of 5 s came first"
     seen = conclude(evidence)
     assert seen.reach is Reach.TLS
@@ -73,7 +77,7 @@ def test_a_deadline_leaves_what_was_seen_and_says_why_the_rest_is_missing() -> N
         (0x001D,),
     )
     assert seen.versions.unasked == seen.suites[TLS12].unasked == "the deadline of 5 s came first"
-    assert seen.chain == Unknown("the deadline of 5 s came first")
+    assert seen.chain == Unknown(f"{HIDDEN}the deadline of 5 s came first")
 
 
 def test_interrupted_before_anything_came() -> None:
@@ -174,3 +178,73 @@ def test_the_chain_of_the_full_handshake_is_the_one_shown() -> None:
     assert not isinstance(observed.chain, Unknown)
     assert [certificate.der for certificate in observed.chain] == [b"a"]
     assert [[certificate.der for certificate in chain] for chain in observed.other_chains] == [[b"b"]]
+
+
+def tls13(state: str) -> Evidence:
+    """TLS 1.2 in order, with its certificate in clear, and TLS 1.3 ``accepted``, ``refused`` or ``unknown``."""
+    in_clear = Reply("hello", version=TLS12, suite=0xC02F, done=True, chain=(b"leaf",), certificate_requested=False)
+    evidence = noted(in_clear, unfinished="the full handshake failed: no answer in time")
+    if state == "accepted":
+        evidence.note(Reply("hello", version=TLS13, suite=0x1301))
+    elif state == "refused":
+        evidence.versions.refuse([TLS13], NO)
+    evidence.versions.complete = True
+    return evidence
+
+
+@pytest.mark.parametrize("state", ["accepted", "unknown"])
+def test_what_tls13_hides_is_unknown_until_one_of_its_handshakes_is_completed(state: str) -> None:
+    """TLS 1.2 shows its own certificate, and nothing of the one that TLS 1.3 has."""
+    seen = conclude(tls13(state))
+    unknown = Unknown(f"{HIDDEN}the full handshake failed: no answer in time")
+    assert [seen.chain, seen.client_certificate, seen.alpn, seen.ocsp_stapled] == [unknown] * 4
+    assert [[certificate.der for certificate in chain] for chain in seen.other_chains] == [[b"leaf"]]
+
+
+def test_what_is_in_clear_is_enough_without_tls13() -> None:
+    seen = conclude(tls13("refused"))
+    assert not isinstance(seen.chain, Unknown)
+    assert seen.client_certificate == "none"
+    assert seen.other_chains == ()
+
+
+def test_a_version_that_cannot_be_told_hides_nothing_from_a_handshake_that_offered_it() -> None:
+    evidence = tls13("unknown")
+    evidence.negotiated = Negotiated(version=TLS12, suite=0xC02F, group=None)
+    assert not isinstance(conclude(evidence).chain, Unknown)
+
+
+def test_a_client_certificate_is_not_known_to_be_required_by_one_version_of_two() -> None:
+    evidence = tls13("accepted")
+    evidence.client_certificate = "required"  # in TLS 1.2
+    seen = conclude(evidence)
+    assert isinstance(seen.client_certificate, Unknown)
+    assert seen.reach is Reach.TLS
+
+
+@pytest.mark.parametrize("asked_for", ["required", "requested", "none"])
+def test_a_client_certificate_that_is_asked_for_now_and_then(asked_for: ClientCertificate) -> None:
+    """Whoever may choose the version or suite may choose whether one is needed."""
+    for in_clear in (True, False):
+        evidence = noted(Reply("hello", version=TLS12, suite=0xC02F, done=True, certificate_requested=in_clear))
+        evidence.client_certificate = asked_for
+        found = conclude(evidence).client_certificate
+        assert isinstance(found, Unknown) is (in_clear is (asked_for == "none"))
+
+
+@pytest.mark.parametrize("suite", [0x0034, 0xC018, 0x008C])
+def test_suites_without_a_certificate_say_nothing_of_the_clients(suite: int) -> None:
+    """DH_anon, ECDH_anon, PSK: no CertificateRequest may be sent with them (RFC 5246, section 7.4.4)."""
+    evidence = noted(Reply("hello", version=TLS12, suite=suite, done=True, certificate_requested=False))
+    assert isinstance(conclude(evidence).client_certificate, Unknown)
+
+
+@pytest.mark.parametrize(("count", "size"), [(30, 10), (4, CHAINS_LENGTH // 3)])
+def test_a_certificate_for_each_connection_fills_no_memory(count: int, size: int) -> None:
+    """What was left out may be wrong in a way in which nothing else is, so that what is kept proves nothing."""
+    served = [(b"%06d" % number + b"\0" * size,) for number in range(count)]
+    evidence = noted(*(Reply("hello", version=TLS12, suite=0xC02F, done=True, chain=each) for each in served))
+    seen = conclude(evidence)
+    assert seen.chain == Unknown("the listener serves more certificates than are kept of one listener")
+    assert len(seen.other_chains) == min(1 + OTHER_CHAINS, CHAINS_LENGTH // (size + 6))
+    assert seen.other_chains[-1][0].der == served[-1][0]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from threading import get_ident
 from typing import Literal
 
 import pytest
 import trio
+from OpenSSL import SSL
 from trio.testing import MockClock
 
 from scanner.demo.behaviours import smtp
@@ -17,9 +19,14 @@ from scanner.model.endpoint import Transport
 from scanner.model.known import Unknown
 from scanner.probe.converse import Peer
 from scanner.probe.dial import Broken, Connection, Where, connect
-from scanner.probe.handshake import Full, handshake
-from scanner.tls.certificate import parse_certificate
+from scanner.probe.engine import suites_for
+from scanner.probe.handshake import LAST_WORDS, Full, handshake
+from scanner.tls.certificate import CertificateMessage, parse_certificate
+from scanner.tls.client_hello import ClientHello
 from scanner.tls.codepoints import TLS12, TLS13
+from scanner.tls.exchange import ServerKeyExchange
+from scanner.tls.records import HANDSHAKE, encode_records
+from scanner.tls.server_hello import ServerHello
 from tests.certs import HOSTILE_NAMES, Authority, hostile, weakly_signed
 from tests.servers import (
     HTTP_400,
@@ -180,9 +187,11 @@ async def test_client_certificates(version: int, wanted: Literal["none", "reques
 
 
 async def test_a_server_that_asks_and_then_says_nothing(clock: MockClock) -> None:
-    """TLS 1.3, all of its own said, and no answer to our Finished: nobody can tell whether it insists."""
+    """TLS 1.3, all of its own said, and no answer to our Finished: nobody can tell whether it insists, however long
+    that takes."""
     full = await with_script(first_flight_only(await_more=True), reads_hello=False)
     assert full.completed
+    assert full.seconds < 2 * LAST_WORDS
     assert full.summary == "completed"
     assert isinstance(full.client_certificate, Unknown)
     assert full.chain == (ordinary().der,)
@@ -416,3 +425,61 @@ async def test_starttls_refused() -> None:
     async with scripted(say(b"554 no service\r\n"), reads_hello=False) as server:
         full = await handshake(peer(server.sockaddr, transport="smtp"))
     assert full.failure == "greeting: 554 no service"
+
+
+# --- what a server may make expensive -------------------------------------------------------------------------------
+
+
+def dhe_only(bits: int) -> Part:
+    """TLS 1.2 with finite-field Diffie-Hellman alone, as far as the client goes along with a modulus of ``bits``."""
+    hello = ServerHello(version=TLS12, random=bytes(32), suite=0x009E).encode()
+    modulus = ((1 << bits) - 1).to_bytes(bits // 8, "big")
+    exchange = ServerKeyExchange(
+        kind="dhe", prime=modulus, generator=b"\x02", public=modulus[:-1] + b"\x05", signed=b"\x08\x04\0\x08" + bytes(8)
+    )
+    chain = CertificateMessage(chain=(ordinary().der,))
+    flight = hello + chain.encode() + exchange.encode() + b"\x0e\0\0\0"
+    return say(encode_records(HANDSHAKE, TLS12, flight))
+
+
+async def test_a_modulus_of_any_length_is_not_computed_with() -> None:
+    """OpenSSL itself would, up to 10,000 bits, and take a second and more."""
+    async with scripted(dhe_only(10_000)) as server:
+        full = await handshake(replace(peer(server.sockaddr), suites="with DHE"))
+    assert full.failure == "the connection ended: malformed a Diffie-Hellman modulus of 10000 bits, 4096 allowed"
+
+
+async def test_finite_field_diffie_hellman_is_offered_only_where_nothing_else_is_accepted() -> None:
+    async with scripted(say(alert(40))) as server:
+        await handshake(replace(peer(server.sockaddr), suites=suites_for([0x009E, 0xC02F])))
+        await handshake(replace(peer(server.sockaddr), suites=suites_for([0x009E, 0x0034])))
+        await handshake(replace(peer(server.sockaddr), suites=suites_for([0x0034])))
+        offered = [set(ClientHello.decode(hello[5:]).suites) for hello in server.hellos]
+    assert [{0x009E, 0x0034, 0xC02F} & each for each in offered] == [
+        {0xC02F},
+        {0x009E, 0xC02F},
+        {0x009E, 0x0034, 0xC02F},
+    ]
+
+
+async def test_an_anonymous_handshake_does_not_say_whether_a_client_certificate_is_asked_for() -> None:
+    settings = TlsSettings(credential=ordinary(), max_version=TLS12, ciphers="AECDH-AES128-SHA:@SECLEVEL=0")
+    async with listening(tls_part(settings)) as server:
+        full = await handshake(replace(peer(server.sockaddr), suites="all"))
+    assert full.completed, full.failure
+    assert isinstance(full.client_certificate, Unknown)
+
+
+async def test_the_arithmetic_of_a_handshake_is_not_done_on_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = set()
+    shake = SSL.Connection.do_handshake
+
+    def step(engine: SSL.Connection) -> None:
+        if engine.get_app_data() is not None:  # ours, and not the server's
+            threads.add(get_ident())
+        shake(engine)
+
+    monkeypatch.setattr(SSL.Connection, "do_handshake", step)
+    full = await with_settings(TlsSettings(credential=ordinary()))
+    assert full.completed
+    assert threads - {get_ident()}

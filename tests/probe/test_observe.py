@@ -239,12 +239,25 @@ async def test_starttls_end_to_end(clock: MockClock) -> None:
     assert observation.alpn is None
 
 
+async def no_starttls(stream: trio.SocketStream) -> None:
+    await stream.send_all(b"220 mail.example ESMTP\r\n")
+    await stream.receive_some(4096)
+    await stream.send_all(b"250-mail.example\r\n250 SIZE\r\n")
+
+
 async def test_starttls_refused_is_plaintext(clock: MockClock) -> None:
     """Nobody is told to use STARTTLS where STARTTLS was asked for."""
-    async with scripted(say(b"554 5.7.1 not for you\r\n"), reads_hello=False) as server:
+    async with scripted(no_starttls, reads_hello=False) as server:
         observation = await seen(endpoint(server.sockaddr, transport="smtp"))
     assert (observation.reach, observation.protocol) == (Reach.PLAINTEXT, "smtp")
-    assert observation.detail == "greeting: 554 5.7.1 not for you"
+    assert observation.detail == "EHLO: STARTTLS is not offered"
+
+
+async def test_a_greeting_that_sends_us_away_says_nothing_of_tls(clock: MockClock) -> None:
+    async with scripted(say(b"421 too many connections\r\n"), reads_hello=False) as server:
+        observation = await seen(endpoint(server.sockaddr, transport="smtp"))
+    assert (observation.reach, observation.connections) == (Reach.REJECTED, 1)
+    assert observation.detail == "greeting: 421 too many connections"
 
 
 async def test_ipv6(clock: MockClock) -> None:
@@ -344,7 +357,7 @@ async def test_a_stop_midway_keeps_what_was_seen(clock: MockClock) -> None:
 
 
 async def test_a_deadline_in_the_full_handshake(clock: MockClock) -> None:
-    """It comes last; everything else is known then, and the chain from the clear of TLS 1.2."""
+    """It comes last; everything else is known then, but for what TLS 1.3 hides. TLS 1.2 shows its own in clear."""
     async with tls_listener() as whole:
         needed = (await seen(endpoint(whole.sockaddr))).connections
     script = after(needed - 1, tls_part(TlsSettings(credential=ordinary())), silent)
@@ -357,9 +370,10 @@ async def test_a_deadline_in_the_full_handshake(clock: MockClock) -> None:
     assert [observation.cleartext, observation.plain_port, request.answer] == [late] * 3
     assert observation.versions.unasked is None
     assert observation.versions.refused == set(OLD)
-    assert not isinstance(observation.chain, Unknown)
+    hidden = [observation.chain, observation.client_certificate, observation.alpn, observation.ocsp_stapled]
+    assert all(isinstance(each, Unknown) and "the deadline of 10 s came first" in each.reason for each in hidden)
+    assert len(observation.other_chains) == 1
     assert isinstance(observation.negotiated, Unknown)
-    assert isinstance(observation.alpn, Unknown)
     assert (observation.attempts[-1].offer, observation.attempts[-1].reply) == ("full handshake", "cut off")
 
 
@@ -513,3 +527,56 @@ def test_what_the_full_handshake_ended_in_is_accepted_like_anything_else() -> No
     observed = evidence.conclude("instance", NOW)
     assert set(observed.versions.accepted) == {TLS13, TLS10}
     assert observed.suites[TLS10].accepted == (0xC014,)
+
+
+@pytest.mark.parametrize("ending", [silent, say(b""), say(alert(40)), abort], ids=["stall", "FIN", "alert", "RST"])
+async def test_a_certificate_that_nobody_saw_is_no_certificate_that_is_in_order(ending: Part, clock: MockClock) -> None:
+    """TLS 1.2 shows a good one. The only hello with ALPN is the full handshake's, and it ends before TLS 1.3 shows its
+    own, which has expired."""
+    good = tls_part(TlsSettings(credential=ordinary(), max_version=TLS12))
+    weak = tls_part(TlsSettings(credential=ordinary()))
+
+    async def by_alpn(stream: trio.SocketStream) -> None:
+        """The first hello decides: with ALPN it goes no further."""
+        hello = stream.socket.recv
+        start = await hello(65536, socket.MSG_PEEK)
+        if b"\x02h2\x08http/1.1" in start:
+            await stream.receive_some(65536)
+            await ending(stream)
+        elif b"\x00\x2b\x00\x03\x02\x03\x04" in start:  # supported_versions with TLS 1.3 alone
+            await weak(stream)
+        else:
+            await good(stream)
+
+    async with scripted(by_alpn, reads_hello=False) as server:
+        observation = await seen(endpoint(server.sockaddr), Limits(deadline=300))
+    assert TLS13 in observation.versions.accepted
+    hidden = [observation.chain, observation.client_certificate, observation.alpn, observation.ocsp_stapled]
+    assert all(isinstance(each, Unknown) for each in hidden), hidden
+    assert len(observation.other_chains) == 1
+
+
+XMPP_STREAM = b"<?xml version='1.0'?><stream:stream id='1' version='1.0'>"
+XMPP_TLS = b"<%s xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>"
+
+
+async def xmpp(stream: trio.SocketStream) -> None:
+    """A server for one name, which ends a stream to any other (RFC 6120, section 4.9.3.6)."""
+    opened = await stream.receive_some(4096)
+    if b'to="zoo.test"' not in opened:
+        await stream.send_all(XMPP_STREAM + b"<stream:error><host-unknown/></stream:error></stream:stream>")
+        return
+    await stream.send_all(XMPP_STREAM + b"<stream:features>" + XMPP_TLS % b"starttls" + b"</stream:features>")
+    await stream.receive_some(4096)
+    await stream.send_all(XMPP_TLS % b"proceed")
+    await tls_part(TlsSettings(credential=ordinary()))(stream)
+
+
+async def test_xmpp_is_asked_for_the_name_that_was_given() -> None:
+    async with scripted(xmpp, reads_hello=False) as server:
+        observation = await seen(endpoint(server.sockaddr, transport="xmpp", server_name="zoo.test"))
+        assert observation.reach is Reach.TLS
+        assert not isinstance(observation.chain, Unknown)
+        other = await seen(endpoint(server.sockaddr, transport="xmpp", server_name="other.test"))
+    assert (other.reach, other.connections) == (Reach.NAME_REQUIRED, 1)
+    assert "host-unknown" in other.detail

@@ -7,6 +7,7 @@ from hashlib import sha256
 
 import pytest
 
+from scanner.model.forms import broken
 from scanner.tls import certificate as module
 from scanner.tls.certificate import CertificateFacts, parse_certificate
 
@@ -216,3 +217,30 @@ def test_what_is_no_certificate_is_not_taken_for_one() -> None:
     for each in (request, crl):
         facts = parse_certificate(each)
         assert set(facts.unreadable) == set(module._FIELDS)
+
+
+LONG = b"\x81" * 20_000 + b"\x01"
+"""An object identifier of one arc, a number of 140,000 bits."""
+
+
+@pytest.mark.parametrize(
+    ("facts", "field"),
+    [
+        (odd(key=element(0x30, element(0x30, element(6, LONG)), element(3, b"\x00"))), "key_algorithm"),
+        (odd(algorithm=element(0x30, element(6, LONG))), "signature"),
+        (odd(subject=element(0x31, element(0x30, element(6, LONG), element(12, b"a")))), "subject"),
+    ],
+    ids=["key", "signature", "name"],
+)
+def test_an_object_identifier_of_any_length_is_not_written_in_decimal(facts: CertificateFacts, field: str) -> None:
+    """The time that this takes grows with the square of the length: 240 KB take a quarter of a minute."""
+    assert getattr(facts, field) is None
+    assert field in facts.unreadable
+    assert facts.not_after is not None
+
+
+def test_of_a_certificate_that_is_too_long_nothing_is_read() -> None:
+    facts = parse_certificate(element(0x30, b"\x00" * (module.LONGEST - 4)) + b"\x00")
+    assert set(facts.unreadable.values()) == {"a certificate of 65537 bytes, 65536 are read"}
+    assert broken(facts) == "a certificate of 65537 bytes, 65536 are read"
+    assert facts.sha256 == sha256(facts.der).hexdigest()
