@@ -8,11 +8,12 @@ from scanner.discover.cuts import Cuts
 from scanner.discover.names import MAX_NAMES, port, server_name
 from scanner.kube.kinds import Kind
 from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.route_parents import MOST, Parent, parents, refused
 from scanner.kube.snapshot import Snapshot
 from scanner.model.hostnames import narrower, overlap
 
 MAX_REFERENCES = 32
-"""Parents of one route, and backends of one rule."""
+"""Rules of one route, and backends of one rule."""
 
 
 class Routes:
@@ -20,26 +21,22 @@ class Routes:
 
     def __init__(self, snapshot: Snapshot, cuts: Cuts, protocol: str, *kinds: Kind) -> None:
         self._cuts, self._protocol = cuts, protocol
-        self._by_parent: dict[tuple[str, str, str], list[tuple[Fields, KubeObject]]] = {}
+        self._by_parent: dict[tuple[Kind, str, str], dict[str, list[tuple[Parent, KubeObject]]]] = {}
         for route in (each for kind in kinds for each in snapshot.every(kind)):
-            every = route.each("spec", "parentRefs")
-            for parent in cuts.first(every, MAX_REFERENCES, f"parents of one {route.kind.name}", route):
-                kind = parent.text("kind") or "Gateway"
-                key = (kind, parent.text("namespace") or route.namespace or "", parent.text("name"))
-                self._by_parent.setdefault(key, []).append((parent, route))
+            cuts.first(route.each("spec", "parentRefs"), MOST, f"parents of one {route.kind.name}", route)
+            for parent in parents(route):
+                if not refused(route, parent):
+                    key = (parent.kind, parent.namespace, parent.name)
+                    self._by_parent.setdefault(key, {}).setdefault(parent.section, []).append((parent, route))
 
     def attached(self, holder: KubeObject, listener: Fields) -> list[KubeObject]:
-        """The routes on a listener of the protocol: those that their status does not say were refused."""
+        """The routes on a listener of the protocol, each once: those that their status does not say were refused."""
         if listener.text("protocol") != self._protocol:
             return []
-        key = (holder.kind.name, holder.namespace or "", holder.name)
-        return [
-            route
-            for parent, route in self._by_parent.get(key, [])
-            if parent.text("sectionName") in ("", listener.text("name"))
-            and port(parent.at("port")) in (None, port(listener.at("port")))
-            and not _refused(route, holder)
-        ]
+        name, number = listener.text("name"), port(listener.at("port"))
+        by_section = self._by_parent.get((holder.kind, holder.namespace or "", holder.name), {})
+        found = (one for section in dict.fromkeys(("", name)) for one in by_section.get(section, ()))
+        return list({id(route): route for parent, route in found if parent.takes(name, number)}.values())
 
     def hostnames(self, route: KubeObject, listener: str) -> Iterator[str]:
         """The concrete names of a route that a listener with this hostname takes."""
@@ -68,12 +65,3 @@ class Routes:
                 number = port(each.at("port"))
                 if number and (each.text("kind") or "Service") == "Service":
                     yield each.text("namespace") or route.namespace or "", each.text("name"), number
-
-
-def _refused(route: KubeObject, holder: KubeObject) -> bool:
-    for each in route.each("status", "parents"):
-        if each.text("parentRef", "name") == holder.name:
-            return any(
-                one.text("type") == "Accepted" and one.text("status") == "False" for one in each.each("conditions")
-            )
-    return False

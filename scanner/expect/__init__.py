@@ -39,9 +39,9 @@ from scanner.expect.adherence import LEGACY, STRICT, Adherence
 from scanner.expect.api_server import Wishes
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
-from scanner.expect.origins import HOLDERS
 from scanner.kube import kinds
 from scanner.kube.kinds import Kind
+from scanner.kube.route_parents import HOLDERS
 from scanner.kube.snapshot import Snapshot
 from scanner.model.adherence_use import UnknownAdherence
 from scanner.model.catalogue import load_profile

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 
 from scanner.expect.contour import falling_back
 from scanner.expect.facts import Facts
-from scanner.expect.origins import HOLDERS, gateway_listeners
+from scanner.expect.origins import gateway_listeners
 from scanner.expect.withheld import hostnames
 from scanner.kube.kinds import HTTP_PROXY
+from scanner.kube.route_parents import HOLDERS
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Neighbour
 from scanner.model.hostnames import within

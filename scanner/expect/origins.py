@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from scanner.kube.kinds import GATEWAY, LISTENER_SET, X_LISTENER_SET, Kind
+from scanner.kube.kinds import GATEWAY, Kind
 from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.route_parents import HOLDERS
 from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Endpoint, Origin
-
-HOLDERS: Mapping[str, Kind] = {each.name: each for each in (GATEWAY, LISTENER_SET, X_LISTENER_SET)}
-"""What has listeners in the Gateway API, by the kind's name."""
 
 
 def led(snapshot: Snapshot, endpoint: Endpoint, kinds: Mapping[str, Kind]) -> Iterator[tuple[KubeObject, Origin]]:

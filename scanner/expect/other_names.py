@@ -18,6 +18,7 @@ from scanner.expect.facts import Facts
 from scanner.expect.origins import all_listeners, gateway_listeners, gateways
 from scanner.kube.kinds import GATEWAY, HTTP_PROXY, TLS_ROUTE
 from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.route_parents import parents, refused
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import OtherName
 from scanner.model.names import NOBODYS
@@ -91,12 +92,10 @@ def _has_a_name(facts: Facts, listener: Fields, holders: tuple[KubeObject, ...])
 
 def _leads_all(facts: Facts, holders: tuple[KubeObject, ...]) -> bool:
     """Whether a TLSRoute without hostnames names one of these Gateways, or a ListenerSet, which may be one's."""
-    names = {(each.namespace, each.name) for each in holders}
     return any(
-        parent.text("kind") not in ("", GATEWAY.name)
-        or (parent.text("namespace") or route.namespace, parent.text("name")) in names
+        (parent.kind is not GATEWAY or any(map(parent.is_, holders))) and not refused(route, parent)
         for route in facts.once(_for_every_name)
-        for parent in route.each("spec", "parentRefs")
+        for parent in parents(route)
     )
 
 

@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts, Follow
 from scanner.expect.origins import gateway_listeners
-from scanner.kube.kinds import GATEWAY, HTTP_PROXY, ROUTE, SERVICE, TLS_ROUTE
+from scanner.kube.kinds import HTTP_PROXY, ROUTE, SERVICE, TLS_ROUTE
 from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.route_parents import HOLDERS, attached
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PassedOn
+from scanner.model.hostnames import within
 from scanner.model.known import Unknown
 
 _LONGEST = 8
@@ -59,8 +61,11 @@ def resolve(facts: Facts, draft: Draft, follow: Follow) -> Draft:
         names = ", ".join(f"Service/{each.namespace}/{each.service}" for each in passage.backends[:5]) or "none"
         reason = f"none of the backends of {passage.source} is a known listener ({names})"
         return draft.owes(Unknown(reason), passage.source, passage.field, "no known backend")
+    if max(len(found), len(passage.backends)) > _MOST:
+        reason = f"{passage.source} has more than {_MOST} backends, which are not all compared"
+        return draft.owes(Unknown(reason), passage.source, passage.field, "too many backends")
     near = replace(near, passed_on=draft.passed_on)
-    owed = [follow(each, draft.seen | {draft.endpoint.id}) for each in found[:_MOST]]
+    owed = [follow(each, draft.seen | {draft.endpoint.id}) for each in found]
     return _as_backends(draft if _differ(owed) else _only_passing(near, passage, said), passage, owed)
 
 
@@ -211,22 +216,23 @@ def _proxy(_: Facts, proxy: KubeObject, __: Endpoint) -> Passage | None:
 
 
 def _gateway(facts: Facts, gateway: KubeObject, endpoint: Endpoint) -> Passage | None:
-    """By the listener that it is, or else by its port; of its TLSRoutes those that name the Gateway and the server
-    name."""
-    known = [each for _, each in gateway_listeners(facts.snapshot, endpoint)]
-    every = known or [each for each in gateway.each("spec", "listeners") if _listens(gateway, each, endpoint)]
-    passing = [each for each in every if each.text("tls", "mode") == "Passthrough"]
+    """By the listener that it is, or else by its port; of the TLSRoutes those that are attached to it and have the
+    server name. ``gateway`` may be a ListenerSet."""
+    known = list(gateway_listeners(facts.snapshot, endpoint))
+    every = known or [(gateway, each) for each in gateway.each("spec", "listeners") if _listens(each, endpoint)]
+    passing = [(holder, each) for holder, each in every if each.text("tls", "mode") == "Passthrough"]
     if not passing or (known and len(passing) < len(known)):  # on one port some may end TLS
         return None
-    mine = {each.text("name") for each in passing}
     backends = [
         backend
         for route in facts.snapshot.every(TLS_ROUTE)
-        if _attached(route, gateway, mine) and _serves(route, endpoint.server_name)
+        if _serves(route, endpoint.server_name) and any(attached(route, *each) for each in passing)
         for rule in route.each("spec", "rules")
         for backend in _services(rule, "backendRefs", route.namespace)
     ]
-    return Passage(source=str(gateway.reference), field="spec.listeners.tls.mode", backends=tuple(backends[:_MOST]))
+    return Passage(
+        source=str(gateway.reference), field="spec.listeners.tls.mode", backends=tuple(backends[: _MOST + 1])
+    )
 
 
 def _tls_route(facts: Facts, route: KubeObject, endpoint: Endpoint) -> Passage | None:
@@ -241,7 +247,7 @@ def _tls_route(facts: Facts, route: KubeObject, endpoint: Endpoint) -> Passage |
         for rule in one.each("spec", "rules")
         for each in _services(rule, "backendRefs", one.namespace)
     ]
-    return Passage(source=str(route.reference), field="spec.rules.backendRefs", backends=tuple(found[:_MOST]))
+    return Passage(source=str(route.reference), field="spec.rules.backendRefs", backends=tuple(found[: _MOST + 1]))
 
 
 def _named_beside(facts: Facts, endpoint: Endpoint) -> Iterator[KubeObject]:
@@ -254,30 +260,15 @@ def _named_beside(facts: Facts, endpoint: Endpoint) -> Iterator[KubeObject]:
                 yield found
 
 
-def _listens(_: KubeObject, listener: Fields, endpoint: Endpoint) -> bool:
+def _listens(listener: Fields, endpoint: Endpoint) -> bool:
     aliases = {int(port) for each in endpoint.aliases if (port := each.rpartition(":")[2]).isdecimal()}
     # Contour listens on the port plus 8000, so that it needs no privilege.
     return listener.number("port") in {endpoint.port, endpoint.port - 8000, *aliases}
 
 
-def _attached(route: KubeObject, gateway: KubeObject, listeners: set[str]) -> bool:
-    return any(
-        each.text("name") == gateway.name
-        and (each.text("namespace") or route.namespace) == gateway.namespace
-        and (each.text("sectionName") or next(iter(listeners))) in listeners
-        for each in route.each("spec", "parentRefs")
-    )
-
-
 def _serves(route: KubeObject, name: str | None) -> bool:
     hostnames = route.texts("spec", "hostnames")
-    return name is None or not hostnames or any(_covers(each, name) for each in hostnames)
-
-
-def _covers(hostname: str, name: str) -> bool:
-    if hostname.startswith("*."):
-        return name.endswith(hostname[1:])
-    return hostname == name
+    return name is None or not hostnames or any(within(name, each.lower()) for each in hostnames)
 
 
 def _services(holder: Fields, field: str, namespace: str | None) -> tuple[Backend, ...]:
@@ -297,7 +288,7 @@ def _port(value: object) -> int | str | None:
 _PASSAGES = {
     "Route": (ROUTE, _route),
     "HTTPProxy": (HTTP_PROXY, _proxy),
-    "Gateway": (GATEWAY, _gateway),
+    **{name: (kind, _gateway) for name, kind in HOLDERS.items()},
     "TLSRoute": (TLS_ROUTE, _tls_route),
 }
 """By kind of the object that names the endpoint."""

@@ -15,11 +15,12 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from scanner.expect.conditions import condition
 from scanner.expect.facts import Facts
-from scanner.expect.origins import HOLDERS, all_listeners, gateways, led
+from scanner.expect.origins import all_listeners, gateways, led
 from scanner.expect.services import service_of
 from scanner.expect.withheld import refused
 from scanner.kube.kinds import GATEWAY, HTTP_PROXY, INGRESS, POD, ROUTE, TLS_ROUTE
 from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.route_parents import HOLDERS
 from scanner.kube.snapshot import Snapshot
 from scanner.model.contour_includes import includes
 from scanner.model.endpoint import Endpoint

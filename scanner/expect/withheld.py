@@ -8,11 +8,12 @@ from typing import Final
 from scanner.expect import contour
 from scanner.expect.conditions import condition
 from scanner.expect.facts import Facts
-from scanner.expect.origins import HOLDERS, gateway_listeners
+from scanner.expect.origins import gateway_listeners
 from scanner.expect.references import Reference, references
 from scanner.expect.stale import is_stale, outdated
 from scanner.kube.kinds import HTTP_PROXY, INGRESS
 from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.route_parents import HOLDERS
 from scanner.model.endpoint import Endpoint
 from scanner.model.hostnames import within
 

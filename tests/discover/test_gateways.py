@@ -180,6 +180,18 @@ def test_a_listener_for_many_names_is_asked_for_one_that_a_route_takes(
     assert (one.server_name, origins(one)[0]) == (name, f"Gateway/infra/edge listener {listener[7]}")
 
 
+def test_a_tls_route_that_another_gateway_of_the_same_name_refused_keeps_its_host() -> None:
+    refusal = 'parentRef: {name: edge, namespace: other}, conditions: [{type: Accepted, status: "False"}]'
+    accepted = 'parentRef: {name: edge}, conditions: [{type: Accepted, status: "True"}]'
+    route = ROUTE.replace("parentRefs: [", "parentRefs: [{name: edge, namespace: other}, ", 1)
+    route = route.replace(
+        "port: 5433}]}]}}", f"port: 5433}}]}}]}}, status: {{parents: [{{{refusal}}}, {{{accepted}}}]}}}}", 1
+    )
+    assert "Deployment/infra/edge:8443#db.ex.com" in by_id(found(SERVICE + gateway(PASS) + route))
+    refused = route.replace(f"{{{accepted}}}", f"{{{accepted.replace('True', 'False')}}}")
+    assert "Deployment/infra/edge:8443#db.ex.com" not in by_id(found(SERVICE + gateway(PASS) + refused))
+
+
 def test_a_listener_for_every_name_is_asked_without_one_beside_the_others() -> None:
     endpoints = by_id(found(SERVICE + gateway(HTTPS, ANY)))
     assert sorted(endpoints) == ["Deployment/infra/edge:8443", "Deployment/infra/edge:8443#shop.ex.com"]

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from scanner.expect import Expectations
+from scanner.expect import Expectations, passthrough
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PassedOn
+from scanner.model.known import Unknown
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_named import GATEWAY_API
@@ -105,6 +106,14 @@ def test_backends_that_have_no_endpoint_of_that_name_are_those_of_other_names() 
     assert (found.backends, found.name) == ((WEB,), "web.example")
 
 
+def test_more_backends_than_are_compared_leave_it_unknown_what_is_owed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passthrough, "_MOST", 1)
+    found, (near, *_) = expectations("Passthrough", WEB, f"{WEB}#web.example")
+    profile = found.of(near).profile
+    assert isinstance(profile, Unknown)
+    assert profile.reason.endswith("has more than 1 backends, which are not all compared")
+
+
 def test_a_listener_that_terminates_passes_nothing_on() -> None:
     assert passed("Terminate", WEB) is None
 
@@ -120,6 +129,37 @@ def test_of_the_listeners_on_one_port_only_that_of_the_name_counts(listener: str
     near = endpoint(NEAR.replace("8443", "443"), said)
     found = Expectations(snapshot_of([both]), CATALOGUE, ScanPolicy(), endpoints=(near,))
     assert (found.of(near).passed_on is not None) == passes
+
+
+@pytest.mark.parametrize(
+    ("reference", "leads"),
+    [
+        ({"name": "gw", "namespace": "edge"}, True),
+        ({"name": "gw", "namespace": "edge", "sectionName": "tls"}, True),
+        ({"name": "gw", "namespace": "edge", "sectionName": "web"}, False),
+        ({"name": "gw", "namespace": "edge", "port": 8443}, False),
+        ({"name": "gw"}, False),  # one of the route's own namespace
+        ({"name": "gw", "namespace": "edge", "kind": "ListenerSet"}, False),
+    ],
+)
+@pytest.mark.parametrize("kind", ["Gateway", "ListenerSet"])
+def test_what_a_listener_for_all_names_passes_on_goes_to_the_routes_attached_to_it(
+    kind: str, reference: dict[str, str], leads: bool
+) -> None:
+    """The listener has no TLSRoute with a name of its own, so that its holder decides."""
+    if kind == "ListenerSet":
+        reference = {**reference, "kind": "Gateway" if reference.get("kind") else "ListenerSet"}
+    route = tls_route()
+    route["spec"]["parentRefs"] = [reference]
+    through = {"name": "tls", "port": 443, "protocol": "TLS", "tls": {"mode": "Passthrough"}}
+    front = made(kind, "edge", "gw", GATEWAY_API, spec={"listeners": [through]})
+    said = {"origins": [f"{kind}/edge/gw listener tls"], "subject": f"{kind}/edge/gw", "segment": "Frontend"}
+    near = endpoint(NEAR, {**said, "address": "10.0.0.1"})
+    behind = endpoint(WEB, {"address": "10.0.0.5", "segment": "Backend"})
+    snapshot = snapshot_of([route, front, service(), slice_of("10.0.0.5")])
+    found = Expectations(snapshot, CATALOGUE, ScanPolicy(), endpoints=(near, behind)).of(near).passed_on
+    assert found is not None
+    assert found.backends == ((WEB,) if leads else ())
 
 
 def test_without_a_known_backend_that_is_kept_too() -> None:

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 from scanner.kube.kinds import GRPC_ROUTE, HTTP_ROUTE, TCP_ROUTE, TLS_ROUTE, Kind
 from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.route_parents import Parent, parents
 from scanner.lint.gateway.listeners import (
     HOLDERS,
     HolderKey,
@@ -17,7 +18,7 @@ from scanner.lint.gateway.listeners import (
     listeners,
     takes_namespace,
 )
-from scanner.lint.gateway.routes import ROUTES, Parent, hostnames, parents
+from scanner.lint.gateway.routes import ROUTES, hostnames
 from scanner.lint.references import look_up
 from scanner.model.declared import Declared, Missing
 from scanner.model.hostnames import narrower
@@ -78,7 +79,7 @@ def attachments(declared: Declared) -> Attachments:
     found = Attachments()
     for kind in ROUTES:
         for route in declared.every(kind):
-            every = [_attach(declared, route, parent) for parent in parents(route, declared)]
+            every = [_attach(declared, route, parent) for parent in parents(route)]
             found.of_route.setdefault(key_of(route), every)
             for each in every:
                 for one in each.attached:
@@ -100,7 +101,7 @@ def _attach(declared: Declared, route: KubeObject, parent: Parent) -> Attachment
     holder = look_up(declared, parent.kind, parent.name, parent.namespace)
     if isinstance(holder, Missing):
         return Attachment(parent, missing=holder, why=f"{holder.name} does not exist", reason="NoMatchingParent")
-    every = [each for each in listeners(declared, holder) if _is_meant(parent, each)]
+    every = [each for each in listeners(declared, holder) if parent.takes(each.name, each.port)]
     if not every:
         return Attachment(parent, why=f"{holder.reference} has no {_wanted(parent)}", reason="NoMatchingParent")
     if is_turned_away(declared, holder):
@@ -146,10 +147,6 @@ def _wanted(parent: Parent) -> str:
     if parent.section:
         return f"listener {parent.section!r}"
     return f"listener on port {parent.port}" if parent.port is not None else "listeners"
-
-
-def _is_meant(parent: Parent, listener: Listener) -> bool:
-    return parent.section in ("", listener.name) and parent.port in (None, listener.port)
 
 
 def carries(listener: Listener, kind: Kind) -> bool:

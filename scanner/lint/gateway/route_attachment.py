@@ -7,9 +7,10 @@ from itertools import islice
 from typing import Final
 
 from scanner.kube.kinds import NAMESPACE, TLS_ROUTE, Kind
+from scanner.kube.route_parents import MOST, parents
 from scanner.lint.gateway.attachment import CARRIES, Attachment, names_kind, of_route
 from scanner.lint.gateway.listeners import HOLDERS, Listener, listeners, undecided_parent
-from scanner.lint.gateway.routes import PARENTS, ROUTES, hostnames, parents
+from scanner.lint.gateway.routes import ROUTES, hostnames
 from scanner.model.declared import Missing
 from scanner.model.hostnames import is_address, overlap
 from scanner.model.located import shown
@@ -116,8 +117,8 @@ def _strangers(subject: Subject) -> Iterator[Flaw]:
     if not subject.object.at("spec", "parentRefs"):
         fix = f"{subject.object.reference}: parentRefs"
         yield Flaw(message="names no parent: it is attached to nothing", at=("spec", "parentRefs"), fix=fix)
-    known = {each.steps for each in parents(subject.object, subject.declared)}
-    for steps, each in islice(subject.items("spec", "parentRefs"), PARENTS):
+    known = {each.steps for each in parents(subject.object)}
+    for steps, each in islice(subject.items("spec", "parentRefs"), MOST):
         # Without a group it is the Gateway API's, whatever the kind.
         if steps not in known and (each.at("group"), each.text("kind")) != ("", "Service"):
             message = f"cannot be decided here: whether a {shown(each.text('kind'))} can be a parent"

@@ -9,33 +9,16 @@ from typing import Final
 
 from scanner.kube.kinds import GRPC_ROUTE, HTTP_ROUTE, TCP_ROUTE, TLS_ROUTE, Kind
 from scanner.kube.objects import Fields, KubeObject
-from scanner.lint.gateway.listeners import HOLDERS
 from scanner.model.declared import Declared
 from scanner.model.located import Steps
 from scanner.model.object_rule import Subject
 
 ROUTES: Final[tuple[Kind, ...]] = (HTTP_ROUTE, GRPC_ROUTE, TLS_ROUTE, TCP_ROUTE)
 """Those that a listener with TLS may carry; UDPRoutes never are."""
-_GROUP: Final = "gateway.networking.k8s.io"
-PARENTS: Final = 32
 _NAMES: Final = 1024
 _RULES: Final = 64
 _BACKENDS: Final = 64
 """As many as the CRDs admit: what is beyond, no API server has."""
-_HOLDERS: Final[Mapping[tuple[str, str], Kind]] = {(kind.group, kind.name): kind for kind in HOLDERS}
-
-
-@dataclass(frozen=True, slots=True)
-class Parent:
-    """What a route wants to be attached to."""
-
-    steps: Steps
-    kind: Kind
-    namespace: str | None
-    name: str
-    section: str
-    """Name of the listener; empty: every one."""
-    port: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +30,6 @@ class Backend:
     namespace: str | None
     name: str
     port: int | None
-
-
-def parents(route: KubeObject, declared: Declared) -> Iterator[Parent]:
-    """The Gateways and ListenerSets among the parents; others (Services of a mesh) have no listeners."""
-    for steps, each in islice(Subject(route, declared).items("spec", "parentRefs"), PARENTS):
-        kind = _HOLDERS.get((_group(each, _GROUP), each.text("kind") or "Gateway"))
-        if kind is not None:
-            namespace = each.text("namespace") or route.namespace
-            yield Parent(steps, kind, namespace, each.text("name"), each.text("sectionName"), each.number("port"))
 
 
 def hostnames(route: KubeObject) -> tuple[str, ...]:
