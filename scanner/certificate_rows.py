@@ -67,6 +67,10 @@ def _judged(entry: Entry) -> tuple[str, str]:
     """Verdict and status of the finding that matters most; without one, why there is none. A remark judges nothing, but
     for the one that a key is stronger than configured."""
     told = [each for each in entry.findings if each.status != "informational" or each.rule == KEY.id]
+    if entry.superseded:
+        return "not_applicable", "superseded"
+    if entry.unproven and all(each.verdict == "pass" for each in told):
+        return "inconclusive", "unattributed"  # the policy's minimum is not what the PKI object asks for
     if told:
         worst = min(told, key=_importance)
         return worst.verdict, worst.status

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from scanner.certificate_rows import configuration_line, inventory_rows
-from scanner.kube.kinds import SECRET, Kind
+from scanner.kube.kinds import CLUSTER_VERSION, SECRET, Kind
 from scanner.kube.snapshot import Snapshot, union
 from scanner.model.cluster_facts import hosted_namespaces
 from scanner.model.endpoint import Endpoint
@@ -24,6 +24,7 @@ from scanner.model.scan_policy import ScanPolicy
 from scanner.model.well_known import Names
 from scanner.pki import admission, governing, stored
 from scanner.pki.configuration import Configuration
+from scanner.pki.definitions import with_registered
 from scanner.pki.governing import Governing
 from scanner.pki.inventory import Inventory, collect
 from scanner.pki.rules import of_listener, of_objects
@@ -81,7 +82,11 @@ class Certificates:
 
     @cached_property
     def _names(self) -> Names:
-        return load_names(hosted=hosted_namespaces(self.snapshot))
+        version = self.snapshot.objects.get(CLUSTER_VERSION, ())
+        release = next((each.text("status", "desired", "version") for each in version), "")
+        names = load_names(hosted=hosted_namespaces(self.snapshot), release=release)
+        signers = stored.signers(self.snapshot, names)
+        return replace(with_registered(names, self.snapshot), signers=signers)
 
     @cached_property
     def _governing(self) -> Governing:

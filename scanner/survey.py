@@ -140,7 +140,7 @@ def _held(snapshot: Snapshot, view: Viewpoint) -> Certificates:
     earlier = [each for each in view.earlier if same_cluster(each, snapshot)]
     if view.pki is None:
         return Certificates(snapshot, view.policy, earlier=earlier)
-    given = replace(view.pki, since=snapshot.taken_at, since_vague=False)
+    given = replace(view.pki, since=snapshot.taken_at, since_vague=False, until=None, since_said="")
     return Certificates(snapshot, view.policy, earlier=[*earlier, snapshot], given=given)
 
 

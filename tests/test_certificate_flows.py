@@ -209,11 +209,12 @@ def test_a_configuration_after_the_upgrade_applies_at_the_next_rotation() -> Non
 
 
 def test_an_upgrade_whose_operators_choose_by_themselves() -> None:
-    """The gate on and no object, as library-go has it: what is known to be older waits, of the rest nobody can tell."""
+    """The gate on and no object, as library-go has it: what is known to be older waits, and the rest is as operators
+    have always made it."""
     chosen = Moment(on=110, secrets={**OLD.secrets, SCHEDULER: ("rsa2048", 108)})
-    assert judged(chosen) == {LB_SIGNER: "not-tested", LB_SERVING: "not-tested", SCHEDULER: "not-tested"}
+    assert judged(chosen) == dict.fromkeys((LB_SIGNER, LB_SERVING, SCHEDULER), "not-implemented")
     assert judged(chosen, OLD) == {
-        LB_SIGNER: "needs-forced-rotation", LB_SERVING: "pending-rotation", SCHEDULER: "not-tested",
+        LB_SIGNER: "needs-forced-rotation", LB_SERVING: "pending-rotation", SCHEDULER: "not-implemented",
     }  # fmt: skip
 
 

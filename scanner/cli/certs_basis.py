@@ -18,7 +18,7 @@ from scanner.model import cluster_facts, located
 from scanner.model.held_certificate import HeldCertificate
 from scanner.model.pki_config import PkiConfig
 from scanner.pki import wanted
-from scanner.pki.config import pki_config_of_file
+from scanner.pki.config import ALWAYS, pki_config_of_file
 from scanner.pki.day_one import install_config
 from scanner.report.escape import plain
 
@@ -28,7 +28,6 @@ Tell = Callable[[HeldCertificate], None]
 _NOTHING = PkiConfig(
     source="no PKI configuration", reason="absent", platform_said="neither a cluster nor a file says what is wanted"
 )
-_ALWAYS = datetime.min.replace(tzinfo=UTC)
 
 
 def basis(
@@ -70,4 +69,4 @@ def _empty() -> Snapshot:
 
 def _installed(day_one: PkiConfig) -> PkiConfig:
     """It held when the installer made everything that it made."""
-    return replace(day_one, since=_ALWAYS)
+    return replace(day_one, since=ALWAYS)

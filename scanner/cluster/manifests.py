@@ -20,6 +20,7 @@ from scanner.errors import InputError
 from scanner.kube.kinds import SECRET, Kind
 from scanner.kube.objects import KubeObject
 from scanner.model import regular_file
+from scanner.model.local_files import MICROSHIFT_CONFIG, named_file
 from scanner.model.located import MAX_BYTES, documents, shown
 
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -158,6 +159,9 @@ class _Reader:
                 self._document(item, version, kind_name.removesuffix("List"), lists - 1)
             return
         kind = self._by_name.get((version.rpartition("/")[0], kind_name))
+        if kind_name == MICROSHIFT_CONFIG.name:
+            kind = self._by_name.get((MICROSHIFT_CONFIG.group, MICROSHIFT_CONFIG.name))
+            document = named_file(document)
         if kind is not None:
             self._keep(kind, document, version)
 

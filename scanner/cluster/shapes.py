@@ -213,7 +213,9 @@ _CUSTOM_RESOURCE_DEFINITION = Only(
         "status": Only({"conditions": whole, "storedVersions": whole}),
     }
 )
-_MANAGED = Only(_whole("manager", "operation", "subresource", "time") | {"fieldsV1": Only(_whole("f:spec"))})
+_MANAGED = Only(
+    _whole("manager", "operation", "subresource", "time") | {"fieldsV1": Only(_whole("f:spec", "f:metadata"))}
+)
 _PKI = But({"metadata": But({"managedFields": _MANAGED, "annotations": every_annotation})})
 """When its spec was changed tells which certificates are older; nothing else of the object does."""
 _ROUTE = But({"metadata": METADATA, "spec": But({"tls": But({"key": removed})})})

@@ -17,9 +17,10 @@ from scanner.model.row import FindingRow, KeyRow
 CATEGORIES: Final = ("signer", "serving", "client", "peer", "unknown")
 """In the order of the enhancement; ``unknown``: the certificate itself does not tell."""
 
-NOT_JUDGED: Final = ("not-required", "not-governed", "unattributed")
-"""Statuses of certificates that no rule had anything to say of. ``not-required``: the platform's, and nothing is
-required of its key. ``not-governed``: somebody else's. ``unattributed``: nobody can tell whose."""
+NOT_JUDGED: Final = ("not-required", "not-governed", "superseded", "unattributed")
+"""Statuses of certificates that are not judged. ``not-required``: the platform's, and nothing is required of its key.
+``not-governed``: others'. ``superseded``: a signer that a bundle keeps beside its successor. ``unattributed``: unknown
+whose it is."""
 
 HORIZONS: Final[tuple[int, ...]] = (0, 7, 30, 90, 180, 365, 730, 1825, 3650)
 """Days to the end of each step of the expiry chart; the last step has no end."""

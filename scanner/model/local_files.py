@@ -12,13 +12,20 @@ from scanner.kube.snapshot import Snapshot
 from scanner.model.access_review import ACCESS_REVIEW
 
 MICROSHIFT_CONFIG = Kind(group="microshift", plural="config", name="MicroShiftConfig", namespaced=False)
-"""What ``/etc/microshift/config.yaml`` says, with a ``metadata.name``: ``microshift show-config`` prints it."""
+"""What ``/etc/microshift/config.yaml`` says, below ``kind: MicroShiftConfig``: ``microshift show-config`` prints it."""
 
 KUBELET_CONFIGZ = Kind(group="kubelet", plural="configz", name="KubeletConfigz", namespaced=False, opt_in="configz")
 """What ``/api/v1/nodes/NODE/proxy/configz`` answers, ``{"kubeletconfig": {...}}``, with the node's name as
 ``metadata.name``."""
 
 LOCAL_KINDS: tuple[Kind, ...] = (MICROSHIFT_CONFIG, KUBELET_CONFIGZ, ACCESS_REVIEW)
+
+
+def named_file(document: dict[str, object]) -> dict[str, object]:
+    """A node's file as an object: it has a name, whether the file says one or not, and whatever its version is."""
+    metadata = document.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    return {**document, "metadata": {"name": "config", **metadata}}
 
 
 def with_local_files(snapshot: Snapshot) -> Snapshot:

@@ -81,6 +81,10 @@ class PkiConfig:
     """The last change of the spec; None where nothing tells."""
     since_vague: bool = False
     """Whether it was changed after ``since``, too, and nothing tells when."""
+    until: datetime | None = None
+    """Where ``since_vague``: the latest time at which that can have been, if that is known."""
+    since_said: str = ""
+    """Why ``since`` was chosen, where nothing tells it: a clause for people."""
     problems: tuple[Complaint, ...] = ()
     unknown_fields: tuple[str, ...] = ()
     """Fields that no shape has: kept, and without effect."""
@@ -114,6 +118,11 @@ class Required:
     one_of: tuple[Required, ...] = ()
     """One of these, and nobody knows which: a name or a category that is ambiguous. A verdict stands only if it is the
     same for all."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks for anything, known or not."""
+        return bool(self.key or self.unknown is not None or self.all_of or self.one_of)
 
     def fit(self, key: Key) -> Fit:
         """How ``key`` stands to this."""

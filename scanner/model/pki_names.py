@@ -13,7 +13,7 @@ from scanner.model.component_files import HOSTED, USUAL_HOSTED
 from scanner.model.located import Located, shown
 from scanner.model.problems import Problems, did_you_mean
 from scanner.model.section import Section, header
-from scanner.model.well_known import Category, Names, Origin, Outside, Owner, Recognition, Rotation, WellKnown
+from scanner.model.well_known import Category, Inside, Names, Origin, Outside, Owner, Recognition, Rotation, WellKnown
 
 KIND: Final = "CertificateNames"
 PLATFORMS: Final = ("openshift",)
@@ -23,7 +23,9 @@ LONGEST_LIFE: Final = 36500
 """Days."""
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9.-]*\Z")
 _CATEGORIES: Final[tuple[Category, ...]] = get_args(Category)
-_ORIGINS: Final[tuple[Origin, ...]] = get_args(Origin)
+_ORIGINS: Final[tuple[Origin, ...]] = ("enhancement", "shipped", "unnamed")
+"""Those that a file can have."""
+_RELEASE: Final = re.compile(r"v?([0-9]{1,3})\.([0-9]{1,3})(?:\.|\Z)")
 _ROTATIONS: Final[tuple[Rotation, ...]] = get_args(Rotation)
 _ENTRY: Final = (
     *("category", "shippedCategory", "aliases", "owner", "rotates", "days", "refreshDays", "successor"),
@@ -34,8 +36,9 @@ _RECOGNISE: Final = (
 )
 
 
-def load_names(platform: str = "openshift", *, hosted: Sequence[str] = ()) -> Names:
+def load_names(platform: str = "openshift", *, hosted: Sequence[str] = (), release: str = "") -> Names:
     """The shipped names. ``hosted`` are the namespaces of HyperShift's control planes; without any, ``clusters-*``.
+    ``release`` decides which operators follow the PKI object; without one, it is the newest that is known.
 
     Raises ``UsageError`` for a platform that is not known, ``InputError`` with everything that is wrong in the file,
     each with file, line and column.
@@ -43,26 +46,36 @@ def load_names(platform: str = "openshift", *, hosted: Sequence[str] = ()) -> Na
     if platform not in PLATFORMS:
         raise UsageError(f"there are no certificate names of {shown(platform)}", hint=did_you_mean(platform, PLATFORMS))
     file = data.data("profiles") / "pki" / f"{platform}.yaml"
-    return parse(located.load(file.read_bytes(), f"profiles/pki/{platform}.yaml"), hosted or USUAL_HOSTED)
+    document = located.load(file.read_bytes(), f"profiles/pki/{platform}.yaml")
+    return parse(document, hosted or USUAL_HOSTED, release)
 
 
-def parse(document: Located, hosted: Sequence[str] = USUAL_HOSTED) -> Names:
+def release_of(text: str) -> tuple[int, int] | None:
+    """``4.22.7`` as numbers; None for what is no release."""
+    found = _RELEASE.match(text)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def parse(document: Located, hosted: Sequence[str] = USUAL_HOSTED, release: str = "") -> Names:
     """The names of one file. Raises ``InputError`` as ``load_names`` does."""
     problems = Problems(document)
     if document.value is None or not problems.mapping(()):
         problems.add((), "no certificate names in this file", f"it starts with 'kind: {KIND}'")
         problems.raise_any()
     top = Section(problems)
-    fields = ("lifetimes", "owners", "platformNamespaces", "exceptNamespaces", "outside", *_ORIGINS)
-    top.knows(("apiVersion", "kind", "title", "source", "date", *fields))
+    fields = ("lifetimes", "owners", "platformNamespaces", "exceptNamespaces", "outside", "inside", "servesForUsers")
+    top.knows(("apiVersion", "kind", "title", "source", "date", *fields, *_ORIGINS))
     header(top, KIND)
     for name in ("title", "source", "date"):
         top.text(name, required="where the facts come from")
-    owners = {name: _owner(name, section) for name, section in _named(top, "owners")}
+    owners = {name: _owner(name, section, release) for name, section in _named(top, "owners")}
     sections = ((origin, *named) for origin in _ORIGINS for named in _named(top, origin))
     names = Names(
         all=tuple(_entry(name, section, origin, owners, hosted) for origin, name, section in sections),
         outside=tuple(_outside(section, hosted) for _, section in _named(top, "outside")),
+        inside=tuple(_inside(section, owners, hosted) for _, section in _named(top, "inside")),
+        serves_for_users=top.texts("servesForUsers"),
+        release=release,
         lifetimes={category: days for category in _CATEGORIES if (days := _lifetime(top, category))},
         platform_namespaces=top.texts("platformNamespaces", required=True),
         except_namespaces=top.texts("exceptNamespaces"),
@@ -81,16 +94,20 @@ def _named(top: Section, field: str) -> Iterator[tuple[str, Section]]:
         yield name, inner.section(name)
 
 
-def _owner(name: str, section: Section) -> Owner:
-    section.knows(("operator", "component", "implements", "note"))
-    if not section.has("implements"):
-        section.problems.add(section.steps, "implements is missing", "whether it follows the PKI object: true or false")
-    implements = section.flag("implements") is True
+def _owner(name: str, section: Section, release: str) -> Owner:
+    section.knows(("operator", "component", "implements", "source", "note"))
+    since = section.text("implements", required="the first release that follows the PKI object, or never")
+    first, now = release_of(since), release_of(release)
+    if since not in ("", "never") and first is None:
+        section.wrong("implements", f"{shown(since)} is no release", "write it as in 4.22, or never")
+    implements = first is not None and (now is None or now >= first)
     return Owner(
         name=name,
         operator=section.text("operator"),
         component=section.text("component", required="who the enhancement's metrics say makes it"),
         implements=implements,
+        since=since,
+        source=section.text("source", required="where that was read"),
         note=section.text("note"),
     )
 
@@ -106,6 +123,17 @@ def _outside(section: Section, hosted: Sequence[str]) -> Outside:
     section.knows(("secrets", "configMaps", "why"))
     secrets, config_maps = (_placed(_paths(section, name), hosted) for name in ("secrets", "configMaps"))
     return Outside(secrets=secrets, config_maps=config_maps, why=section.text("why", required="a reason for people"))
+
+
+def _inside(section: Section, owners: Mapping[str, Owner], hosted: Sequence[str]) -> Inside:
+    section.knows(("secrets", "owner", "why"))
+    if not section.has("owner"):
+        section.problems.add(section.steps, "owner is missing")
+    return Inside(
+        secrets=_placed(_paths(section, "secrets"), hosted),
+        owner=owners.get(section.choice("owner", owners) or "", Owner(name="", implements=False)),
+        why=section.text("why", required="a reason for people"),
+    )
 
 
 def _placed(paths: Sequence[str], hosted: Sequence[str]) -> tuple[str, ...]:

@@ -14,9 +14,9 @@ Category = Literal["signer", "serving", "client", "peer"]
 Rotation = Literal["operator", "day-1", "never"]
 """``operator``: by itself, time after time. ``day-1``: an operator's certificate takes its place within 24 hours of
 installation. ``never``: only if somebody makes it happen."""
-Origin = Literal["enhancement", "shipped", "unnamed"]
-"""Who names it: the enhancement, whose names an override may have; only its later text, as ``component.name``; nobody,
-and the name is ours."""
+Origin = Literal["enhancement", "shipped", "unnamed", "registered"]
+"""Who names it: the enhancement, whose names an override may have; only its later text, as ``component.name``; no text,
+and the name is ours; a PKICertificateDefinition of the cluster, whose names an override may have too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,11 @@ class Owner:
     component: str = ""
     """Its operator's Deployment, as the enhancement's metrics call it: ``kube-apiserver-operator``."""
     implements: bool
-    """Whether what it makes follows the PKI object."""
+    """Whether what it makes follows the PKI object, in the release at hand."""
+    since: str = ""
+    """The first release that follows it, or ``never``."""
+    source: str = ""
+    """Where that was read."""
     note: str = ""
 
 
@@ -87,7 +91,7 @@ class WellKnown:
     @property
     def overridable(self) -> bool:
         """Whether an override of the enhancement's PKI object may name it."""
-        return self.origin == "enhancement"
+        return self.origin in ("enhancement", "registered")
 
     @property
     def namespace(self) -> str | None:
@@ -136,11 +140,28 @@ class Outside:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Inside:
+    """Where one owner makes whatever has no name of its own."""
+
+    secrets: tuple[str, ...] = ()
+    owner: Owner
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
     """All names."""
 
     all: tuple[WellKnown, ...] = ()
     outside: tuple[Outside, ...] = ()
+    inside: tuple[Inside, ...] = ()
+    serves_for_users: tuple[str, ...] = ()
+    """Components whose listeners serve what users gave."""
+    signers: Mapping[str, bytes] = field(default_factory=dict)
+    """DER of the signers that are known beyond the platform's namespaces, as these namespaces hold them, by the SHA-256
+    of the key."""
+    release: str = ""
+    """The one in which ``Owner.implements`` holds; "": the newest that is known."""
     lifetimes: Mapping[Category, tuple[int, int]] = field(default_factory=dict)
     """Least and most days that are typical."""
     platform_namespaces: tuple[str, ...] = ()

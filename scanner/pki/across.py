@@ -15,7 +15,7 @@ from scanner.model.key import Key, key_of
 from scanner.model.known import Unknown
 from scanner.model.well_known import Names
 from scanner.pki.classify import Classified
-from scanner.pki.recognition import given_there
+from scanner.pki.recognition import given_there, inside
 from scanner.tls.certificate import CertificateFacts
 
 _SIGNERS: Final = 20_000
@@ -184,7 +184,8 @@ class Across:
         if key is None or facts.is_ca is None or not (held.place.endpoint or held.place.reference):
             return
         holder = namespace or PLATFORM
-        if self._names.is_platform(holder) or given_there(held.place, self._names):
+        place, names = held.place, self._names
+        if names.is_platform(holder) or given_there(place, names) or inside(place, names):
             holder = PLATFORM  # HyperShift copies what it makes for its hosted control planes, too
         made_out = hash((facts.subject, frozenset(facts.sans or ())))
         called = facts.subject or facts.sha256

@@ -83,6 +83,8 @@ def check_renewal(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
     Secret is deleted; mind the warning.
     """
     end, role = subject.held.facts.not_after, subject.held.place.role
+    if subject.successor is not None:
+        return
     if role == "trusted" and end is not None and end > subject.now:
         yield from _forgotten(rule, subject)
     if role not in _JUDGED or _of_revision(subject):

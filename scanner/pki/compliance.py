@@ -15,16 +15,17 @@ from typing import get_args
 from scanner.kube.kinds import SECRET
 from scanner.model.expectation import Because
 from scanner.model.finding import Finding, Severity, Status, Verdict
-from scanner.model.key import Algorithm, Key, key_of
+from scanner.model.key import RSA_2048, Algorithm, Key, key_of
 from scanner.model.known import Unknown
 from scanner.model.pki_config import Required
 from scanner.model.rule import ScanRule
-from scanner.model.well_known import WellKnown, fits
+from scanner.model.well_known import Owner, WellKnown, fits
 from scanner.pki.history import Past, in_force
 from scanner.pki.reading import RECOMMENDED
 from scanner.pki.resolution import Category, required
 from scanner.pki.rotation import renewal
 from scanner.pki.subject import Subject, finding
+from scanner.tls.certificate import CertificateFacts
 
 BACK_DATED = timedelta(hours=1)
 """By how much a signer may set notBefore into the past, so that clocks that differ take it (library-go ``pkg/crypto``:
@@ -38,11 +39,12 @@ def check_key(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
 
     `PKI/cluster` says which algorithm and size the keys of internal certificates have: by the certificate's name, else
     its category, else the defaults; where it says nothing, the platform's own minimum holds. What is configured means
-    exactly that key. Certificates that users provide are nobody's to generate and are not judged by it.
+    exactly that key. A certificate of the platform without a known name is judged by its category. Certificates that
+    users provide are not judged by it.
 
     ## Why
 
-    Whoever configures keys has a policy to keep, and nothing in the cluster tells whether each operator has followed.
+    A configuration of keys is a policy, and nothing in the cluster shows whether each operator has followed it.
 
     ## What fails
 
@@ -51,17 +53,28 @@ def check_key(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
       medium.
     * A key of a kind that no configuration can ask for (Ed25519, RSA-PSS, ML-DSA), whenever it was made: medium.
     * Another key on an older certificate that nothing renews by itself (10-year signers of the installer): low, as
-      `needs-forced-rotation`, with what to delete and who feels it.
+      `needs-forced-rotation`, with what to delete and which clients it affects.
 
     Kept and counted, and never a failure of the scan: an older certificate that its operator renews
-    (`pending-rotation`, with the date), one whose operator does not follow the configuration (`not-implemented`), and
-    one that is stronger. What was required when an older one was made is known only from an earlier snapshot or saved
-    scan, and of the signers of the installation from its install-config; else the finding says that it is not known.
+    (`pending-rotation`, with the date), one whose operator does not follow the configuration in this release
+    (`not-implemented`: informational, low where an override names the certificate, a violation with
+    `require: {pkiNotImplemented: violation}` in the policy), and one that is stronger. Under mode `Default`, and
+    without an object, RSA 2048 or more counts as not implemented too: the API's text says that the mode changes nothing
+    yet. What was required when an older one was made is known only from an earlier snapshot or saved scan, and of the
+    signers of the installation from its install-config; else the finding says that it is not known.
+
+    Of the signers of one name, a bundle keeps old ones beside the one that signs; these are named as superseded, and
+    not judged. The age of a signer is that of its key, also where another signer has signed it again.
+
+    The last change is the object's creation while its generation is 1, and after that the last write of a manager that
+    owns a part of `spec`. A file without a date (`--pki`, MicroShift's) counts as in force from the beginning.
 
     ## What is inconclusive
 
     A configuration that could not be read or that the API would refuse, a key that cannot be read, a name that leaves
-    open what is required, and a deviation where nothing tells when the configuration was last changed.
+    open what is required, a deviation where nothing says when the configuration was last changed, and another key on a
+    certificate without a known name that an administrator may have put there. One without a known name that is as its
+    category asks is not said to pass: an override may ask for another key.
 
     ## Example that fails
 
@@ -106,24 +119,32 @@ def check_key(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
     Let the operator make it again: delete the Secret that the finding names. Mind its warning for signers.
     """
     classified = subject.classified
-    if not classified.governed:
+    if not classified.governed and not classified.judged:
         return
     key = key_of(subject.held.facts)
+    if subject.successor is not None:
+        yield _superseded(rule, subject, subject.successor)
+        return
     if isinstance(key, Unknown):
         yield _finding(rule, subject, Required(), "inconclusive", "not-tested", key.reason)
         return
     category: Category = classified.category
-    wanted = required(subject.config, category, _called(classified.names))
+    wanted, named = required(subject.config, category, _called(subject)), classified.governed is True
     match wanted.fit(key):
         case "unrequired":
             return
+        case "met" | "stronger" if not named:
+            return  # another name may ask for another key: it is not known to be as required
         case "met":
             yield _finding(rule, subject, wanted, "pass", "ok", f"its key is {key}, as it should be")
         case "stronger":
             said = f"its key is {key}, stronger than the {wanted.key} that is configured"
             yield _finding(rule, subject, wanted, "pass", "informational", said, severity="info")
         case "unknown":
-            said = f"its key is {key}, and whether that is right nobody can tell: {_doubt(wanted)}"
+            said = f"its key is {key}, and whether that is right is not known: {_doubt(wanted)}"
+            yield _finding(rule, subject, wanted, "inconclusive", "not-tested", said)
+        case "violated" if not named and not classified.likely:
+            said = f"its key is {key}; if the platform makes it, {_said(wanted)} is required: {classified.why}"
             yield _finding(rule, subject, wanted, "inconclusive", "not-tested", said)
         case "violated":
             yield _deviation(rule, subject, wanted, key)
@@ -131,29 +152,35 @@ def check_key(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
 
 def _deviation(rule: ScanRule, subject: Subject, wanted: Required, key: Key) -> Finding:
     """A key that is another one: why, and what will become of it."""
-    names = subject.classified.names
-    said = f"its key is {key}, and {_said(wanted)} is required"
+    said = _wrong(subject, wanted, key)
     by_installer = subject.config.shape == "install-config"  # which makes them all, whoever owns them later
-    if names and not by_installer and not any(each.owner.implements for each in names):
-        told = f"{said}; {names[0].owner.name} does not follow the PKI configuration yet"
-        return _finding(rule, subject, wanted, "fail", "not-implemented", told, severity="info")
+    makers = subject.classified.makers
+    if makers and not by_installer and not any(each.implements for each in makers):
+        return _not_implemented(rule, subject, wanted, f"{said}; {_unready(makers[0])}")
     if key.algorithm not in get_args(Algorithm):
         told = f"{said}; no configuration can have asked for {key}, whenever it was made"
         return _finding(rule, subject, wanted, "fail", "violation", told, fix=fix_of(subject))
-    if not _configured(wanted) and subject.config.platform != RECOMMENDED:
+    recommended = not _configured(wanted) and subject.config.platform == RECOMMENDED
+    if not _configured(wanted) and not recommended:
         return _finding(rule, subject, wanted, "fail", "violation", said, fix=fix_of(subject))
     made, since = subject.made, subject.config.since
     then = None if made is None else _then(subject, made)
+    # The API's text says that mode Default changes nothing yet, so a key as operators have always made it is no fault.
+    usual = recommended and Required(key=RSA_2048).fit(key) == "met"
+    if usual and (made is None or (then is None if since is None else made - since > BACK_DATED)):
+        told = f"{said}; its operator makes what it always made, as the API's text allows"
+        return _not_implemented(rule, subject, wanted, told)
     if made is None or (since is None and then is None):
         told = f"{said}; nothing tells whether it was made before that was configured"
         return _finding(rule, subject, wanted, "inconclusive", "not-tested", told)
-    before = None if then is None else required(then.config, subject.classified.category, _called(names))
+    before = None if then is None else required(then.config, subject.classified.category, _called(subject))
     # An object may say something for a while that nobody reads: the gate was off.
     was_right = before is not None and before.fit(key) in ("unrequired", "met", "stronger")
     if since is not None and made - since > BACK_DATED and not was_right:
-        if subject.config.since_vague:
+        until = subject.config.until
+        if subject.config.since_vague and (until is None or made - until <= BACK_DATED):
             return _unclear(rule, subject, wanted, key, then, before, since)
-        told = f"{said}, and it was made after that was configured"
+        told = f"{said}; {subject.config.since_said or 'it was made after that was configured'}"
         return _finding(rule, subject, wanted, "fail", "violation", told, fix=fix_of(subject))
     return _older(rule, subject, wanted, key, then, before)
 
@@ -170,9 +197,11 @@ def _unclear(
     """A certificate that was made after the object, of which nothing tells when it was changed."""
     if before is not None and before.fit(key) == "violated":
         return _older(rule, subject, wanted, key, then, before)
+    until = subject.config.until
+    latest = f" and by {until.date().isoformat()}" if until else ""
     told = (
-        f"its key is {key}, and {_said(wanted)} is required; {subject.config.source} was changed after "
-        f"{since.date().isoformat()}, and without its managedFields nothing tells whether that was before it was made"
+        f"{_wrong(subject, wanted, key)}; {subject.config.source} was changed after {since.date().isoformat()}"
+        f"{latest}, and its managedFields do not say whether that was before it was made"
     )
     return _finding(rule, subject, wanted, "inconclusive", "not-tested", told)
 
@@ -188,8 +217,7 @@ def _older(
     rule: ScanRule, subject: Subject, wanted: Required, key: Key, then: Past | None, before: Required | None
 ) -> Finding:
     """A certificate that was made before that was in force: what was asked for then, and what will become of it."""
-    names = subject.classified.names
-    said = f"its key is {key}, and {_said(wanted)} is required"
+    names, said = subject.classified.names, _wrong(subject, wanted, key)
     if then is not None and before is not None and before.fit(key) == "violated":
         told = f"{said}; it was made before that, when {_said(before)} was required ({then.said})"
         return _finding(rule, subject, wanted, "fail", "violation", told, fix=fix_of(subject))
@@ -213,8 +241,40 @@ def _known(then: Past | None, before: Required | None) -> str:
     return f"when it was made, {asked} was required ({then.said})"
 
 
-def _called(names: tuple[WellKnown, ...]) -> tuple[str, ...]:
-    return tuple(each.name for each in names)
+def _superseded(rule: ScanRule, subject: Subject, successor: CertificateFacts) -> Finding:
+    """A signer that a bundle keeps until everything that it signed is renewed."""
+    said = f"a bundle keeps it beside its successor ({successor.subject or 'no readable subject'}): it signs no more"
+    return _finding(rule, subject, Required(), "not_applicable", "informational", said[:400], severity="info")
+
+
+def _not_implemented(rule: ScanRule, subject: Subject, wanted: Required, told: str) -> Finding:
+    """A key that its operator cannot make otherwise: worth knowing, more so where somebody asked for it by name."""
+    if subject.policy.require.pki_not_implemented:
+        told += "; the policy requires it (require.pkiNotImplemented)"
+        return _finding(rule, subject, wanted, "fail", "violation", told)
+    by_name = any(name in subject.config.overrides for name in _called(subject))
+    told += "; an override asks for it by name" if by_name else ""
+    severity: Severity = "low" if by_name else "info"
+    return _finding(rule, subject, wanted, "fail", "not-implemented", told, severity=severity)
+
+
+def _unready(maker: Owner) -> str:
+    when = "no release that is known" if maker.since in ("", "never") else f"releases from {maker.since} on only"
+    return f"{maker.name} follows the PKI object in {when}{f' ({maker.source})' if maker.source else ''}"
+
+
+def _wrong(subject: Subject, wanted: Required, key: Key) -> str:
+    """What is required of it; of one without a name also why it counts as the platform's."""
+    said = f"its key is {key}, and {_said(wanted)} is required"
+    likely = subject.classified.likely
+    return f"{said} of its category: it has no known name, and {likely}" if likely else said
+
+
+def _called(subject: Subject) -> tuple[str, ...]:
+    """What an override may call it. Where another owner makes them, Secrets have the same names as elsewhere."""
+    if subject.classified.maker is not None:
+        return tuple(name for name in (_path(subject).rpartition("/")[2],) if name in subject.config.overrides)
+    return tuple(each.name for each in subject.classified.names)
 
 
 def _configured(wanted: Required) -> bool:
@@ -234,7 +294,9 @@ def _doubt(wanted: Required) -> str:
 
 
 def _renewal(subject: Subject, names: tuple[WellKnown, ...]) -> str:
-    """When it is made again at the latest, as far as its name or its end tells."""
+    """When it is renewed at the latest, as far as its name or its end tells."""
+    if not names:
+        return ", and whether it is renewed by itself is not known"
     found = renewal(names, subject.held.facts.not_before, subject.held.facts.not_after)
     if found.rotates == "day-1":
         return ", and takes its operator's place within a day of installation"
@@ -254,7 +316,13 @@ def fix_of(subject: Subject) -> str:
     breaks = ", or ".join(dict.fromkeys(name.breaks for name in names if name.breaks))
     if secrets := tuple(dict.fromkeys(each for name in names for each in name.delete)):
         felt = f"; that breaks {breaks}" if breaks else ""
+        if subject.held.facts.is_ca and not fits(here, secrets):
+            # A bundle may be behind: the Secret may hold a newer signer, which is as it should be.
+            again = f"delete it, so that its operator makes a new one{felt}"
+            return f"if {_which(here, secrets)} still has this certificate, {again}"
         return f"delete {_which(here, secrets)}, so that its operator makes it again{felt}"
+    if here and subject.held.place.role == "leaf" and names and all(each.rotates == "operator" for each in names):
+        return f"delete Secret {here}, so that its operator makes it again{f'; that breaks {breaks}' if breaks else ''}"
     if breaks:
         return f"there is no Secret whose deletion makes it again; replacing it breaks {breaks}"
     return "find out who made it, and let that make it again"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Final
 
 from scanner.kube.kinds import CLUSTER_VERSION, FEATURE_GATE, PKI, PKI_CERTIFICATE_DEFINITION, Kind
@@ -21,13 +22,15 @@ from scanner.model.problems import Problems
 from scanner.pki.definitions import registered
 from scanner.pki.reading import RECOMMENDED, RECOMMENDED_SAID, of_spec
 from scanner.pki.shapes import NAME_RULE, SERVICE_SERVING, WELL_KNOWN
-from scanner.pki.since import changed, vague
+from scanner.pki.since import changed
 
 READS: tuple[Kind, ...] = (PKI, PKI_CERTIFICATE_DEFINITION, FEATURE_GATE, CLUSTER_VERSION)
 NAME: Final = "cluster"
 GATE: Final = ("ConfigurablePKI",)
 SINCE: Final = (4, 22)
 """The first release that knows it (openshift/api ``features/features.go``, 2026-03)."""
+ALWAYS: Final = datetime.min.replace(tzinfo=UTC)
+"""The beginning of a configuration that held before anything was made."""
 _RELEASE: Final = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})\.")
 
 
@@ -50,7 +53,7 @@ def pki_config(snapshot: Snapshot, previous: Snapshot | None = None) -> PkiConfi
         registered=names.categories,
     )
     remarks = (*config.remarks, *map(str, names.flaws))
-    config = replace(config, since=changed(found), since_vague=vague(found), remarks=remarks)
+    config = replace(_dated(config, found), remarks=remarks)
     return _under(config, state, [*_strays(snapshot), *_going(found)])
 
 
@@ -70,8 +73,22 @@ def pki_config_of_file(document: Located) -> PkiConfig:
     holder = document.get(top)
     if not isinstance(holder, dict):
         return config
-    found = KubeObject(holder, PKI)
-    return replace(config, since=changed(found), since_vague=vague(found))
+    return held_always(_dated(config, KubeObject(holder, PKI)))
+
+
+def _dated(config: PkiConfig, found: KubeObject) -> PkiConfig:
+    """``config`` with the time of the object's last change."""
+    change = changed(found)
+    return replace(config, since=change.since, since_vague=change.vague, until=change.until)
+
+
+def held_always(config: PkiConfig) -> PkiConfig:
+    """A file's configuration as in force from the beginning, where the file has no date: whoever judges by a file wants
+    to know which certificates are not as it says."""
+    if config.since is not None:
+        return config
+    said = f"{config.source} has no date, so it counts as in force from the beginning"
+    return replace(config, since=ALWAYS, since_said=said)
 
 
 def gate(snapshot: Snapshot) -> State:

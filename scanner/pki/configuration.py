@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Final
 
 from scanner.kube.kinds import PKI
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
 from scanner.model.finding import Finding, Severity
-from scanner.model.located import Steps
+from scanner.model.located import Steps, dotted
 from scanner.model.pki_config import PkiConfig
 from scanner.model.rule import ScanRule
 from scanner.model.well_known import Names
@@ -19,6 +20,27 @@ from scanner.pki.definitions import registered
 
 _STRAYS: Final = 20
 """Objects that nobody reads, as far as each is a finding."""
+_FIELDS: Final = (
+    "defaults",
+    "categories",
+    "overrides",
+    "category",
+    "certificate",
+    "certificateName",
+    "key",
+    "algorithm",
+    "rsa",
+    "keySize",
+    "ecdsa",
+    "curve",
+    "certificateManagement",
+    "mode",
+    "custom",
+    "signerCertificates",
+    "servingCertificates",
+    "clientCertificates",
+)
+"""Fields that a shape has, for hints."""
 _ENHANCEMENT: Final = "Enhancement 'Configurable PKI for OpenShift Internal Certificates'"
 
 
@@ -51,7 +73,8 @@ def check_object(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
 
     * What the API would refuse, with its own words: medium. Among it is an override that names a Service's certificate:
       those have no names, and the category governs them all.
-    * A field that no release knows, which the API prunes, and a PKI object of another name: low.
+    * A PKI object of another name, and a field that no release knows where another one is meant (`certificateOverrides`
+      for `overrides`): the API removes it, and what it asks for has no effect: medium. Any other unknown field: low.
     * An override of a name that the platform has given up (`aggregator-ca`, `apiserver-proxy-client`): low, with the
       name that took its place.
 
@@ -99,10 +122,13 @@ def placed(rule: ScanRule, about: Configuration) -> Iterator[tuple[Steps, Findin
     config = about.config
     for wrong in config.problems:
         fix = hint(wrong, _value(about.snapshot.objects.get(PKI, ()), wrong.steps))
-        yield wrong.steps, _finding(rule, config.source, f"{wrong}", fix=fix or f"correct it in {config.source}")
+        fix = fix or f"set {dotted(wrong.steps)} in {config.source} to a value that the API takes: {wrong.message}"
+        yield wrong.steps, _finding(rule, config.source, f"{wrong}", fix=fix)
     for field in config.unknown_fields:
         said = f"{field} is a field that no release knows, and has no effect"
-        yield ("spec",), _finding(rule, config.source, said, severity="low", fix=f"remove it from {config.source}")
+        meant = _meant(field)
+        fix = f"did you mean {meant}? write that instead" if meant else f"remove it from {config.source}"
+        yield ("spec",), _finding(rule, config.source, said, severity="medium" if meant else "low", fix=fix)
     yield from ((("spec",), each) for each in _deprecated(rule, about))
     if config.shape == "interim":
         said = "lists its categories below spec.certificateManagement.custom, as the API had it only for a while"
@@ -111,7 +137,15 @@ def placed(rule: ScanRule, about: Configuration) -> Iterator[tuple[Steps, Findin
     for each in [each for each in about.snapshot.objects.get(PKI, ()) if each.name != NAME][:_STRAYS]:
         said = f"nobody reads a PKI object that is not called {NAME}"
         fix = f"say it in PKI/{NAME}, and delete this one"
-        yield ("metadata", "name"), _finding(rule, str(each.reference), said, severity="low", fix=fix)
+        yield ("metadata", "name"), _finding(rule, str(each.reference), said, fix=fix)
+
+
+def _meant(field: str) -> str:
+    """The field that the author of an unknown one most likely meant, or "": the enhancement itself has
+    ``certificateOverrides`` in one place."""
+    name = field.rpartition(".")[2].partition("[")[0].lower()
+    near = get_close_matches(name, _FIELDS, n=1, cutoff=0.75)
+    return near[0] if near else next((each for each in _FIELDS if name.endswith(each.lower())), "")
 
 
 def _deprecated(rule: ScanRule, about: Configuration) -> Iterator[Finding]:

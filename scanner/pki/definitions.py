@@ -3,8 +3,9 @@ Certificate Registration")."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from scanner.kube.kinds import PKI_CERTIFICATE_DEFINITION
@@ -13,12 +14,15 @@ from scanner.kube.snapshot import Snapshot
 from scanner.model.finding import Severity
 from scanner.model.located import shown
 from scanner.model.pki_config import Usage
+from scanner.model.well_known import Names, Owner, Recognition, WellKnown
 from scanner.pki.shapes import CATEGORIES, WELL_KNOWN
 
 NAMESPACE: Final = "openshift-config"
 _MOST: Final = 1000
 """Names that are taken of a cluster."""
 _FLAWS: Final = 20
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9.-]{0,252}")
+"""Names that a Secret can have."""
 _FIELD: Final = "spec.certificates"
 
 
@@ -62,6 +66,35 @@ def registered(snapshot: Snapshot) -> Registered:
                 categories.setdefault(name, category)
                 owners.setdefault(name, str(definition.reference))
     return Registered(categories=categories, flaws=tuple(flaws[:_FLAWS]))
+
+
+def with_registered(names: Names, snapshot: Snapshot) -> Names:
+    """``names`` with those that definitions register beside them. A definition does not say where its certificates are:
+    they are found by Secrets of their name in the platform's namespaces, and by subjects as operators spell them."""
+    known = {spelling for each in names.all for spelling in (each.name, *each.aliases)}
+    added: dict[str, WellKnown] = {}
+    for definition in snapshot.every(PKI_CERTIFICATE_DEFINITION):
+        component = definition.text("spec", "component") or definition.name
+        owner = Owner(name=component, component=component, implements=True, source=str(definition.reference))
+        for name, category in _names(definition) if definition.namespace == NAMESPACE else ():
+            if name not in known and _NAME.fullmatch(name) and len(added) < _MOST:
+                added.setdefault(name, _registered(name, category, owner, definition))
+    return replace(names, all=(*names.all, *added.values())) if added else names
+
+
+def _registered(name: str, category: Usage, owner: Owner, definition: KubeObject) -> WellKnown:
+    return WellKnown(
+        name=name,
+        origin="registered",
+        category=category,
+        shipped_category=category,
+        owner=owner,
+        rotates="operator",
+        recognition=Recognition(
+            secrets=(f"openshift-*/{name}", f"kube-*/{name}"), subjects=(name, f"openshift-*_{name}@*")
+        ),
+        place=str(definition.reference),
+    )
 
 
 def _names(definition: KubeObject) -> Iterator[tuple[str, Usage]]:

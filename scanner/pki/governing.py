@@ -105,4 +105,4 @@ def microshift_config(file: KubeObject) -> PkiConfig:
     if not file.has("pki"):
         said = "pki is not set: MicroShift's own choice"
         return PkiConfig(source=MICROSHIFT_FILE, reason="empty", platform_said=said)
-    return of_spec(file.raw, ("pki",), source=MICROSHIFT_FILE)
+    return objects.held_always(of_spec(file.raw, ("pki",), source=MICROSHIFT_FILE))

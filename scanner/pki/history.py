@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from scanner.kube.kinds import NAMESPACE, PKI, Kind
 from scanner.kube.objects import moment
 from scanner.kube.snapshot import Snapshot
 from scanner.model.pki_config import PkiConfig
-from scanner.pki.config import pki_config
+from scanner.pki.config import ALWAYS, pki_config
 from scanner.pki.day_one import install_config_of_cluster
 
 READS: tuple[Kind, ...] = (NAMESPACE,)
 INSTALLATION: Final = timedelta(days=1)
 """Before and after a cluster's first namespace: the installer makes its signers hours before there is a cluster, and
 operators replace what else it made within a day (the enhancement, "Initial Cluster Installation")."""
-_BEGINNING: Final = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +60,7 @@ def _seen(snapshot: Snapshot) -> Iterator[Past]:
     if config.reason == "unreadable" or (config.in_force and config.since is None):
         return
     # Without an object nothing tells since when: it is taken to be as it always was.
-    since = snapshot.taken_at if config.since_vague else config.since or _BEGINNING
+    since = snapshot.taken_at if config.since_vague else config.since or ALWAYS
     said = f"the snapshot of {snapshot.taken_at.date().isoformat()}"
     yield Past(config=config, since=since, until=snapshot.taken_at, said=said)
 

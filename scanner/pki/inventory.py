@@ -20,8 +20,11 @@ from scanner.model.well_known import Names
 from scanner.pki.across import Across
 from scanner.pki.classify import Classified, classify
 from scanner.pki.governing import Governing
+from scanner.pki.recognition import made_by_name
+from scanner.pki.resolution import required
 from scanner.pki.rules import of_all, of_certificate
 from scanner.pki.subject import Subject
+from scanner.tls.certificate import CertificateFacts
 
 PLACES = 5
 """Places that are told of one certificate; how many there are is counted."""
@@ -41,6 +44,10 @@ class Entry:
     classified: Classified
     """As it was found in the place that tells most of it."""
     findings: tuple[Finding, ...]
+    unproven: bool = False
+    """Whether the PKI object requires something of it if it is the platform's, which is not known."""
+    superseded: bool = False
+    """Whether another signer of its name signs in its place."""
     namespace: str | None = None
     """Of that place, or of the listener there."""
     places: list[str] = field(default_factory=list)
@@ -65,6 +72,9 @@ class Inventory:
         self._across = Across(names)
         self._signers: dict[str, tuple[HeldCertificate, str | None]] = {}
         """Of a CA's SHA-256: in the place that tells most of it, without its DER."""
+        self._signing: set[str] = set()
+        """Of these, those that a Secret was seen to keep with their key."""
+        self._settled = True
 
     def add(self, held: HeldCertificate, namespace: str | None = None) -> Classified:
         """Take in a certificate in one place: what it is, by all places so far. ``namespace`` decides who governs it;
@@ -81,23 +91,63 @@ class Inventory:
         if entry is None or _tells_more(classified, entry.classified):
             entry = self._entries[held.facts.sha256] = self._entry(held, classified, where, entry)
             if held.facts.is_ca:
-                self._judge_crossed(held, where)
+                slim = replace(held, facts=replace(held.facts, der=b""), chain=())
+                self._signers[held.facts.sha256] = slim, where
+                self._settled = False
+        if held.facts.is_ca and held.place.role == "leaf" and reference is not None:
+            self._signing.add(held.facts.sha256)
         entry.count += 1
         if len(entry.places) < PLACES:
             entry.places.append(place)
         return entry.classified
 
-    def _judge_crossed(self, held: HeldCertificate, where: str | None) -> None:
-        """A signer that was signed across has the same key in another certificate, which is judged anew: its key may be
-        older than it looked."""
-        self._signers[held.facts.sha256] = replace(held, facts=replace(held.facts, der=b""), chain=()), where
-        for other in self._across.crossed(held.facts):
-            entry = self._entries[other.sha256]
-            known, its_place = self._signers[other.sha256]
-            entry.findings = self._entry(known, entry.classified, its_place, entry).findings
+    def _settle(self) -> None:
+        """Judge signers anew, now that all of them are known: the key of one that was signed across may be older than
+        it looked, and of several of one name in a bundle only one signs."""
+        if self._settled:
+            return
+        self._settled = True
+        signers = [(sha256, self._entries[sha256]) for sha256 in self._signers]
+        named: dict[str, list[str]] = {}
+        for sha256, entry in signers:
+            if len(entry.classified.names) == 1:
+                named.setdefault(entry.name, []).append(sha256)
+        successors = {old: new for same in named.values() for old, new in self._superseded(same)}
+        for sha256, entry in signers:
+            facts = self._signers[sha256][0].facts
+            successor = successors.get(sha256)
+            if successor is not None or entry.superseded or self._across.crossed(facts):
+                held, where = self._signers[sha256]
+                found = self._entry(held, entry.classified, where, entry, successor)
+                entry.findings, entry.superseded = found.findings, found.superseded
+
+    def _superseded(self, same: list[str]) -> Iterator[tuple[str, CertificateFacts]]:
+        """Of signers of one name, those in whose place another one signs, and that one: the newest that a Secret has
+        with its key; where no Secret was read, the newest of all."""
+        facts = {each: self._signers[each][0].facts for each in same}
+        signing = [each for each in same if each in self._signing]
+        dated = [(made, each) for each in signing or same if (made := self._made(facts[each])) is not None]
+        if not dated or (not signing and len(dated) < len(same)):
+            return  # of what nothing tells the age, nothing tells whether it is the newest
+        newest = {facts[each].key_sha256 for made, each in dated if made == max(dated)[0]}
+        if len(newest) > 1:
+            return
+        active = facts[max(dated)[1]]
+        for each in same:
+            if each not in self._signing and facts[each].key_sha256 != active.key_sha256:
+                yield each, active
+
+    def _made(self, facts: CertificateFacts) -> datetime | None:
+        times = (self._across.first_made(facts), facts.not_before, made_by_name(facts))
+        return min((each for each in times if each is not None), default=None)
 
     def _entry(
-        self, held: HeldCertificate, classified: Classified, namespace: str | None, before: Entry | None
+        self,
+        held: HeldCertificate,
+        classified: Classified,
+        namespace: str | None,
+        before: Entry | None,
+        successor: CertificateFacts | None = None,
     ) -> Entry:
         facts, key, governed = held.facts, key_of(held.facts), self._governing.of(namespace)
         subject = Subject(
@@ -107,6 +157,7 @@ class Inventory:
             history=governed.history,
             now=self._now,
             first_made=self._across.first_made(facts),
+            successor=successor,
             policy=self._policy,
             lifetimes=self._names.lifetimes,
         )
@@ -118,7 +169,11 @@ class Inventory:
             not_before=facts.not_before,
             not_after=facts.not_after,
             classified=classified,
+            unproven=classified.governed is None
+            and not held.place.file
+            and required(governed.config, classified.category).asks,
             findings=tuple(_because(each, governed.because) for each in of_certificate(subject)),
+            superseded=successor is not None,
             namespace=namespace,
             places=before.places if before else [],
             count=before.count if before else 0,
@@ -126,6 +181,7 @@ class Inventory:
 
     def entries(self) -> Iterator[Entry]:
         """Every certificate, in the order in which it was first found."""
+        self._settle()
         return iter(self._entries.values())
 
     def findings(self) -> Iterator[Finding]:

@@ -111,7 +111,7 @@ def _outside(subject: Subject) -> str | None:
     if not classified.governed:
         return subject.outside
     wanted = required(subject.config, classified.category, tuple(each.name for each in classified.names))
-    if wanted.key or wanted.unknown or wanted.all_of or wanted.one_of:
+    if wanted.asks:
         return None
     return f"The PKI object asks for nothing: {subject.config.platform_said or 'it says nothing of such certificates'}"
 

@@ -6,12 +6,17 @@ only the platform writes into its Secrets.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Final, Literal
+
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.x509 import load_der_x509_certificate
 
 from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.located import shown
-from scanner.model.well_known import Category, Names, WellKnown, fits
+from scanner.model.well_known import Category, Inside, Names, WellKnown, fits
 from scanner.pki.distinguished import common_name, organizations
 from scanner.tls.certificate import CertificateFacts
 
@@ -87,14 +92,49 @@ def _by_listener(held: HeldCertificate, names: Names) -> tuple[tuple[WellKnown, 
 
 def _by_subject(held: HeldCertificate, names: Names) -> tuple[tuple[WellKnown, ...], str]:
     """By what the certificate says, where it can be believed."""
-    if given_there(held.place, names):
+    if given_there(held.place, names) or inside(held.place, names):
         return (), ""
     believed = _believed(held.place, names)
     found = tuple(each for each in _claimed(held.facts, names) if believed(each))
+    if found and not _only_platform_writes(held.place, names):
+        found = found if has_known_key(held.facts, names) else ()
     return found, f"its subject is {_subject(held.facts)}, signed by {_issuer(held.facts)}"
 
 
 _WAYS: Final = (_by_secret, _by_bundle, _by_listener, _by_subject)
+
+
+def _only_platform_writes(place: Place, names: Names) -> bool:
+    """Whether a name in a certificate there needs no proof."""
+    if place.reference is None:
+        return not place.endpoint or place.component is not None
+    if place.reference.namespace is None:
+        return place.reference.kind == "CertificateSigningRequest"
+    return names.is_platform(place.reference.namespace)
+
+
+def claims(facts: CertificateFacts, names: Names) -> bool:
+    """Whether it has the name, or the signer's name, of something that the platform spreads beyond its namespaces."""
+    return any(each.recognition.anywhere or each.recognition.injected for each in _claimed(facts, names))
+
+
+def has_known_key(facts: CertificateFacts, names: Names) -> bool | None:
+    """Whether it is one of the signers that the platform's own namespaces hold, or one of them signed it: anybody can
+    call a CA of theirs as the service CA is called. None where no such signer was seen."""
+    keys = names.signers
+    if not keys:
+        return None
+    if facts.is_ca:
+        return facts.key_sha256 in keys
+    return any(_signed(facts.der, der) for der in keys.values())
+
+
+def _signed(der: bytes, signer: bytes) -> bool:
+    try:
+        load_der_x509_certificate(der).verify_directly_issued_by(load_der_x509_certificate(signer))
+    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
+        return False
+    return True
 
 
 def _believed(place: Place, names: Names) -> Callable[[WellKnown], bool]:
@@ -155,6 +195,35 @@ def given_there(place: Place, names: Names) -> str | None:
         if (secret and fits(secret, each.secrets)) or (bundle and fits(bundle, each.config_maps)):
             return each.why
     return None
+
+
+_OPERATORS: Final = re.compile(r"@([0-9]{9,10})\Z")
+"""How operators end the common names of their signers: with the second at which each was made."""
+
+
+def made_by_name(facts: CertificateFacts) -> datetime | None:
+    """When a signer's key was made, as an operator wrote it into its name: a certificate that another signer makes for
+    the same key later has a later notBefore."""
+    if not facts.is_ca or facts.self_issued:
+        return None
+    found = _OPERATORS.search(common_name(facts.subject) or "")
+    return datetime.fromtimestamp(int(found[1]), UTC) if found else None
+
+
+def likely(facts: CertificateFacts) -> str:
+    """Why a certificate without a known name, in a place where the platform writes, is probably the platform's own; ""
+    where nothing in it says so. What an administrator brings is signed by somebody else's CA."""
+    subject, issuer = common_name(facts.subject), common_name(facts.issuer)
+    for said, name in (("its name", subject), ("its signer's name", issuer)):
+        if name is not None and _OPERATORS.search(name):
+            return f"{said} is spelt as operators spell them ({shown(name)})"
+    return "it is signed by itself, not by anybody's CA" if facts.self_issued else ""
+
+
+def inside(place: Place, names: Names) -> Inside | None:
+    """The owner of everything there that has no name of its own, if there is one."""
+    secret = _path(place, "Secret")
+    return next((each for each in names.inside if secret and fits(secret, each.secrets)), None)
 
 
 def use_of(facts: CertificateFacts) -> Use:

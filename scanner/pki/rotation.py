@@ -27,7 +27,8 @@ class Renewal:
 
 def renewal(names: Collection[WellKnown], made: datetime | None, end: datetime | None) -> Renewal:
     """Of a certificate that is called one of ``names`` and is valid from ``made`` to ``end``. Operators renew at an
-    age; of names with different ages the greatest counts, because nothing tells which it has."""
+    age; of names with different ages the greatest counts, because nothing tells which it has. What the installer made
+    for its first day ends before that."""
     kinds = {each.rotates for each in names}
     if kinds == {"never"}:
         return Renewal(rotates="never", by=None)
@@ -35,7 +36,9 @@ def renewal(names: Collection[WellKnown], made: datetime | None, end: datetime |
         return Renewal(rotates="day-1", by=None if made is None else _later(made, DAY_ONE))
     ages = [each.refresh_days for each in names if each.refresh_days]
     if made is not None and ages:
-        return Renewal(rotates="operator", by=_later(made, timedelta(days=max(ages))))
+        by = _later(made, timedelta(days=max(ages)))
+        if by is not None and (end is None or by < end):
+            return Renewal(rotates="operator", by=by)
     return Renewal(rotates="operator", by=end, ends=True)
 
 

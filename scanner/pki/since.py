@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -9,27 +11,53 @@ from scanner.kube.objects import Fields, KubeObject, moment
 
 _MOST: Final = 1000
 """Entries that are looked at; a real object has a handful."""
+_APPLIED: Final = frozenset({".", "f:kubectl.kubernetes.io/last-applied-configuration"})
+"""What ``kubectl apply`` writes beside the spec, whenever it writes the spec."""
 
 
-def changed(found: KubeObject) -> datetime | None:
-    """The latest time at which a manager that owns a part of ``spec`` wrote (``metadata.managedFields``), else when the
-    object was made, which may be too early: ``vague``. Too late where the same manager has since written something
-    else."""
-    return max(_written(found), default=None) or moment(found.text("metadata", "creationTimestamp"))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """The last change of a spec, as far as it is known."""
+
+    since: datetime | None = None
+    """The change; where it is vague, the earliest time at which it can have been."""
+    vague: bool = False
+    """Whether it was later than ``since``, and nothing says when."""
+    until: datetime | None = None
+    """Of a vague one, the latest time at which it can have been; None: the time at which the object was read."""
 
 
-def vague(found: KubeObject) -> bool:
-    """Whether it was changed since it was made (``metadata.generation``), and nothing says when: ``oc get -o yaml``
-    leaves out who manages what."""
+def changed(found: KubeObject) -> Change:
+    """The last change of ``spec``.
+
+    The API server counts changes of the spec in ``metadata.generation``: 1 means that it is as it was created, whatever
+    was written into its metadata since. Of a later generation the managers that own a part of the spec tell the time
+    (``metadata.managedFields``). An entry has one time for all that its manager owns, so one that owns labels too was
+    written at that time at the latest.
+    """
+    created = moment(found.text("metadata", "creationTimestamp"))
     generation = found.number("metadata", "generation")
-    return generation is not None and generation > 1 and not _written(found)
+    if generation == 1 and created is not None:
+        return Change(since=created)
+    entries = [(each, time) for each in _of_spec(found) if (time := moment(each.text("time"))) is not None]
+    certain = max((time for each, time in entries if _spec_alone(each)), default=None)
+    latest = max((time for _, time in entries), default=None)
+    since = max((time for time in (created, certain) if time is not None), default=None)
+    if latest is not None and (since is None or latest > since):
+        # Without a time of creation nothing is earlier than the entry itself.
+        return Change(since=since, vague=True, until=latest) if since is not None else Change(since=latest)
+    unseen = generation is not None and generation > 1 and certain is None
+    return Change(since=since, vague=unseen)
 
 
-def _written(found: KubeObject) -> list[datetime]:
-    entries = list(found.each("metadata", "managedFields"))[:_MOST]
-    times = [moment(each.text("time")) for each in entries if _owns_spec(each)]
-    return [each for each in times if each is not None]
+def _of_spec(found: KubeObject) -> Iterator[Fields]:
+    for each in list(found.each("metadata", "managedFields"))[:_MOST]:
+        if not each.text("subresource") and each.has("fieldsV1", "f:spec"):
+            yield each
 
 
-def _owns_spec(entry: Fields) -> bool:
-    return not entry.text("subresource") and entry.has("fieldsV1", "f:spec")
+def _spec_alone(entry: Fields) -> bool:
+    """Whether the entry's manager owns nothing else whose change would move its time."""
+    metadata = entry.fields("fieldsV1", "f:metadata")
+    others = set(metadata.raw) - {"f:annotations"}
+    return not others and set(metadata.fields("f:annotations").raw) <= _APPLIED

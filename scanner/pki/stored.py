@@ -21,8 +21,10 @@ from scanner.kube.kinds import (
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot, union
 from scanner.model.held_certificate import HeldCertificate, Place, Role
+from scanner.model.well_known import Names, fits
 from scanner.pki import given
 from scanner.pki.containers import contents
+from scanner.pki.distinguished import common_name
 from scanner.pki.given import Given
 from scanner.pki.pem import Parser, apart, chain_of, unreadable
 from scanner.tls.certificate import CertificateFacts
@@ -61,6 +63,24 @@ def held(snapshot: Snapshot) -> Iterator[HeldCertificate]:
     search = _Search(snapshot, Given(snapshot), Parser())
     for source in SOURCES:
         yield from map(apart, source(search))
+
+
+def signers(snapshot: Snapshot, names: Names) -> dict[str, bytes]:
+    """The platform's signers that are known beyond its namespaces (``Recognition.injected``), as the objects hold them
+    that the catalogue names: by the SHA-256 of each key, DER."""
+    spread = [each for each in names.all if each.recognition.injected]
+    secret = tuple(path for each in spread for path in each.recognition.secrets)
+    bundle = tuple(path for each in spread for path in each.recognition.config_maps)
+    parser, found = Parser(), list[CertificateFacts]()
+    for each in snapshot.every(SECRET):
+        if names.is_platform(each.namespace or "") and fits(f"{each.namespace}/{each.name}", secret):
+            found += _Search(snapshot, Given(snapshot), parser).coded(each.text("data", "tls.crt"))
+    for each in snapshot.every(CONFIG_MAP):
+        if names.is_platform(each.namespace or "") and fits(f"{each.namespace}/{each.name}", bundle):
+            found += [one for text in each.words("data").values() for one in parser.of_text(text, _MOST)]
+    called = [(each, {name.name for _, name in names.subjects.find(common_name(each.subject) or "")}) for each in found]
+    wanted = {each.name for each in spread}
+    return {each.key_sha256: each.der for each, told in called if each.is_ca and each.key_sha256 and told & wanted}
 
 
 def secrets(search: _Search) -> Iterator[HeldCertificate]:

@@ -14,6 +14,8 @@ from scanner.model.scan_policy import ScanPolicy
 from scanner.model.well_known import Category
 from scanner.pki.classify import Classified
 from scanner.pki.history import Past
+from scanner.pki.recognition import made_by_name
+from scanner.tls.certificate import CertificateFacts
 
 _NAMES = 5
 """Names that one certificate may have, as far as a finding lists them."""
@@ -31,6 +33,8 @@ class Subject:
     first_made: datetime | None = None
     """When its key was first seen made, where another certificate has the same: that of a signer which was signed
     across. None: by itself."""
+    successor: CertificateFacts | None = None
+    """Of a signer that only bundles hold: the one that signs in its place, where that was seen."""
     history: tuple[Past, ...] = ()
     """What ``config`` was before, as far as anybody knows."""
     policy: ScanPolicy = ScanPolicy()
@@ -40,7 +44,9 @@ class Subject:
     @property
     def made(self) -> datetime | None:
         """When its key was made, as far as anybody can tell."""
-        return self.first_made or self.held.facts.not_before
+        facts = self.held.facts
+        spelt = made_by_name(facts) if self.classified.names else None
+        return min((each for each in (self.first_made, facts.not_before, spelt) if each), default=None)
 
     @property
     def outside(self) -> str:

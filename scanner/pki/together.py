@@ -14,6 +14,8 @@ from scanner.pki.signature import SIGNATURE, cannot_have_signed
 from scanner.tls.certificate import CertificateFacts
 
 _SHOWN: Final = 5
+_ENOUGH: Final = 128
+"""Bits of security beyond which nobody forges a signature: RSA 3072 and P-256 have them."""
 
 
 def check_signers(rule: ScanRule, across: Across) -> Iterator[Finding]:
@@ -31,8 +33,9 @@ def check_signers(rule: ScanRule, across: Across) -> Iterator[Finding]:
 
     ## What fails
 
-    Such a certificate: low. Where its maker takes a key of its own, whatever is configured (kubelets: ECDSA P-256),
-    that is informational. Those that are signed alike are told once, with their number.
+    Such a certificate, where its signer has less than 128 bits of security (RSA 2048 has 112): low. Below a stronger
+    signer, as ECDSA P-384 below RSA 4096, it is informational, and so it is where its maker takes a key of its own,
+    whatever is configured (kubelets: ECDSA P-256). Those that are signed alike are reported once, with their number.
 
     ## What is inconclusive
 
@@ -85,7 +88,8 @@ def check_signers(rule: ScanRule, across: Across) -> Iterator[Finding]:
             said = f"its key is {own}, stronger than its signer's ({signer})"
             chosen = any(each.owner.implements for each in signed.classified.names)
             fix = f"configure a key for signers that is as strong{', or a smaller one here' if chosen else ''}"
-            yield _of_signed(rule, signed, said, rule.severity if chosen else "info", fix)
+            weak = (signer.strength or 0) < _ENOUGH
+            yield _of_signed(rule, signed, said, rule.severity if chosen and weak else "info", fix)
 
 
 def impossible_signatures(across: Across) -> Iterator[Finding]:

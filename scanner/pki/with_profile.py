@@ -77,6 +77,12 @@ def check_profile(rule: ScanRule, serving: Serving) -> Iterator[Finding]:
         custom:
           defaults: {key: {algorithm: ECDSA, ecdsa: {curve: P256}}}
     ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: signing-key, namespace: openshift-service-ca}
+    data:
+      tls.crt: CERTIFICATE(openshift-service-serving-signer@1760000000, CA)
+    ---
     listener: shop/web:8443
     serves: CERTIFICATE(web.shop.svc, RSA 2048, signed by openshift-service-serving-signer@1760000000)
     ciphers: [ECDHE-RSA-AES128-GCM-SHA256]
@@ -93,6 +99,12 @@ def check_profile(rule: ScanRule, serving: Serving) -> Iterator[Finding]:
         mode: Custom
         custom:
           defaults: {key: {algorithm: ECDSA, ecdsa: {curve: P256}}}
+    ---
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: signing-key, namespace: openshift-service-ca}
+    data:
+      tls.crt: CERTIFICATE(openshift-service-serving-signer@1760000000, CA)
     ---
     listener: shop/web:8443
     serves: CERTIFICATE(web.shop.svc, RSA 2048, signed by openshift-service-serving-signer@1760000000)

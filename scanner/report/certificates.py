@@ -20,6 +20,7 @@ STATUSES: Final[dict[str, tuple[str, str]]] = {
     "ok": ("as required", "pass"),
     "informational": ("stronger than asked", "pass"),
     "not-required": ("nothing required", "not_applicable"),
+    "superseded": ("superseded", "not_applicable"),
     "unattributed": ("origin unknown", "not_applicable"),
     "not-governed": ("not governed", "not_applicable"),
 }

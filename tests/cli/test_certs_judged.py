@@ -92,7 +92,7 @@ def test_what_cannot_be_read_is_null_in_a_valid_document(call: Call, tmp_path: P
         ("2020-01-01T00:00:00Z", ("--fail-on", "high"), 0, "violation"),
         ("2020-01-01T00:00:00Z", ("--fail-on", "never"), 0, "violation"),
         ("2999-01-01T00:00:00Z", (), 0, "pending-rotation"),
-        (None, (), 3, "not-tested"),
+        (None, (), 1, "violation"),  # without a date it counts from the beginning
     ],
 )
 def test_a_pki_object_in_a_file_judges(
@@ -111,7 +111,7 @@ def test_the_text_ends_with_what_is_wrong_and_how_to_mend_it(call: Call, signer:
     assert answer.code == 1
     assert f"judged by   {configured}: defaults RSA 4096" in answer.out
     assert "pki-key: service-ca (signer): its key is ECDSA P256, and RSA 4096 is required" in answer.out
-    assert "delete Secret openshift-service-ca/signing-key" in answer.out
+    assert "if Secret openshift-service-ca/signing-key still has this certificate, delete it" in answer.out
 
 
 def test_the_text_has_the_gravest_findings_and_counts_the_rest(
@@ -138,7 +138,9 @@ def test_microshifts_file_judges_as_it_stands(call: Call, signer: Path, tmp_path
     key = {"algorithm": "RSA", "rsa": {"keySize": 4096}}
     configured = file(tmp_path, "config.yaml", {"dns": {"baseDomain": "x"}, "pki": {"defaults": {"key": key}}})
     answer = call("certs", signer, "--pki", configured, "--format", "json")
-    assert (answer.code, only(answer)["status"]) == (3, "not-tested")  # it has no date
+    assert (answer.code, only(answer)["status"]) == (1, "violation")
+    (finding,) = [each for each in json.loads(answer.out)["findings"] if each["rule"] == "pki-key"]
+    assert "config.yaml has no date, so it counts as in force from the beginning" in finding["message"]
     assert "RSA 4096" in json.loads(answer.out)["judged_by"]
 
 
@@ -241,15 +243,20 @@ def test_an_install_config_beside_a_cluster_is_compared_with_it(call: Call, tmp_
     assert "asks for RSA 4096 keys of signers, and PKI/cluster for RSA 2048" in finding["message"]
 
 
-def test_microshifts_own_file_in_a_snapshot_governs(call: Call, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "marks",
+    [
+        {"apiVersion": "microshift/v1", "metadata": {"name": "cluster"}},
+        {"apiVersion": "v1alpha1"},  # as the enhancement writes it
+        {},
+    ],
+)
+def test_microshifts_own_file_in_a_snapshot_governs(call: Call, tmp_path: Path, marks: dict[str, Any]) -> None:
     key = {"algorithm": "RSA", "rsa": {"keySize": 4096}}
-    own = {
-        "apiVersion": "microshift/v1", "kind": "MicroShiftConfig", "metadata": {"name": "cluster"},
-        "pki": {"defaults": {"key": key}},
-    }  # fmt: skip
+    own = {**marks, "kind": "MicroShiftConfig", "pki": {"defaults": {"key": key}}}
     answer = call("certs", "--snapshot", kept(tmp_path, own, BUNDLE), "--format", "json")
     assert json.loads(answer.out)["judged_by"].startswith("/etc/microshift/config.yaml: defaults RSA 4096")
-    assert statuses(answer) == {"signing-cabundle data[ca-bundle.crt]": "not-tested"}
+    assert statuses(answer) == {"signing-cabundle data[ca-bundle.crt]": "violation"}
 
 
 def secret(namespace: str, name: str, *certificates: bytes) -> dict[str, Any]:

@@ -65,12 +65,14 @@ def test_json_is_read_as_the_standard_library_reads_it(value: object) -> None:
 
 
 def test_of_a_pki_object_it_is_kept_who_changed_the_spec_and_when() -> None:
-    fields: dict[str, object] = {"f:spec": {"f:defaults": {}}, "f:metadata": {"f:labels": {}}}
+    fields: dict[str, object] = {"f:spec": {"f:defaults": {}}, "f:metadata": {"f:labels": {}}, "f:status": {}}
     entry = {"manager": "kubectl", "operation": "Update", "time": "2026-03-01T00:00:00Z", "fieldsV1": fields}
     raw = {"metadata": {"name": "cluster", "managedFields": [{**entry, "apiVersion": "v1"}]}, "spec": {"defaults": {}}}
     found = kept(PKI, raw, Pruner())
     assert found is not None
-    assert found.at("metadata", "managedFields") == [{**entry, "fieldsV1": {"f:spec": {"f:defaults": {}}}}]
+    assert found.at("metadata", "managedFields") == [
+        {**entry, "fieldsV1": {"f:spec": {"f:defaults": {}}, "f:metadata": {"f:labels": {}}}}
+    ]
     assert found.at("spec") == {"defaults": {}}
 
 

@@ -17,7 +17,7 @@ title: T
 source: S
 date: "2026-01-01"
 platformNamespaces: [a]
-owners: {me: {component: me-operator, implements: true}}
+owners: {me: {component: me-operator, implements: "4.22", source: S}}
 enhancement:
   one-signer: {category: signer, owner: me, rotates: never, aliases: [me.one], recognise: {subjects: [one]}}
 """
@@ -165,7 +165,9 @@ def test_a_file_of_names() -> None:
         ("aliases: [me.one]", "aliases: [one-signer]", "is the name of two"),
         ("subjects: [one]", "sans: [one]", "neither secrets nor subjects"),
         ("subjects: [one]", "subjects: [one], emails: [x]", "unknown field 'emails'"),
-        ("implements: true", "note: x", "implements is missing"),
+        ('implements: "4.22"', "note: x", "implements is missing"),
+        ('implements: "4.22"', "implements: soon", "'soon' is no release"),
+        (", source: S}}", "}}", "source is missing"),
         ("component: me-operator, ", "", "component is missing"),
         ("one-signer:", "One Signer:", "is no name"),
         ("title: T\n", "", "title is missing"),

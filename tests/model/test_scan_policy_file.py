@@ -72,7 +72,9 @@ def test_the_example_sets_everything() -> None:
                 source="adhere.yaml:38:5",
             ),
         ),
-        require=Require(min_endpoints=100, strict_adherence=True, max_inconclusive=5, severity="high"),
+        require=Require(
+            min_endpoints=100, strict_adherence=True, max_inconclusive=5, pki_not_implemented=True, severity="high"
+        ),
         certificates=CertificateMinimums(
             rsa_bits=3072,
             curves=("P256", "P384"),

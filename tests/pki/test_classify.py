@@ -37,9 +37,15 @@ SCHEDULER = "kube-control-plane-kube-scheduler-client"
 KUBE = "system:kube-apiserver"
 
 
+_SERVICE_CA = "openshift-service-serving-signer@1790000000"
+
+
 @cache
 def names() -> Names:
-    return load_names()
+    """With the service CA's own signer, as the platform's namespaces have it; everything here is signed by one key."""
+    signer = made(_SERVICE_CA, ca=True)
+    assert signer.key_sha256 is not None
+    return replace(load_names(), signers={signer.key_sha256: signer.der})
 
 
 def held(facts: CertificateFacts, *, secret: str = "", bundle: str = "", role: Role = "leaf") -> HeldCertificate:
@@ -238,8 +244,9 @@ def test_operators_that_users_install_live_in_users_namespaces() -> None:
 def test_hosted_control_planes_are_hypershifts() -> None:
     facts = certificate(SIGNERS[11])
     found = classify(held(facts, secret="clusters-shop/etcd-signer"), names())
-    assert (found.names, found.governed) == ((), False)
+    assert (found.names, found.governed, found.judged) == ((), True, True)
     assert found.why.startswith("HyperShift made it")
+    assert [each.name for each in found.makers] == ["hypershift"]
     elsewhere = load_names(hosted=("hosts-shop",))
     assert classify(held(facts, secret="clusters-shop/etcd-signer"), elsewhere).why.startswith(
         "namespace clusters-shop"
@@ -251,6 +258,50 @@ def test_hosted_control_planes_are_hypershifts() -> None:
 def test_what_nobody_knows_in_the_platforms_namespace_is_not_known() -> None:
     found = classify(held(made("x", "y", eku=SERVER), secret="openshift-monitoring/new"), names())
     assert (found.names, found.category, found.governed) == ((), "serving", None)
+    assert (found.judged, found.likely) == (True, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "issuer", "likely"),
+    [
+        ("openshift-new_new-signer@1790000000", None, "its name is spelt as operators spell them"),
+        ("x", "openshift-new_new-signer@1790000000", "its signer's name is spelt as operators spell them"),
+        ("x", None, "it is signed by itself"),
+        ("x@1", "y", ""),
+    ],
+)
+def test_what_says_that_the_platform_made_it(name: str, issuer: str | None, likely: str) -> None:
+    found = classify(held(made(name, issuer, eku=SERVER), secret="openshift-monitoring/new"), names())
+    assert found.likely.startswith(likely)
+    assert bool(found.likely) == bool(likely)
+
+
+@pytest.mark.parametrize(
+    ("where", "judged"),
+    [
+        (served(made("x", eku=SERVER), "kube-apiserver", 6443), True),
+        (served(made("x", eku=SERVER), "kube-apiserver", 6443, role="issuer"), False),
+        (served(made("x", eku=SERVER), "router", 443), False),  # what users gave to Routes
+        (served(made("x", eku=SERVER), None, 8443), False),
+        (held(made("x", eku=SERVER)), False),  # a file
+        (held(made("x", eku=SERVER), secret="shop/x"), False),
+        (held(made("x", ca=True), bundle="openshift-monitoring/x", role="trusted"), False),
+    ],
+)
+def test_only_what_the_platform_uses_is_judged_without_a_name(where: HeldCertificate, judged: bool) -> None:
+    assert classify(where, names()).judged is judged
+
+
+def test_who_calls_its_signer_as_the_service_ca_proves_nothing() -> None:
+    imitation = Authority(_SERVICE_CA).leaf(names=("web.shop.svc",), eku=("serverAuth",))
+    for where in (held(parse_certificate(imitation.der), secret="shop/mine"), served(SERVICE, None, 8443)):
+        found = classify(where, names())
+        assert bool(found.names) == bool(where.place.endpoint)
+    unknown = classify(held(SERVICE, secret="shop/mine"), load_names())
+    assert (unknown.names, unknown.governed, unknown.judged) == ((), None, False)
+    assert "was not seen" in unknown.why
+    other = classify(held(replace(SERVICE, der=b""), secret="shop/mine"), names())
+    assert (other.names, other.governed) == ((), False)
 
 
 # --- The category without a name --------------------------------------------------------------------------------------
@@ -341,7 +392,7 @@ def test_nothing_crashes_and_everything_has_reasons(facts: CertificateFacts, pla
     assert found.because
     assert found.why
     assert bool(found.names) <= (found.governed is True)
-    assert len({field.name for field in fields(found)}) == 6
+    assert len({field.name for field in fields(found)}) == 9
     users = place.reference is not None and place.reference.namespace == "shop"
     if users and place.reference is not None and place.reference.kind == "Secret":
         assert said(found) <= {"service-ca.service-serving"}

@@ -162,7 +162,7 @@ def test_a_violation_says_what_to_delete_and_who_feels_it() -> None:
 
 
 PEER = replace(NAME, name="etcd-peer-server", delete=("openshift-etcd/etcd-peer-*",), breaks="nothing")
-DISCARDED = replace(NAME, delete=(), breaks="the kubeconfig of the installation")
+DISCARDED = replace(NAME, rotates="never", delete=(), breaks="the kubeconfig of the installation")
 
 
 @pytest.mark.parametrize(
@@ -248,14 +248,17 @@ def test_the_signers_of_the_installation_are_as_the_install_config_asked() -> No
 
 
 def test_what_operators_choose_by_themselves_holds_from_when_that_was_said() -> None:
-    """Mode Default, or the gate on and no object: as if it were configured, what is older could not know."""
+    """Mode Default, or the gate on and no object: what is older could not know, and the API's text lets operators go on
+    as they always did. A key that was never right is none of theirs."""
     default = replace(CONFIG, defaults=None, platform=RECOMMENDED)
     (older,) = judged(RSA, NAME, config=default)
     (newer,) = judged(replace(RSA, not_before=LATER), NAME, config=default)
     (unknown,) = judged(RSA, NAME, config=replace(default, since=None))
     (known,) = judged(RSA, NAME, config=replace(default, since=None), history=before(None))
+    (weak,) = judged(replace(RSA, key_size=1024, not_before=LATER), NAME, config=default)
+    assert weak.status == "violation"
     assert [each.status for each in (older, newer, unknown, known)] == [
-        "pending-rotation", "violation", "not-tested", "pending-rotation",
+        "pending-rotation", "not-implemented", "not-implemented", "pending-rotation",
     ]  # fmt: skip
 
 

@@ -97,7 +97,7 @@ def test_what_has_no_effect_or_is_of_yesterday(spec: object, severity: str, word
 
 def test_an_object_of_another_name_is_read_by_nobody() -> None:
     (finding,) = said(pki(GOOD), pki(GOOD, name="mine"))
-    assert (finding.about, finding.severity) == ("PKI/mine", "low")
+    assert (finding.about, finding.severity) == ("PKI/mine", "medium")
 
 
 @pytest.mark.parametrize(
