@@ -206,6 +206,7 @@ def _live(
         config_maps_by="lint" if referred else "configmaps",
         permitted=permitted,
         reviews=reviewed,
+        notice=lambda text: say(f"adhere: {plain(text, 500)}"),
     )
     found = [run_trio(partial(reading, way_in, reads)) for way_in in accesses(asked)]
     _none_twice(found)

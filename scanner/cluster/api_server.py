@@ -77,6 +77,8 @@ def ssl_context(access: Access, pair: Pair | None) -> ssl.SSLContext:
             f"{access.origin}: the certificate authority is no PEM certificate: {error}",
             hint="certificate-authority-data is base64 of PEM; certificate-authority names a PEM file",
         ) from None
+    # SSLKEYLOGFILE of the environment would write this connection's secrets into a file.
+    context.keylog_filename = None  # type: ignore[assignment]
     # Python 3.13 made RFC 5280's every MUST mandatory; the CAs of many clusters lack a key identifier.
     context.verify_flags &= ~ssl.VerifyFlags.VERIFY_X509_STRICT
     if not trust.verify:

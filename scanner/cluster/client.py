@@ -7,11 +7,13 @@ It never follows a redirect, so the credential reaches the API server and nobody
 from __future__ import annotations
 
 import json
+import os
 import random
 import ssl
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
 
 import httpx2
@@ -31,6 +33,20 @@ _MOST_TEXT = 300
 """Characters of an error's text; who runs an aggregated API server chooses it."""
 
 
+PER_OBJECT = 1024
+"""Bytes that an object takes in memory, however little it says."""
+
+
+def memory_limit() -> int:
+    """Bytes of memory that this process may have: its container's (cgroup v2, ``memory.max``), else the machine's."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        said = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
+    except OSError:
+        return machine
+    return min(machine, int(said)) if said.isdecimal() else machine
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manners:
     """How patiently we ask. Seconds and bytes."""
@@ -46,8 +62,15 @@ class Manners:
     """Before the second try, on average; doubles from try to try."""
     longest: float = 30.0
     """Wait, whatever Retry-After asks for."""
-    largest: int = 256 << 20
-    """Answer. A page of 500 large pods has 10 MB; the list without pages that is our last resort, a hundred."""
+    largest: int = 64 << 20
+    """Answer. A page of 500 large pods has 10 MB; of one that is larger than this, smaller ones are asked for."""
+    overall: float = 1200.0
+    """For all answers together: a large cluster is read in a minute."""
+    total: int = field(default_factory=lambda: int(0.6 * memory_limit()))
+    """Bytes that all answers together may have, decompressed, at ``PER_OBJECT`` more for each object: about what is
+    kept of them at most, so that the scanner says that it stopped before the kernel ends it."""
+    lost: int = 5
+    """Requests without any answer, one after the other, after which nothing more is asked."""
 
 
 class ApiError(ClusterError):
@@ -61,6 +84,10 @@ class ApiError(ClusterError):
         """The word of ``metav1.Status``: ``Forbidden``, ``Expired``; or ""."""
 
 
+class TooLarge(ClusterError):
+    """One answer is larger than ``Manners.largest``: a smaller page may not be."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Answer:
     status: int
@@ -72,11 +99,19 @@ class Client:
     """Use it as ``async with Client(access) as client``."""
 
     def __init__(
-        self, access: Access, manners: Manners | None = None, jitter: Callable[[], float] = random.random
+        self,
+        access: Access,
+        manners: Manners | None = None,
+        jitter: Callable[[], float] = random.random,
+        notice: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.access = access
         self.manners = manners or Manners()
         self._jitter = jitter
+        self._notice = notice
+        self._began: float | None = None
+        self._spent = 0
+        self._lost = 0
         self._http: httpx2.AsyncClient | None = None
         self._pair: Pair | None = None
         self._retired: list[httpx2.AsyncClient] = []
@@ -126,23 +161,24 @@ class Client:
 
         Raises as ``get`` does. A 401 is answered with a renewed credential, once; nothing else is tried again.
         """
-        response = await self._ask_upgrade(path, params, headers, renew=False)
+        credential = await self.access.source.credential()
+        response = await self._ask_upgrade(path, params, headers, credential)
         if response.status_code == 401:
             await response.aclose()
-            response = await self._ask_upgrade(path, params, headers, renew=True)
+            credential = await self.access.source.credential(renew=True)
+            response = await self._ask_upgrade(path, params, headers, credential)
         try:
             if response.status_code != 101:
                 body = await self._bounded(path, response)
-                raise refusal(_Answer(response.status_code, response.headers, body), path)
+                raise refusal(_Answer(response.status_code, response.headers, redacted(body, credential)), path)
             yield response
         finally:
             with trio.CancelScope(shield=True), trio.move_on_after(2):
                 await response.aclose()
 
     async def _ask_upgrade(
-        self, path: str, params: Mapping[str, str], headers: Mapping[str, str], *, renew: bool
+        self, path: str, params: Mapping[str, str], headers: Mapping[str, str], credential: Credential
     ) -> httpx2.Response:
-        credential = await self.access.source.credential(renew=renew)
         request = self._request(path, params, dict(headers), credential)
         try:
             with trio.fail_after(self.manners.timeout):
@@ -154,9 +190,33 @@ class Client:
         except trio.TooSlowError:
             raise self._failed(path, "no answer in time") from None
 
+    def spend(self, size: int, path: str) -> None:
+        """Count ``size`` bytes of memory. Raises ``ClusterError`` when all answers together have had enough."""
+        self._spent += size
+        if self._spent > self.manners.total:
+            raise self._failed(
+                path,
+                f"all answers together take more than {self.manners.total >> 20} MiB, 60 % of the memory at hand",
+                "give the scanner more memory, or leave out namespaces",
+            )
+
+    def _within_bounds(self, path: str) -> None:
+        """Raise ``ClusterError`` where nothing more is to be asked of this server."""
+        now = trio.current_time()
+        self._began = now if self._began is None else self._began
+        if now - self._began > self.manners.overall:
+            raise self._failed(path, f"not asked: reading has taken more than {self.manners.overall:g} s")
+        if self._lost >= self.manners.lost:
+            raise self._failed(
+                path,
+                f"not asked: the last {self._lost} requests had no answer",
+                "is the API server still up, and reachable from here?",
+            )
+
     async def _patiently(self, path: str, params: Mapping[str, str], accept: str, body: bytes | None = None) -> _Answer:
         renewed = False
         for attempt in range(1, self.manners.tries + 1):
+            self._within_bounds(path)
             last = attempt == self.manners.tries
             credential = await self.access.source.credential()
             try:
@@ -166,8 +226,12 @@ class Client:
                     credential = await self.access.source.credential(renew=True)
                     answer = await self._once(path, params, accept, credential, body)
             except httpx2.RequestError as error:
+                self._lost += 1
                 if last or _hopeless(error):
                     raise self._unanswered(path, error) from None
+                self._notice(
+                    f"{self._unanswered(path, error).message}; trying again ({attempt} of {self.manners.tries})"
+                )
                 await self._wait(attempt, None)
                 continue
             except (httpx2.InvalidURL, ValueError) as error:  # ValueError: what Python's look-up of names says
@@ -196,7 +260,8 @@ class Client:
                         await response.aclose()
         except trio.TooSlowError:
             raise httpx2.ReadTimeout("no whole answer in time") from None
-        return _Answer(response.status_code, response.headers, content)
+        self._lost = 0
+        return _Answer(response.status_code, response.headers, redacted(content, credential))
 
     async def _bounded(self, path: str, response: httpx2.Response) -> bytes:
         parts, size = [], 0
@@ -209,7 +274,11 @@ class Client:
                 else:
                     parts.append(part)
         if size > self.manners.largest:
-            raise self._failed(path, f"the answer is larger than {self.manners.largest >> 20} MiB")
+            raise TooLarge(
+                f"{self.access.name}: GET {self.access.server}{path}: the answer is larger than "
+                f"{self.manners.largest >> 20} MiB"
+            )
+        self.spend(size, path)
         return b"".join(parts)
 
     def _request(
@@ -265,6 +334,14 @@ class Client:
         if self.access.proxy:
             what += " (through a proxy)"
         return self._failed(path, what, hint)
+
+
+def redacted(body: bytes, credential: Credential) -> bytes:
+    """``body`` without our own credential, which proxies and debugging servers send back in their errors."""
+    secrets = [credential.token, *(value for name, value in credential.headers if name.lower() == "authorization")]
+    for secret in filter(None, secrets):
+        body = body.replace(secret.encode(), b"(credential)")
+    return body
 
 
 def clean(text: str, limit: int = _MOST_TEXT) -> str:

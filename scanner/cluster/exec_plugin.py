@@ -83,24 +83,53 @@ class Executed:
         wait = self.patience * (10 if plugin.interactive else 1)
         try:
             with trio.fail_after(wait):
-                ended = await trio.run_process(
-                    [plugin.command, *plugin.arguments],
-                    env={**os.environ, **plugin.variables, "KUBERNETES_EXEC_INFO": request(plugin)},
-                    stdin=None if plugin.interactive else subprocess.DEVNULL,
-                    capture_stdout=True,
-                    capture_stderr=not plugin.interactive,
-                    check=False,
-                )
+                code, answer, said = await _ended(plugin)
         except trio.TooSlowError:
             raise _failed(plugin, f"has not answered within {wait:g} seconds") from None
         except FileNotFoundError:
             raise _failed(plugin, "is not installed") from None
         except (OSError, ValueError) as error:
             raise _failed(plugin, f"cannot be run: {getattr(error, 'strerror', None) or error}") from None
-        if ended.returncode:
-            said = (ended.stderr or b"").decode("utf-8", "replace").strip()
-            raise _failed(plugin, f"ended with {ended.returncode}" + (f": {shown(said, 300)}" if said else ""))
-        return ended.stdout or b""
+        if len(answer) > MAX_ANSWER:
+            raise _failed(plugin, f"printed more than {MAX_ANSWER >> 20} MiB")
+        if code:
+            text = said.decode("utf-8", "replace").strip()
+            raise _failed(plugin, f"ended with {code}" + (f": {shown(text, 300)}" if text else ""))
+        return answer
+
+
+async def _ended(plugin: Plugin) -> tuple[int, bytes, bytes]:
+    """Run the program: its exit code and the beginning of what it wrote. One that writes too much is killed."""
+    process = await trio.lowlevel.open_process(
+        [plugin.command, *plugin.arguments],
+        env={**os.environ, **plugin.variables, "KUBERNETES_EXEC_INFO": request(plugin)},
+        stdin=None if plugin.interactive else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=None if plugin.interactive else subprocess.PIPE,
+    )
+
+    async def read(stream: trio.abc.ReceiveStream | None, into: bytearray) -> None:
+        while stream is not None and len(into) <= MAX_ANSWER:
+            part = await stream.receive_some(MAX_ANSWER)
+            if not part:
+                return
+            into += part
+        if stream is not None:
+            process.kill()
+
+    output, errors = bytearray(), bytearray()
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(read, process.stdout, output)
+            nursery.start_soon(read, process.stderr, errors)
+        return await process.wait(), bytes(output), bytes(errors)
+    finally:
+        with trio.CancelScope(shield=True):
+            for stream in filter(None, (process.stdout, process.stderr)):
+                await stream.aclose()
+            if process.returncode is None:
+                process.kill()
+            await process.wait()
 
 
 def request(plugin: Plugin) -> str:

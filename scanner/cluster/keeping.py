@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 
 from scanner.cluster import route_keys
 from scanner.cluster.prune import Pruner
 from scanner.cluster.secrets import without_key
 from scanner.cluster.shapes import OTHERS, SHAPES
+from scanner.errors import InputError
 from scanner.kube.kinds import ROUTE, SECRET, Kind
 from scanner.kube.objects import KubeObject
+from scanner.model import located
 from scanner.model.forms import form_of
 from scanner.model.removed import WITHHELD
 
@@ -40,12 +43,59 @@ def keeper(kind: Kind, pruner: Pruner, api_version: str = "") -> Callable[[objec
     return keep
 
 
-def bundle(found: KubeObject) -> KubeObject:
-    """A ConfigMap that some object names as CAs: without the values that are no certificate, nor what people put in
-    place of one. Whoever may write the object chooses the name, and of any other content nothing is to be learnt."""
-    told = {field: values for field in ("data", "binaryData") if isinstance(values := found.raw.get(field), dict)}
-    less = {field: {name: _trust(value) for name, value in values.items()} for field, values in told.items()}
+_DOCUMENTS: Mapping[tuple[str, str], Mapping[str, frozenset[str] | None]] = {
+    ("kube-system", "cluster-config-v1"): {
+        "install-config": frozenset(
+            {"additionalTrustBundle", "apiVersion", "featureGates", "featureSet", "fips", "networking", "pki"}
+        )
+    },
+    ("kube-system", "kubeadm-config"): {
+        "ClusterConfiguration": frozenset(
+            {"apiServer", "apiVersion", "controllerManager", "etcd", "kind", "kubernetesVersion", "networking"}
+            | {"scheduler"}
+        )
+    },
+    ("kube-system", "kubelet-config"): {
+        "kubelet": frozenset(
+            {"apiVersion", "authentication", "featureGates", "kind", "port", "readOnlyPort", "rotateCertificates"}
+            | {"serverTLSBootstrap", "tlsCertFile", "tlsCipherSuites", "tlsMinVersion", "tlsPrivateKeyFile"}
+        )
+    },
+    ("kube-public", "cluster-info"): {"kubeconfig": frozenset({"apiVersion", "clusters", "kind"})},
+    ("kube-public", "microshift-version"): {"version": None},
+    ("projectcontour", "contour"): {"contour.yaml": None},
+}
+"""ConfigMaps that hold a document: the field of each, and which of its own fields are read (None: all of it).
+
+The install-config of older clusters has the pull secret and passwords of the platform in it.
+"""
+
+
+def config_map(found: KubeObject) -> KubeObject:
+    """A ConfigMap with what is read of it: the fields of a known document, else certificates alone.
+
+    Whoever may write an object that names CAs chooses the name of a ConfigMap, whose other content is not ours.
+    """
+    documents = _DOCUMENTS.get((found.namespace or "", found.name), {})
+    less = {
+        part: {
+            name: _text(value, documents[name]) if name in documents else _trust(value) for name, value in of.items()
+        }
+        for part in ("data", "binaryData")
+        if isinstance(of := found.raw.get(part), dict)
+    }
     return KubeObject({**found.raw, **less}, found.kind)
+
+
+def _text(value: object, fields: frozenset[str] | None) -> object:
+    if fields is None or not isinstance(value, str):
+        return value
+    try:
+        document = located.load(value.encode("utf-8", "replace"), "").value
+    except InputError:
+        return f"{{ {WITHHELD}"  # still no YAML: what depends on it stays unknown
+    kept = {name: each for name, each in document.items() if name in fields} if isinstance(document, dict) else None
+    return json.dumps(kept, indent=2) + "\n"
 
 
 def _trust(value: object) -> object:

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from scanner.cluster.client import ApiError, Client
+from scanner.cluster.client import PER_OBJECT, ApiError, Client, TooLarge
 from scanner.cluster.decoding import collector_paused
 from scanner.cluster.keeping import keeper, kept
 from scanner.cluster.projection import Decode, page_decoder
@@ -22,7 +22,9 @@ RESTARTS = 2
 """How often a list is begun again whose continuation has expired, before it is asked for in one piece."""
 _NONE: Mapping[str, str] = MappingProxyType({})
 MOST = 1_000_000
-"""Objects of one kind; a server that never ends its list is told no more."""
+"""Objects of one kind; a server that never ends its list is asked no more."""
+EMPTY = 100
+"""Pages without any object, one after the other, after which a list is taken to have no end."""
 
 
 class Short(Exception):
@@ -92,23 +94,31 @@ class Lister:
         self, path: str, decode: Decode, select: Mapping[str, str], *, paged: bool
     ) -> AsyncGenerator[list[object]]:
         """The items of every page. Without pages they come from the API server's cache, which never expires."""
-        following, count = "", 0
+        following, count, empty, limit = "", 0, 0, self.client.manners.page
         while True:
-            paging = {"limit": str(self.client.manners.page)} if paged else {"resourceVersion": "0"}
+            paging = {"limit": str(limit)} if paged else {"resourceVersion": "0"}
             params = {**select, **paging}
             asked = params | ({"continue": following} if following else {})
-            answer = await self.client.get(path, asked, decode=decode)
+            try:
+                answer = await self.client.get(path, asked, decode=decode)
+            except TooLarge:
+                if not paged or limit == 1:
+                    raise
+                limit = max(1, limit // 8)
+                continue
             page = Fields(answer if isinstance(answer, dict) else {})
             items = page.at("items") or []  # Go's nil slices are null
             # Whatever else says 200, such as a proxy's login page, must not read as "there are none".
             if not ("items" in page.raw and isinstance(items, list) and page.text("kind").endswith("List")):
                 raise self._odd(path, "the answer is no list of objects")
             count += len(items)
+            empty = 0 if items else empty + 1
+            self.client.spend(PER_OBJECT * len(items), path)
             yield items
             before, following = following, page.text("metadata", "continue")
             if not following:
                 return
-            if following == before or count > MOST:
+            if following == before or count > MOST or empty > EMPTY:
                 raise self._odd(path, "the list does not end")
 
     def _odd(self, path: str, what: str) -> ClusterError:

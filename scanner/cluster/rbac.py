@@ -18,7 +18,7 @@ from scanner.model.event import EVENT
 from scanner.model.problems import did_you_mean
 
 NAME = "adhere-scan"
-READING = ("get", "list", "watch")
+READING = ("get", "list")
 RISK = "adhere/risk"
 """The annotation that says what an opt-in role means."""
 _RBAC = "rbac.authorization.k8s.io"

@@ -14,12 +14,12 @@ import trio
 from scanner.cluster.api_server import Access
 from scanner.cluster.client import ApiError, Client, Manners
 from scanner.cluster.configz import configz
-from scanner.cluster.keeping import bundle
+from scanner.cluster.keeping import config_map
 from scanner.cluster.listing import Lister, Short
 from scanner.cluster.reviews import asked as asked_reviews
-from scanner.cluster.served import served
+from scanner.cluster.served import is_openshift, served
 from scanner.errors import ClusterError, ScannerError
-from scanner.kube.kinds import CONFIG_MAP, NODE, SECRET, Kind
+from scanner.kube.kinds import CONFIG_MAP, NODE, OF_OPENSHIFT, SECRET, Kind
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.snapshot import Gap, Origin, Snapshot, Unreadable
 from scanner.model.access_review import ACCESS_REVIEW, Review
@@ -55,6 +55,8 @@ class _Reading:
     absent: set[Kind] = field(default_factory=set)
     unreadable: dict[Kind, Unreadable] = field(default_factory=dict)
     sought: dict[Kind, set[tuple[str, str]]] = field(default_factory=dict)
+    openshift: bool = True
+    """Whether the cluster serves any API of OpenShift, or that is not known."""
     places: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(_AT_ONCE))
 
     def miss(self, kind: Kind, gap: Gap, reason: str) -> None:
@@ -65,7 +67,10 @@ class _Reading:
         """Read one kind, as far as that is possible."""
         async with self.places:
             if kind.named:
-                await self.by_name(kind, kind.named)
+                beside = set() if self.openshift else set(OF_OPENSHIFT)
+                await self.by_name(kind, (name for name in kind.named if name not in beside))
+                # Without OpenShift nobody makes them: as good as asked for.
+                self.sought.setdefault(kind, set()).update(beside.intersection(kind.named))
             else:
                 await self._listed(kind)
 
@@ -85,7 +90,8 @@ class _Reading:
                 except ClusterError as error:
                     missed[place] = f"{namespace}/{name}", error
                 else:
-                    found.update({place: each} if each else {})
+                    if each is not None:
+                        found[place] = config_map(each) if kind == CONFIG_MAP else each
                     self.sought.setdefault(kind, set()).add((namespace, name))
                 if len(missed) >= _REFUSALS and not found:
                     return
@@ -99,7 +105,7 @@ class _Reading:
         """Read further ConfigMaps, with CAs, beside those that everybody has."""
         before, gap = self.objects.get(kind, ()), self.unreadable.pop(kind, None)
         await self.by_name(kind, (name for name in names if name not in kind.named), _AT_ONCE, option)
-        self.objects[kind] = (*before, *map(bundle, self.objects[kind]))
+        self.objects[kind] = (*before, *self.objects[kind])
         missed = self.unreadable.get(kind)
         if gap is not None:
             self.unreadable[kind] = gap
@@ -185,6 +191,7 @@ async def read(  # noqa: PLR0913 - each has a default, and is a choice of its ow
     reviews: Callable[[Snapshot], Iterable[Review]] | None = None,
     manners: Manners | None = None,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    notice: Callable[[str], None] = lambda _: None,
 ) -> Snapshot:
     """Read all objects of ``kinds``, pruned; of Secrets, where ``secrets`` names any, these and all of type
     ``kubernetes.io/tls``; of ConfigMaps those that everybody has, and ``config_maps``, which the opt-in permission
@@ -192,14 +199,16 @@ async def read(  # noqa: PLR0913 - each has a default, and is a choice of its ow
 
     ``permitted``: opt-in permissions (``Kind.opt_in``) that were given. ``namespaces``: where to look for kinds that
     may not be listed in the whole cluster. ``reviews``: what the API server is asked about others' rights, as far as
-    it answers. Raises ``ScannerError`` where the API cannot be asked at all or the
+    it answers. ``notice`` gets a line whenever a request is tried again.
+    Raises ``ScannerError`` where the API cannot be asked at all or the
     credential is refused; what goes wrong with one kind stands in ``unreadable``.
     """
     wanted = tuple(dict.fromkeys(kinds))
-    async with Client(access, manners) as client:
+    async with Client(access, manners, notice=notice) as client:
         taken_at = clock()
         found = await served(client, wanted)
-        reading = _Reading(Lister(client, found), tuple(namespaces), absent=set(found.absent))
+        openshift = found.openshift or not any(is_openshift(kind.group) for kind in wanted)
+        reading = _Reading(Lister(client, found), tuple(namespaces), absent=set(found.absent), openshift=openshift)
         for kind, reason in found.failed.items():
             reading.miss(kind, "failed", reason)
         asked = [kind for kind in found.versions if kind != SECRET and _may(reading, kind, permitted)]

@@ -10,10 +10,10 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from scanner.cluster.keeping import kept
+from scanner.cluster.keeping import config_map, kept
 from scanner.cluster.prune import Pruner
 from scanner.errors import ResourceError, UsageError
-from scanner.kube.kinds import Kind
+from scanner.kube.kinds import CONFIG_MAP, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
 
@@ -86,6 +86,8 @@ def _lines(objects: tuple[KubeObject, ...]) -> Iterator[str]:
     for number, each in enumerate(objects):
         # Once more: whoever made these objects, no key leaves.
         clean = kept(each.kind, dict(each.raw), pruner)
+        if clean is not None and clean.kind == CONFIG_MAP:
+            clean = config_map(clean)
         if clean is not None:
             yield (",\n" if number else "\n") + json.dumps(clean.raw)
     yield "\n]}\n"

@@ -8,7 +8,7 @@ the old one: a list of groups, then each version of the groups that matter. Sour
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from scanner.cluster.client import JSON, Client
 from scanner.errors import ClusterError
@@ -42,6 +42,8 @@ class Served:
     """Kinds that the API server does not serve."""
     failed: dict[Kind, str] = field(default_factory=dict)
     """Kinds of which it could not be found out, and why: an aggregated API server that is down."""
+    openshift: bool = False
+    """Whether any API group of OpenShift is there (also MicroShift's, HyperShift's)."""
 
     def path(self, kind: Kind, namespace: str | None = None, name: str | None = None) -> str:
         """The path of a list, or of one object."""
@@ -81,7 +83,12 @@ async def served(client: Client, kinds: Iterable[Kind]) -> Served:
                 f"{client.access.name}: GET {path}: the answer names none of the API's own resources",
                 hint="is what answers there a Kubernetes API server?",
             )
-    return _sorted(wanted, groups)
+    return replace(_sorted(wanted, groups), openshift=any(map(is_openshift, groups)))
+
+
+def is_openshift(group: str) -> bool:
+    """Whether an API group is one of OpenShift's."""
+    return group.endswith(".openshift.io")
 
 
 def _is_whole(path: str, groups: dict[str, _Group]) -> bool:

@@ -86,6 +86,12 @@ CONFIG_MAP = Kind(
         *_bundles("openshift-network-node-identity", "network-node-identity-ca"),
     ),
 )
+OF_OPENSHIFT: tuple[tuple[str, str], ...] = tuple(
+    (namespace, name)
+    for namespace, name in CONFIG_MAP.named
+    if namespace.startswith("openshift-") or name in ("cluster-config-v1", "root-ca", "microshift-version")
+)
+"""Of those ConfigMaps the ones that OpenShift, its installer and MicroShift make."""
 ENDPOINT_SLICE = Kind(group="discovery.k8s.io", plural="endpointslices", name="EndpointSlice")
 INGRESS = Kind(group="networking.k8s.io", plural="ingresses", name="Ingress")
 INGRESS_CLASS = Kind(

@@ -168,6 +168,8 @@ def credential(version: str = VERSIONS[0], **status: object) -> dict[str, object
         (printing(credential(clientCertificateData="x")), "only one of clientCertificateData and clientKeyData"),
         (printing(credential(token="t", expirationTimestamp="soon")), "no time: 'soon'"),
         (printing(credential(token="two secret-token")), "this is no token"),
+        ("while True: print('x' * 4096)", "printed more than 1 MiB"),
+        ("while True: print('x' * 4096, file=sys.stderr)", r"ended with -\d+: 'xxx"),
         ("import time; time.sleep(60)", "has not answered within 0.4 seconds"),
     ],
 )

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 
 import pytest
 
 from scanner.cluster import read
-from scanner.cluster.client import ApiError
+from scanner.cluster.api_server import Credential
+from scanner.cluster.client import ApiError, Client
+from scanner.cluster.credentials import Fixed
 from scanner.errors import ClusterError
 from scanner.kube import kinds
 from scanner.kube.kinds import CONFIG_MAP, GATEWAY, NODE, POD, ROUTE, SECRET, SERVICE
@@ -267,7 +270,8 @@ async def test_of_a_config_map_that_objects_name_nothing_but_certificates_is_kep
     data = {"ca.crt": pem, "half": "MIIBszCCAVmg", "none": " ", "config.ini": "db = hunter2", "odd": 7}
     api = Api()
     api.add(CONFIG_MAP, {**named("clients", "shop"), "data": data, "binaryData": {"x": "aHVudGVyMg==", "y": "MIIB"}})
-    api.add(CONFIG_MAP, {**named("kubeadm-config", "kube-system"), "data": {"ClusterConfiguration": "networking: {}"}})
+    said = {"ClusterConfiguration": "networking: {}\nimageRepository: x", "note": "hunter2"}
+    api.add(CONFIG_MAP, {**named("kubeadm-config", "kube-system"), "data": said})
     async with running(api):
         found = await read(api.access, [CONFIG_MAP], manners=MANNERS, config_maps=[("shop", "clients")])
     kept = found.get(CONFIG_MAP, "clients", "shop")
@@ -276,7 +280,7 @@ async def test_of_a_config_map_that_objects_name_nothing_but_certificates_is_kep
     assert kept.raw["binaryData"] == {"x": WITHHELD, "y": "MIIB"}
     ours = found.get(CONFIG_MAP, "kubeadm-config", "kube-system")
     assert ours is not None
-    assert ours.raw["data"] == {"ClusterConfiguration": "networking: {}"}
+    assert ours.raw["data"] == {"ClusterConfiguration": '{\n  "networking": {}\n}\n', "note": WITHHELD}
 
 
 async def test_config_maps_that_a_scan_may_not_read_are_no_gap_of_everything_else() -> None:
@@ -445,11 +449,107 @@ async def test_lists_that_are_none_do_not_end_a_scan(body: bytes) -> None:
 
 async def test_an_answer_that_is_too_large_is_not_taken() -> None:
     api = Api()
-    path = api.add(POD, *pods(500))
+    path = api.add(POD, {**named("large", "shop"), "spec": {"nodeName": 20_000 * "x"}})
     async with running(api):
         found = await read(api.access, [POD], manners=replace(MANNERS, largest=10_000))
     assert "larger than" in found.unreadable[POD].reason
-    assert len(api.paths(path)) == 1
+    assert len(api.paths(path)) == 4  # pages of 500, 62, 7 and one object
+
+
+async def test_a_page_that_is_too_large_is_asked_for_in_smaller_ones() -> None:
+    api = Api()
+    path = api.add(POD, *pods(40))
+    size = len(json.dumps(pods(40)))
+    async with running(api):
+        found = await read(api.access, [POD], manners=replace(MANNERS, page=40, largest=size // 2))
+    assert len(found.every(POD)) == 40
+    assert not found.unreadable
+    assert len(api.paths(path)) > 5
+
+
+async def test_all_answers_together_have_a_bound() -> None:
+    """Of many small objects the objects count, of few large ones their size."""
+    api = Api()
+    api.add(POD, *pods(200))
+    async with running(api):
+        found = await read(api.access, [POD], manners=replace(MANNERS, page=50, total=100 * 1024))
+    assert found.unreadable[POD].gap == "failed"
+    assert "all answers together take more than" in found.unreadable[POD].reason
+    assert 0 < len(found.every(POD)) < 200
+
+
+async def test_a_list_of_empty_pages_ends() -> None:
+    api = Api()
+    path = api.add(POD)
+    pages = count()
+
+    def endless(asked: Asked) -> Answer | None:
+        if asked.path != path:
+            return None
+        return ok({"kind": "PodList", "metadata": {"continue": f"page-{next(pages)}"}, "items": []})
+
+    api.script = endless
+    async with running(api):
+        found = await read(api.access, [POD], manners=MANNERS)
+    assert "does not end" in found.unreadable[POD].reason
+    assert len(api.paths(path)) <= 102
+
+
+async def test_reading_has_a_bound_of_time() -> None:
+    api = Api()
+    api.add(POD, *pods(3))
+    async with running(api):
+        with pytest.raises(ClusterError, match="reading has taken more than"):
+            await read(api.access, [POD], manners=replace(MANNERS, overall=-1))
+
+
+async def test_an_api_server_that_is_gone_is_not_asked_on_and_on() -> None:
+    """A few refused connections end the reading, and each repetition shows."""
+    api = Api()
+    for kind in (POD, SERVICE, NODE, ROUTE, GATEWAY):
+        api.add(kind)
+    notices: list[str] = []
+    async with running(api):
+        first = await read(api.access, [POD], manners=MANNERS)
+        gone = api.access
+    assert not first.unreadable
+    client = Client(gone, replace(MANNERS, tries=5, lost=5), notice=notices.append)
+    async with client:
+        for path in ("/api/v1/pods", "/api/v1/services", "/api/v1/nodes"):
+            with pytest.raises(ClusterError):
+                await client.get(path)
+        with pytest.raises(ClusterError, match="not asked: the last 5 requests had no answer"):
+            await client.get("/api/v1/pods")
+    assert len(notices) == 4
+    assert all("trying again" in line for line in notices)
+
+
+async def test_our_own_credential_is_in_no_text_that_comes_back() -> None:
+    token = "eyJhbGciOiJub25lIn0.canary.x"
+    api = Api()
+    api.add(POD, {**named("p", "shop"), "spec": {"nodeName": f"Bearer {token}"}})
+    path = api.add(SERVICE)
+    api.script = in_turn(path, refused(400, "BadRequest", f"header: Bearer {token}"))
+    async with running(api, Fixed(Credential(token=token))):
+        found = await read(api.access, [POD, SERVICE], manners=MANNERS)
+    assert "(credential)" in found.unreadable[SERVICE].reason
+    assert token not in repr(found)
+
+
+@pytest.mark.parametrize("group", ["", "route.openshift.io"])
+async def test_the_config_maps_of_openshift_are_asked_for_where_there_is_openshift(group: str) -> None:
+    api = Api()
+    api.add(NODE)
+    api.add(CONFIG_MAP)
+    if group:
+        api.add(ROUTE)
+    async with running(api):
+        found = await read(api.access, [NODE, ROUTE, CONFIG_MAP], manners=MANNERS)
+    asked = {path for path in api.paths() if "/configmaps/" in path}
+    assert any("kubeadm-config" in path for path in asked)
+    assert any("openshift-config-managed" in path for path in asked) == bool(group)
+    assert any("cluster-config-v1" in path for path in asked) == bool(group)
+    assert found.missing(CONFIG_MAP, "cluster-config-v1", "kube-system") is None  # there is none, and that is known
 
 
 async def test_hostile_objects_are_kept_as_far_as_they_are_objects() -> None:

@@ -23,6 +23,8 @@ from scanner.kube import kinds
 from scanner.kube.kinds import CONFIG_MAP, GATEWAY, NODE, POD, ROUTE, SECRET, SERVICE, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable
+from scanner.model.fips import in_fips_mode
+from scanner.model.known import Unknown
 from scanner.model.removed import REMOVED
 from tests.certs import private_key
 from tests.cluster.api import MANNERS, Answer, Api, Asked, authority, named, refused, running
@@ -365,3 +367,46 @@ def test_equal_texts_are_kept_once() -> None:
     assert one is not None
     assert two is not None
     assert one.namespace is two.namespace
+
+
+def test_a_snapshot_holds_no_password_of_an_install_config(tmp_path: Path) -> None:
+    """Older installers left the pull secret and the platform's passwords in the cluster's copy of it."""
+    install = (
+        'apiVersion: v1\nfips: true\npullSecret: \'{"auths": {"r": {"auth": "canary"}}}\'\n'
+        "platform: {vsphere: {password: canary}}\nnetworking: {networkType: OVNKubernetes}\n"
+    )
+    stored = {
+        "cluster-config-v1": {"install-config": install, "other": "canary"},
+        "kubelet-config": {"kubelet": "tlsMinVersion: VersionTLS12\nstaticPodURLHeader: {X: [canary]}\n"},
+        "extension-apiserver-authentication": {"client-ca-file": pair()[0].decode(), "note": "canary"},
+    }
+    objects = tuple(
+        KubeObject({**named(name, "kube-system"), "kind": "ConfigMap", "data": data}, CONFIG_MAP)
+        for name, data in stored.items()
+    )
+    taken = datetime(2026, 11, 22, tzinfo=UTC)
+    save(Snapshot(taken_at=taken, origin=Origin(name="c", server="https://c"), objects={CONFIG_MAP: objects}), tmp_path)
+    text = "".join(path.read_text() for path in tmp_path.rglob("*.json"))
+    assert "canary" not in text
+    found = load(tmp_path, [CONFIG_MAP])
+    assert in_fips_mode(found) is True
+    kubelet = found.get(CONFIG_MAP, "kubelet-config", "kube-system")
+    assert kubelet is not None
+    assert "VersionTLS12" in kubelet.text("data", "kubelet")
+    clients = found.get(CONFIG_MAP, "extension-apiserver-authentication", "kube-system")
+    assert clients is not None
+    assert "BEGIN CERTIFICATE" in clients.text("data", "client-ca-file")
+
+
+def test_an_install_config_that_is_no_yaml_stays_unreadable(tmp_path: Path) -> None:
+    found = KubeObject(
+        {**named("cluster-config-v1", "kube-system"), "kind": "ConfigMap", "data": {"install-config": "a: [canary"}},
+        CONFIG_MAP,
+    )
+    taken = datetime(2026, 11, 22, tzinfo=UTC)
+    save(
+        Snapshot(taken_at=taken, origin=Origin(name="c", server="https://c"), objects={CONFIG_MAP: (found,)}), tmp_path
+    )
+    replayed = load(tmp_path, [CONFIG_MAP])
+    assert isinstance(in_fips_mode(replayed), Unknown)
+    assert "canary" not in "".join(path.read_text() for path in tmp_path.rglob("*.json"))

@@ -163,7 +163,7 @@ def test_what_a_cluster_showed_and_who_honours_what_is_there() -> None:
         "45 listeners found",
         "12 × UDP, which TLS does not use",
         "shop/deny-all explains why 1 did not answer",
-        "let the scan's account get, list and watch routes.route.openshift.io",
+        "let the scan's account get and list routes.route.openshift.io",
         "What binds is openshift/4.23/intermediate, under StrictAllComponents",
         "does not honour it 1 of 2 listeners",
         "DaemonSet/openshift-dns/dns-default:9154: it accepts versions below TLSv1.2",
