@@ -233,6 +233,7 @@ X_LISTENER_SET = Kind(group="gateway.networking.x-k8s.io", plural="xlistenersets
 HTTP_ROUTE = Kind(group=_GATEWAY, plural="httproutes", name="HTTPRoute")
 GRPC_ROUTE = Kind(group=_GATEWAY, plural="grpcroutes", name="GRPCRoute")
 TCP_ROUTE = Kind(group=_GATEWAY, plural="tcproutes", name="TCPRoute", opt_in="lint")
+UDP_ROUTE = Kind(group=_GATEWAY, plural="udproutes", name="UDPRoute", opt_in="lint")
 REFERENCE_GRANT = Kind(group=_GATEWAY, plural="referencegrants", name="ReferenceGrant")
 TLS_ROUTE = Kind(group=_GATEWAY, plural="tlsroutes", name="TLSRoute")
 BACKEND_TLS_POLICY = Kind(group=_GATEWAY, plural="backendtlspolicies", name="BackendTLSPolicy")

@@ -54,6 +54,7 @@ VERSIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "ReferenceGrant": ("v1", "v1beta1", "v1alpha2"),
         "TCPRoute": ("v1", "v1alpha2"),
         "TLSRoute": ("v1", "v1alpha3", "v1alpha2"),
+        "UDPRoute": ("v1", "v1alpha2"),
     },
     _EXPERIMENTAL: dict.fromkeys(("XBackend", "XListenerSet"), ("v1alpha1",)),
     # openshift/api; PKI also as the enhancement has it
@@ -81,7 +82,7 @@ VERSIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
 
 _OTHERS: Final[Mapping[str, frozenset[str]]] = {
     "": frozenset({"Config", "Endpoints", "Node", "PodTemplate", "ServiceAccount"}),
-    _GATEWAY: frozenset({"BackendLBPolicy", "ReferencePolicy", "UDPRoute"}),
+    _GATEWAY: frozenset({"BackendLBPolicy", "ReferencePolicy"}),
     "apps": frozenset({"ReplicaSet"}),
     "cert-manager.io": frozenset({"CertificateRequest"}),
     "config.openshift.io": frozenset({"Console"}),
@@ -89,6 +90,11 @@ _OTHERS: Final[Mapping[str, frozenset[str]]] = {
     "operator.openshift.io": frozenset({"Ingress", "KubeAPIServer", "OpenShiftAPIServer"}),
 }
 """Kinds of these groups at which nobody looks, and whose names are like those of others."""
+
+_PROPOSED: Final[Mapping[tuple[str, str], str]] = {
+    (_GATEWAY, "FrontendTLSPolicy"): "client certificates are validated by spec.tls.frontend of the Gateway",
+}
+"""Kinds that proposals have and no release, and what does the same (GEP-91, alternatives)."""
 
 _KNOWN: Final = {kind.casefold(): kind for kinds in VERSIONS.values() for kind in kinds}
 _NEAR: Final = 0.85
@@ -136,7 +142,9 @@ def _of_strange_group(version: str, kind: str) -> Misnamed | None:
 
 
 def _of_known_group(group: str, version: str, kind: str) -> Misnamed | None:
-    """A kind that its group does not have, and is nearly one of it, or another's."""
+    """A kind that its group does not have: it was proposed, or is nearly one of the group, or another's."""
+    if instead := _PROPOSED.get((group, kind)):
+        return Misnamed("kind", f"no release has {shown(kind)} in {shown(version)}", instead)
     meant = _like(kind, VERSIONS[group])
     if meant is not None:
         return _unknown("kind", version, kind, [f"{_latest(group, meant)} {meant}"])

@@ -23,6 +23,7 @@ MEANT = [
     ("route.openshift.io", "Route", "apiVersion", "route.openshift.io/v1 Route"),
     ("extensions/v1beta1", "Ingress", "apiVersion", "networking.k8s.io/v1 Ingress"),
     ("extensions/v1beta1", "Deployment", "apiVersion", "apps/v1 Deployment"),
+    ("gateway.networking.k8s.io/v1", "FrontendTLSPolicy", "kind", "spec.tls.frontend of the Gateway"),
     ("", "Rute", "kind", "route.openshift.io/v1 Route"),
     ("route.openshift.io/v1", "", "apiVersion", "Route"),
 ]
@@ -46,7 +47,7 @@ OTHERS = [
     ("extensions/v1beta1", ""),
     ("traefik.io/v1alpha1", "IngressRoute"),
     ("authorization.openshift.io/v1", "Role"),
-    ("gateway.networking.k8s.io/v1alpha2", "UDPRoute"),
+    ("gateway.networking.k8s.io/v1alpha2", "BackendLBPolicy"),
     ("cert-manager.io/v1", "CertificateRequest"),
     ("v1", "ServiceAccount"),
     ("v1", "List"),

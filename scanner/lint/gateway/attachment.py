@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from scanner.kube.kinds import GRPC_ROUTE, HTTP_ROUTE, TCP_ROUTE, TLS_ROUTE, Kind
+from scanner.kube.kinds import GRPC_ROUTE, HTTP_ROUTE, TCP_ROUTE, TLS_ROUTE, UDP_ROUTE, Kind
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.route_parents import Parent, parents
 from scanner.lint.gateway.listeners import (
@@ -32,7 +32,7 @@ CARRIES: Final[Mapping[tuple[str, str], tuple[Kind, ...]]] = {
     ("TLS", "Terminate"): (TLS_ROUTE, TCP_ROUTE),
     # GEP-2907 has "TCP, Terminate: yes", but the CRD admits no tls on a TCP listener: that is protocol TLS.
     ("TCP", ""): (TCP_ROUTE,),
-    ("UDP", ""): (),
+    ("UDP", ""): (UDP_ROUTE,),
 }
 """Protocol and mode of a listener -> the kinds of routes that it can carry. A protocol of an implementation's own, with
 a slash in it, may carry any."""

@@ -38,8 +38,8 @@ def check_insecure_fallback(subject: Subject) -> Iterator[Flaw]:
 
     ## What fails
 
-    The mode `AllowInsecureFallback`: high. A status without the condition `InsecureFrontendValidationMode`, which must
-    then be True: low.
+    The mode `AllowInsecureFallback`, or a current status with the condition `InsecureFrontendValidationMode` where the
+    spec does not have the mode: high. The mode without this condition in the status, which must then be True: low.
 
     ## What is inconclusive
 
@@ -84,8 +84,10 @@ def check_insecure_fallback(subject: Subject) -> Iterator[Flaw]:
 
     Remove the mode, or set it to `AllowValidOnly`, once every client has a certificate.
     """
+    insecure = False
     for steps, each in configurations(subject):
         if each.text("validation", "mode") == "AllowInsecureFallback":
+            insecure = True
             yield Flaw(
                 message="clients without a valid certificate are let in",
                 at=(*steps, "validation", "mode"),
@@ -95,6 +97,25 @@ def check_insecure_fallback(subject: Subject) -> Iterator[Flaw]:
                 correction="validation:\n  mode: AllowValidOnly",
             )
             yield from _untold(subject, (*steps, "validation", "mode"))
+    if not insecure:
+        yield from _only_reported(subject)
+
+
+def _only_reported(subject: Subject) -> Iterator[Flaw]:
+    """A controller that says it of the present spec, in which it does not stand: a default of its own, or one of its
+    own policies."""
+    generation = subject.object.number("metadata", "generation")
+    for steps, each in subject.items("status", "conditions"):
+        seen = each.number("observedGeneration")
+        current = seen is None or generation is None or seen >= generation
+        if (each.text("type"), each.text("status")) == (_TOLD, "True") and current:
+            yield Flaw(
+                message=f"its status says {_TOLD}: clients without a valid certificate are let in; no field sets it",
+                at=steps,
+                expected=("AllowValidOnly",),
+                observed=(_TOLD,),
+                fix=f"{subject.object.reference}: set mode AllowValidOnly, and check the controller's own policies",
+            )
 
 
 def _untold(subject: Subject, at: Steps) -> Iterator[Flaw]:

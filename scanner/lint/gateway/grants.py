@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from scanner.kube.kinds import REFERENCE_GRANT, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.references import Link
 from scanner.model.declared import Declared, Missing
-from scanner.model.located import Steps
+from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, undecided
 from scanner.model.reference_grants import From, froms, grants
 
 READS: Final[tuple[Kind, ...]] = (REFERENCE_GRANT,)
+_ENTRIES: Final = 16
+_SHOWN: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +81,43 @@ def grant_flaws(declared: Declared, crossed: Crossing | None) -> Iterator[Flaw]:
     yield Flaw(
         message=f"no ReferenceGrant in {crossed.namespace} lets {source.reference} refer to {crossed}: RefNotPermitted",
         at=crossed.at,
+        evidence=tuple(islice(_near(declared, crossed), _SHOWN)),
         fix=f"a ReferenceGrant in {crossed.namespace}, by who owns {crossed}",
         correction=_grant(crossed),
     )
+
+
+def _by_namespace(declared: Declared) -> Mapping[str, list[KubeObject]]:
+    found: dict[str, list[KubeObject]] = {}
+    for each in declared.every(REFERENCE_GRANT):
+        found.setdefault(each.namespace or "", []).append(each)
+    return found
+
+
+def _near(declared: Declared, crossed: Crossing) -> Iterator[str]:
+    """Grants that would allow it but for one field."""
+    source = crossed.source
+    who = {"group": source.kind.group, "kind": source.kind.name, "namespace": source.namespace or ""}
+    what = {"group": crossed.group, "kind": crossed.kind, "name": crossed.name}
+    for grant in islice(declared.once(_by_namespace).get(crossed.namespace, ()), _ENTRIES):
+        wrong = [_differing(grant, "from", who), _differing(grant, "to", what)]
+        if all(each is not None for each in wrong):
+            for each in filter(None, wrong):
+                yield f"{grant.reference}: {each}"
+
+
+def _differing(grant: KubeObject, field: str, wanted: Mapping[str, str]) -> str | None:
+    """How the nearest entry differs: "" if one fits, None if none differs in a single field."""
+    found = None
+    for index, each in enumerate(islice(grant.each("spec", field), _ENTRIES)):
+        said = {name: each.text(name) for name in wanted if name != "name" or each.text(name)}
+        wrong = [name for name, text in said.items() if text != wanted[name]]
+        if not wrong:
+            return ""
+        if len(wrong) == 1:
+            (name,) = wrong
+            found = f"spec.{field}[{index}].{name} is {shown(said[name])}, not {shown(wanted[name])}"
+    return found
 
 
 def _grant(crossed: Crossing) -> str:

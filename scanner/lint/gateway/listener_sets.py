@@ -137,7 +137,7 @@ def check_capture(subject: Subject) -> Iterator[Flaw]:
 
     ## What fails
 
-    Such a hostname: medium.
+    Such a hostname: info. Delegation is what ListenerSets are for, and the Gateway selects the namespaces.
 
     ## What is inconclusive
 
@@ -218,7 +218,7 @@ ADMITTED = ObjectRule(
 CAPTURE = ObjectRule(
     id="listener-set-capture",
     title="ListenerSets take no names from other namespaces",
-    severity="medium",
+    severity="info",
     subjects=SETS,
     check=check_capture,
     reads=(*HOLDERS, NAMESPACE),

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Final
 
 from scanner.kube.kinds import BACKEND_TLS_POLICY, NAMESPACE, SERVICE
+from scanner.kube.objects import KubeObject
 from scanner.lint.gateway.attachment import of_route
 from scanner.lint.gateway.listeners import HOLDERS
 from scanner.lint.gateway.policies import Target, policies, shape_of, targets
@@ -16,6 +17,7 @@ from scanner.model.declared import Missing
 from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
+_ANCESTORS: Final = 16
 _MOST: Final = 100
 """References to one Service that are looked at."""
 
@@ -26,7 +28,8 @@ def check_target(subject: Subject) -> Iterator[Flaw]:
     ## What it requires
 
     Every target of a BackendTLSPolicy is a Service in its own namespace that exists, its `sectionName`, if it has one,
-    is the name of a port, a route leads to the Service, and no other policy is for the same.
+    is the name of a port, a route leads to the Service (by a backend, a mirror or external authorization), and no other
+    policy is for the same target.
 
     ## Why
 
@@ -36,8 +39,10 @@ def check_target(subject: Subject) -> Iterator[Flaw]:
 
     ## What fails
 
-    No target, a Service that does not exist, a port without that name, a Service to which no route leads, a second
-    policy; and a status that says `Accepted` False, or names no Gateway at all: medium.
+    No target, a Service that does not exist, a port without that name, a second policy; and a status that says
+    `Accepted` False, or names no Gateway at all: medium. A Service to which no route leads: info, since a mesh and an
+    implementation's own policies (external processing) may use it. Where the status says `Accepted` True, neither of
+    the last two is said.
 
     ## What is inconclusive
 
@@ -139,7 +144,7 @@ def _fix(subject: Subject) -> str:
 
 
 def _unreached(subject: Subject, target: Target) -> Iterator[Flaw]:
-    if _leading(subject, target):
+    if _leading(subject, target) or _is_accepted(subject.object):
         return
     gap = _route_gap(subject)
     if gap:
@@ -147,8 +152,9 @@ def _unreached(subject: Subject, target: Target) -> Iterator[Flaw]:
         yield undecided(missing, target.steps, "whether a Gateway leads to the Service")
     else:
         yield Flaw(
-            message=f"no route leads to the Service {target.name}: the policy has no effect",
+            message=f"no route leads to the Service {target.name}: a mesh or an implementation's own policy may use it",
             at=target.steps,
+            severity="info",
             fix=_fix(subject),
         )
 
@@ -162,23 +168,50 @@ def _route_gap(subject: Subject) -> str | None:
 
 
 def _second(subject: Subject, target: Target) -> Iterator[Flaw]:
-    every = subject.declared.once(policies).get((subject.object.namespace, target.name), [])
-    first = next((policy for policy, each in every if each.section == target.section), subject.object)
-    if first.name != subject.object.name:
+    winner = _winner(subject, target)
+    if winner is not None and not _is_accepted(subject.object):
         yield Flaw(
-            message=f"{first.reference} is for the same target and comes first: this one is Conflicted",
+            message=f"{winner.reference} has the same target and takes precedence: Conflicted",
             at=target.steps,
-            fix=f"{subject.object.reference}: remove the target",
+            fix=f"{subject.object.reference}: remove the target, or {winner.reference}",
         )
+
+
+def _winner(subject: Subject, target: Target) -> KubeObject | None:
+    """The policy that counts for the target instead of this one."""
+    every = subject.declared.once(policies).get((subject.object.namespace, target.name), [])
+    same = [policy for policy, each in every if each.section == target.section and not _is_refused(policy)]
+    first = next((each for each in same if _is_accepted(each)), next(iter(same), subject.object))
+    return None if first.name == subject.object.name or _is_refused(subject.object) else first
+
+
+def _acceptance(policy: KubeObject) -> set[tuple[str, str]]:
+    """Status and reason of ``Accepted``, of each ancestor."""
+    ancestors = islice(policy.each("status", "ancestors"), _ANCESTORS)
+    conditions = [one for each in ancestors for one in each.each("conditions") if one.text("type") == "Accepted"]
+    return {(each.text("status"), each.text("reason")) for each in conditions}
+
+
+def _is_accepted(policy: KubeObject) -> bool:
+    return any(status == "True" for status, _ in _acceptance(policy))
+
+
+def _is_refused(policy: KubeObject) -> bool:
+    """By every ancestor, and not because another policy has its target."""
+    said = _acceptance(policy)
+    return bool(said) and all(status == "False" and reason != "Conflicted" for status, reason in said)
 
 
 def _status(subject: Subject) -> Iterator[Flaw]:
     ancestors = subject.object.at("status", "ancestors")
     if isinstance(ancestors, list) and not ancestors:
         yield Flaw(message="its status names no Gateway that applies it", at=("status", "ancestors"))
-    for steps, each in islice(subject.items("status", "ancestors"), 16):
+    lost = any(_winner(subject, target) for target in targets(subject.object) if target.is_service)
+    for steps, each in islice(subject.items("status", "ancestors"), _ANCESTORS):
         for condition in each.each("conditions"):
             if condition.text("type") in ("Accepted", "ResolvedRefs") and condition.text("status") == "False":
+                if lost and condition.text("reason") == "Conflicted" and not _is_accepted(subject.object):
+                    continue  # said at the target, with the policy that takes precedence
                 said = f"{condition.text('type')} is False: {shown(condition.text('reason'))}"
                 name = shown(each.text("ancestorRef", "name"))
                 yield Flaw(message=f"Gateway {name} does not apply it: {said}", at=(*steps, "conditions"))

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, TypeAlias
 
-from scanner.kube.kinds import NAMESPACE, REFERENCE_GRANT
+from scanner.kube.kinds import GATEWAY, NAMESPACE, REFERENCE_GRANT
+from scanner.kube.objects import Fields
 from scanner.lint.gateway.certificate_refs import crossings
 from scanner.lint.gateway.listeners import HOLDERS
 from scanner.model.declared import Declared, Missing
+from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 from scanner.model.reference_grants import From, To, froms, tos
 
 _WATCHED: Final = frozenset({("", "Secret"), ("", "ConfigMap")})
 """What holds certificates."""
 _REFERRING: Final = frozenset((kind.group, kind.name) for kind in HOLDERS)
+_NAMES: Final = {kind.name: kind for kind in HOLDERS}
 
 _Uses: TypeAlias = Mapping[tuple[str, From, To], set[str]]
 """Names that are referred to, by their namespace, what refers, and their kind."""
@@ -82,7 +85,8 @@ def check_unused(subject: Subject) -> Iterator[Flaw]:
     ## What it requires
 
     For every `to` entry of kind Secret or ConfigMap there is a Gateway or ListenerSet, of a kind and in a namespace
-    that a `from` entry has, which refers to it; and every namespace in `from` exists.
+    that a `from` entry has, which refers to it. Every `from` entry has a kind that can refer to certificates, in its
+    group, and a namespace that exists.
 
     ## Why
 
@@ -91,11 +95,12 @@ def check_unused(subject: Subject) -> Iterator[Flaw]:
 
     ## What fails
 
-    A `from` entry whose namespace does not exist, and a `to` entry that nothing refers to: medium.
+    A `from` entry whose namespace does not exist, of a kind that refers to no certificate (HTTPRoute) or of the right
+    kind in a wrong group, and a `to` entry that nothing refers to: medium.
 
     ## What is inconclusive
 
-    Gateways, ListenerSets or Namespaces that were not seen, and `from` entries of kinds that adhere does not read.
+    Gateways, ListenerSets or Namespaces that were not seen, and `from` entries of other groups' kinds.
 
     ## Example that fails
 
@@ -142,6 +147,7 @@ def check_unused(subject: Subject) -> Iterator[Flaw]:
     if not any(kind in _WATCHED for kind, _ in tos(subject.object)):
         return
     for steps, each in subject.items("spec", "from"):
+        yield from _of_source(subject, each, steps)
         found = subject.declared.find(NAMESPACE, each.text("namespace"))
         if isinstance(found, Missing):
             yield _no_namespace(subject, found, (*steps, "namespace"))
@@ -149,7 +155,8 @@ def check_unused(subject: Subject) -> Iterator[Flaw]:
     for steps, each in subject.items("spec", "to"):
         kind = (each.text("group"), each.text("kind"))
         if kind in _WATCHED and not _is_used(subject, allowed, kind, each.text("name")):
-            yield _unused(subject, allowed, steps)
+            flaw = _unused(subject, allowed, steps)
+            yield from (flaw,) if flaw else ()
 
 
 def _no_namespace(subject: Subject, namespace: Missing, at: tuple[str | int, ...]) -> Flaw:
@@ -165,14 +172,51 @@ def _is_used(subject: Subject, allowed: set[From], kind: To, name: str) -> bool:
     return any(name in names if name else names for names in named)
 
 
-def _unused(subject: Subject, allowed: set[From], at: tuple[str | int, ...]) -> Flaw:
-    strange = sorted({kind for group, kind, _ in allowed if (group, kind) not in _REFERRING})
+def _unused(subject: Subject, allowed: set[From], at: tuple[str | int, ...]) -> Flaw | None:
+    strange = sorted({kind for group, kind, _ in allowed if not _is_known(group, kind)})
+    if not any((group, kind) in _REFERRING for group, kind, _ in allowed) and not strange:
+        return None  # what is wrong with every from is said there
     gaps = [gap for kind in HOLDERS if (gap := subject.declared.gap(kind))]
     if strange or gaps:
         gap = gaps[0] if gaps else "a kind that adhere does not read"
         missing = Missing(name=strange[0] if strange and not gaps else "what may refer to it", gap=gap)
-        return undecided(missing, at, "whether anybody uses it")
+        return undecided(missing, at, "whether anything uses it")
     return Flaw(message="nothing refers to it", at=at, fix=f"{subject.object.reference}: remove the entry")
+
+
+def _is_known(group: str, kind: str) -> bool:
+    """Whether it is clear what may refer to certificates as this kind: an object of this kind, or none at all."""
+    return (group, kind) in _REFERRING or group == GATEWAY.group or kind in _NAMES
+
+
+def _of_source(subject: Subject, source: Fields, steps: Steps) -> Iterator[Flaw]:
+    """A ``from`` entry of a kind that refers to no certificate, or of the right kind in a wrong group."""
+    group, kind = source.text("group"), source.text("kind")
+    if (group, kind) in _REFERRING or not _is_known(group, kind):
+        return
+    meant = _NAMES.get(kind)
+    if meant:
+        yield Flaw(
+            message=f"no API has {kind} in group {shown(group)}, and nothing is granted; did you mean {meant.group}?",
+            at=(*steps, "group"),
+            expected=(meant.group,),
+            observed=(group,),
+            fix=f"{subject.object.reference}: set the group to {meant.group}",
+            correction=f"group: {meant.group}",
+        )
+    elif not _is_misspelt(kind):
+        yield Flaw(
+            message=f"{shown(kind)} of {group} has no reference to a Secret or ConfigMap of another namespace",
+            at=(*steps, "kind"),
+            expected=tuple(sorted(_NAMES)),
+            observed=(kind,),
+            fix=f"{subject.object.reference}: name the kind that refers to it",
+        )
+
+
+def _is_misspelt(kind: str) -> bool:
+    """Then ``field-value`` says which kind was meant."""
+    return kind.lower() in {spelling for each in HOLDERS for spelling in (each.name.lower(), each.plural)}
 
 
 def _uses(declared: Declared) -> _Uses:

@@ -16,7 +16,6 @@ from scanner.model.hostnames import is_address, overlap
 from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
-_UDP_ROUTE: Final = Kind(group="gateway.networking.k8s.io", plural="udproutes", name="UDPRoute")
 _SHOWN: Final = 20
 """Hostnames of one route that are said one by one."""
 _NAMELESS: Final = "/v1alpha2"
@@ -42,6 +41,7 @@ def check_attachment(subject: Subject) -> Iterator[Flaw]:
     | TLS | Passthrough | TLSRoute |
     | TLS | Terminate | TLSRoute (extended), TCPRoute (some implementations) |
     | TCP | | TCPRoute |
+    | UDP | | UDPRoute |
 
     ## Why
 
@@ -50,7 +50,8 @@ def check_attachment(subject: Subject) -> Iterator[Flaw]:
 
     ## What fails
 
-    A parent to which the route is not attached, and no parent at all: medium. The status would say
+    A parent to which the route is not attached: medium. No parent at all: info, since another route may delegate to
+    it. The status would say
     `NotAllowedByListeners`, `NoMatchingListenerHostname` or `NoMatchingParent`, and some say `UnsupportedProtocol` or
     `UnsupportedValue` for the first; all of them mean that it is not attached.
 
@@ -115,8 +116,12 @@ def check_attachment(subject: Subject) -> Iterator[Flaw]:
 def _strangers(subject: Subject) -> Iterator[Flaw]:
     """Parents that have no listeners: a Service is one of a mesh, whatever else it is nobody knows here."""
     if not subject.object.at("spec", "parentRefs"):
-        fix = f"{subject.object.reference}: parentRefs"
-        yield Flaw(message="names no parent: it is attached to nothing", at=("spec", "parentRefs"), fix=fix)
+        yield Flaw(
+            message="names no parent: it takes traffic only where another route delegates to it",
+            at=("spec", "parentRefs"),
+            severity="info",
+            fix=f"{subject.object.reference}: name a Gateway in parentRefs, or a route that delegates to it",
+        )
     known = {each.steps for each in parents(subject.object)}
     for steps, each in islice(subject.items("spec", "parentRefs"), MOST):
         # Without a group it is the Gateway API's, whatever the kind.
@@ -229,19 +234,14 @@ def check_kinds(subject: Subject) -> Iterator[Flaw]:
     for listener in listeners(subject.declared, subject.object):
         able = CARRIES.get((listener.protocol, listener.mode))
         if able is not None:
-            yield from _kinds(listener, (*able, *_also(listener)))
-
-
-def _also(listener: Listener) -> tuple[Kind, ...]:
-    """UDPRoutes, which nobody reads here, since TLS has no part in them."""
-    return (_UDP_ROUTE,) if listener.protocol == "UDP" else ()
+            yield from _kinds(listener, able)
 
 
 def _kinds(listener: Listener, able: tuple[Kind, ...]) -> Iterator[Flaw]:
     for index, each in enumerate(listener.fields.each("allowedRoutes", "kinds")):
         if not any(names_kind(each, kind) for kind in able):
             shape = " ".join(filter(None, (listener.protocol, listener.mode)))
-            group = each.text("group") if each.text("group") != _UDP_ROUTE.group else ""
+            group = each.text("group") if each.text("group") != TLS_ROUTE.group else ""
             named = "/".join(filter(None, (group, each.text("kind"))))
             yield Flaw(
                 message=f"a {shape} listener carries no {shown(named)}: InvalidRouteKinds",

@@ -7,18 +7,19 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from scanner.kube.kinds import GRPC_ROUTE, HTTP_ROUTE, TCP_ROUTE, TLS_ROUTE, Kind
+from scanner.kube.kinds import GRPC_ROUTE, HTTP_ROUTE, TCP_ROUTE, TLS_ROUTE, UDP_ROUTE, Kind
 from scanner.kube.objects import Fields, KubeObject
 from scanner.model.declared import Declared
 from scanner.model.located import Steps
 from scanner.model.object_rule import Subject
 
-ROUTES: Final[tuple[Kind, ...]] = (HTTP_ROUTE, GRPC_ROUTE, TLS_ROUTE, TCP_ROUTE)
-"""Those that a listener with TLS may carry; UDPRoutes never are."""
+ROUTES: Final[tuple[Kind, ...]] = (HTTP_ROUTE, GRPC_ROUTE, TLS_ROUTE, TCP_ROUTE, UDP_ROUTE)
 _NAMES: Final = 1024
 _RULES: Final = 64
 _BACKENDS: Final = 64
 """As many as the CRDs admit: what is beyond, no API server has."""
+_SENDING: Final = ("requestMirror", "externalAuth")
+"""Filters with a backend of their own (``HTTPRequestMirrorFilter``, ``HTTPExternalAuthFilter``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,22 @@ def backends(route: KubeObject, declared: Declared) -> Iterator[Backend]:
                 yield Backend(route, (*rule, "backendRefs", place), namespace, each.text("name"), each.number("port"))
 
 
+def filter_backends(route: KubeObject, declared: Declared) -> Iterator[Backend]:
+    """The Services to which filters of the rules and of their backends send requests: mirrors and authorization."""
+    for rule, fields in islice(Subject(route, declared).items("spec", "rules"), _RULES):
+        filters = [((*rule, "filters", index), each) for index, each in enumerate(fields.each("filters"))]
+        for place, backend in enumerate(islice(fields.each("backendRefs"), _BACKENDS)):
+            way = (*rule, "backendRefs", place, "filters")
+            filters += [((*way, index), each) for index, each in enumerate(backend.each("filters"))]
+        for steps, each in filters[:_BACKENDS]:
+            for name in _SENDING:
+                reference = each.fields(name, "backendRef")
+                if reference.raw and (_group(reference, ""), reference.text("kind") or "Service") == ("", "Service"):
+                    namespace = reference.text("namespace") or route.namespace
+                    at = (*steps, name, "backendRef")
+                    yield Backend(route, at, namespace, reference.text("name"), reference.number("port"))
+
+
 def strangers(route: KubeObject, declared: Declared) -> Iterator[tuple[Steps, Fields]]:
     """The backends that are no Services."""
     for rule, fields in islice(Subject(route, declared).items("spec", "rules"), _RULES):
@@ -64,6 +81,6 @@ def leading_to(declared: Declared) -> Mapping[tuple[str | None, str], list[Backe
     found: dict[tuple[str | None, str], list[Backend]] = {}
     for kind in ROUTES:
         for route in declared.every(kind):
-            for each in backends(route, declared):
+            for each in (*backends(route, declared), *filter_backends(route, declared)):
                 found.setdefault((each.namespace, each.name), []).append(each)
     return found

@@ -182,7 +182,7 @@ def check_protocol(subject: Subject) -> Iterator[Flaw]:
 
     ## What fails
 
-    A name that contradicts the `appProtocol`: low.
+    A name that contradicts the `appProtocol`: info.
 
     ## What is inconclusive
 
@@ -225,7 +225,7 @@ def check_protocol(subject: Subject) -> Iterator[Flaw]:
 PROTOCOL = ObjectRule(
     id="service-app-protocol",
     title="A Service says the same of a port by its protocol and its name",
-    severity="low",
+    severity="info",
     subjects=(SERVICE,),
     check=check_protocol,
     references=("core/v1 ServicePort appProtocol", "IANA Service Name and Transport Protocol Port Number Registry"),

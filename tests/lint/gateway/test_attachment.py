@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from scanner.lint.gateway import listener_sets, route_attachment
+from tests.lint.examples import linted
 from tests.lint.gateway.cases import core, listening, of, said, verdicts
 
 ATTACHMENT = route_attachment.ATTACHMENT
@@ -148,3 +151,31 @@ def test_the_parent_of_a_listener_set_is_a_gateway(parent: str, whole: bool) -> 
     assert (verdict, field) == ("fail", "spec.parentRef")
     assert "must be a Gateway" in message
     assert said(listener_sets.CAPTURE, gateway, team, whole=whole) == []
+
+
+@pytest.mark.parametrize(
+    ("listener", "expected"),
+    [
+        ("protocol: TLS, tls: {mode: Terminate}", ["fail"]),
+        ("protocol: TLS, tls: {mode: Passthrough}", ["fail"]),
+        ("protocol: HTTPS, tls: {}", ["fail"]),
+        ("protocol: TCP", ["fail"]),
+        ("protocol: UDP", []),
+        ("protocol: example.com/own", []),
+    ],
+)
+def test_a_udp_route_is_carried_by_udp_alone(listener: str, expected: list[str]) -> None:
+    route = of("UDPRoute", "dns", "parentRefs: [{name: edge}], rules: [{backendRefs: [{name: dns, port: 53}]}]")
+    assert verdicts(ATTACHMENT, listening(f"name: a, port: 53, {listener}"), route, whole=True) == expected
+
+
+def test_a_route_without_a_parent_may_be_delegated_to(tmp_path: Path) -> None:
+    ((finding,),) = (one.findings for one in linted(tmp_path, of("HTTPRoute", "web", "rules: []"), [ATTACHMENT])[0])
+    assert (finding.finding.verdict, finding.finding.severity) == ("fail", "info")
+
+
+def test_of_many_hostnames_that_no_listener_takes_the_first_are_said() -> None:
+    names = ", ".join(f"h{n}.other.example" for n in range(25))
+    gateway = listening(http("a", f'hostname: "*.shop.example", {from_namespaces("from: All")}'))
+    found = said(ATTACHMENT, gateway, route(f", hostnames: [web.shop.example, {names}]"), TEAM, whole=True)
+    assert [field for _, field, _ in found] == [f"spec.hostnames[{n}]" for n in range(1, 21)]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from scanner.lint.gateway import certificate_refs, client_ca, frontend_ports, frontend_validation
 from scanner.model.object_rule import ObjectRule
+from tests.lint.examples import linted
 from tests.lint.gateway.cases import core, listening, of, said, verdicts
 
 HTTPS = "name: a, port: 443, protocol: HTTPS"
@@ -99,6 +102,23 @@ def test_a_port_of_a_listener_set() -> None:
     assert verdicts(UNUSED, text) == ["inconclusive"]
     assert verdicts(UNUSED, text, whole=True) == ["fail"]
     assert verdicts(UNUSED, text, of("ListenerSet", "more", f"parentRef: {{name: edge}}, {listener}")) == []
+
+
+@pytest.mark.parametrize(
+    ("status", "count"),
+    [
+        ("{type: InsecureFrontendValidationMode, status: 'True'}", 1),
+        ("{type: InsecureFrontendValidationMode, status: 'True', observedGeneration: 2}", 1),
+        ("{type: InsecureFrontendValidationMode, status: 'True', observedGeneration: 1}", 0),
+        ("{type: InsecureFrontendValidationMode, status: 'False'}", 0),
+        ("{type: Accepted, status: 'True'}", 0),
+    ],
+)
+def test_a_fallback_that_only_the_status_says(tmp_path: Path, status: str, count: int) -> None:
+    text = gateway("default: {validation: {}}").replace("namespace: shop}", "namespace: shop, generation: 2}")
+    text += f"status: {{conditions: [{status}]}}"
+    ((*findings,),) = (one.findings for one in linted(tmp_path, text, [frontend_validation.INSECURE_FALLBACK])[0])
+    assert [each.finding.severity for each in findings] == ["high"] * count
 
 
 @pytest.mark.parametrize(

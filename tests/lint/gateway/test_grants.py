@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,7 @@ from scanner.kube.objects import KubeObject
 from scanner.lint import lint
 from scanner.lint.gateway import certificate_refs, reference_grants
 from scanner.model.declared import Declared, Given
-from tests.lint.examples import empty
+from tests.lint.examples import WHOLE, empty, linted
 from tests.lint.gateway.cases import core, listening, of, said, verdicts
 
 FROM = "{group: gateway.networking.k8s.io, kind: Gateway, namespace: shop}"
@@ -166,3 +167,47 @@ def test_what_grants_a_reference(using: str, grants: list[str], granted: bool) -
 def test_a_manifest_without_a_namespace_may_be_granted_where_it_is_applied() -> None:
     using = USING.replace("name: edge, namespace: shop", "name: edge")
     assert verdicts(certificate_refs.NOT_GRANTED, using, grant(), whole=True) == ["inconclusive"]
+
+
+UNUSED, NOT_GRANTED = reference_grants.UNUSED, certificate_refs.NOT_GRANTED
+
+
+@pytest.mark.parametrize(
+    ("from_", "field", "words"),
+    [
+        ("group: '', kind: Gateway", "spec.from[0].group", "did you mean gateway.networking.k8s.io?"),
+        ("group: core, kind: ListenerSet", "spec.from[0].group", "did you mean gateway.networking.k8s.io?"),
+        ("group: gateway.networking.k8s.io, kind: HTTPRoute", "spec.from[0].kind", "has no reference to a Secret"),
+    ],
+)
+def test_a_grant_to_what_refers_to_no_secret_fails(from_: str, field: str, words: str) -> None:
+    ((verdict, at, message),) = said(UNUSED, grant(f"{{{from_}, namespace: shop}}"), SHOP, USING, whole=True)
+    assert (verdict, at) == ("fail", field)
+    assert words in message
+
+
+def test_a_grant_to_a_kind_of_an_unknown_group_stays_undecided() -> None:
+    text = grant("{group: gateway.envoyproxy.io, kind: SecurityPolicy, namespace: shop}")
+    assert verdicts(UNUSED, text, SHOP, USING, whole=True) == ["inconclusive"]
+
+
+@pytest.mark.parametrize(
+    ("from_", "to", "near"),
+    [
+        (
+            FROM.replace("gateway.networking.k8s.io", "''"),
+            SECRET,
+            "from[0].group is '', not 'gateway.networking.k8s.io'",
+        ),
+        (FROM.replace("shop", "shpo"), SECRET, "from[0].namespace is 'shpo', not 'shop'"),
+        (FROM, SECRET.replace("name: w", "name: x"), "to[0].name is 'x', not 'w'"),
+        (FROM, SECRET.replace("Secret", "ConfigMap"), "to[0].kind is 'ConfigMap', not 'Secret'"),
+        (FROM.replace("Gateway", "HTTPRoute").replace("shop", "a"), SECRET, None),
+    ],
+)
+def test_a_reference_without_a_grant_shows_what_is_wrong_with_the_nearest(
+    tmp_path: Path, from_: str, to: str, near: str | None
+) -> None:
+    found = linted(tmp_path, f"{WHOLE}\n{USING}{grant(from_, to)}", [NOT_GRANTED])[0]
+    ((finding,),) = (one.findings for one in found)
+    assert finding.finding.evidence == ((f"ReferenceGrant/certs/g: spec.{near}",) if near else ())

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from scanner.lint.gateway import policy_authorities, policy_targets, policy_validation
+from tests.lint.examples import WHOLE, linted
 from tests.lint.gateway.cases import core, listening, of, said, verdicts
 
 SYSTEM = "validation: {hostname: web.shop.example, wellKnownCACertificates: System}"
@@ -41,7 +44,7 @@ TO_WEB = "{group: '', kind: Service, name: web"
         ((policy(f"{TO_WEB}}}, {TO_WEB}}}"), SERVICE, ROUTE), ["must be unique"]),
         ((policy(f"{TO_WEB}}}, {TO_WEB}, sectionName: https}}"), SERVICE, ROUTE), ["must be specified"]),
         ((policy(f"{TO_WEB}, sectionName: http}}, {TO_WEB}, sectionName: https}}"), SERVICE, ROUTE), []),
-        ((policy(), policy(name="other"), SERVICE, ROUTE), ["BackendTLSPolicy/shop/other is for the same target"]),
+        ((policy(), policy(name="other"), SERVICE, ROUTE), ["BackendTLSPolicy/shop/other has the same target"]),
         ((policy(), policy(TO_WEB + ", sectionName: https}", name="other"), SERVICE, ROUTE), []),
         ((policy(more="status: {ancestors: []}"), SERVICE, ROUTE), ["names no Gateway"]),
         (
@@ -67,7 +70,50 @@ def test_the_older_policy_comes_first() -> None:
     younger = policy(name="a").replace("name: a,", "name: a, creationTimestamp: '2026-01-02T00:00:00Z',")
     older = policy(name="b").replace("name: b,", "name: b, creationTimestamp: '2026-01-01T00:00:00Z',")
     ((_, _, message),) = said(policy_targets.TARGET, younger, older, policy(name="A"), SERVICE, ROUTE, whole=True)[:1]
-    assert message.startswith("BackendTLSPolicy/shop/b is for the same target")
+    assert message.startswith("BackendTLSPolicy/shop/b has the same target")
+
+
+FILTERS = [
+    "filters: [{type: RequestMirror, requestMirror: {backendRef: {name: web, port: 443}}}]",
+    "filters: [{type: ExternalAuth, externalAuth: {protocol: GRPC, backendRef: {name: web, port: 443}}}]",
+    "backendRefs: [{name: other, port: 80, filters: [{requestMirror: {backendRef: {name: web, port: 443}}}]}]",
+]
+
+
+@pytest.mark.parametrize("rule", FILTERS)
+@pytest.mark.parametrize("kind", ["HTTPRoute", "GRPCRoute"])
+def test_a_filter_leads_to_a_service_too(kind: str, rule: str) -> None:
+    route = of(kind, "web", f"parentRefs: [{{name: edge}}], rules: [{{{rule}}}]")
+    assert said(policy_targets.TARGET, policy(), SERVICE, route, whole=True) == []
+    elsewhere = route.replace("name: web, port", "name: web, namespace: elsewhere, port")
+    assert len(said(policy_targets.TARGET, policy(), SERVICE, elsewhere, whole=True)) == 1
+
+
+def status(accepted: str, reason: str = "Any") -> str:
+    return f"status: {{ancestors: [{{conditions: [{{type: Accepted, status: '{accepted}', reason: {reason}}}]}}]}}"
+
+
+def test_a_policy_without_a_route_is_informational_and_none_that_is_accepted(tmp_path: Path) -> None:
+    """A mesh uses it, or an implementation's own policy."""
+    ((finding,),) = (
+        one.findings for one in linted(tmp_path, f"{WHOLE}\n{policy()}{SERVICE}", [policy_targets.TARGET])[0]
+    )
+    assert finding.finding.severity == "info"
+    assert said(policy_targets.TARGET, policy(more=status("True")), SERVICE, whole=True) == []
+    assert len(said(policy_targets.TARGET, policy(more=status("False")), SERVICE, whole=True)) == 2
+
+
+def test_a_policy_that_lost_a_conflict_names_the_winner() -> None:
+    lost = policy(name="b", more=status("False", "Conflicted"))
+    found = said(policy_targets.TARGET, lost, policy(name="a"), SERVICE, ROUTE, whole=True)
+    assert [message for _, _, message in found] == [
+        "BackendTLSPolicy/shop/a has the same target and takes precedence: Conflicted"
+    ]
+    first = policy(name="a", more=status("True"))
+    assert said(policy_targets.TARGET, policy(name="A", more=status("True")), first, SERVICE, ROUTE, whole=True) == []
+    refused = policy(name="A", more=status("False", "Invalid"))
+    found = said(policy_targets.TARGET, first, refused, SERVICE, ROUTE, whole=True)
+    assert [message for _, _, message in found] == ["Gateway '' does not apply it: Accepted is False: 'Invalid'"]
 
 
 def test_what_was_not_seen_is_not_decided() -> None:
@@ -180,7 +226,7 @@ def test_a_policy_that_is_about_to_be_made_comes_last() -> None:
     there = policy(name="b").replace("{name: b", "{creationTimestamp: '2026-01-01T00:00:00Z', name: b")
     found = said(policy_targets.TARGET, policy(name="a"), there, SERVICE, ROUTE, whole=True)
     assert [message for _, _, message in found] == [
-        "BackendTLSPolicy/shop/b is for the same target and comes first: this one is Conflicted"
+        "BackendTLSPolicy/shop/b has the same target and takes precedence: Conflicted"
     ]
 
 

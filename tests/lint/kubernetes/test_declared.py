@@ -238,7 +238,7 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
         [MEDIUM],
     ),
     "a replica alone": (PROBES, [pod(PLAIN, "ReplicaSet"), service("port: 8443, appProtocol: https")], [MEDIUM]),
-    "a name against a protocol": (PROTOCOL, [service("name: http, port: 1, appProtocol: https")], [LOW]),
+    "a name against a protocol": (PROTOCOL, [service("name: http, port: 1, appProtocol: https")], [("fail", "info")]),
     "a name beside a protocol": (PROTOCOL, [service("name: web, port: 1, appProtocol: https")], []),
     "tls for nothing": (MONITOR_SCHEME, [monitor(f"port: metrics, {TLS}")], [MEDIUM]),
     "tls for nothing in a probe": (MONITOR_SCHEME, [probe(f"prober: {{url: a}}, {TLS}")], [MEDIUM]),
