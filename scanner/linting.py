@@ -20,7 +20,7 @@ from scanner.lint.openshift.custom_host import CUSTOM_HOST, custom_host_reviews
 from scanner.lint.openshift.route_access import route_reviews
 from scanner.lint.twice import TWICE, given_twice, told_apart
 from scanner.model.access_review import Review, reviews
-from scanner.model.declared import Declared, Given, Identity, Place, identity
+from scanner.model.declared import DEFAULT, Declared, Given, Identity, Place, identity
 from scanner.model.finding import Finding
 from scanner.model.lint_report import (
     NOT_GIVEN,
@@ -32,6 +32,7 @@ from scanner.model.lint_report import (
     SkippedRow,
     UnseenRow,
 )
+from scanner.model.local_files import INSTALL_CONFIG
 from scanner.model.located import Steps, dotted
 from scanner.model.pki_config import PkiConfig
 from scanner.model.pki_names import load_names
@@ -39,6 +40,7 @@ from scanner.model.report import OwnerRow, UnreadableRow
 from scanner.model.rule import Rule, ScanRule
 from scanner.pki.configuration import DEFINITIONS, OBJECT, Configuration, placed
 from scanner.pki.definitions import registered
+from scanner.pki.installation import INSTALLATION, before_installation
 from scanner.pki.reading import of_spec
 from scanner.report.rows import finding_row, rule_row, timestamp
 
@@ -87,6 +89,7 @@ def declared(
         twice=twice,
         sealed=sealed,
         before=before,
+        default_namespace=manifests.namespace if manifests else DEFAULT,
         reviews=answers,
         user=user,
         groups=groups,
@@ -127,7 +130,7 @@ def lint_report(
     bad += [_unread(KIND_UNKNOWN, each) for each in manifests.misnamed] if manifests else []
     # Nobody is asked about unless somebody is named, and what was not asked has not passed.
     asked = [each for each in RULES if each is not CUSTOM_HOST or declared.user is not None]
-    rules: list[Rule | ScanRule] = [UNREADABLE, KIND_UNKNOWN, TWICE, OBJECT, DEFINITIONS]
+    rules: list[Rule | ScanRule] = [UNREADABLE, KIND_UNKNOWN, TWICE, OBJECT, DEFINITIONS, INSTALLATION]
     return LintReport(
         scanner=LintScannerRow(name="adhere", version=__version__, arguments=list(arguments)),
         started=timestamp(started),
@@ -156,7 +159,11 @@ def _merged(found: Iterable[Linted]) -> Iterable[Linted]:
 
 def _of_pki(declared: Declared) -> Iterator[Linted]:
     """What the rules on the objects that configure keys say of each that was given (``pki.configuration``)."""
-    about = {PKI: (OBJECT, _pki_object), PKI_CERTIFICATE_DEFINITION: (DEFINITIONS, _pki_definition)}
+    about = {
+        PKI: (OBJECT, _pki_object),
+        PKI_CERTIFICATE_DEFINITION: (DEFINITIONS, _pki_definition),
+        INSTALL_CONFIG: (INSTALLATION, _install_config),
+    }
     for given in declared.given:
         if given.object.kind in about:
             rule, check = about[given.object.kind]
@@ -177,6 +184,10 @@ def _pki_definition(declared: Declared, given: Given) -> Iterator[tuple[Steps, F
     for each in DEFINITIONS.check(DEFINITIONS, config):
         if each.about == about:
             yield ("spec", "certificates"), each
+
+
+def _install_config(_: Declared, given: Given) -> Iterator[tuple[Steps, Finding]]:
+    return before_installation(INSTALLATION, given.located) if given.located else iter(())
 
 
 def _of_kinds(declared: Declared, objects: tuple[KubeObject, ...]) -> Snapshot:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,9 +18,12 @@ from scanner.cli.secrets import SECRETS
 from scanner.cli.streams import say
 from scanner.errors import UsageError
 from scanner.model.lint_report import LintReport, exit_code
+from scanner.model.located import shown
 from scanner.model.report import FailOn
 from scanner.report.atomic import atomic_write
 from scanner.report.lint import FORMATS
+
+_NAMESPACE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +45,13 @@ class Asked:
 @click.option("--context", "context", metavar="NAME", help="Context of the kubeconfig.")
 @click.option("--snapshot", metavar="DIR", help="A saved snapshot or a must-gather instead of the cluster.")
 @SECRETS
+@click.option(
+    "--default-namespace",
+    metavar="NAME",
+    default="default",
+    show_default=True,
+    help="Namespace of objects that name none.",
+)
 @click.option("--as", "user", metavar="USER", help="Say whether USER may set hosts and certificates of Routes.")
 @click.option("--as-group", "groups", metavar="GROUP", multiple=True, help="A group of that USER; repeatable.")
 @click.option(
@@ -58,7 +69,12 @@ class Asked:
 @click.option("--fix-hints", is_flag=True, help="Print the YAML that would be right below each finding.")
 @click.option("-q", "--quiet", is_flag=True, help="Nothing on stderr but errors.")
 def lint(
-    paths: tuple[str, ...], context: str | None, user: str | None, groups: tuple[str, ...], **options: object
+    paths: tuple[str, ...],
+    context: str | None,
+    default_namespace: str,
+    user: str | None,
+    groups: tuple[str, ...],
+    **options: object,
 ) -> int:
     """Judge what manifests declare about TLS, without a cluster and without a connection.
 
@@ -76,21 +92,27 @@ def lint(
         cluster.none_given()
     if groups and not user:
         raise UsageError("--as-group without --as", hint="name the user who is in the group: --as USER")
+    if not _NAMESPACE.fullmatch(default_namespace):
+        hint = "at most 63 lower-case letters, digits and -"
+        raise UsageError(f"--default-namespace: no name of a namespace: {shown(default_namespace)}", hint=hint)
     outputs = parse_outputs(asked.formats, FORMATS)
-    report = _linted(paths, cluster, user, groups)
-    for each in sorted(outputs, key=lambda output: output.path is None):
-        _write(report, each, hints=asked.fix_hints, quiet=asked.quiet)
+    report = _linted(paths, cluster, default_namespace, user, groups)
     accepted = {"accept_undecided": asked.accept_undecided, "accept_empty": asked.accept_empty}
-    return exit_code(report, asked.fail_on, **accepted)
+    code = exit_code(report, asked.fail_on, **accepted)
+    for each in sorted(outputs, key=lambda output: output.path is None):
+        _write(report, each, code, hints=asked.fix_hints, quiet=asked.quiet)
+    return code
 
 
-def _linted(paths: tuple[str, ...], asked: ClusterAsked, user: str | None, groups: tuple[str, ...]) -> LintReport:
+def _linted(
+    paths: tuple[str, ...], asked: ClusterAsked, namespace: str, user: str | None, groups: tuple[str, ...]
+) -> LintReport:
     from scanner.cluster.given import read_manifests  # noqa: PLC0415 - what is behind it takes longer than linting
     from scanner.linting import LINT_READS, declared, lint_report, referred, reviewed  # noqa: PLC0415
 
     started = datetime.now(UTC)
     known = None
-    given = read_manifests(paths, LINT_READS) if paths else None
+    given = read_manifests(paths, LINT_READS, namespace) if paths else None
     if asked.meant:
         (known,) = snapshots(
             asked, LINT_READS, partial(referred, given), partial(reviewed, given, user=user, groups=groups)
@@ -100,14 +122,14 @@ def _linted(paths: tuple[str, ...], asked: ClusterAsked, user: str | None, group
     return lint_report(about, given, started=started, sources=sources, arguments=sys.argv[1:])
 
 
-def _write(report: LintReport, output: Output, *, hints: bool, quiet: bool) -> None:
+def _write(report: LintReport, output: Output, code: int, *, hints: bool, quiet: bool) -> None:
     from scanner.report.lint import text  # noqa: PLC0415 - see above
 
     if output.path is None:
-        colored = partial(text.write, report, color=colors(sys.stdout), hints=hints)
+        colored = partial(text.write, report, code=code, color=colors(sys.stdout), hints=hints)
         print_whole(colored if output.format == "text" else partial(FORMATS[output.format].write, report))
         return
-    write = partial(text.write, hints=hints) if output.format == "text" else FORMATS[output.format].write
+    write = partial(text.write, code=code, hints=hints) if output.format == "text" else FORMATS[output.format].write
     atomic_write(output.path, partial(write, report))
     if not quiet:
         say(f"adhere: wrote {output.path}")

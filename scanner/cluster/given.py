@@ -16,7 +16,7 @@ from scanner.cluster.manifest_files import STANDARD_INPUT, Skipped, Unlisted, ch
 from scanner.cluster.strangers import is_stranger
 from scanner.errors import InputError
 from scanner.kube.kinds import Kind
-from scanner.model.declared import Place
+from scanner.model.declared import DEFAULT, Place
 from scanner.model.located import MAX_BYTES, PlacedError
 from scanner.model.yaml_stream import Behind, document_at, stream
 
@@ -28,12 +28,12 @@ _NO_OBJECT = "it has no apiVersion and no kind, and is taken for no manifest"
 _RENDERED = "a template? lint what it renders: helm template . | adhere lint -"
 
 
-def read_manifests(paths: Iterable[str], kinds: Iterable[Kind]) -> Manifests:
+def read_manifests(paths: Iterable[str], kinds: Iterable[Kind], namespace: str = DEFAULT) -> Manifests:
     """Every object of ``kinds`` in the files, in the directories' ``.yaml``, ``.yml`` and ``.json`` files, and in
-    standard input (``-``). Raises ``InputError`` for a path that does not exist, and for more files or objects than
-    anybody has.
+    standard input (``-``). ``namespace``: of objects that name none. Raises ``InputError`` for a path that does not
+    exist, and for more files or objects than anybody has.
     """
-    reader = _Reader(kinds)
+    reader = _Reader(kinds, namespace)
     seen: set[str] = set()
     for given in paths:
         for each in files(given):
@@ -50,8 +50,8 @@ def read_manifests(paths: Iterable[str], kinds: Iterable[Kind]) -> Manifests:
 class _Reader:
     """Takes files apart into documents."""
 
-    def __init__(self, kinds: Iterable[Kind]) -> None:
-        self.found = Manifests()
+    def __init__(self, kinds: Iterable[Kind], namespace: str) -> None:
+        self.found = Manifests(namespace=namespace)
         self._objects = Objects(kinds, self.found)
         self._charts: set[str] = set()
 

@@ -18,8 +18,9 @@ from scanner.errors import InputError
 from scanner.kube.kinds import ROUTE, SECRET, Kind
 from scanner.kube.objects import Fields, KubeObject
 from scanner.model.apis import misnamed
-from scanner.model.declared import Given, Identity, Place, identity
+from scanner.model.declared import DEFAULT, Given, Identity, Place, identity
 from scanner.model.held_profiles import held_profiles
+from scanner.model.local_files import INSTALL_CONFIG
 from scanner.model.located import Located, Steps, shown
 
 MAX_OBJECTS = 1_000_000
@@ -32,6 +33,8 @@ _HOLDERS: Final[Mapping[str, tuple[frozenset[str], str]]] = {
 }
 """Kinds that hold objects: their versions, and the field that the objects are in."""
 _MARKS: Final = ("apiVersion", "kind")
+_INSTALLED: Final = ("baseDomain", "platform", "controlPlane", "compute", "networking", "pullSecret", "pki")
+"""Fields of an install-config; no two of them are in anything else without a kind."""
 _NEAR: Final = 0.85
 """``knd`` is nearer than this to what it should be; ``version`` is not."""
 _KEYS: Final = 20
@@ -64,6 +67,8 @@ class Manifests:
     """Objects that are encrypted, and where they stand."""
     others: int = 0
     """Objects of kinds that nobody looks at."""
+    namespace: str = DEFAULT
+    """Of objects that name none."""
     strangers: int = 0
     """Documents that are no Kubernetes objects: values of a chart, a pipeline."""
 
@@ -129,6 +134,13 @@ class Objects:
 
     def _of_nothing(self, where: _Where, raw: Fields) -> None:
         """What says neither, or has it misspelt."""
+        if not where.above and _is_install_config(raw):
+            kept = {name: raw.at(name) for name in ("metadata", "pki", "featureSet", "featureGates")}
+            found = KubeObject(
+                kept if raw.text("metadata", "name") else {"metadata": {"name": "cluster"}}, INSTALL_CONFIG
+            )
+            self._found.given.append(Given(object=found, located=where.document))
+            return
         meant = [_meant(raw, each) for each in _MARKS]
         wrong = [each for each in meant if each not in _MARKS]
         if wrong and all(meant):
@@ -185,7 +197,10 @@ class Objects:
         if kind is None:
             self._found.others += 1
             return
-        found = self._kept(kind, {"apiVersion": version, "kind": name, **raw.raw})
+        whole = {"apiVersion": version, "kind": name, **raw.raw}
+        if kind.namespaced and kind.plural and isinstance(metadata := raw.at("metadata"), dict):
+            whole["metadata"] = {**metadata, "namespace": metadata.get("namespace") or self._found.namespace}
+        found = self._kept(kind, whole)
         if found is None or not found.name:
             self._found.bad.append(Bad(where.place("metadata"), f"{kind.name} without a name", _named(raw)))
             return
@@ -206,6 +221,11 @@ class Objects:
             return kept(kind, whole, self._pruner)
         scrubbed = self._pruner.copy(route_keys.without_key(whole) if kind == ROUTE else whole)
         return KubeObject(scrubbed, kind) if isinstance(scrubbed, dict) else None
+
+
+def _is_install_config(raw: Fields) -> bool:
+    """Whether it is the file that openshift-install reads (openshift/installer ``pkg/types/installconfig.go``)."""
+    return raw.text("apiVersion") == "v1" and not raw.has("kind") and sum(map(raw.has, _INSTALLED)) > 1
 
 
 def _meant(raw: Fields, mark: str) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from scanner.kube.kinds import Kind
+from scanner.kube.kinds import NAMESPACE, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
 from scanner.model.access_review import Review
@@ -85,6 +85,12 @@ class Missing:
         return f"is {self.gap}" if self.several else f"was not seen ({self.gap})"
 
 
+DEFAULT: Final = "default"
+"""The namespace of objects that name none, as kubectl has it."""
+_ALWAYS: Final = (DEFAULT, "kube-system", "kube-public", "kube-node-lease")
+"""Namespaces that every cluster has (kubernetes.io, "Namespaces")."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Declared(Once):
     """Everything that lint knows: the objects to look at, and those that they may refer to. ``once`` is for indexes,
@@ -99,6 +105,8 @@ class Declared(Once):
     """Objects that were given encrypted, and where. What a cluster has of their names is in ``before``."""
     before: Mapping[Identity, KubeObject] = field(default_factory=dict)
     """By kind, namespace and name: what the cluster has in place of a manifest that is to be applied."""
+    default_namespace: str = DEFAULT
+    """The namespace of objects that name none."""
     reviews: Mapping[Review, bool] = field(default_factory=dict)
     """What the API server answered when it was asked who may do what."""
     user: str | None = None
@@ -128,6 +136,11 @@ class Declared(Once):
             return Missing(name=called, gap=_encrypted(place))
         sought = (namespace or "", name) in self.known.sought.get(kind, ())
         return Missing(name=called, gap=None if sought else self.known.gap(kind))
+
+    def namespace(self, name: str) -> KubeObject | Missing | None:
+        """The Namespace of that name, or what its absence means; None for one that exists whatever was seen."""
+        found = self.find(NAMESPACE, name)
+        return None if isinstance(found, Missing) and name in (*_ALWAYS, self.default_namespace) else found
 
 
 def _given(several: tuple[Given, ...]) -> str:

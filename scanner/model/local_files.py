@@ -11,6 +11,8 @@ from scanner.kube.kinds import Kind
 from scanner.kube.snapshot import Snapshot
 from scanner.model.access_review import ACCESS_REVIEW
 
+INSTALL_CONFIG = Kind(group="", plural="", name="InstallConfig", namespaced=False)
+"""The file that openshift-install reads; it has no kind of its own."""
 MICROSHIFT_CONFIG = Kind(group="microshift", plural="config", name="MicroShiftConfig", namespaced=False)
 """What ``/etc/microshift/config.yaml`` says, below ``kind: MicroShiftConfig``: ``microshift show-config`` prints it."""
 

@@ -56,7 +56,7 @@ def install_config(document: Located) -> PkiConfig:
     if not isinstance(document.value, dict):
         problems.add((), "no install-config in this file", "it has baseDomain, platform and so on")
     problems.raise_any()
-    config = _read(document)
+    config = asked_of_installer(document)
     for each in config.problems:
         problems.add(each.steps, each.message)
     problems.raise_any()
@@ -70,12 +70,13 @@ def install_config_of_cluster(snapshot: Snapshot) -> PkiConfig | None:
         return None
     source = f"{found.reference} data[install-config]"
     try:
-        return _read(located.load(found.text("data", "install-config").encode("utf-8", "replace"), source))
+        return asked_of_installer(located.load(found.text("data", "install-config").encode("utf-8", "replace"), source))
     except InputError as error:
         return PkiConfig(source=source, reason="unreadable", platform_said=error.message)
 
 
-def _read(document: Located) -> PkiConfig:
+def asked_of_installer(document: Located) -> PkiConfig:
+    """What an install-config asks for, with what the installer would not take among its problems."""
     value = without_nulls(document.get(_STEPS))  # Go takes null for nothing
     config = PkiConfig(source=document.file, shape="install-config")
     if value is None:

@@ -8,10 +8,11 @@ from dataclasses import replace
 from scanner.model.finding import Finding
 from scanner.model.key import Key
 from scanner.model.known import Unknown
+from scanner.model.located import Located, Steps, dotted
 from scanner.model.pki_config import PkiConfig, Required
 from scanner.model.rule import ScanRule
 from scanner.pki.configuration import Configuration
-from scanner.pki.day_one import install_config_of_cluster
+from scanner.pki.day_one import asked_of_installer, install_config_of_cluster
 from scanner.pki.resolution import required
 
 
@@ -33,7 +34,9 @@ def check_installation(rule: ScanRule, about: Configuration) -> Iterator[Finding
     ## What fails
 
     * Another key, or none at all in PKI/cluster: low.
-    * What the installer would refuse, with its own words: low. The ConfigMap is only a memory of the file.
+    * What the installer would refuse, with its own words: low. The ConfigMap is only a memory of the file. In a file
+      that `adhere lint` is given: high.
+    * In such a file, `pki` without a `featureSet`: medium. An unknown field of `pki`: low.
 
     ## What is inconclusive
 
@@ -90,10 +93,22 @@ def check_installation(rule: ScanRule, about: Configuration) -> Iterator[Finding
     if day_one is None or day_one.reason == "empty" or day_one == about.config:
         return
     for each in day_one.problems:
-        yield _finding(rule, day_one.source, f"the installer would not take it: {each}", "correct the file")
+        yield _finding(rule, day_one.source, f"the installer refuses {each}", "correct the file")
     asked = day_one.categories.get("signer")
     if asked is not None and not isinstance(asked.key, Unknown):
         yield from _compared(rule, day_one, asked.field, asked.key, about.config)
+
+
+def before_installation(rule: ScanRule, document: Located) -> Iterator[tuple[Steps, Finding]]:
+    """What the installer does not take in a file that nothing was installed from yet, with the field of each."""
+    day_one = asked_of_installer(document)
+    for each in day_one.problems:
+        fix = f"correct {dotted(each.steps)}"
+        yield each.steps, rule.finding(day_one.source, f"the installer refuses {each}", fix, severity="high")
+    for remark in day_one.remarks:
+        yield ("pki",), rule.finding(day_one.source, remark, "set featureSet, or remove pki", severity="medium")
+    for field in day_one.unknown_fields:
+        yield ("pki",), rule.finding(day_one.source, f"unknown field {field}: the installer ignores it", "remove it")
 
 
 def _compared(rule: ScanRule, day_one: PkiConfig, field: str, key: Key, config: PkiConfig) -> Iterator[Finding]:

@@ -134,11 +134,63 @@ def test_a_finding_says_where(call: Call, tmp_path: Path) -> None:
     assert found["place"] == {"file": str(file), "line": 8, "column": 20}
 
 
+INSTALL_CONFIG = """\
+apiVersion: v1
+baseDomain: example.com
+metadata: {name: prod}
+featureSet: TechPreviewNoUpgrade
+platform: {none: {}}
+pullSecret: canary
+pki: {signerCertificates: {key: {algorithm: RSA, rsa: {keySize: 4096}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (INSTALL_CONFIG, []),
+        (INSTALL_CONFIG.replace("4096", "4097"), ["7:65: high: pki-install-config: the installer refuses pki.signer"]),
+        (INSTALL_CONFIG.replace("RSA", "DSA"), ["7:45: high: pki-install-config: the installer refuses pki.signer"]),
+        (
+            INSTALL_CONFIG.replace("featureSet", "sshKey"),
+            ["7:6: medium: pki-install-config: while a release has the feature gate ConfigurablePKI off"],
+        ),
+        (INSTALL_CONFIG.replace("}}}}", "}}}, a: 1}"), ["7:6: low: pki-install-config: unknown field pki.a"]),
+    ],
+    ids=["good", "size", "algorithm", "gate", "field"],
+)
+def test_an_install_config_alone_is_validated(call: Call, tmp_path: Path, text: str, said: list[str]) -> None:
+    file = tmp_path / "install-config.yaml"
+    file.write_text(text)
+    answer = call("lint", file)
+    lines = [each for each in answer.out.splitlines() if each.startswith(str(file))]
+    assert [each.startswith(f"{file}:{one}") for each, one in zip(lines, said, strict=True)] == [True] * len(said), (
+        lines
+    )
+    assert answer.code == (1 if any("high" in each or "medium" in each for each in said) else 0)
+    assert "canary" not in answer.out + answer.err
+    (found,) = document(call("lint", file, "--format", "json"))["objects"]
+    assert found["object"] == {"kind": "InstallConfig", "namespace": None, "name": "prod"}
+
+
+def test_what_names_no_namespace_is_in_the_default_one(call: Call, tmp_path: Path) -> None:
+    file = tmp_path / "gateway.yaml"
+    file.write_text(
+        UNDECIDED.replace(", namespace: shop", "")
+        + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: edge-tls, namespace: shop}\n"
+    )
+    assert "Secret/default/edge-tls was not seen" in call("lint", file).out
+    there = call("lint", file, "--default-namespace", "shop").out
+    assert "Secret/shop/edge-tls has no tls.crt" in there
+    wrong = call("lint", file, "--default-namespace", "Shop/x")
+    assert (wrong.code, "no name of a namespace: 'Shop/x'" in wrong.err) == (2, True)
+
+
 def test_standard_input() -> None:
     answer = called("lint", "-", stdin=f"{FINE}---\n{MEDIUM.replace('name: a', 'name: b')}".encode())
     assert answer.code == 1
     assert answer.out.startswith("<stdin>:9:20: medium: ")
-    assert answer.out.splitlines()[-1] == "2 objects in 1 file: 1 fails, 1 passes"
+    assert answer.out.splitlines()[-1] == "1 finding (1 medium) on 1 of 2 objects in 1 file; exit 1"
 
 
 def test_every_format_at_once(call: Call, tmp_path: Path) -> None:

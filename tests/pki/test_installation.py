@@ -70,7 +70,7 @@ def test_a_file_counts_before_what_the_cluster_keeps() -> None:
 def test_what_the_installer_would_refuse_is_said() -> None:
     (finding,) = judged(kept(ASKED.replace("4096", "4000")), pki({"categories": [SIGNERS]}))
     assert finding.message.endswith(
-        "the installer would not take it: pki.signerCertificates.key.rsa.keySize: Invalid value: "
+        "the installer refuses pki.signerCertificates.key.rsa.keySize: Invalid value: "
         "must be a multiple of 1024 from 2048 to 8192"
     )
 

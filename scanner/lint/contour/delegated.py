@@ -128,7 +128,7 @@ def _judged(subject: Subject, use: Use, means: str) -> Iterator[Flaw]:
 
 
 def _here(subject: Subject) -> str:
-    return subject.object.namespace or "the namespace of this object"
+    return subject.object.namespace or ""
 
 
 def _said(found: Permission) -> Iterator[str]:

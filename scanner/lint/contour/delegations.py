@@ -172,7 +172,7 @@ def _of_target(subject: Subject, each: Delegation, name: str, unseen: dict[str, 
     if not name or "/" in name or ("*" in name and name != "*"):
         message = f"{shown(name)} is no namespace: use a name in full, or * alone"
         return Flaw(message=message, observed=(name,), fix=f"{reference}: name each namespace in full")
-    found = subject.declared.find(NAMESPACE, name) if name != "*" else None
+    found = subject.declared.namespace(name) if name != "*" else None
     if isinstance(found, Missing) and not found.gap:
         message = f"namespace {name} does not exist"
         return Flaw(

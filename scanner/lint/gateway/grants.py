@@ -72,8 +72,7 @@ def grant_flaws(declared: Declared, crossed: Crossing | None) -> Iterator[Flaw]:
     if crossed is None or any(granting(declared, crossed)):
         return
     source = crossed.source
-    # A manifest without a namespace is applied into one that nobody knows here, and grants name it.
-    gap = declared.gap(REFERENCE_GRANT) or (None if source.namespace else "the manifest has no namespace")
+    gap = declared.gap(REFERENCE_GRANT)
     if gap:
         missing = Missing(name=f"a ReferenceGrant in {crossed.namespace}", gap=gap)
         yield undecided(missing, crossed.at, f"whether {crossed} may be referred to")

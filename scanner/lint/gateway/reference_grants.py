@@ -72,7 +72,7 @@ def check_broad(subject: Subject) -> Iterator[Flaw]:
     for steps, each in subject.items("spec", "to"):
         if (each.text("group"), each.text("kind")) == ("", "Secret") and not each.text("name"):
             yield Flaw(
-                message=f"grants every Secret in {subject.object.namespace or 'its namespace'}",
+                message=f"grants every Secret in {subject.object.namespace}",
                 at=steps,
                 fix=f"{subject.object.reference}: name the Secret",
                 correction='to:\n- group: ""\n  kind: Secret\n  name: NAME',
@@ -148,7 +148,7 @@ def check_unused(subject: Subject) -> Iterator[Flaw]:
         return
     for steps, each in subject.items("spec", "from"):
         yield from _of_source(subject, each, steps)
-        found = subject.declared.find(NAMESPACE, each.text("namespace"))
+        found = subject.declared.namespace(each.text("namespace"))
         if isinstance(found, Missing):
             yield _no_namespace(subject, found, (*steps, "namespace"))
     allowed = froms(subject.object)

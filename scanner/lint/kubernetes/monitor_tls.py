@@ -207,9 +207,8 @@ def _name(subject: Subject, tls: Fields, at: Steps) -> Iterator[Flaw]:
 
 
 def _is_for(service: KubeObject, name: str) -> bool:
-    """A manifest without a namespace may be applied to any."""
     first, _, rest = name.partition(".")
-    return first == service.name and (service.namespace is None or rest.partition(".")[0] == service.namespace)
+    return first == service.name and rest.partition(".")[0] == service.namespace
 
 
 MONITOR_TLS = ObjectRule(

@@ -177,14 +177,7 @@ def _of_service(subject: Subject, call: Call) -> Iterator[Flaw]:
     if port is None or not 1 <= port <= 65535:
         yield _refused(subject, call, f"port {shown(str(reference.at('port')))} is none", "service", "port")
     elif not missing:
-        yield from _found(subject, call, _service(subject, name, namespace), port)
-
-
-def _service(subject: Subject, name: str, namespace: str) -> KubeObject | Missing:
-    """A manifest without a namespace may be applied to the one that is named."""
-    found = subject.find(SERVICE, name, namespace)
-    bare = subject.declared.known.get(SERVICE, name, None) if isinstance(found, Missing) else None
-    return bare or found
+        yield from _found(subject, call, subject.find(SERVICE, name, namespace), port)
 
 
 def _found(subject: Subject, call: Call, service: KubeObject | Missing, port: int) -> Iterator[Flaw]:

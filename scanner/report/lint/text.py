@@ -14,12 +14,17 @@ from scanner.report.lint.order import place, ranked
 from scanner.report.wording import counted
 
 _COLORS = {"critical": "1;31", "high": "31", "medium": "33", "low": "36", "info": "2", "undecided": "35"}
+_UNDECIDED = "undecided"
+_ORDER = (*reversed(SEVERITIES[1:]), _UNDECIDED, SEVERITIES[0])
+"""Of the last line."""
 _GAPS = 10
 _ITEMS = 5
 
 
-def write(report: LintReport, out: TextIO, *, color: bool = False, hints: bool = False) -> None:
-    """The whole report. ``hints``: with the YAML that would be right."""
+def write(
+    report: LintReport, out: TextIO, *, code: int | None = None, color: bool = False, hints: bool = False
+) -> None:
+    """The whole report. ``code``: what the command exits with; ``hints``: with the YAML that would be right."""
     before = None
     for _, group in groupby(ranked(report), key=_together):
         findings = list(group)
@@ -36,23 +41,29 @@ def write(report: LintReport, out: TextIO, *, color: bool = False, hints: bool =
         out.write(f"not looked at: {plain(skipped['path'], 300)}: {plain(skipped['reason'] + remedy, 300)}\n")
     if len(report.skipped) > _GAPS:
         out.write(f"not looked at: and {len(report.skipped) - _GAPS} more\n")
-    out.write(f"{summary(report)}\n")
+    out.write(f"{summary(report, code)}\n")
 
 
-def summary(report: LintReport) -> str:
-    """The last line: how many objects there were, and what became of them."""
-    told, files = report.counts(), f" in {counted(report.files, 'file')}" if report.files else ""
-    asides = sum(each["verdict"] == "inconclusive" and each["severity"] == SEVERITIES[0] for each in report.every())
-    parts = [
-        f"{counted(told['fail'], 'fails', 'fail')}" if told["fail"] else "",
-        f"{told['inconclusive']} cannot be decided here" if told["inconclusive"] else "",
-        f"{counted(told['pass'], 'passes', 'pass')}" if told["pass"] else "",
-        f"{counted(asides, 'informational question')} left open" if asides else "",
-        f"{counted(unread, 'place')} could not be looked at" if (unread := len(report.unread())) else "",
-    ]
-    what = ", ".join(filter(None, parts)) or "nothing to judge"
+def summary(report: LintReport, code: int | None = None) -> str:
+    """The last line: how many findings there are, on how many objects, and the exit code."""
+    end = "" if code is None else f"; exit {code}"
+    every, objects = report.every(), len(report.objects)
+    files = f" in {counted(report.files, 'file')}" if report.files else ""
     others = f" ({counted(report.others, 'other document')})" if report.others else ""
-    return f"{counted(len(report.objects), 'object')}{files}: {what}{others}"
+    if not every:
+        what = f"no findings on {counted(objects, 'object')}" if objects else "nothing to judge"
+        return f"{what}{files}{others}{end}"
+    words = Counter(map(_word, every))
+    told = ", ".join(f"{words[each]} {each}" for each in _ORDER if words[each])
+    having = sum(bool(each["findings"]) for each in report.objects)
+    where = f"{having} of {counted(objects, 'object')}" if having < objects else counted(objects, "object")
+    return f"{counted(len(every), 'finding')} ({told}) on {where}{files}{others}{end}"
+
+
+def _word(finding: LintFindingRow) -> str:
+    """Its severity, or that it is undecided."""
+    counts = finding["verdict"] != "fail" and finding["severity"] != SEVERITIES[0]
+    return _UNDECIDED if counts else finding["severity"]
 
 
 def _together(finding: LintFindingRow) -> tuple[object, ...]:
@@ -88,8 +99,7 @@ def _wanted(report: LintReport, out: TextIO) -> None:
 
 def _finding(finding: LintFindingRow, out: TextIO, *, color: bool, hints: bool, known: bool) -> None:
     """``known``: the one before it was about the same field."""
-    counts = finding["verdict"] != "fail" and finding["severity"] != "info"
-    word = "undecided" if counts else finding["severity"]
+    word = _word(finding)
     shown = f"\x1b[{_COLORS.get(word, '0')}m{plain(word)}\x1b[0m" if color else plain(word)
     out.write(f"{plain(place(finding), 300)}: {shown}: {plain(finding['rule'])}: {plain(finding['message'], 600)}\n")
     lines = [("in", finding["about"] or "")] if finding["place"] and finding["field"] and not known else []

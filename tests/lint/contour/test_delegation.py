@@ -129,7 +129,7 @@ CASES = {
     "an IngressRoute by the present group": ([ROUTE, delegation()], []),
     "an IngressRoute without": ([ROUTE, delegation(targets="[blog]")], ["fail"]),
     "no namespace, to all": ([REFERENCE.replace(", namespace: shop", ""), delegation(targets='["*"]')], []),
-    "no namespace, to one": ([REFERENCE.replace(", namespace: shop", ""), delegation()], ["inconclusive"]),
+    "no namespace, to one": ([REFERENCE.replace(", namespace: shop", ""), delegation()], ["fail"]),
 }
 
 

@@ -164,9 +164,13 @@ def test_what_grants_a_reference(using: str, grants: list[str], granted: bool) -
     assert verdicts(certificate_refs.NOT_GRANTED, using, *grants) == ([] if granted else ["inconclusive"])
 
 
-def test_a_manifest_without_a_namespace_may_be_granted_where_it_is_applied() -> None:
+def test_a_manifest_without_a_namespace_is_in_default() -> None:
     using = USING.replace("name: edge, namespace: shop", "name: edge")
-    assert verdicts(certificate_refs.NOT_GRANTED, using, grant(), whole=True) == ["inconclusive"]
+    assert verdicts(certificate_refs.NOT_GRANTED, using, grant(), whole=True) == ["fail"]
+    granted = grant().replace("shop", "default")
+    for whole in (True, False):
+        assert verdicts(certificate_refs.NOT_GRANTED, using, granted, whole=whole) == []
+        assert verdicts(reference_grants.UNUSED, using, granted, whole=whole) == []
 
 
 UNUSED, NOT_GRANTED = reference_grants.UNUSED, certificate_refs.NOT_GRANTED

@@ -79,10 +79,10 @@ TARGETS = {
     "a Service that was not given": (webhook(SERVED), [UNKNOWN], "cannot be decided here: whether it has port 443"),
     "no Service": (together(WHOLE, webhook(SERVED)), [HIGH], "Service/b/a does not exist: each call fails"),
     "no Service, and nobody notices": (together(WHOLE, ignored(SERVED)), [HIGH], "nobody notices"),
-    "a Service without a namespace yet": (
+    "a Service without a namespace is in default": (
         together(WHOLE, webhook(SERVED), service("ports: [{port: 443}]", "")),
-        [],
-        "",
+        [HIGH],
+        "does not exist",
     ),
     "another port": (together(webhook(SERVED), service("ports: [{port: 8443}]")), [HIGH], "has no port 443"),
     "the port": (

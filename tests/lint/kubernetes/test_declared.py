@@ -312,7 +312,7 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
         [PAIR, secret("CERTIFICATE(web.example.com)", "KEY(other.example.com)", "blog")],
         [],
     ),
-    "no namespaces": (REUSE, [PAIR.replace(", namespace: shop", ""), PAIR.replace("shop", "blog")], []),
+    "no namespace is default": (REUSE, [PAIR.replace(", namespace: shop", ""), PAIR.replace("shop", "default")], []),
 }
 
 

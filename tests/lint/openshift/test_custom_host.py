@@ -140,7 +140,6 @@ def _allowed(questions: list[Review]) -> list[KubeObject]:
         (route(NO_HOST, EXTERNAL), ["create", "update"]),
         (route("subdomain: b", ""), ["create", "update"]),
         (route(NO_HOST, PLAIN), []),
-        (route(tls=PLAIN).replace(", namespace: shop", ""), []),
     ],
 )
 def test_what_is_asked(tmp_path: Path, text: str, asked: list[str]) -> None:

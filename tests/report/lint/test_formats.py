@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from jsonschema import Draft202012Validator
 
-from scanner.model.lint_report import SCHEMA, LintReport
+from scanner.model.lint_report import SCHEMA, LintReport, exit_code
 from scanner.report.lint import FORMATS, sarif, text
 from tests.report.golden import assert_golden
 from tests.report.lint.samples import every, finding, hostile, judged, report, undecided, unreadable
@@ -23,10 +23,10 @@ REPORTS = {"every": every(), "hostile": hostile(), "nothing": report()}
 EACH = pytest.mark.parametrize("made", REPORTS.values(), ids=REPORTS)
 
 
-def written(made: LintReport, name: str, **options: bool) -> str:
+def written(made: LintReport, name: str, code: int | None = None, **options: bool) -> str:
     out = StringIO()
-    if options:
-        text.write(made, out, **options)
+    if options or code is not None:
+        text.write(made, out, code=code, **options)
     else:
         FORMATS[name].write(made, out)
     return out.getvalue()
@@ -93,7 +93,7 @@ def test_what_is_open_and_informational_is_not_called_undecided() -> None:
     quiet["severity"] = "info"
     text = written(report(judged(quiet, verdict="pass")), "text")
     assert ": info: a: cannot be decided here" in text
-    assert "1 passes, 1 informational question left open" in text.splitlines()[-1]
+    assert "1 finding (1 info) on 1 object" in text.splitlines()[-1]
     assert ": undecided: a, b: cannot" in written(report(judged(quiet, open_, verdict="inconclusive")), "text")
 
 
@@ -113,19 +113,26 @@ def test_colours_are_only_there_when_they_are_asked_for() -> None:
 @pytest.mark.parametrize(
     ("made", "line"),
     [
-        (report(), "0 objects in 2 files: nothing to judge (1 other document)"),
-        (report(judged(verdict="pass")), "1 object in 2 files: 1 passes (1 other document)"),
+        (report(), "nothing to judge in 2 files (1 other document); exit 4"),
+        (report(judged(verdict="pass")), "no findings on 1 object in 2 files (1 other document); exit 0"),
         (
             report(
                 judged(verdict="pass"), judged(finding(), verdict="fail"), judged(undecided(), verdict="inconclusive")
             ),
-            "3 objects in 2 files: 1 fails, 1 cannot be decided here, 1 passes (1 other document)",
+            "2 findings (1 high, 1 undecided) on 2 of 3 objects in 2 files (1 other document); exit 1",
         ),
-        (report(findings=(unreadable(),)), "0 objects in 2 files: 1 place could not be looked at (1 other document)"),
+        (
+            report(judged(finding(), finding(), undecided(), verdict="fail")),
+            "3 findings (2 high, 1 undecided) on 1 object in 2 files (1 other document); exit 1",
+        ),
+        (
+            report(findings=(unreadable(),)),
+            "1 finding (1 high) on 0 objects in 2 files (1 other document); exit 1",
+        ),
     ],
 )
 def test_the_last_line_counts(made: LintReport, line: str) -> None:
-    assert written(made, "text").splitlines()[-1] == line
+    assert written(made, "text", code=exit_code(made, "medium")).splitlines()[-1] == line
 
 
 # --- JSON -------------------------------------------------------------------------------------------------------------
