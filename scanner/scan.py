@@ -266,6 +266,7 @@ def question(expectation: Expectation, settings: Settings) -> Question:
     beside = Question(
         mode="inventory",
         untrusted_client=expectation.client_trust is not None,
+        client_requests=settings.active_http,
         cleartext=settings.active_http,
         plain_port=(plain.port, plain.path) if plain and settings.active_http else None,
         authorities=tuple(each.name for each in expectation.neighbours) if settings.active_http else (),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 
 from scanner.judge import remedy
 from scanner.judge.verdicts import Tally, Words, conclude, promised, remark
+from scanner.kube.kinds import GATEWAY, LISTENER_SET, X_LISTENER_SET
 from scanner.model.finding import Finding, Severity
 from scanner.model.known import Known, Unknown
 from scanner.model.observation import ClientCertificate, Observation, Reach
@@ -25,6 +27,11 @@ def check_client_certificate(rule: Rule, case: Case) -> Iterator[Finding]:
     with: that they are asked for a certificate of which it says nothing is noted. Where a certificate is requested and
     not required, as by `AllowInsecureFallback`, a pass notes that whoever has none is let in.
 
+    Some gateways enforce a certificate in HTTP: nginx with `ssl_verify_client on` completes every handshake, and then
+    answers 400 or closes the connection. For a listener of a Gateway or ListenerSet that merely requests a certificate,
+    `--active-http` sends one `HEAD /` without one. An answer of 400, 403, 495 or 496 is a refusal, and so is a
+    connection that is closed without an answer five times in a row.
+
     ## Why
 
     Where the certificate is the only authentication, a listener that merely requests one lets everybody in. One that
@@ -32,12 +39,14 @@ def check_client_certificate(rule: Rule, case: Case) -> Iterator[Finding]:
 
     ## What fails
 
-    A listener that asks for less than it should: high. One that asks for more: medium.
+    A listener that asks for less than it should: high. One that asks for more: medium. A Gateway's listener that should
+    require a certificate and requests one fails where it answers a request without one.
 
     ## What is inconclusive
 
     A handshake that did not get far enough to see the request. In TLS 1.3 a requirement shows only after the
-    handshake, when the missing certificate is answered with an alert.
+    handshake, when the missing certificate is answered with an alert. Without `--active-http`, a Gateway's listener
+    that should require a certificate and requests one; with it, one that answers 408, 421, 425, 429 or 5xx, or nothing.
 
     ## Example that fails
 
@@ -65,8 +74,8 @@ def check_client_certificate(rule: Rule, case: Case) -> Iterator[Finding]:
 
     ## How to fix
 
-    `ssl_verify_client` in nginx, `verify` on HAProxy's bind line, `ClientAuth` in Go, `--client-ca-file` in a
-    Kubernetes component.
+    `ssl_verify_client` in nginx (scan with `--active-http`: nginx refuses requests, not handshakes), `verify` on
+    HAProxy's bind line, `ClientAuth` in Go, `--client-ca-file` in a Kubernetes component.
     """
     expected = case.expectation.client_certificate
     if expected is None:
@@ -74,15 +83,23 @@ def check_client_certificate(rule: Rule, case: Case) -> Iterator[Finding]:
         return
     asked = found(case.observation)
     deviates = not isinstance(asked, Unknown) and asked != expected
+    answer = case.observation.request_without_certificate
+    in_http = refused_in_http(case, answer) if (expected, asked) == ("required", "requested") else False
+    if isinstance(in_http, Unknown):
+        in_http = Unknown(
+            f"a client certificate is requested; whether a request without one is refused: {in_http.reason}"
+        )
     finding = conclude(
         rule,
         case,
         Tally(
-            seen=(str(asked),) if deviates else (),
-            unknown=(asked.reason,) if isinstance(asked, Unknown) else (),
+            seen=(str(asked),) if deviates and in_http is False else (),
+            unknown=tuple(each.reason for each in (asked, in_http) if isinstance(each, Unknown)),
         ),
         Words(
-            passed=f"a client certificate is {expected}"
+            passed=f"requests without a client certificate are refused ({answer})"
+            if in_http is True
+            else f"a client certificate is {expected}"
             if expected != "none"
             else "no client certificate is asked for",
             failed=f"the client certificate is {asked}, and should be {expected}",
@@ -92,6 +109,9 @@ def check_client_certificate(rule: Rule, case: Case) -> Iterator[Finding]:
         expected=(expected,),
         fix=_fix(case, expected),
         reproduce=remedy.scan(case.endpoint),
+        evidence=(f"a request without a client certificate is answered with {answer}",)
+        if deviates and isinstance(answer, str)
+        else (),
     )
     if finding.verdict == "pass" and expected == "requested":
         finding = replace(finding, status="informational", evidence=("clients without a certificate are let in, too",))
@@ -119,6 +139,27 @@ def found(observation: Observation) -> Known[ClientCertificate]:
     if isinstance(observation.client_certificate, Unknown) and observation.reach is Reach.CLIENT_CERTIFICATE_REQUIRED:
         return "required"
     return observation.client_certificate
+
+
+_IN_HTTP: Final = frozenset({GATEWAY.name, LISTENER_SET.name, X_LISTENER_SET.name})
+"""Kinds whose controllers may enforce client certificates after the handshake (NGINX Gateway Fabric does)."""
+_REFUSALS: Final = frozenset({"400", "403", "495", "496", "closed"})
+"""nginx: 400 by default; ``error_page 495 496`` may lead to another status, or to a closed connection (444)."""
+_UNDECIDED: Final = frozenset({"408", "421", "425", "429"})
+"""Nothing about the client's certificate."""
+
+
+def refused_in_http(case: Case, answer: Known[str]) -> Known[bool]:
+    """Whether a listener that let a client shake hands refuses its request; False where it had to refuse in TLS."""
+    subject = case.endpoint.subject
+    if subject is None or subject.kind not in _IN_HTTP:
+        return False
+    if isinstance(answer, Unknown):
+        return answer
+    if answer in _REFUSALS:
+        return True
+    undecided = answer in _UNDECIDED or answer.startswith("5")
+    return Unknown(f"it is answered with {answer}") if undecided else False
 
 
 def _severity(expected: ClientCertificate, found: Known[ClientCertificate]) -> Severity:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scanner.judge import remedy
+from scanner.judge.client_certificate import refused_in_http
 from scanner.judge.verdicts import Tally, Words, conclude, promised
 from scanner.model.finding import Finding
 from scanner.model.known import Unknown
@@ -22,7 +23,10 @@ def check_untrusted_client(rule: Rule, case: Case) -> Iterator[Finding]:
     `clientValidation` of an HTTPProxy with a `caSecret` and without `skipClientCertValidation`. Where no object says
     so, nobody shows a certificate, and nothing is reported.
 
-    The certificate is made for the run and is valid for clients by everything but its signer. No request is sent.
+    The certificate is made for the run and is valid for clients by everything but its signer. Without `--active-http`
+    no request is sent. With it, a listener of a Gateway or ListenerSet that lets the certificate through gets one
+    `HEAD /`: some proxies complete every handshake and refuse the request (nginx with `ssl_verify_client on`). 400,
+    403, 495, 496 and a connection that is closed without an answer five times in a row are refusals.
 
     ## Why
 
@@ -32,13 +36,13 @@ def check_untrusted_client(rule: Rule, case: Case) -> Iterator[Finding]:
     ## What fails
 
     A listener that goes on after it has seen the certificate: high. TLS 1.3 shows the refusal on the first read after
-    the handshake, so it is waited for. A proxy that completes the handshake and would answer the request with an error
-    has let the client in, as far as TLS is concerned, and fails too.
+    the handshake, so it is waited for. A Gateway's listener fails where it also answers the request.
 
     ## What is inconclusive
 
     A listener that asked for no certificate (`tls-client-certificate` fails it), a silence, and in TLS 1.3 an end of
-    the connection without an alert, which may be an answer to the client's goodbye.
+    the connection without an alert, which may be an answer to the client's goodbye. A Gateway's listener that goes on,
+    without `--active-http`, or one that answers 408, 421, 425, 429 or 5xx, or nothing.
 
     ## Example that fails
 
@@ -63,27 +67,33 @@ def check_untrusted_client(rule: Rule, case: Case) -> Iterator[Finding]:
     ## How to fix
 
     See whether the controller supports what the object asks for, and what the object's status says; `verify required`
-    or `optional` with a `ca-file` in HAProxy, a validation context with `trusted_ca` in Envoy.
+    or `optional` with a `ca-file` in HAProxy, a validation context with `trusted_ca` in Envoy, `ssl_verify_client on`
+    in nginx (scan with `--active-http`: nginx refuses requests, not handshakes).
     """
     source = case.expectation.client_trust
     if source is None:
         return
-    found = case.observation.untrusted_client
+    found, answer = case.observation.untrusted_client, case.observation.request_untrusted
+    in_http = refused_in_http(case, answer) if found == "accepted" else False
+    if isinstance(in_http, Unknown):
+        in_http = Unknown(f"TLS lets it through; whether a request is refused then: {in_http.reason}")
     finding = conclude(
         rule,
         case,
         Tally(
-            seen=("it was accepted",) if found == "accepted" else (),
-            unknown=(found.reason,) if isinstance(found, Unknown) else (),
+            seen=("it was accepted",) if found == "accepted" and in_http is False else (),
+            unknown=tuple(each.reason for each in (found, in_http) if isinstance(each, Unknown)),
         ),
         Words(
-            passed="a client certificate that nobody trusts is refused",
+            passed="a client certificate that nobody trusts is refused"
+            + (f" in HTTP ({answer})" if in_http is True else ""),
             failed="a client certificate that nobody has signed but itself is accepted",
             unclear="whether a client certificate that nobody trusts is refused could not be told",
         ),
         expected=(f"only client certificates that {source} has it trust",),
         fix=f"see why the listener does not apply {source}: what its status says, and what its controller supports",
         reproduce=remedy.as_a_stranger(case.endpoint),
+        evidence=(f"its request is answered with {answer}",) if found == "accepted" and isinstance(answer, str) else (),
     )
     yield promised(finding)
 

@@ -148,6 +148,11 @@ class Observation:
     where ``chain`` is unknown."""
     untrusted_client: Known[Literal["refused", "accepted"]] = _NOT_TESTED
     """What became of a client certificate that nobody has signed but itself."""
+    request_without_certificate: Known[str] = Unknown("not tested (--active-http)")
+    """What a listener that merely requests a client certificate answers to a request without one: a status, or
+    ``closed``."""
+    request_untrusted: Known[str] = Unknown("not tested (--active-http)")
+    """The same for a client that showed a certificate that nobody has signed but itself, and was let in by TLS."""
     cleartext: Known[str | None] = Unknown("not tested (--active-http)")
     """The first line of its answer to a request without TLS; None: it answered none in HTTP."""
     plain_port: Known[str | None] = Unknown("not tested (--active-http)")

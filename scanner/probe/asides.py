@@ -14,7 +14,7 @@ from typing import Final, Literal
 from scanner.model.known import Known, Unknown
 from scanner.model.names import NOBODYS
 from scanner.model.observation import Answered, Attempt, ClientCertificate, HttpVersion, Stray
-from scanner.probe import http2
+from scanner.probe import http2, request
 from scanner.probe.cleartext import cleartext, plain_port
 from scanner.probe.converse import Peer
 from scanner.probe.evidence import NO_REQUEST, Evidence, cut_off
@@ -22,7 +22,6 @@ from scanner.probe.handshake import Full, handshake
 from scanner.probe.identity import Identity, stranger
 from scanner.probe.limits import Pace
 from scanner.probe.offers import AGAIN, WORDLESS
-from scanner.probe.request import head
 from scanner.probe.talk import Question
 from scanner.tls.certificate import parsed_once
 from scanner.tls.codepoints import TLS13
@@ -45,6 +44,28 @@ async def asides(peer: Peer, question: Question, evidence: Evidence, pace: Pace)
     if question.untrusted_client:
         evidence.untrusted_client = Unknown("the time was over before it was tried")
         evidence.untrusted_client = await _untrusted(peer, evidence, pace)
+        if question.client_requests:
+            await _client_requests(peer, evidence, pace)
+
+
+async def _client_requests(peer: Peer, evidence: Evidence, pace: Pace) -> None:
+    """Some proxies let every client shake hands, and refuse its requests: nginx with ``ssl_verify_client``."""
+    if evidence.client_certificate == "requested":
+        evidence.request_without_certificate = await _answer(peer, None, evidence, pace)
+    if evidence.untrusted_client == "accepted":
+        evidence.request_untrusted = await _answer(peer, stranger(), evidence, pace)
+
+
+async def _answer(peer: Peer, identity: Identity | None, evidence: Evidence, pace: Pace) -> Known[str]:
+    """The status, or ``closed`` where the connection ends without an answer each time."""
+    found: Known[str] = request.CLOSED
+    for _ in range(AGAIN):
+        await pace()
+        authority = peer.server_name or peer.host or peer.where.address
+        found = await request.head(peer, authority, evidence.attempts, identity)
+        if found is not request.CLOSED:
+            return found if isinstance(found, Unknown) else found.partition(";")[0]
+    return "closed"
 
 
 async def _requests(peer: Peer, authorities: tuple[str, ...], evidence: Evidence, pace: Pace) -> None:
@@ -56,7 +77,9 @@ async def _requests(peer: Peer, authorities: tuple[str, ...], evidence: Evidence
         asked = replace(peer, server_name=server_name)
         for authority in named:
             await pace()
-            _answered(evidence, server_name, {authority: await head(asked, authority, evidence.attempts)}, "http/1.1")
+            _answered(
+                evidence, server_name, {authority: await request.head(asked, authority, evidence.attempts)}, "http/1.1"
+            )
         if evidence.alpn == "h2":
             shared: dict[str, Known[str]] = {}
             try:

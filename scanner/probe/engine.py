@@ -20,6 +20,7 @@ from OpenSSL import SSL
 
 from scanner.probe.converse import Peer
 from scanner.probe.dial import Broken, Connection
+from scanner.probe.identity import Identity
 from scanner.probe.offers import EngineSuites
 from scanner.tls.flight import ServerFlight
 from scanner.tls.names import alert_name, group_code, needs_credentials, suite_code
@@ -173,8 +174,10 @@ def _set_groups(context: SSL.Context) -> None:
         any(setter(context._context, groups) == 1 for groups in GROUPS)
 
 
-def engine_for(peer: Peer, alpn: tuple[bytes, ...], witness: Witness) -> SSL.Connection:
-    """A client that is about to shake hands; ``witness`` sees what happens."""
+def engine_for(
+    peer: Peer, alpn: tuple[bytes, ...], witness: Witness, identity: Identity | None = None
+) -> SSL.Connection:
+    """A client that is about to shake hands, with ``identity`` if it is asked; ``witness`` sees what happens."""
     engine = SSL.Connection(_context(peer.suites), None)
     witness.flight = None if peer.suites == "usual" else ServerFlight(whole=True, limit=LIMIT)
     engine.set_app_data(witness)
@@ -183,6 +186,9 @@ def engine_for(peer: Peer, alpn: tuple[bytes, ...], witness: Witness) -> SSL.Con
         engine.set_tlsext_host_name(peer.server_name.rstrip(".").encode("ascii"))
     if alpn:
         engine.set_alpn_protos(list(alpn))
+    if identity is not None:
+        engine.use_certificate(identity.certificate)
+        engine.use_privatekey(identity.key)
     engine.request_ocsp()
     return engine
 

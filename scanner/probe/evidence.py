@@ -99,6 +99,8 @@ class Evidence:
     ocsp_stapled: Known[bool] = _NO_HANDSHAKE
     negotiated: Known[Negotiated] = _NO_HANDSHAKE
     untrusted_client: Known[Literal["refused", "accepted"]] = _NOT_TESTED
+    request_without_certificate: Known[str] = NO_REQUEST
+    request_untrusted: Known[str] = NO_REQUEST
     cleartext: Known[str | None] = NO_REQUEST
     plain_port: Known[str | None] = NO_REQUEST
     answered: list[Answered] = field(default_factory=list)
@@ -168,6 +170,8 @@ class Evidence:
             chain=served,
             other_chains=others,
             untrusted_client=self.untrusted_client,
+            request_without_certificate=self.request_without_certificate,
+            request_untrusted=self.request_untrusted,
             cleartext=self.cleartext,
             plain_port=self.plain_port,
             answered=tuple(self.answered),

@@ -85,10 +85,7 @@ async def handshake(peer: Peer, identity: Identity | None = None, *, goodbye: bo
 async def _attempt(peer: Peer, alpn: tuple[bytes, ...], identity: Identity | None, *, goodbye: bool) -> Full:
     started = trio.current_time()
     witness = Witness()
-    engine = engine_for(peer, alpn, witness)
-    if identity is not None:
-        engine.use_certificate(identity.certificate)
-        engine.use_privatekey(identity.key)
+    engine = engine_for(peer, alpn, witness, identity)
     full = Full()
     with trio.move_on_after(peer.where.timeout) as scope:
         full.failure = await _converse(peer, engine, witness, full, goodbye=goodbye)

@@ -12,7 +12,9 @@ from scanner.model.observation import Attempt
 from scanner.probe.converse import Peer
 from scanner.probe.dial import Broken
 from scanner.probe.evidence import cut_off
+from scanner.probe.identity import Identity
 from scanner.probe.interim import HEADER_END, header
+from scanner.probe.offers import WORDLESS
 from scanner.probe.session import session
 
 _STATUS: Final = re.compile(rb"HTTP/1\.[01] (101|[2-5]\d\d)[ \r\n]")
@@ -23,30 +25,36 @@ _MARKS: Final = frozenset(
 """Fields by which one content is told from another; of a cookie the name alone."""
 
 
-async def head(peer: Peer, authority: str, attempts: list[Attempt]) -> Known[str]:
+CLOSED: Final = Unknown("the connection was closed without an answer")
+"""After the handshake and the request."""
+
+
+async def head(peer: Peer, authority: str, attempts: list[Attempt], identity: Identity | None = None) -> Known[str]:
     """The status and what tells the content from another. Never raises for anything that the peer does."""
     started = trio.current_time()
     request = f"HEAD / HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: adhere\r\nConnection: close\r\n\r\n"
     offer = f"HEAD for {authority} as {peer.server_name}"
     with cut_off(offer, attempts):
-        said = await _exchange(peer, request.encode("ascii", "replace"))
+        said = await _exchange(peer, request.encode("ascii", "replace"), identity)
     found = said if isinstance(said, Unknown) else _read(said)
     reply = found.reason if isinstance(found, Unknown) else found.partition(";")[0]
     attempts.append(Attempt(offer=offer, reply=reply, seconds=trio.current_time() - started))
     return found
 
 
-async def _exchange(peer: Peer, request: bytes) -> Known[bytes]:
+async def _exchange(peer: Peer, request: bytes, identity: Identity | None) -> Known[bytes]:
     """What came back, to the end of the answer's header."""
-    seen, why = bytearray(), "no answer in time"
+    seen, why, sent = bytearray(), Unknown("no answer in time"), False
     with trio.move_on_after(peer.where.timeout):
         try:
-            async with session(peer, (b"http/1.1",)) as opened:
+            async with session(peer, (b"http/1.1",), identity) as opened:
                 await opened.send(request)
+                sent = True
                 await header(opened.receive, seen)
         except Broken as broken:
-            why = broken.text or f"the connection ended: {broken.ending}"
-    return bytes(seen) if seen else Unknown(why)
+            closed = sent and broken.ending in WORDLESS
+            why = CLOSED if closed else Unknown(broken.text or f"the connection ended: {broken.ending}")
+    return bytes(seen) or why
 
 
 def _read(answer: bytes) -> Known[str]:

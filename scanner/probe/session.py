@@ -10,6 +10,7 @@ from OpenSSL import SSL
 from scanner.probe.converse import Peer
 from scanner.probe.dial import Broken, Connection, connect
 from scanner.probe.engine import RECEIVE, Witness, engine_for, pump, reason, shake_hands
+from scanner.probe.identity import Identity
 from scanner.probe.offers import Ending
 
 
@@ -35,13 +36,14 @@ class Session:
 
 
 @asynccontextmanager
-async def session(peer: Peer, alpn: tuple[bytes, ...]) -> AsyncIterator[Session]:
-    """Connect, and shake hands; what the block asks of it may fail in the same words.
+async def session(peer: Peer, alpn: tuple[bytes, ...], identity: Identity | None = None) -> AsyncIterator[Session]:
+    """Connect, and shake hands, with ``identity`` if the server asks; what the block asks of it may fail in the same
+    words.
 
     Raises ``Broken``, whose text says it for a reader, and ``ResourceError`` when this machine cannot connect.
     """
     witness = Witness()
-    engine = engine_for(peer, alpn, witness)
+    engine = engine_for(peer, alpn, witness, identity)
     line = await connect(peer.where)
     try:
         with _in_words(witness):

@@ -47,6 +47,8 @@ class Question:
     """Allowed groups if the verdict depends on them, else None; inventory mode always asks."""
     untrusted_client: bool = False
     """Whether to show a client certificate that nobody trusts."""
+    client_requests: bool = False
+    """Whether to send requests to a listener that lets in, by TLS, clients that it should refuse."""
     cleartext: bool = False
     """Whether to send one request without TLS."""
     plain_port: tuple[int, str] | None = None

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from scanner.kube.objects import Reference
 from scanner.model.known import Unknown
 from scanner.model.observation import Reach
 from tests.judge.cases import case, finding, findings
@@ -45,6 +46,29 @@ def test_where_an_object_has_said_it_already_its_controller_is_where_to_look() -
     expectation = {"client_certificate": "required", "client_trust": source}
     found = finding(RULE, case(expectation=expectation, observation={"client_certificate": "none"}))
     assert (found.fix or "").startswith(f"see why the listener does not apply {source}: ")
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "kind", "verdict"),
+    [
+        ("requested", "400", "Gateway", "pass"),
+        ("requested", "closed", "Gateway", "pass"),
+        ("requested", "204", "Gateway", "fail"),
+        ("requested", "503", "Gateway", "inconclusive"),
+        ("requested", Unknown("not tested (--active-http)"), "Gateway", "inconclusive"),
+        ("requested", "400", "HTTPProxy", "fail"),
+        ("none", "400", "Gateway", "fail"),
+    ],
+)
+def test_a_gateway_may_require_it_in_http(asked: str, answer: object, kind: str, verdict: str) -> None:
+    """nginx asks every client for a certificate and refuses the requests of those without one."""
+    of = case(
+        expectation={"client_certificate": "required", "client_trust": "Gateway/edge/gw spec.tls.frontend"},
+        observation={"client_certificate": asked, "request_without_certificate": answer},
+        endpoint={"subject": Reference(kind=kind, name="gw", namespace="edge")},
+    )
+    found = finding(RULE, of)
+    assert (found.verdict, found.severity) == (verdict, "high")
 
 
 def test_unknown_is_inconclusive() -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from scanner.kube.objects import Reference
 from scanner.model.finding import Finding
 from scanner.model.known import Unknown
 from tests.judge.cases import case, finding, findings
@@ -38,3 +39,28 @@ def test_the_object_is_named_and_it_is_grave() -> None:
 def test_what_was_never_tried_is_no_pass() -> None:
     found = finding(RULE, case(expectation={"client_trust": SOURCE}))
     assert (found.verdict, found.status) == ("inconclusive", "not-tested")
+
+
+def let_in(answer: object, kind: str | None = "Gateway") -> Finding:
+    """TLS accepts the certificate, and a request of its owner gets this answer."""
+    subject = kind and Reference(kind=kind, name="gw", namespace="edge")
+    seen = {"untrusted_client": "accepted", "request_untrusted": answer}
+    return finding(RULE, case(expectation={"client_trust": SOURCE}, observation=seen, endpoint={"subject": subject}))
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        ("400", "pass"), ("403", "pass"), ("495", "pass"), ("closed", "pass"),
+        ("200", "fail"), ("204", "fail"), ("302", "fail"), ("401", "fail"), ("404", "fail"),
+        ("429", "inconclusive"), ("503", "inconclusive"), (Unknown("no answer in time"), "inconclusive"),
+    ],
+)  # fmt: skip
+def test_a_gateway_may_refuse_in_http(answer: object, verdict: str) -> None:
+    assert let_in(answer).verdict == verdict
+    assert let_in(answer, "ListenerSet").verdict == verdict
+
+
+@pytest.mark.parametrize("kind", ["HTTPProxy", None])
+def test_whoever_must_refuse_in_tls_fails_whatever_a_request_gets(kind: str | None) -> None:
+    assert let_in("400", kind).verdict == "fail"

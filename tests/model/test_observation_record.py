@@ -71,6 +71,8 @@ OBSERVATION: dict[str, Any] = dict(  # noqa: C408 - as a call is written
     chain=CHAIN | UNKNOWN,
     other_chains=st.lists(CHAIN, max_size=2).map(tuple),
     untrusted_client=st.sampled_from(("refused", "accepted")) | UNKNOWN,
+    request_without_certificate=TEXT | UNKNOWN,
+    request_untrusted=TEXT | UNKNOWN,
     cleartext=NAME | UNKNOWN,
     plain_port=NAME | UNKNOWN,
     answered=st.lists(

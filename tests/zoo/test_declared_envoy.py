@@ -393,8 +393,6 @@ def unaccepted(case: Gateway) -> None:
     [
         (unaccepted, "one.example", OTHERS, "medium"),
         (one_unasked, "two.example", CLIENT, "high"),
-        (letting_in, "two.example", CLIENT, "high"),
-        (letting_anybody_in, "two.example", UNTRUSTED, "high"),
         (around, "one.example", OTHERS, "high"),
         (terminating, "through.example", OTHERS, "medium"),
         (misnamed_backend, "behind sent.example", CALLERS, "medium"),
@@ -408,6 +406,22 @@ async def test_a_gateway_that_does_not(
     told = await case.all()
     found = told.rows[name][rule]
     assert (found["verdict"], found["severity"]) == ("fail", severity), found
+
+
+@pytest.mark.parametrize(("spoil", "rule"), [(letting_in, CLIENT), (letting_anybody_in, UNTRUSTED)])
+async def test_a_client_that_tls_lets_in_may_be_refused_in_http(
+    tmp_path: Path, spoil: Callable[[Gateway], None], rule: str
+) -> None:
+    """Envoy answers the request; another controller's proxy may not, and without one nobody can tell."""
+    case = Gateway(tmp_path)
+    spoil(case)
+    assert (await case.all()).verdict("two.example", rule) == "inconclusive"
+    (tmp_path / "again").mkdir()
+    case = Gateway(tmp_path / "again")
+    case.active_http = True
+    spoil(case)
+    found = (await case.all()).rows["two.example"][rule]
+    assert (found["verdict"], found["severity"], found["status"]) == ("fail", "high", "violation"), found
 
 
 async def test_a_passed_through_name_that_a_gateway_terminates(tmp_path: Path) -> None:

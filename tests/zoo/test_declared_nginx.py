@@ -22,15 +22,15 @@ FAKE = Authority("Fake").leaf(names=("ingress.local",))
 """What a controller shows where it has no certificate."""
 
 
-def launch(address: str, port: int, served: Mapping[str, Credential], directory: Path) -> Launch:
-    """A server block for each name, and one for all others."""
+def launch(address: str, port: int, served: Mapping[str, Credential], directory: Path, directives: str = "") -> Launch:
+    """A server block for each name, with these ``directives``, and one for all others."""
     blocks = []
     for name, credential in {"_": FAKE, **served}.items():
         certificate, key = credential.write(directory, name)
         first = " default_server" if name == "_" else ""
         blocks.append(
             f"server {{ listen {address}:{port} ssl{first}; server_name {name};"
-            f" ssl_certificate {certificate}; ssl_certificate_key {key}; return 204; }}"
+            f" ssl_certificate {certificate}; ssl_certificate_key {key}; {directives} location / {{ return 204; }} }}"
         )
     temporary = "".join(
         f"{kind}_temp_path {directory}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -77,3 +77,55 @@ async def test_a_name_without_its_intermediate_fails(tmp_path: Path) -> None:
 async def test_nginx_refuses_requests_without_tls_with_400(tmp_path: Path) -> None:
     found = await told(tmp_path, {f"{name}.example": leaf for name, leaf in LEAVES.items()}, active_http=True)
     assert found.verdict("one.example", CLEARTEXT) == "pass"
+
+
+# --- client certificates: nginx completes every handshake, and refuses requests ------------------------------------
+
+CLIENT, UNTRUSTED = "tls-client-certificate", "tls-untrusted-client"
+_FABRIC = "error_page 495 496 = @refused; location @refused { return 444; }"
+"""As NGINX Gateway Fabric's template has it: the connection is closed without an answer."""
+ENFORCED = {
+    "on": "ssl_verify_client on;",
+    "fabric": f"ssl_verify_client on; {_FABRIC}",
+    "by itself": "ssl_verify_client optional_no_ca; if ($ssl_client_verify != SUCCESS) { return 444; }",
+}
+
+
+async def gateway(directory: Path, directives: str, *, active_http: bool) -> Told:
+    """A Gateway with ``AllowValidOnly``, in front of which nginx stands."""
+    address, port = free_address()
+    clients = directory / "clients.pem"
+    clients.write_bytes(Authority("Clients").pem)
+    served = {f"{name}.example": leaf for name, leaf in LEAVES.items()}
+    launched = launch(address, port, served, directory, f"ssl_client_certificate {clients}; {directives}")
+    settings = replace(declared.SETTINGS, active_http=active_http)
+    async with serving(launched, address, port, directory / "log"):
+        places = {"10.128.0.20": address, "18443": str(port)}
+        return await declared.told("declared-gateway", directory, places, settings=settings)
+
+
+@pytest.mark.parametrize("directives", ENFORCED.values(), ids=ENFORCED)
+async def test_nginx_that_verifies_clients_passes_where_requests_may_be_sent(tmp_path: Path, directives: str) -> None:
+    found = await gateway(tmp_path, directives, active_http=True)
+    for name in ("one.example", "two.example"):
+        assert [found.verdict(name, rule) for rule in (CLIENT, UNTRUSTED)] == ["pass", "pass"], found.rows[name]
+
+
+@pytest.mark.parametrize("directives", ENFORCED.values(), ids=ENFORCED)
+async def test_without_requests_nginx_is_inconclusive_and_never_a_violation(tmp_path: Path, directives: str) -> None:
+    found = (await gateway(tmp_path, directives, active_http=False)).rows["one.example"]
+    for rule in (CLIENT, UNTRUSTED):
+        assert (found[rule]["verdict"], "--active-http" in found[rule]["message"]) == ("inconclusive", True), found
+
+
+@pytest.mark.parametrize(
+    ("directives", "verdicts"),
+    [("ssl_verify_client optional_no_ca;", ["fail", "fail"]), ("ssl_verify_client optional;", ["fail", "pass"])],
+    ids=["anybody", "nobody needs one"],
+)
+async def test_nginx_that_lets_clients_in_fails(tmp_path: Path, directives: str, verdicts: list[str]) -> None:
+    found = await gateway(tmp_path, directives, active_http=True)
+    assert [found.verdict("one.example", rule) for rule in (CLIENT, UNTRUSTED)] == verdicts, found.rows["one.example"]
+    assert found.rows["one.example"][CLIENT]["evidence"] == [
+        "a request without a client certificate is answered with 204"
+    ]
