@@ -122,6 +122,7 @@ def survey(snapshot: Snapshot, view: Viewpoint) -> Survey:
         release=view.release,
         profile=view.profile,
         adherence=view.adherence,
+        earlier=[each for each in view.earlier if same_cluster(each, snapshot)],
     )
     return Survey(
         snapshot=snapshot,

@@ -216,10 +216,11 @@ _CUSTOM_RESOURCE_DEFINITION = Only(
 _MANAGED = Only(
     _whole("manager", "operation", "subresource", "time") | {"fieldsV1": Only(_whole("f:spec", "f:metadata"))}
 )
-_PKI = But({"metadata": But({"managedFields": _MANAGED, "annotations": every_annotation})})
-"""When its spec was changed tells which certificates are older; nothing else of the object does."""
+_TIMED = But({"metadata": But({"managedFields": _MANAGED, "annotations": every_annotation})})
+"""When the spec was changed tells which certificates are older, and whether listeners can follow already."""
 _ROUTE = But({"metadata": METADATA, "spec": But({"tls": But({"key": removed})})})
 
+_PROFILES = (kinds.API_SERVER, kinds.INGRESS_CONTROLLER, kinds.KUBELET_CONFIG, kinds.HOSTED_CLUSTER)
 _APPLIED = But({"metadata": But({"managedFields": left_out})})
 """With the copy of what was applied, which has the fields that a CRD dropped. No private key has a place in it."""
 
@@ -235,7 +236,7 @@ SHAPES: dict[Kind, Shape] = {
     kinds.NAMESPACE: _NAMESPACE,
     kinds.CUSTOM_RESOURCE_DEFINITION: _CUSTOM_RESOURCE_DEFINITION,
     kinds.CLUSTER_SERVICE_VERSION: _CLUSTER_SERVICE_VERSION,
-    kinds.PKI: _PKI,
+    **dict.fromkeys((kinds.PKI, *_PROFILES), _TIMED),
     kinds.ROUTE: _ROUTE,
     **dict.fromkeys((kinds.GATEWAY, kinds.LISTENER_SET, kinds.X_LISTENER_SET, kinds.BACKEND_TLS_POLICY), _APPLIED),
 }

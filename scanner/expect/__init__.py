@@ -118,7 +118,7 @@ _LAST: tuple[Resolver, ...] = (overrides.resolve, rollout.resolve, implementatio
 class Expectations:
     """What the endpoints of one snapshot owe."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - everything that decides what is required
         self,
         snapshot: Snapshot,
         catalogue: Catalogue,
@@ -129,10 +129,11 @@ class Expectations:
         release: str | None = None,
         profile: Profile | None = None,
         adherence: str | None = None,
+        earlier: Iterable[Snapshot] = (),
     ) -> None:
         """``endpoints`` are those that something may be passed through to. ``default_profile`` is the floor
         on clusters that are not OpenShift, and beats the policy file's. ``release``, ``profile`` and ``adherence``
-        stand in for what ClusterVersion and APIServer say.
+        stand in for what ClusterVersion and APIServer say. ``earlier`` are snapshots of the cluster as it was before.
 
         Raises ``UsageError`` and ``InputError`` for a profile of the policy that does not exist or is not valid.
         """
@@ -147,7 +148,7 @@ class Expectations:
             adherence=adherence,
             release=release,
         )
-        self._facts = Facts(snapshot, catalogue, policy, tuple(endpoints), wishes)
+        self._facts = Facts(snapshot, catalogue, policy, tuple(endpoints), wishes, earlier)
 
     @property
     def adherence(self) -> Adherence | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import pairwise
 
 from scanner.expect import adherence, gates
 from scanner.expect.adherence import Adherence
@@ -36,16 +38,33 @@ class Wishes:
     release: str | None = None
 
 
-def authority(snapshot: Snapshot, wishes: Wishes) -> Authority:
-    """What says what the components of this cluster owe."""
+def authority(snapshot: Snapshot, wishes: Wishes, earlier: Iterable[Snapshot] = ()) -> Authority:
+    """What says what the components of this cluster owe. ``earlier``: the same cluster as it was before."""
     releases = asked_for(wishes.release) if wishes.release else of_cluster(snapshot)
     if API_SERVER in snapshot.absent or distribution(snapshot) == "kubernetes":
         found = _without(snapshot, wishes, releases)
     elif gap := snapshot.gap(API_SERVER):
         found = _unreadable(gap, releases)
     else:
-        found = _read(snapshot, releases)
+        found = replace(_read(snapshot, releases), first_seen=_first_seen(snapshot, earlier))
     return with_wishes(found, wishes)
+
+
+def _first_seen(snapshot: Snapshot, earlier: Iterable[Snapshot]) -> datetime | None:
+    """The first snapshot since the object said something else; None where none of ``earlier`` shows that it did."""
+    seen = sorted(
+        (each for each in (*earlier, snapshot) if each.get(API_SERVER, "cluster")), key=lambda one: one.taken_at
+    )
+    first = None
+    for one, other in pairwise(seen):
+        if _said(one) != _said(other):
+            first = other.taken_at
+    return first
+
+
+def _said(snapshot: Snapshot) -> tuple[object, object]:
+    found = snapshot.get(API_SERVER, "cluster")
+    return (found.at(*_STEPS), found.at("spec", "tlsAdherence")) if found else (None, None)
 
 
 def with_wishes(found: Authority, wishes: Wishes) -> Authority:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from scanner.expect.adherence import Adherence
+from scanner.expect.conditions import changed
+from scanner.expect.draft import Draft
 from scanner.expect.gates import State
 from scanner.expect.release import Releases, meaning
 from scanner.kube.objects import Fields
@@ -36,6 +39,8 @@ class Authority:
     groups_gate: State = "unknown"
     beat: str | None = None
     """What the user's wish stands in for."""
+    first_seen: datetime | None = None
+    """When it was first seen to say what it says, where it said something else before."""
     held_by: tuple[str, str] | None = None
     """The object and field that have a say, where ``source`` is the user's wish instead."""
     platform: bool = True
@@ -51,6 +56,23 @@ class Authority:
     def is_set(self) -> bool:
         """Whether somebody chose a profile: some readers look at nothing else."""
         return self.fixed is not None or isinstance(self.holder.at(*self.steps), Mapping)
+
+    def changed(self) -> datetime | None:
+        """When the profile or the adherence was last changed, as far as that is known."""
+        if self.fixed is not None:
+            return None
+        paths = (self.steps, (*self.steps[:-1], "tlsAdherence"))
+        return changed(self.holder, *paths) or self.first_seen
+
+    def onto(self, draft: Draft, reader: Reader | None = None) -> Draft:
+        """``draft`` with what this authority declares, as ``reader`` understands it."""
+        return draft.declares(
+            self.source,
+            self.field,
+            lambda release: self.declared(release, reader),
+            beat=self.beat,
+            changed=self.changed(),
+        )
 
     def declared(self, release: Known[str] | None = None, reader: Reader | None = None) -> Declared:
         """What it says, as ``reader`` understands it in ``release``."""

@@ -18,7 +18,7 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
     """The profile that everybody owes who has none of their own."""
     authority = facts.authority(draft.endpoint)
     draft = _release(facts, draft, authority)
-    draft = draft.declares(authority.source, authority.field, authority.declared, beat=authority.beat)
+    draft = authority.onto(draft)
     draft = replace(draft, implementation=_implementation(draft, authority), lever=_lever(draft, authority))
     draft = draft.remark(*authority.remarks)
     either = draft.entry is not None and draft.entry.either_side and authority is not facts.cluster

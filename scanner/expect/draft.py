@@ -46,6 +46,8 @@ class Draft:
     alternatives: tuple[Profile, ...] = ()
     skewed: tuple[Profile, ...] = ()
     settles_by: datetime | None = None
+    changed: datetime | None = None
+    """When ``profile`` was last changed, as far as its object says it."""
     overridden: Literal["metrics", "webhook"] | None = None
     adherence: str | None = None
     because: tuple[Because, ...] = ()
@@ -70,7 +72,9 @@ class Draft:
         beat: str | None = None,
     ) -> Draft:
         """Another profile, from ``field`` of ``source``; it beats the one before, or what ``beat`` says."""
-        step = Because(source=source, field=field, said=said, beat=beat or self._beaten(), decides=True)
+        step = Because(
+            source=source, field=field, said=said, beat=beat or self._beaten(f"{source} {field}".rstrip()), decides=True
+        )
         earlier = tuple(replace(each, decides=False) for each in self.because)
         return replace(
             self,
@@ -80,13 +84,17 @@ class Draft:
             because=(*earlier, step),
             alternatives=(),
             skewed=(),
+            changed=None,
         )
 
-    def declares(self, source: str, field: str, reading: Reading, *, beat: str | None = None) -> Draft:
+    def declares(
+        self, source: str, field: str, reading: Reading, *, beat: str | None = None, changed: datetime | None = None
+    ) -> Draft:
         """What an object declares, in the release of this component, and in the other one that is in play."""
         found = reading(self.release)
         profile = found.profile or NOTHING_SAID
         draft = self.owes(profile, source, field, found.said, spelt=found.spelt, beat=beat).remark(*found.remarks)
+        draft = replace(draft, changed=changed)
         if self.other_release is None:
             return draft
         other = reading(self.other_release).profile
@@ -102,8 +110,9 @@ class Draft:
         """Things to know that decide nothing; each is kept once."""
         return replace(self, remarks=tuple(dict.fromkeys((*self.remarks, *texts))))
 
-    def _beaten(self) -> str | None:
-        if not self.whose:
+    def _beaten(self, by: str) -> str | None:
+        """What ``by`` beats; nothing beats itself, read again in another way."""
+        if self.whose in ("", by):
             return None
         return f"{self.whose}: {'unknown' if isinstance(self.profile, Unknown) else self.profile.name}"
 

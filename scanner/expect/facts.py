@@ -47,12 +47,14 @@ class Facts(Once):
         policy: ScanPolicy,
         endpoints: Iterable[Endpoint],
         wishes: Wishes,
+        earlier: Iterable[Snapshot] = (),
     ) -> None:
         self.snapshot = snapshot
         self.catalogue = catalogue
         self.policy = policy
         self.endpoints = endpoints
         self.wishes = wishes
+        self.earlier = tuple(earlier)
         self._made = {}
         release = self.cluster.releases.desired
         self.overrides: Mapping[str, Profile] = overridden(policy, None if isinstance(release, Unknown) else release)
@@ -61,7 +63,9 @@ class Facts(Once):
     @cached_property
     def cluster(self) -> Authority:
         """What says what this cluster's own components owe."""
-        return microshift.authority(self.snapshot, self.wishes) or api_server.authority(self.snapshot, self.wishes)
+        return microshift.authority(self.snapshot, self.wishes) or api_server.authority(
+            self.snapshot, self.wishes, self.earlier
+        )
 
     @cached_property
     def hosted(self) -> dict[str, Authority]:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import timedelta
 
-from scanner.expect.conditions import condition
+from scanner.expect.conditions import changed, condition
 from scanner.expect.draft import Draft
 from scanner.expect.facts import ROUTER_LABEL, ROUTER_NAMESPACE, Facts
 from scanner.expect.implementations import effective
 from scanner.expect.release import meaning
-from scanner.expect.rollout import settling
+from scanner.expect.rollout import OPERATOR_TAKES, settling
 from scanner.kube.kinds import INGRESS_CONTROLLER, ROUTE
 from scanner.kube.objects import KubeObject
 from scanner.model.declared_profile import INGRESS, INHERITED_BY_INGRESS, Declared, declared
@@ -30,7 +29,6 @@ NAMESPACE = "openshift-ingress-operator"
 STATS_PORT = 1936
 _STEPS = ("spec", "tlsSecurityProfile")
 _FIELD = ".".join(_STEPS)
-_ROLLOUT_TAKES = timedelta(hours=2)
 _CLIENTS: Mapping[str, ClientCertificate] = {"Required": "required", "Optional": "requested"}
 """``spec.clientTLS.clientCertificatePolicy``."""
 
@@ -144,15 +142,10 @@ def _declares(facts: Facts, draft: Draft, found: KubeObject) -> Draft:
         return declared(found, _STEPS, INGRESS, source, meaning(release))
 
     if own(draft.release).profile is not None:
-        return draft.declares(source, _FIELD, own)
+        return draft.declares(source, _FIELD, own, changed=changed(found, _STEPS))
     draft = draft.says(source, _FIELD, own(draft.release).said).remark(*own(draft.release).remarks)
     cluster = facts.cluster
-    draft = draft.declares(
-        cluster.source,
-        cluster.field,
-        lambda release: cluster.declared(release, INHERITED_BY_INGRESS),
-        beat=cluster.beat,
-    )
+    draft = cluster.onto(draft, INHERITED_BY_INGRESS)
     inherited = cluster.declared(draft.release, INHERITED_BY_INGRESS)
     stands = cluster.declared(draft.release).profile
     if inherited.refused and not isinstance(stands, Unknown) and stands is not None and stands.min_version == TLS13:
@@ -183,7 +176,7 @@ def _witnessed(facts: Facts, draft: Draft, found: KubeObject) -> Draft:
     if progressing is None or not progressing.holds:
         return draft.says(source, "status.tlsProfile", f"{said}, and no change of it is under way: it binds")
     since = progressing.since
-    return settling(facts, draft, source, "status.tlsProfile", said, since, _ROLLOUT_TAKES, (witness,))
+    return settling(facts, draft, source, "status.tlsProfile", said, since, OPERATOR_TAKES, (witness,))
 
 
 def _witness(found: KubeObject, source: str) -> Known[Profile] | None:

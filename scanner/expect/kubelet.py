@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from scanner.expect import pools, process
+from scanner.expect.conditions import changed
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.expect.release import meaning, minor, of_kubelet
@@ -68,8 +69,7 @@ def _of_release(facts: Facts, draft: Draft, node: KubeObject) -> Draft:
         return draft
     step = Because(source=str(node.reference), field="status.nodeInfo.kubeletVersion", said=f"{version}: {own}")
     draft = replace(draft, release=own, other_release=None, because=(*draft.because, step))
-    authority = facts.cluster
-    return draft.declares(authority.source, authority.field, authority.declared, beat=authority.beat)
+    return facts.cluster.onto(draft)
 
 
 def _of_node(facts: Facts, draft: Draft, node: KubeObject) -> Draft:
@@ -94,19 +94,25 @@ def _configured(draft: Draft, config: KubeObject) -> Draft:
     source = str(config.reference)
     draft = replace(draft, lever=Lever(where=source, field=_FIELD, applied_by="kubelet"))
     told = process.by_configuration(config.fields(*_RAW.split(".")))
-    own = _declared(draft, config)
+    own = _declared(draft.release, config)
     if own.profile is None:
         draft = draft.says(source, _FIELD, own.said).remark(*own.remarks)
     else:
-        draft = draft.declares(source, _FIELD, lambda release: _declared(replace(draft, release=release), config))
+        draft = draft.declares(
+            source,
+            _FIELD,
+            lambda release: _declared(release, config),
+            changed=changed(config, _STEPS),
+        )
     if not told.anything:
         return draft
     found = _merged(process.profile(told, source, ""), draft.profile, told)
-    return draft.owes(found, source, f"{_RAW}.tlsMinVersion, tlsCipherSuites", told.said)
+    draft = draft.owes(found, source, f"{_RAW}.tlsMinVersion, tlsCipherSuites", told.said)
+    return replace(draft, changed=changed(config, tuple(_RAW.split("."))))
 
 
-def _declared(draft: Draft, config: KubeObject) -> Declared:
-    return declared(config, _STEPS, KUBELET_CONFIG, str(config.reference), meaning(draft.release))
+def _declared(release: Known[str], config: KubeObject) -> Declared:
+    return declared(config, _STEPS, KUBELET_CONFIG, str(config.reference), meaning(release))
 
 
 def _merged(found: Known[Profile], under: Known[Profile], told: process.Told) -> Known[Profile]:

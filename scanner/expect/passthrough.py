@@ -144,6 +144,7 @@ def _as_backends(draft: Draft, passage: Passage, owed: list[Draft]) -> Draft:
         alternatives=first.alternatives,
         skewed=first.skewed,
         settles_by=first.settles_by,
+        changed=first.changed,
         adherence=first.adherence,
         because=(*kept.because, *first.because),
         remarks=tuple(dict.fromkeys((*kept.remarks, *first.remarks))),

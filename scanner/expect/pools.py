@@ -16,6 +16,7 @@ from scanner.model.kubelet_pools import in_order, is_for
 from scanner.model.label_selector import is_empty, selects
 
 CURRENT = "machineconfiguration.openshift.io/currentConfig"
+_DEGRADED = ("Degraded", "NodeDegraded", "RenderDegraded")
 DESIRED = "machineconfiguration.openshift.io/desiredConfig"
 
 
@@ -51,18 +52,21 @@ def _selects(selector: Fields, each: KubeObject) -> bool:
 
 
 def updating(pool: KubeObject, node: KubeObject) -> tuple[str, datetime | None] | None:
-    """Why the node may still run what was before, and since when; None where it has what the pool wants."""
+    """Why the node may still run what was before, and since when; None where it has what the pool wants, or where the
+    pool does not bring it there: it is paused, says that it is degraded, or is not at work."""
+    updated, rolling = condition(pool, "Updated"), condition(pool, "Updating")
+    at_work = (rolling is not None and rolling.holds) or (rolling is None and updated is not None and not updated.holds)
+    degraded = any((found := condition(pool, each)) is not None and found.holds for each in _DEGRADED)
+    if pool.flag("spec", "paused") or degraded or not at_work:
+        return None
     wanted, current = pool.text("spec", "configuration", "name"), node.annotations.get(CURRENT, "")
     desired = node.annotations.get(DESIRED, "")
-    since = _since(condition(pool, "Updating"), condition(pool, "Updated"))
+    since = _since(rolling, updated)
     if current and desired and current != desired:
         return f"{node.reference} runs {current}, and is to run {desired}", since
     if current and wanted:
         return (f"{node.reference} runs {current}, and the pool wants {wanted}", since) if current != wanted else None
-    updated, rolling = condition(pool, "Updated"), condition(pool, "Updating")
-    if (rolling and rolling.holds) or (updated and not updated.holds):
-        return f"{pool.reference} is being updated", since
-    return None
+    return f"{pool.reference} is being updated", since
 
 
 def _since(*conditions: Condition | None) -> datetime | None:

@@ -1,4 +1,8 @@
-"""Rollouts: while a change is on its way, what was before is as good as what is to be. But not for ever."""
+"""Rollouts: while a change is on its way, what was before is as good as what is to be. But not for ever.
+
+A change of the profile itself excuses for a quarter of an hour; after that only an operator that has been at work for
+less than an hour, or the pool of a node.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +18,13 @@ from scanner.expect.revisions import Revision, revision_of
 from scanner.kube.kinds import CLUSTER_OPERATOR
 from scanner.model.profile import Profile
 
-OPERATOR_TAKES = timedelta(hours=2)
-"""Three nodes of a control plane, one after the other, need half an hour; a bigger operand more."""
+OPERATOR_TAKES = timedelta(hours=1)
+"""Three nodes of a control plane, one after the other, need half an hour; an operator that is at work for longer is
+stuck, or at work on something else."""
+
+CHANGE_TAKES = timedelta(minutes=15)
+"""For so long after a change of the profile no operator has to say anything (enhancement "Cluster-wide TLS Security
+Profile", ClusterTLSConfigurationNotApplied)."""
 
 ASSUMED = "--profile"
 """Where a profile comes from that the user asks about: no object has it yet, so no rollout can explain a deviation."""
@@ -26,8 +35,20 @@ _CLOCKS = timedelta(minutes=10)
 
 
 def resolve(facts: Facts, draft: Draft) -> Draft:
-    """Settling, where the operator of the component says that it is at work: on this node, where it tells nodes
-    apart."""
+    """Settling, where the profile was changed just now, or the operator of the component says that it is at work."""
+    return _just_changed(facts, _by_operator(facts, draft))
+
+
+def _just_changed(facts: Facts, draft: Draft) -> Draft:
+    if draft.changed is None or facts.snapshot.taken_at > draft.changed + CHANGE_TAKES:
+        return draft
+    said = f"changed at {draft.changed:%Y-%m-%d %H:%M} UTC: converging for {CHANGE_TAKES.seconds // 60} minutes"
+    source, _, field = draft.whose.rpartition(" ")
+    return settling(facts, draft, source or draft.whose, field, said, draft.changed, CHANGE_TAKES, draft.skewed)
+
+
+def _by_operator(facts: Facts, draft: Draft) -> Draft:
+    """By its condition; on this node, where it tells nodes apart."""
     found = operator(facts, draft)
     progressing = condition(found, "Progressing") if found else None
     revision = revision_of(facts, draft)

@@ -65,7 +65,7 @@ def _explained(case: Case, failure: Finding) -> Finding:
     if not owed.alternatives:
         why = "a change is being rolled out, and what it owed before is not known"
         told = f"{failure.message}: {why}, so nobody can tell whether it still may"
-        return replace(failure, verdict="inconclusive", status="not-tested", message=told)
+        return replace(failure, verdict="inconclusive", status="converging", message=told)
     if other := _allows(case, owed.alternatives):
         return replace(
             failure, evidence=(*failure.evidence, f"{other.name} allows it, which it owed before the change")

@@ -65,7 +65,9 @@ class Snapshot:
     exist, whatever else of its kind nobody saw."""
     warnings: tuple[str, ...] = ()
     """For people: an API server that was not verified, files of a directory that could not be read."""
-    _index: dict[Kind, dict[tuple[str | None, str], KubeObject]] = field(default_factory=dict, repr=False)
+    _index: dict[Kind, dict[tuple[str | None, str], KubeObject]] = field(
+        init=False, default_factory=dict, repr=False, compare=False
+    )
 
     def every(self, kind: Kind) -> tuple[KubeObject, ...]:
         """All objects of a kind. Raises ``NotRead`` for one that nobody declared."""

@@ -184,10 +184,9 @@ class Summary:
 
 
 def _unsettled(finding: FindingRow) -> bool:
-    """Whether it could not be told and might have failed (``info`` never does)."""
-    return (
-        finding["verdict"] == "inconclusive" and finding["severity"] != "info" and finding["status"] not in NEVER_FAILS
-    )
+    """Whether it could not be told and might have failed (``info`` never does); so might what still converges."""
+    excused = finding["status"] in NEVER_FAILS and finding["status"] != "converging"
+    return finding["verdict"] == "inconclusive" and finding["severity"] != "info" and not excused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

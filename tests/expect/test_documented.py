@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from scanner.expect import Expectations
 from scanner.expect.adherence import SPELLINGS
 from scanner.expect.ingress_controller import STATS_PORT
 from scanner.expect.process import COMPONENT_BASE, ETCD
-from scanner.expect.rollout import OPERATOR_TAKES
+from scanner.expect.rollout import CHANGE_TAKES, OPERATOR_TAKES
 from scanner.model.component_files import load_catalogue
 from scanner.model.declared_profile import (
     HYPERSHIFT,
@@ -60,8 +61,10 @@ def test_names_and_numbers() -> None:
     assert f"port {STATS_PORT}" in PAGE
     assert f"`kind: {MICROSHIFT_CONFIG.name}`" in PAGE
     assert f"`apiVersion: {MICROSHIFT_CONFIG.group}/v1`" in PAGE
-    assert OPERATOR_TAKES.total_seconds() == 2 * 3600
-    assert "two hours at most" in PAGE
+    assert timedelta(hours=1) == OPERATOR_TAKES
+    assert "since less than an hour" in PAGE
+    assert timedelta(minutes=15) == CHANGE_TAKES
+    assert "15 minutes after the last change" in PAGE
 
 
 @pytest.mark.parametrize(("story", "binding"), [("modern-strict", "must-follow"), ("old-legacy", "not-enforced")])

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
+from scanner.kube.kinds import API_SERVER
+from scanner.kube.objects import KubeObject
 from scanner.model.catalogue import load_profile
 from scanner.model.expectation import Because, Expectation
 from scanner.model.known import Unknown
@@ -113,6 +117,27 @@ def test_no_flag_lowers_an_assumed_profile() -> None:
     assert {(_known(each).name.split(",")[0], _known(each).min_version) for each in owed.values()} == {
         ("mozilla/5.8/modern", TLS13)
     }
+
+
+@pytest.mark.parametrize(
+    ("was", "minutes", "binding"), [("Old", 14, "settling"), ("Old", 16, "must-follow"), ("Modern", 1, "must-follow")]
+)
+def test_without_managed_fields_the_first_snapshot_that_shows_a_change_counts(
+    was: str, minutes: int, binding: str
+) -> None:
+    """Of snapshots of another cluster nothing is known: ``survey`` leaves them out."""
+    now = stories.load("modern-strict").snapshot
+    server = now.every(API_SERVER)[0]
+    spec = {**server.fields("spec").raw, "tlsSecurityProfile": {"type": was}}
+    before = KubeObject({**server.raw, "spec": spec}, server.kind)
+    day, first = now.taken_at - timedelta(days=1), now.taken_at - timedelta(minutes=minutes)
+    earlier = [
+        replace(now, taken_at=first),
+        replace(now, taken_at=day, objects={**now.objects, API_SERVER: (before,)}),
+    ]
+    told = stories.load("modern-strict", earlier=earlier)
+    owed = told.owed("StaticPod/openshift-kube-apiserver/kube-apiserver:6443")
+    assert owed.binding == binding, owed.because
 
 
 def test_an_assumed_profile_reaches_a_router_that_inherits() -> None:

@@ -58,9 +58,9 @@ def test_an_alternative_explains_everything_or_nothing() -> None:
 def test_where_nobody_knows_what_was_before_nobody_can_tell() -> None:
     """Neither excused nor a violation: a scan with it is not complete."""
     found = of("tls-version", on_its_way())
-    assert (found.verdict, found.status) == ("inconclusive", "not-tested")
+    assert (found.verdict, found.status) == ("inconclusive", "converging")
     assert "what it owed before is not known" in found.message
-    assert (judge(on_its_way()).verdict, judge(on_its_way()).status) == ("inconclusive", "not-tested")
+    assert (judge(on_its_way()).verdict, judge(on_its_way()).status) == ("inconclusive", "converging")
 
 
 @pytest.mark.parametrize("alternatives", [(), (NOTHING,)])
