@@ -60,7 +60,6 @@ def test_names_and_numbers() -> None:
     assert f"`--{COMPONENT_BASE.minimum}`, `--{COMPONENT_BASE.suites}`; etcd: `--{ETCD.suites}`" in PAGE
     assert f"port {STATS_PORT}" in PAGE
     assert f"`kind: {MICROSHIFT_CONFIG.name}`" in PAGE
-    assert f"`apiVersion: {MICROSHIFT_CONFIG.group}/v1`" in PAGE
     assert timedelta(hours=1) == OPERATOR_TAKES
     assert "since less than an hour" in PAGE
     assert timedelta(minutes=15) == CHANGE_TAKES

@@ -128,7 +128,8 @@ def test_without_managed_fields_the_first_snapshot_that_shows_a_change_counts(
     """Of snapshots of another cluster nothing is known: ``survey`` leaves them out."""
     now = stories.load("modern-strict").snapshot
     server = now.every(API_SERVER)[0]
-    spec = {**server.fields("spec").raw, "tlsSecurityProfile": {"type": was}}
+    profile = {**server.fields("spec", "tlsSecurityProfile").raw, "type": was}
+    spec = {**server.fields("spec").raw, "tlsSecurityProfile": profile}
     before = KubeObject({**server.raw, "spec": spec}, server.kind)
     day, first = now.taken_at - timedelta(days=1), now.taken_at - timedelta(minutes=minutes)
     earlier = [
