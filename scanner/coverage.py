@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 from scanner.jobs import Surroundings
-from scanner.model.report import Coverage, DiscoveryRow, Summary
+from scanner.model.report import Coverage, DiscoveryRow, NotStarted, Summary
 from scanner.model.scan_policy import ScanPolicy
 from scanner.report.coverage import discovery_row
 
@@ -21,9 +21,11 @@ class Shortfall:
     """Requirements on the scan as a whole of which nobody can tell."""
     interrupted: str | None = None
     """Why it stopped early."""
+    not_started: Mapping[str, int] = field(default_factory=dict)
+    """Listeners that it had not begun with then, by namespace; the empty name for nodes and targets."""
 
     def __bool__(self) -> bool:
-        return bool(self.not_judged or self.undecided or self.interrupted is not None)
+        return bool(self.not_judged or self.undecided or self.interrupted is not None or self.not_started)
 
 
 def coverage(summary: Summary, around: Surroundings, policy: ScanPolicy, short: Shortfall) -> Coverage:
@@ -38,6 +40,9 @@ def coverage(summary: Summary, around: Surroundings, policy: ScanPolicy, short: 
         judged=summary.endpoints - summary.verdicts["inconclusive"],
         not_judged=short.not_judged,
         interrupted=short.interrupted,
+        not_started=NotStarted(
+            total=sum(short.not_started.values()), by_namespace=dict(sorted(short.not_started.items()))
+        ),
         complete=not (short or summary.unsettled or unseen or around.truncated),
         discovery=None if around.discovered is None else _discovery(summary, around, around.discovered, accepted),
     )

@@ -34,6 +34,12 @@ class Job:
     endpoint: Endpoint
     """Without an address where its ``host`` has to be looked up first: then it is one endpoint for each address."""
     owes: Owes
+    place: int | None = None
+    """Its row's in the report; None: as it is asked."""
+    turn: int = 0
+    """All jobs of one turn come before those of the next."""
+    share: str = ""
+    """The namespace that it is asked for; empty for nodes and targets."""
     cluster: str = ""
     """Name of the cluster that it is of; empty for a target."""
     scope: DialScope | None = None

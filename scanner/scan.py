@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -138,23 +139,27 @@ async def scan(
     """
     started = datetime.now(UTC)
     source = enumerate(jobs)
+    left = Counter[str]()
     async with Bench(timeout=settings.limits.deadline, network_timeout=settings.limits.timeout) as witness:
         of_all = whole(settings.policy, started.date())
         run = Run(settings, gate, rows, progress, witness, surroundings, of_all, record, way)
         async with trio.open_nursery() as nursery:
             for _ in range(settings.limits.concurrency):
-                nursery.start_soon(_work, run, source)
+                nursery.start_soon(_work, run, source, left)
+    left.update(job.share for _, job in source)
     run.settle()
-    return _report(run, started)
+    return _report(run, started, left)
 
 
-async def _work(run: Run, source: Iterable[tuple[int, Job]]) -> None:
-    """Take jobs until there are none left. Workers share one iterator: nothing is read ahead."""
-    for place, job in source:
+async def _work(run: Run, source: Iterable[tuple[int, Job]], left: Counter[str]) -> None:
+    """Take jobs until there are none left. Workers share one iterator: nothing is read ahead. ``left`` counts the jobs
+    that were taken when the scan had ended."""
+    for number, job in source:
         if run.gate.stopped is not None:
+            left[job.share] += 1
             return
         try:
-            await _examine(job, place, run)
+            await _examine(job, number if job.place is None else job.place, run)
         except ResourceError as missing:
             # Nothing that was finished is lost: the scan ends here, incomplete, and says why.
             run.gate.stop(said(missing))
@@ -298,14 +303,14 @@ def unasked(endpoint: Endpoint, reach: Reach, why: str) -> Observation:
 # --- the report -----------------------------------------------------------------------------------------------------
 
 
-def _report(run: Run, started: datetime) -> Report:
+def _report(run: Run, started: datetime, left: Counter[str]) -> Report:
     settings = run.settings
     rules = (*RULES, *(DEEP_RULES if settings.deep else ()))
     ended = run.gate.stopped
     told, undecided = run.whole.findings(run.surroundings, run.summary.verdicts, applied=rules, interrupted=ended)
     findings = [finding_row(finding) for finding in told]
     run.summary.add_findings(findings)
-    shortfall = Shortfall(not_judged=run.not_judged, undecided=undecided, interrupted=ended)
+    shortfall = Shortfall(not_judged=run.not_judged, undecided=undecided, interrupted=ended, not_started=left)
     certificates, now = run.surroundings.certificates, datetime.now(UTC)
     return Report(
         scanner=ScannerRow(

@@ -12,6 +12,7 @@ from itertools import chain
 from scanner import certificates, discover, expect
 from scanner.certificates import Certificates
 from scanner.discover import Discovery
+from scanner.discover.fair_shares import payer
 from scanner.expect import Expectations
 from scanner.jobs import Job, Surroundings
 from scanner.judge import network_policy
@@ -83,10 +84,14 @@ class Survey:
     """They may explain why a listener does not answer."""
 
     def jobs(self) -> Iterator[Job]:
-        """A job for each endpoint."""
-        for endpoint in self.discovery.endpoints:
+        """A job for each endpoint, in the order of their turns."""
+        endpoints, turns = self.discovery.endpoints, self.discovery.turns
+        for place in sorted(range(len(endpoints)), key=turns.__getitem__):
             yield Job(
-                endpoint=endpoint,
+                endpoint=endpoints[place],
+                place=place,
+                turn=turns[place],
+                share=payer(endpoints[place]) or "",
                 owes=self.expectations.of,
                 cluster=self.facts.name,
                 scope=self.discovery.scope,
@@ -112,6 +117,7 @@ def survey(snapshot: Snapshot, view: Viewpoint) -> Survey:
         loopback=view.loopback,
         via_port_forward=view.port_forward,
         everything=view.everything,
+        most_of_namespace=scope.endpoints_per_namespace,
     )
     expectations = Expectations(
         snapshot,

@@ -120,7 +120,7 @@ def surveyed(objects: list[Any], *names: str, distribution: str = "openshift", *
         view=Viewpoint(),
         facts=cluster_facts(snapshot),
         catalogue=catalogue,
-        discovery=Discovery(endpoints=endpoints, scope=DialScope()),
+        discovery=Discovery(endpoints=endpoints, turns=(0,) * len(endpoints), scope=DialScope()),
         certificates=Certificates(snapshot),
         expectations=Expectations(snapshot, catalogue, ScanPolicy(), endpoints=endpoints),
     )

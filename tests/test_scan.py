@@ -99,6 +99,7 @@ async def test_a_compliant_listener(kept: Kept) -> None:
         "judged": 1,
         "not_judged": 0,
         "interrupted": None,
+        "not_started": {"total": 0, "by_namespace": {}},
         "complete": True,
         "discovery": None,
     }
@@ -209,6 +210,28 @@ async def test_no_descriptors_left_ends_the_scan_and_keeps_its_rows(
     assert len(rows) < 3
     assert "Too many open files" in (report.coverage["interrupted"] or "")
     assert exit_code(report, "medium") == 3
+
+
+async def test_a_stopped_scan_says_how_many_it_had_not_begun_with_and_whose(kept: Kept) -> None:
+    with closed_port() as closed, RowFile(kept.path) as rows:
+        jobs = [
+            replace(job, share=share, place=9 - place)
+            for place, (job, share) in enumerate(
+                zip(of_targets((at(closed, f"n{n}.example") for n in range(9)), OWED), "aaabbbcc", strict=False)
+            )
+        ]
+        gate = Gate(Limits())
+
+        def stop_after_two(row: EndpointRow) -> None:
+            kept.told.append(row)
+            if len(kept.told) == 2:
+                gate.stop("SIGINT")
+
+        report = await scan(jobs, Settings(limits=Limits(concurrency=1)), rows, stop_after_two, gate)
+        shown = [row["server_name"] for row in report.rows()]
+    assert report.coverage["not_started"] == {"total": 6, "by_namespace": {"a": 1, "b": 3, "c": 2}}
+    assert report.coverage["complete"] is False
+    assert shown == ["n1.example", "n0.example"], "in the order of their places"
 
 
 async def test_a_target_that_cannot_be_read_ends_the_scan(tmp_path: Path) -> None:

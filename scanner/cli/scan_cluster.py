@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from heapq import merge
+from itertools import accumulate
+from operator import attrgetter
 
 from scanner.cli.cluster_options import ClusterAsked, accesses, snapshots, viewpoint
 from scanner.cli.previous import check
@@ -38,17 +40,22 @@ def surveys(asked: ClusterAsked, policy: ScanPolicy, default_profile: Profile | 
 
 
 def jobs(clusters: list[Survey]) -> Iterator[Job]:
-    """All their listeners; with several clusters each one's ids begin with its name."""
+    """All their listeners, one turn of all clusters after the other. With several clusters each one's ids begin with
+    its name."""
     if len(clusters) == 1:
         return clusters[0].jobs()
-    return chain.from_iterable(_named(each) for each in clusters)
+    before = accumulate((len(each.discovery.endpoints) for each in clusters), initial=0)
+    every = (_named(each, first) for each, first in zip(clusters, before, strict=False))
+    return merge(*every, key=attrgetter("turn"))
 
 
-def _named(cluster: Survey) -> Iterator[Job]:
+def _named(cluster: Survey, first: int) -> Iterator[Job]:
+    """``first``: the place of the cluster's first row."""
     name = cluster.facts.name
     for job in cluster.jobs():
         endpoint = replace(job.endpoint, id=f"{name}/{job.endpoint.id}", instance=f"{name}/{job.endpoint.instance}")
-        yield replace(job, endpoint=endpoint, owes=partial(_as_found, job))
+        share, place = f"{name}/{job.share}", first + (job.place or 0)
+        yield replace(job, endpoint=endpoint, place=place, share=share, owes=partial(_as_found, job))
 
 
 def _as_found(job: Job, endpoint: Endpoint) -> Expectation:

@@ -10,6 +10,7 @@ from scanner.discover import scope, view
 from scanner.discover.build import built
 from scanner.discover.claimants import Claimants
 from scanner.discover.draft import Omission
+from scanner.discover.fair_shares import shares
 from scanner.discover.merge import Merge
 from scanner.discover.sources import SOURCES
 from scanner.discover.view import View
@@ -18,6 +19,7 @@ from scanner.kube.snapshot import Snapshot, union
 from scanner.model.components import Catalogue
 from scanner.model.dial_scope import DialScope
 from scanner.model.endpoint import Endpoint
+from scanner.model.scan_policy import MOST_OF_NAMESPACE
 from scanner.model.selector import Selector, any_matches
 
 READS: tuple[Kind, ...] = union((view.READS, *(source.reads for source in SOURCES), scope.READS))
@@ -29,7 +31,10 @@ class Discovery:
     """What was found."""
 
     endpoints: tuple[Endpoint, ...]
-    """Each listener once for each address, in a stable order."""
+    """Each listener once for each address, in the order of the instances."""
+    turns: tuple[int, ...]
+    """Of each of these, when it is asked: those of one turn before the next. The platform's have 0, and so each other
+    namespace gets on as fast as the others."""
     scope: DialScope
     """Where these may be dialled."""
     left_out: tuple[tuple[str, int], ...] = ()
@@ -55,13 +60,14 @@ def discover(  # noqa: PLR0913 - what is wanted, and how it may be reached
     loopback: bool = False,
     via_port_forward: bool = False,
     everything: bool = False,
+    most_of_namespace: int = MOST_OF_NAMESPACE,
 ) -> Discovery:
     """Every TLS listener that the cluster's objects lead to.
 
     ``include``: one of them must match, if there are any, and one of ``within``. ``allow_external``: dial what is not
     the cluster's, too. ``loopback``: a cluster on loopback addresses may be dialled (the demo). ``via_port_forward``:
     pods are reached through the API server, and so are listeners that are bound to loopback. ``everything``: also keep
-    what nobody can or need ask.
+    what nobody can or need ask. ``most_of_namespace``: listeners of one namespace that are asked.
     """
     indexed = View(snapshot, catalogue, via_port_forward=via_port_forward)
     left_out = Counter[str]()
@@ -88,9 +94,15 @@ def discover(  # noqa: PLR0913 - what is wanted, and how it may be reached
         left_out[cut.reason] += cut.times
         truncated += cut.times if cut.cut else 0
     endpoints, beside = claimants.settled()
+    fair = shares(endpoints, indexed.trust, most_of_namespace)
+    for each, beyond in fair.cut:
+        left_out[beyond.reason] += 1
+        unasked.append((each, beyond.reason))
+    truncated += len(fair.cut)
     left_out.update({"listeners at an address that another one has": beside} if beside else {})
     return Discovery(
-        endpoints=tuple(endpoints),
+        endpoints=tuple(fair.kept),
+        turns=tuple(fair.turns),
         scope=allowed,
         left_out=tuple(sorted(left_out.items())),
         truncated=truncated,

@@ -124,6 +124,14 @@ class DiscoveryRow(TypedDict):
     network_policies: list[PolicyRow]
 
 
+class NotStarted(TypedDict):
+    """What a scan that was stopped had not begun with."""
+
+    total: int
+    by_namespace: dict[str, int]
+    """With several clusters ``<cluster>/<namespace>``; an empty name stands for nodes and targets."""
+
+
 class Coverage(TypedDict):
     """Whether everything that was asked for was judged."""
 
@@ -133,6 +141,7 @@ class Coverage(TypedDict):
     """Declared or hinted endpoints without a verdict of pass or fail."""
     interrupted: str | None
     """Why the scan stopped early: ``SIGTERM``."""
+    not_started: NotRequired[NotStarted]
     complete: bool
     discovery: NotRequired[DiscoveryRow | None]
     """What a cluster showed and what it did not; absent or null for a list of targets."""

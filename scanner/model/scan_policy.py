@@ -9,6 +9,8 @@ from scanner.model.finding import Severity
 from scanner.model.policy import Policy
 from scanner.model.selector import Selector
 
+MOST_OF_NAMESPACE = 2_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Override:
@@ -47,6 +49,8 @@ class Scope:
     exclude: tuple[Selector, ...] = ()
     accept_unreadable: tuple[str, ...] = ()
     """Resources (``secrets``, ``routes.route.openshift.io``) whose absence from the snapshot is accepted."""
+    endpoints_per_namespace: int = MOST_OF_NAMESPACE
+    """Of users: how many listeners of one namespace are asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,7 +57,7 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
         "require",
     ),
     "override": ("select", "profile", "justification", "enforcement"),
-    "scope": ("include", "exclude", "acceptUnreadable"),
+    "scope": ("include", "exclude", "acceptUnreadable", "endpointsPerNamespace"),
     "certificates": ("minRsaBits", "curves", "signatures", "longestDays"),
     "thresholds": ("expiresWithinDays", "minRsaBits", "groups"),
     "waiver": ("rule", "select", "reason", "owner", "expires"),
@@ -147,6 +147,8 @@ def _scope(section: Section) -> Scope:
         include=tuple(each.selector() for each in section.each("include")),
         exclude=tuple(each.selector() for each in section.each("exclude")),
         accept_unreadable=accepted,
+        endpoints_per_namespace=section.number("endpointsPerNamespace", 1, 10_000_000)
+        or Scope().endpoints_per_namespace,
     )
 
 

@@ -20,7 +20,7 @@ NETWORK = {
 
 
 def of(*raws: dict[str, Any]) -> Discovery:
-    return discover(of_objects([NETWORK, *raws]), CATALOGUE)
+    return discover(of_objects([NETWORK, *raws]), CATALOGUE, most_of_namespace=10_000)
 
 
 def service(number: int, ports: list[dict[str, Any]] | None = None) -> dict[str, Any]:

@@ -61,6 +61,7 @@ def test_the_example_sets_everything() -> None:
                 Selector(kinds=("Deployment",), labels=(("tier", "sandbox"),)),
             ),
             accept_unreadable=("secrets",),
+            endpoints_per_namespace=5000,
         ),
         waivers=(
             Waiver(
@@ -69,7 +70,7 @@ def test_the_example_sets_everything() -> None:
                 reason="the vendor's firmware makes RSA keys of 1024 bits; new firmware is announced",
                 owner="payments-platform",
                 expires=date(2027, 3, 31),
-                source="adhere.yaml:38:5",
+                source="adhere.yaml:39:5",
             ),
         ),
         require=Require(
@@ -230,6 +231,11 @@ REFUSED = {
     "an override without a profile": (
         HEAD + "overrides: [{select: {names: [a]}, justification: x}]",
         "3:13: overrides[0]: profile is missing",
+        "",
+    ),
+    "no listener of any namespace": (
+        HEAD + "scope: {endpointsPerNamespace: 0}",
+        "3:32: scope.endpointsPerNamespace: must be from 1 to 10000000, not 0",
         "",
     ),
     "a kind that nobody reads": (

@@ -1,0 +1,86 @@
+"""Who is asked first: the platform, then every namespace in turn; and no more of one namespace than its share."""
+
+from __future__ import annotations
+
+import pytest
+
+from scanner.discover import Discovery, discover
+from scanner.discover.fair_shares import payer
+from scanner.model.endpoint import Certainty
+from tests.discover.objects import CATALOGUE, by_id, found, of_objects
+from tests.discover.test_routes import ROUTER, SHOP, route
+
+
+def pods(namespace: str, count: int, *, port: str = "tcp", first: int = 0) -> list[dict[str, object]]:
+    return [
+        {
+            "kind": "Pod",
+            "metadata": {"name": f"p{n}", "namespace": namespace},
+            "spec": {"containers": [{"name": "c", "ports": [{"containerPort": 9000, "name": port}]}]},
+            "status": {"podIP": f"10.128.{n // 250}.{n % 250 + 1}"},
+        }
+        for n in range(first, first + count)
+    ]
+
+
+NETWORK = {
+    "kind": "Network",
+    "metadata": {"name": "cluster"},
+    "status": {"clusterNetwork": [{"cidr": "10.128.0.0/14"}]},
+}
+
+
+def of(*raws: dict[str, object], most: int = 2_000) -> Discovery:
+    return discover(of_objects([NETWORK, *raws]), CATALOGUE, most_of_namespace=most)
+
+
+def order(discovery: Discovery) -> list[str]:
+    """The namespaces, as they come."""
+    turns = discovery.turns
+    places = sorted(range(len(turns)), key=turns.__getitem__)
+    return [discovery.endpoints[place].owner.namespace or "" for place in places]
+
+
+def test_the_platform_comes_first_and_then_every_namespace_in_turn() -> None:
+    raws = (*pods("aaa", 3), *pods("openshift-dns", 2, first=10), *pods("shop", 1, first=20), *pods("zoo", 2, first=30))
+    assert order(of(*raws)) == ["openshift-dns", "openshift-dns", "aaa", "shop", "zoo", "aaa", "zoo", "aaa"]
+
+
+def test_beyond_its_share_a_namespace_is_counted_by_name_and_the_scan_is_incomplete() -> None:
+    discovery = of(*pods("aaa", 5), *pods("openshift-dns", 5, first=10), *pods("shop", 2, first=20), most=3)
+    assert sorted(order(discovery)) == ["aaa"] * 3 + ["openshift-dns"] * 5 + ["shop"] * 2
+    reason = "listeners of the namespace aaa beyond the first 3 (scope.endpointsPerNamespace)"
+    assert dict(discovery.left_out) == {reason: 2}
+    assert discovery.truncated == 2
+    assert [
+        (each.owner.namespace, why) for each, why in zip(discovery.unasked, discovery.why_unasked, strict=True)
+    ] == [("aaa", reason)] * 2
+
+
+def test_what_is_declared_comes_before_what_is_merely_possible() -> None:
+    hinted = pods("aaa", 2, port="https", first=50)
+    discovery = of(*pods("aaa", 5), *hinted, most=3)
+    kept: list[Certainty] = [each.certainty for each in discovery.endpoints]
+    assert sorted(kept) == ["candidate", "hinted", "hinted"]
+
+
+def test_a_name_on_the_router_takes_the_share_of_its_route() -> None:
+    routes = "".join(
+        route("edge").replace("name: shop, namespace", f"name: r{n}, namespace").replace("shop.apps", f"n{n}.apps")
+        for n in range(4)
+    )
+    every = by_id(found(ROUTER + SHOP + routes))
+    named = {id_: payer(each) for id_, each in every.items() if "#n" in id_}
+    assert set(named.values()) == {"shop"}
+    assert len(named) == 4
+    assert payer(every["Deployment/openshift-ingress/router-default:443"]) == "openshift-ingress"
+
+
+@pytest.mark.parametrize(("name", "expected"), [("kubernetes", None), ("web", "default")])
+def test_the_api_server_is_no_namespace_s(name: str, expected: str | None) -> None:
+    text = f"""
+---
+{{kind: Service, metadata: {{name: {name}, namespace: default}}, spec: {{clusterIP: 172.30.0.1, selector: {{a: b}},
+  ports: [{{name: https, port: 443}}]}}}}
+"""
+    assert {payer(each) for each in found(text).endpoints} == {expected}
