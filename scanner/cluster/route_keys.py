@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from scanner.cluster.scrub import scrubbed
-from scanner.cluster.secrets import key_matches
+from scanner.cluster.secrets import key_blocks, key_matches
 from scanner.kube.objects import Fields
 from scanner.model.removed import REMOVED
 
 _TLS: Final = ("spec", "tls")
 _LONGEST: Final = 1 << 20
+_MOST_BLOCKS: Final = 5
 _PRIVATE: Final = "PRIVATE KEY-----"
 _TEXTS: Final = ("certificate", "caCertificate", "destinationCACertificate")
 
@@ -23,11 +24,14 @@ def without_key(raw: Mapping[str, object]) -> dict[str, object]:
     spec, tls = fields.fields("spec").raw, dict(fields.fields(*_TLS).raw)
     if not any(isinstance(tls.get(name), str) and tls[name] for name in (*_TEXTS, "key")):
         return dict(raw)
-    matches = _matches(fields)
+    matches, key = _matches(fields), fields.text(*_TLS, "key")
+    blocks = key_blocks(key.encode("utf-8", "replace")) if len(key) <= _LONGEST else ()
+    blocks = blocks or fields.texts("adhere", "keyBlocks")[:_MOST_BLOCKS]
+    checked: dict[str, object] = {"keyMatches": matches, **({"keyBlocks": list(blocks)} if blocks else {})}
     tls.update({name: scrubbed(text) for name in _TEXTS if isinstance(text := tls.get(name), str)})
     if tls.get("key"):
         tls["key"] = REMOVED
-    return {**raw, "spec": {**spec, "tls": tls}, "adhere": {"keyMatches": matches}}
+    return {**raw, "spec": {**spec, "tls": tls}, "adhere": checked}
 
 
 def _matches(fields: Fields) -> bool | str:
@@ -41,4 +45,5 @@ def _matches(fields: Fields) -> bool | str:
         key = certificate[certificate.rfind("-----BEGIN", 0, certificate.find(_PRIVATE)) :]
     begin = certificate.find("-----BEGIN CERTIFICATE-----")
     leaf = certificate[begin:] if begin >= 0 else certificate
-    return key_matches(leaf.encode("utf-8", "replace"), key.encode("utf-8", "replace"), checked=False)
+    private = key.encode("utf-8", "replace") or None  # as in Go an empty field is none
+    return key_matches(leaf.encode("utf-8", "replace"), private, checked=False)

@@ -30,7 +30,8 @@ _LARGE = 4096
 find out, and whoever writes the Secret chooses them; to compare the public half needs none of it."""
 _CHECK = "adhere"
 """Of a Secret, what adhere found out about it: ``keyMatches`` is true, false, or why it cannot be told;
-``revocationLists`` are the names of its data that have one, and ``revocation`` what they say of themselves; ``forms``
+``keyBlocks`` are the labels in PEM that stand beside the key; ``revocationLists`` are the names of its data that have
+one, and ``revocation`` what they say of themselves; ``forms``
 and ``exposed`` are what ``misplaced`` says."""
 
 _EMBEDDED = re.compile(
@@ -41,6 +42,8 @@ _PEM = b"-----BEGIN "
 _BEGINS = b"-----BEGIN CERTIFICATE-----"
 _BEGINS_LIST = b"-----BEGIN X509 CRL-----"
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]{1,65536}-----END CERTIFICATE-----")
+_LABEL = re.compile(rb"-----BEGIN ([A-Z0-9 ]{1,40})-----")
+_MOST_BLOCKS = 5
 _MOST_EMBEDDED = 100
 """Fields of kubeconfigs in one Secret."""
 _MOST_OTHERS = 100
@@ -66,6 +69,8 @@ def without_key(raw: dict[str, object], pruner: Pruner) -> dict[str, object]:
     checked: dict[str, object] = {"keyMatches": matches, **misplaced(fields, data, public)}
     if data[_KEY] == b"" and NOT_BASE64 in Fields(checked).text("forms", _KEY):
         checked["keyMatches"] = f"{_KEY} is {NOT_BASE64}"
+    if blocks := key_blocks(data[_KEY]) or fields.texts(_CHECK, "keyBlocks"):
+        checked["keyBlocks"] = [pruner.text(each) for each in blocks[:_MOST_BLOCKS]]
     if kubeconfigs := _kubeconfigs(fields, pruner):
         checked["kubeconfigs"] = kubeconfigs
     if lists := _revocation_lists(fields, pruner):
@@ -158,11 +163,18 @@ def _bytes(fields: Fields, name: str) -> bytes | None:
         return b""
 
 
+def key_blocks(key: bytes | None) -> tuple[str, ...]:
+    """The labels in PEM beside those of private keys: there a router wants nothing else."""
+    labels = (match[1].decode() for match in islice(_LABEL.finditer(key or b""), _MOST_EMBEDDED))
+    others = (each for each in labels if not each.endswith("PRIVATE KEY") and each != "EC PARAMETERS")
+    return tuple(islice(dict.fromkeys(others), _MOST_BLOCKS))
+
+
 def key_matches(certificate: bytes | None, key: bytes | None, *, checked: bool = True) -> bool | str:
     """Whether the key is that of the first certificate, or why that cannot be told. ``checked``: whether the numbers of
     an RSA key are looked at too, as far as that takes no long time."""
     if not key:
-        return "there is no tls.key"
+        return "there is no tls.key" if key is None else "tls.key is empty"
     if not certificate:
         return "there is no tls.crt"
     try:

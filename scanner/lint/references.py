@@ -119,7 +119,7 @@ def _faults(secret: KubeObject, types: tuple[str, ...]) -> Iterator[str]:
     if matches is False:
         yield "has a key that does not belong to the certificate"
     elif isinstance(matches, str) and "tls.key" in matches:
-        yield f"cannot be used: {shown(matches, 200)}"
+        yield f"cannot be used: {matches[:200]}"
 
 
 def name_flaws(

@@ -57,7 +57,7 @@ def raw_secret(certificate: str, key: str) -> KubeObject:
     return found
 
 
-NOT_BASE64_KEY = "cannot be used: 'tls.key is not base64'"
+NOT_BASE64_KEY = "cannot be used: tls.key is not base64"
 
 
 def config_map(**data: bytes) -> KubeObject:
@@ -76,7 +76,7 @@ CERTIFICATE_OF_WEB = KubeObject(
         (secret(tls_crt=PEM, tls_key=KEY), []),
         (secret(tls_crt=PEM, tls_key=KEY, type_="Opaque"), ["is of type 'Opaque', not kubernetes.io/tls"]),
         (secret(tls_key=KEY), ["has no tls.crt"]),
-        (secret(tls_crt=PEM), ["cannot be used: 'there is no tls.key'"]),
+        (secret(tls_crt=PEM), ["cannot be used: there is no tls.key"]),
         (secret(tls_crt=b"nothing", tls_key=KEY), ["has no certificate in PEM in tls.crt"]),
         (
             secret(tls_crt=bytes.fromhex("308204000201033082"), tls_key=KEY),
@@ -84,7 +84,8 @@ CERTIFICATE_OF_WEB = KubeObject(
         ),
         (secret(tls_crt=KEY, tls_key=KEY), ["has no certificate in PEM in tls.crt: it is a private key"]),
         (raw_secret("-----BEGIN", "7"), ["has no certificate in PEM in tls.crt: it is not base64", NOT_BASE64_KEY]),
-        (secret(tls_crt=PEM, tls_key=b"nothing"), ["cannot be used: 'tls.key is no private key in PEM'"]),
+        (secret(tls_crt=PEM, tls_key=b""), ["cannot be used: tls.key is empty"]),
+        (secret(tls_crt=PEM, tls_key=b"nothing"), ["cannot be used: tls.key is no private key in PEM"]),
         (secret(tls_crt=PEM, tls_key=OTHER_KEY), ["has a key that does not belong to the certificate"]),
     ],
 )

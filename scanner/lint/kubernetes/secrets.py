@@ -127,7 +127,7 @@ def check_secret(subject: Subject) -> Iterator[Flaw]:
 def _is_pair(secret: KubeObject) -> bool:
     if secret.text("type") == TLS:
         return True
-    keyed = secret.at("adhere", "keyMatches") != "there is no tls.key"
+    keyed = secret.at("adhere", "keyMatches") not in ("there is no tls.key", "tls.key is empty")
     return secret.text("type") in ("", *_TYPES) and entry(secret, "tls.crt") is not None and keyed
 
 

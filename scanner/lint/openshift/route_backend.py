@@ -8,6 +8,7 @@ from typing import Final
 from scanner.kube.kinds import ROUTE, SERVICE
 from scanner.lint import references
 from scanner.lint.certificates import broken_flaws, chain_of, ended, flaws, instead, is_no_ca, of_text
+from scanner.lint.openshift.route_inline import old_signature, unknown_block
 from scanner.lint.openshift.routes import TLS, has_tls, termination
 from scanner.lint.references import secret_of
 from scanner.model import service_ca
@@ -94,8 +95,9 @@ def check_backend_trust(subject: Subject) -> Iterator[Flaw]:
 
     ## What fails
 
-    * A `destinationCACertificate` without a certificate: high, as the router rejects the Route. One that has ended, or
-      is no CA's: medium.
+    * A `destinationCACertificate` without a certificate, with one that a CA signed with SHA-1 or MD5, or with a block
+      in PEM that the router does not know: high, as the router rejects the Route. One that has ended, or is no CA's:
+      medium.
     * A `destinationCACertificate` that has not issued the certificate which the service CA made for the Service, by the
       names: medium.
     * A Service without the annotation: medium, for its certificate may come from the service CA in another way.
@@ -165,8 +167,10 @@ def _anchors(subject: Subject, text: str) -> Iterator[Flaw]:
         subject.object, found, _DESTINATION, name="destinationCACertificate", severity="high", fix=fix
     )
     faults = ((None, is_no_ca), (None, ended(subject.declared.known.taken_at)))
+    yield from unknown_block(subject.object, _DESTINATION)
     for each in found:
         yield from flaws(subject.object, each, _DESTINATION, faults, fix=fix)
+        yield from old_signature(each, _DESTINATION)
     for _, name in _backends(subject) if found else ():
         yield from _issued(subject, name, {each.subject for each in found})
 

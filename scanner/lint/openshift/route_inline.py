@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from scanner.kube.kinds import ROUTE
+from scanner.kube.objects import KubeObject
 from scanner.lint.certificates import broken_flaws, called, instead, of_text
-from scanner.lint.openshift.routes import TLS, terminates
+from scanner.lint.openshift.routes import KEYS, TLS, beside_key, rejected_signature, terminates, unrecognized
+from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 from scanner.tls.certificate import CertificateFacts
 
 _CERTIFICATE: Final = (*TLS, "certificate")
 _KEY: Final = (*TLS, "key")
 _AUTHORITY: Final = (*TLS, "caCertificate")
-_KEYS: Final = ("RSA", "ECDSA")
-_OLD: Final = ("SHA1", "MD5", "MD2")
 
 
 def check_key(subject: Subject) -> Iterator[Flaw]:
@@ -83,8 +83,9 @@ def check_inline(subject: Subject) -> Iterator[Flaw]:
     ## What it requires
 
     * `certificate` begins with the leaf, in PEM, and has its key in `key`: RSA or ECDSA.
-    * `key` and `caCertificate` do not stand alone.
-    * No certificate that a CA signed is signed with SHA-1 or MD5.
+    * `key` and `caCertificate` do not stand alone, and `key` holds a private key alone, no certificate beside it.
+    * No certificate that a CA signed is signed with SHA-1 or MD5, in `caCertificate` neither.
+    * No other blocks in PEM are there than certificates and keys.
     * Where there is a `caCertificate`, the chain from the leaf leads to one of its certificates, or it holds the leaf
       itself. Of a chain only the names are compared here.
 
@@ -170,10 +171,36 @@ def check_inline(subject: Subject) -> Iterator[Flaw]:
         authorities = of_text(text)
         yield from broken_flaws(route, authorities, _AUTHORITY, name="caCertificate")
         yield from _chained(chain, authorities)
+        for each in authorities:
+            yield from old_signature(each, _AUTHORITY)
+    for at in (_CERTIFICATE, _AUTHORITY):
+        yield from unknown_block(route, at)
+
+
+def unknown_block(route: KubeObject, at: Steps) -> Iterator[Flaw]:
+    """That a field has a block in PEM that the router does not know."""
+    if says := unrecognized(route.text(*map(str, at))):
+        yield Flaw(message=f"the router rejects it: {says}", at=at, severity="high", fix=f"remove it from {at[-1]}")
+
+
+def old_signature(certificate: CertificateFacts, at: Steps) -> Iterator[Flaw]:
+    """That a certificate in a field is signed in a way that the router does not take."""
+    if says := rejected_signature(certificate):
+        yield Flaw(
+            message=f"the router rejects it: {says}",
+            at=at,
+            severity="high",
+            observed=(called(certificate),),
+            fix="get it signed with SHA-256",
+        )
 
 
 def _pair(subject: Subject) -> Iterator[Flaw]:
     matches = subject.object.at("adhere", "keyMatches")
+    if says := beside_key(subject.object):
+        yield Flaw(message=f"the router rejects it: {says}", at=_KEY, fix="keep nothing but the private key in key")
+        if matches is not False:
+            return
     if matches is False:
         yield Flaw(
             message="the router rejects it: private key does not match public key",
@@ -192,13 +219,11 @@ def _pair(subject: Subject) -> Iterator[Flaw]:
 
 
 def _rejected(certificate: CertificateFacts, *, leaf: bool) -> Iterator[Flaw]:
-    algorithm, signed = certificate.key_algorithm, certificate.signature_hash
-    if leaf and algorithm is not None and algorithm not in _KEYS:
+    algorithm = certificate.key_algorithm
+    if leaf and algorithm is not None and algorithm not in KEYS:
         message = f"the router rejects it: it takes no {algorithm} key (block private key is not valid)"
-        yield Flaw(message=message, at=_KEY, expected=_KEYS, observed=(algorithm,), fix="use an RSA or ECDSA key")
-    if signed in _OLD and not certificate.self_issued:
-        message = f"the router rejects it: router does not support CA-signed certs using {signed}"
-        yield Flaw(message=message, at=_CERTIFICATE, observed=(called(certificate),), fix="get it signed with SHA-256")
+        yield Flaw(message=message, at=_KEY, expected=KEYS, observed=(algorithm,), fix="use an RSA or ECDSA key")
+    yield from old_signature(certificate, _CERTIFICATE)
 
 
 def _chained(chain: Sequence[CertificateFacts], authorities: Sequence[CertificateFacts]) -> Iterator[Flaw]:

@@ -7,15 +7,11 @@ from collections.abc import Iterator
 from scanner.kube.kinds import ROUTE
 from scanner.lint import references
 from scanner.lint.certificates import broken_flaws, called, chain_of, entry
-from scanner.lint.openshift.routes import EXTERNAL, external
+from scanner.lint.openshift.routes import EXTERNAL, KEYS, beside_key, external, rejected_signature, unrecognized
 from scanner.lint.references import mend, secret_flaws, secret_of
 from scanner.model.declared import Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 from scanner.tls.certificate import CertificateFacts
-
-_KEYS = ("RSA", "ECDSA")
-"""Private keys that the router takes (openshift/router ``routeapihelpers``)."""
-_OLD = ("SHA1", "MD5", "MD2")
 
 
 def check_secret(subject: Subject) -> Iterator[Flaw]:
@@ -25,7 +21,8 @@ def check_secret(subject: Subject) -> Iterator[Flaw]:
 
     The Secret that `spec.tls.externalCertificate` names is in the Route's namespace, of type `kubernetes.io/tls`, and
     has a certificate in `tls.crt` whose key is in `tls.key`. `stringData` counts as `data`. The key is RSA or ECDSA,
-    and no certificate that a CA signed is signed with SHA-1 or MD5.
+    and no certificate that a CA signed is signed with SHA-1 or MD5. `tls.key` holds the key alone, no certificate
+    beside it, and `tls.crt` no block in PEM that the router does not know.
 
     ## Why
 
@@ -88,21 +85,25 @@ def check_secret(subject: Subject) -> Iterator[Flaw]:
     yield from secret_flaws(subject.declared, secret, EXTERNAL)
     if isinstance(secret, Missing):
         return
-    chain = chain_of(secret)
+    chain, keeper = chain_of(secret), mend(subject.declared, name, subject.object.namespace)
     yield from broken_flaws(secret, chain, EXTERNAL)
+    for entry_, says in (("tls.key", beside_key(secret)), ("tls.crt", unrecognized(entry(secret, "tls.crt") or ""))):
+        if says:
+            fix = f"{keeper}: keep nothing else in {entry_}"
+            yield Flaw(message=f"{secret.reference}: the router rejects {entry_}: {says}", at=EXTERNAL, fix=fix)
     for place, each in enumerate(chain):
         for message in _rejected(each, leaf=place == 0):
-            fix = f"{mend(subject.declared, name, subject.object.namespace)}: another certificate"
+            fix = f"{keeper}: another certificate"
             yield Flaw(message=f"{secret.reference}: {called(each)} {message}", at=EXTERNAL, fix=fix)
 
 
 def _rejected(certificate: CertificateFacts, *, leaf: bool) -> Iterator[str]:
     """What the router takes of no Route, in its words where it has some."""
-    algorithm, signed = certificate.key_algorithm, certificate.signature_hash
-    if leaf and algorithm is not None and algorithm not in _KEYS:
+    algorithm = certificate.key_algorithm
+    if leaf and algorithm is not None and algorithm not in KEYS:
         yield f"has an {algorithm} key, which the router does not take: block private key is not valid"
-    if signed in _OLD and not certificate.self_issued:
-        yield f"is rejected: router does not support CA-signed certs using {signed}"
+    if says := rejected_signature(certificate):
+        yield f"is rejected: {says}"
 
 
 def check_chain(subject: Subject) -> Iterator[Flaw]:

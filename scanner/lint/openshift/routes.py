@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Mapping
 from itertools import islice
@@ -13,6 +14,7 @@ from scanner.lint.references import secret_of
 from scanner.model.declared import Missing
 from scanner.model.located import Steps
 from scanner.model.object_rule import Subject
+from scanner.tls.certificate import CertificateFacts
 
 TLS: Final = ("spec", "tls")
 EXTERNAL: Final = (*TLS, "externalCertificate")
@@ -20,6 +22,18 @@ _DEFAULTED: Final[Mapping[str, str]] = {"Edge": "edge", "Passthrough": "passthro
 """Spellings that admission turns into the API's own (``pkg/route/defaulting``)."""
 _MOST: Final = 16
 """Routers that may have admitted one Route."""
+
+KEYS: Final = ("RSA", "ECDSA")
+"""Of private keys that the router takes (openshift/router ``pkg/router/routeapihelpers/validation.go``)."""
+_OLD: Final = ("SHA1", "MD5", "MD2")
+_LABEL: Final = re.compile(r"-----BEGIN ([^\n-]{1,60})-----[^-]*-----END \1-----")
+_BLOCKS: Final = frozenset(
+    {
+        *("CERTIFICATE", "EC PARAMETERS", "PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "ECDSA PRIVATE KEY"),
+        *("PUBLIC KEY", "RSA PUBLIC KEY", "DSA PUBLIC KEY", "ECDSA PUBLIC KEY"),
+    }
+)
+"""What the router knows in PEM (``knownBlockDecoders``, the same file)."""
 
 
 def has_tls(route: KubeObject) -> bool:
@@ -61,6 +75,26 @@ def inline(route: KubeObject) -> KubeObject | None:
         return None
     coded = b64encode(text.encode()).decode()
     return KubeObject({"metadata": route.at("metadata"), "binaryData": {"tls.crt": coded}}, ROUTE)
+
+
+def rejected_signature(certificate: CertificateFacts) -> str | None:
+    """Why the router takes none of what the certificate is in, in its words, or None. What signed itself it takes."""
+    signed = certificate.signature_hash
+    if signed in _OLD and not certificate.self_issued:
+        return f"router does not support CA-signed certs using {signed}"
+    return None
+
+
+def unrecognized(text: str) -> str | None:
+    """Why the router takes none of a text in PEM: a block that it does not know."""
+    label = next((match[1] for match in _LABEL.finditer(text) if match[1] not in _BLOCKS), None)
+    return f"unrecognized PEM block {label}" if label else None
+
+
+def beside_key(holder: KubeObject) -> str | None:
+    """Why the router takes no key of a Route or Secret: something else stands there too."""
+    labels = holder.texts("adhere", "keyBlocks")
+    return f"field contains invalid types {', '.join(labels)}" if labels else None
 
 
 def served(subject: Subject) -> tuple[KubeObject, Steps] | None:

@@ -160,6 +160,42 @@ def test_what_the_router_takes_of_nobody(tmp_path: Path) -> None:
         assert part in message
 
 
+def test_what_the_router_takes_in_no_key(tmp_path: Path) -> None:
+    made = authority().leaf(names=("web.shop.example",))
+    certificate, key = made.pem.decode(), made.key_pem.decode()
+    both, curve = (
+        json.dumps(key + certificate),
+        "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n",
+    )
+    for held, expected in ((both, ["field contains invalid types CERTIFICATE"]), (json.dumps(curve + key), [])):
+        text = secret("").replace("data: {}", f"stringData: {{tls.crt: {json.dumps(certificate)}, tls.key: {held}}}")
+        of_secret = said(tmp_path, "route-external-secret", route(tls=EDGE) + text)
+        inline = route(tls=f"{{termination: edge, certificate: {json.dumps(certificate)}, key: {held}}}")
+        of_route = said(tmp_path, "route-inline-certificate", inline)
+        for found in (of_secret, of_route):
+            assert [severity for severity, _, _ in found] == ["high"] * len(expected)
+            assert all(part in message for (_, _, message), part in zip(found, expected, strict=True))
+
+
+def test_what_the_router_takes_in_no_ca(tmp_path: Path) -> None:
+    made = authority().leaf(names=("web.shop.example",))
+    pair = f"certificate: {json.dumps(made.pem.decode())}, key: {json.dumps(made.key_pem.decode())}"
+    weak = weakly_signed(Authority("rsa", key="rsa2048"), names=("weak",)).pem.decode()
+    alien = "-----BEGIN DH PARAMETERS-----\nMAA=\n-----END DH PARAMETERS-----\n"
+    root = authority().pem.decode()
+    for added, part in ((weak, "CA-signed certs using SHA1"), (alien, "unrecognized PEM block DH PARAMETERS")):
+        held = json.dumps(root + added)
+        inline = route(tls=f"{{termination: edge, {pair}, caCertificate: {held}}}")
+        ((severity, field, message),) = said(tmp_path, "route-inline-certificate", inline)
+        assert (severity, field) == ("high", "spec.tls.caCertificate")
+        assert part in message
+        behind = route(tls=f"{{termination: reencrypt, destinationCACertificate: {held}}}")
+        found = said(tmp_path, "route-backend-trust", behind)
+        assert [(severity, field) for severity, field, message in found if part in message] == [
+            ("high", "spec.tls.destinationCACertificate")
+        ]
+
+
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
@@ -286,7 +322,7 @@ def test_who_may_replace_the_certificate(tmp_path: Path, rule: str, expected: li
             [("high", "spec.tls.caCertificate", "failed to parse CA certificate")],
         ),
         ("{termination: edge, certificate: PEM(a), key: broken}", [("high", "spec.tls.key", "no private key in PEM")]),
-        ("{termination: edge, certificate: PEM(a), key: PEM(a)}", [("high", "spec.tls.key", "no private key in PEM")]),
+        ("{termination: edge, certificate: PEM(a), key: PEM(a)}", [("high", "spec.tls.key", "types CERTIFICATE")]),
         ("{termination: edge, certificate: PEM(a), key: PEM_KEY(a), caCertificate: PEM(a)}", []),
     ],
 )
