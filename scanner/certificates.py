@@ -15,7 +15,7 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding
 from scanner.model.held_certificate import HeldCertificate
-from scanner.model.inventory import InventoryRow
+from scanner.model.inventory import InventoryRow, NamesRow
 from scanner.model.observation import Observation
 from scanner.model.pki_config import PkiConfig
 from scanner.model.pki_names import load_names
@@ -27,6 +27,7 @@ from scanner.pki.configuration import Configuration
 from scanner.pki.definitions import with_registered
 from scanner.pki.governing import Governing
 from scanner.pki.inventory import Inventory, collect
+from scanner.pki.name_coverage import name_coverage
 from scanner.pki.rules import of_listener, of_objects
 from scanner.pki.served import served
 from scanner.pki.with_profile import Serving
@@ -119,6 +120,10 @@ class Certificates:
     def rows(self, cluster: str | None = None) -> Iterator[InventoryRow]:
         """All of them, for the report. ``cluster``: its name, where a report has several."""
         return inventory_rows(self.inventory.entries(), cluster)
+
+    def names_seen(self, cluster: str | None = None) -> NamesRow | None:
+        """What was seen of the names that the cluster's own configuration governs; None where it requires nothing."""
+        return name_coverage(self._names, self._governing, self.inventory.entries(), cluster)
 
     def configuration(self) -> str:
         """What the cluster's own PKI configuration asks for, in a line."""

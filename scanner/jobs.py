@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
@@ -14,7 +14,7 @@ from scanner.model.dial_scope import DialScope
 from scanner.model.endpoint import Endpoint, Origin, Owner, host_port
 from scanner.model.expectation import Because, CertificateExpectation, Expectation
 from scanner.model.finding import Finding
-from scanner.model.inventory import CertificateReport
+from scanner.model.inventory import CertificateReport, NamesRow
 from scanner.model.known import Known, Unknown
 from scanner.model.observation import Observation
 from scanner.model.profile import Profile
@@ -73,6 +73,8 @@ class Surroundings:
     """What can be said of the cluster only once every endpoint was seen."""
     certificates: Callable[[datetime], CertificateReport] | None = None
     """Its certificates as of a moment, once every endpoint was seen; None for a list of targets."""
+    names_seen: Callable[[], Sequence[NamesRow]] = tuple
+    """What was seen of the certificate names that its PKI configuration governs, likewise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

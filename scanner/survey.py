@@ -27,7 +27,7 @@ from scanner.model.cluster_facts import ClusterFacts, same_cluster
 from scanner.model.component_files import load_catalogue
 from scanner.model.components import Catalogue
 from scanner.model.finding import Finding
-from scanner.model.inventory import CertificateReport, certificate_report
+from scanner.model.inventory import CertificateReport, NamesRow, certificate_report
 from scanner.model.known import Known, Unknown
 from scanner.model.pki_config import PkiConfig
 from scanner.model.profile import Profile
@@ -168,6 +168,7 @@ def surroundings(clusters: Sequence[Survey]) -> Surroundings:
         adherence="; ".join(_adherence(each) for each in clusters),
         late=tuple(each.certificates.findings for each in clusters),
         certificates=partial(_certificates, clusters),
+        names_seen=partial(names_seen, clusters),
     )
 
 
@@ -180,7 +181,15 @@ def _certificates(clusters: Sequence[Survey], now: datetime) -> CertificateRepor
         lambda: chain.from_iterable(each.rows(None if alone else name) for name, each in named.items()),
         configurations,
         now,
+        names_seen(clusters),
     )
+
+
+def names_seen(clusters: Sequence[Survey]) -> list[NamesRow]:
+    """What was seen of the certificate names that the configuration of each cluster governs."""
+    alone = len(clusters) == 1
+    found = (each.certificates.names_seen(None if alone else each.facts.name) for each in clusters)
+    return [each for each in found if each is not None]
 
 
 def _of_objects(cluster: Survey) -> Iterator[Finding]:

@@ -94,5 +94,6 @@ def _required(
         strict=around.strict,
         adherence=around.adherence,
         interrupted=None if interrupted is None else f"the scan was stopped ({interrupted})",
+        names_seen=tuple(around.names_seen()) if policy.require.pki_coverage else (),
     )
     return required(policy.require, outcome)

@@ -3,27 +3,31 @@ nothing that is as it should be fails."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from io import StringIO
 from typing import Any
 
 import pytest
 
 from scanner.certificate_rows import inventory_row
 from scanner.certificates import READS, Certificates
-from scanner.kube.kinds import SECRET, Kind
+from scanner.kube.kinds import PKI, SECRET, Kind
 from scanner.kube.objects import KubeObject
-from scanner.kube.snapshot import Origin, Snapshot
+from scanner.kube.snapshot import Origin, Snapshot, Unreadable
+from scanner.metrics import families
 from scanner.model.endpoint import Owner
 from scanner.model.finding import Finding
-from scanner.model.inventory import InventoryRow
+from scanner.model.inventory import InventoryRow, NamesRow, certificate_report
 from scanner.model.local_files import MICROSHIFT_CONFIG
 from scanner.model.scan_policy import Require, ScanPolicy
+from scanner.report import html, json_document, junit, text
 from scanner.tls.certificate import parse_certificate
 from tests.certs import Authority
 from tests.judge.cases import CONFORMING, ENDPOINT
 from tests.pki.objects import secret
+from tests.report import cluster_samples
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 OPERATOR = "openshift-kube-apiserver-operator"
@@ -322,3 +326,94 @@ def test_a_tenants_imitation_of_the_service_ca_fails_nothing() -> None:
     assert status(found, "shop/true") == ("fail", "violation")
     without = Certificates(snapshot(pki(), *holders))
     assert {status(without, path)[0] for path in ("shop/mine", "shop/true")} <= {"inconclusive", "pass"}
+
+
+# --- What was never seen ----------------------------------------------------------------------------------------------
+
+
+def namespaces(*names: str) -> list[dict[str, Any]]:
+    return [{"kind": "Namespace", "metadata": {"name": each}} for each in ("kube-system", *names)]
+
+
+def seen(
+    *objects: dict[str, Any], asked: Collection[tuple[str, str]] = (), file: dict[str, Any] | None = None
+) -> NamesRow:
+    held = replace(snapshot(*objects, file=file), sought={SECRET: frozenset(asked)} if asked else {})
+    row = Certificates(held).names_seen()
+    assert row is not None
+    return row
+
+
+def test_the_governed_names_are_listed_by_what_was_seen_of_them() -> None:
+    row = seen(
+        pki(),
+        *namespaces("openshift-etcd", "openshift-kube-apiserver-operator", "openshift-kube-apiserver"),
+        signer(f"{OPERATOR}/loadbalancer-serving-signer"),
+        secret(
+            OPERATOR, "localhost-serving-signer", [b"-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n"]
+        ),
+        asked={("openshift-etcd", "etcd-signer"), ("openshift-config", "etcd-signer")},
+    )
+    assert row["judged"] == ["kube-apiserver-lb-signer"]
+    assert row["unknown"] == ["kube-apiserver-localhost-signer"]
+    assert "kube-control-plane-signer" in row["never_seen"]
+    # No such namespace, looked for and not there, on other platforms only, in files of people and nodes only.
+    there = {"service-ca", "etcd-signer", "ironic-server", "admin-kubeconfig-client", "kubelet-node-client"}
+    assert there <= set(row["elsewhere"])
+    # What an operator's has replaced on the first day, and what the platform has given up.
+    assert not {"kubelet-signer", "aggregator-ca"} & {*row["never_seen"], *row["elsewhere"]}
+    assert not row["complete"]
+    assert f"names never seen: {len(row['never_seen'])}" in row["why"]
+
+
+def test_without_secrets_the_coverage_says_what_would_show_more() -> None:
+    row = seen(pki(), *namespaces(OPERATOR))
+    assert "Secrets were not read (--secrets)" in row["why"]
+    assert "--secrets" not in seen(pki(), *namespaces(OPERATOR), signer(f"{OPERATOR}/x"))["why"]
+
+
+@pytest.mark.parametrize("spec", [{"certificateManagement": {"mode": "Unmanaged"}}, {}])
+def test_where_nothing_is_required_nothing_is_missing(spec: dict[str, Any]) -> None:
+    assert Certificates(snapshot(pki(spec))).names_seen() is None
+
+
+def test_an_object_that_could_not_be_read_leaves_every_name_open() -> None:
+    gap = Unreadable(kind=PKI, gap="forbidden", reason="403")
+    held = replace(snapshot(signer(f"{OPERATOR}/loadbalancer-serving-signer")), unreadable={PKI: gap})
+    row = Certificates(held).names_seen()
+    assert row is not None
+    assert (row["judged"], row["unknown"], row["complete"]) == ([], ["kube-apiserver-lb-signer"], False)
+
+
+def test_microshift_and_guests_are_not_asked_for_what_is_not_theirs() -> None:
+    file = {"kind": "MicroShiftConfig", "metadata": {"name": "node"}, "pki": DOCUMENT}
+    row = seen(file=file)
+    assert (row["never_seen"], row["complete"]) == ([], False)
+    assert "adhere certs reads them" in row["why"]
+    guest = {"kind": "Infrastructure", "metadata": {"name": "cluster"}, "status": {"controlPlaneTopology": "External"}}
+    asked = seen(pki(), guest, *namespaces("openshift-service-ca"))
+    assert "service-ca" in asked["never_seen"]
+    assert not {"kube-apiserver-lb-signer", "etcd-signer"} & {*asked["never_seen"], *asked["elsewhere"]}
+
+
+def test_every_format_says_what_was_never_seen() -> None:
+    row = seen(pki(), *namespaces(OPERATOR))
+    found = certificate_report(lambda: iter(()), [], NOW, [row])
+    report = replace(cluster_samples.report([]), certificates=found)
+    count = len(row["never_seen"])
+    for write in (text.write, html.write, junit.write, json_document.write):
+        out = StringIO()
+        write(report, out)
+        said = out.getvalue()
+        assert row["never_seen"][0] in said, write
+        if write in (text.write, html.write):
+            assert f"{count} never seen" in said, write
+            assert "NOT COMPLETE" in said, write
+    out = StringIO()
+    text.write(report, out)
+    assert [line for line in out.getvalue().splitlines() if line.startswith("  PKI names")]
+    told = {
+        (each.name, sample.labels.get("state")): sample.value for each in families(report) for sample in each.samples
+    }
+    assert told["adhere_pki_names", "never_seen"] == count
+    assert told["adhere_pki_names_complete", None] == 0

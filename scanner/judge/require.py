@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from scanner.model.finding import Finding
+from scanner.model.inventory import NamesRow
 from scanner.model.known import Known, Unknown
 from scanner.model.rule import ScanRule
 from scanner.model.scan_policy import Require
@@ -32,6 +33,8 @@ class Outcome:
     LegacyAdheringComponentsOnly``."""
     interrupted: str | None = None
     """Why not everything was seen."""
+    names_seen: tuple[NamesRow, ...] = ()
+    """What was seen of the certificate names that the PKI configuration of each cluster governs."""
 
 
 def required(policy: Require, outcome: Outcome) -> tuple[Finding, ...]:
@@ -250,6 +253,78 @@ def check_adherence(rule: ScanRule, policy: Require, outcome: Outcome) -> Iterat
     )
 
 
+def check_pki_coverage(rule: ScanRule, policy: Require, outcome: Outcome) -> Iterator[Finding]:
+    """Every certificate that the PKI object governs was seen and judged.
+
+    ## What it requires
+
+    With `require: {pkiCoverage: complete}` in the policy file, that each certificate name of which PKI/cluster requires
+    something was seen and compared with it. Names that the cluster is known not to have are left out, and so are those
+    that only nodes and administrators keep.
+
+    ## Why
+
+    A scan that may not read Secrets sees few of some 60 names. That those are as required says nothing of the others.
+
+    ## What fails
+
+    Nothing: what was not seen is inconclusive, and the scan ends with exit code 3.
+
+    ## What is inconclusive
+
+    A name that was never seen, or that was seen and could not be judged. Without the requirement the report says the
+    same, and the exit code does not follow.
+
+    ## Example that fails
+
+    This one is inconclusive:
+
+    ```yaml
+    kind: ScanPolicy
+    apiVersion: adhere/v1
+    require: {pkiCoverage: complete}
+    ---
+    apiVersion: config.openshift.io/v1alpha1
+    kind: PKI
+    metadata: {name: cluster}
+    spec: {defaults: {key: {algorithm: RSA, rsa: {keySize: 4096}}}}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    kind: ScanPolicy
+    apiVersion: adhere/v1
+    require: {pkiCoverage: complete}
+    ---
+    apiVersion: config.openshift.io/v1alpha1
+    kind: PKI
+    metadata: {name: cluster}
+    spec: {certificateManagement: {mode: Unmanaged}}
+    ```
+
+    ## How to fix
+
+    Scan with `--secrets`, with the role that `adhere rbac --with secrets` prints; the report names what was never seen.
+    """
+    if not policy.pki_coverage:
+        return
+    missing = [row for row in outcome.names_seen if not row["complete"]]
+    asked = [name for row in outcome.names_seen for name in (*row["judged"], *row["unknown"], *row["never_seen"])]
+    judged = sum(len(row["judged"]) for row in outcome.names_seen)
+    said = "; ".join(f"{row['cluster']}: {row['why']}" if row["cluster"] else row["why"] for row in missing)
+    yield _finding(
+        rule,
+        policy,
+        fails=False,
+        doubt=said or None,
+        message="not every certificate name was judged" if missing else "every certificate name was judged",
+        expected="every certificate name of which PKI/cluster requires something is judged",
+        observed=f"certificate names judged: {judged} of {len(asked)}",
+        fix="scan with --secrets, with the role that adhere rbac --with secrets prints",
+    )
+
+
 def _finding(
     rule: ScanRule,
     policy: Require,
@@ -299,5 +374,12 @@ ADHERENCE = ScanRule(
     check=check_adherence,
     references=(*_REFERENCE, "openshift/api config/v1/types_apiserver.go (tlsAdherence)"),
 )
+PKI_COVERAGE = ScanRule(
+    id="require-pki-coverage",
+    title="Every governed certificate name is judged",
+    severity="high",
+    check=check_pki_coverage,
+    references=_REFERENCE,
+)
 
-REQUIRE_RULES: tuple[ScanRule, ...] = (ENDPOINTS, INCONCLUSIVE, ADHERENCE)
+REQUIRE_RULES: tuple[ScanRule, ...] = (ENDPOINTS, INCONCLUSIVE, ADHERENCE, PKI_COVERAGE)

@@ -16,7 +16,7 @@ from typing import Final
 from prometheus_client.core import GaugeMetricFamily
 
 from scanner.metrics.family import Sample, family, label, seconds, single
-from scanner.model.inventory import CertificateReport, InventoryRow
+from scanner.model.inventory import CertificateReport, InventoryRow, NamesRow
 
 MOST_SERIES: Final = 1000
 """Series of each family. The enhancement reckons with 50 to 100 certificates."""
@@ -144,6 +144,20 @@ def _statuses(kept: dict[Labels, _Series]) -> GaugeMetricFamily:
     return family("adhere_pki_certificates", "Certificates that the platform makes, by status.", labels, samples)
 
 
+def _states(row: NamesRow) -> Iterator[tuple[str, int]]:
+    yield "judged", len(row["judged"])
+    yield "unknown", len(row["unknown"])
+    yield "never_seen", len(row["never_seen"])
+    yield "elsewhere", len(row["elsewhere"])
+
+
+def _summed(samples: Iterable[tuple[str, int]]) -> Iterator[Sample]:
+    counts = Counter[str]()
+    for state, count in samples:
+        counts[state] += count
+    return (((state,), float(count)) for state, count in counts.items())
+
+
 def _of_the_inventory(found: CertificateReport) -> Iterator[GaugeMetricFamily]:
     """Of all certificates, whoever made them."""
     told = found.summary
@@ -156,6 +170,13 @@ def _of_the_inventory(found: CertificateReport) -> Iterator[GaugeMetricFamily]:
         "adhere_pki_inventory_governed", "All certificates, by whether the PKI configuration governs their keys.",
         ("governed",), (((answer,), float(count)) for answer, count in whose.items()),
     )  # fmt: skip
+    yield family(
+        "adhere_pki_names", "Certificate names that the PKI configuration governs, by what was seen of them.",
+        ("state",), _summed(each for row in told["names"] for each in _states(row)),
+    )  # fmt: skip
+    if told["names"]:
+        complete = all(row["complete"] for row in told["names"])
+        yield single("adhere_pki_names_complete", "1 if each of these names was seen and judged.", complete)
     until = seconds(told["pending_until"])
     if until is not None:
         text = "When the last certificate of those that are pending is made again at the latest."

@@ -7,7 +7,7 @@ of endpoints are; the sums stay small, whatever the cluster holds.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, TypedDict
@@ -95,6 +95,24 @@ class EndsRow(TypedDict):
     categories: dict[str, int]
 
 
+class NamesRow(TypedDict):
+    """The certificate names of which the PKI configuration of a cluster requires something."""
+
+    cluster: str | None
+    """Only where a report has several."""
+    judged: list[str]
+    """Seen, and compared with what is required."""
+    unknown: list[str]
+    """Seen, and whether they are as required is not known."""
+    never_seen: list[str]
+    elsewhere: list[str]
+    """Not seen, and not in the cluster: nodes or people keep them, or this cluster has none."""
+    complete: bool
+    """Whether every name that is in the cluster was judged."""
+    why: str
+    """Why not; empty where it is complete."""
+
+
 class InventorySummary(TypedDict):
     certificates: int
     governed: int
@@ -111,6 +129,8 @@ class InventorySummary(TypedDict):
     """Certificates that are to be made again as the configuration asks."""
     pending_until: str | None
     """When the last of these will be, RFC 3339; null where there is none, or nobody can tell."""
+    names: list[NamesRow]
+    """One for each cluster whose configuration requires something."""
 
 
 def key_name(key: KeyRow) -> str:
@@ -168,7 +188,7 @@ class InventoryTally:
         self._names.add(name)
         return name
 
-    def summary(self, configurations: list[str]) -> InventorySummary:
+    def summary(self, configurations: list[str], names: list[NamesRow]) -> InventorySummary:
         """The sums as the report has them."""
         kinds = sorted(self.keys.items(), key=lambda one: (one[0][0], CATEGORIES.index(one[0][1])))
         return InventorySummary(
@@ -183,6 +203,7 @@ class InventoryTally:
             ends_unknown=self.ends_unknown,
             pending=self.pending,
             pending_until=self.pending_until,
+            names=names,
         )
 
     def _ends(self, step: int) -> EndsRow:
@@ -208,10 +229,10 @@ class CertificateReport:
 
 
 def certificate_report(
-    rows: Callable[[], Iterator[InventoryRow]], configurations: list[str], now: datetime
+    rows: Callable[[], Iterator[InventoryRow]], configurations: list[str], now: datetime, names: Iterable[NamesRow] = ()
 ) -> CertificateReport:
-    """With the sums as of ``now``."""
+    """With the sums as of ``now``, and what was seen of the names that each cluster's configuration governs."""
     tally = InventoryTally(now)
     for row in rows():
         tally.add(row)
-    return CertificateReport(summary=tally.summary(configurations), rows=rows)
+    return CertificateReport(summary=tally.summary(configurations, list(names)), rows=rows)

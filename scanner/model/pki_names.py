@@ -29,7 +29,7 @@ _RELEASE: Final = re.compile(r"v?([0-9]{1,3})\.([0-9]{1,3})(?:\.|\Z)")
 _ROTATIONS: Final[tuple[Rotation, ...]] = get_args(Rotation)
 _ENTRY: Final = (
     *("category", "shippedCategory", "aliases", "owner", "rotates", "days", "refreshDays", "successor"),
-    *("delete", "breaks", "recognise"),
+    *("delete", "breaks", "keptElsewhere", "onlyOn", "recognise"),
 )
 _RECOGNISE: Final = (
     *("secrets", "configMaps", "listeners", "subjects", "organizations", "issuers", "sans", "injected", "anywhere"),
@@ -164,6 +164,8 @@ def _entry(
         successor=section.text("successor") or None,
         delete=_paths(section, "delete"),
         breaks=section.text("breaks"),
+        kept_elsewhere=section.flag("keptElsewhere") is True,
+        only_on=section.text("onlyOn"),
         recognition=_recognition(section.section("recognise"), hosted),
         place=section.place,
     )

@@ -60,6 +60,8 @@ class Require:
     min_endpoints: int | None = None
     strict_adherence: bool = False
     max_inconclusive: int | None = None
+    pki_coverage: bool = False
+    """Whether every certificate name has to be seen and judged of which the PKI object requires something."""
     pki_not_implemented: bool = False
     """Whether a certificate is a violation whose operator does not follow the PKI object yet."""
     severity: Severity = "high"

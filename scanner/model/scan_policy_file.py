@@ -37,6 +37,7 @@ _ENFORCEMENT: Final[tuple[_Enforcement, ...]] = ("enforced", "readiness")
 _GROUPS: Final[tuple[_Groups, ...]] = ("informational", "enforced")
 _PLAINTEXT: Final[tuple[_Plaintext, ...]] = ("not_applicable", "warn", "fail")
 _ADHERENCE: Final[tuple[_Adherence, ...]] = ("Strict",)
+_COMPLETE: Final = ("complete",)
 _VIOLATION: Final = ("violation",)
 _SIGNATURES: Final = tuple(dict.fromkeys(name for name, _ in SIGNATURES.values()))
 _FAILING: Final[tuple[Severity, ...]] = SEVERITIES[1:]
@@ -61,7 +62,7 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "certificates": ("minRsaBits", "curves", "signatures", "longestDays"),
     "thresholds": ("expiresWithinDays", "minRsaBits", "groups"),
     "waiver": ("rule", "select", "reason", "owner", "expires"),
-    "require": ("minEndpoints", "adherence", "maxInconclusive", "pkiNotImplemented", "severity"),
+    "require": ("minEndpoints", "adherence", "maxInconclusive", "pkiCoverage", "pkiNotImplemented", "severity"),
 }
 """Every field, by the part of the file that has it; the JSON schema has the same."""
 
@@ -190,6 +191,7 @@ def _require(section: Section) -> Require:
         min_endpoints=section.number("minEndpoints", 1, 10_000_000),
         strict_adherence=section.choice("adherence", _ADHERENCE) is not None,
         max_inconclusive=section.number("maxInconclusive", 0, 10_000_000),
+        pki_coverage=section.choice("pkiCoverage", _COMPLETE) is not None,
         pki_not_implemented=section.choice("pkiNotImplemented", _VIOLATION) is not None,
         severity=section.choice("severity", _FAILING) or Require().severity,
     )

@@ -82,6 +82,10 @@ class WellKnown:
     """The name of what took its place: this one is deprecated."""
     delete: tuple[str, ...] = ()
     """The Secrets whose deletion makes the owner issue it anew, patterns of ``namespace/name``."""
+    kept_elsewhere: bool = False
+    """Whether no object of a running cluster has it, and no listener: nodes and people keep it in files."""
+    only_on: str = ""
+    """The platform (``Infrastructure`` ``status.platformStatus.type``) that alone has it; "": every one."""
     breaks: str = ""
     """Who feels that, a clause for people."""
     recognition: Recognition

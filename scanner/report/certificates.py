@@ -8,7 +8,7 @@ from heapq import nsmallest
 from typing import Final
 
 from scanner.model.finding import outcome as outcome_of
-from scanner.model.inventory import CATEGORIES, EndsRow, InventoryRow, InventorySummary, KeyCountRow, moment
+from scanner.model.inventory import CATEGORIES, EndsRow, InventoryRow, InventorySummary, KeyCountRow, NamesRow, moment
 from scanner.model.report import NEVER_FAILS
 
 STATUSES: Final[dict[str, tuple[str, str]]] = {
@@ -40,6 +40,24 @@ def statuses(told: InventorySummary) -> list[tuple[str, int]]:
     """Those that occur, with how many, in the order of ``STATUSES``."""
     order = {status: place for place, status in enumerate(STATUSES)}
     return sorted(told["statuses"].items(), key=lambda one: (order.get(one[0], len(order)), one[0]))
+
+
+def names_line(row: NamesRow, most: int = 10) -> str:
+    """``2 of 57 judged, 1 not judged, 54 never seen: INCOMPLETE``, and the first of those that were not judged."""
+    counts = {"judged": len(row["judged"]), "not judged": len(row["unknown"]), "never seen": len(row["never_seen"])}
+    asked = sum(counts.values())
+    said = [f"{count} {what}" for what, count in counts.items() if count and what != "judged"]
+    more = [f"{len(row['elsewhere'])} not in this cluster"] if row["elsewhere"] else []
+    told = ", ".join([f"{counts['judged']} of {asked} governed names judged", *said, *more])
+    if row["complete"]:
+        return f"{told}; complete"
+    names = [*row["unknown"], *row["never_seen"]]
+    if not most:
+        return f"{told}; NOT COMPLETE: {row['why']}"
+    listed = (
+        f" ({', '.join(names[:most])}{f' and {len(names) - most} more' if len(names) > most else ''})" if names else ""
+    )
+    return f"{told}; NOT COMPLETE: {row['why']}{listed}"
 
 
 def outcome(row: InventoryRow) -> str:

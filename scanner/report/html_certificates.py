@@ -83,6 +83,8 @@ class CertificatesView:
     bars: list[Bar]
     described: str
     """The chart in a sentence."""
+    names: list[str]
+    """What was seen of the names that the PKI configuration governs, a line for each cluster."""
     rows: list[CertificateView]
     told: frozenset[object]
     """The findings that ``rows`` show, as ``headline.same`` has them."""
@@ -91,7 +93,7 @@ class CertificatesView:
 def view(found: CertificateReport, now: str) -> CertificatesView | None:
     """The section; None where there is no certificate. ``now`` is the end of the scan, RFC 3339."""
     told = found.summary
-    if not told["certificates"]:
+    if not told["certificates"] and not told["names"]:
         return None
     first = certificates.first(found.rows(), MOST_CERTIFICATES)
     bars = _bars(told)
@@ -102,6 +104,10 @@ def view(found: CertificateReport, now: str) -> CertificatesView | None:
         keys=certificates.by_key(told["keys"]),
         bars=bars,
         described=", ".join(f"{bar.name} {bar.total}" for bar in bars if bar.total),
+        names=[
+            f"{row['cluster'] + ': ' if row['cluster'] else ''}{certificates.names_line(row, 100)}"
+            for row in told["names"][:20]
+        ],
         rows=[_row(row, moment(now)) for row in first],
         told=frozenset(headline.same(one) for row in first for one in row["findings"]),
     )

@@ -20,7 +20,7 @@ from datetime import datetime
 from typing import Literal, TextIO
 from xml.etree import ElementTree
 
-from scanner.model.inventory import CertificateReport, InventoryRow
+from scanner.model.inventory import CertificateReport, InventoryRow, NamesRow
 from scanner.model.report import NEVER_FAILS, EndpointRow, FindingRow, Report, Summary
 from scanner.report import headline
 from scanner.report.escape import plain
@@ -129,7 +129,19 @@ def _sums(certificates: CertificateReport) -> dict[str, str]:
     keys = {f"certificates.{each['category']}.{each['key']}": str(each["count"]) for each in told["keys"]}
     statuses = {f"certificates.{status}": str(count) for status, count in told["statuses"].items()}
     until = {"certificates.pending-until": told["pending_until"]} if told["pending_until"] else {}
-    return {"certificates": str(told["certificates"]), **statuses, **until, **keys}
+    return {"certificates": str(told["certificates"]), **statuses, **until, **keys, **_names(told["names"])}
+
+
+def _names(rows: Iterable[NamesRow]) -> dict[str, str]:
+    """The names that the PKI configuration governs: how many by what was seen, and those that were never seen."""
+    found: dict[str, str] = {}
+    for row in rows:
+        prefix = f"{row['cluster']}/pki-names" if row["cluster"] else "pki-names"
+        said = {"judged": row["judged"], "unknown": row["unknown"], "never-seen": row["never_seen"]}
+        found |= {f"{prefix}.{state}": str(len(names)) for state, names in said.items()}
+        found |= {f"{prefix}.{state}.names": ", ".join(names) for state, names in said.items() if names}
+        found[f"{prefix}.complete"] = str(row["complete"]).lower()
+    return found
 
 
 def _named(rows: Iterable[InventoryRow], told: set[object]) -> Iterator[_Suite]:

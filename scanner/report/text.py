@@ -179,6 +179,8 @@ def _summary(page: Page, report: Report) -> None:
         f"{counted(counts.connections, 'connection')}, {plain(report.started)} to {plain(report.finished)}",
     )
     page.folded(13, "  coverage   ", coverage(report))
+    if report.certificates is not None:
+        text_certificates.coverage(page, report.certificates)
 
 
 def coverage(report: Report) -> str:

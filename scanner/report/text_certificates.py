@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from scanner.model.inventory import CertificateReport, InventoryRow, InventorySummary, key_name, moment
+from scanner.model.inventory import CertificateReport, InventoryRow, InventorySummary, NamesRow, key_name, moment
 from scanner.report import certificates
 from scanner.report.escape import plain
 from scanner.report.page import Page
@@ -26,21 +26,35 @@ _SAID = frozenset({"not-governed", "unattributed"})
 def write(page: Page, found: CertificateReport, now: str) -> None:
     """The section; ``now`` is the end of the scan, RFC 3339."""
     told = found.summary
-    if not told["certificates"]:
+    if not told["certificates"] and not told["names"]:
         return
     page.title("CERTIFICATES")
     page.folded(_LABEL, "  found        ", _whose(told))
     for line in told["configurations"][:20]:
         page.folded(_LABEL, "  configured   ", plain(line, 400))
-    _keys(page, told)
+    if told["certificates"]:
+        _keys(page, told)
     judged = (one for one in certificates.statuses(told) if one[0] not in _SAID)
     said = ", ".join(f"{count} {plain(certificates.words(status), 40)}" for status, count in judged)
     page.folded(_LABEL, "  judged       ", said or "none")
+    for names in told["names"][:20]:
+        page.folded(_LABEL, "  names        ", _names(names, 30))
     if told["pending"]:
         page.folded(_LABEL, "  pending      ", _pending(found))
     for number, row in enumerate(certificates.ending(found.rows(), moment(now), _ENDING)):
         page.folded(_LABEL, " " * _LABEL if number else "  ends first   ", _ends(row))
     page.line()
+
+
+def _names(row: NamesRow, most: int) -> str:
+    where = f"{plain(row['cluster'], 60)}: " if row["cluster"] else ""
+    return f"{where}{plain(certificates.names_line(row, most), 2000)}"
+
+
+def coverage(page: Page, found: CertificateReport) -> None:
+    """What the summary of a report says of the names."""
+    for row in found.summary["names"][:20]:
+        page.folded(13, "  PKI names  ", _names(row, 0))
 
 
 def _whose(told: InventorySummary) -> str:

@@ -11,6 +11,7 @@ import pytest
 import scanner.judge
 from scanner.judge.require import Outcome, required
 from scanner.judge.scan_rules import SCAN_RULES
+from scanner.model.inventory import NamesRow
 from scanner.model.known import Unknown
 from scanner.model.rule import ScanRule
 from scanner.model.scan_policy import Require
@@ -19,6 +20,12 @@ SECTIONS = ("## What it requires", "## Why", "## What fails", "## What is inconc
 OUTCOME = Outcome(endpoints=10, inconclusive=2, strict=True, adherence="APIServer/cluster spec.tlsAdherence: x")
 FEW, MANY = Require(min_endpoints=11), Require(max_inconclusive=1)
 STRICT = Require(strict_adherence=True)
+COVERED = Require(pki_coverage=True)
+SEEN: NamesRow = {
+    "cluster": None, "judged": ["etcd-signer"], "unknown": [], "never_seen": [], "elsewhere": [], "complete": True,
+    "why": "",
+}  # fmt: skip
+UNSEEN: NamesRow = {**SEEN, "never_seen": ["root-ca"], "complete": False, "why": "names never seen: 1"}
 
 
 def test_nothing_is_required_by_default() -> None:
@@ -40,6 +47,9 @@ def test_nothing_is_required_by_default() -> None:
         (STRICT, OUTCOME, "require-adherence", "pass"),
         (STRICT, replace(OUTCOME, strict=False), "require-adherence", "fail"),
         (STRICT, replace(OUTCOME, strict=Unknown("403")), "require-adherence", "inconclusive"),
+        (COVERED, OUTCOME, "require-pki-coverage", "pass"),  # nothing is required of any name
+        (COVERED, replace(OUTCOME, names_seen=(SEEN,)), "require-pki-coverage", "pass"),
+        (COVERED, replace(OUTCOME, names_seen=(SEEN, UNSEEN)), "require-pki-coverage", "inconclusive"),
     ],
 )
 def test_each_requirement(policy: Require, outcome: Outcome, rule: str, verdict: str) -> None:
@@ -97,6 +107,7 @@ def test_ids_are_what_they_always_were() -> None:
         "require-endpoints",
         "require-determined",
         "require-adherence",
+        "require-pki-coverage",
         "waiver-unused",
         "waiver-expired",
     ]

@@ -232,6 +232,7 @@ def test_what_is_required_of_a_scan_cannot_be_waived() -> None:
         "require-endpoints",
         "require-determined",
         "require-adherence",
+        "require-pki-coverage",
         "waiver-unused",
         "waiver-expired",
     }

@@ -74,7 +74,12 @@ def test_the_example_sets_everything() -> None:
             ),
         ),
         require=Require(
-            min_endpoints=100, strict_adherence=True, max_inconclusive=5, pki_not_implemented=True, severity="high"
+            min_endpoints=100,
+            strict_adherence=True,
+            max_inconclusive=5,
+            pki_coverage=True,
+            pki_not_implemented=True,
+            severity="high",
         ),
         certificates=CertificateMinimums(
             rsa_bits=3072,

@@ -1,0 +1,104 @@
+"""Which of the certificate names that the PKI object governs were seen, and which of them were judged. Pure.
+
+A scan without Secrets sees few of them. What was never seen may be anything, so where the object requires something of
+it the PKI part of a scan is incomplete, whatever the certificates that were seen are like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from typing import Final
+
+from scanner.kube.kinds import INFRASTRUCTURE, NAMESPACE, SECRET
+from scanner.kube.snapshot import Snapshot
+from scanner.model.inventory import NamesRow
+from scanner.model.well_known import Names, WellKnown
+from scanner.pki.governing import MICROSHIFT_FILE, Governing
+from scanner.pki.inventory import Entry
+from scanner.pki.resolution import required
+
+_RULE: Final = "pki-key"
+
+
+def name_coverage(
+    names: Names, governing: Governing, entries: Iterable[Entry], cluster: str | None = None
+) -> NamesRow | None:
+    """The names that the cluster's own configuration governs; None where it requires nothing of any. ``cluster``: its
+    name, where a report has several."""
+    asked = [each for each in names.all if _is_asked(each, governing)]
+    if not asked:
+        return None
+    judged, seen = set[str](), set[str]()
+    for entry in entries:
+        called = {each.name for each in entry.classified.names}
+        seen |= called
+        if any(one.rule == _RULE and one.verdict in ("pass", "fail") for one in entry.findings):
+            judged |= called
+    elsewhere = {each.name for each in asked if each.name not in seen and _is_elsewhere(each, governing.snapshot)}
+    never = [each.name for each in asked if each.name not in seen | elsewhere]
+    if governing.own.source == MICROSHIFT_FILE:
+        never, elsewhere = [], set()
+    row = NamesRow(
+        cluster=cluster,
+        judged=[each.name for each in asked if each.name in judged],
+        unknown=[each.name for each in asked if each.name in seen - judged],
+        never_seen=never,
+        elsewhere=[each.name for each in asked if each.name in elsewhere],
+        why="",
+        complete=False,
+    )
+    row["why"] = _why(row, governing)
+    row["complete"] = not row["why"]
+    return row
+
+
+def _why(row: NamesRow, governing: Governing) -> str:
+    """Why not everything is known, or ""."""
+    if governing.own.source == MICROSHIFT_FILE:
+        return "MicroShift keeps its certificates in files of its node: adhere certs reads them"
+    said = []
+    if row["never_seen"]:
+        unread = SECRET in governing.snapshot.unreadable or not governing.snapshot.objects.get(SECRET)
+        said.append(
+            f"names never seen: {len(row['never_seen'])}{', Secrets were not read (--secrets)' if unread else ''}"
+        )
+    if row["unknown"]:
+        said.append(f"seen and not judged: {len(row['unknown'])}")
+    return "; ".join(said)
+
+
+def _is_asked(name: WellKnown, governing: Governing) -> bool:
+    """Whether the configuration requires something of what has this name here. What an operator's has replaced since
+    the first day is asked for only by name."""
+    config = governing.own
+    if name.owner.name == "hypershift" and not governing.hosted:
+        return False
+    if governing.of(name.namespace).config is not config:
+        return False  # a guest's control plane
+    if name.name not in config.overrides and (name.rotates == "day-1" or name.successor is not None):
+        return False
+    return required(config, name.category, (name.name,)).asks
+
+
+def _is_elsewhere(name: WellKnown, snapshot: Snapshot) -> bool:
+    """Whether the cluster is known to have none in an object or a listener: its nodes or people keep it, its platform
+    is another one, or its Secrets were looked for and are not there."""
+    platform = _platform(snapshot)
+    if name.kept_elsewhere or (name.only_on and platform and platform != name.only_on):
+        return True
+    secrets = name.recognition.secrets
+    if not secrets:
+        return False
+    gap, found = snapshot.gap(NAMESPACE), {each.name for each in snapshot.objects.get(NAMESPACE, ())}
+    namespaces = [path.partition("/")[0] for path in secrets]
+    if gap is None and found and not any(fnmatchcase(one, each) for one in found for each in namespaces):
+        return True
+    sought = [f"{namespace}/{secret}" for namespace, secret in snapshot.sought.get(SECRET, ())]
+    present = [path for path in secrets if gap is not None or path.partition("/")[0] in found or "*" in path]
+    return bool(sought) and all(any(fnmatchcase(one, path) for one in sought) for path in present)
+
+
+def _platform(snapshot: Snapshot) -> str:
+    every = snapshot.objects.get(INFRASTRUCTURE, ())
+    return next((each.text("status", "platformStatus", "type") for each in every), "")
