@@ -90,6 +90,11 @@ class Owed:
     public_anchors: Callable[[], tuple[bytes, ...]] = tuple
     """DER of this system's public roots: what clients of a public name at a public address use. Asked for one only."""
 
+    def _asked(self) -> Because:
+        """What chose the profile: an option, which needs no field, or a file, which has one for it."""
+        field = "" if self.profile_source.startswith("--") else "profile"
+        return Because(source=self.profile_source, field=field, said=self.profile.said)
+
     def __call__(self, endpoint: Endpoint) -> Expectation:
         """The profile that was asked for, and a certificate for the name that the target is called by."""
         name = endpoint.server_name or endpoint.host
@@ -101,7 +106,7 @@ class Owed:
             certificate=CertificateExpectation(
                 names=() if is_address(name) else (name,), anchors=anchors, anchor_source=source
             ),
-            because=(Because(source=self.profile_source, field="profile", said=self.profile.name),),
+            because=(self._asked(),),
         )
 
 

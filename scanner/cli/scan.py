@@ -143,7 +143,7 @@ def target_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sca
     """A list of targets to scan. Raises ``ScannerError``."""
     cluster.none_given()
     owed = owed_of(asked, config, policy)
-    settings = settings_of(asked, config, owed.profile.name, policy)
+    settings = settings_of(asked, config, owed.profile.said, policy)
     head = Head(
         mode=settings.mode,
         confirm=settings.confirm,

@@ -18,7 +18,7 @@ from scanner.cli.streams import width
 from scanner.errors import UsageError
 from scanner.expect.adherence import SPELLINGS
 from scanner.model import located
-from scanner.model.catalogue import is_release, load_profile
+from scanner.model.catalogue import is_known_release, known_releases, load_profile
 from scanner.model.located import shown
 from scanner.model.problems import did_you_mean
 from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_OK
@@ -119,8 +119,8 @@ def _known(adherence: str | None, release: str | None) -> None:
             f"--adherence {shown(adherence)}: tlsAdherence has no such value",
             hint=did_you_mean(adherence, [each for each in SPELLINGS if each]),
         )
-    if release is not None and not is_release(release):
-        raise UsageError(f"--release {shown(release)} is not a release of OpenShift", hint="write it as in 4.22")
+    if release is not None and not is_known_release(release):
+        raise UsageError(f"--release {shown(release)} is not a release of OpenShift that is known", hint=known_releases())
 
 
 def _write(comparison: Comparison, text: str, assumed: dict[str, str]) -> None:

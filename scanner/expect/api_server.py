@@ -84,7 +84,7 @@ def with_wishes(found: Authority, wishes: Wishes) -> Authority:
         source="--profile",
         field="",
         held_by=found.place,
-        fixed=Declared(said=profile.name, profile=profile),
+        fixed=Declared(said=profile.said, profile=profile),
         beat=beat,
     )
 
@@ -95,7 +95,7 @@ def _without(snapshot: Snapshot, wishes: Wishes, releases: Releases) -> Authorit
     if API_SERVER not in snapshot.absent:
         note = "nothing that was saved is OpenShift's: taken for plain Kubernetes"
     profile = mozillas(wishes.default) if wishes.default else load_profile("mozilla/intermediate")
-    said = profile.name if wishes.default else f"{profile.name}, the default on plain Kubernetes"
+    said = profile.said if wishes.default else f"{profile.name}, the default on plain Kubernetes"
     return Authority(
         source=wishes.default_source,
         field=wishes.default_field,

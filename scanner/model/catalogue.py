@@ -83,7 +83,34 @@ def _by_name(text: str, release: str | None) -> Profile | None:
     asked = before[0] if before else after
     if "@" in text and not asked:
         raise UsageError(f"{shown(text)} ends before its release", hint=f"write for example {type_}@4.22")
+    if asked and family == "openshift" and _release(asked) and not is_known_release(asked):
+        raise UsageError(f"no profiles are known of OpenShift {asked[:40]}", hint=known_releases())
     return _choose(family, asked or (release if family == "openshift" else None), type_)
+
+
+def known_releases() -> str:
+    """The releases of OpenShift whose profiles are known, for a hint."""
+    return f"known: {', '.join(f'{_dotted(first)} to {_dotted(last)}' for first, last in _spans())}"
+
+
+def is_known_release(text: str) -> bool:
+    """Whether ``text`` is spelt like one of them: ``4.22``, ``v4.22.7``."""
+    release = _release(text)
+    return release is not None and any(first <= release <= last for first, last in _spans())
+
+
+@cache
+def _spans() -> tuple[tuple[_Release, _Release], ...]:
+    """The first and the last known release of each major version. A table that goes on into the next one begins with
+    the last of its own."""
+    tables = _tables("openshift")
+    spans: dict[int, tuple[_Release, _Release]] = {}
+    for table in reversed(tables):
+        spans[table.first[0]] = (spans.get(table.first[0], (table.first, table.first))[0], table.first)
+        for major in range(table.first[0], table.last[0]):
+            spans[major + 1] = ((major + 1, 0), (major + 1, 0))
+        spans[table.last[0]] = (spans[table.last[0]][0], table.last)
+    return tuple(spans[major] for major in sorted(spans))
 
 
 def _choose(family: str, asked: str | None, type_: str) -> Profile:
@@ -114,12 +141,6 @@ def _stretched(table: _Table, release: _Release, name: str) -> Iterator[str]:
 def _release(text: str) -> _Release | None:
     match = _RELEASE.match(text)
     return (int(match[1]), int(match[2])) if match else None
-
-
-def is_release(text: str) -> bool:
-    """Whether ``text`` is spelt like a release of OpenShift: ``4.22``, ``v4.22.7``. The next table below it speaks for
-    one that has none."""
-    return _release(text) is not None
 
 
 def _dotted(release: _Release) -> str:

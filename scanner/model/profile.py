@@ -23,3 +23,8 @@ class Profile:
     """What the user called it: ``intermediate@4.22``. Empty where no user asked."""
     notes: tuple[str, ...] = ()
     """What a reader of the expectation should know, for example names that were dropped and why."""
+
+    @property
+    def said(self) -> str:
+        """Its name, and what the user called it where that named a release."""
+        return f"{self.name} (asked for as {self.asked})" if "@" in self.asked else self.name

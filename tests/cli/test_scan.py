@@ -129,7 +129,7 @@ def test_the_whole_file_end_to_end(call: Call, farm: Farm, tmp_path: Path) -> No
     assert told.document["scanner"]["profile"] == "openshift/4.23/intermediate"
     assert told.document["scanner"]["mode"] == "verdict"
     assert told.document["endpoints"][0]["origins"] == [f"{path}: target 1"]
-    assert told.document["endpoints"][0]["expected"]["because"] == ["--profile profile: openshift/4.23/intermediate"]
+    assert told.document["endpoints"][0]["expected"]["because"] == ["--profile: openshift/4.23/intermediate"]
 
 
 def test_a_policy_decides(call: Call, farm: Farm, tmp_path: Path) -> None:

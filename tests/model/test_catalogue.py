@@ -101,10 +101,7 @@ def test_what_go_drops_is_noted() -> None:
         ("intermediate@4.23.0-ec.1", "openshift/4.23/intermediate"),
         ("old@4.14", "openshift/4.21/old"),
         ("old@4.9", "openshift/4.21/old"),
-        ("old@4.1", "openshift/4.21/old"),
         ("modern@5.1", "openshift/4.23/modern"),
-        ("modern@4.30", "openshift/4.23/modern"),
-        ("modern@6.0", "openshift/4.23/modern"),
         ("openshift/4.22/intermediate", "openshift/4.22/intermediate"),
         ("openshift/4.20/intermediate", "openshift/4.21/intermediate"),
         ("mozilla/intermediate", "mozilla/5.8/intermediate"),
@@ -121,12 +118,36 @@ def test_names(asked: str, name: str) -> None:
     [
         ("modern@4.14", "release 4.14 has these same lists"),
         ("modern@5.1", "release 5.1 has these same lists"),
-        ("modern@4.2", "release 4.2 had no profiles yet: these are the lists of 4.3"),
-        ("modern@5.3", "release 5.3 is newer than adhere knows: these are the lists of 5.2"),
     ],
 )
 def test_a_release_without_a_table_of_its_own_is_noted(asked: str, note: str) -> None:
     assert load_profile(asked).notes == (note,)
+
+
+@pytest.mark.parametrize(
+    ("release", "note"),
+    [
+        ("4.2.1", "release 4.2 had no profiles yet: these are the lists of 4.3"),
+        ("5.3", "release 5.3 is newer than adhere knows: these are the lists of 5.2"),
+    ],
+)
+def test_a_cluster_of_an_unknown_release_has_the_nearest_lists(release: str, note: str) -> None:
+    assert load_profile("modern", release=release).notes == (note,)
+
+
+@pytest.mark.parametrize("asked", ["4.99", "4.24", "4.2", "3.11", "5.3", "6.0", "v4.30.1"])
+def test_a_user_is_refused_a_release_that_is_not_known(asked: str) -> None:
+    for name in (f"modern@{asked}", f"openshift/{asked}/modern"):
+        with pytest.raises(UsageError, match=r"no profiles are known of OpenShift \S+") as refused:
+            load_profile(name)
+        assert refused.value.hint == "known: 4.3 to 4.23, 5.0 to 5.2"
+
+
+@pytest.mark.parametrize("release", ["4.3", "4.14", "4.22.7", "4.23", "5.0", "5.2.0-ec.1"])
+def test_a_report_keeps_the_release_that_was_asked_for(release: str) -> None:
+    found = load_profile(f"modern@{release}")
+    assert found.said == f"{found.name} (asked for as modern@{release})"
+    assert load_profile("modern").said == "openshift/4.23/modern"
 
 
 def test_release_argument_is_for_names_without_one() -> None:
