@@ -192,7 +192,7 @@ def _install_config(_: Declared, given: Given) -> Iterator[tuple[Steps, Finding]
 
 def _of_kinds(declared: Declared, objects: tuple[KubeObject, ...]) -> Snapshot:
     definitions = declared.every(PKI_CERTIFICATE_DEFINITION)
-    return replace(declared.known, objects={PKI: objects, PKI_CERTIFICATE_DEFINITION: definitions}, _index={})
+    return replace(declared.known, objects={PKI: objects, PKI_CERTIFICATE_DEFINITION: definitions})
 
 
 def _placed(given: Given, steps: Steps, finding: Finding) -> Placed:

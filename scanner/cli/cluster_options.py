@@ -176,7 +176,7 @@ def _without_other_maps(found: Snapshot) -> Snapshot:
     """With the ConfigMaps alone that a living cluster would have been asked for."""
     wanted = {*CONFIG_MAP.named, *bundles(found)}
     kept = tuple(each for each in found.objects.get(CONFIG_MAP, ()) if (each.namespace or "", each.name) in wanted)
-    return replace(found, objects={**found.objects, CONFIG_MAP: kept}, _index={})
+    return replace(found, objects={**found.objects, CONFIG_MAP: kept})
 
 
 def _replayed(directory: str, reads: tuple[Kind, ...]) -> Snapshot:
