@@ -13,12 +13,15 @@ from scanner.errors import InputError
 from scanner.jobs import Owed, Surroundings
 from scanner.judge import RULES, judge, judgement
 from scanner.judge.network_policy import NetworkPolicies, explain
+from scanner.judge.suites import SUITE
+from scanner.judge.versions import VERSION
 from scanner.judge.vulnerabilities import DEEP_RULES
 from scanner.judge.waivers import WaiverLedger
 from scanner.judge.witness import heard
 from scanner.kube.kinds import NETWORK_POLICY, SECRET
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
+from scanner.model.known import Unknown
 from scanner.model.local_files import LOCAL_KINDS, with_local_files
 from scanner.model.observation_record import Seen, read
 from scanner.model.profile import Profile
@@ -29,7 +32,10 @@ from scanner.model.scan_policy import Scope
 from scanner.model.selector import any_matches
 from scanner.report.rows import endpoint_row, finding_row
 from scanner.report.stream import read_rows
+from scanner.report.whatif import Outlook
 from scanner.survey import READS, Survey, Viewpoint, surroundings, survey
+from scanner.tls.codepoints import VERSIONS
+from scanner.tls.names import version_name
 from scanner.whole import Whole, whole, with_finding
 
 
@@ -46,6 +52,8 @@ class Again:
     """What every target of a list owes; None for clusters."""
     out_of_scope: int = 0
     """Endpoints that the scan saw, and that the policy of the viewpoint would not let it ask."""
+    outlooks: dict[str, Outlook] = field(default_factory=dict)
+    """By instance, of those that would not meet a profile which is asked about; known after ``rows``."""
     _verdicts: Counter[str] = field(default_factory=Counter)
     _whole: Whole | None = None
 
@@ -57,7 +65,8 @@ class Again:
         damaged.
         """
         waiting: list[EndpointRow] = []
-        then = {each["instance"]: each["expected"]["profile"] for each in read_rows(Path(self.directory) / ROWS)}
+        kept = map(_then, read_rows(Path(self.directory) / ROWS))
+        then = {instance: (profile, met) for instance, profile, met in kept}
         for seen in read(Path(self.directory) / OBSERVATIONS):
             of_all = self._whole = self._whole or whole(self.view.policy, seen.observation.at.date())
             survey, own = self._own(seen.endpoint)
@@ -67,11 +76,14 @@ class Again:
             expectation = self._expectation(survey, own)
             if survey:
                 survey.certificates.serve(seen.endpoint, seen.observation, expectation)
-            owed_then = then.get(seen.endpoint.instance) or ""
+            profile_then, met_then = then.get(seen.endpoint.instance) or (None, False)
+            owed_then = profile_then or ""
             of_all.replicas.add(seen.endpoint, expectation, seen.observation, owed_then=owed_then)
             of_all.passages.add(seen.endpoint, expectation, seen.observation)
             of_all.sharing.add(seen.endpoint, expectation, seen.observation)
             told = self._row(seen, survey, expectation, of_all.ledger)
+            if outlook := self._outlook(seen, expectation, met_then=met_then):
+                self.outlooks[seen.endpoint.instance] = outlook
             if expectation.passed_on is not None:
                 waiting.append(told)
                 continue
@@ -82,6 +94,33 @@ class Again:
             told = with_finding(each, late.get(each["instance"]))
             self._verdicts[told["verdict"]] += 1
             yield told
+
+    def _outlook(self, seen: Seen, expectation: Expectation, *, met_then: bool) -> Outlook | None:
+        """What becomes of a listener to which an object of the cluster would bring the profile that is asked about."""
+        profile, lever = expectation.profile, expectation.lever
+        decided = next((each for each in expectation.because if each.decides), None)
+        if (
+            self.view.profile is None
+            or decided is None
+            or decided.source != "--profile"
+            or isinstance(profile, Unknown)
+        ):
+            return None
+        if lever is None or not (lever.field and lever.applied_by):
+            return None
+        source, versions = f"{lever.where} {lever.field}", seen.observation.versions
+        if not met_then:
+            return Outlook(kind="does-not-follow", source=source, why="does not follow today's profile")
+        if all(versions.state(each) == "refused" for each in VERSIONS if each >= profile.min_version):
+            least = version_name(profile.min_version)
+            return Outlook(kind="cannot", source=source, why=f"follows today, and refuses {least} and later")
+        return Outlook(kind="follows", source=source, why="follows today, and will be given the new profile")
+
+    def keys(self) -> Counter[str] | None:
+        """How many certificates would have which status under another PKI object, where one is asked about."""
+        if self.view.pki is None:
+            return None
+        return Counter(row["status"] for each in self.surveys.values() for row in each.certificates.rows())
 
     def judged(self, seen: Seen, ledger: WaiverLedger) -> EndpointRow:
         """One observation by itself. Raises ``InputError`` for an endpoint that is of none of the scan's clusters."""
@@ -149,6 +188,18 @@ class Again:
         """Listeners that the policy of the viewpoint lets a scan ask, and that of the scan, ``then``, did not."""
         found = (each for one in self.surveys.values() for each in one.discovery.endpoints)
         return sum(not in_scope(each, then) for each in found)
+
+
+_PROFILE_RULES = frozenset({VERSION.id, SUITE.id})
+
+
+def _then(row: EndpointRow) -> tuple[str, str | None, bool]:
+    """An endpoint's instance, the profile that it had to meet, and whether it did."""
+    deviates = any(
+        each["rule"] in _PROFILE_RULES and each["verdict"] in ("fail", "inconclusive") for each in row["findings"]
+    )
+    known = row["expected"]["profile"] is not None and row["reach"] in ("tls", "client-certificate-required")
+    return row["instance"], row["expected"]["profile"], known and not deviates
 
 
 def again(directory: str, head: Head, view: Viewpoint) -> Again:

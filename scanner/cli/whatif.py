@@ -69,11 +69,17 @@ def whatif(results: str, formats: tuple[str, ...], **options: object) -> int:
 def compared(judged: Again) -> Comparison:
     """What the scan said, beside what it would have said. Raises ``InputError`` for a directory that is damaged."""
     kept = Path(judged.directory)
-    told = compare(read_rows(kept / ROWS), judged.rows())
+    told = compare(read_rows(kept / ROWS), judged.rows(), judged.outlooks.get)
     told = told.with_findings(read_findings(kept / FINDINGS), judged.findings())
     then = kept_policy(kept, judged.head)
     newly = judged.newly_in_scope(then.scope)
-    return replace(told, out_of_scope=judged.out_of_scope, newly_in_scope=newly, not_judged=judged.not_judged())
+    return replace(
+        told,
+        out_of_scope=judged.out_of_scope,
+        newly_in_scope=newly,
+        not_judged=judged.not_judged(),
+        certificates=judged.keys(),
+    )
 
 
 def viewpoint(
@@ -120,7 +126,9 @@ def _known(adherence: str | None, release: str | None) -> None:
             hint=did_you_mean(adherence, [each for each in SPELLINGS if each]),
         )
     if release is not None and not is_known_release(release):
-        raise UsageError(f"--release {shown(release)} is not a release of OpenShift that is known", hint=known_releases())
+        raise UsageError(
+            f"--release {shown(release)} is not a release of OpenShift that is known", hint=known_releases()
+        )
 
 
 def _write(comparison: Comparison, text: str, assumed: dict[str, str]) -> None:

@@ -7,7 +7,7 @@ what is waived, settling or readiness only is "excused", so that an adherence th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TextIO
 
@@ -22,14 +22,15 @@ from scanner.report.wording import counted
 
 SCHEMA = "adhere.whatif/v1"
 
-Outcome = Literal["fails", "inconclusive", "excused", "passes", "not_applicable"]
+Outcome = Literal["fails", "inconclusive", "follows", "excused", "passes", "not_applicable"]
 
-OUTCOMES: tuple[Outcome, ...] = ("fails", "inconclusive", "excused", "passes", "not_applicable")
+OUTCOMES: tuple[Outcome, ...] = ("fails", "inconclusive", "follows", "excused", "passes", "not_applicable")
 """What matters most to a reader first."""
 
 _TITLES: dict[Outcome, str] = {
     "fails": "WOULD NEWLY FAIL",
     "inconclusive": "COULD NO LONGER BE TOLD",
+    "follows": "WOULD BE RECONFIGURED BY ITS OPERATOR",
     "excused": "WOULD DEVIATE WITHOUT BREAKING ANYTHING",
     "passes": "WOULD NEWLY PASS",
     "not_applicable": "WOULD NO LONGER HAVE TO SPEAK TLS",
@@ -37,6 +38,7 @@ _TITLES: dict[Outcome, str] = {
 _WORDS: dict[Outcome, str] = {
     "fails": "fail",
     "inconclusive": "inconclusive",
+    "follows": "reconfigured",
     "excused": "deviating, breaks nothing",
     "passes": "pass",
     "not_applicable": "not applicable",
@@ -44,10 +46,30 @@ _WORDS: dict[Outcome, str] = {
 _STYLES: dict[Outcome, tuple[str, str]] = {
     "fails": ("✗", "fail"),
     "inconclusive": ("?", "inconclusive"),
+    "follows": ("→", "pass"),
     "excused": ("~", "inconclusive"),
     "passes": ("✓", "pass"),
     "not_applicable": ("–", "not_applicable"),
 }
+
+
+_KEYS = {
+    "pending-rotation": "would be renewed by their operators",
+    "needs-forced-rotation": "would need a forced rotation",
+}
+"""Statuses of certificates that another PKI object leads to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """What becomes of a listener that does not meet a profile yet which somebody only asks about."""
+
+    kind: Literal["follows", "cannot", "does-not-follow"]
+    """``follows``: it meets today's, and takes the new one from the same object. ``cannot``: it follows, and was seen
+    unable to. ``does-not-follow``: it does not meet today's either."""
+    source: str
+    """The object and field that the new profile would come from."""
+    why: str
 
 
 @dataclass(slots=True)
@@ -66,6 +88,8 @@ class Change:
     """Who would say so."""
     findings: list[FindingRow]
     """What would need a reader."""
+    outlook: Outlook | None = None
+    """Where another profile is asked about, and an object brings it to the listener."""
     count: int = 0
     instances: list[str] = field(default_factory=list)
     """The first few."""
@@ -95,6 +119,8 @@ class Comparison:
     """Listeners that the policy would let a scan ask, and of which the saved one cannot tell: nobody has asked them."""
     not_judged: tuple[str, ...] = ()
     """What the scan may have said and was not judged again, each with the reason."""
+    certificates: Mapping[str, int] | None = None
+    """Under another PKI object: how many certificates would have which status."""
     failing: tuple[FindingRow, ...] = ()
     """Findings on no single endpoint that would newly fail."""
     undecided: tuple[FindingRow, ...] = ()
@@ -157,19 +183,27 @@ def outcome(row: EndpointRow | FindingRow) -> Outcome:
             return "inconclusive"
 
 
-def compare(before: Iterable[EndpointRow], after: Iterable[EndpointRow]) -> Comparison:
-    """Compare two judgements by instance. Of ``before`` only the outcomes are kept, of ``after`` what changed."""
+def compare(
+    before: Iterable[EndpointRow],
+    after: Iterable[EndpointRow],
+    outlooks: Callable[[str], Outlook | None] = lambda _: None,
+) -> Comparison:
+    """Compare two judgements by instance. Of ``before`` only the outcomes are kept, of ``after`` what changed.
+    ``outlooks`` is asked for the instance of each failure of ``after``."""
     was = {row["instance"]: outcome(row) for row in before}
     now, changes = Counter[Outcome](), dict[object, Change]()
     seen = unchanged = 0
     for row in after:
         is_now, earlier = outcome(row), was.get(row["instance"])
+        outlook = outlooks(row["instance"]) if is_now == "fails" else None
+        if outlook is not None and outlook.kind == "follows":
+            is_now = "follows"
         now[is_now] += 1
         seen += earlier is not None
         if earlier == is_now:
             unchanged += 1
         elif earlier is not None:
-            _note(changes, row, earlier, is_now)
+            _note(changes, row, earlier, is_now, outlook)
     return Comparison(
         before=Counter(was.values()),
         after=now,
@@ -180,10 +214,12 @@ def compare(before: Iterable[EndpointRow], after: Iterable[EndpointRow]) -> Comp
     )
 
 
-def _note(changes: dict[object, Change], row: EndpointRow, before: Outcome, after: Outcome) -> None:
+def _note(
+    changes: dict[object, Change], row: EndpointRow, before: Outcome, after: Outcome, outlook: Outlook | None
+) -> None:
     found = [one for one in row["findings"] if headline.open_question(one)]
     alike = tuple((one["rule"], one["status"], one["message"], tuple(one["observed"])) for one in found)
-    key = (row["id"], before, after, alike)
+    key = (row["id"], before, after, alike, outlook)
     if key not in changes:
         changes[key] = Change(
             id=row["id"],
@@ -195,6 +231,7 @@ def _note(changes: dict[object, Change], row: EndpointRow, before: Outcome, afte
             profile=row["expected"]["profile"],
             because=row["expected"]["because"],
             findings=found,
+            outlook=outlook,
         )
     changes[key].add(row)
 
@@ -243,6 +280,9 @@ def write_text(
     )
     if said := ", ".join(f"{count} {what}" for count, what in others if count):
         page.line(f"  {'findings':<10} on no single endpoint: {said}")
+    if comparison.certificates is not None:
+        told = [f"{comparison.certificates.get(status, 0)} {words}" for status, words in _KEYS.items()]
+        page.line(f"  {'keys':<10} {'; '.join(told)}")
     for count, what in (
         (comparison.out_of_scope, "would no longer be scanned"),
         (comparison.newly_in_scope, "would be scanned too, and nobody has asked them yet"),
@@ -281,7 +321,11 @@ def _change(page: Page, change: Change) -> None:
     owed = f", then owes {plain(change.profile, 80)}" if change.profile else ""
     page.line(page.paint(style, f"{symbol} {plain(change.id, 120)}"), replicas,
               page.paint("quiet", f"  now: {_WORDS[change.before]}{owed}"))  # fmt: skip
-    if change.because:
+    if change.outlook is not None:
+        page.folded(4, "    ", plain(f"{change.outlook.why} (from {change.outlook.source})", 300))
+        if change.after == "follows":
+            return
+    elif change.because:
         page.folded(4, "    ", plain(change.because[-1], 300))
     findings(page, change.findings)
 
@@ -302,6 +346,12 @@ def write_json(comparison: Comparison, out: TextIO, *, assumed: dict[str, str] |
         "out_of_scope": comparison.out_of_scope,
         "newly_in_scope": comparison.newly_in_scope,
         "not_judged": list(comparison.not_judged),
+        "certificates": None
+        if comparison.certificates is None
+        else {
+            "pending": comparison.certificates.get("pending-rotation", 0),
+            "forced": comparison.certificates.get("needs-forced-rotation", 0),
+        },
         "findings": {
             "failing": comparison.failing,
             "undecided": comparison.undecided,
@@ -328,4 +378,6 @@ def _change_row(change: Change) -> dict[str, object]:
         "endpoints": change.count,
         "instances": change.instances,
         "findings": change.findings,
+        "outlook": change.outlook.kind if change.outlook else None,
+        "source": change.outlook.source if change.outlook else None,
     }

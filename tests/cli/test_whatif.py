@@ -117,8 +117,8 @@ def test_verdicts_that_would_be_lost(call: Call, farm: Farm, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "complaint", "hint"),
     [
-        (("--release", "zz"), "--release 'zz' is not a release", "4.22"),
-        (("--release", ""), "--release '' is not a release", "4.22"),
+        (("--release", "zz"), "--release 'zz' is not a release", "known: 4.3 to 4.23"),
+        (("--release", ""), "--release '' is not a release", "known: 4.3 to 4.23"),
         (("--adherence", "Bogus"), "tlsAdherence has no such value", "StrictAllComponents"),
         (("--adherence", "strictallcomponent"), "tlsAdherence has no such value", "did you mean 'StrictAllComponents'"),
         (("--adherence", ""), "tlsAdherence has no such value", "StrictAllComponents"),

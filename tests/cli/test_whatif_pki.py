@@ -48,6 +48,17 @@ def told(call: Call, kept: Path, pki: Path) -> tuple[int, dict[str, Any]]:
     return answer.code, keys
 
 
+def certificates(call: Call, kept: Path, pki: Path) -> dict[str, int]:
+    return json.loads(call("whatif", kept, "--pki", pki, "--format", "json").out)["certificates"]  # type: ignore[no-any-return]
+
+
+def test_pending_and_forced_rotations_are_counted(call: Call, tmp_path: Path) -> None:
+    kept = scanned(call, tmp_path, 2048, forever=True)
+    more, same = certificates(call, kept, asked(tmp_path, 4096)), certificates(call, kept, asked(tmp_path, 2048))
+    assert (more["pending"] > 0, more["forced"]) == (True, 1)
+    assert same == {"pending": 0, "forced": 0}
+
+
 def test_what_operators_renew_would_wait_and_break_nothing(call: Call, tmp_path: Path) -> None:
     code, keys = told(call, scanned(call, tmp_path, 2048, forever=False), asked(tmp_path, 4096))
     assert (code, keys) == (0, {"failing": [], "undecided": [], "mended": []})

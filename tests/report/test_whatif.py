@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from copy import deepcopy
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -14,7 +16,7 @@ from jsonschema import Draft202012Validator
 from scanner.model.report import EndpointRow, FindingRow
 from scanner.report import whatif
 from scanner.report.rows import finding_row
-from scanner.report.whatif import Comparison, compare, outcome
+from scanner.report.whatif import Comparison, Outlook, compare, outcome
 from tests.report import cluster_samples
 from tests.report.golden import assert_golden
 from tests.report.samples import HOSTILE, finding
@@ -154,7 +156,7 @@ def test_the_json_is_what_its_schema_says() -> None:
     assert [error.message for error in Draft202012Validator(SCHEMA).iter_errors(document)] == []
     assert list(document) == list(SCHEMA["properties"])
     assert document["after"]["fails"] == compare(BEFORE, AFTER).after["fails"]
-    assert len(out.getvalue().splitlines()) == 12 + len(document["changes"]) + 3
+    assert len(out.getvalue().splitlines()) == 13 + len(document["changes"]) + 3
 
 
 def test_hostile_text_stays_text() -> None:
@@ -165,3 +167,38 @@ def test_hostile_text_stays_text() -> None:
     assert "\x1b" not in told
     assert "::error" not in told
     assert "<script>" in told
+
+
+APISERVER = "APIServer/cluster spec.tlsSecurityProfile"
+
+
+def _outlooks(kind: Literal["follows", "cannot", "does-not-follow"]) -> Comparison:
+    outlook = Outlook(kind=kind, source=APISERVER, why="because of it")
+    etcd = {row["instance"] for row in AFTER if row["owner"]["name"] == "etcd"}
+    return compare(BEFORE, AFTER, dict.fromkeys(etcd, outlook).get)
+
+
+def test_what_takes_the_profile_from_an_object_follows_and_does_not_fail() -> None:
+    plain, told = compare(BEFORE, AFTER), _outlooks("follows")
+    (change,) = told.changed("follows")
+    assert (change.component, change.after) == ("etcd", "follows")
+    assert told.after["fails"] == plain.after["fails"] - change.count
+    text = _text(told)
+    assert "WOULD BE RECONFIGURED BY ITS OPERATOR  (" in text
+    assert f"because of it (from {APISERVER})" in text
+
+
+@pytest.mark.parametrize("kind", ["cannot", "does-not-follow"])
+def test_what_cannot_or_does_not_follow_fails_with_the_reason(kind: Literal["cannot", "does-not-follow"]) -> None:
+    told = _outlooks(kind)
+    assert told.after == compare(BEFORE, AFTER).after
+    assert f"because of it (from {APISERVER})" in _text(told)
+
+
+def test_keys_under_another_pki_object_are_counted() -> None:
+    told = replace(compare(BEFORE, BEFORE), certificates={"pending-rotation": 7, "needs-forced-rotation": 2, "ok": 1})
+    assert "keys       7 would be renewed by their operators; 2 would need a forced rotation" in _text(told)
+    out = StringIO()
+    whatif.write_json(told, out)
+    assert json.loads(out.getvalue())["certificates"] == {"pending": 7, "forced": 2}
+    assert not list(Draft202012Validator(SCHEMA).iter_errors(json.loads(out.getvalue())))
