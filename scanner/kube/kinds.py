@@ -259,6 +259,10 @@ POD_MONITOR = Kind(group="monitoring.coreos.com", plural="podmonitors", name="Po
 PROBE = Kind(group="monitoring.coreos.com", plural="probes", name="Probe")
 SCRAPE_CONFIG = Kind(group="monitoring.coreos.com", plural="scrapeconfigs", name="ScrapeConfig", opt_in="lint")
 CERTIFICATE = Kind(group="cert-manager.io", plural="certificates", name="Certificate")
+ISSUER = Kind(group="cert-manager.io", plural="issuers", name="Issuer", opt_in="lint")
+CLUSTER_ISSUER = Kind(
+    group="cert-manager.io", plural="clusterissuers", name="ClusterIssuer", namespaced=False, opt_in="lint"
+)
 
 
 def _all() -> tuple[Kind, ...]:

@@ -37,6 +37,9 @@ def look_up(declared: Declared, kind: Kind, name: str, namespace: str | None) ->
     if not _NAME.fullmatch(name):
         return Missing(name=f"{kind.name} {shown(name)}", impossible=True)
     found = declared.find(kind, name, namespace)
+    maker = declared.once(_given_makers).get((namespace, name)) if kind == SECRET else None
+    if isinstance(found, Missing) and maker is not None and not found.several:
+        return replace(found, gap=f"{maker.reference} makes it", promised=True)
     if isinstance(found, Missing) and found.gap is None and kind not in declared.known.absent:
         return replace(found, gap=_why_it_may_exist(declared, kind, name, namespace))
     return found
@@ -56,6 +59,12 @@ def _makers(declared: Declared) -> Mapping[tuple[str | None, str], KubeObject]:
     """By namespace and name of the Secret, the cert-manager Certificate that keeps it."""
     every = ((each.text("spec", "secretName"), each) for each in declared.every(CERTIFICATE))
     return {(each.namespace, name): each for name, each in every if name}
+
+
+def _given_makers(declared: Declared) -> Mapping[tuple[str | None, str], KubeObject]:
+    """Those of manifests alone: of a cluster's Certificate that has made no Secret nobody knows whether it will."""
+    here = {id(each.object) for each in declared.given if each.located is not None}
+    return {name: each for name, each in declared.once(_makers).items() if id(each) in here}
 
 
 def mend(declared: Declared, name: str, namespace: str | None) -> str:
@@ -133,7 +142,7 @@ def name_flaws(
     left = tuple(dict.fromkeys(names))
     for each in beside:
         covered = _exact(_leaf(each))
-        left = tuple(name for name in left if not _is_in(covered, name))
+        left = tuple(name for name in left if not is_named(covered, name))
     leaf = _leaf(secret)
     if leaf is None:
         return
@@ -169,8 +178,9 @@ def _exact(leaf: CertificateFacts | None) -> frozenset[str]:
     return frozenset(map(str.lower, (leaf.dns_names if leaf else None) or ()))
 
 
-def _is_in(exact: frozenset[str], name: str) -> bool:
-    """Of 1,000 names for a certificate with 1,000 names, nearly all are told by this."""
+def is_named(exact: frozenset[str], name: str) -> bool:
+    """Whether a name, or a wildcard for it, is among these in lower case. Of 1,000 names for a certificate with 1,000
+    names, nearly all are decided by this."""
     label, _, parent = name.lower().partition(".")
     return name.lower() in exact or bool(label and f"*.{parent}" in exact)
 
@@ -181,7 +191,7 @@ def _uncovered(leaf: CertificateFacts, names: Iterable[str]) -> tuple[list[str],
     bare: list[str] = []
     unclear: set[str] = set()
     for name in names:
-        answer = _is_in(exact, name) or covers(leaf, name)
+        answer = is_named(exact, name) or covers(leaf, name)
         if isinstance(answer, Unknown):
             unclear.add(answer.reason)
         elif not answer:

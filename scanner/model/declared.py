@@ -76,6 +76,8 @@ class Missing:
     """Why it may exist all the same; None: it does not."""
     several: bool = False
     """It exists, but which of the objects of that name it is nobody can tell; ``gap`` says where they are."""
+    promised: bool = False
+    """A cert-manager Certificate among the manifests makes it: what it will be is judged there."""
     impossible: bool = False
     """No object can have the name that the reference has (``namespace/name``, where only a name is read)."""
 

@@ -29,6 +29,8 @@ class Unseen:
     """Why it may exist though nobody saw it."""
     question: str
     """"whether the key belongs to the certificate"."""
+    promised: bool = False
+    """Another object says what it will be, and is judged for that: the question is answered there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +64,7 @@ def undecided(missing: Missing, steps: Steps, what: str) -> Flaw:
         message=f"cannot be decided here: {what}; {missing.name} {missing.why}",
         at=steps,
         verdict="inconclusive",
-        unseen=Unseen(name=missing.name, gap=missing.gap or "", question=what),
+        unseen=Unseen(name=missing.name, gap=missing.gap or "", question=what, promised=missing.promised),
     )
 
 

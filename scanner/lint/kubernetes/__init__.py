@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scanner.lint.kubernetes.ca_bundles import BUNDLE
+from scanner.lint.kubernetes.cert_manager import CERTIFICATE_MADE
 from scanner.lint.kubernetes.exposed import EXPOSED
 from scanner.lint.kubernetes.ingress import CERTIFICATE, HOSTS
 from scanner.lint.kubernetes.ingress_hosts import CLASS, ONE_CERTIFICATE
@@ -31,4 +32,5 @@ KUBERNETES_RULES: tuple[ObjectRule, ...] = (
     REUSE,
     SECRET_CERTIFICATE,
     EXPOSED,
+    CERTIFICATE_MADE,
 )

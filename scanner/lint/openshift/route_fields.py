@@ -163,7 +163,7 @@ def check_fields(subject: Subject) -> Iterator[Flaw]:
         yield from _insecure(route)
         yield from _nameless(route)
     for each in _REFUSALS:
-        if each.when(route) and (has_tls(route) or each.at[1] != "tls"):
+        if each.when(route):
             yield _refused(each.at, each.says, each.fix)
 
 

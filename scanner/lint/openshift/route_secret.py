@@ -170,7 +170,7 @@ def check_chain(subject: Subject) -> Iterator[Flaw]:
     Route, or accept that this is not what the API promises.
     """
     secret = secret_of(subject, name) if (name := external(subject.object)) else None
-    if isinstance(secret, Missing) and secret.gap:
+    if isinstance(secret, Missing) and secret.gap and not secret.promised:
         yield _only_known(undecided(secret, EXTERNAL, "whether it holds one certificate"))
     if secret is None or isinstance(secret, Missing):
         return

@@ -74,6 +74,12 @@ WITHOUT = "passthrough termination does not support certificates"
             "{termination: edge}",
             ("spec.wildcardPolicy", "host name not specified for wildcard policy"),
         ),
+        (  # whatever it says of TLS
+            'host: "", wildcardPolicy: Subdomain',
+            "",
+            ("spec.wildcardPolicy", "host name not specified for wildcard policy"),
+        ),
+        ("wildcardPolicy: Subdomain", "", None),
     ],
 )
 def test_fields(tmp_path: Path, spec: str, tls: str, expected: tuple[str, str] | None) -> None:

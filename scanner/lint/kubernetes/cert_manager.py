@@ -1,0 +1,199 @@
+"""cert-manager Certificates in place of the Secrets that they make, which no repository of manifests holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import Final
+
+from scanner.kube import kinds
+from scanner.kube.kinds import CERTIFICATE, CLUSTER_ISSUER, ISSUER, SECRET, Kind
+from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.references import Link, Role, Steps, links
+from scanner.lint.openshift.routes import KEYS, external, hosts
+from scanner.lint.references import is_named
+from scanner.model.declared import Declared, Missing
+from scanner.model.located import shown
+from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+
+_USERS: Final[tuple[Kind, ...]] = (
+    kinds.ROUTE,
+    kinds.INGRESS,
+    kinds.GATEWAY,
+    kinds.LISTENER_SET,
+    kinds.X_LISTENER_SET,
+    kinds.HTTP_PROXY,
+    kinds.INGRESS_ROUTE,
+)
+"""Kinds that serve the Secret under names of their own."""
+_ISSUERS: Final = {"": ISSUER, ISSUER.name: ISSUER, CLUSTER_ISSUER.name: CLUSTER_ISSUER}
+_USAGES: Final[Mapping[Role, str]] = {"certificate": "server auth", "client-certificate": "client auth"}
+"""By what a Secret is used for."""
+_NAMES: Final = ("spec", "dnsNames")
+_MOST: Final = 200
+"""Objects that refer to one Secret."""
+
+
+def check_certificate(subject: Subject) -> Iterator[Flaw]:
+    """A cert-manager Certificate makes a Secret that can be served.
+
+    ## What it requires
+
+    Of a Certificate whose Secret is not among the manifests: its issuer exists, `spec.dnsNames` has every host under
+    which a Route, an Ingress, a Gateway or an HTTPProxy serves the Secret, `spec.usages`, if it is set, has
+    `server auth` (`client auth` for a Gateway's client certificate), and `spec.privateKey.algorithm` is RSA or ECDSA
+    where a Route uses it. The Certificate then stands for the Secret: these uses of it are not undecided.
+
+    ## Why
+
+    A repository of manifests holds no Secrets. What will be in the Secret is what the Certificate says; clients refuse
+    a certificate without their host, and the router rejects a Route with another key.
+
+    ## What fails
+
+    A host that is in no `dnsNames`, a key that the router does not take: high. No such issuer, or usages without
+    `server auth`: medium.
+
+    ## What is inconclusive
+
+    An issuer that was not given. Issuers of other groups than `cert-manager.io` are not looked for.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: cert-manager.io/v1
+    kind: Certificate
+    metadata: {name: web, namespace: shop}
+    spec: {secretName: web-tls, dnsNames: [www.shop.example], issuerRef: {kind: Issuer, name: ca}}
+    ---
+    apiVersion: cert-manager.io/v1
+    kind: Issuer
+    metadata: {name: ca, namespace: shop}
+    spec: {ca: {secretName: ca}}
+    ---
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: edge, externalCertificate: {name: web-tls}}
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: cert-manager.io/v1
+    kind: Certificate
+    metadata: {name: web, namespace: shop}
+    spec: {secretName: web-tls, dnsNames: [web.shop.example], issuerRef: {kind: Issuer, name: ca}}
+    ---
+    apiVersion: cert-manager.io/v1
+    kind: Issuer
+    metadata: {name: ca, namespace: shop}
+    spec: {ca: {secretName: ca}}
+    ---
+    apiVersion: route.openshift.io/v1
+    kind: Route
+    metadata: {name: web, namespace: shop}
+    spec:
+      host: web.shop.example
+      to: {kind: Service, name: web}
+      tls: {termination: edge, externalCertificate: {name: web-tls}}
+    ```
+
+    ## How to fix
+
+    Add the hosts to `spec.dnsNames`, and name an issuer that exists.
+    """
+    name = subject.object.text("spec", "secretName")
+    if not name or not isinstance(subject.find(SECRET, name), Missing):
+        return  # who refers to the Secret is judged by what is in it
+    yield from _issuer(subject)
+    users = subject.declared.once(_users).get((subject.object.namespace, name), [])
+    usages = subject.object.texts("spec", "usages")
+    for usage in sorted({_USAGES[user.role] for user in users} - set(usages)) if usages and "any" not in usages else ():
+        who = next(user.source.reference for user in users if _USAGES[user.role] == usage)
+        message = f"{who} uses it, and spec.usages has no {usage!r}"
+        fix = f"{subject.object.reference}: add {usage} to spec.usages"
+        yield Flaw(message=message, at=("spec", "usages"), severity="medium", observed=usages[:5], fix=fix)
+    for user in users[:_MOST]:
+        if user.role == "certificate":
+            yield from _served(subject, user)
+
+
+def stands_for_secret(user: KubeObject, at: Steps) -> bool:
+    """Whether a Certificate is judged here for what the object refers to in that field."""
+    used = (each.steps for each in links(user) if each.role in _USAGES) if user.kind in _USERS else ()
+    return any(steps[: len(at)] == at for steps in used)
+
+
+def _issuer(subject: Subject) -> Iterator[Flaw]:
+    said = subject.object.fields("spec", "issuerRef")
+    kind = _ISSUERS.get(said.text("kind")) if said.text("group") in ("", CERTIFICATE.group) else None
+    found = subject.find(kind, said.text("name")) if kind and said.text("name") else None
+    at = ("spec", "issuerRef")
+    if isinstance(found, Missing) and found.gap:
+        yield undecided(found, at, "whether the issuer exists")
+    elif isinstance(found, Missing):
+        message = f"{found.name} does not exist: the Secret is never made"
+        yield Flaw(message=message, at=at, severity="medium", fix=f"create {found.name}, or name another issuer")
+
+
+def _served(subject: Subject, user: Link) -> Iterator[Flaw]:
+    names = frozenset(map(str.lower, subject.object.texts(*_NAMES)))
+    by, who = subject.object.reference, user.source.reference
+    bare = [each for each in _hosts(user) if not is_named(names, each)]
+    if bare:
+        yield Flaw(
+            message=f"{who} serves {shown(bare[0])} with its Secret, and spec.dnsNames does not have that name",
+            at=_NAMES,
+            expected=tuple(bare[:5]),
+            observed=tuple(sorted(names)[:5]),
+            fix=f"{by}: add {bare[0]} to spec.dnsNames",
+            correction=f"dnsNames: [{', '.join(bare[:5])}]",
+        )
+    algorithm = subject.object.text("spec", "privateKey", "algorithm")
+    if user.source.kind == kinds.ROUTE and algorithm and algorithm not in KEYS:
+        message = f"{who} serves its Secret, and the router takes no {shown(algorithm)} key"
+        at, fix = ("spec", "privateKey", "algorithm"), f"{by}: RSA or ECDSA in spec.privateKey.algorithm"
+        yield Flaw(message=message, at=at, expected=KEYS, observed=(algorithm,), fix=fix)
+
+
+def _hosts(user: Link) -> tuple[str, ...]:
+    """The names under which the object serves the Secret."""
+    source = user.source
+    if source.kind == kinds.ROUTE:
+        return hosts(source)
+    if source.kind == kinds.INGRESS:
+        return tuple(each.lower() for each in user.beside.texts("hosts"))
+    if source.kind in (kinds.HTTP_PROXY, kinds.INGRESS_ROUTE):
+        return tuple(filter(None, [source.text("spec", "virtualhost", "fqdn").lower()]))
+    every, index = source.at("spec", "listeners"), user.steps[2]
+    listener = every[index] if isinstance(every, list) and isinstance(index, int) else None
+    name = Fields(listener).text("hostname").lower() if isinstance(listener, dict) else ""
+    return (name,) if name else ()
+
+
+def _users(declared: Declared) -> Mapping[tuple[str | None, str], list[Link]]:
+    """By namespace and name of the Secret."""
+    found: dict[tuple[str | None, str], list[Link]] = {}
+    for each in chain.from_iterable(map(declared.every, _USERS)):
+        for link in links(each) if each.kind != kinds.ROUTE or external(each) else ():
+            if link.role in _USAGES and link.is_secret:
+                found.setdefault((link.namespace, link.name), []).append(link)
+    return found
+
+
+CERTIFICATE_MADE = ObjectRule(
+    id="cert-manager-certificate",
+    title="A Certificate makes a Secret that can be served",
+    severity="high",
+    subjects=(CERTIFICATE,),
+    check=check_certificate,
+    reads=(*_USERS, ISSUER, CLUSTER_ISSUER, SECRET),
+    references=(
+        "cert-manager.io/v1 Certificate spec.dnsNames, spec.privateKey, spec.issuerRef, spec.usages",
+        "openshift/router pkg/router/routeapihelpers/validation.go (privateKeyBlockVerifier)",
+    ),
+)
