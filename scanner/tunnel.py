@@ -15,7 +15,7 @@ import trio
 
 from scanner.cluster import Access
 from scanner.cluster.client import Client
-from scanner.cluster.portforward import Forward, NotForwarded, forward
+from scanner.cluster.portforward import Forward, NotForwarded, PortForwards
 from scanner.errors import ClusterError
 from scanner.jobs import Job
 from scanner.model.endpoint import Tunnel
@@ -38,7 +38,7 @@ class Tunnels:
     """The connections through one API server. To be used while its ``client`` and ``nursery`` are open."""
 
     def __init__(self, client: Client, nursery: trio.Nursery) -> None:
-        self._client = client
+        self._forwards = PortForwards(client, nursery)
         self._nursery = nursery
         self._places = trio.Semaphore(AT_ONCE)
 
@@ -58,7 +58,7 @@ class Tunnels:
             try:
                 async with (
                     self._places,
-                    forward(self._client, tunnel.namespace, tunnel.pod, tunnel.port) as stream,
+                    self._forwards.connection(tunnel.namespace, tunnel.pod, tunnel.port) as stream,
                     trio.open_nursery() as both,
                 ):
                     task_status.started()

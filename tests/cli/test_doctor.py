@@ -248,7 +248,7 @@ def test_the_role_of_the_doctor_is_apart(call: Call) -> None:
     allowed = {name for rule in role["rules"] for name in rule["resources"]}
     assert {"openshiftapiservers", "events"} <= allowed
     assert "kubeapiservers" not in allowed
-    assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list", "watch"}
+    assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list"}
 
 
 @pytest.mark.parametrize("line", re.findall(r"^\$ (adhere .*)$", SUPPORT, re.MULTILINE))

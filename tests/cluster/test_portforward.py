@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import zlib
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
@@ -12,11 +13,13 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scanner.cluster import spdy
 from scanner.cluster.client import Client
-from scanner.cluster.portforward import SUBPROTOCOL, NotForwarded, forward
+from scanner.cluster.portforward import SPDY, SUBPROTOCOL, NotForwarded, PortForwards
 from scanner.cluster.websocket import BINARY, CLOSE, PING, PONG, Frames, accept_of, frame, masked
 from scanner.errors import ClusterError
 from tests.cluster.api import MANNERS, Api, Asked, Upgrade, refused, running
+from tests.forwarding import forward
 
 PORT = (8443).to_bytes(2, "little")
 
@@ -102,7 +105,114 @@ async def test_bytes_go_there_and_back_until_the_port_closes() -> None:
     assert asked.path == "/api/v1/namespaces/shop/pods/web-1/portforward"
     assert asked.query == {"ports": "8443"}
     assert asked.headers["authorization"] == "Bearer sesame"
-    assert asked.headers["sec-websocket-protocol"] == SUBPROTOCOL
+    assert asked.headers["sec-websocket-protocol"] == f"{SPDY}, {SUBPROTOCOL}"
+
+
+class Tunnelled:
+    """A kubelet behind an API server that tunnels SPDY: each connection echoes; port 1 is refused."""
+
+    def __init__(self) -> None:
+        self.sockets = 0
+        self.connections: list[int] = []
+        self.ended: list[int] = []
+
+    async def serve(self, peer: Peer) -> None:
+        self.sockets += 1
+        inflate, buffer, ports = zlib.decompressobj(), b"", dict[int, int]()
+        with suppress(trio.EndOfChannel):
+            while True:
+                opcode, payload = await peer.receive()
+                if opcode == CLOSE:
+                    return
+                buffer += payload
+                while len(buffer) >= 8 and len(buffer) >= (size := 8 + int.from_bytes(buffer[5:8])):
+                    content, first, buffer = buffer[8:size], buffer[:8], buffer[size:]
+                    stream = int.from_bytes(first[:4])
+                    if first[:4] == b"\x80\x03\x00\x01":
+                        stream = int.from_bytes(content[:4])
+                        port = headers(inflate.decompress(content[10:]))
+                        if port["streamtype"] == "data":
+                            self.connections.append(int(port["port"]))
+                            ports[stream] = int(port["port"])
+                            if ports[stream] == 1:
+                                await self.refuse(peer, stream)
+                    elif first[:4] == b"\x80\x03\x00\x03":
+                        self.ended.append(int.from_bytes(content[:4]))
+                    elif content:
+                        await peer.stream.send_all(unmasked(BINARY, spdy.data(stream, content)))
+
+    async def refuse(self, peer: Peer, stream: int) -> None:
+        text = b"error forwarding port 1 to pod x, uid : dial tcp4 127.0.0.1:1: connect: connection refused"
+        said = spdy.data(stream - 2, text) + spdy.reset(stream) + spdy.reset(stream - 2)
+        for piece in (said[:5], said[5:]):  # messages end anywhere
+            await peer.stream.send_all(unmasked(BINARY, piece))
+
+
+def headers(block: bytes) -> dict[str, str]:
+    """The pairs of a SYN_STREAM's name/value block."""
+    words, at = [], 4
+    while at < len(block):
+        size = int.from_bytes(block[at : at + 4])
+        words.append(block[at + 4 : at + 4 + size].decode())
+        at += 4 + size
+    return dict(zip(words[::2], words[1::2], strict=True))
+
+
+async def test_one_websocket_carries_all_connections_to_a_pod() -> None:
+    kubelet = Tunnelled()
+    api = Api(upgrade=upgrading(kubelet.serve, subprotocol=SPDY))
+    async with running(api), Client(api.access, MANNERS) as client, trio.open_nursery() as nursery:
+        forwards = PortForwards(client, nursery)
+        async with (
+            forwards.connection("shop", "web-1", 8443) as one,
+            forwards.connection("shop", "web-1", 9443) as two,
+        ):
+            await one.send(b"one")
+            await two.send(b"two" * 30_000)
+            assert await one.receive() == b"one"
+            back = b""
+            while len(back) < 90_000:
+                back += await two.receive()
+            assert back == b"two" * 30_000
+        for _ in range(5):
+            async with forwards.connection("shop", "web-1", 8443) as further:
+                await further.send(b"x")
+                assert await further.receive() == b"x"
+        with pytest.raises(NotForwarded) as caught:
+            async with forwards.connection("shop", "web-1", 1) as stream:
+                await stream.receive()
+        assert caught.value.reason == "refused"
+        async with forwards.connection("shop", "web-2", 8443):
+            pass
+        nursery.cancel_scope.cancel()
+    assert kubelet.sockets == 2
+    assert sorted(kubelet.connections) == [1, *(7 * [8443]), 9443]
+    assert len(kubelet.ended) >= 7
+
+
+async def test_a_websocket_that_breaks_breaks_its_connections_and_the_next_one_opens_another() -> None:
+    async def breaking(peer: Peer) -> None:
+        await peer.receive()
+
+    api = Api(upgrade=upgrading(breaking, subprotocol=SPDY))
+    async with running(api), Client(api.access, MANNERS) as client, trio.open_nursery() as nursery:
+        forwards = PortForwards(client, nursery)
+        for _ in range(2):
+            with pytest.raises(NotForwarded) as caught:
+                async with forwards.connection("shop", "web-1", 8443) as stream:
+                    await stream.receive()
+            assert caught.value.reason == "kubelet"
+        nursery.cancel_scope.cancel()
+    assert len(api.asked) == 2
+
+
+@given(st.binary(max_size=400))
+def test_nothing_else_ever_comes_out_of_streams(data: bytes) -> None:
+    streams = spdy.Streams()
+    with suppress(ClusterError):
+        for what, stream, _ in streams.feed(data):
+            assert what in ("data", "end", "ping", "gone")
+            assert 0 <= stream < 1 << 31
 
 
 async def test_pings_are_answered_and_fragments_put_together() -> None:

@@ -270,7 +270,8 @@ async def test_secrets_are_forbidden(tmp_path: Path) -> None:
 
 async def test_a_listener_on_loopback_is_reached_by_port_forward(tmp_path: Path) -> None:
     from scanner.cluster.client import Client
-    from scanner.cluster.portforward import NotForwarded, forward
+    from scanner.cluster.portforward import NotForwarded
+    from tests.forwarding import forward
 
     async with demo_cluster() as cluster:
         hidden = next(each for each in cluster.unasked if each.forwarded)

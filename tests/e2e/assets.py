@@ -116,7 +116,7 @@ def make() -> Iterator[str]:
     if "KUBEBUILDER_ASSETS" in os.environ:
         yield f"etcd and kube-apiserver: {programs()}"
     else:
-        yield from _made("etcd and kube-apiserver", _kept_programs(), _build_servers)
+        yield from _made("etcd, kube-apiserver and the kubelet's port-forward", _kept_programs(), _build_servers)
     yield from _made("Contour", _kept_controllers(), _build_controllers)
     if not _kept_definitions().exists():
         _into(_kept_definitions(), _fetch)

@@ -12,12 +12,13 @@ import trio
 
 from scanner.cluster import access
 from scanner.cluster.client import Client
-from scanner.cluster.portforward import NotForwarded, forward
+from scanner.cluster.portforward import NotForwarded, PortForwards
 from scanner.tls.records import HANDSHAKE
 from tests.e2e.accounts import account, reading
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.kubelet import kubelet
 from tests.e2e.writing import Writer
+from tests.forwarding import forward
 from tests.servers import tls_listener
 
 ETCD = ("openshift-etcd", "etcd-master-1")
@@ -91,26 +92,36 @@ async def test_not_allowed(cluster: ControlPlane, writer: Writer, tmp_path: Path
     assert 'resource "pods/portforward"' in told.detail
 
 
-async def test_through_the_api_server_to_a_tls_listener(cluster: ControlPlane, writer: Writer, tmp_path: Path) -> None:
-    """With no more than ``adhere rbac --with port-forward`` allows."""
+@pytest.mark.parametrize(("several", "asked"), [(True, ["POST SPDY/3.1"]), (False, 5 * ["GET websocket"])])
+async def test_through_the_api_server_to_a_tls_listener(
+    cluster: ControlPlane, writer: Writer, tmp_path: Path, *, several: bool, asked: list[str]
+) -> None:
+    """With no more than ``adhere rbac --with port-forward`` allows: all connections by one tunnel, or each its own."""
     allowed = account(cluster, writer, [FORWARDING])
+    hello = client_hello()
     async with tls_listener() as listener:
-
-        async def connect(_namespace: str, _pod: str, port: int) -> trio.SocketStream:
-            if port != 2379:
-                raise ConnectionRefusedError("connection refused")
-            return await trio.open_tcp_stream(*listener.sockaddr)
-
+        address = "{}:{}".format(*listener.sockaddr)
         async with (
-            kubelet(cluster, cluster.etcd.address, connect) as node,
+            kubelet(cluster, cluster.etcd.address, {2379: address}) as node,
             client_of(cluster, tmp_path, allowed.token().value) as client,
+            trio.open_nursery() as nursery,
         ):
-            async with forward(client, *ETCD, 2379) as stream:
-                await stream.send(client_hello())
+            forwards = PortForwards(client, nursery)
+            forwards.several = several
+            for _ in range(3):
+                async with forwards.connection(*ETCD, 2379) as stream:
+                    await stream.send(hello)
+                    assert (await stream.receive())[0] == HANDSHAKE
+            with pytest.raises(NotForwarded) as told:
+                async with forwards.connection(*ETCD, 1) as stream:
+                    await stream.receive()
+            async with forwards.connection(*ETCD, 2379) as stream:  # one refusal ends no other connection
+                await stream.send(hello)
                 assert (await stream.receive())[0] == HANDSHAKE
-            told = await refused(client, *ETCD, 1)
-    assert (told.reason, "connection refused" in told.detail) == ("refused", True)
-    assert node.asked == ["GET /portForward/openshift-etcd/etcd-master-1"] * 2
+            seen = node.asked
+            nursery.cancel_scope.cancel()
+    assert (told.value.reason, "connection refused" in told.value.detail) == ("refused", True)
+    assert seen == [each.replace(" ", " /portForward/openshift-etcd/etcd-master-1 ") for each in asked]
 
 
 def test_configz_cannot_be_asked_for_here(cluster: ControlPlane) -> None:
