@@ -5,15 +5,27 @@ A leaf without fault is ``Authority("any").leaf(names=(...))``; here is what no 
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from functools import cache
 from typing import Literal
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from cryptography.x509.oid import NameOID
 
 from scanner.demo.certificates import Authority, Credential, private_key
 
-__all__ = ["HOSTILE_NAMES", "Authority", "Credential", "hostile", "not_a_certificate", "private_key", "weakly_signed"]
+__all__ = [
+    "HOSTILE_NAMES",
+    "Authority",
+    "Credential",
+    "hostile",
+    "not_a_certificate",
+    "private_key",
+    "slow_to_verify",
+    "weakly_signed",
+]
 
 HOSTILE_NAMES = (
     "<script>alert(document.domain)</script>",
@@ -59,6 +71,31 @@ def weakly_signed(
     signature = authority.key.sign(tbs, padding.PKCS1v15(), algorithm)
     patched = der[: -len(signature)] + signature
     return Credential(certificate=x509.load_der_x509_certificate(patched), key=leaf.key)
+
+
+def slow_to_verify(name: str, serial: int = 1) -> x509.Certificate:
+    """A CA with an RSA key of 3,072 bits whose public exponent is as long: OpenSSL takes 400 times as long with it, and
+    bounds the exponents of longer keys only. It has not signed itself; whoever checks that has paid already."""
+    key = _rsa3072()
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(rsa.RSAPublicNumbers(e=(1 << 3071) - 1, n=key.public_key().public_numbers().n).public_key())
+        .serial_number(serial)
+        .not_valid_before(datetime(2026, 1, 1, tzinfo=UTC))
+        .not_valid_after(datetime(2036, 1, 1, tzinfo=UTC))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+
+
+@cache
+def _rsa3072() -> rsa.RSAPrivateKey:
+    key = private_key("rsa3072")
+    assert isinstance(key, rsa.RSAPrivateKey)
+    return key
 
 
 def not_a_certificate(der: bytes) -> dict[str, bytes]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from trio.testing import MockClock
 
-from scanner.probe.engine import STEPS
+from tests.servers import patient_clock
 
 # Built on whichever profile hypothesis chose: under CI that one is repeatable.
 settings.register_profile("patient", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -14,16 +14,7 @@ settings.load_profile("patient")
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> MockClock:
+def clock() -> MockClock:
     """For tests of silence: jumps to the next timeout after a tenth of a second without anything to do (a delayed ACK
     takes 40 ms). Waiting costs no time, and no timeout comes before what is under way, however busy the machine is."""
-    made = MockClock(autojump_threshold=0.1)
-    jump = made._autojump
-
-    def patient() -> None:
-        """Not while a handshake is computed in a worker thread: that is no silence."""
-        if not STEPS.borrowed_tokens:
-            jump()
-
-    monkeypatch.setattr(made, "_autojump", patient)
-    return made
+    return patient_clock()

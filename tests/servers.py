@@ -19,6 +19,7 @@ from itertools import count
 
 import pytest
 import trio
+from trio.testing import MockClock
 
 from scanner.demo import unanswering
 from scanner.demo.behaviours import HTTP_400, MALFORMED, abort, alert, finish, read_hello, say, silent, smtp
@@ -26,6 +27,7 @@ from scanner.demo.certificates import Authority, Credential
 from scanner.demo.listening import Listening, Part, listening
 from scanner.demo.tls_server import TlsSettings, tls_part
 from scanner.demo.unanswering import closed_port
+from scanner.probe.engine import STEPS
 
 __all__ = [
     "HTTP_400",
@@ -43,6 +45,7 @@ __all__ = [
     "flaky",
     "listening",
     "ordinary",
+    "patient_clock",
     "say",
     "scripted",
     "silent",
@@ -55,6 +58,15 @@ __all__ = [
 
 PATIENCE = 60.0
 """Seconds after which what happens at once on an idle machine has failed on any."""
+
+
+def patient_clock() -> MockClock:
+    """Jumps to the next timeout after a tenth of a second without anything to do, and not while a handshake is computed
+    in a worker thread: that is no silence."""
+    clock = MockClock(autojump_threshold=0.1)
+    jump = clock._autojump
+    object.__setattr__(clock, "_autojump", lambda: None if STEPS.borrowed_tokens else jump())
+    return clock
 
 
 @dataclass(slots=True)

@@ -28,6 +28,8 @@ _MOST: Final = 200
 """Secrets that one pattern of a well-known name may mean: one for each node of the control plane, in each revision."""
 _LONGEST: Final = 100
 """Certificates of one chain: more than any listener can send to a client that still listens."""
+_LENGTH: Final = 64 * 1024
+"""Bytes of one chain, two thirds of what OpenSSL takes. They are read while listeners are asked."""
 _SERVICE_CA: Final = "service-ca"
 _API_SERVER: Final = "kube-apiserver"
 _KEEPER: Final = "cert-manager.io/certificate-name"
@@ -97,11 +99,13 @@ def leaf_of(snapshot: Snapshot, name: Name) -> Known[StoredLeaf]:
 
 
 def _of_pem(pem: str, place: str) -> Known[StoredLeaf]:
-    der = next(certificates(pem), None)
-    if der is None:
-        where, _, field = place.partition(" ")
+    chain = tuple(islice(certificates(pem), 1 + _LONGEST))
+    where, _, field = place.partition(" ")
+    if not chain:
         return Unknown(f"{where} has no certificate in {field}")
-    facts = parsed_once(der)
+    if (size := sum(map(len, chain))) > _LENGTH:
+        return Unknown(f"{where} has {size} bytes of certificates in {field}, {_LENGTH} are read")
+    facts = parsed_once(chain[0])
     sans = facts.sans
     return StoredLeaf(
         place=place,
@@ -110,12 +114,12 @@ def _of_pem(pem: str, place: str) -> Known[StoredLeaf]:
         names=None if sans is None else frozenset(sans),
         issuer=facts.issuer,
         not_before=facts.not_before,
-        issuers=_issuers(islice(certificates(pem), 1, None)),
+        issuers=_issuers(chain[1:]),
     )
 
 
 def _issuers(ders: Iterable[bytes]) -> tuple[StoredIssuer, ...]:
-    found = (parsed_once(each) for each in islice(ders, _LONGEST))
+    found = map(parsed_once, ders)
     return tuple(StoredIssuer(sha256=each.sha256, subject=each.subject, issuer=each.issuer) for each in found)
 
 

@@ -19,7 +19,7 @@ from scanner.judge.verdicts import Tally, Words, conclude, promised, remark
 from scanner.model.finding import Finding
 from scanner.model.known import Known, Unknown
 from scanner.model.rule import Case, Rule
-from scanner.tls.certificate import CertificateFacts
+from scanner.tls.certificate import LONGEST, CertificateFacts
 
 _SERVER_USAGES = frozenset({"serverAuth", "anyExtendedKeyUsage", "1.3.6.1.5.5.7.3.1", "2.5.29.37.0"})
 
@@ -173,6 +173,8 @@ def _load(ders: tuple[bytes, ...]) -> list[x509.Certificate]:
 @lru_cache(maxsize=512)
 def _parsed(der: bytes) -> x509.Certificate | None:
     """Cached, because intermediates are the same for many endpoints."""
+    if len(der) > LONGEST:
+        return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

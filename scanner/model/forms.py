@@ -7,7 +7,7 @@ from typing import Final
 
 from scanner.model.pem import inside, looks_like_a_key
 from scanner.model.removed import CONTAINER, REMOVED
-from scanner.tls.certificate import LONGEST, CertificateFacts
+from scanner.tls.certificate import CertificateFacts
 from scanner.tls.wire import Malformed, Reader
 
 _SEQUENCE: Final = b"\x30"
@@ -53,7 +53,7 @@ def form_of(content: bytes) -> str | None:
 
 def broken(certificate: CertificateFacts) -> str | None:
     """Why nothing at all can be read of a certificate, in our words; None where something can."""
-    if not certificate.der or len(certificate.der) > LONGEST:
+    if not certificate.der:
         return next(iter(certificate.unreadable.values()), None)
     if any(each is not None for each in (certificate.subject, certificate.not_after, certificate.key_algorithm)):
         return None

@@ -24,8 +24,11 @@ MOST_CERTIFICATES: Final = 100
 may have, and each costs a report a kilobyte and a half."""
 
 LONGEST: Final = 65536
-"""Bytes of one certificate that is read. The longest in use, with a signature of SLH-DSA, has 52,000. Whatever such a
-certificate is made of, reading it takes less than 50 ms."""
+"""Bytes of one certificate that ``cryptography`` is given. The longest in use, with a signature of SLH-DSA, has
+52,000."""
+LONGEST_SIGNED: Final = 32768
+"""Bytes of the part of it that is signed, with names and extensions. Whatever that is made of, reading it takes less
+than 50 ms."""
 _REMEMBERED: Final = 2048
 _REMEMBERED_LENGTH: Final = 4096
 """Bytes of one certificate that is remembered: what is read of a certificate takes up to 15 times its length."""
@@ -112,19 +115,16 @@ def parse_certificate(content: bytes) -> CertificateFacts:
 
     The ``cryptography`` package refuses some certificates as a whole (trailing bytes, version 4, an empty
     PrintableString) and others field by field, its versions differ, and it warns of what it tolerates; so every field
-    has its own try, then another one element by element, and what failed is named with the reason. Of one with more
-    than ``LONGEST`` bytes nothing is read. Not for use in several threads at once: it silences those warnings, which is
-    global to the process.
+    has its own try, then another one element by element, and what failed is named with the reason. Of one that is
+    longer than ``LONGEST`` or ``LONGEST_SIGNED`` only the latter is tried. Not for use in several threads at once: it
+    silences those warnings, which is global to the process.
     """
-    if len(content) > LONGEST:
-        reason = f"a certificate of {len(content)} bytes, {LONGEST} are read"
-        return CertificateFacts(der=content, sha256=_digest(content), unreadable=dict.fromkeys(_FIELDS, reason))
     facts: dict[str, Any] = {}
     unreadable: dict[str, str] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            certificate = x509.load_der_x509_certificate(content)
+            certificate = _loaded(content)
         except Exception as error:  # noqa: BLE001 - the package documents ValueError and raises others too
             unreadable = dict.fromkeys(_FIELDS, _reason(error))
         else:
@@ -134,6 +134,16 @@ def parse_certificate(content: bytes) -> CertificateFacts:
                 facts[name] = _BY_ELEMENT[name](content)
                 del unreadable[name]
     return CertificateFacts(der=content, sha256=_digest(content), unreadable=unreadable, **facts)
+
+
+def _loaded(content: bytes) -> x509.Certificate:
+    if len(content) > LONGEST:
+        raise Malformed(f"a certificate of {len(content)} bytes, {LONGEST} are read")
+    certificate = x509.load_der_x509_certificate(content)
+    if len(certificate.tbs_certificate_bytes) > LONGEST_SIGNED:
+        size = len(certificate.tbs_certificate_bytes)
+        raise Malformed(f"a certificate with {size} bytes of names and extensions, {LONGEST_SIGNED} are read")
+    return certificate
 
 
 def _read(certificate: x509.Certificate, facts: dict[str, Any], unreadable: dict[str, str]) -> None:

@@ -7,7 +7,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 
 from scanner.judge.route import MOST, by_subject, route
-from tests.certs import Authority
+from tests.certs import Authority, slow_to_verify
 from tests.judge.cases import NOW
 
 NAMES = ("a.example",)
@@ -63,18 +63,17 @@ def _namesakes(authority: Authority, number: int) -> list[x509.Certificate]:
 
 def test_each_certificate_is_looked_at_once(authorities: list[Authority], monkeypatch: pytest.MonkeyPatch) -> None:
     """Without that, a listener decides how long judging takes: the ways among namesakes are exponentially many."""
-    looked = 0
+    looked = []
 
-    def signed_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
-        nonlocal looked
-        looked += 1
-        return True
+    def work(issuer: x509.Certificate) -> int:
+        looked.append(issuer)
+        return 1
 
-    monkeypatch.setattr("scanner.judge.route._signed_by", signed_by)
+    monkeypatch.setattr("scanner.judge.route._work", work)
     evil = Authority("Evil", now=NOW)
     found = route(evil.leaf(names=NAMES).certificate, _namesakes(evil, MOST), by_subject([authorities[0].certificate]))
     assert found == "it ends in a root that is not among the anchors: CN=Evil"
-    assert looked <= MOST**2
+    assert len(looked) <= MOST**2
 
 
 def test_a_circle_ends(authorities: list[Authority]) -> None:
@@ -92,3 +91,22 @@ def test_an_anchor_of_the_right_name_and_another_key_does_not_fit(authorities: l
     assert found == "the signature does not verify with the key of the anchor of that name: CN=CA 0"
     both = by_subject([namesake.certificate, authorities[0].certificate])
     assert route(authorities[0].leaf(names=NAMES).certificate, [], both) == ()
+
+
+def test_a_key_whose_arithmetic_is_out_of_proportion_is_not_computed_with(authorities: list[Authority]) -> None:
+    """An exponent as long as the modulus makes a signature cost four hundred usual ones to verify."""
+    slow = slow_to_verify("CA 0")
+    for sent, anchors in (([], [slow]), ([slow], [])):
+        with pytest.raises(ValueError, match="too much work"):
+            route(slow, sent, by_subject(anchors))
+    leaf = authorities[0].leaf(names=NAMES).certificate
+    assert route(leaf, [slow, slow_to_verify("Another")], by_subject([authorities[0].certificate])) == ()
+
+
+def test_so_many_signatures_are_verified_and_no_more(authorities: list[Authority]) -> None:
+    """An object decides how many anchors there are."""
+    namesakes = [Authority("CA 0", now=NOW).certificate for _ in range(20)]
+    leaf = authorities[0].leaf(names=NAMES).certificate
+    assert isinstance(route(leaf, [], by_subject(namesakes[:19])), str)
+    with pytest.raises(ValueError, match="too much work"):
+        route(leaf, [], by_subject(namesakes))

@@ -1,0 +1,63 @@
+"""What one hostile listener or object costs everybody else: its own deadline, and no standstill."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tests.hostile import CERTIFICATES, LISTENERS
+
+STANDSTILL = 0.1
+"""Seconds of the processor in which nobody else gets a turn."""
+MEMORY = 300
+"""MiB."""
+
+
+def measured(*what: str) -> dict[str, Any]:
+    """What ``tests.hostile`` found, in a process of its own."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "tests.hostile", *what], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    found: dict[str, Any] = json.loads(ran.stdout)
+    return found
+
+
+@pytest.fixture(scope="module")
+def listeners() -> dict[str, Any]:
+    return measured("listeners")
+
+
+def test_no_hostile_listener_keeps_others_waiting(listeners: dict[str, Any]) -> None:
+    assert listeners["found"]["standstill"] < STANDSTILL, listeners["found"]["where"]
+    assert listeners["peak"] < MEMORY
+
+
+def test_whoever_is_in_order_passes_beside_them_and_none_of_them_does(listeners: dict[str, Any]) -> None:
+    verdicts = {name: row["verdict"] for name, row in listeners["found"]["verdicts"].items()}
+    assert verdicts.pop("good") == "pass"
+    assert set(verdicts) == set(LISTENERS)
+    assert "pass" not in verdicts.values()
+
+
+@pytest.fixture(scope="module")
+def objects() -> dict[str, Any]:
+    found = measured("objects")
+    assert set(CERTIFICATES) < set(found["found"])
+    return found
+
+
+def test_no_hostile_object_keeps_listeners_waiting(objects: dict[str, Any]) -> None:
+    longest = {name: each["standstill"] for name, each in objects["found"].items()}
+    assert max(longest.values()) < STANDSTILL, longest
+    assert objects["peak"] < MEMORY
+
+
+@pytest.mark.parametrize("command", ["lint", "certs", "scan"])
+def test_every_object_is_read_in_proportion_to_its_length(command: str, objects: dict[str, Any]) -> None:
+    """One of 1 MiB takes seconds of the processor, whatever is in it; an identifier of 240 KB alone took twenty."""
+    assert all(each["seconds"][command] < 10 for each in objects["found"].values()), objects
