@@ -40,6 +40,17 @@ _CASES = {
     "refused": ("sigs.k8s.io/gateway-api", "hack/invalid-examples/*/*/*.yaml"),
 }
 """Of the Gateway API's own tests: the directory that they are kept in, their module, and which files of it."""
+_TREES = {
+    "gateway-api": ("sigs.k8s.io/gateway-api", "examples", ("**/*.yaml",)),
+    "envoy-gateway": ("github.com/envoyproxy/gateway", "examples", ("**/*.yaml",)),
+    "envoy-gateway-tests": ("github.com/envoyproxy/gateway", "internal/gatewayapi/testdata", ("**/*.yaml",)),
+    "istio": ("istio.io/istio", "samples", ("**/*.yaml",)),
+    "istio-tests": ("istio.io/istio", "pilot/pkg/config/kube/gateway", ("testdata/*.yaml*", "conversion_test.go")),
+    "contour": ("github.com/projectcontour/contour", "examples", ("**/*.yaml",)),
+    "contour-site": ("github.com/projectcontour/contour", "site/content/examples", ("**/*.yaml",)),
+}
+"""Of other projects' examples, and tests that say what a status must be: the directory that they are kept in, their
+module, the directory there, and which files of it."""
 _STAMP = "k8s.io/component-base/version"
 """The package of what ``/version`` says, which Kubernetes' own build sets from its Git tag."""
 
@@ -79,9 +90,9 @@ def definitions(which: str = CURRENT) -> Path:
 
 
 def suites() -> Path:
-    """The directory with the Gateway API's own tests, as ``_CASES`` says. Raises ``Missing``."""
+    """The directory with other projects' tests and examples, as ``_CASES`` and ``_TREES`` say. Raises ``Missing``."""
     if not _kept_suites().exists():
-        raise Missing("the Gateway API's conformance tests are not fetched: `make e2e` does it")
+        raise Missing("tests and examples of other projects are not fetched: `make e2e` does it")
     return _kept_suites()
 
 
@@ -123,7 +134,7 @@ def make() -> Iterator[str]:
     yield f"definitions: {_kept_definitions()}"
     if not _kept_suites().exists():
         _into(_kept_suites(), _gather)
-    yield f"conformance tests: {_kept_suites()}"
+    yield f"tests and examples of others: {_kept_suites()}"
 
 
 def _made(what: str, kept: Path, build: Callable[[Path], None]) -> Iterator[str]:
@@ -188,6 +199,12 @@ def _gather(directory: Path) -> None:
         for found in Path(_downloaded(SUITES, module)["Dir"]).glob(pattern):
             kind = f"{found.parent.name}-" if name == "refused" else ""  # many are called alike
             shutil.copyfile(found, directory / name / f"{kind}{found.name}")
+    for name, (module, root, patterns) in _TREES.items():
+        above = Path(_downloaded(SUITES, module)["Dir"], root)
+        for found in (each for pattern in patterns for each in above.glob(pattern) if each.is_file()):
+            copy = directory / name / found.relative_to(above)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(found, copy)
 
 
 def _downloaded(pinned: Path, module: str) -> dict[str, str]:

@@ -129,6 +129,9 @@ REFUSED = {
     "tlsroute-listener-passthrough-supported-kinds": """
         gateway-tlsroute-passthrough-supported-kind gateway-route-kinds InvalidRouteKinds
     """,
+    "udproute-not-allowed-by-listeners": """
+        udproute-not-allowed-by-listeners gateway-route-attachment NotAllowedByListeners
+    """,
 }
 """By manifest: the objects that the test wants refused, by which rule lint says so, and the condition's reason."""
 NOT_TLS = {
@@ -149,7 +152,6 @@ NOT_TLS = {
     "tlsroute-listener-terminate-not-supported": "what an implementation leaves out",
     "udproute-invalid-backendref-nonexistent": "there is no TLS over UDP",
     "udproute-invalid-cross-namespace-backend-ref": "there is no TLS over UDP",
-    "udproute-not-allowed-by-listeners": "there is no TLS over UDP",
     "udproute-reference-grant": "there is no TLS over UDP",
 }
 """Refused for what no rule on TLS looks at."""

@@ -21,13 +21,14 @@ _SHOWN: Final = 3
 
 
 def check_plaintext(subject: Subject) -> Iterator[Flaw]:
-    """A host with TLS does not answer without.
+    """A host has TLS, and does not answer without.
 
     ## What it requires
 
-    That no route of an HTTPProxy with TLS has `permitInsecure`, nor one of those that it includes, unless Contour's
-    configuration has `disablePermitInsecure`; and that an Ingress of Contour with `tls` has the annotation
-    `ingress.kubernetes.io/force-ssl-redirect: "true"` or `kubernetes.io/ingress.allow-http: "false"`.
+    That an HTTPProxy with a `virtualhost` has TLS; that none of its routes has `permitInsecure`, nor one of those that
+    it includes, unless Contour's configuration has `disablePermitInsecure`. And that an Ingress of Contour with `tls`
+    has one of the annotations `ingress.kubernetes.io/force-ssl-redirect: "true"` and
+    `kubernetes.io/ingress.allow-http: "false"`.
 
     ## Why
 
@@ -39,7 +40,8 @@ def check_plaintext(subject: Subject) -> Iterator[Flaw]:
     ## What fails
 
     A route with `permitInsecure`, and an Ingress with `tls` and neither annotation: medium. Where only the root is
-    looked at and the included object is in the cluster, the root has the finding.
+    looked at and the included object is in the cluster, the root has the finding. A root without TLS at all: low, as
+    for Ingresses, Routes and routes of the Gateway API.
 
     ## What is inconclusive
 
@@ -120,6 +122,15 @@ def _of_ingress(subject: Subject) -> Iterator[Flaw]:
 
 
 def _of_proxy(subject: Subject) -> Iterator[Flaw]:
+    if subject.object.has(*VHOST) and not has_tls(subject.object) and not subject.object.has("spec", "tcpproxy"):
+        yield Flaw(
+            message="is served without TLS: it has no virtualhost.tls",
+            at=(*VHOST, "tls"),
+            severity="low",
+            fix=f"{subject.object.reference}: add virtualhost.tls with secretName",
+            correction="tls:\n  secretName: <name>",
+        )
+        return
     configured = configurations(subject.declared)
     closed, unread = all(each.no_plaintext for each in configured), unread_file(subject.declared)
     if closed and unread:
@@ -179,7 +190,7 @@ def _included(subject: Subject) -> Iterator[Flaw]:
 
 PLAINTEXT = ObjectRule(
     id="contour-plaintext",
-    title="A host with TLS does not answer without",
+    title="Hosts have TLS and do not answer without",
     severity="medium",
     subjects=(HTTP_PROXY, INGRESS),
     reads=(HTTP_PROXY, *CONFIGURATIONS, INGRESS_CLASS),

@@ -130,8 +130,8 @@ def _lost(declared: Declared) -> Mapping[HolderKey, list[_Lost]]:
             left = [each for each in own if each.key not in lost]
             among = [each for index, later in enumerate(left) if (each := _against(left[:index], later))]
             found.setdefault(holder, []).extend((*lost.values(), *among))
-            rejected = {one.key for each in among for one in (each.listener, each.first)}
-            before += [each for each in left if each.key not in rejected]
+            later = {each.listener.key for each in among}
+            before += [each for each in left if each.key not in later]
     return found
 
 

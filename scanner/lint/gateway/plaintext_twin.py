@@ -22,13 +22,14 @@ _CHALLENGES: Final = "/.well-known/acme-challenge/"
 
 
 def check_twin(subject: Subject) -> Iterator[Flaw]:
-    """What a route serves over HTTPS it does not serve in plaintext too.
+    """A route serves its hostnames over HTTPS, and not in plaintext too.
 
     ## What it requires
 
     No route is attached to an `HTTP` and an `HTTPS` listener under the same hostname, and none to an `HTTP` listener
     under a hostname that another route has on an `HTTPS` listener of the same Gateway, unless each of its rules
-    redirects to https, or is for the challenges of ACME alone.
+    redirects to https, or is for the challenges of ACME alone. A route that is attached to `HTTP` listeners has one of
+    these too.
 
     ## Why
 
@@ -37,7 +38,8 @@ def check_twin(subject: Subject) -> Iterator[Flaw]:
 
     ## What fails
 
-    Such a route: medium. Of two routes the one on the `HTTP` listener, if the name is the same to the letter.
+    A route that answers in plaintext what is answered over HTTPS: medium. Of two routes the one on the `HTTP` listener,
+    if the name is the same to the letter. A route without TLS at all: low, as for Ingresses, Routes and HTTPProxies.
 
     ## What is inconclusive
 
@@ -131,6 +133,7 @@ def check_twin(subject: Subject) -> Iterator[Flaw]:
     if rules and all(_harmless(each) for each in rules):
         return
     encrypted = [one for each in every for one in each.attached if one.listener.protocol == "HTTPS"]
+    alone = not encrypted and not any(each.missing for each in every)
     for attachment in every:
         plain = [one for one in attachment.attached if one.listener.protocol == "HTTP"]
         twin = next((one for one in plain for other in encrypted if _same_names(one, other)), None)
@@ -148,6 +151,13 @@ def check_twin(subject: Subject) -> Iterator[Flaw]:
                 at=attachment.parent.steps,
                 fix=f"{subject.object.reference}: only redirect to https",
                 correction="rules:\n- filters:\n  - {type: RequestRedirect, requestRedirect: {scheme: https}}",
+            )
+        elif plain and alone:
+            yield Flaw(
+                message="is served in plaintext only: no HTTPS listener takes it",
+                at=attachment.parent.steps,
+                severity="low",
+                fix=f"{subject.object.reference}: an HTTPS listener in parentRefs",
             )
 
 
@@ -203,7 +213,7 @@ def _same_names(one: Attached, other: Attached) -> bool:
 
 TWIN = ObjectRule(
     id="gateway-plaintext-twin",
-    title="What is served over HTTPS is not served in plaintext too",
+    title="Routes are served over HTTPS, not in plaintext",
     severity="medium",
     subjects=(HTTP_ROUTE, GRPC_ROUTE),
     check=check_twin,

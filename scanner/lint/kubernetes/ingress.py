@@ -135,7 +135,8 @@ def check_hosts(subject: Subject) -> Iterator[Flaw]:
 
     ## What fails
 
-    A host in no entry, and a `defaultBackend` alone without any: medium.
+    A host in no entry beside hosts with TLS: medium. An Ingress without TLS at all, once: low, as for Routes,
+    HTTPProxies and routes of the Gateway API.
 
     ## What is inconclusive
 
@@ -170,6 +171,17 @@ def check_hosts(subject: Subject) -> Iterator[Flaw]:
     entries = [each for _, each in subject.items("spec", "tls")]
     if any(not each.at("hosts") for each in entries):
         return
+    rules = subject.object.has("spec", "defaultBackend") or subject.object.at("spec", "rules")
+    if not entries:
+        if rules:
+            yield Flaw(
+                message="is served without TLS: it has no spec.tls",
+                at=("spec", "tls"),
+                severity="low",
+                fix=f"{subject.object.reference}: add spec.tls",
+                correction="tls:\n- hosts: [<host>]\n  secretName: <name>",
+            )
+        return
     named = {host.lower() for each in entries for host in each.texts("hosts")}
     exact = is_contours(subject.declared, subject.object)
     for steps, rule in subject.items("spec", "rules"):
@@ -183,13 +195,6 @@ def check_hosts(subject: Subject) -> Iterator[Flaw]:
                 fix=f"{subject.object.reference}: add it to spec.tls",
                 correction=f"tls:\n- hosts: [{host or '<host>'}]\n  secretName: <name>",
             )
-    if subject.object.has("spec", "defaultBackend") and not entries and not subject.object.at("spec", "rules"):
-        yield Flaw(
-            message="every host is served without TLS: there is a defaultBackend, and no spec.tls",
-            at=("spec", "defaultBackend"),
-            fix=f"{subject.object.reference}: add spec.tls",
-            correction="tls:\n- hosts: [<host>]\n  secretName: <name>",
-        )
 
 
 HOSTS = ObjectRule(

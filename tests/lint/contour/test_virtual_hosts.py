@@ -254,7 +254,7 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     "permitted, and a root without TLS includes it": (
         PLAINTEXT,
         [f"{WHOLE}\n" + proxy(OPEN), including("virtualhost: {fqdn: a}")],
-        [],
+        [LOW],
     ),
     "permitted, and a root includes what includes it": (
         PLAINTEXT,
@@ -269,7 +269,7 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     "permitted, below a root that a root with TLS includes": (
         PLAINTEXT,
         [f"{WHOLE}\n" + proxy(OPEN), including("virtualhost: {fqdn: a}", "b"), including(WITH_TLS, "c", "b")],
-        [],
+        [LOW],
     ),
     "permitted, and a root includes another of its name": (
         PLAINTEXT,
@@ -278,13 +278,15 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     ),
     "included and not given": (PLAINTEXT, [including(WITH_TLS)], [OPEN_END]),
     "included and not there": (PLAINTEXT, [f"{WHOLE}\n" + including(WITH_TLS)], []),
-    "included and not given, by a root without TLS": (PLAINTEXT, [including("virtualhost: {fqdn: a}")], []),
+    "included and not given, by a root without TLS": (PLAINTEXT, [including("virtualhost: {fqdn: a}")], [LOW]),
     "permitted and switched off below a root": (PLAINTEXT, [proxy(OPEN), including(WITH_TLS), OFF], []),
     "permitted where there is no TLS": (
         PLAINTEXT,
         [proxy(f"virtualhost: {{fqdn: a}}, {OPEN}")],
-        [],
+        [LOW],
     ),
+    "no TLS at all": (PLAINTEXT, [proxy("virtualhost: {fqdn: a}, routes: []")], [LOW]),
+    "no TLS, where a rule on TCP says it": (PLAINTEXT, [proxy("virtualhost: {fqdn: a}, tcpproxy: {}")], []),
     "permitted and switched off": (
         PLAINTEXT,
         [proxy(f"{WITH_TLS}, {OPEN}"), OFF],

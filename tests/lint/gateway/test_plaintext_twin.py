@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from scanner.lint.gateway.plaintext_twin import TWIN
+from tests.lint.examples import linted
 from tests.lint.gateway.cases import listening, of, said
 
 EDGE = listening("name: http, port: 80, protocol: HTTP", "name: https, port: 443, protocol: HTTPS")
@@ -38,7 +41,18 @@ def route(name: str, section: str, rules: str, host: str = "a.example", parent: 
 def test_twins(plain: str, encrypted: str, count: int) -> None:
     found = said(TWIN, EDGE, ELSEWHERE, plain, encrypted)
     message = "answers 'a.example' in plaintext, which HTTPRoute/shop/web answers over HTTPS"
-    assert found == [("fail", "spec.parentRefs[0]", message)] * count
+    assert [each for each in found if "HTTPS listener" not in each[2]] == [
+        ("fail", "spec.parentRefs[0]", message)
+    ] * count
+
+
+@pytest.mark.parametrize(
+    ("rules", "section", "severities"),
+    [(SERVES, "http", ["low"]), (SERVES, "https", []), (REDIRECTS, "http", []), (ANSWERS, "http", [])],
+)
+def test_a_route_without_tls_is_low(tmp_path: Path, rules: str, section: str, severities: list[str]) -> None:
+    found = linted(tmp_path, EDGE + route("web", section, rules), [TWIN])[0]
+    assert [each.finding.severity for one in found for each in one.findings] == severities
 
 
 def test_a_listener_set_belongs_to_its_gateway() -> None:

@@ -280,7 +280,7 @@ REDIRECT = "rules: [{filters: [{type: RequestRedirect, requestRedirect: {scheme:
         (BOTH, "", "name: edge", 1),
         (BOTH, "hostnames: [a.example, '*.b.example']", "name: edge", 1),
         (BOTH, "", "name: edge, sectionName: https", 0),
-        (BOTH, "", "name: edge, sectionName: http", 0),
+        (BOTH, "", "name: edge, sectionName: http", 1),
         (BOTH, "", "name: edge, sectionName: http}, {name: edge, sectionName: https", 1),
         (BOTH, REDIRECT.replace("SCHEME", "https"), "name: edge", 0),
         (BOTH, REDIRECT.replace("SCHEME", "http"), "name: edge", 1),

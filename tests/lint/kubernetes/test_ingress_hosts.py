@@ -76,7 +76,7 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
         [],
     ),
     "a wildcard": (ONE_CERTIFICATE, [ingress(SAME), ingress('{hosts: ["*.example"], secretName: b}', "api")], []),
-    "a default backend": (HOSTS, [default_backend("")], [MEDIUM]),
+    "a default backend": (HOSTS, [default_backend("")], [("fail", "low")]),
     "a default backend with TLS": (HOSTS, [default_backend(SAME)], []),
 }
 
