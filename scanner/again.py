@@ -21,6 +21,7 @@ from scanner.judge.witness import heard
 from scanner.kube.kinds import NETWORK_POLICY, SECRET
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
+from scanner.model.inventory import InventoryRow
 from scanner.model.known import Unknown
 from scanner.model.local_files import LOCAL_KINDS, with_local_files
 from scanner.model.observation_record import Seen, read
@@ -116,12 +117,6 @@ class Again:
             return Outlook(kind="cannot", source=source, why=f"follows today, and refuses {least} and later")
         return Outlook(kind="follows", source=source, why="follows today, and will be given the new profile")
 
-    def keys(self) -> Counter[str] | None:
-        """How many certificates would have which status under another PKI object, where one is asked about."""
-        if self.view.pki is None:
-            return None
-        return Counter(row["status"] for each in self.surveys.values() for row in each.certificates.rows())
-
     def judged(self, seen: Seen, ledger: WaiverLedger) -> EndpointRow:
         """One observation by itself. Raises ``InputError`` for an endpoint that is of none of the scan's clusters."""
         survey, own = self._own(seen.endpoint)
@@ -183,6 +178,12 @@ class Again:
         rules = (*RULES, *(DEEP_RULES if self.head.deep else ()))
         told, _ = of_all.findings(around, self._verdicts, applied=rules, interrupted=self.head.interrupted)
         return [finding_row(each) for each in told]
+
+    def certificates(self) -> Iterator[InventoryRow]:
+        """The certificates of its clusters as they would be judged; after all ``rows``."""
+        alone = len(self.surveys) == 1
+        for name, each in self.surveys.items():
+            yield from each.certificates.rows(None if alone else name)
 
     def newly_in_scope(self, then: Scope) -> int:
         """Listeners that the policy of the viewpoint lets a scan ask, and that of the scan, ``then``, did not."""

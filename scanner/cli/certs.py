@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 import click
 
+from scanner.certificate_rows import configuration_line
 from scanner.certificates import Certificates
 from scanner.cli.certificate_files import Files, password
 from scanner.cli.certs_basis import basis
@@ -18,9 +19,13 @@ from scanner.cli.progress import colors
 from scanner.cli.streams import say, width
 from scanner.errors import UsageError
 from scanner.kube.snapshot import Snapshot
+from scanner.model import located
 from scanner.model.held_certificate import HeldCertificate
 from scanner.model.known import Unknown
+from scanner.model.located import Located
 from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING, EXIT_OK, FailOn, FindingRow, fails
+from scanner.pki.day_one import asked_of_installer
+from scanner.pki.installation import INSTALLATION, before_installation
 from scanner.report.escape import plain
 from scanner.report.page import Page
 from scanner.report.rows import finding_row
@@ -67,22 +72,40 @@ def certs(
     """
     by = {name: options.pop(name) for name in ("policy_file", "pki", "install_config_file")}
     asked = ClusterAsked(**options)  # type: ignore[arg-type] # click has checked the types
-    if not (paths or asked.meant):
-        raise UsageError("neither a path nor a cluster was given", hint="adhere certs PATH..., or --cluster")
     search = _Search(Files(tuple(password(each) for each in password_files)))
+    if not (paths or asked.meant):
+        if by["install_config_file"] is None:
+            raise UsageError("neither a path nor a cluster was given", hint="adhere certs PATH..., or --cluster")
+        asked.none_given()
+        listing = _installation(located.read(str(by["install_config_file"])))
+        _print(listing, format_)
+        return exit_code(listing, fail_on) if listing.findings else EXIT_OK
     certificates = basis(asked, tell=search.keep, **by)  # type: ignore[arg-type] # see above
     certificates.inventory  # noqa: B018 - now the cluster is looked through, before the files
     for path in paths:
         search.under(path, certificates)
     search.problems += _gaps(certificates.snapshot) if asked.meant else []
     listing = search.listing(certificates)
+    _print(listing, format_)
+    search.say()
+    return exit_code(listing, fail_on)
+
+
+def _print(listing: Listing, format_: Literal["text", "json"]) -> None:
     if format_ == "json":
         for line in listing.document():
             click.echo(line)
     else:
         listing.table(Page(out=sys.stdout, color=colors(sys.stdout), width=width()))
-    search.say()
-    return exit_code(listing, fail_on)
+
+
+def _installation(document: Located) -> Listing:
+    """What the installer has against an install-config that nothing was installed from yet."""
+    findings = [finding_row(each) for _, each in before_installation(INSTALLATION, document)]
+    asked = configuration_line(asked_of_installer(document))
+    if not findings:
+        say(f"adhere: {plain(asked, 500)}: the installer accepts it")
+    return Listing(held=[], judged={}, findings=findings, problems=[], configuration=asked)
 
 
 @dataclass(slots=True)

@@ -27,7 +27,7 @@ from scanner.model.scan_policy import ScanPolicy
 from scanner.pki.config import pki_config_of_file
 from scanner.report.atomic import atomic_write
 from scanner.report.stream import read_findings, read_rows
-from scanner.report.whatif import Comparison, compare, write_json, write_text
+from scanner.report.whatif import Comparison, compare, rotations, write_json, write_text
 from scanner.survey import Viewpoint
 
 
@@ -78,7 +78,7 @@ def compared(judged: Again) -> Comparison:
         out_of_scope=judged.out_of_scope,
         newly_in_scope=newly,
         not_judged=judged.not_judged(),
-        certificates=judged.keys(),
+        certificates=None if judged.view.pki is None else rotations(judged.certificates()),
     )
 
 

@@ -7,10 +7,11 @@ what is waived, settling or readiness only is "excused", so that an adherence th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Literal, TextIO
+from typing import Literal, TextIO, TypedDict
 
+from scanner.model.inventory import InventoryRow
 from scanner.model.report import NEVER_FAILS, EndpointRow, FindingRow, OwnerRow
 from scanner.report import headline
 from scanner.report.escape import plain
@@ -20,6 +21,8 @@ from scanner.report.stream import dumps
 from scanner.report.text_findings import findings
 from scanner.report.wording import counted
 
+_FORCED = 20
+"""Certificates that are named in the text."""
 SCHEMA = "adhere.whatif/v1"
 
 Outcome = Literal["fails", "inconclusive", "follows", "excused", "passes", "not_applicable"]
@@ -51,13 +54,6 @@ _STYLES: dict[Outcome, tuple[str, str]] = {
     "passes": ("✓", "pass"),
     "not_applicable": ("–", "not_applicable"),
 }
-
-
-_KEYS = {
-    "pending-rotation": "would be renewed by their operators",
-    "needs-forced-rotation": "would need a forced rotation",
-}
-"""Statuses of certificates that another PKI object leads to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +97,65 @@ class Change:
             self.instances.append(row["instance"])
 
 
+class RotationRow(TypedDict):
+    """A certificate that another PKI configuration would have to wait for."""
+
+    names: list[str]
+    subject: str | None
+    sha256: str
+    cluster: str | None
+    status: str
+    """``pending-rotation`` or ``needs-forced-rotation``."""
+    by: str | None
+    """When its operator renews it at the latest, RFC 3339; null where nothing does, or nothing says when."""
+    not_after: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rotations:
+    """What has to be made anew before every key is as another PKI configuration asks."""
+
+    pending: int = 0
+    """Certificates that their operators renew by themselves."""
+    first: str | None = None
+    """When the first of them is renewed, RFC 3339."""
+    last: str | None = None
+    forced: int = 0
+    """Certificates that nothing renews by itself."""
+    rows: tuple[RotationRow, ...] = ()
+    """The forced ones first, each kind by date; the first ``MOST_ROTATIONS``."""
+
+
+MOST_ROTATIONS = 1000
+
+
+def rotations(rows: Iterable[InventoryRow]) -> Rotations:
+    """Count them, of an inventory that was judged by that configuration."""
+    found = [_rotation(row) for row in rows if row["status"] in ("pending-rotation", "needs-forced-rotation")]
+    found.sort(key=lambda one: (one["status"], one["by"] or one["not_after"] or "9", one["sha256"]))
+    waiting = [one for one in found if one["status"] == "pending-rotation"]
+    dates = [one["by"] for one in waiting if one["by"]]
+    return Rotations(
+        pending=len(waiting),
+        first=min(dates, default=None),
+        last=max(dates, default=None),
+        forced=len(found) - len(waiting),
+        rows=tuple(found[:MOST_ROTATIONS]),
+    )
+
+
+def _rotation(row: InventoryRow) -> RotationRow:
+    return RotationRow(
+        names=row["names"],
+        subject=row["subject"],
+        sha256=row["sha256"],
+        cluster=row["cluster"],
+        status=row["status"],
+        by=row["renewal"]["by"] if row["renewal"] else None,
+        not_after=row["not_after"],
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """Everything that would change, and how many endpoints would not."""
@@ -119,8 +174,8 @@ class Comparison:
     """Listeners that the policy would let a scan ask, and of which the saved one cannot tell: nobody has asked them."""
     not_judged: tuple[str, ...] = ()
     """What the scan may have said and was not judged again, each with the reason."""
-    certificates: Mapping[str, int] | None = None
-    """Under another PKI object: how many certificates would have which status."""
+    certificates: Rotations | None = None
+    """Under another PKI configuration: what would have to be made anew."""
     failing: tuple[FindingRow, ...] = ()
     """Findings on no single endpoint that would newly fail."""
     undecided: tuple[FindingRow, ...] = ()
@@ -281,8 +336,7 @@ def write_text(
     if said := ", ".join(f"{count} {what}" for count, what in others if count):
         page.line(f"  {'findings':<10} on no single endpoint: {said}")
     if comparison.certificates is not None:
-        told = [f"{comparison.certificates.get(status, 0)} {words}" for status, words in _KEYS.items()]
-        page.line(f"  {'keys':<10} {'; '.join(told)}")
+        _rotations(page, comparison.certificates)
     for count, what in (
         (comparison.out_of_scope, "would no longer be scanned"),
         (comparison.newly_in_scope, "would be scanned too, and nobody has asked them yet"),
@@ -293,6 +347,22 @@ def write_text(
             page.line(f"  {'':<10} {what}: {count}")
     for each in comparison.not_judged:
         page.folded(13, f"  {'not judged':<10} ", plain(each, 300))
+
+
+def _rotations(page: Page, told: Rotations) -> None:
+    """How many certificates wait, and until when; and those that somebody has to replace."""
+    when = f", the first by {told.first[:10]}, the last by {told.last[:10]}" if told.first and told.last else ""
+    page.folded(13, f"  {'pending':<10} ", f"{counted(told.pending, 'certificate')} to be renewed by operators{when}")
+    forced = [one for one in told.rows if one["status"] == "needs-forced-rotation"]
+    named = [f"{plain(_called(one), 80)} (expires {(one['not_after'] or 'unknown')[:10]})" for one in forced[:_FORCED]]
+    more = [f"and {told.forced - _FORCED} more"] if told.forced > _FORCED else []
+    said = f"{counted(told.forced, 'certificate')} that nothing renews"
+    page.folded(13, f"  {'forced':<10} ", f"{said}: {', '.join([*named, *more])}" if named else said)
+
+
+def _called(row: RotationRow) -> str:
+    name = " or ".join(row["names"]) or row["subject"] or row["sha256"][:16]
+    return f"{row['cluster']}: {name}" if row["cluster"] else name
 
 
 def _section(page: Page, after: Outcome, changes: list[Change]) -> None:
@@ -346,12 +416,7 @@ def write_json(comparison: Comparison, out: TextIO, *, assumed: dict[str, str] |
         "out_of_scope": comparison.out_of_scope,
         "newly_in_scope": comparison.newly_in_scope,
         "not_judged": list(comparison.not_judged),
-        "certificates": None
-        if comparison.certificates is None
-        else {
-            "pending": comparison.certificates.get("pending-rotation", 0),
-            "forced": comparison.certificates.get("needs-forced-rotation", 0),
-        },
+        "certificates": None if comparison.certificates is None else _rotations_row(comparison.certificates),
         "findings": {
             "failing": comparison.failing,
             "undecided": comparison.undecided,
@@ -363,6 +428,16 @@ def write_json(comparison: Comparison, out: TextIO, *, assumed: dict[str, str] |
         out.write(f"{dumps(key)}: {dumps(value)},\n")
     out.write('"changes": [' + ",".join("\n" + dumps(_change_row(change)) for change in comparison.changes))
     out.write("\n]\n}\n")
+
+
+def _rotations_row(told: Rotations) -> dict[str, object]:
+    return {
+        "pending": told.pending,
+        "first": told.first,
+        "last": told.last,
+        "forced": told.forced,
+        "rows": list(told.rows),
+    }
 
 
 def _change_row(change: Change) -> dict[str, object]:

@@ -146,7 +146,7 @@ def test_microshifts_file_judges_as_it_stands(call: Call, signer: Path, tmp_path
 
 # --- install-config ---------------------------------------------------------------------------------------------------
 
-DAY_ONE = {
+DAY_ONE: dict[str, Any] = {
     "apiVersion": "v1",
     "baseDomain": "example.com",
     "featureSet": "TechPreviewNoUpgrade",
@@ -180,6 +180,23 @@ def test_an_install_config_is_refused_as_the_installer_refuses_it(call: Call, si
     assert (answer.code, answer.out) == (2, "")
     assert "ecdsa must not be set when algorithm is RSA" in answer.err
     assert "rsa must be specified when algorithm is RSA" in answer.err
+
+
+def test_an_install_config_alone_is_checked(call: Call, tmp_path: Path) -> None:
+    good = call("certs", "--install-config", file(tmp_path, "install-config.yaml", DAY_ONE))
+    assert (good.code, good.out) == (0, "")
+    assert "signer RSA 4096: the installer accepts it" in good.err
+    gated = {name: value for name, value in DAY_ONE.items() if name != "featureSet"}
+    path = file(tmp_path, "install-config.yaml", {**gated, "pki": {**DAY_ONE["pki"], "servingCertificates": {}}})
+    answer = call("certs", "--install-config", path, "--format", "json")
+    told = {each["message"]: each["severity"] for each in valid(answer)["findings"]}
+    assert (answer.code, list(told.values())) == (1, ["medium", "low"])
+    assert "with a featureSet only" in str(told)
+    assert "unknown field pki.servingCertificates" in str(told)
+    wrong = {**DAY_ONE, "pki": {"signerCertificates": {"key": {"algorithm": "DSA"}}}}
+    refused = call("certs", "--install-config", file(tmp_path, "install-config.yaml", wrong))
+    assert refused.code == 1
+    assert 'Unsupported value: "DSA"' in refused.out
 
 
 def test_an_install_config_without_its_feature_set_is_remarked_on(call: Call, signer: Path, tmp_path: Path) -> None:

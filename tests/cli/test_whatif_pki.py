@@ -48,17 +48,6 @@ def told(call: Call, kept: Path, pki: Path) -> tuple[int, dict[str, Any]]:
     return answer.code, keys
 
 
-def certificates(call: Call, kept: Path, pki: Path) -> dict[str, int]:
-    return json.loads(call("whatif", kept, "--pki", pki, "--format", "json").out)["certificates"]  # type: ignore[no-any-return]
-
-
-def test_pending_and_forced_rotations_are_counted(call: Call, tmp_path: Path) -> None:
-    kept = scanned(call, tmp_path, 2048, forever=True)
-    more, same = certificates(call, kept, asked(tmp_path, 4096)), certificates(call, kept, asked(tmp_path, 2048))
-    assert (more["pending"] > 0, more["forced"]) == (True, 1)
-    assert same == {"pending": 0, "forced": 0}
-
-
 def test_what_operators_renew_would_wait_and_break_nothing(call: Call, tmp_path: Path) -> None:
     code, keys = told(call, scanned(call, tmp_path, 2048, forever=False), asked(tmp_path, 4096))
     assert (code, keys) == (0, {"failing": [], "undecided": [], "mended": []})
@@ -69,6 +58,25 @@ def test_what_nothing_renews_would_newly_fail(call: Call, tmp_path: Path) -> Non
     (finding,) = keys["failing"]
     assert (code, finding["status"]) == (1, "needs-forced-rotation")
     assert finding["evidence"][-1] == "when it was made, RSA 2048 was required (the snapshot of 2026-04-11)"
+
+
+def test_what_would_wait_and_what_nothing_renews_is_counted_with_its_dates(call: Call, tmp_path: Path) -> None:
+    kept, configured = scanned(call, tmp_path, 2048, forever=True), asked(tmp_path, 4096)
+    counted = json.loads(call("whatif", kept, "--pki", configured, "--format", "json").out)["certificates"]
+    assert (counted["pending"], counted["forced"]) == (1, 1)
+    (forced, pending) = counted["rows"]
+    assert forced["names"] == ["kube-apiserver-lb-signer"]
+    assert (forced["status"], forced["by"]) == ("needs-forced-rotation", None)
+    assert counted["first"] == counted["last"] == pending["by"]
+    lines = call("whatif", kept, "--pki", configured).out.splitlines()
+    (said,) = [line for line in lines if line.startswith("  pending")]
+    assert f"1 certificate to be renewed by operators, the first by {pending['by'][:10]}" in said
+    (said,) = [line for line in lines if line.startswith("  forced")]
+    assert f"kube-apiserver-lb-signer (expires {forced['not_after'][:10]})" in said
+    same = json.loads(call("whatif", kept, "--pki", asked(tmp_path, 2048), "--format", "json").out)["certificates"]
+    assert (same["pending"], same["forced"], same["rows"]) == (0, 0, [])
+    without = json.loads(call("whatif", kept, "--format", "json").out)
+    assert without["certificates"] is None
 
 
 def test_a_violation_would_be_mended_by_asking_for_less(call: Call, tmp_path: Path) -> None:

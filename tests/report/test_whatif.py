@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from copy import deepcopy
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Literal
@@ -193,12 +192,3 @@ def test_what_cannot_or_does_not_follow_fails_with_the_reason(kind: Literal["can
     told = _outlooks(kind)
     assert told.after == compare(BEFORE, AFTER).after
     assert f"because of it (from {APISERVER})" in _text(told)
-
-
-def test_keys_under_another_pki_object_are_counted() -> None:
-    told = replace(compare(BEFORE, BEFORE), certificates={"pending-rotation": 7, "needs-forced-rotation": 2, "ok": 1})
-    assert "keys       7 would be renewed by their operators; 2 would need a forced rotation" in _text(told)
-    out = StringIO()
-    whatif.write_json(told, out)
-    assert json.loads(out.getvalue())["certificates"] == {"pending": 7, "forced": 2}
-    assert not list(Draft202012Validator(SCHEMA).iter_errors(json.loads(out.getvalue())))
