@@ -87,10 +87,11 @@ def _list(label: str, items: Iterable[str]) -> Iterator[str]:
 def _owes(expectation: Expectation) -> Iterator[str]:
     profile = expectation.profile
     if isinstance(profile, Unknown):
-        yield f"owes        nobody can tell: {plain(profile.reason)}"
-        yield "            so that nothing passes against it"
+        yield f"required    unknown: {plain(profile.reason)}"
+        yield "            nothing passes against it"
+        yield from _client_certificate(expectation)
         return
-    yield f"owes        {plain(profile.name)}: {_meaning(profile)}"
+    yield f"required    {plain(profile.name)}: {_meaning(profile)}"
     yield f"            {_BINDS[expectation.binding]}"
     for other in expectation.alternatives:
         yield f"      or    {plain(other.name)}: {_meaning(other)}"
@@ -98,10 +99,18 @@ def _owes(expectation: Expectation) -> Iterator[str]:
     yield from _wrapped("suites", [suite_name(code) for code in profile.suites])
     if profile.groups is not None:
         yield from _wrapped("groups", [group_name(code) for code in profile.groups])
-    if expectation.client_certificate:
-        yield f"  client certificate  {expectation.client_certificate}"
+    yield from _client_certificate(expectation)
     for note in profile.notes:
         yield f"            note: {plain(note)}"
+
+
+def _client_certificate(expectation: Expectation) -> Iterator[str]:
+    """What is asked of clients, and the objects that say so."""
+    if expectation.client_certificate:
+        by = f", by {plain(expectation.client_source)}" if expectation.client_source else ""
+        yield f"  client certificate  {expectation.client_certificate}{by}"
+    if expectation.client_trust:
+        yield f"                      trusted: those of {plain(expectation.client_trust)}"
 
 
 def _meaning(profile: Profile) -> str:

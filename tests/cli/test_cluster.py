@@ -247,8 +247,8 @@ def test_pools_with_different_configurations_are_explained_apart(call: Call, pla
     answer = call("explain", "kubelet", "--snapshot", place.kept / "snapshot")
     assert answer.code == 0
     modern, intermediate = answer.out.split("\n\nNode/kubelet:10250\n")
-    assert "owes        openshift/4.22/modern" in modern
-    assert "owes        openshift/4.22/intermediate" in intermediate
+    assert "required    openshift/4.22/modern" in modern
+    assert "required    openshift/4.22/intermediate" in intermediate
     tree = (
         "  KubeletConfig/worker-intermediate\n    spec.tlsSecurityProfile: Intermediate\n      over APIServer/cluster"
     )

@@ -180,7 +180,8 @@ def check_chain(subject: Subject) -> Iterator[Flaw]:
         yield Flaw(
             message=f"{secret.reference} has {what} certificate behind the leaf, and the API asks for one alone",
             at=EXTERNAL,
-            fix=f"{mend(subject.declared, secret.name, secret.namespace)}: keep the leaf alone",
+            fix=f"{mend(subject.declared, secret.name, secret.namespace)}: keep the leaf alone where clients know its "
+            "issuer; else give certificate, key and caCertificate in the Route, so that intermediates are served",
             evidence=tuple(called(each) for each in behind[:5]),
         )
     if entry(secret, "ca.crt"):

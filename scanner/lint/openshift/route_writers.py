@@ -100,7 +100,8 @@ def check_writers(subject: Subject) -> Iterator[Flaw]:
     found = list(_writers(declared, subject.object.namespace, name))
     if found:
         yield Flaw(
-            message=f"{len(found)} may replace the certificate in Secret {name} and not set one on a Route",
+            message=f"{_counted(len(found))} may change Secret {name}, and so the Route's certificate, without the "
+            f"permission {_HOST} that a certificate in the Route needs",
             at=EXTERNAL,
             observed=tuple(found[:_NAMED]),
             fix=f"leave Secret {name} out of what they may write, or allow them {_HOST}",
@@ -112,6 +113,10 @@ def check_writers(subject: Subject) -> Iterator[Flaw]:
             verdict="inconclusive",
             severity="info",
         )
+
+
+def _counted(count: int) -> str:
+    return f"{count} user or group" if count == 1 else f"{count} users or groups"
 
 
 def _writers(declared: Declared, namespace: str | None, name: str) -> Iterator[str]:

@@ -221,6 +221,11 @@ def test_a_second_certificate(tmp_path: Path) -> None:
     ((severity, _, message),) = said(tmp_path, "route-external-chain", route(tls=EDGE) + text)
     assert severity == "low"
     assert "a CA's certificate behind the leaf" in message
+    (file,) = tmp_path.glob("*.yaml")
+    every = [each.finding for one in lint(declared(read_manifests([str(file)], READS), None)) for each in one.findings]
+    (fix,) = [each.fix for each in every if each.rule == "route-external-chain"]
+    assert fix
+    assert "so that intermediates are served" in fix
 
 
 @pytest.mark.parametrize(
