@@ -189,6 +189,7 @@ _CLUSTER_SERVICE_VERSION = Only(
         "spec": Only(
             _whole("displayName", "version", "replaces", "provider", "webhookdefinitions", "apiservicedefinitions")
             | {"install": Only({"spec": Only({"deployments": Only(_whole("name"))}), "strategy": whole})}
+            | {"customresourcedefinitions": Only({"owned": Only(_whole("name", "kind"))})}
         ),
         "status": Only(_whole("phase", "reason")),
     }

@@ -97,7 +97,9 @@ class Built:
                 return entry, pod
         if self._claims:
             return None, self._claims[0]
-        return (view.entry(None, (), number, on_node=True) if on_node else None), None
+        if on_node:
+            return view.entry(None, (), number, on_node=True), None
+        return (view.catalogue.behind(place.owner) if place.owner else None), None
 
     def _owner(self) -> Owner:
         place = self._listener.place

@@ -10,7 +10,8 @@ from operator import itemgetter
 
 from scanner.discover.draft import Omission
 from scanner.discover.merge import rank
-from scanner.discover.trust import API_SERVER, Trust
+from scanner.discover.trust import Trust
+from scanner.model.components import API_SERVICE
 from scanner.model.endpoint import Endpoint
 
 
@@ -60,6 +61,6 @@ def payer(endpoint: Endpoint) -> str | None:
     """The namespace whose share ``endpoint`` takes; None for nodes and the API server. A name on the router takes that
     of its Route, not the router's."""
     owner, subject = endpoint.owner, endpoint.subject
-    if (owner.kind, owner.namespace, owner.name) == ("Service", *API_SERVER):
+    if (owner.kind, owner.namespace, owner.name) == ("Service", *API_SERVICE):
         return None
     return (subject.namespace if subject else None) or owner.namespace

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 from scanner.discover.balanced import published
 from scanner.discover.names import parsed, port
-from scanner.discover.trust import API_SERVER
 from scanner.discover.view import View
 from scanner.kube.kinds import GATEWAY, GATEWAY_CLASS, HTTP_PROXY, INGRESS
 from scanner.kube.objects import KubeObject
+from scanner.model.components import API_SERVICE
 from scanner.model.dial_scope import Published
 from scanner.model.endpoint import Owner
 
@@ -48,9 +48,9 @@ def _texts(view: View) -> Iterator[tuple[str, int, Owner]]:
 
 def _api_server(view: View) -> Iterator[tuple[str, int, Owner]]:
     """Where nothing of it runs in the cluster: what the API server writes into the slice of its own name."""
-    service = view.balanced.get(*API_SERVER)
+    service = view.balanced.get(*API_SERVICE)
     for one in service.slices if service else ():
-        if service and one.name == API_SERVER[1]:
+        if service and one.name == API_SERVICE[1]:
             numbers = [number for each in one.each("ports") if (number := port(each.at("port")))]
             every = [text for each in one.each("endpoints") for text in each.texts("addresses")]
             numbers = view.cuts.first(numbers, _MOST, "ports of one EndpointSlice", one)

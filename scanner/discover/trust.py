@@ -15,10 +15,8 @@ from typing import Literal
 from scanner.discover.balanced import Service
 from scanner.discover.draft import Claim, Place
 from scanner.discover.workloads import Pod, Workloads
-from scanner.model.components import Catalogue, Listener
+from scanner.model.components import API_SERVICE, Catalogue, Listener
 
-API_SERVER = ("default", "kubernetes")
-"""Of this Service the API server itself writes the backends."""
 _FRONTS = ("ingress", "gateway")
 """What governs components that serve other namespaces' names."""
 
@@ -40,7 +38,7 @@ class Trust:
     def heard(self, service: Service, place: Place, claim: Claim, *, published: bool) -> bool:
         """Whether ``claim`` counts at a backend of ``service``; ``published``: its load balancer's address led here."""
         own = service.namespace
-        if (own, service.name) != API_SERVER and not self.may(own, place):
+        if (own, service.name) != API_SERVICE and not self.may(own, place):
             return False
         return claim.writer in (None, own) or self.weighs(claim, place, published=published)
 

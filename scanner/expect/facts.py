@@ -95,6 +95,9 @@ class Facts(Once):
 
     def entry(self, endpoint: Endpoint) -> Listener | None:
         """What the catalogue knows of this listener; discovery has named the component where it matched."""
+        behind = self.catalogue.behind(endpoint.owner)
+        if behind is not None:
+            return behind
         workloads = {endpoint.owner.name, *(each.name for each in endpoint.candidates)}
         on_node = endpoint.node is not None
         namespace = endpoint.owner.namespace
@@ -127,13 +130,29 @@ class Facts(Once):
     @cached_property
     def installed(self) -> dict[tuple[str, str], str]:
         """Deployments that OLM installed, as (namespace, name), and the ClusterServiceVersion of each."""
-        found: dict[tuple[str, str], str] = {}
-        for each in self.snapshot.every(CLUSTER_SERVICE_VERSION):
-            if "olm.copiedFrom" in each.labels or each.text("status", "reason") == "Copied":
-                continue
-            for deployment in each.each("spec", "install", "spec", "deployments"):
-                found[each.namespace or "", deployment.text("name")] = str(each.reference)
-        return found
+        return {
+            (each.namespace or "", deployment.text("name")): str(each.reference)
+            for each in self._versions
+            for deployment in each.each("spec", "install", "spec", "deployments")
+        }
+
+    @cached_property
+    def owned_kinds(self) -> dict[tuple[str, str], str]:
+        """Kinds of layered products, as (group, kind), and the ClusterServiceVersion that owns each: what an object of
+        such a kind owns is an operand of it."""
+        return {
+            (owned.text("name").partition(".")[2], owned.text("kind")): str(each.reference)
+            for each in self._versions
+            for owned in each.each("spec", "customresourcedefinitions", "owned")
+        }
+
+    @cached_property
+    def _versions(self) -> tuple[KubeObject, ...]:
+        """What OLM installed; a copy in another namespace owns nothing."""
+        every = self.snapshot.every(CLUSTER_SERVICE_VERSION)
+        return tuple(
+            each for each in every if "olm.copiedFrom" not in each.labels and each.text("status", "reason") != "Copied"
+        )
 
     @cached_property
     def static_pods(self) -> tuple[KubeObject, ...]:

@@ -1,8 +1,8 @@
 """Gateways: OpenShift's own follow the APIServer under strict adherence; of others nothing in the cluster says.
 
 cluster-ingress-operator ``pkg/operator/controller/gatewayclass/istio_sail_installer.go``: Istio gets a profile only if
-adherence is strict and somebody set one. An IngressController's profile never reaches a Gateway, whose pods run in the
-same namespace.
+adherence is strict and one is set. Strict adherence binds it all the same: no profile means the default one. An
+IngressController's profile never reaches a Gateway, whose pods run in the same namespace.
 """
 
 from __future__ import annotations
@@ -63,12 +63,15 @@ def _openshift(facts: Facts, draft: Draft, source: str, field: str) -> Draft:
     lever = Lever(where=where, field=at, applied_by=entry.component if entry else "")
     draft = replace(draft, standing="platform", implementation="istio", entry=entry, lever=lever)
     strict = authority.adherence is not None and authority.adherence.strict
-    if strict and authority.is_set:
+    if not strict:
+        said = "adherence is not strict, so Istio keeps its own default, TLS 1.2 and later: not enforced"
+        return replace(draft, binding="not-enforced").says(source, field, said)
+    if authority.is_set:
         said = "strict adherence and a profile that is set: Istio is given it"
-        return replace(draft, binding="must-follow").says(source, field, said)
-    why = "no profile is set" if strict else "adherence is not strict"
-    said = f"{why}, so Istio keeps its own default, TLS 1.2 and later: not enforced"
-    return replace(draft, binding="not-enforced").says(source, field, said)
+    else:
+        said = "under strict adherence every component follows the cluster's profile, the default where none is set"
+        draft = draft.remark(f"Istio is given a profile only where one is set: set {where} {at}")
+    return replace(draft, binding="must-follow").says(source, field, said)
 
 
 def _foreign(draft: Draft, source: str, controller: str) -> Draft:

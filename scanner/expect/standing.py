@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TypeAlias
 
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
-from scanner.kube.kinds import CLUSTER_SERVICE_VERSION
+from scanner.expect.services import service_of
+from scanner.kube.kinds import CLUSTER_SERVICE_VERSION, DAEMON_SET, DEPLOYMENT, POD, SERVICE, STATEFUL_SET
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Snapshot
+from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Standing
 
 _OLM_OWNER = "olm.owner"
@@ -55,7 +60,33 @@ def _by_olm(facts: Facts, draft: Draft) -> _Verdict | None:
         return "layered", version, "spec.install.spec.deployments", f"installs {owner.name}: a layered product"
     if _OLM_OWNER in dict(draft.endpoint.labels):
         return "layered", f"{owner.kind}/{owner.name}", f"metadata.labels[{_OLM_OWNER}]", "a layered product"
+    return _as_operand(facts, draft.endpoint) if facts.owned_kinds else None
+
+
+def _as_operand(facts: Facts, endpoint: Endpoint) -> _Verdict | None:
+    """What an object of a layered product owns: by the ownerReferences of the pod, of the workload where it was read,
+    and of the Services that lead there."""
+    for each in _owned(facts.snapshot, endpoint):
+        for owner in each.each("metadata", "ownerReferences"):
+            version = facts.owned_kinds.get((owner.text("apiVersion").rpartition("/")[0], owner.text("kind")))
+            if version is not None:
+                said = f"owns the kind of {owner.text('kind')}/{owner.text('name')}, which owns {each.reference}"
+                return "layered", version, "spec.customresourcedefinitions.owned", f"{said}: a layered product"
     return None
+
+
+def _owned(snapshot: Snapshot, endpoint: Endpoint) -> Iterator[KubeObject]:
+    owner, pod = endpoint.owner, endpoint.pod
+    found = [snapshot.get(POD, pod.name, pod.namespace)] if pod else []
+    found += [
+        snapshot.get(kind, owner.name, owner.namespace)
+        for kind in (DEPLOYMENT, STATEFUL_SET, DAEMON_SET)
+        if kind.name == owner.kind and kind in snapshot.objects
+    ]
+    found += [snapshot.get(SERVICE, owner.name, owner.namespace)] if owner.kind == SERVICE.name else []
+    led = (service_of(snapshot, alias.rpartition(":")[0]) for alias in endpoint.aliases)
+    found += [each for each in led if each is not None and each.namespace == owner.namespace]
+    yield from filter(None, found)
 
 
 def _by_place(facts: Facts, draft: Draft) -> _Verdict:

@@ -10,7 +10,11 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Literal
 
+from scanner.model.endpoint import Owner
 from scanner.model.observation import ClientCertificate
+
+API_SERVICE = ("default", "kubernetes")
+"""Namespace and name of the Service of which the API server itself writes the backends."""
 
 Governor = Literal["apiserver", "apiserver-if-strict", "kubelet", "ingress", "gateway", "flags", "backend", "own"]
 """What decides the profile of a listener: the APIServer object always; that only under strict adherence; KubeletConfig;
@@ -97,6 +101,14 @@ class Catalogue:
         names = tuple(workloads)
         entries = self._by_port.get(port, ())
         return next((each for each in entries if _fits(each, namespace, names, on_node=on_node)), None)
+
+    def behind(self, service: Owner) -> Listener | None:
+        """What answers at a Service of which the pods are not known: of ``default/kubernetes`` it is the API server,
+        whatever its slices say."""
+        if (service.kind, service.namespace, service.name) != ("Service", *API_SERVICE):
+            return None
+        found = (each for each in self.listeners if each.component == "kube-apiserver" and 6443 in each.ports)
+        return next(found, None)
 
     def component(self, name: str) -> Component | None:
         """The component of that name."""

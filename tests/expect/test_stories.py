@@ -46,7 +46,11 @@ def test_what_an_endpoint_owes(story: str, name: str) -> None:
     if "cause" in wanted:
         assert (owed.lever.told or None if owed.lever else None) == wanted["cause"]
     _said(wanted.get("because", ()), reasons)
-    _said(wanted.get("remarks", ()), (*_notes(owed), *owed.remarks))
+    remarks = (*_notes(owed), *owed.remarks)
+    _said(wanted.get("remarks", ()), remarks)
+    if "all_remarks" in wanted:
+        _said(wanted["all_remarks"], remarks)
+        assert len(wanted["all_remarks"]) == len(remarks), ("and no others", remarks)
 
 
 def _profile(owed: Expectation, name: str | None, unknown: str | None) -> None:

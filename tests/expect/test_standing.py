@@ -1,0 +1,75 @@
+"""Whose a listener is, where neither its name nor its namespace says so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from scanner.expect import Expectations
+from scanner.kube.objects import Reference
+from scanner.model.component_files import load_catalogue
+from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import Expectation
+from scanner.model.scan_policy import ScanPolicy
+from tests.expect.stories import endpoint, snapshot_of
+from tests.expect.test_stored import made
+
+CENTRAL = "Deployment/stackrox/central:8443"
+API_VERSION = "platform.stackrox.io/v1alpha1"
+
+
+def version(**metadata: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    owned = [{"name": "centrals.platform.stackrox.io", "kind": "Central", "version": "v1alpha1"}]
+    spec = {"customresourcedefinitions": {"owned": owned}}
+    return made("ClusterServiceVersion", "operators", "rhacs-operator.v4", "operators.coreos.com/v1alpha1",
+                metadata=metadata, spec=spec)  # fmt: skip
+
+
+def owned(kind: str, name: str, by: str = "Central", api_version: str = API_VERSION) -> dict[str, Any]:
+    owners = [{"apiVersion": api_version, "kind": by, "name": "stackrox-central", "controller": True}]
+    group = {"Deployment": "apps/v1"}.get(kind, "v1")
+    return made(kind, "stackrox", name, group, metadata={"ownerReferences": owners})
+
+
+def owes(where: Endpoint, *objects: dict[str, Any], distribution: str = "openshift") -> Expectation:
+    catalogue = load_catalogue(distribution)
+    return Expectations(snapshot_of(list(objects)), catalogue, ScanPolicy(), endpoints=(where,)).of(where)
+
+
+def at(name: str = CENTRAL) -> Endpoint:
+    pod = Reference(kind="Pod", name="central-1", namespace="stackrox")
+    return replace(endpoint(name, {}), pod=pod, aliases=("central.stackrox.svc:443", "172.30.0.4:443"))
+
+
+@pytest.mark.parametrize("kind", ["Pod", "Service", "Deployment"])
+def test_what_an_object_of_a_layered_product_owns_is_layered(kind: str) -> None:
+    found = owes(at(), version(), owned(kind, "central-1" if kind == "Pod" else "central"))
+    assert found.standing == "layered"
+    said = f"owns the kind of Central/stackrox-central, which owns {kind}/stackrox/central"
+    (because,) = [each for each in found.because if each.field == "spec.customresourcedefinitions.owned"]
+    assert because.source == "ClusterServiceVersion/operators/rhacs-operator.v4"
+    assert because.said.startswith(said)
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [
+        (owned("Service", "central"),),
+        (version(), owned("Service", "other")),
+        (version(), owned("Service", "central", by="Other")),
+        (version(), owned("Service", "central", api_version="other.example/v1")),
+        (version(labels={"olm.copiedFrom": "operators"}), owned("Service", "central")),
+    ],
+)
+def test_anything_else_stays_a_users(objects: tuple[dict[str, Any], ...]) -> None:
+    assert owes(at(), *objects).standing == "user"
+
+
+@pytest.mark.parametrize("distribution", ["openshift", "kubernetes"])
+@pytest.mark.parametrize("port", [443, 6443])
+def test_the_api_server_is_the_platform_s_whatever_its_slices_say(port: int, distribution: str) -> None:
+    found = owes(endpoint(f"Service/default/kubernetes:{port}", {}), distribution=distribution)
+    assert (found.standing, found.component) == ("platform", "kube-apiserver")
+    assert owes(endpoint(f"Service/default/web:{port}", {}), distribution="kubernetes").component is None
