@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.model.components import Catalogue, Listener
+from scanner.model.components import Catalogue, Governor, Listener
 from scanner.model.selector import Selector
 from tests.discover.objects import by_id, found, left_out, origins
 from tests.discover.test_flags import static
@@ -204,3 +204,27 @@ def test_what_nobody_is_known_to_be_behind_is_each_owner_s_own() -> None:
     endpoints = by_id(found(api + tenant(6443, "10.130.0.1")))
     assert {"Service/default/kubernetes:6443", "Service/shop/evil:6443#evil.example"} <= set(endpoints)
     assert endpoints["Service/default/kubernetes:6443"].labels == ()
+
+
+@pytest.mark.parametrize(("governor", "asked"), [("ingress", True), ("gateway", True), ("own", False)])
+def test_routers_and_gateways_of_the_platform_have_the_names_of_all_namespaces(governor: Governor, asked: bool) -> None:
+    """Of what the catalogue knows, they alone; where it knows nothing, no pod of the platform."""
+    known = Catalogue(
+        listeners=(
+            Listener(component="front", listener="tls", namespaces=("openshift-x",), ports=(443,), governor=governor),
+        )
+    )
+    text = POD.replace("7000", "443") + published("Ingress", "10.128.0.70")
+    assert ("evil.example" in {each.server_name for each in found(text, known).endpoints}) == asked
+
+
+@pytest.mark.parametrize(
+    ("namespace", "decides"),
+    [("default", False), ("openshift", True), ("openshift-x", True), ("kube-x", True), ("openshifted", False)],
+)
+def test_only_the_platform_s_namespaces_decide_about_nodes_and_default_is_everybody_s(
+    namespace: str, decides: bool
+) -> None:
+    text = ETCD + tenant(2380).replace("namespace: shop", f"namespace: {namespace}")
+    named = {name for name in by_id(found(text, KNOWN)) if name.startswith(f"{PEER}#")}
+    assert bool(named) == decides

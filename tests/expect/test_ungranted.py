@@ -116,6 +116,17 @@ def test_a_listener_for_more_names_may_answer_this_one() -> None:
     assert owed(at(LISTENER), gateway(one, other), HELD, beside=(beside,)).withheld
 
 
+def test_what_is_behind_a_gateway_answers_no_name_of_its_front() -> None:
+    """A backend at the same place: what it may serve is no excuse for what the listener shows."""
+    many = {**listener("many", {"name": "web"}), "hostname": "*.example"}
+    one = {**listener("https", SHARED), "hostname": "web.example"}
+    name = "Deployment/edge/proxy:8443#adhere-probe.example"
+    behind = replace(at("Gateway/edge/gw listener many", name), port=at(LISTENER).port, segment="Backend")
+    found = owed(at(LISTENER), gateway(one, many), HELD, secret("edge", "web"), beside=(behind,))
+    assert found.certificate.beside == frozenset()
+    assert found.withheld
+
+
 SAYS = "HTTPProxy/shop/web"
 
 

@@ -1,0 +1,116 @@
+"""Components that follow the cluster's profile only from some release on, and those that pass connections on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from scanner.expect import Expectations
+from scanner.kube.objects import Reference
+from scanner.model.components import Catalogue, Component, Listener
+from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import Expectation
+from scanner.model.known import Unknown
+from scanner.model.scan_policy import ScanPolicy
+from tests.expect.stories import endpoint, snapshot_of
+from tests.expect.test_certificates import config_map
+from tests.expect.test_stored import made
+
+VAULT = "Deployment/openshift-vault/vault:8200"
+API = "StaticPod/openshift-kube-apiserver/kube-apiserver:6443"
+BALANCER = "StaticPod/openshift-kni-infra/haproxy:9445"
+LISTENERS = (
+    Listener(
+        component="vault", listener="api", namespaces=("openshift-vault",), ports=(8200,), governor="apiserver",
+        honours_since="4.22",
+    ),
+    Listener(
+        component="kube-apiserver", listener="api", namespaces=("openshift-kube-apiserver",), ports=(6443,),
+        governor="apiserver", client_certificate="requested",
+    ),
+    Listener(
+        component="balancer", listener="api", namespaces=("openshift-kni-infra",), ports=(9445,), governor="backend",
+    ),
+)  # fmt: skip
+CATALOGUE = Catalogue(listeners=LISTENERS, components=tuple(Component(name=each.component) for each in LISTENERS))
+
+
+def version(release: str) -> dict[str, Any]:
+    history = [{"state": "Completed", "version": release}]
+    status = {"desired": {"version": release}, "history": history}
+    return made("ClusterVersion", "", "version", "config.openshift.io/v1", status=status)
+
+
+def api_server(kind: str) -> dict[str, Any]:
+    spec = {"tlsSecurityProfile": {"type": kind}, "tlsAdherence": "StrictAllComponents"}
+    return made("APIServer", "", "cluster", "config.openshift.io/v1", spec=spec)
+
+
+def owes(name: str, *objects: dict[str, Any], beside: tuple[Endpoint, ...] = ()) -> Expectation:
+    where = endpoint(name, {"address": "10.0.0.1"})
+    every = (where, *beside)
+    return Expectations(snapshot_of(list(objects)), CATALOGUE, ScanPolicy(), endpoints=every).of(where)
+
+
+@pytest.mark.parametrize(
+    ("release", "binding"), [("4.20.9", "not-enforced"), ("4.21.0", "not-enforced"), ("4.22.0", "must-follow"),
+                             ("4.23.1", "must-follow")],
+)  # fmt: skip
+def test_a_component_is_bound_from_the_release_on_that_follows(release: str, binding: str) -> None:
+    found = owes(VAULT, version(release), api_server("Modern"))
+    assert found.binding == binding
+    said = [each.said for each in found.because if "from 4.22 on" in each.said]
+    older = f"follows the cluster's profile from 4.22 on, and is of {release}: not enforced"
+    assert said == ([older] if binding == "not-enforced" else [])
+
+
+def test_where_the_release_is_not_known_it_is_bound() -> None:
+    assert owes(VAULT, api_server("Modern")).binding == "must-follow"
+
+
+def test_what_passes_connections_on_to_the_api_server_owes_what_that_owes() -> None:
+    behind = replace(endpoint(API, {"address": "10.0.0.2"}), component="kube-apiserver")
+    other = replace(endpoint("StaticPod/openshift-kube-apiserver/kube-apiserver:17697", {}), component="kube-apiserver")
+    found = owes(BALANCER, version("4.22.0"), api_server("Modern"), beside=(other, behind))
+    assert not isinstance(found.profile, Unknown)
+    assert found.profile.name == "openshift/4.22/modern"
+    assert (found.binding, found.standing, found.client_certificate) == ("must-follow", "platform", None)
+    assert any((each.source, each.field) == (API, "the backend") for each in found.because)
+
+
+def test_without_a_known_api_server_behind_it_it_owes_the_clusters_profile() -> None:
+    found = owes(BALANCER, version("4.22.0"), api_server("Modern"))
+    assert not isinstance(found.profile, Unknown)
+    assert found.profile.name == "openshift/4.22/modern"
+    assert [each.said for each in found.because if each.field == "balancer"][-1:] == ["the API server's"]
+
+
+SERVING = "service.beta.openshift.io/serving-cert-secret-name"
+
+
+@pytest.mark.parametrize(
+    ("server_name", "host", "aliases", "signed"),
+    [
+        (None, "", ("web.shop.svc:443", "172.30.0.5:443"), True),
+        (None, "", ("other.shop.svc:443", "web.shop.svc:443"), True),
+        (None, "", ("other.shop.svc:443",), False),
+        ("web.shop.svc", "", (), True),
+        (None, "web.shop.svc", ("other.shop.svc:443",), True),
+        # A name that is asked decides: what else leads there says nothing about its certificate.
+        ("other.shop.svc", "", ("web.shop.svc:443",), False),
+    ],
+)
+def test_the_service_ca_signs_for_the_service_that_asks_and_by_the_name_that_is_asked(
+    server_name: str | None, host: str, aliases: tuple[str, ...], signed: bool
+) -> None:
+    asking = made("Service", "shop", "web", metadata={"annotations": {SERVING: "web-tls"}})
+    where = replace(
+        endpoint("Deployment/shop/web:8443", {}), server_name=server_name, host=host, aliases=aliases,
+        subject=Reference(kind="ServiceMonitor", name="web", namespace="shop"),
+    )  # fmt: skip
+    bundle = config_map("openshift-service-ca", "signing-cabundle", "ca-bundle.crt", b"service-ca")
+    objects = [asking, made("Service", "shop", "other"), bundle, version("4.22.0"), api_server("Modern")]
+    found = Expectations(snapshot_of(objects), CATALOGUE, ScanPolicy(), endpoints=(where,)).of(where)
+    assert found.certificate.anchors == ((b"service-ca",) if signed else ())
