@@ -17,6 +17,7 @@ from base64 import b64encode, encodebytes
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, redirect_stderr, redirect_stdout
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import cache, partial
 from io import StringIO
 from itertools import count
@@ -26,6 +27,9 @@ from typing import Any
 
 import trio
 from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from scanner import cli
@@ -51,6 +55,8 @@ from tests.certs import Authority, private_key, slow_to_verify
 from tests.servers import drip, endless, ordinary, patient_clock
 
 Chain = tuple[bytes, ...]
+Signer = Callable[[bytes], ServerKeyExchange]
+"""Of the client's random bytes."""
 
 ECDHE, DHE = 0xC02F, 0x009E
 SIGNED = b"\x08\x04\x01\x00" + bytes(256)
@@ -156,7 +162,7 @@ CERTIFICATES: dict[str, Callable[[int], Chain]] = {
 # --- listeners --------------------------------------------------------------------------------------------------------
 
 
-def in_clear(make: Callable[[int], Chain], suite: int = ECDHE, exchange: bytes | None = None) -> Part:
+def in_clear(make: Callable[[int], Chain], suite: int = ECDHE, signer: Signer | None = None) -> Part:
     """TLS 1.2 to ServerHelloDone, with another chain on each connection."""
     number = count(1)
     point = private_key("p256").public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
@@ -164,28 +170,36 @@ def in_clear(make: Callable[[int], Chain], suite: int = ECDHE, exchange: bytes |
 
     async def part(stream: trio.SocketStream) -> None:
         try:
-            offered = ClientHello.decode((await read_hello(stream))[5:]).suites
+            asked = ClientHello.decode((await read_hello(stream))[5:])
         except Malformed:  # the hello of SSLv2
-            offered = ()
-        if suite not in offered:
+            asked = None
+        if asked is None or suite not in asked.suites:
             await say(alert(40))(stream)
             return
         hello = ServerHello(version=TLS12, random=bytes(32), suite=suite).encode()
         chain = CertificateMessage(chain=make(next(number))).encode()
-        flight = hello + chain + (exchange or ecdhe.encode()) + b"\x0e\0\0\0"
-        await stream.send_all(encode_records(HANDSHAKE, TLS12, flight))
+        exchange = signer(asked.random) if signer else ecdhe
+        await stream.send_all(encode_records(HANDSHAKE, TLS12, hello + chain + exchange.encode() + b"\x0e\0\0\0"))
         await silent(stream)
 
     return part
 
 
 def modulus(bits: int) -> Part:
-    """Nothing but finite-field Diffie-Hellman."""
+    """Nothing but finite-field Diffie-Hellman, and in order as far as it goes: the client has to compute."""
     prime = ((1 << bits) - 1).to_bytes(bits // 8, "big")
-    public = prime[:-1] + b"\x05"
-    exchange = ServerKeyExchange(kind="dhe", prime=prime, generator=b"\x02", public=public, signed=SIGNED)
+    exchange = ServerKeyExchange(kind="dhe", prime=prime, generator=b"\x02", public=prime[:-1] + b"\x05")
     leaf = Authority("Any CA").leaf(names=("localhost",), key="rsa2048")
-    return in_clear(lambda _: (leaf.der,), DHE, exchange.encode())
+    key = leaf.key
+    assert isinstance(key, RSAPrivateKey)
+
+    def signed(random: bytes) -> ServerKeyExchange:
+        """With rsa_pss_rsae_sha256 (RFC 5246, section 7.4.3)."""
+        content = random + bytes(32) + exchange.encode()[4:]
+        signature = key.sign(content, padding.PSS(padding.MGF1(hashes.SHA256()), 32), hashes.SHA256())
+        return replace(exchange, signed=b"\x08\x04" + len(signature).to_bytes(2, "big") + signature)
+
+    return in_clear(lambda _: (leaf.der,), DHE, signed)
 
 
 def chained() -> Part:

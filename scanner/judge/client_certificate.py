@@ -45,7 +45,8 @@ def check_client_certificate(rule: Rule, case: Case) -> Iterator[Finding]:
     ## What is inconclusive
 
     A handshake that did not get far enough to see the request. In TLS 1.3 a requirement shows only after the
-    handshake, when the missing certificate is answered with an alert. Without `--active-http`, a Gateway's listener
+    handshake, when the missing certificate is answered with an alert. A listener that asks for a certificate with some
+    versions or suites, and not with others. Without `--active-http`, a Gateway's listener
     that should require a certificate and requests one; with it, one that answers 408, 421, 425, 429 or 5xx, or nothing.
 
     ## Example that fails

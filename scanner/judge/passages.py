@@ -176,9 +176,9 @@ def check_passage(rule: ScanRule, near: Near, passages: Passages) -> Iterator[Fi
 
     ## What is inconclusive
 
-    A name that showed no certificate, backends that are no known listeners, that could not be asked or that were left
-    out of the scan (`--include`, `--exclude`, the policy file's scope), and more names than four that come through to
-    one backend.
+    A name that showed no certificate, or may show another one in TLS 1.3; backends that are no known listeners, that
+    could not be asked or that were left out of the scan (`--include`, `--exclude`, the policy file's scope); and more
+    names than four that come through to one backend.
 
     ## Example that fails
 
