@@ -83,7 +83,8 @@ def secret_of(subject: Subject, name: str, namespace: str | None = None) -> Kube
 def secret_flaws(
     declared: Declared, secret: KubeObject | Missing, at: Steps, *, types: tuple[str, ...] = (TLS,)
 ) -> Iterator[Flaw]:
-    """Why a Secret cannot be served: absent, of another type, without certificate or key, unreadable, not a pair.
+    """Why a Secret cannot be served: absent, of another type, without certificate or key, unreadable, not a pair. That
+    is one finding: there is one Secret to replace.
 
     ``at``: the field of the subject that refers to it. ``types``: those that whoever serves it takes.
     """
@@ -91,8 +92,9 @@ def secret_flaws(
         yield _absent(secret, at)
         return
     fix = f"{mend(declared, secret.name, secret.namespace)}: give it a certificate in tls.crt and its key in tls.key"
-    for message in _faults(secret, types):
-        yield Flaw(message=f"{secret.reference} {message}", at=at, fix=fix)
+    faults = list(_faults(secret, types))
+    if faults:
+        yield Flaw(message=f"{secret.reference} {', and '.join(faults)}", at=at, fix=fix)
     matches = secret.at("adhere", "keyMatches")
     if not isinstance(matches, bool | str):
         yield Flaw(

@@ -91,7 +91,7 @@ CERTIFICATE_OF_WEB = KubeObject(
 )
 def test_what_cannot_be_served(given: KubeObject, said: list[str]) -> None:
     found = list(secret_flaws(known(given), given, ("spec", "ref")))
-    assert [each.message for each in found] == [f"Secret/shop/web {each}" for each in said]
+    assert [each.message for each in found] == ([f"Secret/shop/web {', and '.join(said)}"] if said else [])
     assert all(each.verdict == "fail" and each.at == ("spec", "ref") for each in found)
 
 

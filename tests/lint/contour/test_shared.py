@@ -56,7 +56,7 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     ),
     "a CA": (SECRET_OF_DELEGATION, [delegation(), secret(ca="CA(clients)", type_="Opaque")], []),
     "a revocation list": (SECRET_OF_DELEGATION, [delegation(), secret(crl=f'"{CRL}"', type_="Opaque")], []),
-    "nothing": (SECRET_OF_DELEGATION, [delegation(), secret(type_="Opaque")], [("fail", "medium")] * 2),
+    "nothing": (SECRET_OF_DELEGATION, [delegation(), secret(type_="Opaque")], [("fail", "medium")]),
     "no Secret given": (SECRET_OF_DELEGATION, [delegation()], [("inconclusive", "medium")]),
     "no Secret": (SECRET_OF_DELEGATION, [WHOLE + "\n" + delegation()], [("fail", "medium")]),
     "a wildcard for all": (BROAD, [delegation(targets=ALL), PAIR], []),

@@ -60,7 +60,7 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     ),
     "no key": (SECRET_CERTIFICATE, [secret(CODED, "''")], [HIGH]),
     "no certificate": (SECRET_CERTIFICATE, [secret("''", CODED_KEY)], [HIGH]),
-    "nothing": (SECRET_CERTIFICATE, [secret("''", "''")], [HIGH, HIGH]),
+    "nothing": (SECRET_CERTIFICATE, [secret("''", "''")], [HIGH]),
     "no base64": (SECRET_CERTIFICATE, [secret("'%'", CODED_KEY)], [HIGH]),
     "lines": (SECRET_CERTIFICATE, [secret(f'"{CODED[:64]}\\r\\n{CODED[64:]}\\n"', CODED_KEY)], []),
     "lines that YAML folds": (SECRET_CERTIFICATE, [secret(f'"{CODED[:64]} {CODED[64:]}"', CODED_KEY)], [HIGH]),
