@@ -30,6 +30,10 @@ _FIELD = ".".join(_STEPS)
 _RAW = "spec.kubeletConfig"
 _FIELDS = "tlsMinVersion, tlsCipherSuites"
 _KUBEADM = "ConfigMap/kube-system/kubelet-config"
+_ELSEWHERE = (
+    "a NodePool of the hosting cluster may name a ConfigMap with a KubeletConfig, which decides before the APIServer "
+    "and is not in this cluster: give the profile of these nodes as an override in the policy file"
+)
 _POOL_TAKES = timedelta(hours=24)
 """A pool of some hundred nodes that are drained one by one needs that long."""
 
@@ -43,7 +47,7 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
     if not facts.is_openshift:
         return _plain(facts, draft, name)
     if _without_pools(facts):
-        return draft.says("KubeletConfig", _FIELD, "no pools here, so the cluster's profile stands")
+        return draft.owes(Unknown(_ELSEWHERE), "NodePool", "spec.config", "not in this cluster")
     if node is None:
         gap = facts.snapshot.gap(NODE) or "there is no such node"
         return draft.owes(Unknown(f"the pool of Node/{name} is not known: {gap}"), f"Node/{name}", "", "unknown")
