@@ -6,7 +6,7 @@ import signal
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -63,6 +63,7 @@ def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, lou
             with progress(loudness) as tell, _archive(work) as archive:
                 record = archive.record if archive else _forget
                 report = run_trio(partial(scan_until_signal, work, rows, tell, record))
+                report = replace(report, fail_on=fail_on)
                 rows.close()
                 if archive:
                     archive.finish(kept, report.findings, report.coverage["interrupted"])

@@ -22,7 +22,7 @@ from scanner.metrics import certificates
 from scanner.metrics.family import family, label, seconds, single
 from scanner.model.component_tally import HONOURS
 from scanner.model.finding import OUTCOMES, SEVERITIES, outcome
-from scanner.model.report import VERDICTS, EndpointRow, FindingRow, Report
+from scanner.model.report import VERDICTS, EndpointRow, FindingRow, Report, exit_code
 
 MOST_COMPONENTS = 500
 """Components that get series of their own; the others are counted under ``(others)``."""
@@ -58,7 +58,7 @@ def families(report: Report) -> Iterator[GaugeMetricFamily]:
     counts = _counted(report.rows())
     counts.hear(report.findings)
     yield from _of_the_scan(report)
-    yield from _of_endpoints(counts)
+    yield from _of_endpoints(report, counts)
     yield from _of_components(report)
     yield from _of_findings(report, counts)
     yield from _of_certificates(counts)
@@ -143,11 +143,12 @@ def _of_the_scan(report: Report) -> Iterator[GaugeMetricFamily]:
         yield single("adhere_scan_end_timestamp_seconds", "When the scan ended.", finished)
         yield single("adhere_scan_duration_seconds", "How long the scan took.", max(finished - started, 0))
     yield single("adhere_scan_connections", "TCP connections that the scan made.", report.summary.connections)
+    yield single("adhere_scan_exit_code", "The exit code of adhere scan.", exit_code(report, report.fail_on))
     complete = report.coverage["complete"] and not report.summary.unsettled
     yield single("adhere_scan_complete", "1 if nothing that should have been judged is missing.", float(complete))
 
 
-def _of_endpoints(counts: _Counts) -> Iterator[GaugeMetricFamily]:
+def _of_endpoints(report: Report, counts: _Counts) -> Iterator[GaugeMetricFamily]:
     groups = sorted({(component, standing) for _, component, standing in counts.endpoints})
     yield family(
         "adhere_endpoints",
@@ -160,6 +161,14 @@ def _of_endpoints(counts: _Counts) -> Iterator[GaugeMetricFamily]:
         "Endpoints by outcome, as all reports count them: a failure that does not count is deviates.",
         ("outcome", "component", "standing"),
         (((each, *group), counts.outcomes[each, *group]) for group in groups for each in OUTCOMES),
+    )
+    summary = report.summary
+    unchecked = {"self-signed": summary.self_signed, "issued": summary.trust_unchecked - summary.self_signed}
+    yield family(
+        "adhere_trust_unchecked_endpoints",
+        "Endpoints whose chain was not verified because no trust anchor is known, by kind of leaf.",
+        ("leaf",),
+        (((leaf,), float(count)) for leaf, count in unchecked.items()),
     )
     statuses = [((status,), float(count)) for status, count in sorted(counts.statuses.items())]
     yield family("adhere_endpoint_statuses", "Endpoints by status.", ("status",), statuses)

@@ -160,6 +160,14 @@ class Summary:
     """Findings with verdict fail by severity, waived and readiness left out: what ``--fail-on`` looks at."""
     rules: dict[str, int] = field(default_factory=dict)
     """Failing findings by rule."""
+    found: dict[tuple[Severity, str], int] = field(default_factory=dict)
+    """The same by severity and rule."""
+    worst: dict[Severity, int] = field(default_factory=lambda: dict.fromkeys(SEVERITIES, 0))
+    """Endpoints by the most severe of these findings."""
+    trust_unchecked: int = 0
+    """Endpoints that served a chain for which no trust anchor is known."""
+    self_signed: int = 0
+    """Those of them whose leaf is its own issuer."""
     outcomes: dict[Outcome, int] = field(default_factory=lambda: dict.fromkeys(OUTCOMES, 0))
     """Endpoints by the word that every format has for them."""
     connections: int = 0
@@ -182,20 +190,51 @@ class Summary:
             self.policies[policy] = self.policies.get(policy, 0) + 1
         self.components.add(row)
         self.add_findings(row["findings"])
+        counted = [SEVERITIES.index(one["severity"]) for one in row["findings"] if _counts(one)]
+        if counted:
+            self.worst[SEVERITIES[max(counted)]] += 1
+        trust = unchecked_trust(row)
+        self.trust_unchecked += trust is not None
+        self.self_signed += trust == "self-signed"
 
     def add_findings(self, findings: Iterable[FindingRow]) -> None:
         """Count findings; used alone for those that belong to no endpoint."""
         for finding in findings:
-            if finding["verdict"] == "fail" and finding["status"] not in NEVER_FAILS:
-                severity = SEVERITIES[SEVERITIES.index(finding["severity"])]
+            if _counts(finding):
+                severity, rule = SEVERITIES[SEVERITIES.index(finding["severity"])], finding["rule"]
                 self.failures[severity] += 1
-                self.rules[finding["rule"]] = self.rules.get(finding["rule"], 0) + 1
+                self.rules[rule] = self.rules.get(rule, 0) + 1
+                self.found[severity, rule] = self.found.get((severity, rule), 0) + 1
+
+
+CHAIN_RULE = "cert-chain"
+"""Its finding is not applicable where no trust anchor is known."""
+
+
+def unchecked_trust(row: EndpointRow) -> Literal["self-signed", "issued"] | None:
+    """Whether a served chain was not verified for want of a trust anchor, and which kind of leaf it has; None: it was
+    verified, or there was none."""
+    chain = row["observed"]["chain"]
+    if not chain or not any(_unverified(one) for one in row["findings"]):
+        return None
+    return "self-signed" if chain[0]["subject"] == chain[0]["issuer"] else "issued"
+
+
+def _unverified(finding: FindingRow) -> bool:
+    return finding["rule"] == CHAIN_RULE and finding["verdict"] == "not_applicable"
+
+
+def _counts(finding: FindingRow) -> bool:
+    return finding["verdict"] == "fail" and finding["status"] not in NEVER_FAILS
 
 
 def _unsettled(finding: FindingRow) -> bool:
     """Whether it could not be told and might have failed (``info`` never does); so might what still converges."""
     excused = finding["status"] in NEVER_FAILS and finding["status"] != "converging"
     return finding["verdict"] == "inconclusive" and finding["severity"] != "info" and not excused
+
+
+FailOn = Literal["low", "medium", "high", "critical", "never"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,28 +254,29 @@ class Report:
     rows: Callable[[], Iterator[EndpointRow]]
     lines: Callable[[], Iterator[str]] | None = None
     """The same rows as lines of JSON, where they are kept as such: nothing has to be encoded twice."""
+    fail_on: FailOn = "medium"
+    """The lowest severity that makes the exit code 1."""
     certificates: CertificateReport | None = None
     """Every certificate that the clusters hold and serve; None for a list of targets."""
 
-
-FailOn = Literal["low", "medium", "high", "critical", "never"]
 
 EXIT_OK, EXIT_FINDINGS, EXIT_USAGE, EXIT_INCOMPLETE, EXIT_NOTHING, EXIT_INTERNAL = 0, 1, 2, 3, 4, 70
 
 
 def fails(finding: FindingRow, fail_on: FailOn) -> bool:
     """Whether a finding counts against ``--fail-on``."""
-    if fail_on == "never" or finding["verdict"] != "fail" or finding["status"] in NEVER_FAILS:
-        return False
-    return SEVERITIES.index(finding["severity"]) >= SEVERITIES.index(fail_on)
+    return _counts(finding) and finding["severity"] in counted_severities(fail_on)
+
+
+def counted_severities(fail_on: FailOn) -> tuple[Severity, ...]:
+    """Those that make the exit code 1."""
+    return () if fail_on == "never" else SEVERITIES[SEVERITIES.index(fail_on) :]
 
 
 def exit_code(report: Report, fail_on: FailOn) -> int:
     """The exit code that a report earns (design, "Exit codes"). Findings win over an incomplete scan."""
-    if fail_on != "never":
-        threshold = SEVERITIES.index(fail_on)
-        if any(report.summary.failures[severity] for severity in SEVERITIES[threshold:]):
-            return EXIT_FINDINGS
+    if any(report.summary.failures[severity] for severity in counted_severities(fail_on)):
+        return EXIT_FINDINGS
     if not report.coverage["complete"] or report.summary.unsettled:
         return EXIT_INCOMPLETE
     told = report.summary.verdicts

@@ -6,10 +6,27 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from scanner.kube.snapshot import Unreadable
-from scanner.model.report import CountRow, Coverage, DiscoveryRow, PolicyRow, Summary, UnreadableRow
+from scanner.model.report import (
+    EXIT_FINDINGS,
+    EXIT_INCOMPLETE,
+    EXIT_NOTHING,
+    CountRow,
+    Coverage,
+    DiscoveryRow,
+    PolicyRow,
+    Report,
+    Summary,
+    UnreadableRow,
+    counted_severities,
+    exit_code,
+    fails,
+)
+from scanner.report.wording import counted
 
 _POLICIES = 100
 """NetworkPolicies named; each tenant may write as many as he likes."""
+_RULES = 10
+"""Rules named in one line."""
 
 
 def unseen(coverage: Coverage) -> int:
@@ -17,6 +34,60 @@ def unseen(coverage: Coverage) -> int:
     discovery = coverage.get("discovery")
     gaps = discovery["unreadable"] if discovery else []
     return sum(not each["accepted"] and each["gap"] != "not-asked" for each in gaps)
+
+
+def shortfalls(report: Report) -> str:
+    """What keeps a scan from being complete, as received; empty: nothing does."""
+    told, part, kinds = report.coverage, report.summary.unsettled, unseen(report.coverage)
+    if told["interrupted"]:
+        return f"interrupted by {told['interrupted']}"
+    missing = (
+        (told["not_judged"], f"{told['not_judged']} could not be judged"),
+        (part, f"{part} judged only in part, because some of it could not be told"),
+        (kinds, f"{counted(kinds, 'kind')} of objects could not be read"),
+    )
+    open_ends = ", ".join(what for count, what in missing if count)
+    return open_ends or ("" if told["complete"] else "some could not be judged")
+
+
+def exit_line(report: Report) -> str:
+    """The exit code and its reasons: ``exit 1: 3 findings at or above medium on 2 endpoints (tls-version 2, ...)``."""
+    code, counts = exit_code(report, report.fail_on), report.summary
+    reasons = [_failures(report)] if code == EXIT_FINDINGS else []
+    short = shortfalls(report)
+    if code == EXIT_NOTHING:
+        reasons.append("nothing was judged")
+    elif code == EXIT_INCOMPLETE and not short:
+        reasons.append(f"not complete: {counts.verdicts['inconclusive']} inconclusive, and nothing else was judged")
+    elif not reasons and not short:
+        none = "findings are not counted (--fail-on never)"
+        reasons.append(none if report.fail_on == "never" else f"no finding at or above {report.fail_on}; complete")
+    return f"exit {code}: {'; '.join([*reasons, *([f'not complete: {short}'] if short else [])])}"
+
+
+def _failures(report: Report) -> str:
+    """How many findings make the exit code 1, on how many endpoints, and the rules that they are of."""
+    counts, severities = report.summary, counted_severities(report.fail_on)
+    rules: dict[str, int] = {}
+    for (severity, rule), number in counts.found.items():
+        if severity in severities:
+            rules[rule] = rules.get(rule, 0) + number
+    often = sorted(rules.items(), key=lambda one: (-one[1], one[0]))
+    named = ", ".join(f"{rule} {number}" for rule, number in often[:_RULES])
+    more = f" and {counted(len(often) - _RULES, 'more rule')}" if len(often) > _RULES else ""
+    endpoints = sum(counts.worst[severity] for severity in severities)
+    wide = sum(fails(one, report.fail_on) for one in report.findings)
+    where = counted(endpoints, "endpoint") if endpoints else "cluster-wide objects"
+    where += f", {wide} of them cluster-wide" if wide and endpoints else ""
+    return f"{counted(sum(rules.values()), 'finding')} at or above {report.fail_on} on {where} ({named}{more})"
+
+
+def trust_line(counts: Summary) -> str:
+    """For how many endpoints trust was not checked; empty: for none."""
+    if not counts.trust_unchecked:
+        return ""
+    of = counted(counts.trust_unchecked, "endpoint")
+    return f"trust not checked for {of} (no CA given): {counts.self_signed} self-signed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import re
 from scanner.model.endpoint import host_port
 from scanner.model.finding import SEVERITIES, Outcome
 from scanner.model.finding import outcome as outcome_of
-from scanner.model.report import NEVER_FAILS, EndpointRow, FindingRow, Summary
+from scanner.model.report import NEVER_FAILS, EndpointRow, FindingRow, Summary, unchecked_trust
 
 SYMBOLS: dict[str, str] = {"fail": "✗", "deviates": "~", "inconclusive": "?", "pass": "✓", "not_applicable": "–"}
 WORDS: dict[str, str] = {
@@ -130,7 +130,8 @@ def reason(row: EndpointRow) -> str:
     """Why the verdict is what it is, in one line."""
     findings = deciding(row)
     if row["verdict"] == "pass":
-        return f"complies with {row['expected']['profile']}" if row["expected"]["profile"] else "complies"
+        said = f"complies with {row['expected']['profile']}" if row["expected"]["profile"] else "complies"
+        return f"{said}; self-signed, trust not checked" if unchecked_trust(row) == "self-signed" else said
     if not findings:
         return status_line(row["detail"]) or row["status"]
     more = f" (+{len(findings) - 1} more)" if len(findings) > 1 else ""

@@ -20,7 +20,7 @@ from scanner.model.component_tally import ComponentRow, name_of
 from scanner.model.finding import OUTCOMES, SEVERITIES, Outcome
 from scanner.model.report import NEVER_FAILS, VERDICTS, EndpointRow, Report
 from scanner.report import headline, html_certificates, text_findings
-from scanner.report.coverage import missing, unseen
+from scanner.report.coverage import exit_line, missing, trust_line, unseen
 from scanner.report.escape import visible
 from scanner.report.html_row import RowView, view
 
@@ -78,6 +78,8 @@ def write(report: Report, out: TextIO) -> None:
         order=OUTCOMES,
         never_fails=NEVER_FAILS,
         plain_statuses=headline.PLAIN_STATUSES,
+        trust=trust_line(report.summary),
+        exit=exit_line(report),
         excused=headline.excused(report.summary),
         rules_by_count=sorted(report.summary.rules.items(), key=lambda item: (-item[1], item[0])),
         style=Markup(style),  # noqa: S704 - our own files, not data

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TextIO
 
-from scanner.model.report import SCHEMA, Report, Summary
+from scanner.model.report import SCHEMA, Report, Summary, exit_code
+from scanner.report.coverage import exit_line
 from scanner.report.stream import dumps
 
 
@@ -21,6 +22,7 @@ def write(report: Report, out: TextIO) -> None:
         "coverage": report.coverage,
         "rules": report.rules,
         "summary": summary(report.summary),
+        "exit": {"code": exit_code(report, report.fail_on), "fail_on": report.fail_on, "reasons": exit_line(report)},
         "components": report.summary.components.rows(),
     }
     certificates = report.certificates
@@ -56,5 +58,6 @@ def summary(counts: Summary) -> dict[str, object]:
         "statuses": dict(sorted(counts.statuses.items())),
         "failures": dict(counts.failures),
         "rules": dict(sorted(counts.rules.items())),
+        "trust": {"not_checked": counts.trust_unchecked, "self_signed": counts.self_signed},
         "connections": counts.connections,
     }

@@ -21,7 +21,7 @@ from typing import Literal, TextIO
 from xml.etree import ElementTree
 
 from scanner.model.inventory import CertificateReport, InventoryRow, NamesRow
-from scanner.model.report import NEVER_FAILS, EndpointRow, FindingRow, Report, Summary
+from scanner.model.report import NEVER_FAILS, EndpointRow, FindingRow, Report, exit_code
 from scanner.report import headline
 from scanner.report.escape import plain
 from scanner.report.grouping import owner_name
@@ -90,7 +90,7 @@ class _Suite:
 def _suites(report: Report, replicas: Counter[str]) -> Iterator[_Suite]:
     """The scan itself, the certificates that have names, what belongs to no endpoint, then every endpoint id."""
     certificates = report.certificates
-    properties = _counted(report.summary) | (_sums(certificates) if certificates else {})
+    properties = _counted(report) | (_sums(certificates) if certificates else {})
     yield _Suite(name="adhere", cases=[_coverage(report)], properties=properties)
     told: set[object] = set()
     yield from _named(certificates.rows(), told) if certificates else ()
@@ -116,11 +116,14 @@ def _endpoint_suite(row: EndpointRow, replicas: list[_Seen]) -> _Suite:
     return _Suite(name=name, cases=cases, package=row["component"] or properties["owner"], properties=properties)
 
 
-def _counted(counts: Summary) -> dict[str, str]:
+def _counted(report: Report) -> dict[str, str]:
     """Endpoints by outcome and findings by severity, as all formats count them: cases are merged over replicas."""
+    counts = report.summary
     outcomes = {f"endpoints.{each}": str(count) for each, count in counts.outcomes.items()}
     findings = {f"findings.{each}": str(count) for each, count in counts.failures.items()}
-    return {"endpoints": str(counts.endpoints), **outcomes, **findings, "connections": str(counts.connections)}
+    trust = {"trust.not-checked": counts.trust_unchecked, "trust.self-signed": counts.self_signed}
+    others = {**trust, "connections": counts.connections, "exit": exit_code(report, report.fail_on)}
+    return {"endpoints": str(counts.endpoints), **outcomes, **findings, **{key: str(n) for key, n in others.items()}}
 
 
 def _sums(certificates: CertificateReport) -> dict[str, str]:

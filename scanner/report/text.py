@@ -16,7 +16,7 @@ from typing import TextIO
 from scanner.model.finding import SEVERITIES, Outcome
 from scanner.model.report import EndpointRow, Report
 from scanner.report import headline, text_certificates, text_cluster, text_findings
-from scanner.report.coverage import unseen
+from scanner.report.coverage import exit_line, shortfalls, trust_line
 from scanner.report.escape import plain
 from scanner.report.escape import width as columns
 from scanner.report.grouping import merged
@@ -178,9 +178,12 @@ def _summary(page: Page, report: Report) -> None:
         "  cost       ",
         f"{counted(counts.connections, 'connection')}, {plain(report.started)} to {plain(report.finished)}",
     )
+    if trust := trust_line(counts):
+        page.folded(13, "  trust      ", trust.removeprefix("trust "))
     page.folded(13, "  coverage   ", coverage(report))
     if report.certificates is not None:
         text_certificates.coverage(page, report.certificates)
+    page.folded(8, "", plain(exit_line(report)))
 
 
 def coverage(report: Report) -> str:
@@ -189,15 +192,6 @@ def coverage(report: Report) -> str:
     judged = f"{told['judged']} of {counted(told['endpoints'], 'endpoint')} judged"
     if not told["endpoints"]:
         judged = "nothing was scanned"
-    if told["interrupted"]:
-        return f"{judged}; NOT COMPLETE: interrupted by {plain(told['interrupted'])}"
-    part, kinds = report.summary.unsettled, unseen(told)
-    missing = (
-        (told["not_judged"], f"{told['not_judged']} could not be judged"),
-        (part, f"{part} judged only in part, because some of it could not be told"),
-        (kinds, f"{counted(kinds, 'kind')} of objects could not be read"),
-    )
-    open_ends = ", ".join(what for count, what in missing if count)
-    if told["complete"] and not open_ends:
-        return f"{judged}; complete" if told["endpoints"] else judged
-    return f"{judged}; NOT COMPLETE: {open_ends or 'some could not be judged'}"
+    if short := shortfalls(report):
+        return f"{judged}; NOT COMPLETE: {plain(short)}"
+    return f"{judged}; complete" if told["endpoints"] else judged

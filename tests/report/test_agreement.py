@@ -16,20 +16,30 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from scanner import metrics
 from scanner.model.finding import OUTCOMES, SEVERITIES
-from scanner.model.report import Report
+from scanner.model.report import FailOn, Report, fails
 from scanner.report import headline, html, json_document, junit, text
 from scanner.report.rows import endpoint_row
 from tests.report import cluster_samples, samples
 from tests.report.samples import finding
 
 Numbers = dict[str, int]
-"""Endpoints by outcome, findings that count by severity, both sums, and connections. What is zero is left out."""
+"""Endpoints by outcome, findings that count by severity, both sums, connections, endpoints whose trust was not checked,
+those of them that are self-signed, and the exit code. What is zero is left out."""
 
 
 def _written(write: Callable[[Report, TextIO], None], report: Report) -> str:
     out = StringIO()
     write(report, out)
     return out.getvalue()
+
+
+def _said(text: str) -> Numbers:
+    """What the lines on trust and on the exit code say, in text and HTML."""
+    trust = re.search(r"not checked for (\d+) endpoints? \(no CA given\): (\d+) self-signed", text)
+    (code,) = re.findall(r"^(?: *<p class=\"exit\">)?exit (\d+): ", text, re.MULTILINE)
+    return (
+        {"unchecked": int(trust[1]), "self-signed": int(trust[2]), "exit": int(code)} if trust else {"exit": int(code)}
+    )
 
 
 def _of_text(report: Report) -> Numbers:
@@ -43,7 +53,8 @@ def _of_text(report: Report) -> Numbers:
     found = {words[word.strip()]: int(number) for number, word in re.findall(r"(\d+) ([a-z ]+)", outcomes)}
     severe = {word: int(number) for number, word in re.findall(r"(\d+) (\w+)", findings)}
     (connections,) = re.findall(r"(\d+) connections?,", summary)
-    return {"endpoints": int(total), **found, **severe, "connections": int(connections)}
+    assert summary.splitlines()[-1].startswith("exit ")
+    return {"endpoints": int(total), **found, **severe, "connections": int(connections), **_said(summary)}
 
 
 def _of_html(report: Report) -> Numbers:
@@ -59,7 +70,7 @@ def _of_html(report: Report) -> Numbers:
     }
     rows = Counter(re.findall(r'<tbody role="rowgroup" class="endpoint (\w+)"', page))
     assert rows == {name: count for name, count in numbers.items() if name in OUTCOMES and count}
-    return {"endpoints": rows.total(), **numbers, "connections": int(connections)}
+    return {"endpoints": rows.total(), **numbers, "connections": int(connections), **_said(top)}
 
 
 def _of_json(report: Report) -> Numbers:
@@ -72,7 +83,9 @@ def _of_json(report: Report) -> Numbers:
     for row in document["components"]:
         by_component.update(row["outcomes"])
     assert not by_component or by_component == Counter(counted)
-    others = {"endpoints": summary["endpoints"], "connections": summary["connections"]}
+    trust = {"unchecked": summary["trust"]["not_checked"], "self-signed": summary["trust"]["self_signed"]}
+    others = {"endpoints": summary["endpoints"], "connections": summary["connections"], **trust}
+    others["exit"] = document["exit"]["code"]
     return {**counted, **summary["failures"], **others}
 
 
@@ -80,9 +93,9 @@ def _of_junit(report: Report) -> Numbers:
     root = ElementTree.fromstring(_written(junit.write, report).encode())
     told = {each.attrib["name"]: each.attrib["value"] for each in root.findall("testsuite[1]/properties/property")}
     return {
-        name.removeprefix("endpoints.").removeprefix("findings."): int(value)
+        {"not-checked": "unchecked"}.get(name.rpartition(".")[2], name.rpartition(".")[2]): int(value)
         for name, value in told.items()
-        if name.partition(".")[0] in ("endpoints", "findings", "connections")
+        if name.partition(".")[0] in ("endpoints", "findings", "connections", "trust", "exit")
     }
 
 
@@ -97,6 +110,11 @@ def _of_metrics(report: Report) -> Numbers:
                 numbers[sample.labels["severity"]] += int(sample.value)
             elif sample.name == "adhere_scan_connections":
                 numbers["connections"] += int(sample.value)
+            elif sample.name == "adhere_scan_exit_code":
+                numbers["exit"] += int(sample.value)
+            elif sample.name == "adhere_trust_unchecked_endpoints":
+                numbers["unchecked"] += int(sample.value)
+                numbers["self-signed"] += int(sample.value) * (sample.labels["leaf"] == "self-signed")
     return dict(numbers)
 
 
@@ -108,6 +126,11 @@ def _of_a_list() -> Report:
     rows = [endpoint_row(*part) for part in samples.parts()]
     rows += [endpoint_row(endpoint, owed, seen, "fail", each.status, (each, each)) for each in excused]
     rows += [endpoint_row(endpoint, owed, seen, "fail", "violation", (weak, *excused[:2]))] * 2
+    for issuer in ("CN=Some CA", "CN=self"):
+        leaf = replace(samples.certificate("self"), issuer=issuer)
+        shown = replace(seen, chain=(leaf,))
+        trust = replace(finding("cert-chain", "info", "not_applicable", "no anchor"), status="informational")
+        rows.append(endpoint_row(endpoint, owed, shown, "pass", "ok", (trust,)))
     return samples.report(rows, findings=(finding("profile-custom", "low", "fail", "of an object"), excused[0]))
 
 
@@ -120,6 +143,42 @@ def test_every_format_has_the_same_numbers(report: Report) -> None:
         }.items()
     }  # fmt: skip
     assert {*told["json"]} >= {"endpoints", "fail", "deviates", "pass", "connections", "high"}
-    assert {*told["json"]} <= {"endpoints", "connections", *OUTCOMES, *SEVERITIES}
+    assert {*told["json"]} <= {"endpoints", "connections", "unchecked", "self-signed", "exit", *OUTCOMES, *SEVERITIES}
     for name, numbers in told.items():
         assert numbers == told["json"], name
+
+
+def test_trust_that_was_not_checked_is_said_and_counted() -> None:
+    told = _of_json(_of_a_list())
+    assert (told["unchecked"], told["self-signed"]) == (2, 1)
+    table = _written(text.write, _of_a_list())
+    assert table.count("self-signed, trust not checked") == 1
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "line"),
+    [
+        ("medium", "exit 1: {} at or above medium on {}; not complete: 4 could not be judged"),
+        ("never", "exit 3: not complete: 4 could not be judged"),
+    ],
+)
+def test_a_summary_ends_with_the_exit_code_and_its_reasons(fail_on: FailOn, line: str) -> None:
+    rows = [endpoint_row(*part) for part in samples.parts()]
+    report = replace(samples.report(rows), fail_on=fail_on)
+    last = _written(text.write, report).splitlines()[-1]
+    counted = [[one for one in row["findings"] if fails(one, "medium")] for row in rows]
+    found, endpoints = sum(map(len, counted)), sum(map(bool, counted))
+    start, _, end = line.format(f"{found} findings", f"{endpoints} endpoints").partition(f"{endpoints} endpoints")
+    assert last.startswith(start)
+    assert last.endswith(end), last
+
+
+def test_findings_on_objects_are_a_reason_too() -> None:
+    wide = finding("profile-custom", "medium", "fail", "of an object")
+    rows = [row for row in (endpoint_row(*part) for part in samples.parts()) if row["verdict"] == "pass"]
+    last = _written(text.write, samples.report(rows, findings=(wide,))).splitlines()[-1]
+    assert last == "exit 1: 1 finding at or above medium on cluster-wide objects (profile-custom 1)"
+    assert _written(text.write, samples.report(rows)).splitlines()[-1] == (
+        "exit 0: no finding at or above medium; complete"
+    )
+    assert _written(text.write, samples.report([])).splitlines()[-1] == "exit 4: nothing was judged"
