@@ -160,5 +160,8 @@ def _impossible(head: Head) -> str | None:
     for name, count in (("components", head.components), ("earlier", head.earlier), ("clusters", len(head.clusters))):
         if not 0 <= count <= _MOST_PARTS:
             return f"{name}: there cannot be {count}"
-    days = head.thresholds.expires_within_days
-    return None if 0 <= days <= MOST_DAYS else f"thresholds.expires_within_days: not from 0 to {MOST_DAYS}: {days}"
+    for name in ("expires_within_days", "expires_within_days_medium", "expires_within_days_high"):
+        days = getattr(head.thresholds, name)
+        if not 0 <= days <= MOST_DAYS:
+            return f"thresholds.{name}: not from 0 to {MOST_DAYS}: {days}"
+    return None

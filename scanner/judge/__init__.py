@@ -122,6 +122,8 @@ def check(rule: Rule, case: Case) -> Iterable[Finding]:
 def _worse(first: Finding, other: Finding, where: str) -> Finding:
     """The finding that weighs more; two failures become one with what both have seen. ``where`` the other one is."""
     if first.verdict == other.verdict == "fail":
+        if SEVERITIES.index(other.severity) > SEVERITIES.index(first.severity):
+            first, other = other, first
         return replace(first, observed=tuple(dict.fromkeys((*first.observed, *other.observed))))
     if _BY_WEIGHT.index(other.verdict) < _BY_WEIGHT.index(first.verdict):
         return replace(other, evidence=(*other.evidence, where))

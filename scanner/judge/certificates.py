@@ -90,7 +90,7 @@ def check_key_size(rule: Rule, case: Case) -> Iterator[Finding]:
 
     ## What it requires
 
-    RSA keys of at least `min_rsa_bits` of the policy (2048 by default), elliptic curves of at least 224 bits, and no
+    RSA keys of at least `minRsaBits` of the policy (2048 by default), elliptic curves of at least 224 bits, and no
     DSA, in every certificate that is sent. Ed25519, Ed448 and ML-DSA keys are always strong enough.
 
     ## Why

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from scanner.judge import remedy
 from scanner.judge.verdicts import Tally, Words, conclude
-from scanner.model.certificate_faults import SHOWN, Reading, date, field, short, unreadable
-from scanner.model.finding import Finding
+from scanner.model.certificate_faults import SHOWN, Reading, date, field, short, span, unreadable
+from scanner.model.finding import Finding, Severity
 from scanner.model.known import Unknown
 from scanner.model.rule import Case, Rule
 from scanner.tls.certificate import CertificateFacts
@@ -24,6 +24,7 @@ __all__ = [
     "leaf",
     "short",
     "signed",
+    "span",
     "tally",
     "unreadable",
 ]
@@ -32,10 +33,19 @@ Served: TypeAlias = tuple[CertificateFacts, ...] | Unknown
 """Certificates as they were sent, never none; or why they are not known."""
 
 
-def finding(rule: Rule, case: Case, tally: Tally[str], words: Words, *, expected: str, fix: str) -> Finding:
+def finding(
+    rule: Rule,
+    case: Case,
+    tally: Tally[str],
+    words: Words,
+    *,
+    expected: str,
+    fix: str,
+    severity: Severity | None = None,
+) -> Finding:
     """What the tally earns, with what all rules on certificates have in common."""
     reproduce = remedy.scan(case.endpoint) if tally.seen else None
-    return conclude(rule, case, tally, words, expected=[expected], fix=fix, reproduce=reproduce)
+    return conclude(rule, case, tally, words, expected=[expected], fix=fix, reproduce=reproduce, severity=severity)
 
 
 def everything(case: Case) -> Served:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import timedelta
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 from functools import partial
 
 from scanner.judge import served
 from scanner.judge.served import Reading
 from scanner.judge.verdicts import Words
-from scanner.model.finding import Finding
+from scanner.model.finding import SEVERITIES, Finding, Severity
+from scanner.model.known import Unknown
 from scanner.model.rule import Case, Rule
 from scanner.tls.certificate import CertificateFacts
 
 
 def check_expired(rule: Rule, case: Case) -> Iterator[Finding]:
-    """No served certificate has ended.
+    """No served certificate is expired.
 
     ## What it requires
 
@@ -59,19 +60,40 @@ def check_expired(rule: Rule, case: Case) -> Iterator[Finding]:
 
     Renew the certificate and let the listener load it. A listener often goes on with the old file until it is reloaded.
     """
-    reading = served.field("not_after", lambda end: f"ended {served.date(end)}" if end < case.now else None)
+    certificates = served.signed(case)
+    past = _ending(certificates, lambda each: each.not_after is not None and each.not_after < case.now)
+    reading = served.field("not_after", lambda end: _expired(end, case.now) if end < case.now else None)
     yield served.finding(
         rule,
         case,
-        served.tally(served.signed(case), reading),
+        served.tally(certificates, reading),
         Words(
-            passed="no served certificate has ended",
-            failed="a served certificate has ended",
-            unclear="whether a served certificate has ended could not be told",
+            passed="no served certificate is expired",
+            failed=f"{past[0]} {_expired(past[1], case.now)}" if past else "",
+            unclear="expiry date unknown",
         ),
-        expected=f"an end after {served.date(case.now)}",
+        expected=f"valid beyond {served.date(case.now)}",
         fix="renew the certificate and reload the listener",
     )
+
+
+def _expired(end: datetime, now: datetime) -> str:
+    return f"expired {served.span(now - end)} ago ({served.date(end)})"
+
+
+def _ending(certificates: served.Served, counts: Callable[[CertificateFacts], bool]) -> tuple[str, datetime] | None:
+    """Of the certificates that count, the one that ends first: what it is, and when it ends."""
+    if isinstance(certificates, Unknown):
+        return None
+    ends = [
+        (
+            each.not_after,
+            "certificate" if place == 0 else f"issuer certificate {served.short(each.subject or '')}".rstrip(),
+        )
+        for place, each in enumerate(certificates)
+        if each.not_after is not None and counts(each)
+    ]
+    return next(((what, end) for end, what in sorted(ends)), None)
 
 
 def check_not_yet_valid(rule: Rule, case: Case) -> Iterator[Finding]:
@@ -128,11 +150,11 @@ def check_not_yet_valid(rule: Rule, case: Case) -> Iterator[Finding]:
 
 
 def check_expiring(rule: Rule, case: Case) -> Iterator[Finding]:
-    """No served certificate ends within the policy's number of days.
+    """No served certificate expires within the policy's number of days.
 
     ## What it requires
 
-    The leaf and every intermediate that is sent last longer than `expires_within_days` of the policy (30 by default).
+    The leaf and every intermediate that is sent last longer than `expiresWithinDays` of the policy (30 by default).
     A certificate that is made for less than three times as long (90 days) is renewed later by design: for it a fifth
     of its whole time takes the place of these days, if that is less.
 
@@ -142,7 +164,9 @@ def check_expiring(rule: Rule, case: Case) -> Iterator[Finding]:
 
     ## What fails
 
-    A certificate that ends within that time: low. One that has ended already is reported by `cert-expired` alone.
+    A certificate that expires within that time: low; within `expiresWithinDaysMedium` (14 by default): medium; within
+    `expiresWithinDaysHigh` (3 by default): high. Where a fifth of the whole time takes the place of the 30 days, the
+    other two are shortened alike. An expired certificate is reported by `cert-expired` alone.
 
     ## What is inconclusive
 
@@ -172,38 +196,65 @@ def check_expiring(rule: Rule, case: Case) -> Iterator[Finding]:
 
     Renew the certificate, or find out why what should renew it does not.
     """
-    horizon = case.now + timedelta(days=case.policy.expires_within_days)
-    reading = partial(_expiring, case)
+    certificates = served.signed(case)
+    days = case.policy.expires_within_days
+    soon = _ending(certificates, lambda each: _severity(case, each) is not None)
     yield served.finding(
         rule,
         case,
-        served.tally(served.signed(case), reading),
+        served.tally(certificates, partial(_expiring, case)),
         Words(
-            passed=f"no served certificate ends within {case.policy.expires_within_days} days",
-            failed=f"a served certificate ends within {case.policy.expires_within_days} days",
-            unclear="when the served certificates end could not be told",
+            passed=f"no served certificate expires within {days} days",
+            failed=f"{soon[0]} {_expires(soon[1], case.now)}" if soon else "",
+            unclear="expiry date unknown",
         ),
-        expected=f"an end after {served.date(horizon)}",
+        expected=f"valid beyond {served.date(case.now + timedelta(days=days))}",
         fix="renew the certificate and reload the listener",
+        severity=_worst(case, certificates),
     )
 
 
+def _expires(end: datetime, now: datetime) -> str:
+    return f"expires in {served.span(end - now)} ({served.date(end)})"
+
+
 def _expiring(case: Case, certificate: CertificateFacts) -> Reading:
-    """OpenShift's operators make serving certificates for 30 days and renew them half-way; 90 days are Let's Encrypt's,
-    renewed 30 days before their end."""
-    start, end = certificate.not_before, certificate.not_after
-    if end is None:
+    if certificate.not_after is None:
         return served.unreadable(certificate, "not_after")
-    window = timedelta(days=case.policy.expires_within_days)
-    if start is not None and end - start < 3 * window:
-        window = min(window, (end - start) / 5)
-    return f"ends {served.date(end)}" if case.now <= end < case.now + window else None
+    return _expires(certificate.not_after, case.now) if _severity(case, certificate) else None
+
+
+def _worst(case: Case, certificates: served.Served) -> Severity | None:
+    if isinstance(certificates, Unknown):
+        return None
+    found = [severity for each in certificates if (severity := _severity(case, each))]
+    return max(found, key=SEVERITIES.index, default=None)
+
+
+def _severity(case: Case, certificate: CertificateFacts) -> Severity | None:
+    """How soon it expires, by the policy's numbers of days; None: not soon, already, or unknown.
+
+    OpenShift's operators make serving certificates for 30 days and renew them half-way; 90 days are Let's Encrypt's,
+    renewed 30 days before their end. What is made for a short time has all three numbers shortened alike.
+    """
+    start, end, policy = certificate.not_before, certificate.not_after, case.policy
+    window = timedelta(days=policy.expires_within_days)
+    if end is None or not case.now <= end < case.now + window:
+        return None
+    short = start is not None and end - start < 3 * window
+    share = min(1.0, (end - start) / 5 / window) if short and start is not None else 1.0
+    left = end - case.now
+    if left >= window * share:
+        return None
+    if left < timedelta(days=policy.expires_within_days_high) * share:
+        return "high"
+    return "medium" if left < timedelta(days=policy.expires_within_days_medium) * share else "low"
 
 
 _TIME = ("RFC 5280, section 4.1.2.5",)
 
 EXPIRED = Rule(
-    id="cert-expired", title="No served certificate has ended", severity="high", check=check_expired, references=_TIME
+    id="cert-expired", title="Certificate is not expired", severity="high", check=check_expired, references=_TIME
 )
 NOT_YET_VALID = Rule(
     id="cert-not-yet-valid",
@@ -214,7 +265,7 @@ NOT_YET_VALID = Rule(
 )
 EXPIRING = Rule(
     id="cert-expiring",
-    title="No served certificate ends soon",
+    title="Certificate does not expire soon",
     severity="low",
     check=check_expiring,
     references=_TIME,

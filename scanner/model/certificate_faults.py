@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from scanner.model.known import Known, Unknown
@@ -87,6 +87,18 @@ def short(text: str) -> str:
 def date(moment: datetime) -> str:
     """A certificate's time, which is in UTC, to the minute."""
     return f"{moment.isoformat(' ', 'minutes')[:16]} UTC"
+
+
+_UNITS = (("day", 86_400, 2 * 86_400), ("hour", 3600, 2 * 3600), ("minute", 60, 2 * 60), ("second", 1, 0))
+"""Each unit, its seconds, and from how many on it is used."""
+
+
+def span(time: timedelta) -> str:
+    """How long something lasts, rounded down: ``20 hours``, ``5 days``."""
+    seconds = int(time.total_seconds())
+    unit, size = next((unit, size) for unit, size, least in _UNITS if seconds >= least)
+    count = seconds // size
+    return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
 
 
 def unreadable(certificate: CertificateFacts, field: str) -> Unknown:

@@ -14,7 +14,11 @@ class Policy:
     """Thresholds of the rules. The defaults are what ``adhere scan`` without ``--config`` uses."""
 
     expires_within_days: int = 30
-    """A certificate that ends sooner is a finding."""
+    """A certificate that expires sooner is a finding of low severity."""
+    expires_within_days_medium: int = 14
+    """Of medium severity."""
+    expires_within_days_high: int = 3
+    """Of high severity."""
     min_rsa_bits: int = 2048
     groups: Literal["informational", "enforced"] = "informational"
     """Whether a group outside the profile's list is a violation."""

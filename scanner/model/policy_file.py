@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Annotated, TypeAlias
 
@@ -20,6 +21,7 @@ _CONFIG = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 _Text: TypeAlias = Annotated[str, Field(min_length=1, max_length=4096)]
 _Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]
 _Count: TypeAlias = Annotated[int, Field(ge=1, le=100_000)]
+_Days: TypeAlias = Annotated[int, Field(ge=0, le=MOST_DAYS)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +30,9 @@ class _BoundedPolicy(Policy):
 
     __pydantic_config__ = _CONFIG
 
-    expires_within_days: Annotated[int, Field(ge=0, le=MOST_DAYS)] = Policy().expires_within_days
+    expires_within_days: _Days = Policy().expires_within_days
+    expires_within_days_medium: _Days = Policy().expires_within_days_medium
+    expires_within_days_high: _Days = Policy().expires_within_days_high
     min_rsa_bits: Annotated[int, Field(ge=512, le=16_384)] = Policy().min_rsa_bits
 
 
@@ -57,10 +61,33 @@ class _BoundedConfig(Config):
     policy: Annotated[Policy, GetPydanticSchema(_policy_schema)] | None = None
 
 
+_SECTION = "policy"
+
+
+def _camel(name: str) -> str:
+    """``expiresWithinDays``, as ``--policy`` has it."""
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+_SPELT = {_camel(each.name): each.name for each in fields(Policy)}
+"""The spelling of the section ``policy``, to the field that it sets; a field's own name will do, too."""
+
+
+def _fields(value: object) -> tuple[object, dict[str, str]]:
+    """The file with the fields of its policy by our names, and how its author spells each of them."""
+    section = value.get(_SECTION) if isinstance(value, dict) else None
+    if not isinstance(value, dict) or not isinstance(section, dict):
+        return value, {}
+    spelt = {_SPELT[key]: key for key in section if _SPELT.get(key, key) != key and _SPELT[key] not in section}
+    theirs = {key: field for field, key in spelt.items()}
+    return {**value, _SECTION: {theirs.get(key, key): each for key, each in section.items()}}, spelt
+
+
 _ADAPTER: TypeAdapter[_BoundedConfig] = TypeAdapter(_BoundedConfig)
 _KNOWN: dict[Steps, tuple[str, ...]] = {
     (): tuple(each.name for each in fields(Config)),
-    ("policy",): tuple(each.name for each in fields(Policy)),
+    (_SECTION,): tuple(_SPELT),
 }
 _SAYINGS = {
     "bool_type": "must be true or false",
@@ -84,20 +111,23 @@ def parse(document: Located) -> Config:
     """``load_config`` of a file that was read already; an empty one sets nothing."""
     if document.value is None:
         return Config()
+    value, spelt = _fields(document.value)
     try:
         # By way of JSON, because strict validation of Python values would ask for tuples and dataclasses.
-        bounded = _ADAPTER.validate_json(json.dumps(document.value))
+        bounded = _ADAPTER.validate_json(json.dumps(value))
     except ValidationError as error:
         problems = Problems(document)
         for detail in error.errors(include_url=False, include_context=False):
-            _complain(problems, detail)
+            _complain(problems, detail, spelt)
         problems.raise_any()
         raise  # not reached: an error has at least one detail
     return Config(**{each.name: getattr(bounded, each.name) for each in fields(Config)})
 
 
-def _complain(problems: Problems, detail: ErrorDetails) -> None:
+def _complain(problems: Problems, detail: ErrorDetails, spelt: Mapping[str, str]) -> None:
     steps: Steps = detail["loc"]
+    if steps[:1] == (_SECTION,) and len(steps) > 1:
+        steps = (_SECTION, spelt.get(str(steps[1]), steps[1]), *steps[2:])
     if detail["type"] == "unexpected_keyword_argument":
         name = str(steps[-1])
         known = _KNOWN.get(steps[:-1], ())

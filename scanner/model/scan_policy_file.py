@@ -18,7 +18,7 @@ from scanner.model import catalogue, located
 from scanner.model.finding import SEVERITIES, Severity
 from scanner.model.key import CURVES
 from scanner.model.located import Located, shown
-from scanner.model.policy import Policy
+from scanner.model.policy import MOST_DAYS, Policy
 from scanner.model.problems import Problems, did_you_mean
 from scanner.model.retired_rules import current
 from scanner.model.scan_policy import CertificateMinimums, Override, Require, ScanPolicy, Scope, Waiver
@@ -60,7 +60,7 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "override": ("select", "profile", "justification", "enforcement"),
     "scope": ("include", "exclude", "acceptUnreadable", "endpointsPerNamespace"),
     "certificates": ("minRsaBits", "curves", "signatures", "longestDays"),
-    "thresholds": ("expiresWithinDays", "minRsaBits", "groups"),
+    "thresholds": ("expiresWithinDays", "expiresWithinDaysMedium", "expiresWithinDaysHigh", "minRsaBits", "groups"),
     "waiver": ("rule", "select", "reason", "owner", "expires"),
     "require": ("minEndpoints", "adherence", "maxInconclusive", "pkiCoverage", "pkiNotImplemented", "severity"),
 }
@@ -222,9 +222,15 @@ def _listed(section: Section, name: str, known: Collection[str]) -> tuple[str, .
 def _thresholds(top: Section) -> Policy:
     section, usual = top.section("thresholds"), Policy()
     section.knows(FIELDS["thresholds"])
-    days = section.number("expiresWithinDays", 0, 36_500)
+
+    def days(name: str, otherwise: int) -> int:
+        told = section.number(name, 0, MOST_DAYS)
+        return otherwise if told is None else told
+
     return Policy(
-        expires_within_days=usual.expires_within_days if days is None else days,
+        expires_within_days=days("expiresWithinDays", usual.expires_within_days),
+        expires_within_days_medium=days("expiresWithinDaysMedium", usual.expires_within_days_medium),
+        expires_within_days_high=days("expiresWithinDaysHigh", usual.expires_within_days_high),
         min_rsa_bits=section.number("minRsaBits", 512, 16_384) or usual.min_rsa_bits,
         groups=section.choice("groups", _GROUPS) or usual.groups,
         plaintext_candidate=top.choice("plaintextPorts", _PLAINTEXT) or usual.plaintext_candidate,

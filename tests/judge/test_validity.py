@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from scanner.judge import judge
 from scanner.model.finding import Finding
 from scanner.model.known import Known, Unknown
 from scanner.tls.certificate import CertificateFacts
@@ -45,7 +46,8 @@ def test_a_date_that_cannot_be_read_is_inconclusive_and_named(rule: str, field: 
 def test_an_end_in_the_past_fails() -> None:
     found = judged("cert-expired", replace(LEAF, not_after=NOW - SECOND))
     assert (found.verdict, found.severity) == ("fail", "high")
-    assert found.observed == ("leaf CN=a.example: ended 2026-11-21 11:59 UTC",)
+    assert found.observed == ("leaf CN=a.example: expired 1 second ago (2026-11-21 11:59 UTC)",)
+    assert found.message == "certificate expired 1 second ago (2026-11-21 11:59 UTC)"
     assert found.fix
     assert found.reproduce
 
@@ -57,7 +59,8 @@ def test_the_last_second_is_still_valid() -> None:
 def test_an_intermediate_that_has_ended_fails_and_a_root_does_not_matter() -> None:
     past = NOW - timedelta(days=1)
     found = judged("cert-expired", LEAF, replace(ISSUER, not_after=past))
-    assert found.observed == ("issuer CN=Some CA: ended 2026-11-20 12:00 UTC",)
+    assert found.observed == ("issuer CN=Some CA: expired 24 hours ago (2026-11-20 12:00 UTC)",)
+    assert found.message == "issuer certificate CN=Some CA expired 24 hours ago (2026-11-20 12:00 UTC)"
     assert judged("cert-expired", LEAF, replace(ROOT, not_after=past)).verdict == "pass"
 
 
@@ -90,7 +93,64 @@ def test_a_start_in_the_future_fails() -> None:
 )
 def test_expiring_is_what_the_policy_says_and_not_what_has_ended(ends_in: timedelta, days: int, verdict: str) -> None:
     found = judged("cert-expiring", replace(LEAF, not_before=None, not_after=NOW + ends_in), days=days)
-    assert (found.verdict, found.severity) == (verdict, "low")
+    assert found.verdict == verdict
+
+
+YEAR, HOUR, DAY = timedelta(days=365), timedelta(hours=1), timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("lasts", "left", "severity", "time"),
+    [
+        (YEAR, 20 * HOUR, "high", "20 hours"),
+        (YEAR, 3 * DAY - SECOND, "high", "2 days"),
+        (YEAR, 3 * DAY, "medium", "3 days"),
+        (YEAR, 14 * DAY - SECOND, "medium", "13 days"),
+        (YEAR, 14 * DAY, "low", "14 days"),
+        (YEAR, 30 * DAY - SECOND, "low", "29 days"),
+        (None, 20 * HOUR, "high", "20 hours"),
+        (30 * DAY, 5 * DAY, "low", "5 days"),
+        (30 * DAY, 2 * DAY, "medium", "2 days"),
+        (30 * DAY, 14 * HOUR, "high", "14 hours"),
+        (DAY, 90 * timedelta(minutes=1), "medium", "90 minutes"),
+        (DAY, 90 * SECOND, "high", "90 seconds"),
+        (DAY, SECOND, "high", "1 second"),
+    ],
+)
+def test_the_sooner_it_expires_the_graver_and_the_time_left_is_said(
+    lasts: timedelta | None, left: timedelta, severity: str, time: str
+) -> None:
+    end = NOW + left
+    found = judged("cert-expiring", replace(LEAF, not_before=None if lasts is None else end - lasts, not_after=end))
+    assert (found.verdict, found.severity) == ("fail", severity)
+    assert found.message == f"certificate expires in {time} ({end:%Y-%m-%d %H:%M} UTC)"
+
+
+def test_the_policy_says_how_grave() -> None:
+    of = case(
+        observation={"chain": (replace(LEAF, not_before=None, not_after=NOW + 5 * DAY),)},
+        policy={"expires_within_days": 20, "expires_within_days_medium": 5, "expires_within_days_high": 1},
+    )
+    assert finding("cert-expiring", of).severity == "low"
+    assert finding("cert-expiring", replace(of, now=NOW + SECOND)).severity == "medium"
+    assert finding("cert-expiring", replace(of, now=NOW + 4 * DAY + SECOND)).severity == "high"
+
+
+def test_the_certificate_that_expires_first_is_named_and_the_gravest_counts() -> None:
+    first, other = (replace(each, not_before=None) for each in (ISSUER, LEAF))
+    chain = (replace(other, not_after=NOW + 20 * DAY), replace(first, not_after=NOW + 2 * DAY))
+    found = judged("cert-expiring", *chain)
+    assert found.message.startswith("issuer certificate CN=Some CA expires in 2 days (")
+    assert (found.severity, len(found.observed)) == ("high", 2)
+
+
+def test_of_two_chains_the_graver_decides() -> None:
+    soon, sooner = (replace(LEAF, not_before=None, not_after=NOW + days * DAY) for days in (20, 1))
+    for one, other in ((soon, sooner), (sooner, soon)):
+        judgement = judge(case(observation={"chain": (one,), "other_chains": ((other,),)}))
+        (found,) = [each for each in judgement.findings if each.rule == "cert-expiring"]
+        assert (found.severity, len(found.observed)) == ("high", 2)
+        assert found.message.startswith("certificate expires in 24 hours (")
 
 
 @pytest.mark.parametrize(

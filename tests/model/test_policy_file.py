@@ -34,11 +34,18 @@ targets:
   - "[::1]:8443"
 formats: [text, json=report.json]
 policy:
-  expires_within_days: 7
-  min_rsa_bits: 3072
+  expiresWithinDays: 7
+  expiresWithinDaysMedium: 5
+  expiresWithinDaysHigh: 2
+  minRsaBits: 3072
   groups: enforced
-  plaintext_candidate: fail
+  plaintextCandidate: fail
 """
+OUR_NAMES = {
+    "expiresWithinDays": "expires_within_days",
+    "minRsaBits": "min_rsa_bits",
+    "plaintextCandidate": "plaintext_candidate",
+}
 
 
 def parsed(text: str) -> Config:
@@ -68,14 +75,37 @@ def test_everything() -> None:
         sni="example.com",
         targets=("example.com:443", "[::1]:8443"),
         formats=("text", "json=report.json"),
-        policy=Policy(expires_within_days=7, min_rsa_bits=3072, groups="enforced", plaintext_candidate="fail"),
+        policy=Policy(
+            expires_within_days=7,
+            expires_within_days_medium=5,
+            expires_within_days_high=2,
+            min_rsa_bits=3072,
+            groups="enforced",
+            plaintext_candidate="fail",
+        ),
     )
+
+
+def test_the_policy_is_spelt_as_in_a_policy_file_or_as_the_options_are() -> None:
+    other = FULL
+    for theirs, ours in OUR_NAMES.items():
+        other = other.replace(f"  {theirs}:", f"  {ours}:")
+    assert other != FULL
+    assert parsed(other) == parsed(FULL)
+
+
+def test_what_is_wrong_is_said_in_the_spelling_of_the_file() -> None:
+    for name in ("expiresWithinDays", "expires_within_days"):
+        with pytest.raises(InputError, match=rf"c.yaml:2:{len(name) + 5}: policy.{name}: must be greater than"):
+            parsed(f"policy:\n  {name}: -1\n")
+    with pytest.raises(InputError, match=r"c.yaml:3:3: policy.expiresWithinDays: unknown field"):
+        parsed("policy:\n  expires_within_days: 1\n  expiresWithinDays: 2\n")
 
 
 def test_the_full_example_is_full() -> None:
     config = parsed(FULL)
     assert all(getattr(config, each.name) is not None for each in fields(Config))
-    assert all(f"  {each.name}: " in FULL for each in fields(Policy))
+    assert FULL.partition("policy:")[2].count(": ") == len(fields(Policy))
 
 
 @pytest.mark.parametrize("text", ["", "# nothing yet\n", "{}", "policy:\n", "timeout: null\n"])
@@ -94,7 +124,7 @@ REFUSED = {
     "unknown in policy": (
         "policy:\n  rsa: 2048\n",
         "c.yaml:2:3: policy.rsa: unknown field 'rsa'",
-        "known here: expires_within_days, min_rsa_bits",
+        "known here: expiresWithinDays, expiresWithinDaysMedium",
     ),
     "number for text": ("profile: 5.8\n", "c.yaml:1:10: profile: must be text, not 5.8", "put it in quotes"),
     "empty": ("sni: ''\n", "c.yaml:1:6: sni: must be some text, not ''", ""),

@@ -70,7 +70,7 @@ def test_the_example_sets_everything() -> None:
                 reason="the vendor's firmware makes RSA keys of 1024 bits; new firmware is announced",
                 owner="payments-platform",
                 expires=date(2027, 3, 31),
-                source="adhere.yaml:39:5",
+                source="adhere.yaml:41:5",
             ),
         ),
         require=Require(
@@ -92,7 +92,7 @@ def test_the_example_sets_everything() -> None:
             ),
             longest_days=398,
         ),
-        thresholds=Policy(expires_within_days=21),
+        thresholds=Policy(expires_within_days=21, expires_within_days_medium=10, expires_within_days_high=2),
     )
 
 
@@ -108,6 +108,8 @@ def test_what_is_not_said_is_as_without_a_file() -> None:
     assert parsed(HEAD + nothing) == ScanPolicy(source="adhere.yaml")
     assert {each.name for each in fields(Policy)} == {
         "expires_within_days",
+        "expires_within_days_medium",
+        "expires_within_days_high",
         "min_rsa_bits",
         "groups",
         "plaintext_candidate",
