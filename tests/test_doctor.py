@@ -26,6 +26,7 @@ from scanner.model.known import Known, Unknown
 from scanner.model.scan_policy import ScanPolicy
 from scanner.survey import READS as SURVEYED
 from scanner.survey import Survey, Viewpoint
+from tests.certs import Authority
 from tests.expect.stories import endpoint, snapshot_of
 
 PROFILE, ADHERENCE, OBSERVED, INJECTED, REPORTED, ROLLOUT, EVENTS, SERVED = range(8)
@@ -488,9 +489,40 @@ def test_no_object_can_crash_it(odd: object) -> None:
 def test_plain_kubernetes_has_no_steps_but_what_is_served() -> None:
     absent = frozenset(each for each in kinds.KINDS if each.group.endswith("openshift.io"))
     found = look([], KUBEADM, distribution="kubernetes", absent=absent, version="v1.35.2")
-    assert outcomes(found)[:5] == ["not-applicable"] * 5
+    assert [each.name for each in found.steps] == ["flags of the process", "events and logs", "what is served"]
+    assert outcomes(found)[0] == "not-applicable"
+    assert "plain Kubernetes has no operator that applies a profile" in said(found, 0)
     assert found.conclusion == "unknown"
     assert all(not each.startswith("oc ") for step in found.steps for each in step.commands)
+
+
+PKI_OBJECT = {
+    "apiVersion": "config.openshift.io/v1alpha1",
+    "kind": "PKI",
+    "metadata": {"name": "cluster", "creationTimestamp": "2020-01-01T00:00:00Z", "generation": 1},
+    "spec": {"defaults": {"key": {"algorithm": "RSA", "rsa": {"keySize": 4096}}}},
+}
+
+
+def bundled_signer() -> dict[str, Any]:
+    """A signer of kube-apiserver's operator that is not as the PKI object asks."""
+    signer = Authority("openshift-kube-apiserver-operator_kube-control-plane-signer@1790000000")
+    metadata = {"name": "kube-control-plane-signer-ca", "namespace": "openshift-kube-apiserver-operator"}
+    data = {"ca-bundle.crt": signer.pem.decode()}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
+def test_keys_that_are_not_as_the_pki_object_asks_stop_it_and_are_told() -> None:
+    assert "keys of its certificates" not in [each.name for each in look(HEALTHY).steps]
+    found = look([*HEALTHY, PKI_OBJECT, bundled_signer()])
+    (step,) = [each for each in found.steps if each.name == "keys of its certificates"]
+    assert step.answer.outcome == "stopped"
+    assert "PKI/cluster: defaults RSA 4096" in step.answer.said[0]
+    assert "kube-control-plane-signer (signer): its key is ECDSA P256, and RSA 4096 is required" in str(
+        step.answer.said
+    )
+    assert any("CertificateGenerationFailed" in each for each in step.commands)
+    assert found.conclusion == "stopped"
 
 
 def test_a_guest_cluster_has_no_operators_of_its_control_plane() -> None:

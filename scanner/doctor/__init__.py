@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from scanner.doctor import authorities, events, listeners, operators, rollouts
+from scanner.doctor import authorities, events, keys, listeners, operators, rollouts
 from scanner.doctor.patient import NO_EVENTS, NOT_READ, Patient, Served, served
 from scanner.kube import kinds
 from scanner.kube.kinds import Kind
@@ -179,7 +179,34 @@ def _patient(
         owed=tuple(owed for _, owed in listening),
         injected=maps,
         seen=seen,
+        certificates=survey.certificates,
     )
+
+
+_OPENSHIFTS = (
+    "plain Kubernetes has no operator that applies a profile: flags, the node's manifests and kubeadm's ConfigMap do"
+)
+
+
+def _steps(patient: Patient) -> Iterator[Step]:
+    """Those that a cluster of its kind has; keys of certificates where a PKI object asks anything of them."""
+    asked = keys.keys(patient)
+    for each in STEPS if patient.world != "kubernetes" else STEPS_OF_KUBERNETES:
+        if each.look is events.events and asked.outcome != "not-applicable":
+            yield Step(name="keys of its certificates", answer=asked, commands=keys.keys_commands(patient))
+        yield Step(name=each.name, answer=each.look(patient), commands=each.commands(patient))
+
+
+def _flags(patient: Patient) -> Answer:
+    """What the process itself is given, in the place of an operator's word."""
+    return Answer(outcome="not-applicable", said=(_OPENSHIFTS, *operators.observed(patient).said))
+
+
+STEPS_OF_KUBERNETES: tuple[Check, ...] = (
+    Check(name="flags of the process", look=_flags, commands=operators.observed_commands),
+    *(each for each in STEPS if each.name in ("events and logs", "what is served")),
+)
+"""In a cluster without operators of the platform."""
 
 
 def _diagnosis(patient: Patient) -> Diagnosis:
@@ -191,5 +218,5 @@ def _diagnosis(patient: Patient) -> Diagnosis:
         listeners=len({each.id for each in patient.endpoints}),
         owes=", or ".join(each.reason if isinstance(each, Unknown) else each.name for each in profiles),
         bound=patient.bound,
-        steps=tuple(Step(name=each.name, answer=each.look(patient), commands=each.commands(patient)) for each in STEPS),
+        steps=tuple(_steps(patient)),
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from scanner.certificates import Certificates
 from scanner.expect.authority import Authority
 from scanner.expect.facts import Facts
 from scanner.kube.objects import KubeObject
@@ -71,6 +72,8 @@ class Patient:
     """Every ConfigMap of the cluster into which the platform writes a profile."""
     events: Known[Events] = NO_EVENTS
     """Of its namespaces, among others."""
+    certificates: Certificates | None = None
+    """Of the whole cluster."""
     seen: tuple[Served, ...] | None = None
     """Of the component's listeners, from a saved scan; None where none was given."""
 
