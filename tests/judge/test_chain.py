@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from scanner.judge import judge
@@ -12,7 +13,7 @@ from scanner.model.expectation import CertificateExpectation
 from scanner.model.finding import Finding
 from scanner.model.known import Unknown
 from scanner.tls.certificate import CertificateFacts, parse_certificate
-from tests.certs import Authority, Credential, not_a_certificate, weakly_signed
+from tests.certs import Authority, Credential, not_a_certificate, private_key, weakly_signed
 from tests.judge.cases import LEAF, NOW, case, finding
 
 NAMES = ("a.example",)
@@ -113,6 +114,26 @@ def test_a_leaf_without_names_passes_with_a_note(root: Authority) -> None:
 def test_a_leaf_that_is_not_for_servers_fails(root: Authority, usage: tuple[str, ...] | None, verdict: str) -> None:
     leaf = replace(facts(root.leaf(names=NAMES).certificate), extended_key_usage=usage)
     assert judged((root.der,), leaf).verdict == verdict
+
+
+def test_a_leaf_that_is_signed_by_another_leaf_fails_with_the_verifiers_words(root: Authority) -> None:
+    """Every signature leads to the anchor, and one of the signers is no CA."""
+    signer = root.leaf(names=("signer.example",))
+    own = private_key("p256")
+    leaf = (
+        x509.CertificateBuilder()
+        .subject_name(x509.Name([]))
+        .issuer_name(signer.certificate.subject)
+        .public_key(own.public_key())
+        .serial_number(5)
+        .not_valid_before(NOW - timedelta(days=1))
+        .not_valid_after(NOW + timedelta(days=30))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(NAMES[0])]), critical=True)
+        .sign(signer.key, hashes.SHA256())
+    )
+    found = judged((root.der,), leaf, signer.certificate)
+    assert (found.verdict, found.status) == ("fail", "violation")
+    assert "asicConstraints" in found.message or "asicConstraints" in str(found.evidence) + str(found.observed)
 
 
 def test_a_broken_signature_algorithm_does_not_lead_to_an_anchor() -> None:

@@ -61,6 +61,20 @@ def test_a_signer_that_was_rotated_too_is_the_same_one_and_any_other_is_not() ->
     assert said(replace(by_new, issuer="CN=me"), observation={"chain": (by_old,)}, exact=True).verdict == "fail"
 
 
+@pytest.mark.parametrize(
+    ("stored", "served", "verdict"),
+    [
+        ("CN=etcd-signer@2", "CN=etcd-metric-signer@1", "inconclusive"),  # the time is not all that there is to a name
+        ("CN=etcd-signer", "CN=etcd-metric-signer", "inconclusive"),
+        ("CN=etcd-signer@2", "CN=etcd-signer@1", "fail"),
+        (None, "CN=etcd-signer@1", "inconclusive"),
+    ],
+)
+def test_another_signer_for_the_same_names_is_no_rotation(stored: str | None, served: str, verdict: str) -> None:
+    leaf = replace(LEAF, issuer=served)
+    assert said(replace(ROTATED, issuer=stored), observation={"chain": (leaf,)}).verdict == verdict
+
+
 def test_a_rotation_of_a_moment_ago_is_converging() -> None:
     assert said(replace(ROTATED, not_before=NOW - timedelta(minutes=5))).status == "converging"
     dated_back = replace(ROTATED, not_before=NOW - timedelta(minutes=65))
