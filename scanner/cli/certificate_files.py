@@ -10,7 +10,7 @@ from pathlib import Path
 from scanner.errors import InputError
 from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.known import Known, Unknown
-from scanner.model.regular_file import content
+from scanner.model.regular_file import NOT_REGULAR, content
 from scanner.pki.containers import MAX_BYTES, Contained, Named, contents, with_role
 from scanner.pki.pem import apart
 
@@ -73,6 +73,8 @@ class Files:
                         yield Unknown(f"{root}: more than {MAX_FILES} files, the others were not looked into")
                     return
                 yield path
+            elif _telling(path):
+                yield Unknown(f"{path}: {NOT_REGULAR}")
 
     def _below(self, directory: Path, root: Path, depth: int) -> Iterator[Path | Unknown]:
         if depth > MAX_DEPTH:

@@ -47,7 +47,7 @@ def load(directory: str | Path, kinds: Iterable[Kind]) -> Snapshot:
 
 def _refuse(complaints: list[str]) -> NoReturn:
     more = [f"and {len(complaints) - MOST} more files"] if len(complaints) > MOST else []
-    raise InputError("\n".join([*complaints[:MOST], *more]), hint="mend these files, or move them away")
+    raise InputError("\n".join([*complaints[:MOST], *more]), hint="correct these files, or move them away")
 
 
 def _foreign(path: Path, wanted: tuple[Kind, ...], found: Found) -> Snapshot:

@@ -44,7 +44,7 @@ def stream(data: bytes, name: str, limit: int) -> Iterator[Located | InputError]
             yield found
         if bad >= MOST_BAD:
             what = f"{bad} documents cannot be read; those behind this line were not looked at"
-            yield Behind(name, Mark(line, 1), what, "mend these first")
+            yield Behind(name, Mark(line, 1), what, "correct these first")
             return
 
 

@@ -160,6 +160,13 @@ def test_a_pipe_and_a_device_end_at_once(call: Call, tmp_path: Path) -> None:
     for path in (tmp_path / "pipe", "/dev/zero"):
         answer = call("certs", path)
         assert (answer.code, answer.err) == (3, f"adhere: {path}: not a regular file\n")
+    below = tmp_path / "below"
+    below.mkdir()
+    (below / "a.crt").write_bytes(ROOT.pem)
+    os.mkfifo(below / "b.crt")
+    os.mkfifo(below / "log")
+    answer = call("certs", below)
+    assert (answer.code, answer.err) == (3, f"adhere: {below}/b.crt: not a regular file\n")
 
 
 def test_depth_and_number_of_files_are_bounded(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
