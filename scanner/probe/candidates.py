@@ -1,17 +1,18 @@
 """What can be offered, and in which order.
 
-The unlikely stand first and the likely last. A server that chooses by its own preference then picks from the end,
-which shows that it has read everything before (the minimal pair, design rule 2), and shows at once that the order of
-the client does not decide.
+Within one kind of certificate the unlikely stand first and the likely last: a server that chooses by its own preference
+then picks from the end, which shows that it has read everything before (the minimal pair, design rule 2), and shows at
+once that the order of the client does not decide. Key exchanges that no server of today uses stand behind all others:
+some servers choose their certificate by the first suite that they know by name, usable or not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 
 from scanner.tls import codepoints
-from scanner.tls.names import authentication, is_tls13, needs_credentials
+from scanner.tls.names import authentication, is_tls13, key_exchange, needs_credentials, suite_name
 
 LIKELY = (
     *(0x000A, 0x002F, 0x0035, 0x003C, 0x003D, 0x009C, 0x009D),
@@ -22,19 +23,40 @@ LIKELY = (
 )
 """Suites that today's servers accept, from the least to the most likely to be chosen."""
 
-LEAN_SUITES = (0x000A, 0x002F, 0x0035, 0xC009, 0xC013, 0xC014, 0x009E, 0x009C, 0xC02C, 0xC02B, 0xC030, 0xC02F)
+OBSOLETE = frozenset({"DH", "ECDH", "DH_anon", "ECDH_anon", "NULL", "GOST", "unknown"})
+"""Key exchanges that stand behind all others in an offer; so do export suites and what needs credentials."""
+
+LEAN_SUITES = (0xC02C, 0xC02B, 0xC009, 0xC030, 0xC02F, 0xC014, 0xC013, 0x009E, 0x009C, 0x0035, 0x002F, 0x000A)
 """Enough to get an answer from nearly every server of TLS 1.2 and below, in a short ClientHello."""
 
+LEAN_TLS13 = (0x1303, 0x1302, 0x1301)
+"""The same for TLS 1.3. RFC 8446, section 9.1, requires the last of them of every server."""
+
+LIKELY_CURVES = (0x001D, 0x0017, 0x0018, 0x0019, 0x001E, 0x001A, 0x001B, 0x001C, 0x0016, 0x0015, 0x0013)
+"""Curves from the most to the least likely, up to TLS 1.2: mbedTLS 2.28 reads the first eleven that it knows."""
+
+FINITE_FIELDS = (0x0100, 0x0101, 0x0102, 0x0103, 0x0104)
+"""Groups of RFC 7919. GnuTLS does DHE in TLS 1.2 and below only where one of its own is on offer."""
+
 LIKELY_GROUPS = (
-    *(0x0100, 0x0104, 0x0103, 0x0102, 0x0101),
+    *(0x0104, 0x0103, 0x0102, 0x0101, 0x0100),
     *(0x11ED, 0x11EB, 0x0202, 0x0201, 0x001E, 0x0019, 0x0018, 0x0017, 0x001D, 0x11EC),
 )
+"""Groups of TLS 1.3 from the least to the most likely."""
+
+LEAN_GROUPS = (*LIKELY_CURVES[:4], *FINITE_FIELDS)
+"""Few groups, for a listener that refuses an offer with all of them: none that a library of today stumbles over."""
+
+LEAN_GROUPS_TLS13 = (0x0019, 0x0018, 0x0017, 0x001D)
+
+_OBSOLETE_GROUPS = frozenset({*range(0x0001, 0x0017), *range(0x001A, 0x001D), 0xFF01, 0xFF02})
+"""Not to be offered with TLS 1.3 (RFC 8446, section 4.2.7)."""
 
 
 @cache
 def suites(version: int) -> tuple[int, ...]:
     """Every suite that belongs into a hello of ``version`` and needs nothing that we do not send."""
-    return tuple(_ordered((s for s in _all(version) if not needs_credentials(s)), LIKELY))
+    return tuple(by_likelihood(s for s in _all(version) if not needs_credentials(s)))
 
 
 @cache
@@ -51,25 +73,52 @@ def others(version: int, offered: tuple[int, ...]) -> frozenset[int]:
 
 @cache
 def groups(version: int) -> tuple[int, ...]:
-    """Every key-exchange group for ``version``, the likely ones last.
+    """Every key-exchange group that may stand in a hello of ``version``.
 
-    Up to TLS 1.2 only elliptic curves: finite-field and ML-KEM groups would change nothing there, because servers
-    choose DHE whether or not its group is listed (RFC 7919 is followed by few), and hybrids need TLS 1.3.
+    In TLS 1.3 the likely stand last. Up to TLS 1.2 the likely stand first, curves before finite fields, and no hybrid
+    stands there: s2n-tls closes the connection when a hello without TLS 1.3 names one.
     """
-    known = (g.code for g in codepoints.GROUPS)
-    fitting = known if version >= codepoints.TLS13 else (g for g in known if g < 0x0100)
-    return tuple(_ordered(fitting, LIKELY_GROUPS))
+    known = [group.code for group in codepoints.GROUPS]
+    if version >= codepoints.TLS13:
+        return tuple(_ordered((code for code in known if code not in _OBSOLETE_GROUPS), LIKELY_GROUPS))
+    curves = (code for code in known if code < FINITE_FIELDS[0] and code not in LIKELY_CURVES)
+    return (*LIKELY_CURVES, *curves, *FINITE_FIELDS)
 
 
-def by_likelihood(codes: Iterable[int]) -> list[int]:
-    """The suites in the order in which they are offered."""
-    return _ordered(codes, LIKELY)
+@lru_cache(maxsize=4096)
+def is_obsolete(code: int) -> bool:
+    """Whether the suite stands behind all others."""
+    return key_exchange(code) in OBSOLETE or needs_credentials(code) or "_EXPORT" in suite_name(code)
 
 
-def fitting_last(codes: Sequence[int], chosen: int) -> list[int]:
-    """The same suites, those with the authentication of ``chosen`` last: the certificate's kind is known now."""
-    kind = authentication(chosen)
-    return sorted(codes, key=lambda code: authentication(code) == kind)
+def by_likelihood(codes: Iterable[int], last: str = "RSA") -> list[int]:
+    """The suites in the order in which they are offered: for certificates of the kind ``last`` behind those for others,
+    and obsolete ones behind all."""
+    rank = {code: place for place, code in enumerate(LIKELY, start=1)}
+    return sorted(codes, key=lambda code: (is_obsolete(code), authentication(code) == last, rank.get(code, 0), code))
+
+
+def in_other_order(codes: Sequence[int]) -> list[int]:
+    """The suites that are not obsolete, those for one kind of certificate in front of those that they stood behind."""
+    kinds = list(dict.fromkeys(authentication(code) for code in reversed(codes) if not is_obsolete(code)))
+    return sorted((code for code in codes if not is_obsolete(code)), key=lambda code: kinds.index(authentication(code)))
+
+
+def by_certificate(codes: Iterable[int]) -> list[list[int]]:
+    """The suites by kind of certificate; for RSA and ECDSA apart, because many servers have both."""
+    return _parted(codes, lambda code: authentication(code) if authentication(code) in ("RSA", "ECDSA") else None)
+
+
+def by_exchange(codes: Iterable[int]) -> list[list[int]]:
+    """The suites by key exchange and authentication."""
+    return _parted(codes, lambda code: (key_exchange(code), authentication(code)))
+
+
+def _parted(codes: Iterable[int], kind: Callable[[int], object]) -> list[list[int]]:
+    parts: dict[object, list[int]] = {}
+    for code in codes:
+        parts.setdefault(kind(code), []).append(code)
+    return list(parts.values())
 
 
 def _all(version: int) -> Iterable[int]:

@@ -11,21 +11,22 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from scanner.probe import candidates
-from scanner.probe.manner import ACCIDENTS, Outcome, ask_control, ask_soundly
+from scanner.probe.manner import AT_ONCE, Outcome, ask_contradicted, ask_control, ask_soundly
 from scanner.probe.offers import Offer, Plan, Reply
 from scanner.probe.spoken import NO_USER, spoken, without_srp
 from scanner.probe.talk import (
+    PROTOCOL_VERSION,
     Talk,
     all_before,
     batched,
     control_for,
     first_offer,
-    lean,
+    leaner,
     most_doubtful,
     selects,
 )
-from scanner.tls.codepoints import SSL3, TLS12
-from scanner.tls.names import version_name
+from scanner.tls.codepoints import SSL3, TLS12, TLS13
+from scanner.tls.names import needs_credentials, version_name
 
 DEAD_ENDS = 16
 """How many suites that lead nowhere are taken out of the first offer of a version."""
@@ -98,18 +99,38 @@ def _open(talk: Talk, version: int) -> Plan[tuple[Offer, Reply, Outcome]]:
         return offer, reply, Outcome.ACCEPTED
     if talk.takes_at_its_word(reply):
         return offer, reply, Outcome.REFUSED
-    if talk.tls13 is not None and talk.depth < len(offer.suites):
-        deep = all_before(talk.tls13, offer.suites)
+    if _needs_lean(talk, offer, reply):
+        small, answer = yield from leaner(talk, offer, reply)
+        if selects(answer, SSL3, version):
+            return small, answer, Outcome.ACCEPTED
+        talk.leaned = version, answer
+    if talk.control is None:
+        return offer, reply, Outcome.UNDECIDED
+    yield from _deepen(talk, offer)
+    return (yield from _ask_the_rest(talk, offer, reply))
+
+
+def _deepen(talk: Talk, offer: Offer) -> Plan[None]:
+    """Find out how many suites are read, where that is not known: as many as may be, and an accepted one last."""
+    every = len(candidates.suites(offer.version))
+    for size in (128, 64) if talk.lean else (every,):
+        known = talk.tls13 or talk.known
+        if known is None or known.version == SSL3 or talk.depth >= size:
+            return
+        codes = [code for code in candidates.suites(offer.version) if code not in known.suites]
+        deep = all_before(known, codes[:size])
         again = yield from ask_control(deep, talk.manner)
         if again.accepted:
             talk.accepted(deep, again)
+            return
+
+
+def _needs_lean(talk: Talk, offer: Offer, reply: Reply) -> bool:
+    """Whether the refusal may be about the width of the hello. One lean hello asks for all versions below, too."""
     if len(offer.suites) > talk.widest:
-        shorter = yield from _shorter(talk, offer, reply)
-        if shorter is not None:
-            return *shorter, Outcome.ACCEPTED
-    if talk.control is None:
-        return offer, reply, Outcome.UNDECIDED
-    return (yield from _ask_the_rest(talk, offer, reply))
+        return True
+    narrow = min(talk.sorted, default=TLS13) > TLS12
+    return narrow and not (talk.leaned and talk.control) and reply.how not in (PROTOCOL_VERSION, "silence")
 
 
 def _past_dead_ends(offer: Offer, reply: Reply) -> Plan[tuple[Offer, Reply]]:
@@ -123,21 +144,6 @@ def _past_dead_ends(offer: Offer, reply: Reply) -> Plan[tuple[Offer, Reply]]:
     return offer, reply
 
 
-def _shorter(talk: Talk, offer: Offer, reply: Reply) -> Plan[tuple[Offer, Reply] | None]:
-    """A short hello, in case the long one was too much; what it shows if it is accepted."""
-    short = replace(lean(offer), name=f"{offer.name}, short", padding=0)
-    again = yield from ask_control(short, talk.manner)
-    if not selects(again, SSL3, offer.version):
-        return None
-    if reply.ending in ACCIDENTS:
-        wide = yield offer
-        if selects(wide, SSL3, offer.version):
-            talk.manner.doubt(reply)
-            return offer, wide
-    talk.lean = True
-    return short, again
-
-
 def _ask_the_rest(talk: Talk, offer: Offer, reply: Reply | None = None) -> Plan[tuple[Offer, Reply, Outcome]]:
     """Everything that must be refused too before the version of ``offer`` is called refused.
 
@@ -146,34 +152,60 @@ def _ask_the_rest(talk: Talk, offer: Offer, reply: Reply | None = None) -> Plan[
     """
     offers = _rest_of_version(talk, offer)
     control = yield from control_for(talk, offers)
-    proves = control is not None and not talk.dead_ends
+    proves = control is not None and not talk.dead_ends and not talk.few
     answers: list[Reply] = []
     while offers:
         asked = offers.pop(0)
         first = reply if asked == offer else None
-        answer, outcome = yield from ask_soundly(asked, control, talk.manner, first=first)
+        plain = tuple(code for code in asked.suites if not needs_credentials(code))
+        learns = plain == asked.suites
+        answer, outcome = yield from ask_soundly(asked, control if learns else None, talk.manner, first=first)
         if outcome is Outcome.ACCEPTED and selects(answer, SSL3, asked.version):
-            return asked, answer, outcome
+            return (yield from _contradicted(talk, offer, answers, asked, answer))
+        if not learns and answers and answer.how not in (*AT_ONCE, answers[0].how):
+            outcome = Outcome.UNDECIDED
         proves = proves and outcome is Outcome.REFUSED
+        if talk.leaned is not None and talk.leaned[0] == asked.version and talk.about_width(answer, talk.leaned[1]):
+            proves = False
         answers.append(answer)
         if answer.ending == "silence":
             break
-        if answer.how == NO_USER and (others := without_srp(asked.suites)) != asked.suites:
+        others = without_srp(asked.suites) if answer.how == NO_USER else asked.suites
+        if others != asked.suites:
             offers.insert(0, replace(asked, suites=others))
+        elif outcome is not Outcome.REFUSED and plain and not learns:
+            offers.insert(0, replace(asked, suites=plain))
     return offer, most_doubtful(talk, answers), Outcome.REFUSED if proves else Outcome.UNDECIDED
 
 
-def _rest_of_version(talk: Talk, offer: Offer) -> list[Offer]:
-    """Every suite of the version, those that need credentials apart, and SSLv3 without extensions.
+def _contradicted(
+    talk: Talk, offer: Offer, answers: list[Reply], asked: Offer, answer: Reply
+) -> Plan[tuple[Offer, Reply, Outcome]]:
+    """The first offer of a version was refused, and a later one accepted: ask the first again."""
+    if answers and asked.version == offer.version:
+        again = yield from ask_contradicted(offer, answers[0], talk.manner)
+        if again is not None and selects(again, SSL3, offer.version):
+            return offer, again, Outcome.ACCEPTED
+    return asked, answer, Outcome.ACCEPTED
 
-    In hellos that are read to the end; of one that is longer, what stands too far down is asked once more.
+
+def _rest_of_version(talk: Talk, offer: Offer) -> list[Offer]:
+    """Every suite of the version, those of today in two orders, those that need credentials apart, and SSLv3.
+
+    In hellos that are read to the end; of one that is longer, what stands too far down is asked once more. If it takes
+    several hellos, each has suites for one kind of certificate, so that their order decides nothing.
     """
     version, size = offer.version, talk.part
     whole = not talk.lean and len(offer.suites) <= talk.widest and len(offer.suites) <= 2 * size
-    first = (offer.suites, offer.suites[size:]) if whole else batched(candidates.suites(version), size)
+    if whole:
+        again = candidates.in_other_order(offer.suites)
+        first, rest = [offer.suites], [*again, *(code for code in offer.suites[size:] if code not in again)]
+    else:
+        kinds = candidates.by_certificate(candidates.suites(version))
+        first, rest = [part for kind in kinds for part in batched(kind, size)], []
     apart = replace(offer, name=f"{version_name(version)} with credentials")
-    offers = [replace(offer, suites=part) for part in first if part]
-    offers += [replace(apart, suites=part) for part in batched(candidates.credential_suites(version), size)]
+    offers = [replace(offer, suites=part) for part in first]
+    offers += [replace(apart, suites=part) for part in batched([*rest, *candidates.credential_suites(version)], size)]
     if SSL3 < version < TLS12:
         offers += [Offer("SSLv3", SSL3, part, ()) for part in batched(candidates.suites(SSL3), size)]
     return offers

@@ -25,6 +25,7 @@ from scanner.model.observation import (
     Reach,
     Stray,
 )
+from scanner.probe.candidates import LIKELY
 from scanner.probe.manner import Manner
 from scanner.probe.offers import Ending, Reply
 from scanner.probe.sieve import Tally
@@ -111,6 +112,8 @@ class Evidence:
     failures: dict[Ending, Reply] = field(default_factory=dict)
     """The first reply of each ending that accepted nothing."""
     interrupted: str | None = None
+    asked: bool = False
+    """Whether the plans came to their end."""
 
     def note(self, reply: Reply) -> None:
         """Every reply passes here: what it shows for itself stands, whatever the plan makes of it."""
@@ -120,6 +123,7 @@ class Evidence:
                 self.dead_ends.setdefault(reply.version, set()).add(reply.suite)
             return
         version = reply.version or 0
+        self._contradict(reply)
         _add(self.versions, version)
         _add(self.suites.setdefault(version, Tally()), reply.suite)
         if reply.group is not None:
@@ -128,6 +132,23 @@ class Evidence:
             self.shown(reply.chain)
         if reply.certificate_requested is not None and _may_ask(reply.suite or 0):
             self.certificate_requested.add(reply.certificate_requested)
+
+    def _contradict(self, reply: Reply) -> None:
+        """What had been refused is accepted: the ending that refused it proves nothing here.
+
+        While the plans run, they ask again themselves what was refused of a set of suites.
+        """
+        version = reply.version or 0
+        endings = [self.versions.refused.get(version)]
+        if self.asked and version in self.suites:
+            endings.append(self.suites[version].refused.get(reply.suite or 0))
+        self.manner.doubtful.update(how for how in endings if how is not None)
+
+    def control_failed(self, alert: int) -> None:
+        """The full handshake, which offers the suites of today, ended in an alert: it proves nothing any more."""
+        accepted = {code for tally in self.suites.values() for code in tally.accepted}
+        if not accepted.isdisjoint(LIKELY):
+            self.manner.doubtful.add(f"alert {alert}")
 
     def shown(self, served: tuple[bytes, ...] | None) -> None:
         """A chain that was served; the last one is what a modern client gets."""

@@ -23,6 +23,9 @@ ACCIDENTS = frozenset({"fin", "rst"})
 not count: the same offer has to end so twice in a row."""
 
 CONTROL_TRIES = 3
+CONTRADICTED = 2
+"""How often an offer is asked again whose refusal something accepted contradicts: a listener that refuses every second
+connection answers one of two in a row."""
 
 
 class Outcome(Enum):
@@ -41,6 +44,8 @@ class Manner:
     """Endings that count as refusals."""
     doubtful: set[str] = field(default_factory=set)
     """Endings in which something that is accepted ended at another time: they prove nothing here."""
+    lasting: set[str] = field(default_factory=set)
+    """Endings that came each time that an offer was tried again: one such answer to a control is enough."""
 
     def doubt(self, reply: Reply) -> None:
         """An offer that had been accepted ended so."""
@@ -66,12 +71,14 @@ class Manner:
         return REPEATS.get(reply.ending, 0)
 
 
-def ask_control(offer: Offer, manner: Manner) -> Plan[Reply]:
-    """Ask what should be accepted; endings that look like an accident are tried again.
+def ask_control(offer: Offer, manner: Manner, *, likely: bool = True) -> Plan[Reply]:
+    """Ask what should be accepted; endings that may be an accident are tried again.
 
-    Returns the last reply. When a later try is accepted, the endings before it become doubtful.
+    Returns the last reply. When a later try is accepted, the endings before it become doubtful. Where the offer is not
+    ``likely`` to be accepted, an alert is its answer.
     """
     failed: list[Reply] = []
+    again = ("fin", "rst", "silence", "alert") if likely else ("fin", "rst", "silence")
     while True:
         reply = yield offer
         if reply.accepted:
@@ -79,8 +86,28 @@ def ask_control(offer: Offer, manner: Manner) -> Plan[Reply]:
                 manner.doubt(earlier)
             return reply
         failed.append(reply)
-        if reply.ending not in ("fin", "rst", "silence") or len(failed) == CONTROL_TRIES:
+        if reply.ending not in again or reply.how in manner.lasting:
             return reply
+        if len(failed) == CONTROL_TRIES:
+            if len({one.how for one in failed}) == 1:
+                manner.lasting.add(reply.how)
+            return reply
+
+
+def ask_contradicted(offer: Offer, refusal: Reply, manner: Manner) -> Plan[Reply | None]:
+    """Ask again what was refused, now that something was accepted which it holds or resembles.
+
+    Returns the reply that accepted it, whose ``refusal`` proves nothing from there on. None: the offer is refused
+    whenever it comes, so that the listener has a reason.
+    """
+    if refusal.how in manner.lasting or refusal.ending not in ("alert", *ACCIDENTS):
+        return None
+    for _ in range(CONTRADICTED):
+        reply = yield offer
+        if reply.accepted:
+            manner.doubt(refusal)
+            return reply
+    return None
 
 
 def ask_soundly(

@@ -140,6 +140,8 @@ def take_in(evidence: Evidence, full: Full) -> None:
         evidence.unfinished = missing.reason
     if full.negotiated is None:
         evidence.negotiated = missing
+        if full.alert is not None and not full.requested:
+            evidence.control_failed(full.alert)
     evidence.alpn = full.alpn if full.completed else missing
     evidence.ocsp_stapled = full.ocsp_stapled if full.completed else missing
 

@@ -38,7 +38,7 @@ class Offer:
     """Bytes of padding (RFC 7685), so that the two hellos of a minimal pair have the same length."""
     shares: Shares = "empty"
     lean: bool = False
-    """Fewer signature algorithms, and under 256 bytes: for listeners that do not take a long ClientHello."""
+    """Fewer signature algorithms, for listeners that do not take a long ClientHello."""
 
 
 Ending = Literal[

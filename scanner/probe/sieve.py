@@ -9,11 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from scanner.probe.candidates import by_certificate
 from scanner.probe.manner import Manner, Outcome, ask_control, ask_soundly
 from scanner.probe.offers import Offer, Plan, Reply
 
 HALVINGS = 48
 """Connections that halving may cost at most, for a listener that does not take long offers."""
+
+
+def _never(_code: int, _accepted: Collection[int]) -> str | None:
+    return None
 
 
 @dataclass(slots=True)
@@ -28,11 +33,19 @@ class Tally:
     complete: bool = False
     """Whether the questions came to their end; False after a deadline."""
 
+    open: Callable[[int, Collection[int]], str | None] | None = None
+    """Why the refusal of a code proves nothing beside what is accepted, None if it does; None: each one proves."""
+
     def refuse(self, codes: Iterable[int], reply: Reply) -> None:
         """All of ``codes`` were refused in the manner of ``reply``."""
         refused = dict.fromkeys(codes, reply.how)
         for code in self.accepted:
             refused.pop(code, None)
+        unproven = self.open or _never
+        for code in tuple(refused):
+            if (why := unproven(code, self.accepted)) is not None:
+                del refused[code]
+                self.unasked = self.unasked or why
         self.refused.update(refused)
 
 
@@ -57,6 +70,12 @@ class Sieve:
     choices: list[Choice] = field(default_factory=list)
     depth: int = 0
     """How many codes the server is known to read, from other offers of the same version and at least this length."""
+    refused: tuple[Offer, Reply] | None = None
+    """The last offer that was refused, and how."""
+    turned: bool = False
+    """Whether the pair also asks whose order decides: it ends with all that is accepted, the last found first."""
+    both_ways: bool = False
+    """Whether it was asked so: where nothing was passed over then, the client's order decides."""
     kind: Callable[[int], object] | None = None
     """Where one of ``stop`` was chosen, only those of its kind need no answer: others may show another certificate."""
 
@@ -106,30 +125,49 @@ Make = Callable[[Sequence[int], int], Offer]
 Pick = Callable[[Reply], int | None]
 
 
-def sift(sieve: Sieve, make: Make, pick: Pick, manner: Manner, control: Offer, room: int = 0) -> Plan[Reply | None]:
+def sift(
+    sieve: Sieve,
+    make: Make,
+    pick: Pick,
+    manner: Manner,
+    control: Offer | None,
+    room: int = 0,
+    *,
+    first: Reply | None = None,
+) -> Plan[Reply | None]:
     """Offer what is left until it is refused, undecided, or nothing is left. Returns the reply that proved nothing.
 
-    ``control`` is an accepted offer of the same version and extensions. Every hello is padded to the length that it
-    would have with ``room`` codes (at least one more than are left).
+    ``control`` is an accepted offer of the same version and extensions; without one no new way to refuse is learnt.
+    Every hello is padded to the length that it would have with ``room`` codes (at least one more than are left).
+    ``first`` is an answer to the first one that is already at hand.
     """
     room = max(room, len(sieve.rest) + 1)
-    last = yield from _until_refused(sieve, make, pick, manner, control, room)
+    last = yield from _until_refused(sieve, make, pick, manner, control, room, first)
     sieve.tally.complete = True
     return last
 
 
 def _until_refused(
-    sieve: Sieve, make: Make, pick: Pick, manner: Manner, control: Offer, room: int
+    sieve: Sieve,
+    make: Make,
+    pick: Pick,
+    manner: Manner,
+    control: Offer | None,
+    room: int,
+    first: Reply | None,
 ) -> Plan[Reply | None]:
+    learns = control is not None
     while sieve.rest:
         offered = tuple(sieve.rest)
         offer = make(offered, room)
-        reply, outcome = yield from ask_soundly(offer, control, manner)
+        reply, outcome = yield from ask_soundly(offer, control, manner, first=first)
+        first = None
         if outcome is Outcome.REFUSED:
+            sieve.refused = offer, reply
             if (yield from _pair(sieve, make, pick, manner, reply, room)):
                 return None
         elif outcome is Outcome.ACCEPTED and sieve.take(offered, pick(reply)):
-            control = offer
+            control = offer if learns else None
         elif (left := set_aside(sieve, reply, offered, pick)) is not None:
             sieve.rest = left
         else:
@@ -157,7 +195,8 @@ def _pair(sieve: Sieve, make: Make, pick: Pick, manner: Manner, refusal: Reply, 
             sieve.tally.unasked = "nothing is accepted beside which a refusal would mean something"
             return True
         known = sieve.tally.accepted[-1]
-        offered = (*(code for code in sieve.rest if code != known), known)
+        last = tuple(reversed(sieve.tally.accepted)) if sieve.turned else (known,)
+        offered = (*(code for code in sieve.rest if code not in last), *last)
         reply = yield from ask_control(make(offered, room), manner)
         if not reply.accepted:
             manner.unlearn(refusal)
@@ -165,6 +204,7 @@ def _pair(sieve: Sieve, make: Make, pick: Pick, manner: Manner, refusal: Reply, 
             return True
         if not sieve.take(offered, pick(reply)):
             return True
+        sieve.both_ways = sieve.turned
         if not sieve.read_to_the_end:
             return False
     sieve.tally.refuse([code for code in sieve.rest if code not in sieve.stop], refusal)
@@ -173,8 +213,12 @@ def _pair(sieve: Sieve, make: Make, pick: Pick, manner: Manner, refusal: Reply, 
 
 
 def halve(sieve: Sieve, make: Make, pick: Pick, manner: Manner, known: int) -> Plan[None]:
-    """The whole rest is too much for this listener: ask it in parts, each beside ``known``, which is accepted."""
-    parts = [sieve.rest]
+    """The whole rest is too much for this listener: ask it in parts, each beside ``known``, which is accepted.
+
+    A part holds suites for one kind of certificate, so that a listener that chooses its certificate by the first suite
+    hides none of them.
+    """
+    parts = [sieve.rest] if sieve.kind is None else by_certificate(sieve.rest)
     sieve.rest = []
     for _ in range(HALVINGS):
         while parts and not parts[-1]:

@@ -10,7 +10,7 @@ from typing import Literal
 from scanner.probe import candidates
 from scanner.probe.evidence import Evidence
 from scanner.probe.hello import BAD_LENGTHS, client_hello
-from scanner.probe.manner import AT_ONCE, Manner, Outcome, ask_control
+from scanner.probe.manner import AT_ONCE, Manner, Outcome, ask_contradicted, ask_control, ask_soundly
 from scanner.probe.offers import Offer, Plan, Reply
 from scanner.probe.sieve import Make, Tally, undecided
 from scanner.tls.codepoints import SSL3, TLS12, TLS13
@@ -75,8 +75,14 @@ class Talk:
     tls13: Offer | None = None
     """An offer of one suite that TLS 1.3 accepted, to put others before: none of TLS 1.2 and below can be chosen there,
     so that the choice shows that all were read."""
+    known: Offer | None = None
+    """An offer of one suite that another version accepted."""
+    few: bool = False
+    """The listener takes no offer with all groups and signature algorithms."""
     lean: bool = False
     """The listener takes short offers only."""
+    leaned: tuple[int, Reply] | None = None
+    """The version of a lean hello of TLS 1.2 or below, and its reply, if it was not accepted."""
     sorted: set[int] = field(default_factory=set)
     """Versions whose suites were gone through."""
 
@@ -124,8 +130,17 @@ class Talk:
         self.widest = max(self.widest, len(offer.suites))
         if reply.version == TLS13 and reply.suite is not None:
             self.tls13 = replace(offer, suites=(reply.suite,))
+        elif reply.suite is not None and self.known is None:
+            self.known = replace(offer, suites=(reply.suite,), padding=0)
         if reply.suite in offer.suites:
             self.depth = max(self.depth, offer.suites.index(reply.suite) + 1)
+
+    def about_width(self, wide: Reply, narrow: Reply) -> bool:
+        """Whether the refusal of a wide hello may be about its width, because a lean one ended in another way."""
+        differs = wide.how not in AT_ONCE and wide.how != narrow.how
+        if differs:
+            self.manner.doubt(wide)
+        return differs
 
     def takes_at_its_word(self, reply: Reply) -> bool:
         """Whether ``reply`` refuses the version, and with it all below (design rule 7), and not just the suites.
@@ -143,7 +158,9 @@ def first_offer(talk: Talk, version: int) -> Offer:
     """Everything worth asking in one hello: the forbidden first, the allowed last."""
     codes = _in_order(version, talk.stop if talk.wants(version) else frozenset())
     offer = Offer(version_name(version), version, codes, candidates.groups(version) if version > SSL3 else ())
-    return lean(offer) if talk.lean and version < TLS13 else offer
+    if version == TLS13:
+        return offer
+    return lean(offer, few=talk.few) if talk.lean else sparing(offer) if talk.few else offer
 
 
 @lru_cache(maxsize=64)
@@ -151,9 +168,46 @@ def _in_order(version: int, last: frozenset[int]) -> tuple[int, ...]:
     return tuple(sorted(candidates.suites(version), key=lambda code: code in last))
 
 
-def lean(offer: Offer) -> Offer:
-    """The same in under 256 bytes (TLS 1.2 and below). All groups stay: a certificate may need any of them."""
-    return replace(offer, suites=candidates.LEAN_SUITES, lean=True)
+def sparing(offer: Offer) -> Offer:
+    """The same with few groups and signature algorithms."""
+    groups = candidates.LEAN_GROUPS_TLS13 if offer.version == TLS13 else candidates.LEAN_GROUPS
+    return replace(offer, groups=groups if offer.version > SSL3 else (), lean=True)
+
+
+def lean(offer: Offer, *, few: bool = True) -> Offer:
+    """The same with common suites only; up to TLS 1.2 in under 256 bytes. With real shares in TLS 1.3."""
+    if offer.version == TLS13:
+        return replace(sparing(offer), suites=candidates.LEAN_TLS13, shares="common", padding=0)
+    short = replace(offer, suites=candidates.LEAN_SUITES, lean=True, padding=0)
+    return sparing(short) if few else short
+
+
+def leaner(talk: Talk, wide: Offer, refusal: Reply) -> Plan[tuple[Offer, Reply]]:
+    """A lean hello, in case that ``wide`` was too much, and its reply; if it is accepted, the widest one that is."""
+    small = replace(lean(wide), name=f"{wide.name}, lean")
+    if refusal.how in talk.manner.learnt:
+        answer, _ = yield from ask_soundly(small, None, talk.manner)
+    else:
+        answer = yield from ask_control(small, talk.manner, likely=False)
+    if not selects(answer, SSL3, wide.version):
+        return small, answer
+    again = yield from ask_contradicted(wide, refusal, talk.manner)
+    if again is not None and selects(again, SSL3, wide.version):
+        return wide, again
+    if wide.version > SSL3:
+        medium = replace(sparing(wide), name=f"{wide.name}, few groups", shares=small.shares)
+        reply = yield from ask_control(medium, talk.manner, likely=False)
+        if selects(reply, SSL3, wide.version):
+            talk.few |= wide.version < TLS13
+            return medium, reply
+        short = replace(lean(wide, few=False), name=f"{wide.name}, few suites", groups=wide.groups)
+        reply = yield from ask_control(short, talk.manner, likely=False)
+        if selects(reply, SSL3, wide.version):
+            small, answer = short, reply
+        else:
+            talk.few |= wide.version < TLS13
+    talk.lean |= wide.version < TLS13
+    return small, answer
 
 
 def suites_offer(like: Offer, note: str = "") -> Make:

@@ -10,20 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
 from functools import cache
 from random import Random
 from typing import Literal, Protocol
 
 from hypothesis.vendor.pretty import RepresentationPrinter
 
+from scanner.probe import candidates
 from scanner.probe.evidence import Evidence
 from scanner.probe.hello import BAD_LENGTHS, client_hello
 from scanner.probe.offers import Offer, Reply
 from scanner.probe.plans import Question, interrogate
 from scanner.tls import codepoints
 from scanner.tls.client_hello import ClientHello
-from scanner.tls.codepoints import KEY_SHARE, SSL2, SSL3, TLS10, TLS11, TLS12, TLS13
-from scanner.tls.extensions import find, pull_key_share
+from scanner.tls.codepoints import KEY_SHARE, SIGNATURE_ALGORITHMS, SSL2, SSL3, TLS10, TLS11, TLS12, TLS13, VERSIONS
+from scanner.tls.extensions import find, pull_key_share, pull_signature_algorithms
 from scanner.tls.names import authentication, key_exchange
 
 Order = Literal["server", "client"]
@@ -43,6 +45,21 @@ MISSING_EXTENSION = Reply("alert", alert=109)
 UNKNOWN_PSK_IDENTITY = Reply("alert", alert=115)
 FIN, RST, SILENCE = Reply("fin"), Reply("rst"), Reply("silence")
 
+OBSOLETE_GROUPS = frozenset({*range(0x01, 0x17), 0x1A, 0x1B, 0x1C, 0xFF01, 0xFF02})
+"""RFC 8446, section 4.2.7: MUST NOT be offered by TLS 1.3 implementations."""
+HYBRIDS = frozenset({*range(0x11E9, 0x11EF), 0x6399, 0x639A, 0x0200, 0x0201, 0x0202})
+FINITE_FIELDS = frozenset(range(0x0100, 0x0105))
+KNOWN_CURVES = frozenset({0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1A, 0x1B, 0x1C, 0x1D, 0x1E})
+"""What mbedTLS 2.28 counts."""
+SCHEMES = {
+    "RSA": frozenset({0x0201, 0x0401, 0x0501, 0x0601, 0x0804, 0x0805, 0x0806}),
+    "PSS": frozenset({0x0804, 0x0805, 0x0806}),
+    "ECDSA": frozenset({0x0203, 0x0403, 0x0503, 0x0603}),
+    "DSS": frozenset({0x0202, 0x0402}),
+}
+"""By authentication, what a server may sign with."""
+HIDDEN = ("random", "connections")
+
 _RECORD_HEADER = 5
 _TLS_UP_TO_12 = (TLS12, TLS11, TLS10, SSL3)
 
@@ -61,11 +78,24 @@ def extension_types(offer: Offer, name: str | None) -> frozenset[int]:
 
 
 @cache
+def schemes(offer: Offer, name: str | None) -> tuple[int, ...]:
+    """The signature schemes that really travel."""
+    hello = ClientHello.decode(client_hello(offer, name, bytes(32))[_RECORD_HEADER:])
+    data = find(hello.extensions, SIGNATURE_ALGORITHMS)
+    return () if data is None else pull_signature_algorithms(data)
+
+
+@cache
 def shared_groups(offer: Offer, name: str | None) -> tuple[int, ...]:
     """The groups of the key shares that really travel."""
     hello = ClientHello.decode(client_hello(offer, name, bytes(32))[_RECORD_HEADER:])
     data = find(hello.extensions, KEY_SHARE)
     return () if data is None else tuple(group for group, _ in pull_key_share(data))
+
+
+def certificate(suite: int) -> str:
+    """The kind of certificate that a server looks for: static ECDH keys are those of ECDSA certificates."""
+    return "ECDSA" if key_exchange(suite) == "ECDH" else authentication(suite)
 
 
 def needs_group(suite: int) -> bool:
@@ -120,15 +150,34 @@ class ModelServer:
     """A hello of a later version than this is not answered with an earlier one..."""
     intolerance: Reply = PROTOCOL_VERSION
     """... but ends in this."""
+    named: frozenset[int] = frozenset()
+    """Suites that it knows by name: the first of the client's decides on the certificate, usable or not (Tomcat)."""
+    psk_fails: bool = False
+    """A hello with one of its own PSK suites ends in alert 80, whatever else it offers (Erlang)."""
+    chokes: frozenset[int] = frozenset()
+    """A hello with one of these groups ends in alert 80 (GnuTLS)."""
+    finite_fields: bool = False
+    """DHE up to TLS 1.2 only with a group of RFC 7919 that is its own and on offer (GnuTLS without parameters)."""
+    hybrids_close: bool = False
+    """A hello without TLS 1.3 that names an ML-KEM hybrid is closed (s2n-tls)."""
+    curves_read: int | None = None
+    """Up to TLS 1.2 it reads so many of the curves that it knows, from the first (mbedTLS 2.28: 11)."""
+    schemes_read: int | None = None
+    """It reads so many signature schemes, from the first (wolfSSL 5.7: 16 to 20)."""
+    strict: bool = False
+    """A hello for TLS 1.3 that breaks RFC 8446, sections 4.2.7 or 4.2.8, ends in alert 47 (tlslite-ng)."""
     accident: Reply = RST
     """What happens to any connection ..."""
     accidents: float = 0.0
-    """... with this probability."""
+    """... with this probability ..."""
+    alternates: Literal["", "odd", "even"] = ""
+    """... or to every second one."""
+    connections: int = 0
     random: Random = field(default_factory=lambda: Random(0))
 
     def __repr__(self) -> str:
         """Only what makes it special: property tests print these."""
-        special = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "random"}
+        special = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in HIDDEN}
         return f"ModelServer({', '.join(f'{name}={_brief(value)}' for name, value in special.items() if value)})"
 
     def _repr_pretty_(self, printer: RepresentationPrinter, cycle: bool) -> None:
@@ -138,6 +187,9 @@ class ModelServer:
 
     def answer(self, offer: Offer) -> Reply:
         """One connection."""
+        self.connections += 1
+        if self.alternates and self.connections % 2 == (self.alternates == "odd"):
+            return self.accident
         if self.accidents and self.random.random() < self.accidents:
             return self.accident
         if offer.version == SSL2:
@@ -151,7 +203,16 @@ class ModelServer:
             return SILENCE
         if self.longest is not None and handshake_bytes(offer, self.name) > self.longest:
             return RST
-        return None
+        return self._contents(offer)
+
+    def _contents(self, offer: Offer) -> Reply | None:
+        shares = [group for group in offer.groups if group in shared_groups(offer, self.name)]
+        in_order = (*shares,) == shared_groups(offer, self.name)
+        if self.strict and offer.version == TLS13 and (OBSOLETE_GROUPS.intersection(offer.groups) or not in_order):
+            return ILLEGAL_PARAMETER
+        if self.hybrids_close and offer.version < TLS13 and HYBRIDS.intersection(offer.groups):
+            return FIN
+        return INTERNAL_ERROR if self.chokes.intersection(offer.groups) else None
 
     def _version(self, offer: Offer) -> Reply:
         if offer.version > self.tolerates:
@@ -168,6 +229,14 @@ class ModelServer:
         own = self.suites[version]
         if self.srp == "anywhere" and any(is_srp(suite) for suite in own) and any(is_srp(suite) for suite in seen):
             return UNKNOWN_PSK_IDENTITY
+        if self.psk_fails and any(is_psk(suite) for suite in own if suite in seen):
+            return INTERNAL_ERROR
+        kinds = (certificate(suite) for suite in seen if suite in self.named)
+        kind = next((one for one in kinds if one in ("RSA", "ECDSA")), None)
+        if self.named and version < TLS13:
+            own = tuple(
+                suite for suite in own if certificate(suite) not in ("RSA", "ECDSA") or certificate(suite) == kind
+            )
         first, second = (own, seen) if self.order == "server" else (seen, own)
         for suite in first:
             if suite in second and self._possible(suite, version, offer):
@@ -175,12 +244,32 @@ class ModelServer:
         return self.refusal
 
     def _possible(self, suite: int, version: int, offer: Offer) -> bool:
+        if version >= TLS12 and not self._signs(suite, version, offer):
+            return False
         if version == TLS13:
             return True
         curve = self.curves.get(authentication(suite))
-        if offer.version != SSL3 and curve is not None and curve not in offer.groups:
+        if offer.version != SSL3 and curve is not None and curve not in self._read_groups(version, offer):
+            return False
+        if self.finite_fields and is_dhe(suite) and not FINITE_FIELDS.intersection(self.groups, offer.groups):
             return False
         return not needs_group(suite) or self._group(version, offer) is not None
+
+    def _signs(self, suite: int, version: int, offer: Offer) -> bool:
+        """Whether there is a signature scheme for it. TLS 1.3 has no RSA signature other than PSS."""
+        if self.schemes_read is None or (version < TLS13 and key_exchange(suite) not in ("DHE", "ECDHE")):
+            return True
+        kind = "PSS" if version == TLS13 else authentication(suite)
+        return kind not in SCHEMES or bool(SCHEMES[kind].intersection(schemes(offer, self.name)[: self.schemes_read]))
+
+    def _read_groups(self, version: int, offer: Offer) -> tuple[int, ...]:
+        if self.curves_read is None or version == TLS13:
+            return offer.groups
+        finite = tuple(code for code in offer.groups if code in FINITE_FIELDS)
+        return (
+            *[code for code in offer.groups if code in KNOWN_CURVES or code in self.groups][: self.curves_read],
+            *finite,
+        )
 
     def _selected(self, suite: int, version: int, offer: Offer) -> Reply:
         if is_srp(suite):
@@ -208,7 +297,8 @@ class ModelServer:
         own = self.groups_of(version)
         if offer.version == SSL3:
             return own[0] if own else None
-        first, second = (own, offer.groups) if self.order == "server" else (offer.groups, own)
+        read = self._read_groups(version, offer)
+        first, second = (own, read) if self.order == "server" else (read, own)
         return next((group for group in first if group in second), None)
 
     # --- what is true of it
@@ -220,8 +310,10 @@ class ModelServer:
         return next((version for version in _TLS_UP_TO_12 if version <= offered and version in self.suites), None)
 
     def groups_of(self, version: int) -> tuple[int, ...]:
-        """Its groups in ``version``: only curves up to TLS 1.2."""
-        return self.groups if version == TLS13 else tuple(code for code in self.groups if code < 0x0100)
+        """Its groups in ``version``: only curves up to TLS 1.2, and no obsolete ones in TLS 1.3."""
+        if version == TLS13:
+            return tuple(code for code in self.groups if code not in OBSOLETE_GROUPS)
+        return tuple(code for code in self.groups if code < 0x0100)
 
     def reachable(self, version: int) -> bool:
         """Whether any hello leads to ``version``."""
@@ -239,17 +331,29 @@ class ModelServer:
         if version == TLS13:
             return {*self.suites[version]} if self._shares_a_group() else set()
         groups = self.groups_of(version)
-        return {suite for suite in self.suites[version] if groups or not needs_group(suite)}
+        return {
+            suite
+            for suite in self.suites[version]
+            if (groups or not needs_group(suite))
+            and (not self.finite_fields or not is_dhe(suite) or self._has_finite_field(version))
+        }
+
+    def _has_finite_field(self, version: int) -> bool:
+        """Whether a hello with groups leads to ``version``, one of which is its own: one of SSLv3 has none."""
+        leads = any(self.negotiated(offered) == version for offered in _TLS_UP_TO_12 if offered > SSL3)
+        return leads and not FINITE_FIELDS.isdisjoint(self.groups)
 
     def _shares_a_group(self) -> bool:
-        return any(group in self.groups for group in COMMON) if self.no_retry == "ever" else bool(self.groups)
+        return any(group in self.groups for group in COMMON) if self.no_retry == "ever" else bool(self.groups_of(TLS13))
 
     def selectable(self, version: int) -> set[int]:
         """Suites with which a handshake of ours can succeed."""
         return {
             suite
             for suite in self.known(version)
-            if not is_srp(suite) and (version == TLS13 or suite not in self.dead_ends)
+            if not is_srp(suite)
+            and (version == TLS13 or suite not in self.dead_ends)
+            and not (self.psk_fails and is_psk(suite))
         }
 
     def versions(self) -> set[int]:
@@ -262,13 +366,23 @@ class ModelServer:
         suites = self.selectable(version)
         if version == TLS13:
             able = COMMON if self.no_retry == "ever" else self.groups
-            return set(self.groups) & set(able) if suites else set()
+            return set(self.groups_of(TLS13)) & set(able) if suites else set()
         return set(self.groups_of(version)) if any(needs_group(suite) for suite in suites) else set()
 
 
 def is_srp(suite: int) -> bool:
     """Whether the suite needs a user and a password."""
     return key_exchange(suite) == "SRP"
+
+
+def is_psk(suite: int) -> bool:
+    """Whether the suite needs a pre-shared key."""
+    return key_exchange(suite).endswith("PSK")
+
+
+def is_dhe(suite: int) -> bool:
+    """Whether the key exchange happens in a finite field, with fresh keys."""
+    return key_exchange(suite) in ("DHE", "DH_anon", "DHE_PSK")
 
 
 @dataclass(kw_only=True)
@@ -318,6 +432,33 @@ def interview(server: Listener, question: Question, limit: int | None = None) ->
         except StopIteration:
             break
     return Interview(evidence=evidence, asked=asked)
+
+
+def handshake(server: ModelServer, evidence: Evidence) -> bool:
+    """The full handshake after the offers, as ``observe`` has it. Returns whether it was completed."""
+    version = max(server.versions())
+    reply = server.answer(Offer("full handshake", version, candidates.suites(version), candidates.groups(version)))
+    if reply.accepted:
+        evidence.note(reply)
+    elif reply.alert is not None:
+        evidence.control_failed(reply.alert)
+    return reply.accepted
+
+
+def passes(server: ModelServer, question: Question) -> bool:
+    """Whether a whole conversation leads to a pass: nothing forbidden is accepted, and all of it is refused."""
+    evidence = interview(server, question).evidence
+    if not evidence.versions.accepted or not handshake(server, evidence):
+        return False
+    seen = evidence.conclude("model", datetime(2026, 1, 2, tzinfo=UTC))
+    forbidden = {version for version in VERSIONS if version < question.min_version}
+    if not forbidden <= seen.versions.refused:
+        return False
+    return all(
+        {*candidates.suites(version), *candidates.credential_suites(version)} - question.allowed <= answers.refused
+        for version, answers in seen.suites.items()
+        if version in seen.versions.accepted
+    )
 
 
 ALL_GROUPS = tuple(group.code for group in codepoints.GROUPS)

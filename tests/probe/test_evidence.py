@@ -248,3 +248,34 @@ def test_a_certificate_for_each_connection_fills_no_memory(count: int, size: int
     assert seen.chain == Unknown("the listener serves more certificates than are kept of one listener")
     assert len(seen.other_chains) == min(1 + OTHER_CHAINS, CHAINS_LENGTH // (size + 6))
     assert seen.other_chains[-1][0].der == served[-1][0]
+
+
+def test_what_the_full_handshake_contradicts_takes_the_ending_back() -> None:
+    """TLS 1.3 was called refused by an alert, and the full handshake ends in it: that alert proves nothing."""
+    evidence = noted(YES)
+    evidence.versions.refuse([TLS13, TLS10], NO)
+    evidence.suites[TLS12] = Tally(accepted=[0xC02F], complete=True)
+    evidence.suites[TLS12].refuse([0x000A], NO)
+    evidence.asked = True
+    evidence.note(Reply("hello", version=TLS13, suite=0x1301))
+    seen = conclude(evidence)
+    assert (seen.versions.refused, seen.suites[TLS12].refused) == (frozenset(), frozenset())
+
+
+def test_while_plans_run_they_ask_again_what_was_refused_of_a_set() -> None:
+    evidence = noted(YES)
+    evidence.suites[TLS12].refuse([0x000A], NO)
+    evidence.note(Reply("hello", version=TLS12, suite=0x000A, done=True))
+    assert not evidence.manner.doubtful
+    evidence.suites[TLS12].refuse([0x002F], NO)
+    evidence.asked = True
+    evidence.note(Reply("hello", version=TLS12, suite=0x002F, done=True))
+    assert evidence.manner.doubtful == {"alert 40"}
+
+
+@pytest.mark.parametrize(("accepted", "doubtful"), [(0xC02F, {"alert 40"}), (0x0081, set())])
+def test_the_full_handshake_is_a_control(accepted: int, doubtful: set[str]) -> None:
+    """An alert instead of it, where suites of today are accepted, befell something that is otherwise accepted."""
+    evidence = noted(Reply("hello", version=TLS12, suite=accepted, done=True))
+    evidence.control_failed(40)
+    assert evidence.manner.doubtful == doubtful

@@ -86,6 +86,30 @@ def test_two_shares_where_they_are_asked_for() -> None:
     EllipticCurvePublicKey.from_encoded_point(SECP256R1(), shares[0x0017])  # raises where the point is not on the curve
 
 
+@given(st.data())
+def test_shares_stand_in_the_order_of_the_groups(data: st.DataObject) -> None:
+    """RFC 8446, section 4.2.8: "in the same order" as in supported_groups, and none for a group that is not there."""
+    groups = tuple(data.draw(st.permutations((0x0017, 0x0018, 0x001D, 0x11EC)))[: data.draw(st.integers(1, 4))])
+    hello = decoded(replace(wide(TLS13), groups=groups, shares="common"))
+    shares = [group for group, _ in ext.pull_key_share(pulled(hello, c.KEY_SHARE))]
+    assert shares == [group for group in groups if group in (0x0017, 0x001D)]
+
+
+@pytest.mark.parametrize("version", [TLS10, TLS11, TLS12])
+def test_no_hello_without_tls13_names_a_hybrid_and_each_names_finite_fields(version: int) -> None:
+    for offer in (wide(version), lean(version)):
+        groups = set(ext.pull_supported_groups(pulled(decoded(offer), c.SUPPORTED_GROUPS)))
+        assert not {group for group in groups if group > 0x0104}
+        assert groups >= {0x0100, 0x0101, 0x0102, 0x0103, 0x0104}
+
+
+def test_likely_signature_schemes_stand_first() -> None:
+    """wolfSSL 5.7 stops reading between the 16th and the 21st."""
+    assert {0x0403, 0x0503, 0x0603, 0x0804, 0x0805, 0x0806, 0x0401, 0x0501, 0x0601, 0x0807} <= {*ALL_SCHEMES[:15]}
+    assert sorted(ALL_SCHEMES) == sorted(scheme.code for scheme in c.SIGNATURE_SCHEMES)
+    assert ALL_SCHEMES[: len(LEAN_SCHEMES)] == LEAN_SCHEMES
+
+
 @pytest.mark.parametrize("version", [TLS10, TLS11, TLS12, TLS13])
 def test_the_values_of_extensions(version: int) -> None:
     hello = decoded(wide(version))

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.probe.manner import AT_ONCE, CONTROL_TRIES, Manner, Outcome, ask_control, ask_soundly
+from scanner.probe.manner import (
+    AT_ONCE,
+    CONTRADICTED,
+    CONTROL_TRIES,
+    Manner,
+    Outcome,
+    ask_contradicted,
+    ask_control,
+    ask_soundly,
+)
 from scanner.probe.offers import Offer, Reply
 from scanner.tls.codepoints import TLS12
 from tests.probe.scripted import run, script
@@ -118,4 +127,30 @@ def test_a_control_is_given_up_and_doubts_nothing_then() -> None:
     reply, asked = run(ask_control(CONTROL, manner), script([RST] * CONTROL_TRIES))
     assert (reply, len(asked)) == (RST, CONTROL_TRIES)
     assert not manner.doubtful
-    assert run(ask_control(CONTROL, manner), script([alert(40)]))[0] == alert(40)
+    assert run(ask_control(CONTROL, manner, likely=False), script([alert(40)]))[0] == alert(40)
+
+
+def test_an_alert_to_a_control_is_tried_again_and_refuses_nothing_any_more() -> None:
+    manner = Manner()
+    assert manner.outcome(alert(40)) is Outcome.REFUSED
+    reply, asked = run(ask_control(CONTROL, manner), script([alert(40), YES]))
+    assert (reply, len(asked)) == (YES, 2)
+    assert manner.outcome(alert(40)) is Outcome.UNDECIDED
+
+
+def test_an_ending_that_came_each_time_is_not_tried_again() -> None:
+    manner = Manner()
+    run(ask_control(CONTROL, manner), script([RST] * CONTROL_TRIES))
+    assert run(ask_control(CONTROL, manner), script([RST]))[0] == RST
+    assert run(ask_control(CONTROL, manner), script([FIN, YES]))[0] == YES
+
+
+@pytest.mark.parametrize("reply", [alert(40), alert(80), FIN, RST])
+def test_what_something_accepted_contradicts_is_asked_twice_more(reply: Reply) -> None:
+    manner = Manner()
+    again, asked = run(ask_contradicted(OFFER, reply, manner), script([reply, YES]))
+    assert (again, len(asked)) == (YES, 2)
+    assert reply.how in manner.doubtful
+    manner = Manner()
+    again, asked = run(ask_contradicted(OFFER, reply, manner), script([reply] * CONTRADICTED))
+    assert (again, len(asked), manner.doubtful) == (None, CONTRADICTED, set())

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from random import Random
-from typing import get_args
+from typing import Literal, get_args
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -49,6 +49,7 @@ from tests.probe.model_server import (
     interview,
     is_srp,
     needs_group,
+    passes,
 )
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
@@ -77,6 +78,9 @@ ALERTS = (HANDSHAKE_FAILURE, INSUFFICIENT_SECURITY, PROTOCOL_VERSION, INTERNAL_E
 REFUSALS = (*ALERTS, FIN, RST, SILENCE)
 CURVES = tuple(code for code in ALL_GROUPS if code < 0x0100)
 ECDSA_CURVES = (SECP256R1, 0x0018, 0x0019, 0x001A, 0x0016)
+UNLIKELY_GROUPS = tuple(
+    code for code in ALL_GROUPS if code not in {*candidates.LEAN_GROUPS, *candidates.LEAN_GROUPS_TLS13}
+)
 LEGACY = (TLS12, TLS11, TLS10, SSL3)
 
 
@@ -148,10 +152,34 @@ def odd_servers(draw: st.DrawFn) -> ModelServer:
         "dead_ends": maybe(st.sets(st.sampled_from(own or [0]), max_size=3).map(frozenset), frozenset()),
         "tolerates": maybe(st.sampled_from((TLS12, TLS11, TLS10)), TLS13),
         "intolerance": st.sampled_from(REFUSALS),
+        "named": maybe(st.sets(st.sampled_from(candidates.suites(TLS12))).map(frozenset), frozenset()),
+        "psk_fails": maybe(st.just(server.refusal != INTERNAL_ERROR), False),
+        "chokes": maybe(st.sets(st.sampled_from(UNLIKELY_GROUPS), min_size=1, max_size=2).map(frozenset), frozenset()),
+        "finite_fields": maybe(st.just(True), False),
+        "hybrids_close": maybe(st.just(True), False),
+        "curves_read": maybe(st.just(11)),
+        "schemes_read": maybe(st.integers(16, 21)),
+        "strict": maybe(st.just(True), False),
     }
     for quirk, strategy in quirks.items():
         setattr(server, quirk, draw(strategy))
+    if server.named:
+        names_its_own(server)
+    if server.refusal == INTERNAL_ERROR:
+        server.chokes = frozenset()
+    if server.curves_read:
+        server.groups = tuple(code for code in server.groups if code in candidates.LIKELY_CURVES or code >= 0x0100)
+        server.curves = {kind: code for kind, code in server.curves.items() if code in candidates.LIKELY_CURVES}
     return enabled(server)
+
+
+def names_its_own(server: ModelServer) -> None:
+    """It knows what it accepts by name, and has none of the key exchanges that no server of today has."""
+    server.suites = {
+        version: tuple(code for code in codes if version == TLS13 or not candidates.is_obsolete(code))
+        for version, codes in server.suites.items()
+    }
+    server.named |= {code for version, codes in server.suites.items() if version < TLS13 for code in codes}
 
 
 def enabled(server: ModelServer) -> ModelServer:
@@ -252,7 +280,10 @@ def assert_complete(server: ModelServer, version: int, seen: Observation) -> Non
         return
     if groups.unasked is None:
         assert set(groups.accepted) == server.usable_groups(version)
-        assert groups.refused == set(candidates.groups(version)) - set(groups.accepted)
+        named = {
+            code for code in candidates.groups(version) if version == TLS13 or code not in candidates.FINITE_FIELDS
+        }
+        assert groups.refused == named - set(groups.accepted)
     else:
         assert version != TLS13
         assert not any(needs_group(code) and authentication(code) == "RSA" for code in server.selectable(version))
@@ -356,7 +387,7 @@ def test_what_another_way_to_refuse_costs(order: Order, refusal: Reply, most: in
     assert_conforming(conclude(asked))
 
 
-@pytest.mark.parametrize(("refusal", "most"), [(HANDSHAKE_FAILURE, 9), (FIN, 19)])
+@pytest.mark.parametrize(("refusal", "most"), [(HANDSHAKE_FAILURE, 10), (FIN, 21)])
 def test_what_a_listener_with_tls13_alone_costs(refusal: Reply, most: int) -> None:
     server = ModelServer(suites={TLS13: TLS13_SUITES}, groups=GROUPS, refusal=refusal, version_refusal=refusal)
     asked = interview(server, VERDICT)
@@ -364,12 +395,208 @@ def test_what_a_listener_with_tls13_alone_costs(refusal: Reply, most: int) -> No
     assert conclude(asked).versions.refused == {TLS12, TLS11, TLS10, SSL3, SSL2}
 
 
-def assert_conforming(seen: Observation) -> None:
+def assert_conforming(seen: Observation, latest: int = TLS13) -> None:
     """Everything that Intermediate forbids is known to be refused."""
-    assert seen.versions.refused == {TLS11, TLS10, SSL3, SSL2}
-    assert set(candidates.suites(TLS13)) - INTERMEDIATE <= seen.suites[TLS13].refused
+    assert seen.versions.refused - {TLS13} == {TLS11, TLS10, SSL3, SSL2}
+    if latest == TLS13:
+        assert set(candidates.suites(TLS13)) - INTERMEDIATE <= seen.suites[TLS13].refused
     every = {*candidates.suites(TLS12), *candidates.credential_suites(TLS12)}
     assert every - INTERMEDIATE <= seen.suites[TLS12].refused
+
+
+# --- quirks, one at a time ------------------------------------------------------------------------------------------
+
+BOTH = (INVENTORY, VERDICT)
+CBC_RSA = (0xC013, 0xC014, 0x002F)
+STATIC = frozenset({0xC004, 0xC005, 0xC00E, 0xC00F})
+
+
+def two_certificates(*suites: int) -> ModelServer:
+    """As Tomcat: static ECDH is in its cipher string, picks the ECDSA certificate, and cannot be negotiated."""
+    return ModelServer(
+        suites={TLS12: (0xC02B, 0xC02F, *suites)},
+        order="client",
+        curves={"ECDSA": SECP256R1},
+        named=frozenset({0xC02B, 0xC02F, 0xC009, *suites}) | STATIC,
+    )
+
+
+def offer_of(*suites: int) -> Offer:
+    return Offer("", TLS12, suites, GROUPS[1:])
+
+
+def test_the_model_chooses_its_certificate_as_tomcat_does() -> None:
+    server = two_certificates(0xC013)
+    assert server.answer(offer_of(0xC004, 0xC013)) == HANDSHAKE_FAILURE
+    assert server.answer(offer_of(0xC013, 0xC004)).suite == 0xC013
+    assert server.answer(offer_of(0xC013)).suite == 0xC013
+
+
+@pytest.mark.parametrize("question", BOTH, ids=["inventory", "verdict"])
+def test_a_certificate_chosen_by_the_first_suite_hides_nothing(question: Question) -> None:
+    server = two_certificates(*CBC_RSA)
+    asked = interview(server, question)
+    seen = conclude(asked).suites[TLS12]
+    assert set(seen.accepted) >= set(CBC_RSA)
+    assert not seen.refused & set(server.suites[TLS12])
+    assert asked.connections <= 40
+    assert not asked.evidence.manner.doubtful  # it is the order, and no accident
+
+
+def test_a_compliant_listener_that_chooses_by_the_first_suite_can_pass() -> None:
+    asked = interview(two_certificates(), VERDICT)
+    assert_conforming(conclude(asked), TLS12)
+    assert asked.connections <= 8
+
+
+@pytest.mark.parametrize("question", BOTH, ids=["inventory", "verdict"])
+def test_psk_suites_that_spoil_a_hello_are_not_refused_and_spoil_nothing_else(question: Question) -> None:
+    psk = (0x008C, 0x00A8)
+    server = replace(CONFORMING, suites={**CONFORMING.suites, TLS12: (*ECDHE_RSA_AEAD, *psk)}, psk_fails=True)
+    asked = interview(server, question)
+    seen = conclude(asked).suites[TLS12]
+    assert not seen.refused & set(candidates.credential_suites(TLS12))
+    assert set(candidates.suites(TLS12)) - {*ECDHE_RSA_AEAD, 0x009E, 0x009F, 0xC02B, 0xC02C, 0xCCA9} <= seen.refused
+    assert "alert 80" in (seen.unasked or "")
+    assert asked.connections <= 20
+
+
+@pytest.mark.parametrize("question", BOTH, ids=["inventory", "verdict"])
+def test_dhe_that_needs_a_named_finite_field_is_found(question: Question) -> None:
+    server = ModelServer(
+        suites={TLS12: (0xC02F, 0x0033, 0x0039)}, groups=(X25519, SECP256R1, 0x0100), finite_fields=True
+    )
+    assert set(conclude(interview(server, question)).suites[TLS12].accepted) >= {0x0033, 0x0039}
+
+
+@pytest.mark.parametrize(
+    "quirk",
+    [{"hybrids_close": True}, {"curves_read": 11}, {"schemes_read": 16}, {"strict": True}],
+    ids=lambda quirk: next(iter(quirk)),
+)
+@pytest.mark.parametrize("order", ORDERS)
+def test_what_a_listener_chokes_on_is_not_sent(quirk: dict[str, object], order: Order) -> None:
+    """It is asked in the same hellos as any other, and everything is found."""
+    server = replace(CONFORMING, order=order)
+    odd = replace(server, **quirk)  # type: ignore[arg-type]
+    for question in BOTH:
+        plain, asked = interview(server, question), interview(odd, question)
+        assert set(conclude(asked).versions.accepted) == {TLS13, TLS12}
+        assert_conforming(conclude(asked))
+        assert asked.connections <= plain.connections + 2
+
+
+@pytest.mark.parametrize("chokes", [{0x001E}, {0x001A}, {0x0029, 0x001E}])
+@pytest.mark.parametrize("question", BOTH, ids=["inventory", "verdict"])
+def test_a_listener_that_chokes_on_a_group_is_asked_with_few(chokes: set[int], question: Question) -> None:
+    server = ModelServer(suites={TLS12: (0xC02F, 0xC013, 0x002F)}, chokes=frozenset(chokes))
+    asked = interview(server, question)
+    seen = conclude(asked)
+    assert set(seen.suites[TLS12].accepted) >= {0xC013, 0x002F}
+    assert {0x000A, 0x0035, 0xC014} <= seen.suites[TLS12].refused
+    assert seen.suites[TLS12].unasked == "the listener refuses offers with all groups"
+    assert asked.connections <= 40
+
+
+def test_with_few_groups_nothing_is_refused_that_needs_another() -> None:
+    server = ModelServer(
+        suites={TLS12: (0x002F, 0xC02B, 0xC014)}, groups=(0x0016,), curves={"ECDSA": 0x0016}, chokes=frozenset({0x001E})
+    )
+    seen = conclude(interview(server, INVENTORY)).suites[TLS12]
+    assert seen.accepted == (0x002F,)
+    assert seen.state(0xC02B) == seen.state(0xC014) == "unknown"
+    assert seen.state(0x0035) == "refused"
+
+
+@pytest.mark.parametrize("refusal", [HANDSHAKE_FAILURE, INSUFFICIENT_SECURITY])
+def test_a_version_is_refused_by_such_an_alert_only_when_it_came_twice(refusal: Reply) -> None:
+    asked = interview(replace(CONFORMING, version_refusal=refusal), VERDICT)
+    assert [offer.version for offer, _ in asked.asked].count(TLS11) >= 2
+    assert TLS11 in conclude(asked).versions.refused
+    once = interview(CONFORMING, VERDICT)
+    assert [offer.version for offer, _ in once.asked].count(TLS11) == 1  # protocol_version stands
+    assert TLS11 in conclude(once).versions.refused
+
+
+@pytest.mark.parametrize("refusal", [HANDSHAKE_FAILURE, INTERNAL_ERROR, FIN])
+def test_before_a_version_is_called_refused_a_lean_hello_was_sent(refusal: Reply) -> None:
+    for question in BOTH:
+        asked = interview(ModelServer(suites={TLS12: ECDHE_RSA_AEAD}, version_refusal=refusal), question)
+        assert any(offer.version == TLS13 and offer.lean for offer, _ in asked.asked)
+        asked = interview(ModelServer(suites={TLS13: TLS13_SUITES}, version_refusal=refusal), question)
+        assert any(offer.version == TLS12 and offer.lean for offer, _ in asked.asked)
+
+
+@given(server=plain_servers(), question=questions())
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_obsolete_key_exchanges_never_stand_before_others(server: ModelServer, question: Question) -> None:
+    """But before what is accepted or allowed, which shows at the end of an offer that all of it was read."""
+    asked = interview(server, question)
+    accepted = {code for answers in conclude(asked).suites.values() for code in answers.accepted}
+    for offer, _ in asked.asked:
+        codes = [code for code in offer.suites if code not in accepted | question.allowed]
+        obsolete = [candidates.is_obsolete(code) for code in codes if not is_tls13(code)]
+        assert obsolete == sorted(obsolete)
+
+
+@pytest.mark.parametrize("question", BOTH, ids=["inventory", "verdict"])
+def test_what_was_refused_is_asked_again_in_the_other_order_at_no_extra_connection(question: Question) -> None:
+    asked = interview(CONFORMING, question)
+    with_credentials = [
+        offer for offer, _ in asked.asked if set(offer.suites) & set(candidates.credential_suites(TLS12))
+    ]
+    (second,) = with_credentials
+    kinds = [authentication(code) for code in second.suites if not candidates.is_obsolete(code)]
+    assert kinds.index("RSA") < kinds.index("ECDSA")
+    refused = [code for code in conclude(asked).suites[TLS12].refused if not candidates.is_obsolete(code)]
+    assert set(refused) <= set(second.suites)
+
+
+@pytest.mark.parametrize("question", BOTH, ids=["inventory", "verdict"])
+def test_a_first_offer_that_ended_by_accident_costs_no_knowledge(question: Question) -> None:
+    """The wide hello of TLS 1.3 is asked again, and the listener is asked for its groups as ever."""
+    for accident in (RST, HANDSHAKE_FAILURE):
+        server = replace(CONFORMING, refusal=INSUFFICIENT_SECURITY)
+        seen = conclude(interview(Once(server, accident), question))
+        assert seen.versions.accepted[0] == TLS13
+        assert seen.groups[TLS13].accepted[0] == 0x11EC
+        if question is INVENTORY:
+            assert set(seen.groups[TLS13].accepted) == set(GROUPS)
+            assert seen.groups[TLS13].unasked is None
+    shares = interview(replace(CONFORMING, no_retry="empty", no_retry_ending=INTERNAL_ERROR), question)
+    assert [offer.shares for offer, _ in shares.asked[:4]] == ["empty", "common", "empty", "empty"]
+    assert all(offer.shares == "common" for offer, _ in shares.asked[4:] if offer.version == TLS13)
+
+
+@dataclass
+class Once:
+    """Ends the first connection in its own way."""
+
+    server: ModelServer
+    accident: Reply
+    seen: bool = False
+
+    def answer(self, offer: Offer) -> Reply:
+        if self.seen:
+            return self.server.answer(offer)
+        self.seen = True
+        return self.accident
+
+
+def test_a_choice_that_was_not_offered_is_not_asked_for_again() -> None:
+    """Only what was on offer can be left out of the next one."""
+    asked = interview(Liar(Reply("hello", version=TLS12, suite=0x5A5A)), VERDICT)
+    offers = [offer for offer, _ in asked.asked]
+    assert all(offers.count(offer) <= 2 for offer in offers)
+    assert all(offer.padding == 0 for offer in offers)
+
+
+def test_dead_ends_are_left_out_one_by_one() -> None:
+    dead = (0xC02F, 0xC030, 0xCCA8)
+    server = ModelServer(suites={TLS12: (*dead, 0x002F)}, dead_ends=frozenset(dead))
+    seen = conclude(interview(server, INVENTORY))
+    assert seen.suites[TLS12].accepted == (0x002F,)
+    assert not seen.suites[TLS12].refused & set(dead)
 
 
 def test_silence_for_a_refusal_is_inconclusive_after_a_few_offers() -> None:
@@ -428,6 +655,38 @@ def test_accidents_seldom_look_like_refusals(question: Question, refusal: Reply,
         )
         wrong += bool(false_refusals(server, conclude(interview(server, question))))
     assert wrong <= most * RUNS
+
+
+SHARES = {0.1: 0.01, 0.3: 0.02, 0.5: 0.03, 0.7: 0.05}
+"""Share of connections that end in handshake_failure, and what share of conversations may lead to a pass at most: the
+rates themselves stand in docs/decisions/0017-random-refusals.md."""
+
+
+@pytest.mark.parametrize("question", BOTH, ids=["inventory", "verdict"])
+@pytest.mark.parametrize("share", SHARES)
+def test_a_weak_listener_that_refuses_at_random_seldom_passes(question: Question, share: float) -> None:
+    weak = replace(PERMISSIVE, accident=HANDSHAKE_FAILURE, accidents=share)
+    passed = sum(passes(replace(weak, random=Random(seed)), question) for seed in range(150))
+    assert passed <= SHARES[share] * 150
+
+
+@pytest.mark.parametrize("question", BOTH, ids=["inventory", "verdict"])
+@pytest.mark.parametrize("which", ["odd", "even"])
+@pytest.mark.parametrize("accident", [HANDSHAKE_FAILURE, INSUFFICIENT_SECURITY])
+def test_a_weak_listener_that_refuses_every_second_connection_never_passes(
+    question: Question, which: Literal["odd", "even"], accident: Reply
+) -> None:
+    assert not passes(replace(PERMISSIVE, accident=accident, alternates=which), question)
+
+
+@pytest.mark.parametrize("question", BOTH, ids=["inventory", "verdict"])
+def test_an_alert_that_once_befell_what_is_accepted_refuses_nothing_here(question: Question) -> None:
+    """Neither from there on nor before."""
+    seen = conclude(interview(Once(CONFORMING, HANDSHAKE_FAILURE), question))
+    assert seen.versions.accepted == (TLS13, TLS12)
+    assert all(not answers.refused for answers in seen.suites.values())
+    assert seen.suites[TLS12].unasked == "the listener answered with alert 40, which proves nothing here"
+    assert seen.versions.refused == {TLS11, TLS10, SSL3, SSL2}  # refused by protocol_version
 
 
 def test_behind_a_balancer_only_what_was_seen_is_true() -> None:
