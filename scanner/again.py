@@ -24,6 +24,7 @@ from scanner.model.expectation import Expectation
 from scanner.model.inventory import InventoryRow
 from scanner.model.known import Unknown
 from scanner.model.local_files import LOCAL_KINDS, with_local_files
+from scanner.model.observation import Observation
 from scanner.model.observation_record import Seen, read
 from scanner.model.profile import Profile
 from scanner.model.report import EndpointRow, FindingRow
@@ -83,8 +84,8 @@ class Again:
             of_all.passages.add(seen.endpoint, expectation, seen.observation)
             of_all.sharing.add(seen.endpoint, expectation, seen.observation)
             told = self._row(seen, survey, expectation, of_all.ledger)
-            if outlook := self._outlook(seen, expectation, met_then=met_then):
-                self.outlooks[seen.endpoint.instance] = outlook
+            if self.view.profile and (found := outlook(expectation, seen.observation, met_then=met_then)):
+                self.outlooks[seen.endpoint.instance] = found
             if expectation.passed_on is not None:
                 waiting.append(told)
                 continue
@@ -95,27 +96,6 @@ class Again:
             told = with_finding(each, late.get(each["instance"]))
             self._verdicts[told["verdict"]] += 1
             yield told
-
-    def _outlook(self, seen: Seen, expectation: Expectation, *, met_then: bool) -> Outlook | None:
-        """What becomes of a listener to which an object of the cluster would bring the profile that is asked about."""
-        profile, lever = expectation.profile, expectation.lever
-        decided = next((each for each in expectation.because if each.decides), None)
-        if (
-            self.view.profile is None
-            or decided is None
-            or decided.source != "--profile"
-            or isinstance(profile, Unknown)
-        ):
-            return None
-        if lever is None or not (lever.field and lever.applied_by):
-            return None
-        source, versions = f"{lever.where} {lever.field}", seen.observation.versions
-        if not met_then:
-            return Outlook(kind="does-not-follow", source=source, why="does not follow today's profile")
-        if all(versions.state(each) == "refused" for each in VERSIONS if each >= profile.min_version):
-            least = version_name(profile.min_version)
-            return Outlook(kind="cannot", source=source, why=f"follows today, and refuses {least} and later")
-        return Outlook(kind="follows", source=source, why="follows today, and will be given the new profile")
 
     def judged(self, seen: Seen, ledger: WaiverLedger) -> EndpointRow:
         """One observation by itself. Raises ``InputError`` for an endpoint that is of none of the scan's clusters."""
@@ -189,6 +169,24 @@ class Again:
         """Listeners that the policy of the viewpoint lets a scan ask, and that of the scan, ``then``, did not."""
         found = (each for one in self.surveys.values() for each in one.discovery.endpoints)
         return sum(not in_scope(each, then) for each in found)
+
+
+def outlook(expectation: Expectation, observation: Observation, *, met_then: bool) -> Outlook | None:
+    """What becomes of a listener to which an object of the cluster would bring a profile that is only asked about;
+    ``met_then``: whether it met the profile of today. None where no object would."""
+    profile, lever = expectation.profile, expectation.lever
+    decided = next((each for each in expectation.because if each.decides), None)
+    if isinstance(profile, Unknown) or decided is None or decided.source != "--profile":
+        return None
+    if lever is None or not (lever.field and lever.applied_by):
+        return None
+    source = f"{lever.where} {lever.field}"
+    if not met_then:
+        return Outlook(kind="does-not-follow", source=source, why="does not follow today's profile")
+    if all(observation.versions.state(each) == "refused" for each in VERSIONS if each >= profile.min_version):
+        least = version_name(profile.min_version)
+        return Outlook(kind="cannot", source=source, why=f"follows today, and refuses {least} and later")
+    return Outlook(kind="follows", source=source, why="follows today, and will be given the new profile")
 
 
 _PROFILE_RULES = frozenset({VERSION.id, SUITE.id})

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from scanner.again import Again, again
+from scanner.again import Again, again, outlook
 from scanner.archive import Archive, load_head
 from scanner.cli.whatif import compared
 from scanner.errors import InputError
+from scanner.model.expectation import Because, Expectation, Lever
+from scanner.model.known import Unknown
 from scanner.model.observation import Answers, Observation, Reach
 from scanner.model.observation_record import Seen
 from scanner.model.opinion import Opinion
@@ -20,7 +22,7 @@ from scanner.model.profile import Profile
 from scanner.model.report import EndpointRow
 from scanner.model.saved_scan import HEAD, Head
 from scanner.survey import Viewpoint
-from scanner.tls.codepoints import TLS12
+from scanner.tls.codepoints import TLS12, TLS13
 from tests.expect.stories import snapshot_of
 from tests.judge.cases import CONFORMING, ENDPOINT, PROFILE, TLS12_SUITES, all_suites, answers
 from tests.judge.test_network_policy import WEB
@@ -102,6 +104,44 @@ def test_targets_without_a_profile_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"scan\.json: profile: a list of targets owes one"):
         saved(tmp_path, Head())
     assert saved(tmp_path, Head(), profile=PROFILE).of_targets
+
+
+ASKED = Because(source="--profile", field="", said="modern", decides=True)
+TAKES = Lever(where="APIServer/cluster", field="spec.tlsSecurityProfile", applied_by="etcd")
+REFUSES_13 = replace(CONFORMING, versions=Answers(accepted=(TLS12,), refused=frozenset({TLS13})))
+MODERN = replace(PROFILE, min_version=TLS13)
+
+
+@pytest.mark.parametrize(
+    ("met", "observation", "kind"),
+    [
+        (True, CONFORMING, "follows"),
+        (False, CONFORMING, "does-not-follow"),
+        (True, REFUSES_13, "cannot"),
+        # What was not told stands in nobody's way.
+        (True, replace(CONFORMING, versions=Answers(accepted=(TLS12,))), "follows"),
+    ],
+)
+def test_what_becomes_of_a_listener_that_takes_its_profile_from_an_object(
+    met: bool, observation: Observation, kind: str
+) -> None:
+    found = outlook(Expectation(profile=MODERN, because=(ASKED,), lever=TAKES), observation, met_then=met)
+    assert found is not None
+    assert (found.kind, found.source) == (kind, "APIServer/cluster spec.tlsSecurityProfile")
+
+
+@pytest.mark.parametrize(
+    "expectation",
+    [
+        Expectation(profile=MODERN, because=(ASKED,)),
+        Expectation(profile=MODERN, because=(replace(ASKED, source="adhere.yaml:3:3"),), lever=TAKES),
+        Expectation(profile=MODERN, because=(ASKED,), lever=Lever(where="Pod/a/b", minimum="--tls-min-version")),
+        Expectation(profile=Unknown("no"), because=(ASKED,), lever=TAKES),
+    ],
+)
+def test_what_takes_it_from_elsewhere_follows_nothing(expectation: Expectation) -> None:
+    """Flags, a policy's override, and what nobody configures have to be changed by somebody."""
+    assert outlook(expectation, CONFORMING, met_then=True) is None
 
 
 POLICY = {

@@ -48,7 +48,7 @@ class Draft:
     settles_by: datetime | None = None
     changed: datetime | None = None
     """When ``profile`` was last changed, as far as its object says it."""
-    overridden: Literal["metrics", "webhook"] | None = None
+    overridden: Literal["metrics", "webhook", "api"] | None = None
     adherence: str | None = None
     because: tuple[Because, ...] = ()
     lever: Lever | None = None

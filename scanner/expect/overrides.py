@@ -9,7 +9,8 @@ from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.model.scan_policy import Override
 
-_WEBHOOKS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "CustomResourceDefinition", "APIService")
+_WEBHOOKS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "CustomResourceDefinition")
+_API = "APIService"
 _MONITORS = ("ServiceMonitor", "PodMonitor")
 _METRICS = ("metrics", "rbac-proxy")
 
@@ -37,17 +38,19 @@ def _overridden(facts: Facts, draft: Draft, override: Override) -> Draft:
     if found.overridden is None:
         return found
     rule = "such listeners should follow the cluster's, justified or not"
-    return found.remark(f"{override.source} overrides the profile of a {found.overridden} listener: {rule}")
+    return found.remark(f"{override.source} overrides the profile of a listener ({found.overridden}): {rule}")
 
 
-def _role(draft: Draft) -> Literal["metrics", "webhook"] | None:
-    """Whether it serves metrics or webhooks, by what led to it."""
+def _role(draft: Draft) -> Literal["metrics", "webhook", "api"] | None:
+    """Whether it serves metrics, webhooks or an aggregated API, by what led to it."""
     endpoint, entry = draft.endpoint, draft.entry
     subject = endpoint.subject.kind if endpoint.subject else ""
     listener = entry.listener if entry else ""
     leading = {each.reference.kind for each in endpoint.origins if each.reference and not each.foreign}
     if subject in _WEBHOOKS or "webhook" in listener or not leading.isdisjoint(_WEBHOOKS):
         return "webhook"
+    if subject == _API or _API in leading:
+        return "api"
     if any(each in listener for each in _METRICS) or not leading.isdisjoint(_MONITORS):
         return "metrics"
     return None

@@ -27,6 +27,7 @@ _STATIC_RSA = (0x009C, 0x009D, 0x002F, 0x0035, 0x000A, 0xC012)
 _GO_1_22 = 30
 """Kubernetes 1.30 is the first that is built with Go 1.22."""
 
+_TIGHTENED = ", tightened"
 _MOST = 200
 """Flags and suites that are looked at."""
 
@@ -145,7 +146,8 @@ def tightened(floor: Profile, own: Profile) -> Profile:
     suites = shared if minimum > TLS12 or _overlap(floor, own) else floor.suites
     if (minimum, suites) == (floor.min_version, floor.suites):
         return floor
-    return replace(floor, name=f"{floor.name}, tightened by {own.source}", min_version=minimum, suites=suites)
+    name = f"{floor.name.removesuffix(_TIGHTENED)}{_TIGHTENED}"
+    return replace(floor, name=name, min_version=minimum, suites=suites)
 
 
 def _overlap(floor: Profile, own: Profile) -> bool:

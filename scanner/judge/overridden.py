@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scanner.model.finding import Finding
+from scanner.model.observation import JUDGEABLE
 from scanner.model.rule import Case, Rule
+
+_LISTENERS = {"metrics": "a metrics listener", "webhook": "a webhook listener", "api": "an aggregated API"}
 
 
 def check_override(rule: Rule, case: Case) -> Iterator[Finding]:
@@ -14,7 +17,7 @@ def check_override(rule: Rule, case: Case) -> Iterator[Finding]:
     ## What it requires
 
     Of the overrides in the policy file none selects a listener that serves metrics or an admission, conversion or
-    aggregated API. Where none does, nothing is reported.
+    aggregated API by TLS. Where none does, nothing is reported.
 
     ## Why
 
@@ -52,7 +55,7 @@ def check_override(rule: Rule, case: Case) -> Iterator[Finding]:
     them cannot follow the cluster's profile, waive the finding that says so, with a date.
     """
     role = case.expectation.overridden
-    if role is None:
+    if role is None or case.observation.reach not in JUDGEABLE:  # what speaks no TLS has no profile to deviate from
         return
     decided = next((step for step in case.expectation.because if step.decides), None)
     where = decided.source if decided else "the policy file"
@@ -61,10 +64,10 @@ def check_override(rule: Rule, case: Case) -> Iterator[Finding]:
         severity=rule.severity,
         verdict="fail",
         status="violation",
-        message=f"the policy file gives a {role} listener a profile of its own",
+        message=f"an override in the policy file gives {_LISTENERS[role]} a profile of its own",
         expected=("the profile of the cluster",),
         observed=(f"{where}: {decided.said}" if decided else where,),
-        fix=f"leave {role} listeners out of the override at {where}",
+        fix=f"leave {_LISTENERS[role]} out of the override at {where}",
     )
 
 

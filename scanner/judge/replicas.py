@@ -67,8 +67,7 @@ class Replicas:
             return
         seen = behaviour(observation)
         same = self._behaviours.setdefault(seen, seen)
-        profile = expectation.profile
-        owed = "" if isinstance(profile, Unknown) else profile.name
+        owed = _configured(expectation)
         workload = self._workloads.setdefault((endpoint.id, owed, owed_then), _Workload())
         workload.bindings.add(expectation.binding)
         workload.replicas.setdefault(same, []).append(endpoint.instance.removeprefix(f"{endpoint.id} @ "))
@@ -81,6 +80,15 @@ class Replicas:
     def _of(self, key: tuple[str, ...]) -> Iterable[Finding]:
         workload = self._workloads[key]
         return REPLICAS.check(REPLICAS, key[0], workload.replicas, workload.bindings)
+
+
+def _configured(expectation: Expectation) -> str:
+    """The profile with what tightens it, and what is configured weaker: replicas that differ in either are meant to."""
+    profile, lever = expectation.profile, expectation.lever
+    told = lever.told if lever else ""
+    if isinstance(profile, Unknown):
+        return told
+    return f"{profile.name} {profile.min_version} {sorted(profile.suites)} {told}"
 
 
 def behaviour(observation: Observation) -> Behaviour:

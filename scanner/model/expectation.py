@@ -294,7 +294,7 @@ class Expectation:
     """The component of the catalogue, where one governs this listener."""
     remarks: tuple[str, ...] = ()
     """What a reader should know that decides nothing: a feature gate that is off, a deprecated spelling."""
-    overridden: Literal["metrics", "webhook"] | None = None
+    overridden: Literal["metrics", "webhook", "api"] | None = None
     """Where the policy file decides about a listener of the kind that should not deviate: which kind."""
     adherence: str | None = None
     """What the cluster's ``tlsAdherence`` amounts to here (``StrictAllComponents``), where it has a say."""

@@ -17,6 +17,7 @@ from scanner.model.profile import Profile
 from scanner.tls.codepoints import TLS13
 from scanner.tls.names import group_code, suite_code, version_name
 from tests.expect import stories
+from tests.report.golden import assert_golden
 
 CASES = [(story, name) for story in stories.names() for name in stories.load(story).endpoints]
 
@@ -112,6 +113,26 @@ def test_nobody_rolls_out_what_is_only_assumed(story: str) -> None:
     asked = [each for each in owed if _deciding(each)[0].source == "--profile"]
     assert all(each.binding == "must-follow" and not each.alternatives for each in asked)
     assert asked
+
+
+@pytest.mark.parametrize("story", stories.names())
+def test_nothing_beats_itself(story: str) -> None:
+    """The same field read by two readers, or for two releases, is one authority."""
+    told = stories.load(story)
+    for name in told.endpoints:
+        for step in told.owed(name).because:
+            assert not (step.beat or "").startswith(f"{step.source} {step.field}:"), (name, step)
+
+
+def test_remarks_are_these_and_no_others() -> None:
+    """Of every endpoint of every story, so that a remark that comes or goes is seen."""
+    lines = []
+    for story in stories.names():
+        told = stories.load(story)
+        for name in told.endpoints:
+            if remarks := told.owed(name).remarks:
+                lines += [f"{story} {name}", *(f"  {each}" for each in remarks)]
+    assert_golden("remarks.txt", "\n".join(lines) + "\n")
 
 
 def test_no_flag_lowers_an_assumed_profile() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scanner.judge.replicas import Replicas
-from scanner.model.expectation import Binding, Expectation
+from scanner.model.expectation import Binding, Expectation, Lever
 from scanner.model.finding import Finding
 from scanner.model.observation import Answers, Observation, Reach
 from scanner.tls.codepoints import TLS12, TLS13
@@ -26,6 +26,15 @@ def findings(*seen: Observation, bindings: tuple[Binding, ...] = ("must-follow",
         binding = bindings[number % len(bindings)]
         replicas.add(endpoint, Expectation(profile=PROFILE, binding=binding), each)
     return replicas.findings()
+
+
+def test_kubelets_that_are_configured_differently_are_not_stuck() -> None:
+    """One has weaker flags, which its own finding names."""
+    replicas = Replicas()
+    for told, seen in (("", CONFORMING), ("VersionTLS10, 1 cipher suite", OPEN), ("", CONFORMING)):
+        lever = Lever(where="the kubelet of Node/w", minimum="tlsMinVersion", told=told)
+        replicas.add(ENDPOINT, Expectation(profile=PROFILE, lever=lever), seen)
+    assert replicas.findings() == ()
 
 
 def leaf(name: str, **more: Any) -> Observation:  # noqa: ANN401 - fields of a certificate
