@@ -16,7 +16,7 @@ pytestmark = pytest.mark.zoo
 
 
 @pytest.mark.parametrize("mode", BUDGET)
-@pytest.mark.parametrize("name", ["go", "nginx"])
+@pytest.mark.parametrize("name", ["go", "nginx", "openssl", "haproxy"])
 async def test_a_compliant_endpoint_costs_few_connections(name: str, mode: Mode) -> None:
     if missing := PROGRAMS[name].missing():
         pytest.skip(missing)
