@@ -152,6 +152,10 @@ def check_reach(rule: Rule, case: Case) -> Iterator[Finding]:
         yield _not_dialled(rule, case)
     else:
         obstacle = _OBSTACLES[reach]
+        if reach is Reach.INTERRUPTED and case.observation.detail.startswith("SIG"):
+            obstacle = obstacle._replace(
+                happened=f"not finished ({case.observation.detail})", next_step="scan it again"
+            )
         message = f"{obstacle.happened}: {obstacle.next_step}"
         yield _finding(rule, case, "inconclusive", obstacle.status, message)
 

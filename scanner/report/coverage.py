@@ -40,7 +40,7 @@ def shortfalls(report: Report) -> str:
     """What keeps a scan from being complete, as received; empty: nothing does."""
     told, part, kinds = report.coverage, report.summary.unsettled, unseen(report.coverage)
     if told["interrupted"]:
-        return f"interrupted by {told['interrupted']}"
+        return f"interrupted by {told['interrupted']}{_unfinished(told)}"
     missing = (
         (told["not_judged"], f"{told['not_judged']} could not be judged"),
         (part, f"{part} judged only in part, because some of it could not be told"),
@@ -48,6 +48,19 @@ def shortfalls(report: Report) -> str:
     )
     open_ends = ", ".join(what for count, what in missing if count)
     return open_ends or ("" if told["complete"] else "some could not be judged")
+
+
+def _unfinished(told: Coverage) -> str:
+    """What an interruption left: endpoints without a verdict, and those that were not started, by namespace."""
+    left = told.get("not_started")
+    if not left or not left["total"]:
+        return ""
+    every = sorted(left["by_namespace"].items(), key=lambda one: (-one[1], one[0]))
+    named = ", ".join(f"{name} {count}" for name, count in every[:_RULES] if name)
+    total = told["endpoints"] + left["total"]
+    without = told["endpoints"] - told["judged"]
+    where = f" ({named}{', ...' if len(every) > _RULES else ''})" if named else ""
+    return f": {without} in progress or inconclusive, {left['total']} of {total} not started{where}"
 
 
 def exit_line(report: Report) -> str:

@@ -136,3 +136,9 @@ def test_what_only_a_port_forward_reaches_points_nowhere_wrong() -> None:
         ),
     )
     assert (found.message, found.fix, found.reproduce) == (refusal, None, None)
+
+
+@pytest.mark.parametrize(("detail", "hint"), [("SIGINT", False), ("the deadline of 30 s came first", True)])
+def test_an_interruption_is_not_called_a_deadline(detail: str, hint: bool) -> None:
+    found = finding("tls-reach", case(observation={"reach": Reach.INTERRUPTED, "detail": detail}))
+    assert (found.verdict, "--deadline" in found.message) == ("inconclusive", hint)

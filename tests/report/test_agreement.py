@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from scanner import metrics
 from scanner.model.finding import OUTCOMES, SEVERITIES
-from scanner.model.report import FailOn, Report, fails
+from scanner.model.report import FailOn, NotStarted, Report, fails
 from scanner.report import headline, html, json_document, junit, text
 from scanner.report.rows import endpoint_row
 from tests.report import cluster_samples, samples
@@ -182,3 +182,12 @@ def test_findings_on_objects_are_a_reason_too() -> None:
         "exit 0: no finding at or above medium; complete"
     )
     assert _written(text.write, samples.report([])).splitlines()[-1] == "exit 4: nothing was judged"
+
+
+def test_an_interrupted_scan_says_what_was_not_started() -> None:
+    report = samples.report(interrupted="SIGINT")
+    left = NotStarted(total=5, by_namespace={"shop": 3, "till": 2})
+    stopped = replace(report, coverage={**report.coverage, "not_started": left})
+    total = report.coverage["endpoints"] + 5
+    assert f"5 of {total} not started (shop 3, till 2)" in " ".join(_written(text.write, stopped).split())
+    assert "not started" not in _written(text.write, report)
