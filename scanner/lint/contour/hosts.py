@@ -67,12 +67,12 @@ def check_fqdn(subject: Subject) -> Iterator[Flaw]:
     apiVersion: projectcontour.io/v1
     kind: HTTPProxy
     metadata: {name: shop, namespace: shop}
-    spec: {virtualhost: {fqdn: shop.example.com}}
+    spec: {virtualhost: {fqdn: shop.example.com, tls: {secretName: shop}}}
     ---
     apiVersion: projectcontour.io/v1
     kind: HTTPProxy
     metadata: {name: blog, namespace: blog}
-    spec: {virtualhost: {fqdn: blog.example.com}}
+    spec: {virtualhost: {fqdn: blog.example.com, tls: {secretName: blog}}}
     ```
 
     ## How to fix

@@ -122,7 +122,7 @@ def _of_ingress(subject: Subject) -> Iterator[Flaw]:
 
 
 def _of_proxy(subject: Subject) -> Iterator[Flaw]:
-    if subject.object.has(*VHOST) and not has_tls(subject.object) and not subject.object.has("spec", "tcpproxy"):
+    if subject.object.has(*VHOST) and not (subject.object.has(*VHOST, "tls") or subject.object.has("spec", "tcpproxy")):
         yield Flaw(
             message="is served without TLS: it has no virtualhost.tls",
             at=(*VHOST, "tls"),

@@ -41,8 +41,7 @@ def check_target(subject: Subject) -> Iterator[Flaw]:
 
     No target, a Service that does not exist, a port without that name, a second policy; and a status that says
     `Accepted` False, or names no Gateway at all: medium. A Service to which no route leads: info, since a mesh and an
-    implementation's own policies (external processing) may use it. Where the status says `Accepted` True, neither of
-    the last two is said.
+    implementation's own policies (external processing) may use it, and nothing where the status says `Accepted` True.
 
     ## What is inconclusive
 
@@ -169,9 +168,10 @@ def _route_gap(subject: Subject) -> str | None:
 
 def _second(subject: Subject, target: Target) -> Iterator[Flaw]:
     winner = _winner(subject, target)
-    if winner is not None and not _is_accepted(subject.object):
+    if winner is not None:
+        odd = ", though the status accepts both" if _is_accepted(subject.object) else ": Conflicted"
         yield Flaw(
-            message=f"{winner.reference} has the same target and takes precedence: Conflicted",
+            message=f"{winner.reference} has the same target and takes precedence{odd}",
             at=target.steps,
             fix=f"{subject.object.reference}: remove the target, or {winner.reference}",
         )
@@ -210,7 +210,7 @@ def _status(subject: Subject) -> Iterator[Flaw]:
     for steps, each in islice(subject.items("status", "ancestors"), _ANCESTORS):
         for condition in each.each("conditions"):
             if condition.text("type") in ("Accepted", "ResolvedRefs") and condition.text("status") == "False":
-                if lost and condition.text("reason") == "Conflicted" and not _is_accepted(subject.object):
+                if lost and condition.text("reason") == "Conflicted":
                     continue  # said at the target, with the policy that takes precedence
                 said = f"{condition.text('type')} is False: {shown(condition.text('reason'))}"
                 name = shown(each.text("ancestorRef", "name"))

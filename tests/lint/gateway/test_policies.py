@@ -110,7 +110,10 @@ def test_a_policy_that_lost_a_conflict_names_the_winner() -> None:
         "BackendTLSPolicy/shop/a has the same target and takes precedence: Conflicted"
     ]
     first = policy(name="a", more=status("True"))
-    assert said(policy_targets.TARGET, policy(name="A", more=status("True")), first, SERVICE, ROUTE, whole=True) == []
+    found = said(policy_targets.TARGET, policy(name="A", more=status("True")), first, SERVICE, ROUTE, whole=True)
+    assert [message for _, _, message in found] == [
+        "BackendTLSPolicy/shop/A has the same target and takes precedence, though the status accepts both"
+    ]
     refused = policy(name="A", more=status("False", "Invalid"))
     found = said(policy_targets.TARGET, first, refused, SERVICE, ROUTE, whole=True)
     assert [message for _, _, message in found] == ["Gateway '' does not apply it: Accepted is False: 'Invalid'"]
