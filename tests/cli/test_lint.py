@@ -181,7 +181,7 @@ def test_what_names_no_namespace_is_in_the_default_one(call: Call, tmp_path: Pat
     )
     assert "Secret/default/edge-tls was not seen" in call("lint", file).out
     there = call("lint", file, "--default-namespace", "shop").out
-    assert "Secret/shop/edge-tls has no tls.crt" in there
+    assert "Secret/shop/edge-tls is of type 'Opaque', not kubernetes.io/tls, and has no tls.crt" in there
     wrong = call("lint", file, "--default-namespace", "Shop/x")
     assert (wrong.code, "no name of a namespace: 'Shop/x'" in wrong.err) == (2, True)
 
