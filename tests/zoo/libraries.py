@@ -101,9 +101,9 @@ def _fits(name: str, version: int, served: Iterable[Key]) -> bool:
     lowest = SUITES[name][1]
     if (lowest == TLS13) != (version == TLS13) or lowest > version:
         return False
-    if "_ECDH_" in name or "_PSK_" in name:
+    if "_ECDH_" in name:
         return False
-    return version == TLS13 or any(("_ECDSA_" in name) == (key != "rsa") for key in served)
+    return version == TLS13 or "_PSK_" in name or any(("_ECDSA_" in name) == (key != "rsa") for key in served)
 
 
 def _openssl_name(name: str) -> str:
