@@ -18,6 +18,7 @@ from scanner.kube import kinds
 from scanner.kube.kinds import CONFIG_MAP, GATEWAY, NODE, POD, ROUTE, SECRET, SERVICE
 from scanner.kube.snapshot import Snapshot
 from scanner.model.removed import WITHHELD
+from scanner.survey import READS
 from tests.cluster.api import MANNERS, Answer, Api, Asked, in_turn, named, ok, refused, running
 
 PAGED = replace(MANNERS, page=2)
@@ -582,3 +583,16 @@ async def test_a_server_that_is_not_there_is_an_error_with_its_address() -> None
     with pytest.raises(ClusterError, match=api.access.server) as caught:
         await read(api.access, [POD], manners=MANNERS)
     assert "reachable" in caught.value.hint
+
+
+async def test_a_cluster_of_kubeadm_is_read_with_few_requests() -> None:
+    """It has none of the APIs of OpenShift, Gateways or Contour; each kind of its own is one list."""
+    api = Api()
+    own = [kind for kind in READS if "." not in kind.group or kind.group.endswith(".k8s.io")]
+    for kind in own:
+        if not kind.group.startswith("gateway."):
+            api.add(kind)
+    async with running(api):
+        await read(api.access, READS, manners=MANNERS)
+    assert len(api.asked) <= 28
+    assert any("kubelet-config" in path for path in api.paths())
