@@ -19,7 +19,7 @@ from tests.e2e.accounts import NAMESPACE, Account, account, settle
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.writing import Object, Writer
 
-READING = {"get", "list", "watch"}
+READING = {"get", "list"}
 CHANGING = ("create", "update", "patch", "delete", "deletecollection")
 TEMPTING = (
     ("", "secrets"),
