@@ -219,6 +219,7 @@ class Client:
             self._within_bounds(path)
             last = attempt == self.manners.tries
             credential = await self.access.source.credential()
+            lost = self._lost
             try:
                 answer = await self._once(path, params, accept, credential, body)
                 if answer.status == 401 and not renewed:
@@ -226,7 +227,7 @@ class Client:
                     credential = await self.access.source.credential(renew=True)
                     answer = await self._once(path, params, accept, credential, body)
             except httpx2.RequestError as error:
-                self._lost += 1
+                self._lost += self._lost == lost  # of requests that fail at the same time one counts
                 if last or _hopeless(error):
                     raise self._unanswered(path, error) from None
                 self._notice(

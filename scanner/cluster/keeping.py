@@ -94,8 +94,17 @@ def _text(value: object, fields: frozenset[str] | None) -> object:
         document = located.load(value.encode("utf-8", "replace"), "").value
     except InputError:
         return f"{{ {WITHHELD}"  # still no YAML: what depends on it stays unknown
-    kept = {name: each for name, each in document.items() if name in fields} if isinstance(document, dict) else None
-    return json.dumps(kept, indent=2) + "\n"
+    if not isinstance(document, dict):
+        return "null\n"
+    return "".join(_field(name, each) for name, each in document.items() if name in fields) or "{}\n"
+
+
+def _field(name: str, value: object) -> str:
+    """A line of YAML, in JSON; but PEM as a block, where who looks for certificates in the text finds its lines."""
+    if not (isinstance(value, str) and _PEM in value):
+        return f"{name}: {json.dumps(value)}\n"
+    lines = ("".join(filter(str.isprintable, line)).strip() for line in value.splitlines())
+    return "".join((f"{name}: |\n", *(f"  {line}\n" for line in lines)))
 
 
 def _trust(value: object) -> object:

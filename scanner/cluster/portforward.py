@@ -33,6 +33,8 @@ from scanner.errors import ClusterError
 SUBPROTOCOL = "v4.channel.k8s.io"
 SPDY = "SPDY/3.1+portforward.k8s.io"
 _BOTH = f"{SPDY}, {SUBPROTOCOL}"
+PATIENCE = 10.0
+"""Seconds for which a WebSocket may take no bytes."""
 IDLE = 5.0
 """Seconds for which a WebSocket without connections is kept: the next question to a listener follows at once."""
 _MOST_UNREAD = 4 << 20
@@ -77,8 +79,11 @@ class _WebSocket:
     """Binary messages to and from the API server."""
 
     wire: _Wire
+    sending: trio.Lock = field(default_factory=trio.Lock)
+    """To be held by who writes: frames of two tasks must not mix."""
+    stuck: bool = False
+    """Whether a frame was begun that the peer has not taken."""
     _frames: Frames = field(default_factory=Frames)
-    _sending: trio.Lock = field(default_factory=trio.Lock)
     _closed: bool = False
 
     async def messages(self) -> list[bytes] | None:
@@ -104,11 +109,24 @@ class _WebSocket:
 
     async def send(self, payload: bytes, opcode: int = BINARY) -> None:
         """Send one message. Raises ``NotForwarded``."""
-        async with self._sending:  # frames of two tasks must not mix
-            try:
+        async with self.sending:
+            await self.write(payload, opcode)
+
+    async def write(self, payload: bytes, opcode: int = BINARY) -> None:
+        """The same, where ``sending`` is held. Raises ``NotForwarded``.
+
+        Whoever is cancelled meanwhile has the frame written to its end: other connections depend on its bytes.
+        """
+        if self.stuck:
+            raise _lost(TimeoutError("it takes no more bytes"))
+        try:
+            with trio.CancelScope(shield=True), trio.fail_after(PATIENCE):
                 await self.wire.write(frame(opcode, payload, os.urandom(4)))
-            except httpcore2.NetworkError as error:
-                raise _lost(error) from None
+        except trio.TooSlowError:
+            self.stuck = True
+            raise _lost(TimeoutError(f"it took no bytes for {PATIENCE:g} s")) from None
+        except httpcore2.NetworkError as error:
+            raise _lost(error) from None
 
 
 @dataclass(slots=True)
@@ -193,6 +211,11 @@ class _Session:
     requests: int = 0
     broken: NotForwarded | None = None
 
+    @property
+    def usable(self) -> bool:
+        """Whether a further connection can be made in it."""
+        return self.broken is None and not self.socket.stuck and not self.scope.cancel_called
+
     async def run(self) -> None:
         """Hand out what comes, until there has been no connection for ``IDLE``."""
         with self.scope:
@@ -228,21 +251,38 @@ class _Session:
 
     async def connect(self, port: int) -> _Pair:
         """A further connection. Raises ``NotForwarded``."""
+        self.scope.deadline = inf
+        try:
+            async with self.socket.sending:  # headers are compressed together, so each is sent that was compressed
+                return await self._connect(port)
+        finally:
+            self._wait()
+
+    async def _connect(self, port: int) -> _Pair:
         self.requests += 1
         headers = {"port": str(port), "requestid": str(self.requests)}
         error, first = self.streams.open({"streamtype": "error", **headers})
         data, second = self.streams.open({"streamtype": "data", **headers})
         pair = _Pair(self, data, error, open={data, error})
         self.pairs |= {data: pair, error: pair}
-        self.scope.deadline = inf
-        await self.socket.send(first + spdy.data(error, b"", end=True) + second)
+        try:
+            await self.socket.write(first + spdy.data(error, b"", end=True) + second)
+        except NotForwarded:
+            self._forget(pair)
+            raise
         return pair
+
+    def _forget(self, pair: _Pair) -> None:
+        del self.pairs[pair.data], self.pairs[pair.error]
+
+    def _wait(self) -> None:
+        """Where there is no connection, for the next one; not for ever."""
+        self.scope.deadline = inf if self.pairs else trio.current_time() + IDLE
 
     async def leave(self, pair: _Pair) -> None:
         """End a connection; the last one lets the WebSocket wait for the next."""
-        del self.pairs[pair.data], self.pairs[pair.error]
-        if not self.pairs:
-            self.scope.deadline = trio.current_time() + IDLE
+        self._forget(pair)
+        self._wait()
         if pair.data in pair.open and self.broken is None:
             with suppress(NotForwarded):
                 await self.socket.send(spdy.reset(pair.data))
@@ -285,7 +325,7 @@ class PortForwards:
             return await self._start(namespace, pod, port)
         async with self._opening[namespace, pod]:
             found = self._sessions.get((namespace, pod))
-            if found is not None and found.broken is None and not found.scope.cancel_called:
+            if found is not None and found.usable:
                 return found
             started = await self._start(namespace, pod, port)
             if isinstance(started, _Session):

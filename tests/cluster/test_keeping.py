@@ -10,11 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.cluster.decoding import decoded
-from scanner.cluster.keeping import kept
+from scanner.cluster.keeping import config_map, kept
 from scanner.cluster.prune import Pruner
 from scanner.cluster.shapes import LAST_APPLIED
-from scanner.kube.kinds import BACKEND_TLS_POLICY, GATEWAY, KINDS, PKI, ROUTE, Kind
+from scanner.kube.kinds import BACKEND_TLS_POLICY, CONFIG_MAP, GATEWAY, KINDS, PKI, ROUTE, Kind
 from scanner.kube.objects import KubeObject
+from scanner.model import located
+from scanner.pki.pem import Parser
+from tests.certs import Authority
 
 BLOCK = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIKEYMATERIAL\n-----END EC PRIVATE KEY-----\n"
 WORDS = (
@@ -83,3 +86,19 @@ def test_of_gateways_it_is_kept_what_was_applied(kind: Kind, is_kept: bool) -> N
     assert found is not None
     assert bool(found.annotations) == is_kept
     assert not found.has("metadata", "managedFields")
+
+
+def test_certificates_of_an_install_config_are_found_in_what_is_kept_of_it() -> None:
+    pem = Authority("Corporate CA").pem.decode()
+    block = "".join(f"  {line}\n" for line in pem.splitlines())
+    text = f"additionalTrustBundle: |\n{block}fips: true\nnetworking: {{serviceNetwork: [10.0.0.0/8]}}\npullSecret: x\n"
+    raw = {"metadata": {"name": "cluster-config-v1", "namespace": "kube-system"}, "data": {"install-config": text}}
+    once = config_map(KubeObject(raw, CONFIG_MAP))
+    less = once.text("data", "install-config")
+    assert located.load(less.encode(), "").value == {
+        "additionalTrustBundle": pem,
+        "fips": True,
+        "networking": {"serviceNetwork": ["10.0.0.0/8"]},
+    }
+    assert [each.subject for each in Parser().of_text(less, 10)] == ["CN=Corporate CA"]
+    assert config_map(once) == once

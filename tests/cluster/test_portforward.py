@@ -12,10 +12,11 @@ import pytest
 import trio
 from hypothesis import given
 from hypothesis import strategies as st
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from scanner.cluster import spdy
 from scanner.cluster.client import Client
-from scanner.cluster.portforward import SPDY, SUBPROTOCOL, NotForwarded, PortForwards
+from scanner.cluster.portforward import PATIENCE, SPDY, SUBPROTOCOL, NotForwarded, PortForwards, _Session, _WebSocket
 from scanner.cluster.websocket import BINARY, CLOSE, PING, PONG, Frames, accept_of, frame, masked
 from scanner.errors import ClusterError
 from tests.cluster.api import MANNERS, Api, Asked, Upgrade, refused, running
@@ -204,6 +205,67 @@ async def test_a_websocket_that_breaks_breaks_its_connections_and_the_next_one_o
             assert caught.value.reason == "kubelet"
         nursery.cancel_scope.cancel()
     assert len(api.asked) == 2
+
+
+class Slow:
+    """A connection that takes half of what is written, and the rest when it is let go on."""
+
+    def __init__(self) -> None:
+        self.taken = b""
+        self.on = trio.Event()
+
+    async def read(self, max_bytes: int) -> bytes:
+        await trio.sleep_forever()
+        raise AssertionError
+
+    async def write(self, buffer: bytes) -> None:
+        self.taken += buffer[: len(buffer) // 2]
+        await self.on.wait()
+        self.taken += buffer[len(buffer) // 2 :]
+
+
+def opened(sent: bytes) -> list[dict[str, str]]:
+    """The headers of each stream that a client's frames open."""
+    inflate, data, found = zlib.decompressobj(), b"", list[dict[str, str]]()
+    while sent:
+        size, at = (sent[1] & 0x7F, 2) if sent[1] & 0x7F < 126 else (int.from_bytes(sent[2:4]), 4)
+        data += masked(sent[at + 4 : at + 4 + size], sent[at : at + 4])
+        sent = sent[at + 4 + size :]
+    while data:
+        size = 8 + int.from_bytes(data[5:8])
+        if data[:4] == b"\x80\x03\x00\x01":
+            found.append(headers(inflate.decompress(data[18:size])))
+        data = data[size:]
+    return found
+
+
+async def test_a_connection_that_is_given_up_breaks_no_other_one() -> None:
+    """Neither the one whose bytes are on their way, nor the one that waits for its turn."""
+    wire = Slow()
+    session = _Session(_WebSocket(wire))
+    async with trio.open_nursery() as nursery:
+        for port in (1, 2):
+            nursery.start_soon(session.connect, port)
+            await wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+        with trio.CancelScope(shield=True):
+            await wait_all_tasks_blocked()
+            wire.on.set()
+    kept = await session.connect(3)
+    assert session.pairs.keys() >= {kept.data, kept.error}
+    asked = [each["port"] for each in opened(wire.taken)]
+    assert asked[-2:] == ["3", "3"]
+    assert "2" not in asked
+
+
+async def test_a_websocket_that_takes_no_bytes_is_left(autojump_clock: MockClock) -> None:
+    session = _Session(_WebSocket(Slow()))
+    for _ in range(2):
+        with pytest.raises(NotForwarded, match=r"took no bytes|takes no more bytes"):
+            await session.connect(1)
+        assert not session.pairs
+    assert not session.usable
+    assert autojump_clock.current_time() < 2 * PATIENCE
 
 
 @given(st.binary(max_size=400))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import count
 
 import pytest
+import trio
 
 from scanner.cluster import read
 from scanner.cluster.api_server import Credential
@@ -281,7 +282,7 @@ async def test_of_a_config_map_that_objects_name_nothing_but_certificates_is_kep
     assert kept.raw["binaryData"] == {"x": WITHHELD, "y": "MIIB"}
     ours = found.get(CONFIG_MAP, "kubeadm-config", "kube-system")
     assert ours is not None
-    assert ours.raw["data"] == {"ClusterConfiguration": '{\n  "networking": {}\n}\n', "note": WITHHELD}
+    assert ours.raw["data"] == {"ClusterConfiguration": "networking: {}\n", "note": WITHHELD}
 
 
 async def test_config_maps_that_a_scan_may_not_read_are_no_gap_of_everything_else() -> None:
@@ -523,6 +524,23 @@ async def test_an_api_server_that_is_gone_is_not_asked_on_and_on() -> None:
             await client.get("/api/v1/pods")
     assert len(notices) == 4
     assert all("trying again" in line for line in notices)
+
+
+async def test_requests_that_fail_at_the_same_time_are_one_failure() -> None:
+    """A load balancer that drops all connections once is no API server that is gone."""
+    api, seen = Api(), set[str]()
+    kinds = (POD, SERVICE, NODE, ROUTE, GATEWAY, CONFIG_MAP)
+    paths = [api.add(kind) for kind in kinds]
+
+    def drop(asked: Asked) -> Answer | None:
+        first = asked.path in paths and asked.path not in seen
+        seen.add(asked.path)
+        return Answer(None) if first else None
+
+    api.script = drop
+    async with running(api), Client(api.access, replace(MANNERS, lost=2)) as client, trio.open_nursery() as nursery:
+        for path in paths:
+            nursery.start_soon(client.get, path)
 
 
 async def test_our_own_credential_is_in_no_text_that_comes_back() -> None:
