@@ -175,9 +175,12 @@ def _set_groups(context: SSL.Context) -> None:
 
 
 def engine_for(
-    peer: Peer, alpn: tuple[bytes, ...], witness: Witness, identity: Identity | None = None
+    peer: Peer, alpn: tuple[bytes, ...], witness: Witness, identity: Identity | None = None, *, staple: bool = True
 ) -> SSL.Connection:
-    """A client that is about to shake hands, with ``identity`` if it is asked; ``witness`` sees what happens."""
+    """A client that is about to shake hands, with ``identity`` if it is asked; ``witness`` sees what happens.
+
+    ``staple``: whether it asks for a stapled OCSP response.
+    """
     engine = SSL.Connection(_context(peer.suites), None)
     witness.flight = None if peer.suites == "usual" else ServerFlight(whole=True, limit=LIMIT)
     engine.set_app_data(witness)
@@ -189,7 +192,8 @@ def engine_for(
     if identity is not None:
         engine.use_certificate(identity.certificate)
         engine.use_privatekey(identity.key)
-    engine.request_ocsp()
+    if staple:
+        engine.request_ocsp()
     return engine
 
 

@@ -43,8 +43,8 @@ class Full:
 
     negotiated: Negotiated | None = None
     chain: tuple[bytes, ...] | None = None
-    alpn: str | None = None
-    ocsp_stapled: bool = False
+    alpn: Known[str | None] = None
+    ocsp_stapled: Known[bool] = False
     client_certificate: Known[ClientCertificate] = _TOO_EARLY
     completed: bool = False
     """Both Finished messages were exchanged."""
@@ -61,6 +61,8 @@ class Full:
     settled: bool = False
     """The server went on after it had seen what the client has: a session ticket, data, an orderly end of its own."""
     seconds: float = 0.0
+    before: Full | None = None
+    """The attempt with ALPN, where another one followed."""
 
     @property
     def summary(self) -> str:
@@ -69,23 +71,33 @@ class Full:
 
 
 async def handshake(peer: Peer, identity: Identity | None = None, *, goodbye: bool = True) -> Full:
-    """Make one full handshake with ``peer`` (and a second one without ALPN, if the server insists).
+    """Make one full handshake with ``peer``. A server that answers ALPN with its alert is asked again without; one that
+    ends the connection without a word, again without ALPN and status_request, which some servers end it for.
 
     ``identity`` is shown to a server that asks for a client certificate. Without ``goodbye`` the client that was asked
     for one says nothing more, and waits for what the server does of its own accord.
 
     Never raises for anything that the peer does. Raises ``ResourceError`` when this machine cannot connect.
     """
-    full = await _attempt(peer, ALPN if peer.transport == "tls" else (), identity, goodbye=goodbye)
-    if full.alert == NO_APPLICATION_PROTOCOL:
-        full = await _attempt(peer, (), identity, goodbye=goodbye)
+    offered = ALPN if peer.transport == "tls" else ()
+    full = await _attempt(peer, offered, identity, goodbye=goodbye)
+    broke_off = bool(offered) and full.negotiated is None and full.ending in ("fin", "rst")
+    if full.alert == NO_APPLICATION_PROTOCOL or broke_off:
+        first, full = full, await _attempt(peer, (), identity, goodbye=goodbye, staple=not broke_off)
+        full.before = first
+        if broke_off:
+            full.alpn = full.ocsp_stapled = Unknown(
+                "the listener ends a handshake whose hello has ALPN or status_request"
+            )
     return full
 
 
-async def _attempt(peer: Peer, alpn: tuple[bytes, ...], identity: Identity | None, *, goodbye: bool) -> Full:
+async def _attempt(
+    peer: Peer, alpn: tuple[bytes, ...], identity: Identity | None, *, goodbye: bool, staple: bool = True
+) -> Full:
     started = trio.current_time()
     witness = Witness()
-    engine = engine_for(peer, alpn, witness, identity)
+    engine = engine_for(peer, alpn, witness, identity, staple=staple)
     full = Full()
     with trio.move_on_after(peer.where.timeout) as scope:
         full.failure = await _converse(peer, engine, witness, full, goodbye=goodbye)

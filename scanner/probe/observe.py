@@ -126,6 +126,9 @@ def _cut_off(offer: str, started: float, evidence: Evidence) -> None:
 
 def take_in(evidence: Evidence, full: Full) -> None:
     """Add what the full handshake showed."""
+    if full.before is not None:
+        first = full.before
+        evidence.attempts.append(Attempt(offer="full handshake", reply=first.summary, seconds=first.seconds))
     evidence.attempts.append(Attempt(offer="full handshake", reply=full.summary, seconds=full.seconds))
     evidence.shown(full.chain)
     evidence.client_certificate = full.client_certificate

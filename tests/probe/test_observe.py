@@ -556,6 +556,26 @@ async def test_a_certificate_that_nobody_saw_is_no_certificate_that_is_in_order(
     assert len(observation.other_chains) == 1
 
 
+async def test_a_listener_that_ends_a_hello_with_alpn_is_asked_once_more_without() -> None:
+    """tlslite-ng without protocols of its own, and wolfSSL where a response by OCSP is asked for, just close."""
+    whole = tls_part(TlsSettings(credential=ordinary()))
+
+    async def choosy(stream: trio.SocketStream) -> None:
+        start = await stream.socket.recv(65536, socket.MSG_PEEK)
+        if b"\x02h2\x08http/1.1" not in start:
+            await whole(stream)
+
+    async with scripted(choosy, reads_hello=False) as server:
+        observation = await seen(endpoint(server.sockaddr))
+    assert not isinstance(observation.chain, Unknown)
+    assert observation.client_certificate == "none"
+    assert isinstance(observation.alpn, Unknown)
+    assert isinstance(observation.ocsp_stapled, Unknown)
+    first, second = (each.reply for each in observation.attempts if each.offer == "full handshake")
+    assert first.startswith("the connection ended")
+    assert second == "completed"
+
+
 XMPP_STREAM = b"<?xml version='1.0'?><stream:stream id='1' version='1.0'>"
 XMPP_TLS = b"<%s xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>"
 

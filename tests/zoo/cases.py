@@ -62,7 +62,8 @@ PROGRAMS = {
     "tlslite": Program(
         needs=(), lacks=libraries.tlslite_missing, launch=libraries.launch_tlslite, truth=libraries.truth
     ),
-    "s2n": Program(needs=("cargo",), launch=libraries.launch_s2n, truth=libraries.truth),
+    # It selects suites of TLS 1.2 in older versions too, which was seen by asking for each alone.
+    "s2n": Program(needs=("cargo",), launch=libraries.launch_s2n, truth=partial(libraries.truth, by_version=False)),
 }
 
 
@@ -242,7 +243,10 @@ _S2N_OLD = ":".join(
     [f"TLS_{exchange}_WITH_{cipher}" for exchange in ("ECDHE_RSA", "RSA") for cipher in _S2N_CIPHERS]
     + ["TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA384", "TLS_RSA_WITH_AES_256_CBC_SHA256", "TLS_RSA_WITH_3DES_EDE_CBC_SHA"]
 )
-_WOLFSSL_GROUPS = ("P-256", "P-384", "P-521", "X25519", "X448", "ffdhe2048", "ffdhe3072")
+_WOLFSSL_GROUPS = (
+    *("P-256", "P-384", "P-521", "X25519", "X448", "ffdhe2048", "ffdhe3072"),
+    *("secp256k1", "brainpoolP256r1", "brainpoolP384r1", "brainpoolP512r1"),
+)
 _LIBRARIES: dict[str, dict[str, Settings]] = {
     "tomcat": {
         "two-certificates": _TOMCAT,
@@ -262,8 +266,15 @@ _LIBRARIES: dict[str, dict[str, Settings]] = {
         "ecdsa": Settings(versions=(TLS12,), suites=_ECDSA_GCM, key="p256"),
     },
     "inspircd": {
-        "normal": Settings(suites="NORMAL", groups=("P-256", "X25519", "ffdhe2048")),
-        "dhe-only": Settings(versions=(TLS12,), suites="NORMAL:-KX-ALL:+DHE-RSA", groups=("ffdhe2048", "P-256")),
+        "normal": Settings(suites="NORMAL", groups=("P-256", "X25519", "ffdhe2048"), client_certificate="requested"),
+        # OpenSSL names no group of RFC 7919 below TLS 1.3, without which this listener takes no DHE suite.
+        "dhe-only": Settings(
+            versions=(TLS12,),
+            suites="NORMAL:-KX-ALL:+DHE-RSA",
+            groups=("ffdhe2048", "P-256"),
+            client_certificate="requested",
+            handshake=False,
+        ),
     },
     "erlang": {
         "intermediate": Settings(suites=_RSA_GCM, tls13=_TWO, groups=("P-256", "P-384")),

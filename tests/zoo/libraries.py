@@ -21,7 +21,7 @@ from tests.zoo import gnutls
 from tests.zoo.certificates import Pki
 from tests.zoo.golang import cache_directory
 from tests.zoo.processes import Launch, program
-from tests.zoo.truth import ELLIPTIC, GROUPS, SSL30, TLS10, TLS11, TLS12, TLS13, Key, Settings, Truth
+from tests.zoo.truth import ELLIPTIC, GROUPS, OBSOLETE, SSL30, TLS10, TLS11, TLS12, TLS13, Key, Settings, Truth
 
 SOURCES = Path(__file__).parent / "sources"
 
@@ -75,17 +75,20 @@ def keys(settings: Settings) -> tuple[Key, ...]:
     return (settings.key, *settings.also)
 
 
-def truth(settings: Settings) -> Truth:
-    """What is configured, for programs that do not start when one of its suites is not built in."""
+def truth(settings: Settings, *, by_version: bool = True) -> Truth:
+    """What is configured, for programs that do not start when one of its suites is not built in.
+
+    ``by_version``: whether the program selects a suite only in the versions that have it.
+    """
     suites: dict[int, frozenset[int]] = {}
     groups: dict[int, frozenset[int]] = {}
     known = frozenset(GROUPS[name] for name in settings.groups)
     for version in settings.versions:
-        usable = [name for name in names(settings) if _fits(name, version, keys(settings))]
+        usable = [name for name in names(settings) if _fits(name, version, keys(settings), by_version=by_version)]
         if usable:
             suites[version] = frozenset(SUITES[name][0] for name in usable)
         if version == TLS13:
-            groups[version] = known
+            groups[version] = known - OBSOLETE
         elif any("_ECDHE_" in name for name in usable):
             groups[version] = known & ELLIPTIC
     return Truth(
@@ -97,9 +100,9 @@ def truth(settings: Settings) -> Truth:
     )
 
 
-def _fits(name: str, version: int, served: Iterable[Key]) -> bool:
+def _fits(name: str, version: int, served: Iterable[Key], *, by_version: bool) -> bool:
     lowest = SUITES[name][1]
-    if (lowest == TLS13) != (version == TLS13) or lowest > version:
+    if (lowest == TLS13) != (version == TLS13) or (by_version and lowest > version):
         return False
     if "_ECDH_" in name:
         return False

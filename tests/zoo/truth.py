@@ -13,9 +13,13 @@ Key = Literal["rsa", "p256", "p384"]
 SSL30, TLS10, TLS11, TLS12, TLS13 = 0x0300, 0x0301, 0x0302, 0x0303, 0x0304
 
 GROUPS: Mapping[str, int] = {
+    "secp256k1": 0x0016,
     "P-256": 0x0017,
     "P-384": 0x0018,
     "P-521": 0x0019,
+    "brainpoolP256r1": 0x001A,
+    "brainpoolP384r1": 0x001B,
+    "brainpoolP512r1": 0x001C,
     "X25519": 0x001D,
     "X448": 0x001E,
     "ffdhe2048": 0x0100,
@@ -29,7 +33,9 @@ GROUPS: Mapping[str, int] = {
 }
 """IANA "TLS Supported Groups" by the names that OpenSSL takes."""
 
-ELLIPTIC = frozenset(GROUPS[name] for name in ("P-256", "P-384", "P-521", "X25519", "X448"))
+OBSOLETE = frozenset(GROUPS[name] for name in ("secp256k1", "brainpoolP256r1", "brainpoolP384r1", "brainpoolP512r1"))
+"""Groups that TLS 1.3 has not (RFC 8446, section 4.2.7)."""
+ELLIPTIC = OBSOLETE | {GROUPS[name] for name in ("P-256", "P-384", "P-521", "X25519", "X448")}
 """Groups that an ECDHE suite of TLS 1.2 can use."""
 
 
@@ -55,6 +61,8 @@ class Settings:
     """The name to ask for, where the answer depends on it."""
     scoped: Settings | None = None
     """What the server does for every other name, where ``server_name`` has settings of its own."""
+    handshake: bool = True
+    """Whether a client as OpenSSL is can get to the end of a handshake: else nothing is known that only that shows."""
     srp: bool = False
     """Give the server accounts for SRP (RFC 5054): its suites refuse whoever names no user."""
 
