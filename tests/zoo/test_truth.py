@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from pathlib import Path
+
 import pytest
 import trio
 
@@ -39,6 +43,12 @@ async def test_an_unrelated_client_sees_what_the_zoo_claims(case: Case) -> None:
             seen = await trio.to_thread.run_sync(witness.groups, version)
             if case.settings.key == "rsa" and not case.settings.also and all_need_a_group(server.truth.suites[version]):
                 assert seen == groups - MLKEM, version
+
+
+def test_the_page_on_accuracy_counts_these_configurations() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "accuracy.md").read_text()
+    counts = {program: int(count) for program, count in re.findall(r"^\| (\w+) \| [^|]* \| (\d+) \|$", page, re.M)}
+    assert counts == {**Counter(case.program for case in CASES), "all": len(CASES)}
 
 
 def all_need_a_group(suites: frozenset[int]) -> bool:
