@@ -17,6 +17,7 @@ from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.expect.origins import gateway_listeners, gateways
 from scanner.expect.passthrough import passed_through
+from scanner.expect.process import weaker
 from scanner.kube.kinds import HTTP_PROXY
 from scanner.kube.objects import Fields, KubeObject
 from scanner.model.custom_profile import TLS13_SUITES, suite_named
@@ -67,7 +68,7 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
         return draft.says(source or "Contour", field, said)
     if draft.standing == "user" and facts.policy.user_workloads_bound:
         return draft.says(source, field, f"{mine.said or whole.said}: the policy file binds")
-    return _own(draft, own, found, mine, whole)
+    return _own(facts, draft, own, found, mine, whole)
 
 
 def _proxy(facts: Facts, endpoint: Endpoint) -> KubeObject | None:
@@ -132,7 +133,7 @@ def _limits(tls: Fields, source: str) -> _Limits:
     return _Limits(floor=floor, ceiling=ceiling, said=", ".join(said), remarks=tuple(remarks))
 
 
-def _own(draft: Draft, proxy: str, found: Everywhere, mine: _Limits, whole: _Limits) -> Draft:
+def _own(facts: Facts, draft: Draft, proxy: str, found: Everywhere, mine: _Limits, whole: _Limits) -> Draft:
     """``proxy``: the HTTPProxy that it is of, if any."""
     floor, ceiling = max(mine.floor, whole.floor), min(mine.ceiling, whole.ceiling)
     source = proxy if mine.said else found.source
@@ -152,6 +153,9 @@ def _own(draft: Draft, proxy: str, found: Everywhere, mine: _Limits, whole: _Lim
         groups=_groups(found),
         source=f"{source} {field}",
     )
+    if not facts.is_openshift and isinstance(draft.profile, Profile) and (more := weaker(draft.profile, profile)):
+        # What is asked for is a floor there: to spell out a weaker one changes as little as to leave it unset.
+        return draft.says(source, field, f"{said}: weaker than {draft.profile.name}, with {more}")
     # Where TLS 1.3 must not be, none of its suites may be spoken.
     draft = replace(draft, implementation="contour" if ceiling >= TLS13 else "contour-1.2")
     return replace(draft.owes(profile, source, field, said), binding="must-follow")

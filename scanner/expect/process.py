@@ -129,8 +129,8 @@ def bounded(draft: Draft, told: Told, source: str, field: str, lever: Lever, git
     draft = draft.remark(*own.notes) if told.anything else draft
     found = tightened(floor, own)
     said = told.said if told.anything else "not set, which means Go's defaults"
-    if weaker := " and ".join(_weaker(floor, own)):
-        said = f"{said}: weaker than {floor.name}, with {weaker}"
+    if more := weaker(floor, own):
+        said = f"{said}: weaker than {floor.name}, with {more}"
         draft = replace(draft, lever=replace(lever, told=told.said if told.anything else "not set"))
     if not _overlap(floor, own):
         draft = draft.remark(f"{source} lists no cipher suite of {floor.name}: the suites of the profile are required")
@@ -155,6 +155,11 @@ def _overlap(floor: Profile, own: Profile) -> bool:
     return max(floor.min_version, own.min_version) > TLS12 or any(
         not is_tls13(code) and code in own.suites for code in floor.suites
     )
+
+
+def weaker(floor: Profile, own: Profile) -> str:
+    """What a process allows and the floor does not, in words; empty where it allows no more."""
+    return " and ".join(_weaker(floor, own))
 
 
 def _weaker(floor: Profile, own: Profile) -> Iterator[str]:
