@@ -32,9 +32,12 @@ def shares(endpoints: list[Endpoint], trust: Trust, most: int) -> Shares:
     declared ones before those that are merely possible. The platform has no limit: only administrators write it."""
     users: dict[str, list[tuple[int, int]]] = {}
     turns = [0] * len(endpoints)
+    platform: dict[str | None, bool] = {None: True}
     for place, each in enumerate(endpoints):
         namespace = payer(each)
-        if namespace is not None and not trust.is_platform(namespace):
+        if namespace not in platform:
+            platform[namespace] = trust.is_platform(namespace or "")
+        if namespace is not None and not platform[namespace]:
             users.setdefault(namespace, []).append((rank(each.certainty), place))
     beyond: dict[int, str] = {}
     for namespace, mine in users.items():
@@ -61,6 +64,8 @@ def payer(endpoint: Endpoint) -> str | None:
     """The namespace whose share ``endpoint`` takes; None for nodes and the API server. A name on the router takes that
     of its Route, not the router's."""
     owner, subject = endpoint.owner, endpoint.subject
-    if (owner.kind, owner.namespace, owner.name) == ("Service", *API_SERVICE):
+    if subject is not None and subject.namespace:
+        return subject.namespace
+    if owner.kind == "Service" and (owner.namespace, owner.name) == API_SERVICE:
         return None
-    return (subject.namespace if subject else None) or owner.namespace
+    return owner.namespace
