@@ -76,7 +76,9 @@ VERSIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         **dict.fromkeys(("PodMonitor", "Probe", "ServiceMonitor"), ("v1",)),
         "ScrapeConfig": ("v1alpha1",),
     },
-    "cert-manager.io": {"Certificate": ("v1", "v1beta1", "v1alpha3", "v1alpha2")},
+    "cert-manager.io": dict.fromkeys(
+        ("Certificate", "ClusterIssuer", "Issuer"), ("v1", "v1beta1", "v1alpha3", "v1alpha2")
+    ),
 }
 """By group and kind, for each that lint looks at: every version that a release had, the newest first."""
 
