@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import get_args
 
 import pytest
 
-from scanner.discover.merge import rank, stronger
+from scanner.discover.draft import Claim, Naming
+from scanner.discover.merge import MAX_FOREIGN, MAX_ORIGINS, Said, rank, stronger
 from scanner.model.endpoint import Certainty
 from tests.discover.objects import found, only
+from tests.origins import origin
 
 ORDER: tuple[Certainty, ...] = ("declared", "hinted", "candidate")
 
@@ -41,3 +44,33 @@ def test_a_hint_of_either_object_is_a_hint(service: str, container: str, certain
   containerPort: 9000}}]}}]}}, status: {{podIP: 10.128.0.7}}}}
 """
     assert only(found(text)).certainty == certainty
+
+
+def test_as_many_origins_as_are_kept_are_cut_only_beyond_the_limit() -> None:
+    """Another namespace's are counted apart: they push none out by which the listener is judged."""
+    said = Said()
+    for number in range(MAX_ORIGINS):
+        said.origin(origin(f"CustomResourceDefinition/x{number} conversion"))
+    assert (len(said.origins), said.cut) == (MAX_ORIGINS, 0)
+    said.origin(origin("CustomResourceDefinition/more conversion"))
+    assert (len(said.origins), said.cut) == (MAX_ORIGINS, 1)
+    for number in range(MAX_FOREIGN + 1):
+        said.origin(replace(origin(f"Route/shop/r{number}"), foreign=True))
+    assert (len(said.origins), said.cut, said.cut_foreign) == (MAX_ORIGINS + MAX_FOREIGN, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "naming"),
+    [
+        (("soft", "also"), "also"),
+        (("also", "soft"), "also"),
+        (("also", "only"), "only"),
+        (("only", "also"), "only"),
+        (("only", "soft"), "only"),
+    ],
+)
+def test_how_a_name_is_asked_is_what_the_strongest_word_says(words: tuple[Naming, ...], naming: Naming) -> None:
+    said = Said()
+    for each in words:
+        said.add(Claim(certainty="declared", origin=origin("Service/shop/web"), name="a.example", naming=each))
+    assert said.naming == naming

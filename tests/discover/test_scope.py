@@ -249,3 +249,9 @@ def test_a_cluster_on_loopback_is_dialled_only_when_asked_to() -> None:
     assert instances(discovery) == ["Pod/s/a:8443 @ 127.10.0.7:8443"]
     assert discovery.scope.refusal("127.10.0.7") is None
     assert discovery.scope.refusal("127.0.0.1")
+
+
+@pytest.mark.parametrize(("network", "open_to_the_scan"), [("10.0.0.0/8", True), ("10.0.0.0/7", False)])
+def test_a_network_may_be_as_wide_as_the_widest_that_clusters_have(network: str, open_to_the_scan: bool) -> None:
+    text = f"{{kind: Network, metadata: {{name: cluster}}, spec: {{serviceNetwork: [{network}]}}}}"
+    assert (found(text).scope.refusal("10.200.0.1") is None) is open_to_the_scan

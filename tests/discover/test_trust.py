@@ -228,3 +228,17 @@ def test_only_the_platform_s_namespaces_decide_about_nodes_and_default_is_everyb
     text = ETCD + tenant(2380).replace("namespace: shop", f"namespace: {namespace}")
     named = {name for name in by_id(found(text, KNOWN)) if name.startswith(f"{PEER}#")}
     assert bool(named) == decides
+
+
+def test_a_port_of_a_node_that_a_router_shares_with_another_is_not_a_routers() -> None:
+    """Two pods that claim one port: which of them answers is not known, so others' names are not sent there."""
+    router = Listener(
+        component="front", listener="tls", namespaces=("ingress-nginx",), ports=(443,), governor="ingress"
+    )
+    other = Listener(component="own", listener="tls", namespaces=("kube-x",), ports=(443,), governor="own")
+    known = Catalogue(listeners=(router, other))
+    alone = on_node("", host_network=True)
+    both = alone + alone.removeprefix(NODE).replace("ingress-nginx", "kube-x").replace("name: nginx", "name: own")
+    ask = published("Ingress", "192.0.2.10")
+    assert "evil.example" in {each.server_name for each in found(alone + ask, known).endpoints}
+    assert "evil.example" not in {each.server_name for each in found(both + ask, known).endpoints}

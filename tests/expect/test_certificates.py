@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from scanner.expect import Expectations
 from scanner.expect.pem import certificates
 from scanner.model.component_files import load_catalogue
+from scanner.model.endpoint import Certainty
 from scanner.model.expectation import CertificateExpectation
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import endpoint, snapshot_of
@@ -141,3 +143,22 @@ def test_pem() -> None:
     assert list(certificates(f"text\n{pem(b'a')}rubbish{pem(b'b')}")) == [b"a", b"b"]
     assert list(certificates("-----BEGIN CERTIFICATE-----\nA\n-----END CERTIFICATE-----")) == []
     assert len(list(certificates(pem(b"a") * 400))) == 300  # the public roots are some 150
+
+
+@pytest.mark.parametrize(("certainty", "anchors"), [("declared", (b"service-ca",)), ("hinted", ()), ("candidate", ())])
+def test_the_annotation_of_a_service_is_of_the_port_that_discovery_declares(
+    certainty: Certainty, anchors: tuple[bytes, ...]
+) -> None:
+    """Of the Service's other ports nobody has said that they serve that certificate."""
+    asking = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {
+            "name": "web",
+            "namespace": "shop",
+            "annotations": {"service.beta.openshift.io/serving-cert-secret-name": "web"},
+        },
+    }
+    where = replace(endpoint("Deployment/shop/web:8443#web.shop.svc", {}), certainty=certainty)
+    snapshot = snapshot_of([*OBJECTS, asking])
+    assert Expectations(snapshot, CATALOGUE, ScanPolicy()).of(where).certificate.anchors == anchors

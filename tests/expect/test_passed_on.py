@@ -166,3 +166,19 @@ def test_without_a_known_backend_that_is_kept_too() -> None:
     found = passed("Passthrough")
     assert found is not None
     assert found.backends == ()
+
+
+@pytest.mark.parametrize(
+    ("hostnames", "leads"),
+    [(["web.example", "other.example"], True), (["other.example", "WEB.example"], True), (["other.example"], False)],
+)
+def test_a_tls_route_of_several_hostnames_leads_each_of_them_on(hostnames: list[str], *, leads: bool) -> None:
+    """Among the routes that are attached to a listener for all names."""
+    spec = {**tls_route()["spec"], "hostnames": hostnames, "parentRefs": [{"name": "gw", "namespace": "edge"}]}
+    said = {"origins": ["Gateway/edge/gw listener tls"], "subject": "Gateway/edge/gw", "segment": "Frontend"}
+    near = endpoint(NEAR, {**said, "address": "10.0.0.1"})
+    behind = endpoint(WEB, {"address": "10.0.0.5", "segment": "Backend"})
+    snapshot = snapshot_of([{**tls_route(), "spec": spec}, gateway("Passthrough"), service(), slice_of("10.0.0.5")])
+    found = Expectations(snapshot, CATALOGUE, ScanPolicy(), endpoints=(near, behind)).of(near).passed_on
+    assert found is not None
+    assert bool(found.backends) is leads

@@ -110,3 +110,11 @@ def test_a_ca_that_nobody_read_is_open_and_no_doubt_about_the_listener() -> None
     assert "ConfigMap/shop/ca was not read" in found.message
     assert said(unread, replace(HOOK, anchors=())).severity == "medium"
     assert said(unread, replace(HOOK, anchors=(OTHER.der,))).verdict == "fail"
+
+
+def test_trust_that_holds_no_certificate_is_unknown_for_each_client_by_its_own_field() -> None:
+    empty = replace(HOOK, anchors=())
+    found = said(empty, replace(empty, who="APIService/v1.a", source="APIService/v1.a spec.caBundle"), HOOK)
+    assert found.verdict == "inconclusive"
+    for source in (empty.source, "APIService/v1.a spec.caBundle"):
+        assert any(f"{source} holds no certificate" in each for each in (found.message, *found.evidence))

@@ -135,3 +135,9 @@ def test_readiness_that_is_not_known_is_said_and_does_not_count() -> None:
     assert (found.verdict, found.severity) == ("inconclusive", "info")
     assert "verdict mode" in found.message
     assert judge(of).verdict == "pass"
+
+
+@pytest.mark.parametrize("spoken", [TLS12, TLS13])
+def test_a_version_that_is_refused_leaves_nothing_unknown_about_its_groups(spoken: int) -> None:
+    only = {"versions": answers((spoken,), set(VERSIONS)), "groups": {spoken: CONFORMING.groups[spoken]}}
+    assert finding("tls-group", case(observation=only, policy=ENFORCED)).verdict == "pass"

@@ -209,3 +209,19 @@ def test_what_cert_manager_keeps_is_changed_there() -> None:
     assert found.fix is not None
     assert "Certificate/shop/web" in found.fix
     assert "cert-manager" not in (said(ROTATED).fix or "")
+
+
+def test_of_several_stored_certificates_for_its_names_the_newest_is_required() -> None:
+    older = replace(ROTATED, sha256="cd" * 32, serial=7, not_before=NOW - timedelta(days=3))
+    for leaves in ((older, ROTATED), (ROTATED, older)):
+        assert said(*leaves).expected == (f"Secret/shop/web-tls data[tls.crt]: serial number 6, SHA-256 {'ab' * 32}",)
+
+
+def test_what_is_not_the_routers_default_certificate_is_not_called_so() -> None:
+    """The Route's rejection explains the default certificate alone."""
+    stored = Stored(leaves=(FOREIGN,), exact=True, default=replace(DEFAULT, sha256="ef" * 32), condition=ADMITTED)
+    found = finding("cert-stored", case(expectation={"certificate": CertificateExpectation(stored=stored)}))
+    assert found.verdict == "fail"
+    assert "default certificate" not in found.message
+    assert ADMITTED not in found.evidence
+    assert "status.ingress" not in (found.fix or "")

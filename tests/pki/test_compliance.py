@@ -13,7 +13,7 @@ from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.key import RSA_2048, Key
 from scanner.model.known import Unknown
 from scanner.model.pki_config import PkiConfig, Rule
-from scanner.model.well_known import Owner, Recognition, WellKnown
+from scanner.model.well_known import Owner, Recognition, Rotation, WellKnown
 from scanner.pki.classify import Classified
 from scanner.pki.compliance import KEY, check_key
 from scanner.pki.history import Past
@@ -268,3 +268,22 @@ def test_times_at_the_ends_of_the_calendar_are_compared() -> None:
             config = replace(CONFIG, since=since)
             (finding,) = judged(replace(RSA, not_before=made), NAME, config=config, history=before(None))
             assert finding.verdict == "fail"
+
+
+@pytest.mark.parametrize(("asked", "severity"), [(NAME.name, "low"), ("another", "info")])
+def test_only_an_override_by_name_raises_a_key_that_its_operator_cannot_make(asked: str, severity: str) -> None:
+    stuck = replace(NAME, owner=Owner(name="x", implements=False))
+    config = replace(CONFIG, overrides={asked: Rule(key=P384, field="spec.overrides[0].key")})
+    (found,) = judged(RSA, stuck, config=config)
+    assert (found.status, found.severity) == ("not-implemented", severity)
+    assert ("asks for it by name" in found.message) is (asked == NAME.name)
+
+
+@pytest.mark.parametrize(("rotates", "is_deleted"), [("operator", True), ("never", False)])
+def test_a_secret_is_deleted_only_where_an_operator_renews_it_under_each_of_its_names(
+    rotates: Rotation, *, is_deleted: bool
+) -> None:
+    one = replace(NAME, delete=())
+    (found,) = judged(replace(RSA, not_before=LATER), one, replace(one, name="other", rotates=rotates))
+    assert found.status == "violation"
+    assert (found.fix or "").startswith("delete Secret") is is_deleted
