@@ -8,7 +8,8 @@ from dataclasses import replace
 from functools import cached_property
 
 from scanner.certificate_rows import configuration_line, inventory_rows
-from scanner.kube.kinds import CLUSTER_VERSION, SECRET, Kind
+from scanner.kube import olm
+from scanner.kube.kinds import CLUSTER_SERVICE_VERSION, CLUSTER_VERSION, SECRET, Kind
 from scanner.kube.snapshot import Snapshot, union
 from scanner.model.cluster_facts import hosted_namespaces
 from scanner.model.endpoint import Endpoint
@@ -33,7 +34,9 @@ from scanner.pki.served import served
 from scanner.pki.with_profile import Serving
 
 READS: tuple[Kind, ...] = tuple(
-    kind for kind in union((governing.READS, admission.READS, stored.READS)) if kind.opt_in is None
+    kind
+    for kind in union((governing.READS, admission.READS, stored.READS, (CLUSTER_SERVICE_VERSION,)))
+    if kind.opt_in is None
 )
 """Every kind that is looked at, but for Secrets: a scan asks for these only where it is told to."""
 
@@ -86,6 +89,8 @@ class Certificates:
         version = self.snapshot.objects.get(CLUSTER_VERSION, ())
         release = next((each.text("status", "desired", "version") for each in version), "")
         names = load_names(hosted=hosted_namespaces(self.snapshot), release=release)
+        layered = frozenset(each.namespace or "" for each in olm.installed(self.snapshot))
+        names = names.without(layered)
         signers = stored.signers(self.snapshot, names)
         return replace(with_registered(names, self.snapshot), signers=signers)
 

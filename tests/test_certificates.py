@@ -7,14 +7,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import pytest
+
 from scanner.certificates import READS, Certificates
 from scanner.jobs import Surroundings
 from scanner.kube.kinds import SECRET
-from scanner.kube.objects import KubeObject
+from scanner.kube.objects import KubeObject, Reference
 from scanner.kube.snapshot import Origin, Snapshot
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding
+from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.known import Unknown
 from scanner.model.scan_policy import ScanPolicy
 from scanner.survey import READS as SURVEYED
@@ -46,6 +49,27 @@ def of_keys(findings: Iterable[Finding]) -> list[Finding]:
 def test_a_scan_reads_what_it_needs_and_no_secret() -> None:
     assert set(READS) <= set(SURVEYED)
     assert SECRET not in SURVEYED
+
+
+@pytest.mark.parametrize(
+    ("namespace", "labels", "status"),
+    [
+        ("openshift-gitops", {}, None),  # where OLM installed something, that may have made it
+        ("openshift-other", {}, "violation"),
+        ("openshift-gitops", {"olm.copiedFrom": "openshift-operators"}, "violation"),
+        ("openshift-monitoring", {}, "violation"),  # the platform's own, whatever was installed beside it
+    ],
+)
+def test_certificates_of_layered_products_are_not_the_platforms(
+    namespace: str, labels: dict[str, str], status: str | None
+) -> None:
+    installed = "openshift-gitops" if namespace == "openshift-other" else namespace
+    version: dict[str, object] = {"metadata": {"name": "product.v1", "namespace": installed, "labels": labels}}
+    held = Certificates(snapshot(PKI=PKI_OBJECT, FeatureGate=GATE, ClusterServiceVersion=version))
+    reference = Reference(kind="Secret", namespace=namespace, name="product-tls")
+    place = Place(role="leaf", reference=reference, field="data[tls.crt]")
+    held.add(HeldCertificate(facts=made("product", eku=("serverAuth",)), place=place))
+    assert [each.status for each in of_keys(held.findings())] == ([status] if status else [])
 
 
 def test_what_a_listener_serves_is_judged_by_the_configuration() -> None:

@@ -13,7 +13,8 @@ from scanner.expect.authority import Authority
 from scanner.expect.draft import Draft
 from scanner.expect.grants import Grants
 from scanner.expect.release import minor
-from scanner.kube.kinds import CLUSTER_SERVICE_VERSION, CONFIG_MAP, ENDPOINT_SLICE, POD
+from scanner.kube import olm
+from scanner.kube.kinds import CONFIG_MAP, ENDPOINT_SLICE, POD
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.snapshot import Snapshot
 from scanner.model import located
@@ -132,7 +133,7 @@ class Facts(Once):
         """Deployments that OLM installed, as (namespace, name), and the ClusterServiceVersion of each."""
         return {
             (each.namespace or "", deployment.text("name")): str(each.reference)
-            for each in self._versions
+            for each in olm.installed(self.snapshot)
             for deployment in each.each("spec", "install", "spec", "deployments")
         }
 
@@ -142,17 +143,9 @@ class Facts(Once):
         such a kind owns is an operand of it."""
         return {
             (owned.text("name").partition(".")[2], owned.text("kind")): str(each.reference)
-            for each in self._versions
+            for each in olm.installed(self.snapshot)
             for owned in each.each("spec", "customresourcedefinitions", "owned")
         }
-
-    @cached_property
-    def _versions(self) -> tuple[KubeObject, ...]:
-        """What OLM installed; a copy in another namespace owns nothing."""
-        every = self.snapshot.every(CLUSTER_SERVICE_VERSION)
-        return tuple(
-            each for each in every if "olm.copiedFrom" not in each.labels and each.text("status", "reason") != "Copied"
-        )
 
     @cached_property
     def static_pods(self) -> tuple[KubeObject, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase, translate
 from functools import lru_cache
 from typing import Literal
@@ -204,6 +204,12 @@ class Names:
     def is_platform(self, namespace: str) -> bool:
         """Whether only the platform writes there."""
         return fits(namespace, self.platform_namespaces) and not fits(namespace, self.except_namespaces)
+
+    def without(self, layered: Iterable[str]) -> Names:
+        """The same, where a layered product was installed into these namespaces: what nobody knows there is not the
+        platform's. Where the platform keeps a certificate of a known name, it still writes alone."""
+        known = {path.partition("/")[0] for each in self.all for path in each.recognition.secrets}
+        return replace(self, except_namespaces=(*self.except_namespaces, *sorted(set(layered) - known)))
 
 
 @lru_cache(maxsize=16384)
