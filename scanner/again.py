@@ -220,7 +220,7 @@ def surveyed_again(directory: str, head: Head, view: Viewpoint) -> dict[str, Sur
 
     places = zip(head.clusters, snapshot_places(Path(directory), len(head.clusters)), strict=True)
     kept = {name: with_local_files(load(place, (*READS, SECRET, *LOCAL_KINDS))) for name, place in places}
-    return {name: survey(snapshot, view) for name, snapshot in kept.items()}
+    return {name: survey(snapshot, view, kept.values()) for name, snapshot in kept.items()}
 
 
 def owed_by_targets(head: Head, view: Viewpoint) -> Owed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -101,8 +101,9 @@ class Survey:
             )
 
 
-def survey(snapshot: Snapshot, view: Viewpoint) -> Survey:
-    """Look at ``snapshot``. Raises ``InputError`` for a file of the viewpoint that is not as it should be."""
+def survey(snapshot: Snapshot, view: Viewpoint, every: Iterable[Snapshot] = ()) -> Survey:
+    """Look at ``snapshot``. ``every``: those of all clusters of the scan, one of which may host this one's control
+    plane. Raises ``InputError`` for a file of the viewpoint that is not as it should be."""
     facts = cluster_facts.cluster_facts(snapshot)
     hosted = cluster_facts.hosted_namespaces(snapshot)
     catalogue = load_catalogue(facts.distribution, view.component_files, hosted=hosted)
@@ -129,6 +130,7 @@ def survey(snapshot: Snapshot, view: Viewpoint) -> Survey:
         profile=view.profile,
         adherence=view.adherence,
         earlier=[each for each in view.earlier if same_cluster(each, snapshot)],
+        beside=[each for each in every if each is not snapshot],
     )
     return Survey(
         snapshot=snapshot,

@@ -62,8 +62,9 @@ def explain(
     view = viewpoint(asked, load_policy(policy_file), load_profile(profile) if profile else None)
     view = replace(view, everything=True)
     shown = False
-    for snapshot in snapshots(asked, READS):
-        looked_at = survey(snapshot, view)
+    every = snapshots(asked, READS)
+    for snapshot in every:
+        looked_at = survey(snapshot, view, every)
         for lines in pages(looked_at, listener):
             if shown:
                 click.echo()

@@ -36,7 +36,7 @@ def surveys(asked: ClusterAsked, policy: ScanPolicy, default_profile: Profile | 
     view = viewpoint(asked, policy, default_profile)
     found = snapshots(asked, (*READS, SECRET))
     check(view.earlier, found)
-    return [survey(snapshot, view) for snapshot in found]
+    return [survey(snapshot, view, found) for snapshot in found]
 
 
 def jobs(clusters: list[Survey]) -> Iterator[Job]:

@@ -11,9 +11,10 @@ from scanner.cluster.secrets import without_key
 from scanner.cluster.shapes import OTHERS, SHAPES
 from scanner.errors import InputError
 from scanner.kube.kinds import ROUTE, SECRET, Kind
-from scanner.kube.objects import KubeObject
+from scanner.kube.objects import Fields, KubeObject
 from scanner.model import located
 from scanner.model.forms import form_of
+from scanner.model.kubelet_pools import MANIFESTS, in_manifests
 from scanner.model.removed import WITHHELD
 
 _PEM = "-----BEGIN "
@@ -72,14 +73,16 @@ The install-config of older clusters has the pull secret and passwords of the pl
 
 
 def config_map(found: KubeObject) -> KubeObject:
-    """A ConfigMap with what is read of it: the fields of a known document, else certificates alone.
+    """A ConfigMap with what is read of it: the fields of a known document, else certificates and the TLS settings of
+    KubeletConfigs.
 
     Whoever may write an object that names CAs chooses the name of a ConfigMap, whose other content is not ours.
     """
     documents = _DOCUMENTS.get((found.namespace or "", found.name), {})
     less = {
         part: {
-            name: _text(value, documents[name]) if name in documents else _trust(value) for name, value in of.items()
+            name: _text(value, documents[name]) if name in documents else _other(name, value)
+            for name, value in of.items()
         }
         for part in ("data", "binaryData")
         if isinstance(of := found.raw.get(part), dict)
@@ -105,6 +108,28 @@ def _field(name: str, value: object) -> str:
         return f"{name}: {json.dumps(value)}\n"
     lines = ("".join(filter(str.isprintable, line)).strip() for line in value.splitlines())
     return "".join((f"{name}: |\n", *(f"  {line}\n" for line in lines)))
+
+
+def _other(name: str, value: object) -> object:
+    """A NodePool names a ConfigMap with manifests of everything that a node gets, passwords among it."""
+    if name != MANIFESTS or not isinstance(value, str):
+        return _trust(value)
+    try:
+        found = [json.dumps(_tls(each)) for each in in_manifests(value)]
+    except InputError:
+        return f"{{ {WITHHELD}"  # as above
+    return "\n---\n".join(found) + "\n" if found else _trust(value)
+
+
+def _tls(config: Fields) -> Mapping[str, object]:
+    said, raw = config.fields("spec").raw, config.fields("spec", "kubeletConfig").raw
+    spec = {name: said[name] for name in ("tlsSecurityProfile",) if name in said}
+    kubelet = {name: raw[name] for name in ("tlsMinVersion", "tlsCipherSuites") if name in raw}
+    return {
+        "apiVersion": config.text("apiVersion"),
+        "kind": config.text("kind"),
+        "spec": {**spec, "kubeletConfig": kubelet} if kubelet else spec,
+    }
 
 
 def _trust(value: object) -> object:

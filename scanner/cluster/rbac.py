@@ -77,8 +77,9 @@ OPTIONS: Mapping[str, Option] = {
     ),
     "configmaps": Option(
         "Gets any ConfigMap by name, and some people keep passwords in them. adhere asks for those that Gateways, "
-        "BackendTLSPolicies and the platform's own objects name as CAs. Without it nobody can tell whether backends "
-        "can be verified by these.",
+        "BackendTLSPolicies and the platform's own objects name as CAs, and for those of HyperShift's NodePools. "
+        "Without it two things stay unknown: whether backends can be verified by these CAs, and what the kubelets of "
+        "NodePools must follow.",
         (_rule("", ["configmaps"], ["get"]),),
     ),
     "secrets": Option(

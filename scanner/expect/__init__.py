@@ -74,6 +74,7 @@ READS: tuple[Kind, ...] = (
     kinds.CLUSTER_SERVICE_VERSION,
     kinds.HOSTED_CLUSTER,
     kinds.HOSTED_CONTROL_PLANE,
+    kinds.NODE_POOL,
     kinds.GATEWAY,
     kinds.GATEWAY_CLASS,
     kinds.LISTENER_SET,
@@ -130,10 +131,12 @@ class Expectations:
         profile: Profile | None = None,
         adherence: str | None = None,
         earlier: Iterable[Snapshot] = (),
+        beside: Iterable[Snapshot] = (),
     ) -> None:
         """``endpoints`` are those that something may be passed through to. ``default_profile`` is the floor
         on clusters that are not OpenShift, and beats the policy file's. ``release``, ``profile`` and ``adherence``
-        stand in for what ClusterVersion and APIServer say. ``earlier`` are snapshots of the cluster as it was before.
+        stand in for what ClusterVersion and APIServer say. ``earlier`` are snapshots of the cluster as it was before,
+        ``beside`` those of other clusters, one of which may host its control plane.
 
         Raises ``UsageError`` and ``InputError`` for a profile of the policy that does not exist or is not valid.
         """
@@ -148,7 +151,7 @@ class Expectations:
             adherence=adherence,
             release=release,
         )
-        self._facts = Facts(snapshot, catalogue, policy, tuple(endpoints), wishes, earlier)
+        self._facts = Facts(snapshot, catalogue, policy, tuple(endpoints), wishes, earlier, beside)
 
     @property
     def adherence(self) -> Adherence | None:

@@ -49,6 +49,7 @@ class Facts(Once):
         endpoints: Iterable[Endpoint],
         wishes: Wishes,
         earlier: Iterable[Snapshot] = (),
+        beside: Iterable[Snapshot] = (),
     ) -> None:
         self.snapshot = snapshot
         self.catalogue = catalogue
@@ -56,6 +57,8 @@ class Facts(Once):
         self.endpoints = endpoints
         self.wishes = wishes
         self.earlier = tuple(earlier)
+        self.hosts = (snapshot, *beside)
+        """Snapshots that may have what is configured for this cluster by the one that hosts its control plane."""
         self._made = {}
         release = self.cluster.releases.desired
         self.overrides: Mapping[str, Profile] = overridden(policy, None if isinstance(release, Unknown) else release)

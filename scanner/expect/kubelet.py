@@ -1,5 +1,5 @@
-"""The kubelet: KubeletConfig by way of MachineConfigPools, else the cluster's profile. On plain Kubernetes the profile
-that is asked for, tightened by kubeadm's kubelet-config and by configz.
+"""The kubelet: KubeletConfig by way of MachineConfigPools, in a hosted cluster by way of NodePools, else the cluster's
+profile. On plain Kubernetes the profile that is asked for, tightened by kubeadm's kubelet-config and by configz.
 
 machine-config-operator ``pkg/controller/kubelet-config`` and ``pkg/controller/common/helpers.go``. It never asks for
 ``tlsAdherence`` and knows no groups.
@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from scanner.expect import pools, process
-from scanner.expect.conditions import changed
+from scanner.expect import node_pools, pools, process
+from scanner.expect.conditions import changed, condition
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.expect.release import meaning, minor, of_kubelet
@@ -22,6 +22,7 @@ from scanner.kube.objects import KubeObject
 from scanner.model.declared_profile import KUBELET_CONFIG, Declared, declared
 from scanner.model.expectation import Because, Lever
 from scanner.model.known import Known, Unknown
+from scanner.model.kubelet_pools import MANIFESTS
 from scanner.model.local_files import KUBELET_CONFIGZ
 from scanner.model.profile import Profile
 
@@ -30,10 +31,7 @@ _FIELD = ".".join(_STEPS)
 _RAW = "spec.kubeletConfig"
 _FIELDS = "tlsMinVersion, tlsCipherSuites"
 _KUBEADM = "ConfigMap/kube-system/kubelet-config"
-_ELSEWHERE = (
-    "a NodePool of the hosting cluster may name a ConfigMap with a KubeletConfig, which decides before the APIServer "
-    "and is not in this cluster: give the profile of these nodes as an override in the policy file"
-)
+_MANIFESTS = f"data[{MANIFESTS}]."
 _POOL_TAKES = timedelta(hours=24)
 """A pool of some hundred nodes that are drained one by one needs that long."""
 
@@ -47,7 +45,7 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
     if not facts.is_openshift:
         return _plain(facts, draft, name)
     if _without_pools(facts):
-        return draft.owes(Unknown(_ELSEWHERE), "NodePool", "spec.config", "not in this cluster")
+        return _hosted(facts, draft, name)
     if node is None:
         gap = facts.snapshot.gap(NODE) or "there is no such node"
         return draft.owes(Unknown(f"the pool of Node/{name} is not known: {gap}"), f"Node/{name}", "", "unknown")
@@ -55,7 +53,7 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
 
 
 def _without_pools(facts: Facts) -> bool:
-    """A guest of HyperShift: its nodes are configured where its control plane is."""
+    """Whether the control plane is hosted elsewhere."""
     snapshot = facts.snapshot
     if MACHINE_CONFIG_POOL in snapshot.absent and KUBELET_CONFIGS in snapshot.absent:
         return True
@@ -93,25 +91,50 @@ def _of_node(facts: Facts, draft: Draft, node: KubeObject) -> Draft:
     return _rolling(facts, draft, pool, node)
 
 
-def _configured(draft: Draft, config: KubeObject) -> Draft:
-    """``spec.kubeletConfig`` is merged over what the profile gives (``generateKubeletIgnFiles``)."""
-    source = str(config.reference)
-    draft = replace(draft, lever=Lever(where=source, field=_FIELD, applied_by="kubelet"))
+def _hosted(facts: Facts, draft: Draft, name: str) -> Draft:
+    """A guest of HyperShift: its nodes are configured where its control plane is."""
+    found = node_pools.pool_of(facts, name)
+    if isinstance(found, Unknown):
+        said = "not in this cluster" if found == node_pools.ELSEWHERE else "unknown"
+        return draft.owes(found, "NodePool", "spec.config", said)
+    host, pool = found
+    node = facts.snapshot.get(NODE, name)
+    draft = _of_release(facts, draft, node) if node else draft
+    draft = draft.says(f"Node/{name}", node_pools.LABEL, f"belongs to {pool.reference}")
+    config = node_pools.kubelet_config(host, pool)
+    if isinstance(config, Unknown):
+        return draft.owes(config, str(pool.reference), "spec.config", "unknown")
+    if config is None:
+        draft = draft.says(str(pool.reference), "spec.config", "no KubeletConfig, so the cluster's profile stands")
+    else:
+        draft = _configured(draft, config, _MANIFESTS)
+    updating = condition(pool, "UpdatingConfig")
+    if updating is None or not updating.holds:
+        return draft
+    said = updating.message or "True"
+    return settling(facts, draft, str(pool.reference), "status.conditions", said, updating.since, _POOL_TAKES)
+
+
+def _configured(draft: Draft, config: KubeObject, within: str = "") -> Draft:
+    """``spec.kubeletConfig`` is merged over what the profile gives (``generateKubeletIgnFiles``). ``within``: the field
+    that holds the KubeletConfig."""
+    source, field = str(config.reference), f"{within}{_FIELD}"
+    draft = replace(draft, lever=Lever(where=source, field=field, applied_by="kubelet"))
     told = process.by_configuration(config.fields(*_RAW.split(".")))
     own = _declared(draft.release, config)
     if own.profile is None:
-        draft = draft.says(source, _FIELD, own.said).remark(*own.remarks)
+        draft = draft.says(source, field, own.said).remark(*own.remarks)
     else:
         draft = draft.declares(
             source,
-            _FIELD,
+            field,
             lambda release: _declared(release, config),
             changed=changed(config, _STEPS),
         )
     if not told.anything:
         return draft
     found = _merged(process.profile(told, source, ""), draft.profile, told)
-    draft = draft.owes(found, source, f"{_RAW}.tlsMinVersion, tlsCipherSuites", told.said)
+    draft = draft.owes(found, source, f"{within}{_RAW}.tlsMinVersion, tlsCipherSuites", told.said)
     return replace(draft, changed=changed(config, tuple(_RAW.split("."))))
 
 

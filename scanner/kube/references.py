@@ -14,9 +14,19 @@ from scanner.kube.objects import Fields, KubeObject
 Steps: TypeAlias = tuple[str | int, ...]
 """The way to a value: keys and indexes from the top."""
 Role = Literal[
-    "certificate", "client-certificate", "key", "ca", "client-ca", "client-crl", "backend-ca", "jwks-ca", "delegated"
+    "certificate",
+    "client-certificate",
+    "key",
+    "ca",
+    "client-ca",
+    "client-crl",
+    "backend-ca",
+    "jwks-ca",
+    "delegated",
+    "manifests",
 ]
-"""What the subject uses the object for. ``ca``: to verify those that it calls itself."""
+"""What the subject uses the object for. ``ca``: to verify those that it calls itself. ``manifests``: what it gives to
+its nodes."""
 Form = Literal["name", "contour", "local", "reference"]
 """How a field names an object. ``name``: its name alone, in the subject's namespace or a fixed one. ``contour``: also
 ``namespace/name``, or a mapping with both. ``local``: a mapping with group, kind and name. ``reference``: with a
@@ -102,6 +112,7 @@ _FIELDS: Final = (
     _Field(kinds.INGRESS_CONTROLLER, "spec.clientTLS.clientCA.name", "client-ca", to=CONFIG_MAP, within=_CONFIG),
     _Field(kinds.HOSTED_CLUSTER, f"{_HOSTED}.servingCerts.namedCertificates.*.servingCertificate.name", "certificate"),
     _Field(kinds.HOSTED_CLUSTER, f"{_HOSTED}.clientCA.name", "client-ca", to=CONFIG_MAP),
+    _Field(kinds.NODE_POOL, "spec.config.*.name", "manifests", to=CONFIG_MAP),
     _Field(kinds.CONSOLE, "spec.route.secret.name", "certificate", within=_CONFIG),
     _Field(kinds.OAUTH, "spec.identityProviders.*.*.ca.name", "ca", to=CONFIG_MAP, within=_CONFIG),
     _Field(kinds.OAUTH, "spec.identityProviders.*.*.tlsClientCert.name", "client-certificate", within=_CONFIG),

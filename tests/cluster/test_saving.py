@@ -25,6 +25,7 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable
 from scanner.model.fips import in_fips_mode
 from scanner.model.known import Unknown
+from scanner.model.kubelet_pools import in_manifests
 from scanner.model.removed import REMOVED
 from tests.certs import private_key
 from tests.cluster.api import MANNERS, Answer, Api, Asked, authority, named, refused, running
@@ -410,3 +411,30 @@ def test_an_install_config_that_is_no_yaml_stays_unreadable(tmp_path: Path) -> N
     replayed = load(tmp_path, [CONFIG_MAP])
     assert isinstance(in_fips_mode(replayed), Unknown)
     assert "canary" not in "".join(path.read_text() for path in tmp_path.rglob("*.json"))
+
+
+def test_of_what_a_node_pool_gives_its_nodes_only_the_tls_settings_of_kubelets_are_kept(tmp_path: Path) -> None:
+    config = (
+        "apiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfig\nspec: {config: {passwd: canary}}\n---\n"
+        "apiVersion: machineconfiguration.openshift.io/v1\nkind: KubeletConfig\nspec:\n"
+        "  tlsSecurityProfile: {type: Modern}\n  kubeletConfig: {tlsMinVersion: VersionTLS13, staticPodURL: canary}\n"
+    )
+    stored = {"a": {"config": config, "other": "canary"}, "b": {"config": "a: [canary"}, "c": {"config": "x: canary"}}
+    objects = tuple(
+        KubeObject({**named(name, "clusters"), "kind": "ConfigMap", "data": data}, CONFIG_MAP)
+        for name, data in stored.items()
+    )
+    taken = Snapshot(
+        taken_at=datetime(2026, 11, 22, tzinfo=UTC), origin=Origin(name="c"), objects={CONFIG_MAP: objects}
+    )
+    save(taken, tmp_path)
+    assert "canary" not in "".join(path.read_text() for path in tmp_path.rglob("*.json"))
+    kept_ones = {each.name: each.text("data", "config") for each in load(tmp_path, [CONFIG_MAP]).every(CONFIG_MAP)}
+    (found,) = in_manifests(kept_ones["a"])
+    assert found.raw["spec"] == {
+        "tlsSecurityProfile": {"type": "Modern"},
+        "kubeletConfig": {"tlsMinVersion": "VersionTLS13"},
+    }
+    with pytest.raises(InputError):
+        list(in_manifests(kept_ones["b"]))
+    assert list(in_manifests(kept_ones["c"])) == []

@@ -5,17 +5,15 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
-from scanner.cluster import load
+from scanner.cli.cluster_options import ClusterAsked, snapshots
 from scanner.expect import Expectations
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.known import Unknown
-from scanner.model.local_files import LOCAL_KINDS, with_local_files
 from scanner.survey import READS, Survey, Viewpoint, survey
 from tests.expect import stories
 
@@ -29,7 +27,7 @@ def as_read(name: str) -> Survey:
     """``adhere explain --snapshot`` of the story's objects alone."""
     with TemporaryDirectory() as directory:
         shutil.copy(stories.CLUSTERS / name / "cluster.yaml", directory)
-        snapshot = with_local_files(load(Path(directory), (*READS, *LOCAL_KINDS)))
+        (snapshot,) = snapshots(ClusterAsked(snapshot=directory), READS)
     said = stories.expected(name)
     return survey(snapshot, Viewpoint(policy=stories.policy(said.get("policy", {})), **stories.wishes(said)))
 

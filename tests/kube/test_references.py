@@ -58,6 +58,7 @@ CASES: list[tuple[Kind, str, list[str], list[str]]] = [
     ),
     (kinds.PROBE, "tlsConfig: {ca: {secret: {name: a, key: b}}}", ["shop/a"], []),
     (kinds.ROUTE, "tls: {externalCertificate: {name: a}}", ["shop/a"], []),
+    (kinds.NODE_POOL, "config: [{name: a}, {name: b}]", [], ["shop/a", "shop/b"]),
     (kinds.INGRESS, "tls: [{secretName: a}, {secretName: certs/b}, {hosts: []}]", ["shop/a", "certs/b"], []),
     (
         kinds.HTTP_PROXY,
