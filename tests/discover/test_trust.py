@@ -242,3 +242,20 @@ def test_a_port_of_a_node_that_a_router_shares_with_another_is_not_a_routers() -
     ask = published("Ingress", "192.0.2.10")
     assert "evil.example" in {each.server_name for each in found(alone + ask, known).endpoints}
     assert "evil.example" not in {each.server_name for each in found(both + ask, known).endpoints}
+
+
+@pytest.mark.parametrize(("where", "asked"), [("198.51.100.9", True), ("10.128.0.70", False)])
+def test_what_a_load_balancer_of_the_platform_leads_to_has_the_names_that_are_published_there(
+    where: str, *, asked: bool
+) -> None:
+    """A pod of the platform that nothing else tells to be a router: its own address alone says nothing of that."""
+    front = """
+---
+{kind: Service, metadata: {name: front, namespace: openshift-x}, spec: {type: LoadBalancer, clusterIP: 172.30.0.9,
+  ports: [{name: https, port: 443}]}, status: {loadBalancer: {ingress: [{ip: 198.51.100.9}]}}}
+---
+{kind: EndpointSlice, metadata: {name: front-1, namespace: openshift-x, labels: {kubernetes.io/service-name: front}},
+  ports: [{name: https, port: 443}], endpoints: [{addresses: [10.128.0.70]}]}
+"""
+    one = found(POD.replace("7000", "443") + front + published("Ingress", where))
+    assert ("Pod/openshift-x/secret:443#evil.example" in by_id(one)) is asked

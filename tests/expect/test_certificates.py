@@ -162,3 +162,15 @@ def test_the_annotation_of_a_service_is_of_the_port_that_discovery_declares(
     where = replace(endpoint("Deployment/shop/web:8443#web.shop.svc", {}), certainty=certainty)
     snapshot = snapshot_of([*OBJECTS, asking])
     assert Expectations(snapshot, CATALOGUE, ScanPolicy()).of(where).certificate.anchors == anchors
+
+
+def test_a_conversion_webhooks_caller_trusts_the_bundle_of_its_definition() -> None:
+    client = {"caBundle": b64encode(pem(b"crd").encode()).decode(), "service": {"name": "m", "namespace": "n"}}
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "others.example"},
+        "spec": {"conversion": {"webhook": {"clientConfig": client}}},
+    }
+    subject = {"subject": "CustomResourceDefinition/others.example"}
+    assert expected("Deployment/n/m:9443#m.n.svc", subject, definition).anchors == (b"crd",)

@@ -260,6 +260,7 @@ def test_a_gateway_has_one_where_a_listener_of_it_says_so(hostname: str, number:
     origins = ("Gateway/edge/front listener tls",)
     port = found("Gateway/edge/front", gateway, *BALANCED, origins=origins)
     assert (port.port if port else None) == number
+    assert port is None or (port.owed, port.conditional) == (None, True)
     spec["listeners"] = [tls]
     assert found("Gateway/edge/front", gateway, *BALANCED, origins=origins) is None
 

@@ -142,3 +142,12 @@ def test_what_only_a_port_forward_reaches_points_nowhere_wrong() -> None:
 def test_an_interruption_is_not_called_a_deadline(detail: str, hint: bool) -> None:
     found = finding("tls-reach", case(observation={"reach": Reach.INTERRUPTED, "detail": detail}))
     assert (found.verdict, "--deadline" in found.message) == ("inconclusive", hint)
+
+
+@pytest.mark.parametrize("reach", [Reach.TLS, Reach.CLIENT_CERTIFICATE_REQUIRED])
+def test_one_of_several_that_may_have_answered_is_no_pass(reach: Reach) -> None:
+    """A balanced address of which no backend is known: the next connection may reach another one."""
+    sampled = case(observation={"reach": reach}, endpoint={"sampled": True})
+    found = finding("tls-reach", sampled)
+    assert (found.verdict, found.status) == ("inconclusive", "sampled")
+    assert judge(sampled).verdict == "inconclusive"

@@ -126,3 +126,17 @@ def test_every_rule_of_the_package_is_registered() -> None:
     modules = [import_module(f"scanner.judge.{found.name}") for found in iter_modules(scanner.judge.__path__)]
     written = {value.id for module in modules for value in vars(module).values() if isinstance(value, ScanRule)}
     assert written == {each.id for each in SCAN_RULES}
+
+
+@pytest.mark.parametrize(
+    ("strict", "message"),
+    [
+        (True, "every component has to follow the cluster's profile"),
+        (False, "not every component has to follow the cluster's profile"),
+        (Unknown("403"), "whether every component has to follow the cluster's profile"),
+    ],
+)
+def test_the_message_on_adherence_says_what_the_verdict_says(*, strict: bool | Unknown, message: str) -> None:
+    (found,) = required(STRICT, replace(OUTCOME, strict=strict))
+    assert message in found.message
+    assert found.message.startswith("every") is (strict is True)

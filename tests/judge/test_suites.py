@@ -64,6 +64,7 @@ def test_one_item_for_a_suite_of_several_versions() -> None:
     accepted = answers((*TLS12_SUITES, RSA_CBC), all_suites(TLS12))
     found = finding("tls-cipher-suite", case(observation=with_suites(tls12=accepted, tls10=accepted)))
     assert found.observed[0].endswith(" in TLSv1.2, TLSv1")
+    assert "--version 1.2 " in (found.reproduce or "")
     assert "forbidden themselves" not in found.message
 
 

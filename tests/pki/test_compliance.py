@@ -287,3 +287,18 @@ def test_a_secret_is_deleted_only_where_an_operator_renews_it_under_each_of_its_
     (found,) = judged(replace(RSA, not_before=LATER), one, replace(one, name="other", rotates=rotates))
     assert found.status == "violation"
     assert (found.fix or "").startswith("delete Secret") is is_deleted
+
+
+@pytest.mark.parametrize(
+    ("until", "verdict", "status"),
+    [
+        (None, "inconclusive", "not-tested"),
+        (LATER + timedelta(days=1), "inconclusive", "not-tested"),
+        (LATER - timedelta(days=1), "fail", "violation"),
+    ],
+)
+def test_what_was_made_after_the_latest_possible_change_is_a_violation(
+    until: datetime | None, verdict: str, status: str
+) -> None:
+    (found,) = judged(replace(RSA, not_before=LATER), NAME, config=replace(VAGUE, until=until))
+    assert (found.verdict, found.status) == (verdict, status)

@@ -145,3 +145,10 @@ def test_what_nobody_can_attribute_is_judged_too() -> None:
     (finding,) = said(replace(RSA, key_size=1024), told=classified(governed=None, why="nothing says who made it"))
     assert finding.verdict == "fail"
     assert "nothing says who made it" in finding.message
+
+
+def test_a_key_of_an_algorithm_without_a_minimum_fails_where_it_is_weak() -> None:
+    """Whatever curves are asked for: those are of ECDSA alone."""
+    (finding,) = said(replace(RSA, key_algorithm="DSA", key_size=1024))
+    assert finding.verdict == "fail"
+    assert "its key is weak" in finding.message

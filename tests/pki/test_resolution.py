@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.model.key import RSA_2048, Key
+from scanner.model.known import Unknown
 from scanner.model.pki_config import USAGES, PkiConfig, Required, Rule, Usage
 from scanner.pki.reading import RECOMMENDED, of_spec
 from scanner.pki.resolution import Category, required
@@ -296,3 +297,18 @@ def test_what_was_asked_before_is_answered_alike_and_another_configuration_begin
     larger = replace(config, defaults=Rule(key=Key(algorithm="RSA", size=4096), field="spec.defaults.key"))
     assert required(larger, "serving", ("etcd-server",)).key == Key(algorithm="RSA", size=4096)
     assert config == replace(config)
+
+
+def test_an_override_of_a_certificate_that_looks_like_nothing_stands_over_its_names_category() -> None:
+    config = document(categories={"client": RSA_4096, "serving": P384}, overrides={NAMES["client"]: P521})
+    found = required(config, "unknown", (NAMES["client"],))
+    assert found.key == P521
+    assert any(str(RSA_4096) in step.said for step in found.because)
+    assert not any(str(P384) in step.said for step in found.because)
+
+
+@pytest.mark.parametrize("usage", ["serving", "client"])
+def test_of_a_peer_nothing_is_known_where_one_of_its_usages_is_not(usage: Usage) -> None:
+    config = shipped(RSA_2048, {"serving": P384, "client": P384})
+    odd = replace(config, categories={**config.categories, usage: Rule(key=Unknown("P385"), field="x")})
+    assert required(odd, "peer").unknown is not None

@@ -1,0 +1,49 @@
+"""Which IngressController a listener belongs to: by its owner, its Route's status, or because there is only one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scanner.expect import Expectations
+from scanner.model.known import Unknown
+from scanner.model.scan_policy import ScanPolicy
+from tests.expect.stories import endpoint, snapshot_of
+from tests.expect.test_stored import CATALOGUE, made
+
+ROUTED = {"subject": "Route/shop/web", "segment": "Frontend"}
+ROUTE = made(
+    "Route", "shop", "web", "route.openshift.io/v1", spec={"host": "web.example", "tls": {"termination": "edge"}}
+)
+
+
+def controller(name: str) -> dict[str, Any]:
+    return made("IngressController", "openshift-ingress-operator", name, "operator.openshift.io/v1")
+
+
+def governed_by(name: str, said: dict[str, Any], *controllers: str) -> str | None:
+    """The name of the IngressController whose profile the listener is given; None: not known."""
+    where = endpoint(name, said)
+    snapshot = snapshot_of([ROUTE, *map(controller, controllers)])
+    found = Expectations(snapshot, CATALOGUE, ScanPolicy()).of(where)
+    if isinstance(found.profile, Unknown) and found.profile.reason.startswith("which IngressController answers"):
+        return None
+    assert found.lever is not None
+    return found.lever.where.removeprefix("IngressController/openshift-ingress-operator/")
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "controllers", "governs"),
+    [
+        ("IngressController/openshift-ingress-operator/own:443#web.example", ROUTED, ("default", "own"), "own"),
+        ("Router/own:443#web.example", ROUTED, ("default", "own"), "own"),
+        ("Router/unknown:443#web.example", ROUTED, ("default", "own"), None),
+        ("Router/unknown:443#web.example", ROUTED, ("default",), "default"),
+        ("Deployment/openshift-ingress/router-own:9443", {}, ("default", "own"), "own"),
+    ],
+)
+def test_the_controller_of_a_listener(
+    name: str, said: dict[str, Any], controllers: tuple[str, ...], governs: str | None
+) -> None:
+    assert governed_by(name, said, *controllers) == governs
