@@ -138,7 +138,7 @@ def check_key(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
         case "met":
             yield _finding(rule, subject, wanted, "pass", "ok", f"its key is {key}, as it should be")
         case "stronger":
-            said = f"its key is {key}, stronger than the {wanted.key} that is configured"
+            said = f"its key is {key}, stronger than what is configured ({_said(wanted)})"
             yield _finding(rule, subject, wanted, "pass", "informational", said, severity="info")
         case "unknown":
             said = f"its key is {key}, and whether that is right is not known: {_doubt(wanted)}"

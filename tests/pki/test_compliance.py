@@ -151,6 +151,19 @@ def test_without_the_time_of_the_change_what_came_between_is_no_violation(
     assert (finding.verdict, finding.status) == (verdict, status)
 
 
+def test_a_stronger_key_names_what_is_configured_also_where_that_is_more_than_one_key() -> None:
+    config = replace(
+        CONFIG,
+        defaults=None,
+        categories={"serving": Rule(key=P384, field="x"), "client": Rule(key=RSA_2048, field="y")},
+    )
+    for category, said in (("peer", "ECDSA P384 and RSA 2048"), ("serving", "ECDSA P384")):
+        (finding,) = judged(
+            replace(EC, curve="P-521"), replace(NAME, name="own", category=category), config=config, category=category
+        )
+        assert finding.message.endswith(f"its key is ECDSA P521, stronger than what is configured ({said})")
+
+
 def test_a_violation_says_what_to_delete_and_who_feels_it() -> None:
     (finding,) = judged(replace(RSA, not_before=LATER), NAME)
     assert finding.fix == (
