@@ -198,17 +198,21 @@ def check_expiring(rule: Rule, case: Case) -> Iterator[Finding]:
     """
     certificates = served.signed(case)
     days = case.policy.expires_within_days
+    until = case.now + timedelta(days=days)
     soon = _ending(certificates, lambda each: _severity(case, each) is not None)
+    later = _ending(certificates, lambda each: each.not_after is not None and case.now <= each.not_after < until)
     yield served.finding(
         rule,
         case,
         served.tally(certificates, partial(_expiring, case)),
         Words(
-            passed=f"no served certificate expires within {days} days",
+            passed=f"{later[0]} {_expires(later[1], case.now)}: made for a short time, and renewed late by design"
+            if later
+            else f"no served certificate expires within {days} days",
             failed=f"{soon[0]} {_expires(soon[1], case.now)}" if soon else "",
             unclear="expiry date unknown",
         ),
-        expected=f"valid beyond {served.date(case.now + timedelta(days=days))}",
+        expected=_enough(case, certificates),
         fix="renew the certificate and reload the listener",
         severity=_worst(case, certificates),
     )
@@ -216,6 +220,14 @@ def check_expiring(rule: Rule, case: Case) -> Iterator[Finding]:
 
 def _expires(end: datetime, now: datetime) -> str:
     return f"expires in {served.span(end - now)} ({served.date(end)})"
+
+
+def _enough(case: Case, certificates: served.Served) -> str:
+    """Until when a certificate has to last: for one that is made for a short time that is sooner."""
+    usual = timedelta(days=case.policy.expires_within_days)
+    failing = () if isinstance(certificates, Unknown) else certificates
+    windows = [_window(case, each) for each in failing if _severity(case, each) is not None]
+    return f"valid beyond {served.date(case.now + max(windows, default=usual))}"
 
 
 def _expiring(case: Case, certificate: CertificateFacts) -> Reading:
@@ -237,18 +249,24 @@ def _severity(case: Case, certificate: CertificateFacts) -> Severity | None:
     OpenShift's operators make serving certificates for 30 days and renew them half-way; 90 days are Let's Encrypt's,
     renewed 30 days before their end. What is made for a short time has all three numbers shortened alike.
     """
-    start, end, policy = certificate.not_before, certificate.not_after, case.policy
-    window = timedelta(days=policy.expires_within_days)
-    if end is None or not case.now <= end < case.now + window:
+    end, policy = certificate.not_after, case.policy
+    usual = timedelta(days=policy.expires_within_days)
+    if end is None or not case.now <= end < case.now + usual:
         return None
-    short = start is not None and end - start < 3 * window
-    share = min(1.0, (end - start) / 5 / window) if short and start is not None else 1.0
-    left = end - case.now
-    if left >= window * share:
+    window, left = _window(case, certificate), end - case.now
+    if left >= window:
         return None
+    share = window / usual
     if left < timedelta(days=policy.expires_within_days_high) * share:
         return "high"
     return "medium" if left < timedelta(days=policy.expires_within_days_medium) * share else "low"
+
+
+def _window(case: Case, certificate: CertificateFacts) -> timedelta:
+    """How long before its end it is said to expire soon."""
+    start, end, usual = certificate.not_before, certificate.not_after, timedelta(days=case.policy.expires_within_days)
+    short = start is not None and end is not None and end - start < 3 * usual
+    return min(usual, (end - start) / 5) if short and start is not None and end is not None else usual
 
 
 _TIME = ("RFC 5280, section 4.1.2.5",)

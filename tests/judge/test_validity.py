@@ -170,6 +170,15 @@ def test_what_is_made_for_a_short_time_is_renewed_late(lasts: float, left: float
     assert judged("cert-expiring", short, days=30).verdict == verdict
 
 
+def test_a_certificate_that_is_made_for_a_short_time_is_spoken_of_as_it_is() -> None:
+    end = NOW + 20 * DAY
+    short = replace(LEAF, not_before=end - 60 * DAY, not_after=end)
+    message = judged("cert-expiring", short, days=30).message
+    assert message.startswith("certificate expires in 20 days (")
+    failing = replace(case(observation={"chain": (short,)}), now=NOW + 10 * DAY)
+    assert finding("cert-expiring", failing).expected == (f"valid beyond {NOW + 22 * DAY:%Y-%m-%d %H:%M} UTC",)
+
+
 def test_times_at_the_edge_of_the_calendar_are_printed() -> None:
     first = datetime(1, 1, 1, tzinfo=UTC)
     assert "0001-01-01" in judged("cert-expired", replace(LEAF, not_after=first)).observed[0]
