@@ -16,6 +16,8 @@ from scanner.model.reference_grants import From, To, froms, tos
 
 _WATCHED: Final = frozenset({("", "Secret"), ("", "ConfigMap")})
 """What holds certificates."""
+_CORE: Final = frozenset({"core", "v1"})
+"""What people write for the core group, whose name is empty."""
 _REFERRING: Final = frozenset((kind.group, kind.name) for kind in HOLDERS)
 _NAMES: Final = {kind.name: kind for kind in HOLDERS}
 
@@ -96,7 +98,7 @@ def check_unused(subject: Subject) -> Iterator[Flaw]:
     ## What fails
 
     A `from` entry whose namespace does not exist, of a kind that refers to no certificate (HTTPRoute) or of the right
-    kind in a wrong group, and a `to` entry that nothing refers to: medium.
+    kind in a wrong group, and a `to` entry that nothing refers to or whose group is `core` or `v1`: medium.
 
     ## What is inconclusive
 
@@ -144,6 +146,8 @@ def check_unused(subject: Subject) -> Iterator[Flaw]:
 
     Remove the entry, or the whole grant.
     """
+    for steps, each in subject.items("spec", "to"):
+        yield from _of_target(subject, each, steps)
     if not any(kind in _WATCHED for kind, _ in tos(subject.object)):
         return
     for steps, each in subject.items("spec", "from"):
@@ -197,7 +201,7 @@ def _of_source(subject: Subject, source: Fields, steps: Steps) -> Iterator[Flaw]
     meant = _NAMES.get(kind)
     if meant:
         yield Flaw(
-            message=f"no API has {kind} in group {shown(group)}, and nothing is granted; did you mean {meant.group}?",
+            message=f"grants nothing: {kind} belongs to the group {meant.group}, not to {shown(group)}",
             at=(*steps, "group"),
             expected=(meant.group,),
             observed=(group,),
@@ -211,6 +215,20 @@ def _of_source(subject: Subject, source: Fields, steps: Steps) -> Iterator[Flaw]
             expected=tuple(sorted(_NAMES)),
             observed=(kind,),
             fix=f"{subject.object.reference}: name the kind that refers to it",
+        )
+
+
+def _of_target(subject: Subject, target: Fields, steps: Steps) -> Iterator[Flaw]:
+    """A ``to`` entry of the right kind in a wrong group: ``core`` is a name that no reference has."""
+    group, kind = target.text("group"), target.text("kind")
+    if ("", kind) in _WATCHED and group in _CORE:
+        yield Flaw(
+            message=f"grants nothing: {kind} belongs to the core group, which is written as '', not {shown(group)}",
+            at=(*steps, "group"),
+            expected=("''",),
+            observed=(group,),
+            fix=f"{subject.object.reference}: set the group to ''",
+            correction='group: ""',
         )
 
 

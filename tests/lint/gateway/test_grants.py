@@ -176,11 +176,19 @@ def test_a_manifest_without_a_namespace_is_in_default() -> None:
 UNUSED, NOT_GRANTED = reference_grants.UNUSED, certificate_refs.NOT_GRANTED
 
 
+@pytest.mark.parametrize("group", ["core", "v1"])
+def test_the_core_group_has_no_name(group: str) -> None:
+    ((verdict, field, message),) = said(UNUSED, grant(to=SECRET.replace("''", group)), SHOP, USING, whole=True)
+    assert (verdict, field) == ("fail", "spec.to[0].group")
+    assert "belongs to the core group" in message
+
+
 @pytest.mark.parametrize(
     ("from_", "field", "words"),
     [
-        ("group: '', kind: Gateway", "spec.from[0].group", "did you mean gateway.networking.k8s.io?"),
-        ("group: core, kind: ListenerSet", "spec.from[0].group", "did you mean gateway.networking.k8s.io?"),
+        ("group: '', kind: Gateway", "spec.from[0].group", "belongs to the group gateway.networking.k8s.io"),
+        ("group: core, kind: ListenerSet", "spec.from[0].group", "belongs to the group gateway.networking.k8s.io"),
+        ("group: networking.istio.io, kind: Gateway", "spec.from[0].group", "belongs to the group gateway.networking"),
         ("group: gateway.networking.k8s.io, kind: HTTPRoute", "spec.from[0].kind", "has no reference to a Secret"),
     ],
 )
