@@ -99,13 +99,20 @@ def check_chain(rule: Rule, case: Case) -> Iterator[Finding]:
             unclear="whether the chain leads to a known anchor could not be told",
         ),
         expected=[f"a path to an anchor of {source}"],
-        fix="send every intermediate with the leaf, or give the anchor that clients use",
+        fix=_fix(case.observation.chain),
         reproduce=remedy.scan(case.endpoint),
     )
     strict = None if isinstance(path, Unknown) else path.strict
     if finding.verdict == "pass" and strict:
         finding = replace(finding, status="informational", evidence=(f"a strict verifier objects: {strict}",))
     yield promised(finding) if case.endpoint.subject else finding
+
+
+def _fix(chain: Known[tuple[CertificateFacts, ...]]) -> str:
+    """What leads to an anchor: of a leaf that signed itself no intermediate does."""
+    if not isinstance(chain, Unknown) and chain and chain[0].self_issued:
+        return "serve a certificate that an anchor's CA has issued, or add this one to the anchors of its clients"
+    return "send every intermediate with the leaf, or give the anchor that clients use"
 
 
 def _without_anchors(chain: Known[tuple[CertificateFacts, ...]]) -> str:

@@ -82,6 +82,12 @@ def test_a_self_signed_leaf_under_foreign_anchors_fails(root: Authority, interme
     assert judged((intermediate.der,), root.certificate).verdict == "fail"
 
 
+def test_the_fix_of_a_self_signed_leaf_is_no_intermediate(root: Authority, intermediate: Authority) -> None:
+    alone = judged((intermediate.der,), root.certificate)
+    assert alone.verdict == "fail"
+    assert "intermediate" not in (alone.fix or "")
+
+
 @pytest.mark.parametrize("days", [(-20, -10), (10, 20)])
 def test_dates_are_other_rules_business(root: Authority, days: tuple[int, int]) -> None:
     start, end = (NOW + timedelta(days=n) for n in days)

@@ -189,9 +189,11 @@ def check_slash(subject: Subject) -> Iterator[Flaw]:
 
     ## How to fix
 
-    Give the namespace in the annotation `projectcontour.io/tls-cert-namespace` (Contour 1.20 and newer), which holds
-    for all `tls` entries of the Ingress, or write an HTTPProxy.
+    Where Contour serves the Ingress, give the namespace in the annotation `projectcontour.io/tls-cert-namespace`
+    (Contour 1.20 and newer), which holds for all `tls` entries of the Ingress, or write an HTTPProxy. Other controllers
+    take Secrets of the Ingress's own namespace alone.
     """
+    of_contour = is_contours(subject.declared, subject.object)
     for steps, each in subject.items("spec", "tls"):
         namespace, slash, name = each.text("secretName").partition("/")
         if slash:
@@ -199,9 +201,16 @@ def check_slash(subject: Subject) -> Iterator[Flaw]:
                 message="the API server refuses a secretName with a slash: it must be the name of a Secret",
                 at=(*steps, "secretName"),
                 observed=(each.text("secretName"),),
-                fix=f"{subject.object.reference}: give the namespace in projectcontour.io/tls-cert-namespace",
+                fix=f"{subject.object.reference}: "
+                + (
+                    "give the namespace in projectcontour.io/tls-cert-namespace"
+                    if of_contour
+                    else f"name a Secret in {subject.object.namespace}"
+                ),
                 correction=f"metadata:\n  annotations:\n    projectcontour.io/tls-cert-namespace: {namespace}\n"
-                f"spec:\n  tls:\n  - secretName: {name}",
+                f"spec:\n  tls:\n  - secretName: {name}"
+                if of_contour
+                else f"spec:\n  tls:\n  - secretName: {name}",
             )
 
 
@@ -210,6 +219,7 @@ SLASH = ObjectRule(
     title="An Ingress names a Secret without a namespace",
     severity="high",
     subjects=(INGRESS,),
+    reads=(INGRESS_CLASS,),
     check=check_slash,
     references=(
         "Kubernetes pkg/apis/networking/validation/validation.go (ValidateIngressTLS)",

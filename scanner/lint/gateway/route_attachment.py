@@ -13,7 +13,7 @@ from scanner.lint.gateway.listeners import HOLDERS, Listener, listeners, undecid
 from scanner.lint.gateway.routes import ROUTES, hostnames
 from scanner.model.declared import Missing
 from scanner.model.hostnames import is_address, overlap
-from scanner.model.located import shown
+from scanner.model.located import dotted, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _SHOWN: Final = 20
@@ -157,7 +157,7 @@ def _parent(subject: Subject, each: Attachment) -> Iterator[Flaw]:
             message=f"not attached: {each.why}",
             at=each.parent.steps,
             evidence=(f"reason: {each.reason}",),
-            fix=f"{subject.object.reference}: a listener that takes it",
+            fix=f"{subject.object.reference}: let {dotted(each.parent.steps)} name a listener that takes it",
         )
 
 

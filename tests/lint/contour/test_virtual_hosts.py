@@ -396,6 +396,15 @@ def test_findings(tmp_path: Path, rule: ObjectRule, texts: list[str], expected: 
 
 
 @pytest.mark.parametrize(
+    ("name", "fix"),
+    [("contour", "give the namespace in projectcontour.io/tls-cert-namespace"), ("nginx", "name a Secret in shop")],
+)
+def test_the_annotation_is_a_fix_for_contour_alone(tmp_path: Path, name: str, fix: str) -> None:
+    ((placed,),) = (each.findings for each in linted(tmp_path, INGRESS % ("", name, "certs/a"), [SLASH])[0])
+    assert placed.finding.fix == f"Ingress/shop/web: {fix}"
+
+
+@pytest.mark.parametrize(
     ("names", "said"),
     [
         ("ab", "HTTPProxy/shop/b also claims a.example.com:"),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from scanner.lint.gateway import backends, plaintext_twin, route_attachment
+from tests.lint.examples import linted
 from tests.lint.gateway.cases import core, listening, of, said, verdicts
 
 TLS = "tls: {mode: MODE, certificateRefs: [{name: a}]}"
@@ -36,6 +39,12 @@ def test_the_table_of_protocols_modes_and_routes(listener: str, carried: set[str
     gateway = listening(f"name: a, port: 443, {listener}")
     kinds = ("HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute")
     assert {kind for kind in kinds if not said(ATTACHMENT, gateway, route(kind))} == carried
+
+
+def test_the_fix_of_a_route_that_is_not_attached_names_its_field(tmp_path: Path) -> None:
+    text = f"{listening('name: a, port: 443, protocol: HTTPS')}\n{route('TLSRoute')}"
+    fixes = [each.finding.fix for one in linted(tmp_path, text, [ATTACHMENT])[0] for each in one.findings]
+    assert fixes == ["TLSRoute/shop/web: let spec.parentRefs[0] name a listener that takes it"]
 
 
 ALLOWED = "name: a, port: 80, protocol: HTTP, allowedRoutes: {ALLOWED}"
