@@ -112,7 +112,7 @@ def scan(save: str | None, **options: object) -> int:
     TARGET is host:port, [v6]:port, tls://host:port#sni, or smtp://, imap://, pop3://, ldap://, ftp://,
     xmpp://, postgres://, mysql://host:port for STARTTLS; the default port is 443.
 
-    With --cluster, --context or --snapshot the listeners are found, and so is what each of them owes;
+    With --cluster, --context or --snapshot the listeners are found, and so is what each of them owes.
     On OpenShift its objects decide, and not --profile. Elsewhere --profile is a floor (a type alone is Mozilla's):
     flags and kubelet configuration may be stricter, never weaker.
     """
