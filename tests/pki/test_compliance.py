@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 import pytest
 
@@ -157,10 +158,13 @@ def test_a_stronger_key_names_what_is_configured_also_where_that_is_more_than_on
         defaults=None,
         categories={"serving": Rule(key=P384, field="x"), "client": Rule(key=RSA_2048, field="y")},
     )
-    for category, said in (("peer", "ECDSA P384 and RSA 2048"), ("serving", "ECDSA P384")):
-        (finding,) = judged(
-            replace(EC, curve="P-521"), replace(NAME, name="own", category=category), config=config, category=category
-        )
+    cases: tuple[tuple[Literal["peer", "serving"], str], ...] = (
+        ("peer", "ECDSA P384 and RSA 2048"),
+        ("serving", "ECDSA P384"),
+    )
+    for category, said in cases:
+        own = replace(NAME, name="own", category=category)
+        (finding,) = judged(replace(EC, curve="P-521"), own, config=config, category=category)
         assert finding.message.endswith(f"its key is ECDSA P521, stronger than what is configured ({said})")
 
 
