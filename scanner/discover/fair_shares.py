@@ -62,10 +62,13 @@ def _omission(namespace: str, most: int) -> Omission:
 
 def payer(endpoint: Endpoint) -> str | None:
     """The namespace whose share ``endpoint`` takes; None for nodes and the API server. A name on the router takes that
-    of its Route, not the router's."""
+    of its Route, not the router's; one of which only others say that it is there takes that of the first of them."""
     owner, subject = endpoint.owner, endpoint.subject
     if subject is not None and subject.namespace:
         return subject.namespace
     if owner.kind == "Service" and (owner.namespace, owner.name) == API_SERVICE:
         return None
+    if endpoint.origins and all(each.foreign for each in endpoint.origins):
+        named = endpoint.origins[0].reference
+        return named.namespace if named else owner.namespace
     return owner.namespace

@@ -84,3 +84,29 @@ def test_the_api_server_is_no_namespace_s(name: str, expected: str | None) -> No
   ports: [{{name: https, port: 443}}]}}}}
 """
     assert {payer(each) for each in found(text).endpoints} == {expected}
+
+
+@pytest.mark.parametrize("address", ["10.128.0.1", "10.0.0.5"], ids=["a pod of the platform", "a node"])
+def test_who_points_at_what_is_not_theirs_pays_for_it(address: str) -> None:
+    """Otherwise a tenant's Service with many ports of silent addresses would come first, and have no limit."""
+    ports: list[dict[str, object]] = [{"name": f"https-{n}", "port": 20000 + n} for n in range(20)]
+    service: dict[str, object] = {
+        "kind": "Service",
+        "metadata": {"name": "s", "namespace": "shop"},
+        "spec": {"ports": ports},
+    }
+    backends: dict[str, object] = {
+        "kind": "EndpointSlice",
+        "metadata": {"name": "s-x", "namespace": "shop", "labels": {"kubernetes.io/service-name": "s"}},
+        "ports": ports,
+        "endpoints": [{"addresses": [address]}],
+    }
+    node: dict[str, object] = {
+        "kind": "Node",
+        "metadata": {"name": "n"},
+        "status": {"addresses": [{"type": "InternalIP", "address": "10.0.0.5"}]},
+    }
+    discovery = of(*pods("openshift-dns", 1), node, service, backends, most=3)
+    turns = {each.port: turn for each, turn in zip(discovery.endpoints, discovery.turns, strict=True)}
+    assert sorted(turn for port, turn in turns.items() if 20000 <= port < 20020) == [1, 2, 3]
+    assert discovery.truncated == 17
