@@ -187,7 +187,8 @@ async def _attempt(
     await pace()
     with cut_off(label, evidence.attempts):
         full = await handshake(peer, identity, goodbye=goodbye)
-    then = f", then alert {full.alert}" if full.alert is not None else f", then {full.ending}" if full.ending else ""
-    reply = f"{full.summary}{then if full.completed else ''}"
-    evidence.attempts.append(Attempt(offer=label, reply=reply, seconds=full.seconds))
+    for one in (full,) if full.before is None else (full.before, full):
+        then = f", then alert {one.alert}" if one.alert is not None else f", then {one.ending}" if one.ending else ""
+        reply = f"{one.summary}{then if one.completed else ''}"
+        evidence.attempts.append(Attempt(offer=label, reply=reply, seconds=one.seconds))
     return full

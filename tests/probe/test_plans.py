@@ -594,9 +594,22 @@ def test_a_choice_that_was_not_offered_is_not_asked_for_again() -> None:
 def test_dead_ends_are_left_out_one_by_one() -> None:
     dead = (0xC02F, 0xC030, 0xCCA8)
     server = ModelServer(suites={TLS12: (*dead, 0x002F)}, dead_ends=frozenset(dead))
-    seen = conclude(interview(server, INVENTORY))
+    asked = interview(server, INVENTORY)
+    seen = conclude(asked)
     assert seen.suites[TLS12].accepted == (0x002F,)
     assert not seen.suites[TLS12].refused & set(dead)
+    every = candidates.suites(TLS12)
+    first = [offer.suites for offer, _ in asked.asked if offer.version == TLS12][: len(dead) + 1]
+    assert first == [tuple(code for code in every if code not in dead[:taken]) for taken in range(len(dead) + 1)]
+
+
+def test_a_later_version_that_is_not_known_is_refused_by_the_alert_that_says_so() -> None:
+    """It was asked for while nothing had been accepted; what the listener calls a refused suite is known only later."""
+    server = ModelServer(suites={TLS11: (0x002F,), TLS10: (0x002F,)}, tolerates=TLS11)
+    seen = conclude(interview(server, INVENTORY))
+    assert set(seen.versions.accepted) == {TLS11, TLS10}
+    assert {TLS13, TLS12} <= seen.versions.refused
+    assert seen.versions.unasked is None
 
 
 def test_silence_for_a_refusal_is_inconclusive_after_a_few_offers() -> None:
