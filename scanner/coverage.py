@@ -40,6 +40,7 @@ def coverage(summary: Summary, around: Surroundings, policy: ScanPolicy, short: 
         judged=summary.endpoints - summary.verdicts["inconclusive"],
         not_judged=short.not_judged,
         interrupted=short.interrupted,
+        in_progress=summary.statuses.get("interrupted", 0),
         not_started=NotStarted(
             total=sum(short.not_started.values()), by_namespace=dict(sorted(short.not_started.items()))
         ),

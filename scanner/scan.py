@@ -202,14 +202,15 @@ async def _addresses(endpoint: Endpoint, run: Run) -> tuple[tuple[Endpoint, ...]
     if endpoint.address:
         return (endpoint,) if " @ " in endpoint.instance else (at(endpoint, endpoint.address),), None
     why, reach = "the resolver had not answered when the time was over", Reach.INTERRUPTED
-    with run.gate.deadline():  # a resolver can be as slow as a listener, and Ctrl-C must end it too
+    with run.gate.deadline() as scope:  # a resolver can be as slow as a listener, and Ctrl-C must end it too
         try:
             found = await resolve.addresses(endpoint.host, endpoint.port)
             if found:
                 return tuple(at(endpoint, address) for address in found), None
         except resolve.NotResolved as problem:
             why, reach = str(problem), Reach.UNREACHABLE
-    return (), unasked(endpoint, reach, why)
+    stopped = run.gate.stopped if scope.cancelled_caught else None
+    return (), replace(unasked(endpoint, reach, why), stopped=stopped)
 
 
 def _case(endpoint: Endpoint, expectation: Expectation, seen: Observation, run: Run) -> Case:
@@ -254,8 +255,10 @@ async def _hear_witness(case: Case, result: Judgement, run: Run) -> tuple[Case, 
         # It would dial by itself: past the tunnel, and what the scan itself has not reached or was not to dial.
         case = replace(case, opinion=Opinion(witness="sslyze", failure="it cannot be asked where this listener is"))
     elif wanted is not None:
-        with run.gate.deadline(inf):  # sslyze has a time of its own, from when there is a seat for it
+        with run.gate.deadline(inf) as scope:  # sslyze has a time of its own, from when there is a seat for it
             case = replace(case, opinion=await run.witness.ask(case.endpoint, wanted))
+        if scope.cancelled_caught:
+            case = replace(case, observation=replace(case.observation, stopped=run.gate.stopped))
     return case, judgement(heard(result.findings, case, confirmed=settings.confirm, deep=settings.deep))
 
 

@@ -99,6 +99,7 @@ async def test_a_compliant_listener(kept: Kept) -> None:
         "judged": 1,
         "not_judged": 0,
         "interrupted": None,
+        "in_progress": 0,
         "not_started": {"total": 0, "by_namespace": {}},
         "complete": True,
         "discovery": None,
@@ -174,7 +175,7 @@ async def test_a_stopped_gate_ends_what_is_under_way_and_begins_nothing(kept: Ke
         settings = Settings(limits=gate.limits)
         report, rows = await kept(at(server.sockaddr), at(server.sockaddr, "b.example"), settings=settings, gate=gate)
     assert [row["reach"] for row in rows] == ["interrupted"]
-    assert report.coverage["interrupted"] == "SIGINT"
+    assert (report.coverage["interrupted"], report.coverage["in_progress"]) == ("SIGINT", 1)
     assert report.coverage["complete"] is False
 
 

@@ -117,10 +117,10 @@ def _sole(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 def finish(report: Report, outputs: tuple[Output, ...], loudness: Loudness) -> None:
-    """Write the reports, and say so where the scan did not come to its end."""
-    write_reports(report, outputs, quiet=loudness == "quiet")
+    """Write the reports. Where the scan was stopped, say so before: a report's last line is the exit code."""
     if report.coverage["interrupted"]:
         say(f"adhere: stopped by {report.coverage['interrupted']}; the report has what was finished")
+    write_reports(report, outputs, quiet=loudness == "quiet")
 
 
 async def scan_until_signal(work: Work, rows: RowFile, tell: Progress, record: Record = _forget) -> Report:

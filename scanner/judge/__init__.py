@@ -20,7 +20,7 @@ from scanner.judge.groups import GROUP, PQ_READINESS
 from scanner.judge.misdirected import MISDIRECTED
 from scanner.judge.other_names import OTHER_NAMES
 from scanner.judge.overridden import OVERRIDE
-from scanner.judge.reach import REACH
+from scanner.judge.reach import REACH, unfinished
 from scanner.judge.stored import STORED
 from scanner.judge.stored_chain import STORED_CHAIN
 from scanner.judge.subdomain import SUBDOMAIN
@@ -87,7 +87,7 @@ def rule(rule_id: str) -> Rule:
 
 def judge(case: Case) -> Judgement:
     """Apply every rule to ``case``."""
-    return judgement(_findings(case))
+    return judgement(unfinished(_findings(case), case))
 
 
 def judgement(findings: Iterable[Finding]) -> Judgement:

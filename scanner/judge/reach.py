@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -69,9 +69,7 @@ _OBSTACLES: Mapping[Reach, _Obstacle] = {
         "it answered with bytes that are neither TLS nor a protocol that adhere knows",
         "check which protocol the port speaks",
     ),
-    Reach.INTERRUPTED: _Obstacle(
-        "not-tested", "the time was up before it was all asked", "scan again with a longer --deadline"
-    ),
+    Reach.INTERRUPTED: _Obstacle("not-tested", "not finished", "the deadline was reached; raise --deadline"),
 }
 
 
@@ -152,10 +150,6 @@ def check_reach(rule: Rule, case: Case) -> Iterator[Finding]:
         yield _not_dialled(rule, case)
     else:
         obstacle = _OBSTACLES[reach]
-        if reach is Reach.INTERRUPTED and case.observation.detail.startswith("SIG"):
-            obstacle = obstacle._replace(
-                happened=f"not finished ({case.observation.detail})", next_step="scan it again"
-            )
         message = f"{obstacle.happened}: {obstacle.next_step}"
         yield _finding(rule, case, "inconclusive", obstacle.status, message)
 
@@ -242,3 +236,19 @@ REACH = Rule(
     check=check_reach,
     references=("RFC 8446, section 4.1 (key exchange messages)", "RFC 3207, section 4 (STARTTLS)"),
 )
+
+
+def unfinished(findings: Iterable[Finding], case: Case) -> tuple[Finding, ...]:
+    """``findings``, with one in place of all that are open because the scan was stopped during this endpoint."""
+    told = tuple(findings)
+    is_open = any(each.verdict == "inconclusive" and each.severity != "info" for each in told)
+    if case.observation.stopped is None or not is_open:
+        return told
+    message = f"not finished: the scan was stopped ({case.observation.stopped})"
+    stopped = Finding(
+        rule=REACH.id, severity=REACH.severity, verdict="inconclusive", status="interrupted", message=message
+    )
+    settled = (
+        each for each in told if each.verdict == "fail" or (each.verdict != "inconclusive" and each.rule != REACH.id)
+    )
+    return (stopped, *settled)

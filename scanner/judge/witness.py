@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from scanner.judge.reach import unfinished
 from scanner.judge.second_opinion import confirm
 from scanner.judge.vulnerabilities import deep_findings
 from scanner.model.finding import Finding
@@ -13,4 +14,4 @@ from scanner.model.rule import Case
 def heard(findings: Iterable[Finding], case: Case, *, confirmed: bool, deep: bool) -> tuple[Finding, ...]:
     """The findings, with what ``case.opinion`` says of violations (``confirmed``) and of flaws (``deep``)."""
     told = confirm(findings, case) if confirmed else tuple(findings)
-    return (*told, *(deep_findings(case) if deep else ()))
+    return unfinished((*told, *(deep_findings(case) if deep else ())), case)

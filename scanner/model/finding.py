@@ -22,6 +22,7 @@ Status = Literal[
     "unreachable",
     "not-tls",
     "not-tested",
+    "interrupted",
     "sampled",
     "pending-rotation",
     "needs-forced-rotation",

@@ -163,6 +163,8 @@ class Observation:
     strays: tuple[Stray, ...] = ()
     """Server names beside its own that it was asked for; none where nothing says what it owes them."""
     attempts: tuple[Attempt, ...] = ()
+    stopped: str | None = None
+    """Why the scan was stopped while this endpoint was in progress: ``SIGINT``; None: it was not."""
     dialled: bool = True
     """False: nobody was asked, because of where it is; ``detail`` says why, and which option would allow it."""
 

@@ -141,6 +141,8 @@ class Coverage(TypedDict):
     """Declared or hinted endpoints without a verdict of pass or fail."""
     interrupted: str | None
     """Why the scan stopped early: ``SIGTERM``."""
+    in_progress: NotRequired[int]
+    """Endpoints without a verdict because the scan was stopped while it asked them."""
     not_started: NotRequired[NotStarted]
     complete: bool
     discovery: NotRequired[DiscoveryRow | None]

@@ -55,6 +55,8 @@ async def observe(
     leave_open(peer, question, evidence)
     await evidence.read_certificates()
     observation = evidence.conclude(endpoint.instance, at)
+    if scope.cancelled_caught:
+        observation = replace(observation, stopped=gate.stopped)
     if observation.reach is Reach.STARTTLS_NEEDED and endpoint.transport != "tls":
         return replace(observation, reach=Reach.PLAINTEXT)  # the command was said, and refused
     return observation

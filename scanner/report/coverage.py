@@ -13,6 +13,7 @@ from scanner.model.report import (
     CountRow,
     Coverage,
     DiscoveryRow,
+    NotStarted,
     PolicyRow,
     Report,
     Summary,
@@ -26,7 +27,7 @@ from scanner.report.wording import counted
 _POLICIES = 100
 """NetworkPolicies named; each tenant may write as many as he likes."""
 _RULES = 10
-"""Rules named in one line."""
+"""Rules or namespaces named in one line."""
 
 
 def unseen(coverage: Coverage) -> int:
@@ -40,7 +41,7 @@ def shortfalls(report: Report) -> str:
     """What keeps a scan from being complete, as received; empty: nothing does."""
     told, part, kinds = report.coverage, report.summary.unsettled, unseen(report.coverage)
     if told["interrupted"]:
-        return f"interrupted by {told['interrupted']}{_unfinished(told)}"
+        return stopped(told)
     missing = (
         (told["not_judged"], f"{told['not_judged']} could not be judged"),
         (part, f"{part} judged only in part, because some of it could not be told"),
@@ -50,17 +51,17 @@ def shortfalls(report: Report) -> str:
     return open_ends or ("" if told["complete"] else "some could not be judged")
 
 
-def _unfinished(told: Coverage) -> str:
-    """What an interruption left: endpoints without a verdict, and those that were not started, by namespace."""
-    left = told.get("not_started")
-    if not left or not left["total"]:
+def stopped(told: Coverage) -> str:
+    """What a scan that was stopped has done and not done, with counts, as received; empty: it came to its end."""
+    if not told["interrupted"]:
         return ""
+    going, left = told.get("in_progress", 0), told.get("not_started") or NotStarted(total=0, by_namespace={})
+    others = told["endpoints"] - told["judged"] - going
     every = sorted(left["by_namespace"].items(), key=lambda one: (-one[1], one[0]))
     named = ", ".join(f"{name} {count}" for name, count in every[:_RULES] if name)
-    total = told["endpoints"] + left["total"]
-    without = told["endpoints"] - told["judged"]
     where = f" ({named}{', ...' if len(every) > _RULES else ''})" if named else ""
-    return f": {without} in progress or inconclusive, {left['total']} of {total} not started{where}"
+    counts = [f"{told['judged']} judged", *([f"{others} inconclusive"] if others else []), f"{going} in progress"]
+    return f"stopped by {told['interrupted']}: {', '.join(counts)}, {left['total']} not started{where}"
 
 
 def exit_line(report: Report) -> str:

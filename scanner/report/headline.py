@@ -48,7 +48,7 @@ _REACHES: dict[str, str] = {
     "interrupted": "interrupted",
 }
 
-PLAIN_STATUSES = frozenset({"ok", "violation", "not-tested", "unreachable", "not-tls"})
+PLAIN_STATUSES = frozenset({"ok", "violation", "not-tested", "interrupted", "unreachable", "not-tls"})
 """Statuses that say no more than the verdict and its message."""
 
 _STATUS_LINE = re.compile(r"HTTP/\d(?:\.\d)? \d{3}(?: [^:]*?)?(?=\s+[A-Za-z][A-Za-z0-9-]*: |\s*$)")
@@ -60,6 +60,11 @@ _CLIENT_CERTIFICATE = {"required": ", mTLS", "requested": ", mTLS optional"}
 def outcome(row: EndpointRow) -> Outcome:
     """The word for a row: of its verdict, and of whether a failure counts."""
     return outcome_of(row["verdict"], row["status"])
+
+
+def in_progress(row: EndpointRow) -> bool:
+    """Whether it has no verdict because the scan was stopped while it was asked."""
+    return row["status"] == "interrupted"
 
 
 def so_many(count: int, outcome: str) -> str:

@@ -20,7 +20,7 @@ from scanner.model.component_tally import ComponentRow, name_of
 from scanner.model.finding import OUTCOMES, SEVERITIES, Outcome
 from scanner.model.report import NEVER_FAILS, VERDICTS, EndpointRow, Report
 from scanner.report import headline, html_certificates, text_findings
-from scanner.report.coverage import exit_line, missing, trust_line, unseen
+from scanner.report.coverage import exit_line, missing, stopped, trust_line, unseen
 from scanner.report.escape import visible
 from scanner.report.html_row import RowView, view
 
@@ -69,6 +69,7 @@ def write(report: Report, out: TextIO) -> None:
         discovery=discovery,
         unread=missing(discovery) if discovery else [],
         unseen=unseen(report.coverage),
+        stopped=stopped(report.coverage),
         shown=min(report.summary.endpoints, MOST_ROWS),
         detail_for_all=DETAIL_FOR_ALL,
         verdicts=VERDICTS,

@@ -23,6 +23,7 @@ from xml.etree import ElementTree
 from scanner.model.inventory import CertificateReport, InventoryRow, NamesRow
 from scanner.model.report import NEVER_FAILS, EndpointRow, FindingRow, Report, exit_code
 from scanner.report import headline
+from scanner.report.coverage import stopped
 from scanner.report.escape import plain
 from scanner.report.grouping import owner_name
 
@@ -177,7 +178,7 @@ def _coverage(report: Report) -> _Case:
     case, told = _Case("coverage"), report.coverage
     judged = f"{told['judged']} of {told['endpoints']} endpoints judged"
     if told["interrupted"]:
-        case.add("error", f"interrupted by {told['interrupted']}: {judged}", "")
+        case.add("error", stopped(told), "")
     elif not told["endpoints"]:
         case.add("error", "nothing was scanned", "")
     elif not told["complete"]:

@@ -16,7 +16,7 @@ from typing import TextIO
 from scanner.model.finding import SEVERITIES, Outcome
 from scanner.model.report import EndpointRow, Report
 from scanner.report import headline, text_certificates, text_cluster, text_findings
-from scanner.report.coverage import exit_line, shortfalls, trust_line
+from scanner.report.coverage import exit_line, shortfalls, stopped, trust_line
 from scanner.report.escape import plain
 from scanner.report.escape import width as columns
 from scanner.report.grouping import merged
@@ -34,6 +34,8 @@ _SECTIONS: tuple[tuple[Outcome, str], ...] = (
 )
 _MOST_FINDINGS = 200
 """Findings on no single endpoint; each of a cluster's certificates may have one."""
+_MOST_UNFINISHED = 10
+"""Endpoints named that were in progress when the scan was stopped."""
 _REASON = 24
 """Columns that a reason needs at least to be worth reading."""
 
@@ -130,9 +132,11 @@ def _details(page: Page, report: Report) -> None:
         if len(told) > len(worst):
             page.line(f"  and {len(told) - len(worst)} more, all of them in the JSON report")
         page.line()
-    counts = report.summary.outcomes
+    counts, going = report.summary.outcomes, report.coverage.get("in_progress", 0)
+    if report.coverage["interrupted"]:
+        _stopped(page, report, going)
     for outcome, title in _SECTIONS:
-        if not counts[outcome]:
+        if counts[outcome] <= (going if outcome == "inconclusive" else 0):
             continue
         page.title(title)
         page.line()
@@ -140,8 +144,19 @@ def _details(page: Page, report: Report) -> None:
             text_cluster.details(page, report, outcome)
             continue
         for row in report.rows():
-            if headline.outcome(row) == outcome:
+            if headline.outcome(row) == outcome and not headline.in_progress(row):
                 _detail(page, row)
+
+
+def _stopped(page: Page, report: Report, going: int) -> None:
+    """One block for all endpoints that were in progress when the scan was stopped, and for those after them."""
+    page.title("NOT FINISHED")
+    page.folded(4, "  ", plain(stopped(report.coverage)))
+    names = [_name(row) for row in islice(filter(headline.in_progress, report.rows()), _MOST_UNFINISHED)]
+    if names:
+        more = f" and {going - len(names)} more, all of them in the JSON report" if going > len(names) else ""
+        page.folded(4, "  in progress: ", ", ".join(names) + more)
+    page.line()
 
 
 def _detail(page: Page, row: EndpointRow) -> None:
@@ -192,6 +207,8 @@ def coverage(report: Report) -> str:
     judged = f"{told['judged']} of {counted(told['endpoints'], 'endpoint')} judged"
     if not told["endpoints"]:
         judged = "nothing was scanned"
+    if short := stopped(told):
+        return f"NOT COMPLETE: {plain(short)}"
     if short := shortfalls(report):
         return f"{judged}; NOT COMPLETE: {plain(short)}"
     return f"{judged}; complete" if told["endpoints"] else judged

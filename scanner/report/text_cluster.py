@@ -182,8 +182,10 @@ def _answer(table: _Table, row: ComponentRow) -> str:
 
 
 def details(page: Page, report: Report, outcome: str) -> None:
-    """The endpoints with this outcome: under their component and owner, equal replicas together."""
-    for group in grouped(row for row in report.rows() if headline.outcome(row) == outcome):
+    """The endpoints with this outcome: under their component and owner, equal replicas together.
+    Those that were in progress when the scan was stopped have one block of their own."""
+    rows = (row for row in report.rows() if headline.outcome(row) == outcome and not headline.in_progress(row))
+    for group in grouped(rows):
         _heading(page, group)
         for listener in by_severity(group):
             _listener(page, listener, outcome)

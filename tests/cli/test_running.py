@@ -56,6 +56,8 @@ def slow_scan(directory: Path) -> Iterator[Slow]:
         targets = [f"{address}:{closed}", *(f"127.0.0.1:{server.port}#{name}.example" for name in "abc")]
         report = directory / "report.json"
         options = ["--concurrency", "1", "--timeout", "50", "--verbose", "--format", f"json={report}"]
+        for name in ("text", "html", "junit"):
+            options += ["--format", f"{name}={directory / name}"]
         with subprocess.Popen(
             [*COMMAND, "scan", *targets, *options], stderr=subprocess.PIPE, text=True, env=environment()
         ) as process:
@@ -82,6 +84,14 @@ def test_a_signal_leaves_what_was_finished(tmp_path: Path, number: signal.Signal
     assert document["coverage"]["complete"] is False
     assert [row["reach"] for row in document["endpoints"]] == ["closed", "interrupted"]
     assert {row["verdict"] for row in document["endpoints"]} == {"inconclusive"}
+    assert [each["message"] for each in document["endpoints"][1]["findings"]] == [
+        f"not finished: the scan was stopped ({number.name})"
+    ]
+    assert document["coverage"]["in_progress"] == 1
+    assert document["coverage"]["not_started"]["total"] == 2
+    counts = f"topped by {number.name}: 0 judged, 1 inconclusive, 1 in progress, 2 not started"
+    assert all(counts in (tmp_path / name).read_text() for name in ("text", "html", "junit"))
+    assert (tmp_path / "text").read_text().splitlines()[-1] == f"exit 3: not complete: s{counts}"
 
 
 def test_a_killed_scan_leaves_its_rows(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from scanner.kube.objects import Reference
 from scanner.model.endpoint import Certainty, Origin, Tunnel
 from scanner.model.expectation import Binding
 from scanner.model.observation import Answers, Reach
+from scanner.tls.codepoints import TLS10
 from tests.judge.cases import case, finding
 
 NOTHING = {"versions": Answers(unasked="no conversation"), "suites": {}, "groups": {}}
@@ -138,12 +139,6 @@ def test_what_only_a_port_forward_reaches_points_nowhere_wrong() -> None:
     assert (found.message, found.fix, found.reproduce) == (refusal, None, None)
 
 
-@pytest.mark.parametrize(("detail", "hint"), [("SIGINT", False), ("the deadline of 30 s came first", True)])
-def test_an_interruption_is_not_called_a_deadline(detail: str, hint: bool) -> None:
-    found = finding("tls-reach", case(observation={"reach": Reach.INTERRUPTED, "detail": detail}))
-    assert (found.verdict, "--deadline" in found.message) == ("inconclusive", hint)
-
-
 @pytest.mark.parametrize("reach", [Reach.TLS, Reach.CLIENT_CERTIFICATE_REQUIRED])
 def test_one_of_several_that_may_have_answered_is_no_pass(reach: Reach) -> None:
     """A balanced address of which no backend is known: the next connection may reach another one."""
@@ -151,3 +146,29 @@ def test_one_of_several_that_may_have_answered_is_no_pass(reach: Reach) -> None:
     found = finding("tls-reach", sampled)
     assert (found.verdict, found.status) == ("inconclusive", "sampled")
     assert judge(sampled).verdict == "inconclusive"
+
+
+def test_a_deadline_names_its_option() -> None:
+    found = finding("tls-reach", case(observation={"reach": Reach.INTERRUPTED, "detail": "the deadline of 30 s"}))
+    assert (found.status, found.message) == ("not-tested", "not finished: the deadline was reached; raise --deadline")
+
+
+@pytest.mark.parametrize("reach", [Reach.INTERRUPTED, Reach.SILENT, Reach.TLS])
+def test_a_stopped_scan_leaves_one_open_finding_and_is_no_deadline(reach: Reach) -> None:
+    unasked = Answers(unasked="SIGINT")
+    judged = judge(case(observation={"reach": reach, "versions": unasked, "stopped": "SIGINT"}))
+    assert (judged.verdict, judged.status) == ("inconclusive", "interrupted")
+    (found,) = (each for each in judged.findings if each.verdict == "inconclusive")
+    assert (found.rule, found.message) == ("tls-reach", "not finished: the scan was stopped (SIGINT)")
+    assert [each.rule for each in judged.findings].count("tls-reach") == 1
+
+
+def test_what_failed_before_the_stop_still_fails() -> None:
+    seen = Answers(accepted=(TLS10,), unasked="SIGINT")
+    judged = judge(case(observation={"versions": seen, "stopped": "SIGINT"}))
+    assert (judged.verdict, judged.status) == ("fail", "violation")
+    assert [each.status for each in judged.findings if each.verdict == "inconclusive"] == ["interrupted"]
+
+
+def test_a_stop_takes_no_answer_back() -> None:
+    assert judge(case(observation={"stopped": "SIGINT"})) == judge(case())

@@ -89,6 +89,7 @@ OBSERVATION: dict[str, Any] = dict(  # noqa: C408 - as a call is written
     attempts=st.lists(
         st.builds(Attempt, offer=TEXT, reply=TEXT, seconds=st.floats(0, 1e6)), max_size=3
     ).map(tuple),
+    stopped=st.none() | TEXT,
     dialled=st.booleans(),
 )  # fmt: skip
 

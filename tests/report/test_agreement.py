@@ -18,7 +18,7 @@ from scanner import metrics
 from scanner.model.finding import OUTCOMES, SEVERITIES
 from scanner.model.report import FailOn, NotStarted, Report, fails
 from scanner.report import headline, html, json_document, junit, text
-from scanner.report.rows import endpoint_row
+from scanner.report.rows import endpoint_row, finding_row
 from tests.report import cluster_samples, samples
 from tests.report.samples import finding
 
@@ -184,10 +184,30 @@ def test_findings_on_objects_are_a_reason_too() -> None:
     assert _written(text.write, samples.report([])).splitlines()[-1] == "exit 4: nothing was judged"
 
 
-def test_an_interrupted_scan_says_what_was_not_started() -> None:
-    report = samples.report(interrupted="SIGINT")
+def test_an_interrupted_scan_counts_what_is_not_finished() -> None:
+    rows = list(samples.report().rows())
+    going = next(row for row in rows if row["outcome"] == "inconclusive")
+    message = "not finished: the scan was stopped (SIGINT)"
+    for each in range(30):
+        open_question = finding("tls-reach", "high", "inconclusive", message)
+        findings = [finding_row(replace(open_question, status="interrupted"))]
+        name = f"late-{each}.example:443"
+        rows.append({**going, "id": name, "instance": name, "status": "interrupted", "findings": findings})
+    report = samples.report(rows, interrupted="SIGINT")
     left = NotStarted(total=5, by_namespace={"shop": 3, "till": 2})
-    stopped = replace(report, coverage={**report.coverage, "not_started": left})
-    total = report.coverage["endpoints"] + 5
-    assert f"5 of {total} not started (shop 3, till 2)" in " ".join(_written(text.write, stopped).split())
-    assert "not started" not in _written(text.write, report)
+    stopped = replace(report, coverage={**report.coverage, "in_progress": 30, "not_started": left})
+    judged = samples.report().coverage["judged"]
+    others = len(rows) - judged - 30
+    counts = (
+        f"stopped by SIGINT: {judged} judged, {others} inconclusive, 30 in progress, 5 not started (shop 3, till 2)"
+    )
+    said = _written(text.write, stopped)
+    assert said.count(counts) == 3, "in the block, in the coverage and in the last line"
+    assert counts in said.splitlines()[-1]
+    block = said[said.index("NOT FINISHED") :]
+    assert " and 20 more, all of them in the JSON report" in block
+    assert message not in block, "one block in place of a finding for each endpoint"
+    assert counts[1:] in _written(html.write, stopped)
+    (error,) = ElementTree.fromstring(_written(junit.write, stopped).encode())[0].iter("error")
+    assert error.get("message") == counts
+    assert "NOT FINISHED" not in _written(text.write, samples.report())

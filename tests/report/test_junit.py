@@ -165,7 +165,7 @@ def test_the_sums_of_the_inventory_are_properties() -> None:
 @pytest.mark.parametrize(
     ("report", "message"),
     [
-        (samples.report([], interrupted="SIGTERM"), "interrupted by SIGTERM: 0 of 0 endpoints judged"),
+        (samples.report([], interrupted="SIGTERM"), "stopped by SIGTERM: 0 judged, 0 in progress, 0 not started"),
         (samples.report([]), "nothing was scanned"),
         (samples.report(), "not complete: 10 of 15 endpoints judged"),
     ],

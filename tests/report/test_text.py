@@ -82,7 +82,7 @@ def test_findings_on_no_endpoint_come_first() -> None:
 
 
 def test_an_interrupted_and_an_empty_scan_say_so() -> None:
-    assert "NOT COMPLETE: interrupted by SIGTERM" in _text(samples.report([], interrupted="SIGTERM"))
+    assert "NOT COMPLETE: stopped by SIGTERM: 0 judged" in _text(samples.report([], interrupted="SIGTERM"))
     assert "endpoints  none" in _text(samples.report([]))
 
 
