@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
@@ -151,6 +152,18 @@ def said(found: Diagnosis, number: int) -> str:
 def heard(honours: Honours | None, component: str = "kube-apiserver", **fields: Any) -> Served:  # noqa: ANN401
     given = {"binding": "must-follow", "namespace": "", **fields}
     return Served(id=API, component=component, honours=honours, **given)
+
+
+def warning(
+    message: str, namespace: str = "openshift-kube-apiserver", reason: str = "Odd", when: str = "10:00", **more: object
+) -> KubeObject:
+    raw = {"metadata": {"name": "e", "namespace": namespace}, "type": "Warning", "reason": reason, "message": message,
+           "lastTimestamp": f"2026-11-21T{when}:00Z", "involvedObject": {"kind": "Pod", "name": "a"}}  # fmt: skip
+    return KubeObject({**raw, **more}, EVENT)
+
+
+def hears(*found: KubeObject, missed: Mapping[str, str] | None = None) -> Hear:
+    return lambda _: Events(found=found, missed=missed or {})
 
 
 HEALTHY = list(CLUSTER.values())
@@ -504,25 +517,121 @@ PKI_OBJECT = {
 }
 
 
-def bundled_signer() -> dict[str, Any]:
+MADE = datetime(2026, 10, 1, tzinfo=UTC)
+
+
+def bundled_signer(
+    name: str = "kube-control-plane-signer", bundle: str = "kube-control-plane-signer-ca", made: datetime = MADE
+) -> dict[str, Any]:
     """A signer of kube-apiserver's operator that is not as the PKI object asks."""
-    signer = Authority("openshift-kube-apiserver-operator_kube-control-plane-signer@1790000000")
-    metadata = {"name": "kube-control-plane-signer-ca", "namespace": "openshift-kube-apiserver-operator"}
+    signer = Authority(f"openshift-kube-apiserver-operator_{name}@1790000000", now=made)
+    metadata = {"name": bundle, "namespace": "openshift-kube-apiserver-operator"}
     data = {"ca-bundle.crt": signer.pem.decode()}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 
-def test_keys_that_are_not_as_the_pki_object_asks_stop_it_and_are_told() -> None:
-    assert "keys of its certificates" not in [each.name for each in look(HEALTHY).steps]
-    found = look([*HEALTHY, PKI_OBJECT, bundled_signer()])
-    (step,) = [each for each in found.steps if each.name == "keys of its certificates"]
-    assert step.answer.outcome == "stopped"
-    assert "PKI/cluster: defaults RSA 4096" in step.answer.said[0]
-    assert "kube-control-plane-signer (signer): its key is ECDSA P256, and RSA 4096 is required" in str(
-        step.answer.said
+LATER = {**PKI_OBJECT, "metadata": {"name": "cluster", "creationTimestamp": "2026-11-20T00:00:00Z", "generation": 1}}
+"""Asked for after the certificates were made."""
+MET = {**PKI_OBJECT, "spec": {"defaults": {"key": {"algorithm": "ECDSA", "ecdsa": {"curve": "P256"}}}}}
+NEVER_RENEWED = bundled_signer("localhost-serving-signer", "localhost-serving-ca")
+KEYS = "keys of its certificates"
+
+
+def keys_step(found: Diagnosis) -> Step:
+    (step,) = [each for each in found.steps if each.name == KEYS]
+    return step
+
+
+def degraded(message: str) -> list[Any]:
+    return changed("operator", "status", "conditions", to=[{**ILL, "reason": "Odd", "message": message}])
+
+
+GENERATION = warning(
+    "no entropy", "openshift-kube-apiserver-operator", reason="CertificateGenerationFailed", when="10:05", count=3
+)
+SAID_BY_EVENT = (
+    "2026-11-21T10:05:00Z openshift-kube-apiserver-operator/Pod/a CertificateGenerationFailed (3 times): no entropy"
+)
+RSA_4096, P256 = "PKI/cluster: defaults RSA 4096; last changed ", "PKI/cluster: defaults ECDSA P256; last changed "
+IS_NOT = "kube-control-plane-signer (signer): its key is ECDSA P256, and RSA 4096 is required"
+
+
+@pytest.mark.parametrize(
+    ("objects", "events", "outcome", "said"),
+    [
+        ([*HEALTHY, MET, bundled_signer()], (), "ok", (f"{P256}2020-01-01: 1 as required",)),
+        (
+            [*HEALTHY, PKI_OBJECT, bundled_signer()], (), "stopped",
+            (f"{RSA_4096}2020-01-01: 1 not as required", f"{IS_NOT}; it was made after that was configured"),
+        ),
+        (
+            [*HEALTHY, LATER, bundled_signer()], (), "unknown",
+            (f"{RSA_4096}2026-11-20: 1 not as required until its rotation",
+             f"{IS_NOT}; it was made before that, and should have been renewed by 2026-10-30"),
+        ),
+        (
+            [*HEALTHY, LATER, bundled_signer(made=MADE + timedelta(days=40))], (), "unknown",
+            (f"{RSA_4096}2026-11-20: 1 not as required until its rotation",
+             f"{IS_NOT}; it was made before that, and is renewed by 2026-12-09"),
+        ),
+        (
+            [*HEALTHY, LATER, NEVER_RENEWED], (), "stopped",
+            (f"{RSA_4096}2026-11-20: 1 not as required, and nothing renews it",
+             ("kube-apiserver-localhost-signer (signer): its key is ECDSA P256, and RSA 4096 is required; "
+             "it was made before that, and nothing renews it by itself")),
+        ),
+        (
+            [*HEALTHY, MET, bundled_signer()], (GENERATION,), "unknown",
+            (f"{P256}2020-01-01: 1 as required", SAID_BY_EVENT),
+        ),
+        (
+            [*HEALTHY, PKI_OBJECT, bundled_signer()], (GENERATION,), "stopped",
+            (f"{RSA_4096}2020-01-01: 1 not as required", f"{IS_NOT}; it was made after that was configured",
+             SAID_BY_EVENT),
+        ),
+        (
+            [*degraded("failed to generate the serving certificate"), MET, bundled_signer()], (), "stopped",
+            (f"{P256}2020-01-01: 1 as required",
+             "ClusterOperator/kube-apiserver Degraded=True Odd: failed to generate the serving certificate"),
+        ),
+        (
+            [*degraded("x509: certificate signed by unknown authority"), MET, bundled_signer()], (), "ok",
+            (f"{P256}2020-01-01: 1 as required",),
+        ),
+        (
+            [*HEALTHY, MET], (), "not-applicable",
+            (f"{P256}2020-01-01: nothing is required of a key of it that was seen",),
+        ),
+    ],
+)  # fmt: skip
+def test_keys_against_the_pki_object(
+    objects: list[Any], events: tuple[KubeObject, ...], outcome: str, said: tuple[str, ...]
+) -> None:
+    found = look(objects, hear=hears(*events), seen=[heard("yes")])
+    if outcome == "not-applicable":
+        assert KEYS not in [each.name for each in found.steps]
+        return
+    step = keys_step(found)
+    assert (step.answer.said, step.answer.outcome) == (said, outcome)
+    assert found.conclusion == outcome, "what is served proves nothing about keys"
+    assert step.commands == (
+        "oc get pki cluster -o yaml",
+        "oc get clusteroperator kube-apiserver -o yaml",
+        "oc get events -A --field-selector reason=CertificateGenerationFailed",
+        "adhere certs --cluster --secrets",
     )
-    assert any("CertificateGenerationFailed" in each for each in step.commands)
-    assert found.conclusion == "stopped"
+
+
+def test_without_a_pki_object_a_degraded_operator_has_no_step_of_keys() -> None:
+    assert KEYS not in [each.name for each in look(HEALTHY).steps]
+    found = look(degraded("failed to generate the serving certificate"), hear=hears(GENERATION))
+    assert KEYS not in [each.name for each in found.steps]
+    assert found.stopped_at == REPORTED + 1
+
+
+def test_events_of_other_namespaces_say_nothing_of_its_keys() -> None:
+    elsewhere = warning("no", "shop", reason="CertificateGenerationFailed")
+    assert keys_step(look([*HEALTHY, MET, bundled_signer()], hear=hears(elsewhere))).answer.outcome == "ok"
 
 
 def test_a_guest_cluster_has_no_operators_of_its_control_plane() -> None:
@@ -606,18 +715,6 @@ def test_an_unknown_step_is_no_pass_unless_a_later_one_shows_that_all_went_well(
 
 
 # --- events ----------------------------------------------------------------------------------------------------------
-
-
-def warning(
-    message: str, namespace: str = "openshift-kube-apiserver", reason: str = "Odd", when: str = "10:00", **more: object
-) -> KubeObject:
-    raw = {"metadata": {"name": "e", "namespace": namespace}, "type": "Warning", "reason": reason, "message": message,
-           "lastTimestamp": f"2026-11-21T{when}:00Z", "involvedObject": {"kind": "Pod", "name": "a"}}  # fmt: skip
-    return KubeObject({**raw, **more}, EVENT)
-
-
-def hears(*found: KubeObject, missed: Mapping[str, str] | None = None) -> Hear:
-    return lambda _: Events(found=found, missed=missed or {})
 
 
 @pytest.mark.parametrize(

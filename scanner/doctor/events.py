@@ -13,7 +13,6 @@ from scanner.doctor.patient import Patient
 from scanner.kube.kinds import CLUSTER_OPERATOR
 from scanner.kube.objects import KubeObject
 from scanner.model.diagnosis import Answer
-from scanner.model.event import Events
 from scanner.model.known import Unknown
 
 _MOST = 5
@@ -33,11 +32,11 @@ def events(patient: Patient) -> Answer:
         return Answer(outcome="not-applicable", said=("it runs in no namespace: its journal has what it says",))
     read = patient.events
     gaps = [f"events of {each}: {read.missed[each]}" for each in names if each in read.missed]
-    told = _telling(read, names)
+    told = [each for each in warnings(patient) if _SPEAKS.search(f"{each.text('reason')} {each.text('message')}")]
     if told:
         first = f"of {', '.join(names)}, warnings that speak of TLS, certificates or configuration: {len(told)}"
         more = [f"and {len(told) - _MOST} more"] if len(told) > _MOST else []
-        return Answer(outcome="unknown", said=(first, *map(_line, told[:_MOST]), *more, *gaps))
+        return Answer(outcome="unknown", said=(first, *map(line, told[:_MOST]), *more, *gaps))
     if gaps:
         return Answer(outcome="not-read", said=tuple(gaps))
     said = f"no warning of {', '.join(names)} speaks of TLS, certificates or configuration; events last an hour or so"
@@ -49,10 +48,13 @@ def places(patient: Patient) -> list[str]:
     return list(dict.fromkeys((*patient.namespaces, *_related(patient))))[:_MOST]
 
 
-def _telling(read: Events, names: list[str]) -> list[KubeObject]:
-    found = [each for each in read.found if each.namespace in names and each.text("type") == "Warning"]
-    told = [each for each in found if _SPEAKS.search(f"{each.text('reason')} {each.text('message')}")]
-    return sorted(told, key=_when, reverse=True)
+def warnings(patient: Patient) -> list[KubeObject]:
+    """Every warning of ``places`` that was read; the newest first."""
+    if isinstance(patient.events, Unknown):
+        return []
+    names = places(patient)
+    found = [each for each in patient.events.found if each.namespace in names and each.text("type") == "Warning"]
+    return sorted(found, key=_when, reverse=True)
 
 
 def _when(each: KubeObject) -> str:
@@ -60,7 +62,8 @@ def _when(each: KubeObject) -> str:
     return each.text("lastTimestamp") or each.text("series", "lastObservedTime") or each.text("eventTime")
 
 
-def _line(each: KubeObject) -> str:
+def line(each: KubeObject) -> str:
+    """One event: when, of which object, why."""
     about = each.fields("involvedObject")
     name = "/".join(filter(None, (each.namespace, about.text("kind"), about.text("name"))))[:_LONGEST]
     count = each.number("count") or 1

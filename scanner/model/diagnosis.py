@@ -29,6 +29,8 @@ class Step:
     answer: Answer
     commands: tuple[str, ...] = ()
     """For a shell: what shows it in the cluster itself."""
+    proven: bool = True
+    """Whether it went well where what is served is as required: TLS versions and suites prove nothing about keys."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,11 +57,13 @@ class Diagnosis:
 
     @property
     def conclusion(self) -> Conclusion:
-        """What the steps amount to. What is served proves that all before it went well, whatever could be read;
+        """What the steps amount to. What is served proves that those before it went well, whatever could be read;
         and nothing has to reach what nothing holds to it."""
         if self.stopped_at is not None:
             return "stopped"
         outcomes = [step.answer.outcome for step in self.steps]
+        if any(step.answer.outcome == "unknown" and not step.proven for step in self.steps):
+            return "unknown"
         if outcomes[-1] == "ok" or not self.bound:
             return "ok"
         return "unknown" if "unknown" in outcomes or "ok" not in outcomes else "ok"
