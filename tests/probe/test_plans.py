@@ -612,6 +612,15 @@ def test_a_later_version_that_is_not_known_is_refused_by_the_alert_that_says_so(
     assert seen.versions.unasked is None
 
 
+def test_a_later_version_that_was_passed_over_without_its_alert_is_asked_again() -> None:
+    """An alert of another kind, while nothing had been accepted, refuses nothing once something was."""
+    server = ModelServer(suites={TLS11: (0x002F,), TLS10: (0x002F,)}, tolerates=TLS11, intolerance=INTERNAL_ERROR)
+    asked = interview(server, VERDICT)
+    accepted = [reply.accepted for _, reply in asked.asked].index(True)
+    assert TLS12 in [offer.version for offer, _ in asked.asked[accepted:]]
+    assert set(conclude(asked).versions.accepted) == {TLS11, TLS10}
+
+
 def test_silence_for_a_refusal_is_inconclusive_after_a_few_offers() -> None:
     asked = interview(replace(CONFORMING, refusal=SILENCE, version_refusal=SILENCE), VERDICT)
     seen = conclude(asked)
