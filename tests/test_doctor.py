@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from datetime import UTC, datetime, timedelta
@@ -9,6 +10,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+import yaml
 
 from scanner.certificates import Certificates
 from scanner.discover import Discovery
@@ -28,7 +30,7 @@ from scanner.model.scan_policy import ScanPolicy
 from scanner.survey import READS as SURVEYED
 from scanner.survey import Survey, Viewpoint
 from tests.certs import Authority
-from tests.expect.stories import endpoint, snapshot_of
+from tests.expect.stories import CLUSTERS, endpoint, snapshot_of
 
 PROFILE, ADHERENCE, OBSERVED, INJECTED, REPORTED, ROLLOUT, EVENTS, SERVED = range(8)
 API = "StaticPod/openshift-kube-apiserver/kube-apiserver:6443"
@@ -112,10 +114,16 @@ def known(distribution: str) -> Catalogue:
     return load_catalogue(distribution, hosted=("clusters-prod",))
 
 
-def surveyed(objects: list[Any], *names: str, distribution: str = "openshift", **said: Any) -> Survey:  # noqa: ANN401
+def surveyed(
+    objects: list[Any],
+    *names: str,
+    distribution: str = "openshift",
+    node: str = "",
+    **said: Any,  # noqa: ANN401
+) -> Survey:
     snapshot = snapshot_of(objects, **said)
     catalogue = known(distribution)
-    nodes = {KUBELET: "worker-0", API: "master-0", KUBEADM: "a"}
+    nodes = {KUBELET: "worker-0", API: "master-0", KUBEADM: "a"} | (dict.fromkeys(names, node) if node else {})
     endpoints = tuple(endpoint(name, {"node": nodes[name]} if name in nodes else {}) for name in names)
     return Survey(
         snapshot=snapshot,
@@ -502,11 +510,133 @@ def test_no_object_can_crash_it(odd: object) -> None:
 def test_plain_kubernetes_has_no_steps_but_what_is_served() -> None:
     absent = frozenset(each for each in kinds.KINDS if each.group.endswith("openshift.io"))
     found = look([], KUBEADM, distribution="kubernetes", absent=absent, version="v1.35.2")
-    assert [each.name for each in found.steps] == ["flags of the process", "events and logs", "what is served"]
+    first = ["what kubeadm's ConfigMap asks for", "what its processes run with"]
+    assert [each.name for each in found.steps] == [*first, "events and logs", "what is served"]
     assert outcomes(found)[0] == "not-applicable"
     assert "plain Kubernetes has no operator that applies a profile" in said(found, 0)
     assert found.conclusion == "unknown"
     assert all(not each.startswith("oc ") for step in found.steps for each in step.commands)
+
+
+def kubeadm_config(arguments: Mapping[str, Mapping[str, str]], version: str = "v1beta4") -> dict[str, Any]:
+    """The ClusterConfiguration in either form of extraArgs."""
+
+    def form(of: Mapping[str, str]) -> Any:  # noqa: ANN401 - YAML
+        return dict(of) if version == "v1beta3" else [{"name": name, "value": value} for name, value in of.items()]
+
+    sections: dict[str, Any] = {name: {"extraArgs": form(of)} for name, of in arguments.items()}
+    if "etcd" in sections:
+        sections["etcd"] = {"local": sections["etcd"]}
+    document = {"apiVersion": f"kubeadm.k8s.io/{version}", "kind": "ClusterConfiguration", **sections}
+    return {
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kubeadm-config", "namespace": "kube-system"},
+        "data": {"ClusterConfiguration": json.dumps(document)},
+    }  # fmt: skip
+
+
+TLS13_ONLY = {"tls-min-version": "VersionTLS13"}
+TOLD = "ConfigMap/kube-system/kubeadm-config"
+UNSET, WEAKER = "not set, which means Go's defaults", "weaker than mozilla/5.8/intermediate, with"
+API_SERVER_ON, SCHEDULER_ON, ETCD_ON = (
+    f"StaticPod/kube-system/{name}" for name in ("kube-apiserver:6443", "kube-scheduler:10259", "etcd:2379")
+)
+IS_UNSET = f"Pod/kube-system/kube-scheduler-cp: {UNSET}: {WEAKER} 4 more cipher suites"
+
+
+def of_kubeadm(name: str, *more: Any, node: str = "cp") -> Diagnosis:  # noqa: ANN401 - YAML
+    """A component of the story of that name, with more objects."""
+    objects = [*yaml.safe_load_all((CLUSTERS / "kubeadm" / "cluster.yaml").read_text()), *more]
+    absent = frozenset(each for each in kinds.KINDS if each.group.endswith("openshift.io"))
+    survey = surveyed(objects, name, distribution="kubernetes", absent=absent, version="v1.34.2", node=node)
+    (found,) = diagnose(survey)
+    return found
+
+
+@pytest.mark.parametrize("version", ["v1beta3", "v1beta4"])
+@pytest.mark.parametrize(
+    ("name", "arguments", "outcomes_of", "asked", "runs"),
+    [
+        (
+            API_SERVER_ON, {"apiServer": TLS13_ONLY}, ("ok", "ok"),
+            f"{TOLD} apiServer.extraArgs: VersionTLS13, Go's default cipher suites",
+            "Pod/kube-system/kube-apiserver-cp: VersionTLS13, Go's default cipher suites",
+        ),
+        (
+            SCHEDULER_ON, {"scheduler": TLS13_ONLY}, ("ok", "stopped"),
+            f"{TOLD} scheduler.extraArgs: VersionTLS13, Go's default cipher suites",
+            (f"Pod/kube-system/kube-scheduler-cp: {UNSET}: weaker than TLSv1.3 or later ({TOLD} scheduler.extraArgs), "
+            "with TLSv1.2"),
+        ),
+        (
+            SCHEDULER_ON, {}, ("stopped", "ok"),
+            f"{TOLD} scheduler.extraArgs: {UNSET}: {WEAKER} 4 more cipher suites",
+            f"Pod/kube-system/kube-scheduler-cp: {UNSET}",
+        ),
+        (
+            API_SERVER_ON, {}, ("ok", "ok"),
+            (f"{TOLD} apiServer.extraArgs: {UNSET}\n{WEAKER} 4 more cipher suites\n"
+            "its processes run with what is required all the same: kubeadm's next upgrade undoes that"),
+            ("Pod/kube-system/kube-apiserver-cp: VersionTLS13, Go's default cipher suites; "
+            f"{TOLD} apiServer.extraArgs says {UNSET}, which kubeadm's next upgrade writes"),
+        ),
+        (
+            ETCD_ON, {"etcd": {"cipher-suites": "TLS_RSA_WITH_AES_128_CBC_SHA"}}, ("ok", "ok"),
+            (f"{TOLD} etcd.local.extraArgs: no minimum version, 1 cipher suite\n{WEAKER} 1 more cipher suite\n"
+            "its processes run with what is required all the same: kubeadm's next upgrade undoes that"),
+            ("Pod/kube-system/etcd-cp: TLS1.2, 2 cipher suites; "
+            f"{TOLD} etcd.local.extraArgs says no minimum version, 1 cipher suite, "
+            "which kubeadm's next upgrade writes"),
+        ),
+    ],
+)  # fmt: skip
+def test_kubeadms_configuration_is_followed_to_the_process(
+    name: str, arguments: Mapping[str, Any], outcomes_of: tuple[str, str], asked: str, runs: str, version: str
+) -> None:
+    found = of_kubeadm(name, kubeadm_config(arguments, version))
+    assert (said(found, 0), said(found, 1), tuple(outcomes(found)[:2])) == (asked, runs, outcomes_of)
+
+
+def test_without_kubeadms_config_map_flags_are_held_to_the_profile() -> None:
+    found = of_kubeadm(SCHEDULER_ON)
+    assert outcomes(found)[:2] == ["not-applicable", "stopped"]
+    assert said(found, 1) == IS_UNSET
+    assert found.steps[0].commands == ("kubectl -n kube-system get cm kubeadm-config -o yaml",)
+    assert found.steps[1].commands == (
+        "kubectl -n kube-system get pods -l component=kube-scheduler -o yaml",
+        (
+            "grep -e --tls-min-version -e --tls-cipher-suites /etc/kubernetes/manifests/kube-scheduler.yaml"
+            "   # on each node of the control plane"
+        ),
+        "kubectl -n kube-system get cm kubeadm-config -o jsonpath='{.data.ClusterConfiguration}' > kubeadm.yaml",
+        "kubeadm init phase control-plane scheduler --config kubeadm.yaml   # on each node that is behind",
+    )
+
+
+@pytest.mark.parametrize(
+    ("node", "outcome", "runs"),
+    [
+        ("same", "ok", "configz of Node/same: VersionTLS12, 2 cipher suites"),
+        ("cp", "not-read", "no configz was read (adhere rbac --with configz)"),
+        (
+            "weak", "stopped",
+            ("configz of Node/weak: VersionTLS10, 1 cipher suite: weaker than TLSv1.2 or later "
+            "(ConfigMap/kube-system/kubelet-config data[kubelet]), with TLSv1 and 1 more cipher suite"),
+        ),
+    ],
+)  # fmt: skip
+def test_kubelet_config_is_followed_to_configz(node: str, outcome: str, runs: str) -> None:
+    found = of_kubeadm(f"Node/{node}:10250", node=node)
+    assert said(found, 0) == "ConfigMap/kube-system/kubelet-config data[kubelet]: VersionTLS12, 2 cipher suites"
+    assert (said(found, 1), outcomes(found)[:2]) == (runs, ["ok", outcome])
+    assert found.steps[0].commands == ("kubectl -n kube-system get cm kubelet-config -o yaml",)
+    assert found.steps[1].commands[-1].startswith("kubeadm upgrade node phase kubelet-config && systemctl restart")
+
+
+@pytest.mark.parametrize("odd", ["?", "{", "apiServer: 7", "apiServer: {extraArgs: 7}", "scheduler: {extraArgs: [7]}"])
+def test_an_odd_cluster_configuration_crashes_nothing(odd: str) -> None:
+    held = kubeadm_config({})
+    held["data"]["ClusterConfiguration"] = odd
+    assert outcomes(of_kubeadm(SCHEDULER_ON, held))[0] == ("unknown" if odd == "{" else "stopped")
 
 
 PKI_OBJECT = {

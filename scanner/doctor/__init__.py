@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from scanner.doctor import authorities, events, keys, listeners, operators, rollouts
+from scanner.doctor import authorities, events, keys, kubeadm, listeners, operators, rollouts
 from scanner.doctor.patient import NO_EVENTS, NOT_READ, Patient, Served, served
 from scanner.kube import kinds
 from scanner.kube.kinds import Kind
@@ -183,11 +183,6 @@ def _patient(
     )
 
 
-_OPENSHIFTS = (
-    "plain Kubernetes has no operator that applies a profile: flags, the node's manifests and kubeadm's ConfigMap do"
-)
-
-
 def _steps(patient: Patient) -> Iterator[Step]:
     """Those that a cluster of its kind has; keys of certificates where a PKI object asks anything of them."""
     asked = keys.keys(patient)
@@ -198,13 +193,9 @@ def _steps(patient: Patient) -> Iterator[Step]:
         yield Step(name=each.name, answer=each.look(patient), commands=each.commands(patient))
 
 
-def _flags(patient: Patient) -> Answer:
-    """What the process itself is given, in the place of an operator's word."""
-    return Answer(outcome="not-applicable", said=(_OPENSHIFTS, *operators.observed(patient).said))
-
-
 STEPS_OF_KUBERNETES: tuple[Check, ...] = (
-    Check(name="flags of the process", look=_flags, commands=operators.observed_commands),
+    Check(name="what kubeadm's ConfigMap asks for", look=kubeadm.declared, commands=kubeadm.declared_commands),
+    Check(name="what its processes run with", look=kubeadm.running, commands=kubeadm.running_commands),
     *(each for each in STEPS if each.name in ("events and logs", "what is served")),
 )
 """In a cluster without operators of the platform."""

@@ -166,15 +166,22 @@ class Facts(Once):
     @cached_property
     def kubelet_config(self) -> Known[Fields] | None:
         """The KubeletConfiguration that kubeadm keeps for all kubelets, in a ConfigMap; None where there is none."""
-        found = self.snapshot.get(CONFIG_MAP, "kubelet-config", "kube-system")
+        return self._kubeadm("kubelet-config", "kubelet", "what kubeadm tells all kubelets")
+
+    @cached_property
+    def kubeadm_config(self) -> Known[Fields] | None:
+        """The ClusterConfiguration that kubeadm makes the control plane's manifests of; None where there is none."""
+        return self._kubeadm("kubeadm-config", "ClusterConfiguration", "what kubeadm tells the control plane")
+
+    def _kubeadm(self, name: str, key: str, what: str) -> Known[Fields] | None:
+        found = self.snapshot.get(CONFIG_MAP, name, "kube-system")
         if found is None:
-            gap = self.snapshot.missing(CONFIG_MAP, "kubelet-config", "kube-system")
-            return Unknown(f"what kubeadm tells all kubelets is not known: {gap}") if gap else None
-        text = found.text("data", "kubelet").encode("utf-8", "replace")
+            gap = self.snapshot.missing(CONFIG_MAP, name, "kube-system")
+            return Unknown(f"{what} is not known: {gap}") if gap else None
         try:
-            value = located.load(text, str(found.reference)).value
+            value = located.load(found.text("data", key).encode("utf-8", "replace"), str(found.reference)).value
         except InputError as error:
-            return Unknown(f"what kubeadm tells all kubelets is not known: {error.message}")
+            return Unknown(f"{what} is not known: {error.message}")
         return Fields(value if isinstance(value, dict) else {})
 
     @cached_property

@@ -10,7 +10,7 @@ from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Lever
 
-_FLAGS = {"etcd": process.ETCD}
+FLAGS = {"etcd": process.ETCD}
 """By component; the others are Kubernetes' own programs."""
 
 
@@ -18,8 +18,8 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
     """The profile that is asked for, tightened by what the flags of the process say."""
     if draft.entry is None or draft.entry.governor != "flags":
         return draft
-    flags = _FLAGS.get(draft.entry.component, process.COMPONENT_BASE)
-    pod = _pod(facts, draft)
+    flags = FLAGS.get(draft.entry.component, process.COMPONENT_BASE)
+    pod = pod_of(facts, draft.endpoint)
     if pod is None:
         gap = facts.snapshot.gap(POD) or "its pod is not among the cluster's objects"
         return draft.remark(f"the flags of {draft.endpoint.owner.name} could not be read: {gap}")
@@ -51,11 +51,11 @@ def _lever(pod: KubeObject, component: str, endpoint: Endpoint, flags: process.F
     )
 
 
-def _pod(facts: Facts, draft: Draft) -> KubeObject | None:
+def pod_of(facts: Facts, endpoint: Endpoint) -> KubeObject | None:
     """The pod that listens; any of the component's, where the endpoint does not say which."""
-    endpoint, entry = draft.endpoint, draft.entry
     if endpoint.pod is not None:
         return facts.snapshot.get(POD, endpoint.pod.name, endpoint.pod.namespace)
+    entry = facts.entry(endpoint)
     names = {endpoint.owner.name, entry.component if entry else ""}
     for pod in facts.static_pods:
         mine = pod.labels.get("component") in names and pod.namespace == endpoint.owner.namespace

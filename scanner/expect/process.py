@@ -71,6 +71,17 @@ def by_flags(pod: Fields, flags: Flags) -> Told:
     found: dict[str, str] = {}
     for container in pod.each("spec", "containers"):
         found.update(_flags((*container.texts("command"), *container.texts("args"))[:_MOST]))
+    return _told(found, flags)
+
+
+def by_arguments(section: Fields, flags: Flags) -> Told:
+    """What ``extraArgs`` of a section of kubeadm's ClusterConfiguration say: a mapping up to v1beta3, then a list."""
+    found = section.words("extraArgs")
+    found |= {each.text("name"): each.text("value") for each in section.each("extraArgs")}
+    return _told(found, flags)
+
+
+def _told(found: dict[str, str], flags: Flags) -> Told:
     names = tuple(name.strip() for name in found.get(flags.suites, "").split(",") if name.strip())
     return Told(minimum=found.get(flags.minimum, "").strip(), suites=names[:_MOST])
 

@@ -1,0 +1,201 @@
+"""On plain Kubernetes: kubeadm's ConfigMaps, then what each process runs with, against the profile that is asked for.
+
+kubeadm writes the manifests of the control plane from ``kubeadm-config`` (ClusterConfiguration), and each node's
+``/var/lib/kubelet/config.yaml`` from ``kubelet-config``. Changing a ConfigMap changes no node until kubeadm runs there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from scanner.doctor.patient import Patient
+from scanner.expect import process
+from scanner.expect.flags import FLAGS, pod_of
+from scanner.expect.process import Told
+from scanner.kube.kinds import POD
+from scanner.kube.objects import Fields
+from scanner.model.diagnosis import Answer, Outcome
+from scanner.model.endpoint import Endpoint
+from scanner.model.known import Known, Unknown
+from scanner.model.local_files import KUBELET_CONFIGZ
+from scanner.model.profile import Profile
+
+_NO_OPERATOR = (
+    "plain Kubernetes has no operator that applies a profile: flags, the node's manifests and kubeadm's ConfigMap do"
+)
+_MOST = 5
+"""Processes named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A component of kubeadm's control plane."""
+
+    steps: tuple[str, ...]
+    """Its section of the ClusterConfiguration."""
+    phase: str
+    """The phase of ``kubeadm init`` that writes its manifest."""
+
+
+_PARTS: Mapping[str, Part] = {
+    "kube-apiserver": Part(steps=("apiServer",), phase="control-plane apiserver"),
+    "kube-controller-manager": Part(steps=("controllerManager",), phase="control-plane controller-manager"),
+    "kube-scheduler": Part(steps=("scheduler",), phase="control-plane scheduler"),
+    "etcd": Part(steps=("etcd", "local"), phase="etcd local"),
+}
+_KUBELET = "kubelet"
+
+
+def declared(patient: Patient) -> Answer:
+    """Whether kubeadm's ConfigMap asks for what the profile requires."""
+    told = _declared(patient)
+    if told is None:
+        return Answer(outcome="not-applicable", said=(_NO_OPERATOR, f"kubeadm configures no {patient.component}"))
+    if isinstance(told, Unknown):
+        return Answer(outcome="unknown", said=(told.reason,))
+    said = f"{_place(patient)}: {_words(told)}"
+    ill = _ill(patient, told, _floor(patient, patient.endpoints[0]))
+    if not ill:
+        return Answer(outcome="ok", said=(said,))
+    others = [_ill(patient, own, _floor(patient, each)) for each, _, own in _running(patient)]
+    if len(others) == len(patient.endpoints) and not any(others):
+        undone = "its processes run with what is required all the same: kubeadm's next upgrade undoes that"
+        return Answer(outcome="ok", said=(said, ill, undone))
+    return Answer(outcome="stopped", said=(f"{said}: {ill}",))
+
+
+def running(patient: Patient) -> Answer:
+    """Whether each process runs with what kubeadm's ConfigMap says; without one, with what the profile requires."""
+    wanted, found = _declared(patient), list(_running(patient))
+    if not found:
+        return _unseen(patient)
+    reference = wanted if isinstance(wanted, Told) else None
+    stopped, said = list[str](), list[str]()
+    for endpoint, name, own in found:
+        floor = _floor(patient, endpoint)
+        if reference is not None and not _ill(patient, reference, floor):
+            floor = _meant(patient, reference)
+        ill = "" if reference is not None and _alike(own, reference) else _ill(patient, own, floor)
+        line = f"{name}: {_words(own)}" + (f": {ill}" if ill else "")
+        if not ill and reference is not None and not _alike(own, reference):
+            line += f"; {_place(patient)} says {_words(reference)}, which kubeadm's next upgrade writes"
+        (stopped if ill else said).append(line)
+    lines = tuple(dict.fromkeys((*stopped, *said)))
+    more = [f"and {len(lines) - _MOST} more"] if len(lines) > _MOST else []
+    if missing := len(patient.endpoints) - len(found):
+        more.append(f"what runs at {missing} of its listeners could not be read")
+    outcome: Outcome = "stopped" if stopped else "unknown" if missing else "ok"
+    return Answer(outcome=outcome, said=(*lines[:_MOST], *more))
+
+
+def _unseen(patient: Patient) -> Answer:
+    if patient.component == _KUBELET:
+        return Answer(outcome="not-read", said=("no configz was read (adhere rbac --with configz)",))
+    if all(_governor(patient, each) != "flags" for each in patient.endpoints):
+        return Answer(outcome="not-applicable", said=("no flags of it are known that set TLS",))
+    gap = patient.facts.snapshot.gap(POD) or "its pod is not among the cluster's objects"
+    return Answer(outcome="unknown", said=(f"the flags of {patient.component} could not be read: {gap}",))
+
+
+def _running(patient: Patient) -> Iterator[tuple[Endpoint, str, Told]]:
+    """Each process of it that can be seen: a pod's flags, or a kubelet's configz."""
+    snapshot = patient.facts.snapshot
+    for each in patient.endpoints:
+        if patient.component == _KUBELET:
+            node = each.node or each.owner.name
+            found = snapshot.get(KUBELET_CONFIGZ, node) if KUBELET_CONFIGZ in snapshot.objects else None
+            if found is not None:
+                yield each, f"configz of Node/{node}", process.by_configuration(found.fields("kubeletconfig"))
+        elif _governor(patient, each) == "flags" and (pod := pod_of(patient.facts, each)) is not None:
+            yield each, str(pod.reference), process.by_flags(pod, _flags(patient))
+
+
+def _governor(patient: Patient, endpoint: Endpoint) -> str:
+    entry = patient.facts.entry(endpoint)
+    return entry.governor if entry else ""
+
+
+def _flags(patient: Patient) -> process.Flags:
+    return FLAGS.get(patient.component, process.COMPONENT_BASE)
+
+
+def _declared(patient: Patient) -> Known[Told] | None:
+    """What kubeadm keeps for it; None where it keeps nothing."""
+    if patient.component == _KUBELET:
+        kubelets = patient.facts.kubelet_config
+        return process.by_configuration(kubelets) if isinstance(kubelets, Fields) else kubelets
+    part, kept = _PARTS.get(patient.component), patient.facts.kubeadm_config
+    if part is None or kept is None:
+        return None
+    if isinstance(kept, Unknown):
+        return kept
+    if part.steps[0] == "etcd" and kept.has("etcd", "external"):
+        return None
+    return process.by_arguments(kept.fields(*part.steps), _flags(patient))
+
+
+def _place(patient: Patient) -> str:
+    if patient.component == _KUBELET:
+        return "ConfigMap/kube-system/kubelet-config data[kubelet]"
+    return f"ConfigMap/kube-system/kubeadm-config {'.'.join(_PARTS[patient.component].steps)}.extraArgs"
+
+
+def _words(told: Told) -> str:
+    return told.said if told.anything else "not set, which means Go's defaults"
+
+
+def _alike(one: Told, other: Told) -> bool:
+    return (one.minimum, set(one.suites)) == (other.minimum, set(other.suites))
+
+
+def _meant(patient: Patient, told: Told) -> Known[Profile]:
+    return process.profile(told, _place(patient), patient.facts.snapshot.origin.git_version)
+
+
+def _floor(patient: Patient, endpoint: Endpoint) -> Known[Profile]:
+    """What is asked for there: the policy's override, or the profile of the whole cluster."""
+    for each in patient.facts.policy.overrides:
+        if each.selector.matches(endpoint):
+            return patient.facts.overrides[each.profile]
+    return patient.authority.declared().profile or Unknown("no profile is asked for")
+
+
+def _ill(patient: Patient, told: Told, floor: Known[Profile]) -> str:
+    """Why ``told`` is not as strict as ``floor``, or ""; what has no meaning is neither."""
+    own = process.profile(told, patient.component, patient.facts.snapshot.origin.git_version)
+    if isinstance(own, Unknown):
+        return own.reason
+    more = "" if isinstance(floor, Unknown) else process.weaker(floor, own)
+    return f"weaker than {floor.name}, with {more}" if more and not isinstance(floor, Unknown) else ""
+
+
+def declared_commands(patient: Patient) -> tuple[str, ...]:
+    """Where to look."""
+    name = "kubelet-config" if patient.component == _KUBELET else "kubeadm-config"
+    if patient.component != _KUBELET and patient.component not in _PARTS:
+        return ()
+    return (f"kubectl -n kube-system get cm {name} -o yaml",)
+
+
+def running_commands(patient: Patient) -> tuple[str, ...]:
+    """Where to look, and what brings the ConfigMap to a node."""
+    if patient.component == _KUBELET:
+        return (
+            "kubectl get --raw /api/v1/nodes/NODE/proxy/configz",
+            "grep -A 20 tls /var/lib/kubelet/config.yaml   # on each node",
+            "kubeadm upgrade node phase kubelet-config && systemctl restart kubelet   # on a node that is behind",
+        )
+    part = _PARTS.get(patient.component)
+    if part is None:
+        return ()
+    flags = _flags(patient)
+    return (
+        f"kubectl -n kube-system get pods -l component={patient.component} -o yaml",
+        (
+            f"grep -e --{flags.minimum} -e --{flags.suites} /etc/kubernetes/manifests/{patient.component}.yaml"
+            "   # on each node of the control plane"
+        ),
+        "kubectl -n kube-system get cm kubeadm-config -o jsonpath='{.data.ClusterConfiguration}' > kubeadm.yaml",
+        f"kubeadm init phase {part.phase} --config kubeadm.yaml   # on each node that is behind",
+    )
