@@ -20,7 +20,7 @@ from scanner.judge.custom_profiles import custom_findings
 from scanner.judge.network_policy import NetworkPolicies
 from scanner.judge.unknown_adherence import adherence_findings
 from scanner.kube import kinds
-from scanner.kube.kinds import Kind
+from scanner.kube.kinds import PKI, Kind
 from scanner.kube.snapshot import Snapshot, union
 from scanner.model import cluster_facts
 from scanner.model.cluster_facts import ClusterFacts, same_cluster
@@ -188,9 +188,11 @@ def _certificates(clusters: Sequence[Survey], now: datetime) -> CertificateRepor
 
 
 def names_seen(clusters: Sequence[Survey]) -> list[NamesRow]:
-    """What was seen of the certificate names that the configuration of each cluster governs."""
+    """What was seen of the certificate names that the configuration of each cluster governs. Only OpenShift has them: a
+    saved snapshot of another cluster says nothing of the kind PKI."""
     alone = len(clusters) == 1
-    found = (each.certificates.names_seen(None if alone else each.facts.name) for each in clusters)
+    governed = (each for each in clusters if each.facts.distribution != "kubernetes" or each.snapshot.objects.get(PKI))
+    found = (each.certificates.names_seen(None if alone else each.facts.name) for each in governed)
     return [each for each in found if each is not None]
 
 

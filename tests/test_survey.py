@@ -12,7 +12,7 @@ from scanner.model.target import Target
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import RowFile
 from scanner.scan import Settings, scan
-from scanner.survey import Survey, Viewpoint, surroundings, survey
+from scanner.survey import Survey, Viewpoint, names_seen, surroundings, survey
 from tests.expect.stories import load
 from tests.judge.cases import CONFORMING
 from tests.servers import tls_listener
@@ -60,3 +60,8 @@ def test_of_several_clusters_each_certificate_says_whose_it_is() -> None:
 
 def test_a_list_of_targets_has_no_certificates_of_its_own() -> None:
     assert Surroundings().certificates is None
+
+
+def test_a_cluster_without_openshift_has_no_names_that_a_pki_object_governs() -> None:
+    assert names_seen([looked_at("kubeadm", "c")]) == []
+    assert [row["never_seen"] for row in names_seen([looked_at("single-node", "c")])] != [[]]

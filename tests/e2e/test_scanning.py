@@ -90,7 +90,7 @@ def test_a_cluster_is_found_judged_and_reported(cluster: ControlPlane, scan_clus
     assert (api["component"], api["reach"], api["verdict"]) == ("kube-apiserver", "tls", "pass")
     assert suites(etcd) & GO_EXTRA == GO_EXTRA
     for each in (etcd, api):
-        assert each["binding"] == "must-follow"
+        assert each["binding"] == "settling"
         assert each["expected"]["profile"] == "openshift/4.22/intermediate"
         because = " ".join(each["expected"]["because"])
         assert "APIServer/cluster" in because
