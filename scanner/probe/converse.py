@@ -45,6 +45,8 @@ class Peer:
     """For protocols that want the name before TLS starts (XMPP), where there is no ``server_name``."""
     suites: EngineSuites = "usual"
     """For full handshakes."""
+    lean: bool = False
+    """For full handshakes: leave out ALPN and status_request, for which the listener ends a connection."""
 
 
 @dataclass(slots=True)

@@ -175,12 +175,9 @@ def _set_groups(context: SSL.Context) -> None:
 
 
 def engine_for(
-    peer: Peer, alpn: tuple[bytes, ...], witness: Witness, identity: Identity | None = None, *, staple: bool = True
+    peer: Peer, alpn: tuple[bytes, ...], witness: Witness, identity: Identity | None = None
 ) -> SSL.Connection:
-    """A client that is about to shake hands, with ``identity`` if it is asked; ``witness`` sees what happens.
-
-    ``staple``: whether it asks for a stapled OCSP response.
-    """
+    """A client that is about to shake hands, with ``identity`` if it is asked; ``witness`` sees what happens."""
     engine = SSL.Connection(_context(peer.suites), None)
     witness.flight = None if peer.suites == "usual" else ServerFlight(whole=True, limit=LIMIT)
     engine.set_app_data(witness)
@@ -192,7 +189,7 @@ def engine_for(
     if identity is not None:
         engine.use_certificate(identity.certificate)
         engine.use_privatekey(identity.key)
-    if staple:
+    if not peer.lean:
         engine.request_ocsp()
     return engine
 

@@ -9,7 +9,7 @@ reads what comes: an alert, or the server's own close_notify.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import trio
 from OpenSSL import SSL, crypto
@@ -33,6 +33,7 @@ LAST_WORDS = 1.0
 _ROUNDS = 10
 """The same as a multiple of the time that the handshake took, for a server that is far away."""
 
+_NOT_OFFERED = Unknown("the listener ends a handshake whose hello has ALPN or status_request")
 _TOO_EARLY = Unknown("the full handshake did not come that far")
 _UNASKABLE = Unknown("an anonymous handshake does not show whether a client certificate is asked for")
 
@@ -61,6 +62,8 @@ class Full:
     settled: bool = False
     """The server went on after it had seen what the client has: a session ticket, data, an orderly end of its own."""
     seconds: float = 0.0
+    lean: bool = False
+    """Neither ALPN nor status_request was offered."""
     before: Full | None = None
     """The attempt with ALPN, where another one followed."""
 
@@ -70,40 +73,42 @@ class Full:
         return self.failure or "completed"
 
 
-async def handshake(peer: Peer, identity: Identity | None = None, *, goodbye: bool = True) -> Full:
-    """Make one full handshake with ``peer``. A server that answers ALPN with its alert is asked again without; one that
-    ends the connection without a word, again without ALPN and status_request, which some servers end it for.
+async def handshake(
+    peer: Peer, identity: Identity | None = None, *, goodbye: bool = True, insist: bool = False
+) -> Full:
+    """Make one full handshake with ``peer``, and a second one without ALPN, if the server insists by its alert.
 
     ``identity`` is shown to a server that asks for a client certificate. Without ``goodbye`` the client that was asked
-    for one says nothing more, and waits for what the server does of its own accord.
+    for one says nothing more, and waits for what the server does of its own accord. With ``insist`` a server that ends
+    the connection without a word is asked again without ALPN and status_request, for which some servers end it.
 
     Never raises for anything that the peer does. Raises ``ResourceError`` when this machine cannot connect.
     """
-    offered = ALPN if peer.transport == "tls" else ()
+    offered = ALPN if peer.transport == "tls" and not peer.lean else ()
     full = await _attempt(peer, offered, identity, goodbye=goodbye)
-    broke_off = bool(offered) and full.negotiated is None and full.ending in ("fin", "rst")
-    if full.alert == NO_APPLICATION_PROTOCOL or broke_off:
-        first, full = full, await _attempt(peer, (), identity, goodbye=goodbye, staple=not broke_off)
+    first = full
+    if full.alert == NO_APPLICATION_PROTOCOL:
+        full = await _attempt(peer, (), identity, goodbye=goodbye)
+    elif insist and offered and full.negotiated is None and full.ending in ("fin", "rst"):
+        full = await _attempt(replace(peer, lean=True), (), identity, goodbye=goodbye)
+    if full is not first:
         full.before = first
-        if broke_off:
-            full.alpn = full.ocsp_stapled = Unknown(
-                "the listener ends a handshake whose hello has ALPN or status_request"
-            )
     return full
 
 
-async def _attempt(
-    peer: Peer, alpn: tuple[bytes, ...], identity: Identity | None, *, goodbye: bool, staple: bool = True
-) -> Full:
+async def _attempt(peer: Peer, alpn: tuple[bytes, ...], identity: Identity | None, *, goodbye: bool) -> Full:
     started = trio.current_time()
     witness = Witness()
-    engine = engine_for(peer, alpn, witness, identity, staple=staple)
+    engine = engine_for(peer, alpn, witness, identity)
     full = Full()
     with trio.move_on_after(peer.where.timeout) as scope:
         full.failure = await _converse(peer, engine, witness, full, goodbye=goodbye)
     if scope.cancelled_caught and not full.completed:
         full.failure = "no answer in time"
     _read_off(engine, witness, full)
+    if peer.lean:
+        full.alpn = full.ocsp_stapled = _NOT_OFFERED
+        full.lean = True
     full.seconds = trio.current_time() - started
     return full
 

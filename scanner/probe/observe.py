@@ -78,8 +78,9 @@ async def _interview(peer: Peer, question: Question, gate: Gate, scope: trio.Can
         await gate.pace(scope)
         started = trio.current_time()
         try:
-            full = await handshake(peer)
+            full = await handshake(peer, insist=True)
             take_in(evidence, full)
+            peer = replace(peer, lean=full.lean)
         except trio.Cancelled:
             _cut_off("full handshake", started, evidence)
             raise
