@@ -527,6 +527,17 @@ def test_before_a_version_is_called_refused_a_lean_hello_was_sent(refusal: Reply
         assert any(offer.version == TLS12 and offer.lean for offer, _ in asked.asked)
 
 
+@pytest.mark.parametrize("refusal", [HANDSHAKE_FAILURE, INTERNAL_ERROR, FIN])
+def test_a_listener_that_takes_only_a_lean_hello_speaks_the_version(refusal: Reply) -> None:
+    """What both wide hellos for TLS 1.3 ended in would refuse the version, were it not for the lean one."""
+    for question in BOTH:
+        for below in ({}, {TLS12: ECDHE_RSA_AEAD[:2]}):
+            server = ModelServer(suites={TLS13: TLS13_SUITES[:2], **below}, most=3, too_many=refusal)
+            seen = conclude(interview(server, question))
+            assert TLS13 in seen.versions.accepted
+            assert question is not INVENTORY or set(seen.suites[TLS13].accepted) == set(TLS13_SUITES[:2])
+
+
 @given(server=plain_servers(), question=questions())
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_obsolete_key_exchanges_never_stand_before_others(server: ModelServer, question: Question) -> None:
