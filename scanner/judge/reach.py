@@ -189,7 +189,10 @@ def _plaintext(rule: Rule, case: Case) -> Finding:
         fix = f"give the target as {protocol}://host:port, or serve TLS from the first byte there"
     else:
         said = f"it answers in plaintext ({protocol}), without TLS"
-        fix = "enable TLS on the listener, or take it off the list of what must speak TLS"
+        declaring = next((each.named for each in case.endpoint.origins if each.reference and not each.foreign), None)
+        fix = "enable TLS on the listener, or " + (
+            f"correct {declaring}, which declares TLS there" if declaring else "remove it from the targets"
+        )
     if case.endpoint.certainty == "hinted":
         hint = f"{said}, and only its name or port suggests that it should: declare it, or name it otherwise"
         return _finding(rule, case, "inconclusive", "not-tls", hint)
