@@ -291,6 +291,31 @@ class Cut:
         await self.stream.send_all(data)
 
 
+async def test_a_server_hello_alone_negotiates_nothing() -> None:
+    """It says which suite was chosen; whether the handshake goes on with it nothing shows."""
+    whole = tls_part(TlsSettings(credential=ordinary(), max_version=TLS12))
+
+    async def part(stream: trio.SocketStream) -> None:
+        flight = Flight(stream)
+        with pytest.raises(NoMore):
+            await whole(flight)  # type: ignore[arg-type]
+        size = 9 + int.from_bytes(flight.sent[6:9])  # one record's header, one handshake message's, and its content
+        await stream.send_all(flight.sent[:3] + (size - 5).to_bytes(2) + flight.sent[5:size])
+
+    full = await with_script(part, reads_hello=False)
+    assert full.negotiated is None
+    assert full.ending == "fin"
+
+
+class Flight(Cut):
+    """A stream that keeps what is sent."""
+
+    sent = b""
+
+    async def send_all(self, data: bytes) -> None:
+        self.sent += data
+
+
 # --- what goes wrong ------------------------------------------------------------------------------------------------
 
 

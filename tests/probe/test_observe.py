@@ -519,6 +519,19 @@ def test_a_reply_in_a_few_words(reply: Reply, text: str) -> None:
     assert summary(reply) == text
 
 
+def test_a_handshake_of_tls13_that_breaks_off_behind_the_certificate_shows_nothing() -> None:
+    """Only with Finished it is the server's: until then anything may have been put in its place."""
+    evidence = Evidence()
+    evidence.note(Reply("hello", version=TLS13, suite=0x1301))
+    ended = Negotiated(version=TLS13, suite=0x1301, group=None)
+    take_in(evidence, Full(negotiated=ended, chain=(ordinary().der,), failure="the connection ended: fin"))
+    observed = evidence.conclude("instance", NOW)
+    assert isinstance(observed.chain, Unknown)
+    assert "the connection ended: fin" in observed.chain.reason
+    assert isinstance(observed.client_certificate, Unknown)
+    assert len(observed.other_chains) == 1
+
+
 def test_what_the_full_handshake_ended_in_is_accepted_like_anything_else() -> None:
     """Its hello carries ALPN, by which a front may lead it to another backend."""
     evidence = Evidence()
