@@ -40,7 +40,7 @@ PROGRAMS = {
     "stunnel": Program(needs=("stunnel4", "openssl"), launch=stunnel.launch, truth=stunnel.truth),
     "gnutls": Program(needs=("gnutls-serv", "gnutls-cli"), launch=gnutls.launch, truth=gnutls.truth),
     "go": Program(needs=(_GO,), launch=golang.launch, truth=golang.truth),
-    "jsse": Program(needs=("java",), launch=jsse.launch, truth=jsse.truth),
+    "jsse": Program(needs=("java",), launch=jsse.launch, truth=libraries.truth),
     "tomcat": Program(
         needs=("java",), lacks=libraries.tomcat_missing, launch=libraries.launch_tomcat, truth=libraries.truth
     ),
@@ -206,8 +206,7 @@ _GNUTLS: dict[str, Settings] = {
 _JSSE: dict[str, Settings] = {
     "sslv3-3des": Settings(
         versions=(SSL30, TLS10, TLS11, TLS12),
-        suites="TLS_RSA_WITH_AES_128_CBC_SHA:SSL_RSA_WITH_3DES_EDE_CBC_SHA",
-        tls13="",
+        suites="TLS_RSA_WITH_AES_128_CBC_SHA:TLS_RSA_WITH_3DES_EDE_CBC_SHA",
     ),
     "intermediate": Settings(suites="TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", preference="client"),
     "mtls13-required": Settings(versions=(TLS13,), client_certificate="required"),

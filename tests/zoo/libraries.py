@@ -125,7 +125,7 @@ _JARS = tuple(
     for name in ("embed-core", "annotations-api", "servlet-api", "jaspic-api")
 )
 _TOMCAT = Path(__file__).parent / "javaserver" / "TomcatServer.java"
-_JAVA_GROUP = {"X25519": "x25519", "X448": "x448", "P-256": "secp256r1", "P-384": "secp384r1", "P-521": "secp521r1"}
+JAVA_GROUP = {"X25519": "x25519", "X448": "x448", "P-256": "secp256r1", "P-384": "secp384r1", "P-521": "secp521r1"}
 
 
 def tomcat_missing() -> str | None:
@@ -139,7 +139,7 @@ def launch_tomcat(settings: Settings, pki: Pki, address: str, port: int, directo
     """``java TomcatServer.java``: one connector with a certificate of each kind."""
     protocols = "+".join({TLS12: "TLSv1.2", TLS13: "TLSv1.3"}[version] for version in settings.versions)
     argv = [program("java") or "java", "-Xshare:auto", "-XX:TieredStopAtLevel=1", f"-Duser.dir={directory}"]
-    argv += [f"-Djdk.tls.namedGroups={','.join(_JAVA_GROUP[name] for name in settings.groups)}"]
+    argv += [f"-Djdk.tls.namedGroups={','.join(JAVA_GROUP[name] for name in settings.groups)}"]
     argv += ["-cp", ":".join(map(str, _JARS)), str(_TOMCAT), address, str(port), protocols]
     argv += [":".join(map(_openssl_name, names(settings))), settings.preference]
     argv += [str(path) for key in keys(settings) for path in (pki.certificate(key), pki.key(key))]
@@ -176,7 +176,7 @@ def _lighttpd(module: str, suites: Iterable[str], settings: Settings, pki: Pki, 
         "MaxProtocol": _LIGHTTPD_VERSION[max(settings.versions)],
         "CipherString": ":".join(suites),
         # mod_wolfssl takes one name at most: without it all are on.
-        "Curves": ":".join(_JAVA_GROUP[name] for name in settings.groups) if module == "mbedtls" else "",
+        "Curves": ":".join(JAVA_GROUP[name] for name in settings.groups) if module == "mbedtls" else "",
     }
     address, _, port = place.partition(":")
     said = ", ".join(f'"{name}" => "{value}"' for name, value in commands.items() if value)
@@ -229,7 +229,7 @@ def launch_erlang(settings: Settings, pki: Pki, address: str, port: int, directo
     """An escript, which Erlang compiles as it starts."""
     argv = [program("escript") or "escript", str(_ERLANG), address, str(port)]
     argv += [",".join(_ERLANG_VERSION[version] for version in settings.versions), ",".join(names(settings))]
-    argv += [",".join(_JAVA_GROUP[name] for name in settings.groups), settings.preference]
+    argv += [",".join(JAVA_GROUP[name] for name in settings.groups), settings.preference]
     return Launch(argv=[*argv, str(pki.certificate(settings.key)), str(pki.key(settings.key))])
 
 
