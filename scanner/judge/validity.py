@@ -9,6 +9,7 @@ from functools import partial
 from scanner.judge import served
 from scanner.judge.served import Reading
 from scanner.judge.verdicts import Words
+from scanner.model.expiry import expiry_severity, expiry_text, renewal_window
 from scanner.model.finding import SEVERITIES, Finding, Severity
 from scanner.model.known import Unknown
 from scanner.model.rule import Case, Rule
@@ -62,23 +63,19 @@ def check_expired(rule: Rule, case: Case) -> Iterator[Finding]:
     """
     certificates = served.signed(case)
     past = _ending(certificates, lambda each: each.not_after is not None and each.not_after < case.now)
-    reading = served.field("not_after", lambda end: _expired(end, case.now) if end < case.now else None)
+    reading = served.field("not_after", lambda end: expiry_text(end, case.now) if end < case.now else None)
     yield served.finding(
         rule,
         case,
         served.tally(certificates, reading),
         Words(
             passed="no served certificate is expired",
-            failed=f"{past[0]} {_expired(past[1], case.now)}" if past else "",
+            failed=f"{past[0]} {expiry_text(past[1], case.now)}" if past else "",
             unclear="expiry date unknown",
         ),
         expected=f"valid beyond {served.date(case.now)}",
         fix="renew the certificate and reload the listener",
     )
-
-
-def _expired(end: datetime, now: datetime) -> str:
-    return f"expired {served.span(now - end)} ago ({served.date(end)})"
 
 
 def _ending(certificates: served.Served, counts: Callable[[CertificateFacts], bool]) -> tuple[str, datetime] | None:
@@ -156,7 +153,8 @@ def check_expiring(rule: Rule, case: Case) -> Iterator[Finding]:
 
     The leaf and every intermediate that is sent last longer than `expiresWithinDays` of the policy (30 by default).
     A certificate that is made for less than three times as long (90 days) is renewed later by design: for it a fifth
-    of its whole time takes the place of these days, if that is less.
+    of its whole time takes the place of these days, if that is less; for a kubelet's (`O=system:nodes`) a tenth,
+    because kubelets renew when 10 to 30 % are left. `pki-renewal` judges certificates that no listener serves alike.
 
     ## Why
 
@@ -165,8 +163,8 @@ def check_expiring(rule: Rule, case: Case) -> Iterator[Finding]:
     ## What fails
 
     A certificate that expires within that time: low; within `expiresWithinDaysMedium` (14 by default): medium; within
-    `expiresWithinDaysHigh` (3 by default): high. Where a fifth of the whole time takes the place of the 30 days, the
-    other two are shortened alike. An expired certificate is reported by `cert-expired` alone.
+    `expiresWithinDaysHigh` (3 by default): high, whatever time it was made for: what is left is the same. An expired
+    certificate is reported by `cert-expired` alone.
 
     ## What is inconclusive
 
@@ -199,17 +197,17 @@ def check_expiring(rule: Rule, case: Case) -> Iterator[Finding]:
     certificates = served.signed(case)
     days = case.policy.expires_within_days
     until = case.now + timedelta(days=days)
-    soon = _ending(certificates, lambda each: _severity(case, each) is not None)
+    soon = _ending(certificates, lambda each: expiry_severity(each, case.now, case.policy) is not None)
     later = _ending(certificates, lambda each: each.not_after is not None and case.now <= each.not_after < until)
     yield served.finding(
         rule,
         case,
         served.tally(certificates, partial(_expiring, case)),
         Words(
-            passed=f"{later[0]} {_expires(later[1], case.now)}: made for a short time, and renewed late by design"
+            passed=f"{later[0]} {expiry_text(later[1], case.now)}: made for a short time, and renewed late by design"
             if later
             else f"no served certificate expires within {days} days",
-            failed=f"{soon[0]} {_expires(soon[1], case.now)}" if soon else "",
+            failed=f"{soon[0]} {expiry_text(soon[1], case.now)}" if soon else "",
             unclear="expiry date unknown",
         ),
         expected=_enough(case, certificates),
@@ -218,55 +216,25 @@ def check_expiring(rule: Rule, case: Case) -> Iterator[Finding]:
     )
 
 
-def _expires(end: datetime, now: datetime) -> str:
-    return f"expires in {served.span(end - now)} ({served.date(end)})"
-
-
 def _enough(case: Case, certificates: served.Served) -> str:
     """Until when a certificate has to last: for one that is made for a short time that is sooner."""
     usual = timedelta(days=case.policy.expires_within_days)
     failing = () if isinstance(certificates, Unknown) else certificates
-    windows = [_window(case, each) for each in failing if _severity(case, each) is not None]
+    windows = [renewal_window(each, case.policy) for each in failing if expiry_severity(each, case.now, case.policy)]
     return f"valid beyond {served.date(case.now + max(windows, default=usual))}"
 
 
 def _expiring(case: Case, certificate: CertificateFacts) -> Reading:
     if certificate.not_after is None:
         return served.unreadable(certificate, "not_after")
-    return _expires(certificate.not_after, case.now) if _severity(case, certificate) else None
+    return expiry_text(certificate.not_after, case.now) if expiry_severity(certificate, case.now, case.policy) else None
 
 
 def _worst(case: Case, certificates: served.Served) -> Severity | None:
     if isinstance(certificates, Unknown):
         return None
-    found = [severity for each in certificates if (severity := _severity(case, each))]
+    found = [severity for each in certificates if (severity := expiry_severity(each, case.now, case.policy))]
     return max(found, key=SEVERITIES.index, default=None)
-
-
-def _severity(case: Case, certificate: CertificateFacts) -> Severity | None:
-    """How soon it expires, by the policy's numbers of days; None: not soon, already, or unknown.
-
-    OpenShift's operators make serving certificates for 30 days and renew them half-way; 90 days are Let's Encrypt's,
-    renewed 30 days before their end. What is made for a short time has all three numbers shortened alike.
-    """
-    end, policy = certificate.not_after, case.policy
-    usual = timedelta(days=policy.expires_within_days)
-    if end is None or not case.now <= end < case.now + usual:
-        return None
-    window, left = _window(case, certificate), end - case.now
-    if left >= window:
-        return None
-    share = window / usual
-    if left < timedelta(days=policy.expires_within_days_high) * share:
-        return "high"
-    return "medium" if left < timedelta(days=policy.expires_within_days_medium) * share else "low"
-
-
-def _window(case: Case, certificate: CertificateFacts) -> timedelta:
-    """How long before its end it is said to expire soon."""
-    start, end, usual = certificate.not_before, certificate.not_after, timedelta(days=case.policy.expires_within_days)
-    short = start is not None and end is not None and end - start < 3 * usual
-    return min(usual, (end - start) / 5) if short and start is not None and end is not None else usual
 
 
 _TIME = ("RFC 5280, section 4.1.2.5",)

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from scanner.kube.kinds import SECRET
+from scanner.model.expiry import expiry_severity, expiry_text
 from scanner.model.finding import Finding, Severity
 from scanner.model.rule import ScanRule
 from scanner.model.well_known import WellKnown
@@ -39,18 +40,21 @@ def check_renewal(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
 
     ## What fails
 
-    * A certificate of the platform, or one in a file, that is in use and has ended, and that no listener serves (that
-      is `cert-expired`): high.
-    * One that its operator should have renewed: medium, once a tenth of the time to its end has passed since.
-    * A certificate of the installer's first day that is still in its place after it: medium.
+    * One that its operator should have renewed, once a tenth of the time to its end has passed since, and one of the
+      installer's first day that is still in its place after it: medium at least.
     * One that nothing renews, past the age at which it should be (of the 10-year signers the eighth year), or in the
-      last fifth of its life: low, as `needs-forced-rotation`, with what to delete and who feels it.
-    * One that users gave, or in a file, that no listener serves, and that ends within `expiresWithinDays` of the
-      policy: low. In the platform's namespaces, where nothing says who makes it and how often, one that has ended: low.
+      last fifth of its life: as `needs-forced-rotation`, with what to delete and who feels it.
+    * Any other that expires within the time that `cert-expiring` allows: within `expiresWithinDays` of the policy (30),
+      or in the last fifth of a life of less than three times as long (of a kubelet's: the last tenth).
+    * One that has ended: high.
+
+    What has not ended is graded by the time left, as `cert-expiring` grades it: high within `expiresWithinDaysHigh` (3)
+    of the policy, medium within `expiresWithinDaysMedium` (14), else low. In the platform's namespaces, where nothing
+    says who makes a certificate and whether it is in use: low.
 
     Old signers in bundles (but for those that nothing renews), what requests were answered with, and the copies that
-    former revisions of static pods had are not looked at: all are normal. What listeners serve of users' own is
-    judged by `cert-expired` and `cert-expiring`.
+    former revisions of static pods had are not looked at: all are normal. What listeners serve is judged by
+    `cert-expired` and `cert-expiring`, and here only if its operator is late.
 
     ## What is inconclusive
 
@@ -86,13 +90,13 @@ def check_renewal(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
     if subject.successor is not None:
         return
     if role == "trusted" and end is not None and end > subject.now:
-        yield from _forgotten(rule, subject)
+        yield from _forgotten(rule, subject, end)
     if role not in _JUDGED or _of_revision(subject):
         return
     if end is None:
         yield finding(rule, subject, "inconclusive", "not-tested", "when it ends cannot be read")
     elif subject.classified.names:
-        yield from _of_platform(rule, subject)
+        yield from _of_platform(rule, subject, end)
     elif not subject.held.place.endpoint:
         yield from _nameless(rule, subject, end)
 
@@ -110,35 +114,41 @@ def _of_revision(subject: Subject) -> bool:
     return number.isdecimal() and known
 
 
-def _of_platform(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
+def _of_platform(rule: ScanRule, subject: Subject, end: datetime) -> Iterator[Finding]:
     names, facts, now = subject.classified.names, subject.held.facts, subject.now
-    found = renewal(names, facts.not_before, facts.not_after)
-    if facts.not_after and facts.not_after < now:
+    if end < now:
         if subject.held.place.endpoint:
             return
-        said = f"it ended on {facts.not_after.date().isoformat()}, and nothing has made it again"
+        said = f"it {expiry_text(end, now)}, and nothing has made it again"
         yield finding(rule, subject, "fail", "violation", said, severity="high", fix=fix_of(subject))
-    elif found.rotates == "never":
-        yield from _forgotten(rule, subject)
-    elif _late(subject, found):
-        due = found.by.date().isoformat() if found.by else ""
-        said = f"it should have been made again by {due}, and was not"
-        yield finding(rule, subject, "fail", "violation", said, fix=_ask(subject))
+        return
+    found = renewal(names, facts.not_before, end)
+    if found.rotates == "never":
+        yield from _forgotten(rule, subject, end)
+        return
+    late = _late(subject, found, end)
+    severity = expiry_severity(facts, now, subject.policy.thresholds, overdue=rule.severity if late else None)
+    if severity and (late or not subject.held.place.endpoint):
+        due = f"it should have been made again by {late.date().isoformat()}, and " if late else "it "
+        said = f"{due}{expiry_text(end, now)}"
+        yield finding(rule, subject, "fail", "violation", said, severity=severity, fix=_ask(subject))
 
 
-def _forgotten(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
+def _forgotten(rule: ScanRule, subject: Subject, end: datetime) -> Iterator[Finding]:
     """What nothing renews, when it is time."""
-    names, end = subject.classified.names, subject.held.facts.not_after
-    if names and end and all(each.rotates == "never" for each in names) and _old(subject, names):
-        said = f"it ends on {end.date().isoformat()}, nothing renews it by itself, and it is time"
-        yield finding(rule, subject, "fail", "needs-forced-rotation", said, severity="low", fix=fix_of(subject))
+    names, facts, now = subject.classified.names, subject.held.facts, subject.now
+    overdue: Severity | None = "low" if _old(subject, names) else None
+    severity = expiry_severity(facts, now, subject.policy.thresholds, overdue=overdue)
+    if severity and names and all(each.rotates == "never" for each in names):
+        said = f"nothing renews it by itself, and it {expiry_text(end, now)}"
+        yield finding(rule, subject, "fail", "needs-forced-rotation", said, severity=severity, fix=fix_of(subject))
 
 
-def _late(subject: Subject, found: Renewal) -> bool:
-    end = subject.held.facts.not_after
-    if found.by is None or found.ends or end is None:
-        return False
-    return subject.now > found.by + max(end - found.by, timedelta(0)) * _GRACE
+def _late(subject: Subject, found: Renewal, end: datetime) -> datetime | None:
+    """When its operator should have renewed it, where that has passed."""
+    if found.by is None or found.ends:
+        return None
+    return found.by if subject.now > found.by + max(end - found.by, timedelta(0)) * _GRACE else None
 
 
 def _old(subject: Subject, names: tuple[WellKnown, ...]) -> bool:
@@ -162,13 +172,13 @@ def _ask(subject: Subject) -> str:
 
 def _nameless(rule: ScanRule, subject: Subject, end: datetime) -> Iterator[Finding]:
     """What is no certificate of the platform, as far as anybody can tell."""
-    ended, in_file = end < subject.now, bool(subject.held.place.file)
-    soon = end <= subject.now + timedelta(days=subject.policy.thresholds.expires_within_days)
-    renewed_often = subject.classified.governed is None and not in_file  # perhaps: operators make some for a day
-    if not ended and (renewed_often or not soon):
+    facts, now = subject.held.facts, subject.now
+    severity: Severity | None = "high" if end < now else expiry_severity(facts, now, subject.policy.thresholds)
+    if severity is None:
         return
-    said = f"it {'ended' if ended else 'ends'} on {end.date().isoformat()}. {subject.outside}"
-    severity: Severity = "high" if ended and in_file else "low"
+    if subject.classified.governed is None and not subject.held.place.file:
+        severity = "low"  # nothing says whether it is in use
+    said = f"it {expiry_text(end, now)}. {subject.outside}"
     fix = "have it issued again by whoever issued it"
     yield finding(rule, subject, "fail", "violation", said, severity=severity, fix=fix)
 

@@ -19,6 +19,7 @@ from tests.pki.subjects import DAY, LEAF, NAME, NOW, SECRET, SERVED, classified,
 NEVER = replace(NAME, name="kube-apiserver-lb-signer", rotates="never", days=3650, refresh_days=2920)
 ROUTER = replace(NEVER, name="router-ca", days=730, refresh_days=None)
 DAY_ONE = replace(NAME, name="kubelet-signer", rotates="day-1", days=1, refresh_days=None)
+NODE = "CN=system:node:a,O=system:nodes"
 KUBELET = replace(
     NAME, name="kubelet-serving", days=30, refresh_days=None, owner=Owner(name="kubelet", implements=False)
 )
@@ -26,8 +27,8 @@ GIVEN = classified(governed=False, why="Route/shop/web spec.tls.certificate")
 
 
 def aged(days: float, of: float) -> CertificateFacts:
-    """A certificate of that age, in days, and that life."""
-    return replace(LEAF, not_before=NOW - days * DAY, not_after=NOW + (of - days) * DAY)
+    """A certificate of a kubelet of that age, in days, and that life."""
+    return replace(LEAF, subject=NODE, not_before=NOW - days * DAY, not_after=NOW + (of - days) * DAY)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,7 @@ def aged(days: float, of: float) -> CertificateFacts:
         (aged(0.5, 1), DAY_ONE),
         (aged(2900, 3650), NEVER),
         (aged(580, 730), ROUTER),
-        (aged(29, 30), KUBELET),
+        (aged(26, 30), KUBELET),  # renewed with a tenth left at the latest
     ],
 )
 def test_in_time_is_no_news(facts: CertificateFacts, name: WellKnown) -> None:
@@ -50,10 +51,15 @@ def test_in_time_is_no_news(facts: CertificateFacts, name: WellKnown) -> None:
     [
         (aged(940, 1095), NAME, "medium", "violation", "should have been made again by"),
         (aged(3, 10), DAY_ONE, "medium", "violation", "should have been made again by 2026-11-19"),
+        (aged(1094, 1095), NAME, "high", "violation", "by 2026-05-23, and expires in 24 hours (2026-11-22 00:00 UTC)"),
+        (aged(25, 30), DAY_ONE, "medium", "violation", "and expires in 5 days"),
+        (aged(28, 30), KUBELET, "high", "violation", "it expires in 2 days"),
+        (aged(58, 60), NEVER, "high", "needs-forced-rotation", "it expires in 2 days"),
+        (aged(3640, 3650), NEVER, "medium", "needs-forced-rotation", "it expires in 10 days"),
         (aged(2930, 3650), NEVER, "low", "needs-forced-rotation", "nothing renews it by itself"),
         (aged(600, 730), ROUTER, "low", "needs-forced-rotation", "nothing renews it by itself"),
-        (aged(1100, 1095), NAME, "high", "violation", "it ended on 2026-11-16"),
-        (aged(3660, 3650), NEVER, "high", "violation", "it ended on"),
+        (aged(1100, 1095), NAME, "high", "violation", "it expired 5 days ago (2026-11-16"),
+        (aged(3660, 3650), NEVER, "high", "violation", "it expired 10 days ago"),
     ],
 )
 def test_too_late_fails(facts: CertificateFacts, name: WellKnown, severity: str, status: str, words: str) -> None:
@@ -119,7 +125,8 @@ def test_what_users_gave_ends_within_the_policys_days(days: int, place: Place, c
     policy = ScanPolicy(thresholds=Policy(expires_within_days=21))
     found = list(RENEWAL.check(RENEWAL, subject(aged(days, 90), told=GIVEN, place=place, policy=policy)))
     assert len(found) == count
-    assert all(each.severity == "low" and "outside of the PKI object" in each.message for each in found)
+    severity = "medium" if days < 90 else "high"
+    assert all(each.severity == severity and "outside of the PKI object" in each.message for each in found)
 
 
 FILE = Place(role="leaf", file="/etc/pki/web.pem")
@@ -131,16 +138,19 @@ NAMELESS = classified(governed=None, why="nothing says who made it")
     [
         (91, FILE, "high"),
         (91, replace(FILE, role="client"), "high"),
-        (80, FILE, "low"),
+        (88, FILE, "high"),
+        (80, FILE, "medium"),
+        (70, FILE, "low"),
         (40, FILE, None),
         (91, replace(FILE, role="trusted"), None),
         (91, SECRET, "low"),
-        (80, SECRET, None),
+        (80, SECRET, "low"),
+        (40, SECRET, None),
         (91, SERVED, None),
     ],
 )
 def test_what_nobody_can_tell_whose_it_is_ends_too(days: int, place: Place, severity: str | None) -> None:
-    """Of what lies in the platform's namespaces nobody knows how often it is renewed."""
+    """Of what lies in the platform's namespaces nothing says whether it is in use."""
     found = list(RENEWAL.check(RENEWAL, subject(aged(days, 90), told=NAMELESS, place=place)))
     assert [each.severity for each in found] == ([severity] if severity else [])
     assert all("Nobody can tell whether the PKI object governs it" in each.message for each in found)
@@ -152,8 +162,10 @@ def test_a_numbered_secret_of_nobody_known_may_be_a_former_revisions() -> None:
     assert len(list(RENEWAL.check(RENEWAL, subject(aged(91, 90), told=GIVEN, place=place)))) == 1
 
 
-def test_what_a_listener_serves_past_its_end_is_said_by_cert_expired() -> None:
+def test_what_a_listener_serves_is_said_by_the_rules_of_listeners_unless_its_operator_is_late() -> None:
     assert list(RENEWAL.check(RENEWAL, subject(aged(1100, 1095), place=SERVED))) == []
+    assert list(RENEWAL.check(RENEWAL, subject(aged(29, 30), told=classified(KUBELET), place=SERVED))) == []
+    assert len(list(RENEWAL.check(RENEWAL, subject(aged(1094, 1095), place=SERVED)))) == 1
 
 
 @pytest.mark.parametrize(
