@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
@@ -29,6 +30,7 @@ from scanner.pki.installation import INSTALLATION, before_installation
 from scanner.report.escape import plain
 from scanner.report.page import Page
 from scanner.report.rows import finding_row
+from scanner.report.wording import counted, exit_text, failures_text, no_failures_text
 
 
 @click.command(short_help="List and judge certificates in files and in a cluster.")
@@ -78,25 +80,31 @@ def certs(
             raise UsageError("neither a path nor a cluster was given", hint="adhere certs PATH..., or --cluster")
         asked.none_given()
         listing = _installation(located.read(str(by["install_config_file"])))
-        _print(listing, format_)
-        return exit_code(listing, fail_on) if listing.findings else EXIT_OK
+        return _end(listing, format_, fail_on, exit_code(listing, fail_on) if listing.findings else EXIT_OK)
     certificates = basis(asked, tell=search.keep, **by)  # type: ignore[arg-type] # see above
     certificates.inventory  # noqa: B018 - now the cluster is looked through, before the files
     for path in paths:
         search.under(path, certificates)
     search.problems += _gaps(certificates.snapshot) if asked.meant else []
     listing = search.listing(certificates)
-    _print(listing, format_)
-    search.say()
-    return exit_code(listing, fail_on)
+    return _end(listing, format_, fail_on, exit_code(listing, fail_on), search)
 
 
-def _print(listing: Listing, format_: Literal["text", "json"]) -> None:
+def _end(listing: Listing, format_: str, fail_on: FailOn, code: int, search: _Search | None = None) -> int:
+    """Print the listing, what could not be read, and the exit code with its reasons."""
+    page = Page(out=sys.stdout, color=colors(sys.stdout), width=width())
     if format_ == "json":
         for line in listing.document():
             click.echo(line)
     else:
-        listing.table(Page(out=sys.stdout, color=colors(sys.stdout), width=width()))
+        listing.table(page)
+    if search:
+        search.say()
+    if format_ == "text":
+        if listing.held or listing.findings:
+            page.line()
+        page.folded(8, "", plain(exit_line(listing, fail_on, code), 2000))
+    return code
 
 
 def _installation(document: Located) -> Listing:
@@ -165,6 +173,20 @@ def exit_code(listing: Listing, fail_on: FailOn) -> int:
     if listing.problems or any(map(_undecided, listing.findings)):
         return EXIT_INCOMPLETE
     return EXIT_OK if listing.held else EXIT_NOTHING
+
+
+def exit_line(listing: Listing, fail_on: FailOn, code: int) -> str:
+    """The exit code and its reasons."""
+    failing = [each for each in listing.findings if fails(each, fail_on)]
+    undecided = sum(map(_undecided, listing.findings))
+    rules = Counter(each["rule"] for each in failing)
+    if failing:
+        told = failures_text(rules, fail_on, counted(len({each["about"] for each in failing}), "place"))
+    else:
+        told = "there is no certificate" if code == EXIT_NOTHING else no_failures_text(fail_on)
+    open_ends = ((undecided, "undecided finding"), (len(listing.problems), "reading problem"))
+    short = ", ".join(counted(count, what) for count, what in open_ends if count)
+    return exit_text(code, [told, f"not complete: {short}" if short else ""])
 
 
 def _undecided(finding: FindingRow) -> bool:

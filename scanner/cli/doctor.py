@@ -19,7 +19,7 @@ from scanner.model.diagnosis import Diagnosis
 from scanner.model.known import Known, Unknown
 from scanner.model.problems import did_you_mean
 from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_OK
-from scanner.report.diagnosis import write
+from scanner.report.diagnosis import exit_line, write
 from scanner.report.escape import plain
 from scanner.report.page import Page
 from scanner.survey import READS as SURVEYED
@@ -57,7 +57,10 @@ def doctor(component: str | None, results: str | None, policy_file: str | None, 
     if not found and component is not None:
         hint = did_you_mean(component, names, otherwise=f"known here: {', '.join(sorted(names)[:30]) or 'none'}")
         raise UsageError(f"no listener of the cluster is of a component '{plain(component, 60)}'", hint=hint)
-    return exit_code(found)
+    code = exit_code(found)
+    page.line()
+    page.folded(8, "", exit_line(code, found))
+    return code
 
 
 def maps(asked: ClusterAsked) -> Known[tuple[KubeObject, ...]]:

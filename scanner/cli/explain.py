@@ -19,6 +19,7 @@ from scanner.model.report import EXIT_OK
 from scanner.report.bug import Bug, bug_report
 from scanner.report.escape import plain
 from scanner.report.explanation import explain as explanation
+from scanner.report.wording import counted, exit_text
 from scanner.survey import READS, Survey, survey
 
 _MOST = 20
@@ -61,7 +62,7 @@ def explain(
         raise UsageError("--results is for --bug: an expectation needs no scan", hint="add --bug, or leave it out")
     view = viewpoint(asked, load_policy(policy_file), load_profile(profile) if profile else None)
     view = replace(view, everything=True)
-    shown = False
+    shown = 0
     every = snapshots(asked, READS)
     for snapshot in every:
         looked_at = survey(snapshot, view, every)
@@ -70,12 +71,14 @@ def explain(
                 click.echo()
             for line in lines:
                 click.echo(line)
-            shown = True
+            shown += 1
     if not shown:
         raise UsageError(
             f"no listener of the cluster is '{plain(listener, 100)}'",
             hint="an address with its port, namespace/name, Kind/namespace/name or an endpoint's id from a report",
         )
+    told = f"{counted(shown, 'listener')} explained, nothing judged"
+    click.echo(f"\n{exit_text(EXIT_OK, [told])}")
     return EXIT_OK
 
 

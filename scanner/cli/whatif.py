@@ -21,13 +21,12 @@ from scanner.model import located
 from scanner.model.catalogue import is_known_release, known_releases, load_profile
 from scanner.model.located import shown
 from scanner.model.problems import did_you_mean
-from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_OK
 from scanner.model.saved_scan import FINDINGS, POLICY, ROWS, Head
 from scanner.model.scan_policy import ScanPolicy
 from scanner.pki.config import pki_config_of_file
 from scanner.report.atomic import atomic_write
 from scanner.report.stream import read_findings, read_rows
-from scanner.report.whatif import Comparison, compare, rotations, write_json, write_text
+from scanner.report.whatif import Comparison, compare, exit_code, rotations, write_json, write_text
 from scanner.survey import Viewpoint
 
 
@@ -61,9 +60,7 @@ def whatif(results: str, formats: tuple[str, ...], **options: object) -> int:
     assumed = {name: str(value) for name, value in options.items() if value}
     for text in formats or ("text",):
         _write(comparison, text, assumed)
-    if comparison.breaks:
-        return EXIT_FINDINGS
-    return EXIT_INCOMPLETE if comparison.loses else EXIT_OK
+    return exit_code(comparison)
 
 
 def compared(judged: Again) -> Comparison:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
@@ -22,12 +23,12 @@ from scanner.model.report import (
     exit_code,
     fails,
 )
-from scanner.report.wording import counted
+from scanner.report.wording import counted, exit_text, failures_text, no_failures_text
 
 _POLICIES = 100
 """NetworkPolicies named; each tenant may write as many as he likes."""
-_RULES = 10
-"""Rules or namespaces named in one line."""
+_NAMESPACES = 10
+"""Namespaces named in one line."""
 
 
 def unseen(coverage: Coverage) -> int:
@@ -58,8 +59,8 @@ def stopped(told: Coverage) -> str:
     going, left = told.get("in_progress", 0), told.get("not_started") or NotStarted(total=0, by_namespace={})
     others = told["endpoints"] - told["judged"] - going
     every = sorted(left["by_namespace"].items(), key=lambda one: (-one[1], one[0]))
-    named = ", ".join(f"{name} {count}" for name, count in every[:_RULES] if name)
-    where = f" ({named}{', ...' if len(every) > _RULES else ''})" if named else ""
+    named = ", ".join(f"{name} {count}" for name, count in every[:_NAMESPACES] if name)
+    where = f" ({named}{', ...' if len(every) > _NAMESPACES else ''})" if named else ""
     counts = [f"{told['judged']} judged", *([f"{others} inconclusive"] if others else []), f"{going} in progress"]
     return f"stopped by {told['interrupted']}: {', '.join(counts)}, {left['total']} not started{where}"
 
@@ -74,26 +75,23 @@ def exit_line(report: Report) -> str:
     elif code == EXIT_INCOMPLETE and not short:
         reasons.append(f"not complete: {counts.verdicts['inconclusive']} inconclusive, and nothing else was judged")
     elif not reasons and not short:
-        none = "findings are not counted (--fail-on never)"
-        reasons.append(none if report.fail_on == "never" else f"no finding at or above {report.fail_on}; complete")
-    return f"exit {code}: {'; '.join([*reasons, *([f'not complete: {short}'] if short else [])])}"
+        complete = "" if report.fail_on == "never" else "complete"
+        reasons += [no_failures_text(report.fail_on), complete]
+    return exit_text(code, [*reasons, f"not complete: {short}" if short else ""])
 
 
 def _failures(report: Report) -> str:
     """How many findings make the exit code 1, on how many endpoints, and the rules that they are of."""
     counts, severities = report.summary, counted_severities(report.fail_on)
-    rules: dict[str, int] = {}
+    rules: Counter[str] = Counter()
     for (severity, rule), number in counts.found.items():
         if severity in severities:
-            rules[rule] = rules.get(rule, 0) + number
-    often = sorted(rules.items(), key=lambda one: (-one[1], one[0]))
-    named = ", ".join(f"{rule} {number}" for rule, number in often[:_RULES])
-    more = f" and {counted(len(often) - _RULES, 'more rule')}" if len(often) > _RULES else ""
+            rules[rule] += number
     endpoints = sum(counts.worst[severity] for severity in severities)
     wide = sum(fails(one, report.fail_on) for one in report.findings)
     where = counted(endpoints, "endpoint") if endpoints else "cluster-wide objects"
     where += f", {wide} of them cluster-wide" if wide and endpoints else ""
-    return f"{counted(sum(rules.values()), 'finding')} at or above {report.fail_on} on {where} ({named}{more})"
+    return failures_text(rules, report.fail_on, where)
 
 
 def trust_line(counts: Summary) -> str:

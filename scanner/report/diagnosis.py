@@ -9,6 +9,7 @@ from scanner.model.diagnosis import Conclusion, Diagnosis, Outcome, Step
 from scanner.report.escape import plain
 from scanner.report.escape import width as columns
 from scanner.report.page import Page, pad
+from scanner.report.wording import counted, exit_text
 
 WORDS: dict[Outcome, str] = {
     "ok": "ok",
@@ -22,6 +23,8 @@ _STYLES: dict[Outcome, str] = {"ok": "pass", "stopped": "fail", "unknown": "inco
 _INDENT = 16
 _LONGEST = 400
 """Characters of one sentence."""
+_NAMED = 10
+"""Components named in the last line."""
 _MOST = 40
 """Sentences of one step."""
 
@@ -53,6 +56,22 @@ def _overview(page: Page, found: Sequence[Diagnosis], stopped: list[Diagnosis]) 
     unseen = dict.fromkeys(name for each in found if each.conclusion == "ok" for name in not_looked_at(each))
     if unseen:
         page.folded(2, "  ", f"not looked at, of some or all of these: {', '.join(sorted(unseen))}")
+
+
+def exit_line(code: int, found: Sequence[Diagnosis]) -> str:
+    """The exit code, and the components whose configuration stopped or of which that is unknown."""
+    reasons = [_which(found, "stopped", "the configuration stopped on the way to")]
+    reasons.append(_which(found, "unknown", "not complete: unknown for"))
+    if not any(reasons):
+        many = counted(len(found), "component")
+        reasons = [f"nothing stopped on the way to {many}" if found else "no component has listeners"]
+    return exit_text(code, reasons)
+
+
+def _which(found: Sequence[Diagnosis], conclusion: Conclusion, what: str) -> str:
+    names = [title(each) for each in found if each.conclusion == conclusion]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{what} {counted(len(names), 'component')} ({', '.join(names[:_NAMED])}{more})" if names else ""
 
 
 def title(each: Diagnosis) -> str:

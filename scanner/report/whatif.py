@@ -7,19 +7,27 @@ what is waived, settling or readiness only is "excused", so that an adherence th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TextIO, TypedDict
 
 from scanner.model.inventory import InventoryRow
-from scanner.model.report import NEVER_FAILS, EndpointRow, FindingRow, OwnerRow
+from scanner.model.report import (
+    EXIT_FINDINGS,
+    EXIT_INCOMPLETE,
+    EXIT_OK,
+    NEVER_FAILS,
+    EndpointRow,
+    FindingRow,
+    OwnerRow,
+)
 from scanner.report import headline
 from scanner.report.escape import plain
 from scanner.report.grouping import PLACES, merged, owner_name
 from scanner.report.page import Page
 from scanner.report.stream import dumps
 from scanner.report.text_findings import findings
-from scanner.report.wording import counted
+from scanner.report.wording import counted, exit_text
 
 _FORCED = 20
 """Certificates that are named in the text."""
@@ -347,6 +355,32 @@ def write_text(
             page.line(f"  {'':<10} {what}: {count}")
     for each in comparison.not_judged:
         page.folded(13, f"  {'not judged':<10} ", plain(each, 300))
+    page.folded(8, "", exit_line(comparison))
+
+
+def exit_code(comparison: Comparison) -> int:
+    """What would newly fail weighs more than what could no longer be told."""
+    if comparison.breaks:
+        return EXIT_FINDINGS
+    return EXIT_INCOMPLETE if comparison.loses else EXIT_OK
+
+
+def exit_line(comparison: Comparison) -> str:
+    """The exit code, and what would newly fail or become inconclusive."""
+    reasons = [
+        _reason(comparison.changed("fails"), comparison.failing, "would newly fail"),
+        _reason(comparison.changed("inconclusive"), comparison.undecided, "would become inconclusive"),
+    ]
+    if not any(reasons):
+        reasons = ["nothing would newly fail or become inconclusive"]
+    return exit_text(exit_code(comparison), reasons)
+
+
+def _reason(changes: list[Change], wide: Sequence[FindingRow], what: str) -> str:
+    endpoints = sum(change.count for change in changes)
+    told = [counted(endpoints, "endpoint")] if endpoints else []
+    told += [counted(len(wide), "cluster-wide finding")] if wide else []
+    return f"{' and '.join(told)} {what}" if told else ""
 
 
 def _rotations(page: Page, told: Rotations) -> None:

@@ -18,6 +18,8 @@ from tests.cli.calling import Call
 
 ROOT = Authority("Root")
 LEAF = ROOT.leaf(names=("web.example",), key="rsa2048")
+END_OK = "exit 0: no finding at or above medium"
+END_UNREAD = "exit 3: no finding at or above medium; not complete: 1 reading problem\n"
 
 
 def p12(credential: Credential, password: bytes) -> bytes:
@@ -31,7 +33,8 @@ def test_a_table_has_where_what_and_when(call: Call, tmp_path: Path) -> None:
     path.write_bytes(LEAF.key_pem + LEAF.pem + ROOT.pem)
     answer = call("certs", path)
     assert (answer.code, answer.err) == (0, "")
-    heading, leaf, root = answer.out.splitlines()
+    heading, leaf, root, empty, end = answer.out.splitlines()
+    assert (empty, end) == ("", END_OK)
     assert heading.split()[:3] == ["WHERE", "ROLE", "CATEGORY"]
     day = LEAF.certificate.not_valid_after_utc.strftime("%Y-%m-%d")
     assert leaf.startswith(f"{path} 1  leaf    serving   CN=web.example")
@@ -49,7 +52,7 @@ def test_on_a_narrow_terminal_each_certificate_is_a_paragraph_with_its_places(
     answer = call("certs", tmp_path)
     lines = answer.out.splitlines()
     assert answer.code == 0
-    assert [line for line in lines if not line.startswith(" ")] == ["CN=web.example", "CN=Root"]
+    assert [line for line in lines if not line.startswith(" ")] == ["CN=web.example", "CN=Root", "", END_OK]
     assert "    signed by CN=Root" in lines[: lines.index("CN=Root")]
     assert "signed by" not in answer.out[answer.out.index("\nCN=Root") :]
     assert re.findall(r"signer, [a-z]+:\s+\S+([ab])\.pem", answer.out) == ["a", "b"]
@@ -128,7 +131,7 @@ def test_a_key_that_was_named_is_told_to_be_one(call: Call, tmp_path: Path) -> N
     path = tmp_path / "tls.key"
     path.write_bytes(LEAF.key_pem)
     answer = call("certs", path)
-    assert (answer.code, answer.out) == (3, "")
+    assert (answer.code, answer.out) == (3, END_UNREAD)
     assert answer.err == f"adhere: {path}: a private key, and no certificate\n"
 
 
@@ -136,7 +139,7 @@ def test_a_key_that_was_named_is_told_to_be_one(call: Call, tmp_path: Path) -> N
 def test_a_directory_without_certificates_is_told(call: Call, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"\x30\x82" if name != "empty" else b"")
     answer = call("certs", tmp_path)
-    assert (answer.code, answer.out) == (3, "")
+    assert (answer.code, answer.out) == (3, END_UNREAD)
     assert answer.err == f"adhere: {tmp_path}: no certificate in any file of it\n"
 
 
@@ -179,7 +182,8 @@ def test_depth_and_number_of_files_are_bounded(call: Call, tmp_path: Path, monke
     for number in range(5):
         (many / f"{number}.pem").write_bytes(ROOT.pem)
     answer = call("certs", many)
-    assert (answer.code, len(answer.out.splitlines())) == (3, 3)
+    assert (answer.code, len(answer.out.splitlines())) == (3, 5)
+    assert answer.out.endswith(f"\n\n{END_UNREAD}")
     assert answer.err == f"adhere: {many}: more than 2 files, the others were not looked into\n"
 
 

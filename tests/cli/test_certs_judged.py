@@ -112,6 +112,7 @@ def test_the_text_ends_with_what_is_wrong_and_how_to_mend_it(call: Call, signer:
     assert f"judged by   {configured}: defaults RSA 4096" in answer.out
     assert "pki-key: service-ca (signer): its key is ECDSA P256, and RSA 4096 is required" in answer.out
     assert "if Secret openshift-service-ca/signing-key still has this certificate, delete it" in answer.out
+    assert answer.out.splitlines()[-1] == "exit 1: 1 finding at or above medium on 1 place (pki-key 1)"
 
 
 def test_the_text_has_the_gravest_findings_and_counts_the_rest(
@@ -122,7 +123,7 @@ def test_the_text_has_the_gravest_findings_and_counts_the_rest(
     other.write_bytes(Authority("openshift-service-serving-signer@2").pem)
     answer = call("certs", signer, other, "--pki", file(tmp_path, "pki.yaml", pki(4096, "2020-01-01T00:00:00Z")))
     assert answer.out.count("pki-key: ") == 1
-    assert answer.out.splitlines()[-1].endswith("more (all of them are in --format json)")
+    assert answer.out.splitlines()[-3].endswith("more (all of them are in --format json)")
 
 
 def test_a_pki_object_that_the_api_would_not_take_is_refused_with_its_place(
@@ -184,7 +185,7 @@ def test_an_install_config_is_refused_as_the_installer_refuses_it(call: Call, si
 
 def test_an_install_config_alone_is_checked(call: Call, tmp_path: Path) -> None:
     good = call("certs", "--install-config", file(tmp_path, "install-config.yaml", DAY_ONE))
-    assert (good.code, good.out) == (0, "")
+    assert (good.code, good.out) == (0, "exit 0: no finding at or above medium\n")
     assert "signer RSA 4096: the installer accepts it" in good.err
     gated = {name: value for name, value in DAY_ONE.items() if name != "featureSet"}
     path = file(tmp_path, "install-config.yaml", {**gated, "pki": {**DAY_ONE["pki"], "servingCertificates": {}}})

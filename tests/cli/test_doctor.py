@@ -189,6 +189,29 @@ def test_results_of_targets_have_no_components(call: Call, tmp_path: Path) -> No
     assert "no components" in answer.err
 
 
+@pytest.mark.parametrize(
+    ("command", "end"),
+    [
+        ("doctor --results KEPT", "exit 1: the configuration stopped on the way to 1 component (metrics-server); not"),
+        ("doctor --results KEPT metrics-server", "exit 1: the configuration stopped on the way to 1 component (metri"),
+        ("doctor --results KEPT kube-apiserver", "exit 3: not complete: unknown for 1 component (kube-apiserver)"),
+        ("doctor --results KEPT kubelet", "exit 0: nothing stopped on the way to 1 component"),
+        ("whatif KEPT --profile old", "exit 0: nothing would newly fail or become inconclusive"),
+        ("whatif KEPT --adherence Legacy", "exit 0: nothing would newly fail or become inconclusive"),
+        ("explain kubelet --snapshot SNAPSHOT", "exit 0: 2 listeners explained, nothing judged"),
+        ("certs --snapshot SNAPSHOT", "exit 0: no finding at or above medium"),
+        ("certs --snapshot SNAPSHOT --fail-on never", "exit 0: findings are not counted (--fail-on never)"),
+        ("lint SNAPSHOT", "exit 1: 10 findings ("),
+    ],
+)
+def test_every_text_ends_with_the_exit_code_and_its_reasons(call: Call, place: Place, command: str, end: str) -> None:
+    paths = {"KEPT": place.kept, "SNAPSHOT": place.snapshot}
+    answer = call(*(paths.get(word, word) for word in command.split()))
+    last = answer.out.splitlines()[-1]
+    assert last.startswith(end)
+    assert last.startswith(f"exit {answer.code}: ")
+
+
 # --- explain --bug ---------------------------------------------------------------------------------------------------
 
 

@@ -190,7 +190,7 @@ def test_standard_input() -> None:
     answer = called("lint", "-", stdin=f"{FINE}---\n{MEDIUM.replace('name: a', 'name: b')}".encode())
     assert answer.code == 1
     assert answer.out.startswith("<stdin>:9:20: medium: ")
-    assert answer.out.splitlines()[-1] == "1 finding (1 medium) on 1 of 2 objects in 1 file; exit 1"
+    assert answer.out.splitlines()[-1] == "exit 1: 1 finding (1 medium) on 1 of 2 objects in 1 file"
 
 
 def test_every_format_at_once(call: Call, tmp_path: Path) -> None:

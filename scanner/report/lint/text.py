@@ -11,7 +11,7 @@ from scanner.model.lint_report import NOT_GIVEN, LintFindingRow, LintReport
 from scanner.model.report import OwnerRow
 from scanner.report.escape import plain
 from scanner.report.lint.order import place, ranked
-from scanner.report.wording import counted
+from scanner.report.wording import counted, exit_text
 
 _COLORS = {"critical": "1;31", "high": "31", "medium": "33", "low": "36", "info": "2", "undecided": "35"}
 _UNDECIDED = "undecided"
@@ -41,23 +41,23 @@ def write(
         out.write(f"not looked at: {plain(skipped['path'], 300)}: {plain(skipped['reason'] + remedy, 300)}\n")
     if len(report.skipped) > _GAPS:
         out.write(f"not looked at: and {len(report.skipped) - _GAPS} more\n")
-    out.write(f"{summary(report, code)}\n")
+    said = summary(report)
+    out.write(f"{said if code is None else exit_text(code, [said])}\n")
 
 
-def summary(report: LintReport, code: int | None = None) -> str:
-    """The last line: how many findings there are, on how many objects, and the exit code."""
-    end = "" if code is None else f"; exit {code}"
+def summary(report: LintReport) -> str:
+    """How many findings there are, and on how many objects."""
     every, objects = report.every(), len(report.objects)
     files = f" in {counted(report.files, 'file')}" if report.files else ""
     others = f" ({counted(report.others, 'other document')})" if report.others else ""
     if not every:
         what = f"no findings on {counted(objects, 'object')}" if objects else "nothing to judge"
-        return f"{what}{files}{others}{end}"
+        return f"{what}{files}{others}"
     words = Counter(map(_word, every))
     told = ", ".join(f"{words[each]} {each}" for each in _ORDER if words[each])
     having = sum(bool(each["findings"]) for each in report.objects)
     where = f"{having} of {counted(objects, 'object')}" if having < objects else counted(objects, "object")
-    return f"{counted(len(every), 'finding')} ({told}) on {where}{files}{others}{end}"
+    return f"{counted(len(every), 'finding')} ({told}) on {where}{files}{others}"
 
 
 def _word(finding: LintFindingRow) -> str:

@@ -113,21 +113,21 @@ def test_colours_are_only_there_when_they_are_asked_for() -> None:
 @pytest.mark.parametrize(
     ("made", "line"),
     [
-        (report(), "nothing to judge in 2 files (1 other document); exit 4"),
-        (report(judged(verdict="pass")), "no findings on 1 object in 2 files (1 other document); exit 0"),
+        (report(), "exit 4: nothing to judge in 2 files (1 other document)"),
+        (report(judged(verdict="pass")), "exit 0: no findings on 1 object in 2 files (1 other document)"),
         (
             report(
                 judged(verdict="pass"), judged(finding(), verdict="fail"), judged(undecided(), verdict="inconclusive")
             ),
-            "2 findings (1 high, 1 undecided) on 2 of 3 objects in 2 files (1 other document); exit 1",
+            "exit 1: 2 findings (1 high, 1 undecided) on 2 of 3 objects in 2 files (1 other document)",
         ),
         (
             report(judged(finding(), finding(), undecided(), verdict="fail")),
-            "3 findings (2 high, 1 undecided) on 1 object in 2 files (1 other document); exit 1",
+            "exit 1: 3 findings (2 high, 1 undecided) on 1 object in 2 files (1 other document)",
         ),
         (
             report(findings=(unreadable(),)),
-            "1 finding (1 high) on 0 objects in 2 files (1 other document); exit 1",
+            "exit 1: 1 finding (1 high) on 0 objects in 2 files (1 other document)",
         ),
     ],
 )
