@@ -13,14 +13,13 @@ from typing import Final, Literal
 
 from scanner.model.known import Known, Unknown
 from scanner.model.names import NOBODYS
-from scanner.model.observation import Answered, Attempt, ClientCertificate, HttpVersion, Stray
+from scanner.model.observation import Answered, ClientCertificate, HttpVersion, Stray
 from scanner.probe import http2, request
 from scanner.probe.cleartext import cleartext, plain_port
 from scanner.probe.converse import Peer
-from scanner.probe.evidence import NO_REQUEST, Evidence, cut_off
+from scanner.probe.evidence import NO_REQUEST, Evidence
 from scanner.probe.handshake import Full, handshake
 from scanner.probe.identity import Identity, stranger
-from scanner.probe.limits import Pace
 from scanner.probe.offers import AGAIN, WORDLESS
 from scanner.probe.talk import Question
 from scanner.tls.certificate import parsed_once
@@ -30,37 +29,36 @@ _REFUSING: Final = frozenset({40, 70, 71, 112})
 """Alerts that refuse a name by themselves; others, such as internal_error, have to come again."""
 
 
-async def asides(peer: Peer, question: Question, evidence: Evidence, pace: Pace) -> None:
-    """Ask ``peer`` what ``question`` has beside the rest; every connection waits for ``pace``."""
+async def asides(peer: Peer, question: Question, evidence: Evidence) -> None:
+    """Ask ``peer`` what ``question`` has beside the rest."""
     if question.cleartext and peer.transport == "tls":
         evidence.cleartext = Unknown("the time was over before it was asked")
-        evidence.cleartext = await cleartext(peer, evidence.attempts, pace)
+        evidence.cleartext = await cleartext(peer, evidence.attempts)
     if question.plain_port is not None:
         evidence.plain_port = Unknown("the time was over before it was asked")
-        evidence.plain_port = await plain_port(peer, *question.plain_port, evidence.attempts, pace)
-    await _requests(peer, question.authorities, evidence, pace)
+        evidence.plain_port = await plain_port(peer, *question.plain_port, evidence.attempts)
+    await _requests(peer, question.authorities, evidence)
     for name in question.strays:
-        evidence.strays.append(await _stray(replace(peer, server_name=name), peer, evidence, pace))
+        evidence.strays.append(await _stray(replace(peer, server_name=name), peer, evidence))
     if question.untrusted_client:
         evidence.untrusted_client = Unknown("the time was over before it was tried")
-        evidence.untrusted_client = await _untrusted(peer, evidence, pace)
+        evidence.untrusted_client = await _untrusted(peer, evidence)
         if question.client_requests:
-            await _client_requests(peer, evidence, pace)
+            await _client_requests(peer, evidence)
 
 
-async def _client_requests(peer: Peer, evidence: Evidence, pace: Pace) -> None:
+async def _client_requests(peer: Peer, evidence: Evidence) -> None:
     """Some proxies let every client shake hands, and refuse its requests: nginx with ``ssl_verify_client``."""
     if evidence.client_certificate == "requested":
-        evidence.request_without_certificate = await _answer(peer, None, evidence, pace)
+        evidence.request_without_certificate = await _answer(peer, None, evidence)
     if evidence.untrusted_client == "accepted":
-        evidence.request_untrusted = await _answer(peer, stranger(), evidence, pace)
+        evidence.request_untrusted = await _answer(peer, stranger(), evidence)
 
 
-async def _answer(peer: Peer, identity: Identity | None, evidence: Evidence, pace: Pace) -> Known[str]:
+async def _answer(peer: Peer, identity: Identity | None, evidence: Evidence) -> Known[str]:
     """The status, or ``closed`` where the connection ends without an answer each time."""
     found: Known[str] = request.CLOSED
     for _ in range(AGAIN):
-        await pace()
         authority = peer.server_name or peer.host or peer.where.address
         found = await request.head(peer, authority, evidence.attempts, identity)
         if found is not request.CLOSED:
@@ -68,7 +66,7 @@ async def _answer(peer: Peer, identity: Identity | None, evidence: Evidence, pac
     return "closed"
 
 
-async def _requests(peer: Peer, authorities: tuple[str, ...], evidence: Evidence, pace: Pace) -> None:
+async def _requests(peer: Peer, authorities: tuple[str, ...], evidence: Evidence) -> None:
     """For this name, for nobody's, and for each neighbour both here and where it belongs."""
     here = peer.server_name
     own = (here,) if here is not None else ()
@@ -76,14 +74,12 @@ async def _requests(peer: Peer, authorities: tuple[str, ...], evidence: Evidence
     for server_name, named in connections if authorities else ():
         asked = replace(peer, server_name=server_name)
         for authority in named:
-            await pace()
-            _answered(
-                evidence, server_name, {authority: await request.head(asked, authority, evidence.attempts)}, "http/1.1"
-            )
+            answer = await request.head(asked, authority, evidence.attempts)
+            _answered(evidence, server_name, {authority: answer}, "http/1.1")
         if evidence.alpn == "h2":
             shared: dict[str, Known[str]] = {}
             try:
-                await http2.heads(asked, named, evidence.attempts, pace, shared)
+                await http2.heads(asked, named, evidence.attempts, shared)
             finally:
                 _answered(evidence, server_name, shared, "h2")
 
@@ -111,20 +107,20 @@ def _answered(
     ]
 
 
-async def _stray(peer: Peer, known: Peer, evidence: Evidence, pace: Pace) -> Stray:
+async def _stray(peer: Peer, known: Peer, evidence: Evidence) -> Stray:
     """One other name, or none; ``known``: the peer by its own. Where every connection ended in words that an accident
     may have, that one still has to be served."""
     label = f"server name {peer.server_name}" if peer.server_name else "no server name"
     full = Full()
     for _ in range(AGAIN):
-        full = await _attempt(peer, label, None, evidence, pace)
+        full = await _attempt(peer, label, None, evidence)
         if full.chain:
             leaf = parsed_once(full.chain[0])
             served: Literal["served"] = "served"
             return Stray(name=peer.server_name, answer=served, leaf=leaf, client_certificate=full.client_certificate)
         if full.alert in _REFUSING or (full.alert is None and full.ending not in WORDLESS):
             return Stray(name=peer.server_name, answer=_refusal(full))
-    control = await _attempt(known, "control", None, evidence, pace)
+    control = await _attempt(known, "control", None, evidence)
     answer = _refusal(full) if control.chain else Unknown(f"every name is refused now: {control.summary}")
     return Stray(name=peer.server_name, answer=answer)
 
@@ -135,7 +131,7 @@ def _refusal(full: Full) -> Known[Literal["refused"]]:
     return Unknown(full.failure or "it completed a handshake without a certificate")
 
 
-async def _untrusted(peer: Peer, evidence: Evidence, pace: Pace) -> Known[Literal["refused", "accepted"]]:
+async def _untrusted(peer: Peer, evidence: Evidence) -> Known[Literal["refused", "accepted"]]:
     """A handshake with a certificate that nobody has signed but itself.
 
     TLS 1.3 shows the refusal on the first read after it (RFC 8446, section 4.4.2.4). Where the connection then ends
@@ -143,7 +139,7 @@ async def _untrusted(peer: Peer, evidence: Evidence, pace: Pace) -> Known[Litera
     """
     label, full = "untrusted client certificate", Full()
     for number in range(AGAIN + 1):
-        full = await _attempt(peer, label, stranger(), evidence, pace, goodbye=number == 0)
+        full = await _attempt(peer, label, stranger(), evidence, goodbye=number == 0)
         if full.completed and not full.presented:
             return Unknown("the listener asked for no client certificate")
         if full.presented and full.alert is not None:
@@ -155,11 +151,11 @@ async def _untrusted(peer: Peer, evidence: Evidence, pace: Pace) -> Known[Litera
     return "refused"
 
 
-async def insist(peer: Peer, evidence: Evidence, pace: Pace) -> Known[ClientCertificate]:
+async def insist(peer: Peer, evidence: Evidence) -> Known[ClientCertificate]:
     """Whether a client certificate is required by a listener that asks for one, and ended without a word."""
     full = Full()
     for _ in range(AGAIN):
-        full = await _attempt(peer, "no client certificate", None, evidence, pace, goodbye=False)
+        full = await _attempt(peer, "no client certificate", None, evidence, goodbye=False)
         if not full.requested:
             return Unknown("a client certificate is asked for now and then")
         if full.alert is not None:
@@ -182,13 +178,6 @@ def _did(full: Full) -> str:
 
 
 async def _attempt(
-    peer: Peer, label: str, identity: Identity | None, evidence: Evidence, pace: Pace, *, goodbye: bool = True
+    peer: Peer, label: str, identity: Identity | None, evidence: Evidence, *, goodbye: bool = True
 ) -> Full:
-    await pace()
-    with cut_off(label, evidence.attempts):
-        full = await handshake(peer, identity, goodbye=goodbye)
-    for one in (full,) if full.before is None else (full.before, full):
-        then = f", then alert {one.alert}" if one.alert is not None else f", then {one.ending}" if one.ending else ""
-        reply = f"{one.summary}{then if one.completed else ''}"
-        evidence.attempts.append(Attempt(offer=label, reply=reply, seconds=one.seconds))
-    return full
+    return await handshake(peer, identity, goodbye=goodbye, offer=label, attempts=evidence.attempts)

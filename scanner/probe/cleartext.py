@@ -13,10 +13,9 @@ from scanner.model.known import Known, Unknown
 from scanner.model.names import asked_path
 from scanner.model.observation import Attempt
 from scanner.probe.converse import Peer
-from scanner.probe.dial import Broken, Connection, connect
+from scanner.probe.dial import Broken, Connection, connect, turn
 from scanner.probe.evidence import cut_off
 from scanner.probe.interim import HEADER_END, header
-from scanner.probe.limits import Pace
 from scanner.probe.offers import AGAIN, WORDLESS
 from scanner.probe.plaintext import recognise
 
@@ -29,17 +28,17 @@ _OFFER: Final = "HEAD without TLS"
 _TUNNELLED: Final = Unknown("the port without TLS is not asked through port-forward")
 
 
-async def cleartext(peer: Peer, attempts: list[Attempt], pace: Pace) -> Known[str | None]:
+async def cleartext(peer: Peer, attempts: list[Attempt]) -> Known[str | None]:
     """The status line, ``HTTP/1.1 200``, with where a redirect leads behind it; None: no answer in HTTP, which an end
-    without a word is only where it comes again and again. Every connection waits for ``pace``.
+    without a word is only where it comes again and again.
 
     Never raises for anything that the peer does.
     """
-    found, _ = await _answers(peer, "/", _OFFER, _ANSWERS, attempts, pace)
+    found, _ = await _answers(peer, "/", _OFFER, _ANSWERS, attempts)
     return found
 
 
-async def plain_port(peer: Peer, port: int, path: str, attempts: list[Attempt], pace: Pace) -> Known[str | None]:
+async def plain_port(peer: Peer, port: int, path: str, attempts: list[Attempt]) -> Known[str | None]:
     """The same of another port of the peer, and with the host that a redirect leads to; None: nobody is there, or the
     answer is none in HTTP.
 
@@ -49,17 +48,16 @@ async def plain_port(peer: Peer, port: int, path: str, attempts: list[Attempt], 
         return _TUNNELLED
     offer = f"{_OFFER} to port {port} for {peer.server_name}"
     beside = replace(peer, where=replace(peer.where, port=port))
-    found, host = await _answers(beside, asked_path(path), offer, _ANSWERS | {"closed"}, attempts, pace)
+    found, host = await _answers(beside, asked_path(path), offer, _ANSWERS | {"closed"}, attempts)
     return f"{found}://{host}" if isinstance(found, str) and host else found
 
 
 async def _answers(
-    peer: Peer, path: str, offer: str, answers: frozenset[str], attempts: list[Attempt], pace: Pace
+    peer: Peer, path: str, offer: str, answers: frozenset[str], attempts: list[Attempt]
 ) -> tuple[Known[str | None], str]:
     """With the host behind it that a redirect leads to."""
     found: tuple[Known[str | None], str] = (None, "")
     for _ in range(AGAIN):
-        await pace()
         found = await _answer(peer, path, offer, answers, attempts)
         if found[0] is not None or attempts[-1].reply not in WORDLESS:
             break
@@ -69,6 +67,7 @@ async def _answers(
 async def _answer(
     peer: Peer, path: str, offer: str, answers: frozenset[str], attempts: list[Attempt]
 ) -> tuple[Known[str | None], str]:
+    await turn(peer.where)
     started = trio.current_time()
     seen = bytearray()
     ended: str | None = None

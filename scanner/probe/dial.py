@@ -50,6 +50,8 @@ class Connection(Protocol):
 
 Way = Callable[[], Awaitable[Connection]]
 """Makes a connection; raises ``Broken``."""
+Pace = Callable[[], Awaitable[None]]
+"""Waits until the next connection may start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +63,8 @@ class Where:
     timeout: float = 5.0
     way: Way | None = None
     """How to get there where a socket of this machine does not lead there."""
+    pace: Pace | None = None
+    """Awaited by ``turn`` for every connection, where there is a rate."""
 
 
 class Broken(Exception):
@@ -118,6 +122,12 @@ class Line:
         with suppress(OSError):
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close()
+
+
+async def turn(where: Where) -> None:
+    """Wait for the turn of one connection, before its timeout runs: the wait is our own."""
+    if where.pace is not None:
+        await where.pace()
 
 
 async def connect(where: Where, first: bytes = b"") -> Connection:

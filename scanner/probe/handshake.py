@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 import trio
 from OpenSSL import SSL, crypto
 
 from scanner.model.known import Known, Unknown
-from scanner.model.observation import ClientCertificate, Negotiated
+from scanner.model.observation import Attempt, ClientCertificate, Negotiated
 from scanner.probe import starttls
 from scanner.probe.converse import Peer, upgrade
-from scanner.probe.dial import Broken, Connection, connect
+from scanner.probe.dial import Broken, Connection, connect, turn
 from scanner.probe.engine import RECEIVE, Witness, engine_for, flush, group_of, pump, reason, shake_hands, suite_of
+from scanner.probe.evidence import cut_off
 from scanner.probe.identity import Identity
 from scanner.probe.offers import Ending
 from scanner.tls.names import ANONYMOUS, authentication
@@ -64,17 +66,24 @@ class Full:
     seconds: float = 0.0
     lean: bool = False
     """Neither ALPN nor status_request was offered."""
-    before: Full | None = None
-    """The attempt with ALPN, where another one followed."""
 
     @property
     def summary(self) -> str:
         """One line for the evidence."""
-        return self.failure or "completed"
+        then = (
+            f", then alert {self.alert}" if self.alert is not None else f", then {self.ending}" if self.ending else ""
+        )
+        return self.failure or f"completed{then}"
 
 
 async def handshake(
-    peer: Peer, identity: Identity | None = None, *, goodbye: bool = True, insist: bool = False
+    peer: Peer,
+    identity: Identity | None = None,
+    *,
+    goodbye: bool = True,
+    insist: bool = False,
+    offer: str = "full handshake",
+    attempts: list[Attempt] | None = None,
 ) -> Full:
     """Make one full handshake with ``peer``, and a second one without ALPN, if the server insists by its alert.
 
@@ -82,26 +91,37 @@ async def handshake(
     for one says nothing more, and waits for what the server does of its own accord. With ``insist`` a server that ends
     the connection without a word is asked again without ALPN and status_request, for which some servers end it.
 
+    Each connection is added to ``attempts`` as ``offer``.
+
     Never raises for anything that the peer does. Raises ``ResourceError`` when this machine cannot connect.
     """
+    attempt = partial(
+        _attempt, identity=identity, goodbye=goodbye, offer=offer, attempts=[] if attempts is None else attempts
+    )
     offered = ALPN if peer.transport == "tls" and not peer.lean else ()
-    full = await _attempt(peer, offered, identity, goodbye=goodbye)
-    first = full
+    full = await attempt(peer, offered)
     if full.alert == NO_APPLICATION_PROTOCOL:
-        full = await _attempt(peer, (), identity, goodbye=goodbye)
+        full = await attempt(peer, ())
     elif insist and offered and full.negotiated is None and full.ending in ("fin", "rst"):
-        full = await _attempt(replace(peer, lean=True), (), identity, goodbye=goodbye)
-    if full is not first:
-        full.before = first
+        full = await attempt(replace(peer, lean=True), ())
     return full
 
 
-async def _attempt(peer: Peer, alpn: tuple[bytes, ...], identity: Identity | None, *, goodbye: bool) -> Full:
+async def _attempt(
+    peer: Peer,
+    alpn: tuple[bytes, ...],
+    *,
+    identity: Identity | None,
+    goodbye: bool,
+    offer: str,
+    attempts: list[Attempt],
+) -> Full:
+    await turn(peer.where)
     started = trio.current_time()
     witness = Witness()
     engine = engine_for(peer, alpn, witness, identity)
     full = Full()
-    with trio.move_on_after(peer.where.timeout) as scope:
+    with cut_off(offer, attempts), trio.move_on_after(peer.where.timeout) as scope:
         full.failure = await _converse(peer, engine, witness, full, goodbye=goodbye)
     if scope.cancelled_caught and not full.completed:
         full.failure = "no answer in time"
@@ -110,6 +130,7 @@ async def _attempt(peer: Peer, alpn: tuple[bytes, ...], identity: Identity | Non
         full.alpn = full.ocsp_stapled = _NOT_OFFERED
         full.lean = True
     full.seconds = trio.current_time() - started
+    attempts.append(Attempt(offer=offer, reply=full.summary, seconds=full.seconds))
     return full
 
 

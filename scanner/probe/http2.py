@@ -22,9 +22,8 @@ from h2.settings import SettingCodes, Settings
 from scanner.model.known import Known, Unknown
 from scanner.model.observation import Attempt
 from scanner.probe.converse import Peer
-from scanner.probe.dial import Broken
+from scanner.probe.dial import Broken, turn
 from scanner.probe.evidence import cut_off
-from scanner.probe.limits import Pace
 from scanner.probe.plaintext import shown
 from scanner.probe.request import content
 from scanner.probe.session import Session, session
@@ -60,18 +59,15 @@ class _Unprocessed(Broken):
     """The server says that it has not looked at the request: it may be sent again (sections 6.8 and 8.7)."""
 
 
-async def heads(
-    peer: Peer, authorities: Sequence[str], attempts: list[Attempt], pace: Pace, every: dict[str, Known[str]]
-) -> None:
+async def heads(peer: Peer, authorities: Sequence[str], attempts: list[Attempt], every: dict[str, Known[str]]) -> None:
     """Find out the status of each, and what tells its content from another's. Never raises for anything that the peer
     does; ``every`` has what was answered before somebody else ended it.
 
     Over one connection as long as the server keeps it open; one that ended on the way is made anew for the rest, and
-    once where not even the first request was looked at. Each waits for ``pace``.
+    once where not even the first request was looked at.
     """
     again = True
     while left := [each for each in authorities if each not in every]:
-        await pace()
         again = await _connection(peer, left, attempts, every, again=again)
 
 
@@ -80,6 +76,7 @@ async def _connection(
 ) -> bool:
     """Answers for one of ``authorities`` at least, for all of them where there is no such connection to be had, and for
     none where ``again`` allows to try once more. Whether it still does."""
+    await turn(peer.where)
     started, why = trio.current_time(), "no answer in time"
     found: list[Known[str]] = []
     opened = unprocessed = False

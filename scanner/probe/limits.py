@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 
 import trio
 
 from scanner.model.endpoint import Endpoint
-
-Pace = Callable[[], Awaitable[None]]
-"""Waits for the next connection's turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ import random
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from itertools import chain
 
 import trio
@@ -15,11 +16,11 @@ from scanner.model.known import Unknown
 from scanner.model.observation import Attempt, Observation, Reach
 from scanner.probe.asides import asides, insist, leave_open
 from scanner.probe.converse import Patience, Peer, converse
-from scanner.probe.dial import Way, Where
+from scanner.probe.dial import Way, Where, turn
 from scanner.probe.engine import suites_for
-from scanner.probe.evidence import Evidence
+from scanner.probe.evidence import Evidence, cut_off
 from scanner.probe.handshake import Full, handshake
-from scanner.probe.limits import Gate, Pace
+from scanner.probe.limits import Gate
 from scanner.probe.offers import Offer, Reply
 from scanner.probe.plans import Question, interrogate
 from scanner.tls.codepoints import TLS13
@@ -49,7 +50,8 @@ async def observe(
     )
     async with gate.host(endpoint):
         with gate.deadline() as scope:
-            await _interview(peer, question, gate, scope, evidence)
+            where = replace(peer.where, pace=partial(gate.pace, scope))
+            await _interview(replace(peer, where=where), question, gate, evidence)
     if scope.cancelled_caught:
         evidence.interrupted = gate.stopped or DEADLINE.format(limits.deadline)
     leave_open(peer, question, evidence)
@@ -62,12 +64,12 @@ async def observe(
     return observation
 
 
-async def _interview(peer: Peer, question: Question, gate: Gate, scope: trio.CancelScope, evidence: Evidence) -> None:
+async def _interview(peer: Peer, question: Question, gate: Gate, evidence: Evidence) -> None:
     plan = interrogate(question, evidence)
     offer = next(plan)
     with Patience() as patience, suppress(StopIteration):
         while True:
-            reply = await ask(peer, offer, gate, scope, evidence, patience)
+            reply = await ask(peer, offer, gate, evidence, patience)
             evidence.note(reply)
             last, offer = offer, plan.send(reply)
             if offer == last and reply.ending in ("rst", "silence"):
@@ -75,40 +77,27 @@ async def _interview(peer: Peer, question: Question, gate: Gate, scope: trio.Can
     if evidence.versions.accepted:
         accepted = chain.from_iterable(tally.accepted for tally in evidence.suites.values())
         peer = replace(peer, suites=suites_for(accepted))
-        await gate.pace(scope)
-        started = trio.current_time()
-        try:
-            full = await handshake(peer, insist=True)
-            take_in(evidence, full)
-            peer = replace(peer, lean=full.lean)
-        except trio.Cancelled:
-            _cut_off("full handshake", started, evidence)
-            raise
-        await _beside(peer, question, evidence, lambda: gate.pace(scope), full)
+        full = await handshake(peer, insist=True, attempts=evidence.attempts)
+        take_in(evidence, full)
+        peer = replace(peer, lean=full.lean)
+        await _beside(peer, question, evidence, full)
 
 
-async def _beside(peer: Peer, question: Question, evidence: Evidence, pace: Pace, full: Full) -> None:
+async def _beside(peer: Peer, question: Question, evidence: Evidence, full: Full) -> None:
     """What the full handshake left open of client certificates, and what ``question`` has beside the rest."""
     if full.requested and isinstance(full.client_certificate, Unknown) and full.ending in ("fin", "rst"):
-        evidence.client_certificate = await insist(peer, evidence, pace)
-    await asides(peer, question, evidence, pace)
+        evidence.client_certificate = await insist(peer, evidence)
+    await asides(peer, question, evidence)
 
 
-async def ask(
-    peer: Peer, offer: Offer, gate: Gate, scope: trio.CancelScope, evidence: Evidence, patience: Patience
-) -> Reply:
+async def ask(peer: Peer, offer: Offer, gate: Gate, evidence: Evidence, patience: Patience) -> Reply:
     """One offer, asked again after a pause where not even the connection came about."""
     left = gate.limits.retries
     while True:
-        if gate.limits.rate or gate.stopped is not None:
-            patience.rest()
-            await gate.pace(scope)
-        started = trio.current_time()
-        try:
+        patience.rest()
+        await turn(peer.where)
+        with cut_off(offer.name, evidence.attempts):
             reply = await converse(peer, offer, patience)
-        except trio.Cancelled:
-            _cut_off(offer.name, started, evidence)
-            raise
         evidence.attempts.append(Attempt(offer=offer.name, reply=summary(reply), seconds=reply.seconds))
         if reply.ending != "filtered" or not left:
             return reply
@@ -122,17 +111,8 @@ async def _pause(gate: Gate, patience: Patience) -> None:
     await trio.sleep(gate.limits.backoff * random.uniform(0.5, 1.5))  # noqa: S311 - jitter
 
 
-def _cut_off(offer: str, started: float, evidence: Evidence) -> None:
-    """A connection that is cut off from outside is an attempt too."""
-    evidence.attempts.append(Attempt(offer=offer, reply="cut off", seconds=trio.current_time() - started))
-
-
 def take_in(evidence: Evidence, full: Full) -> None:
     """Add what the full handshake showed."""
-    if full.before is not None:
-        first = full.before
-        evidence.attempts.append(Attempt(offer="full handshake", reply=first.summary, seconds=first.seconds))
-    evidence.attempts.append(Attempt(offer="full handshake", reply=full.summary, seconds=full.seconds))
     evidence.shown(full.chain)
     evidence.client_certificate = full.client_certificate
     if full.negotiated is not None:

@@ -10,7 +10,7 @@ import trio
 from scanner.model.known import Known, Unknown
 from scanner.model.observation import Attempt
 from scanner.probe.converse import Peer
-from scanner.probe.dial import Broken
+from scanner.probe.dial import Broken, turn
 from scanner.probe.evidence import cut_off
 from scanner.probe.identity import Identity
 from scanner.probe.interim import HEADER_END, header
@@ -31,6 +31,7 @@ CLOSED: Final = Unknown("the connection was closed without an answer")
 
 async def head(peer: Peer, authority: str, attempts: list[Attempt], identity: Identity | None = None) -> Known[str]:
     """The status and what tells the content from another. Never raises for anything that the peer does."""
+    await turn(peer.where)
     started = trio.current_time()
     request = f"HEAD / HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: adhere\r\nConnection: close\r\n\r\n"
     offer = f"HEAD for {authority} as {peer.server_name}"

@@ -30,7 +30,7 @@ async def asked(part: Part, *, reads_hello: bool = False, patience: float = 20.0
     async with scripted(part, reads_hello=reads_hello) as server:
         target = peer(server.sockaddr, patience)
         wanted = Question(mode="inventory", **question)  # type: ignore[arg-type] # fields of a question
-        await asides(target, wanted, evidence, trio.lowlevel.checkpoint)
+        await asides(target, wanted, evidence)
         assert len(evidence.attempts) == server.connections
     return evidence
 
@@ -113,7 +113,7 @@ async def test_a_refusal_without_a_word_counts_when_it_comes_again_and_again(ver
 async def insisted(part: Part, *, patience: float = 20.0) -> tuple[object, int]:
     evidence = Evidence()
     async with scripted(part, reads_hello=False) as server:
-        found = await insist(peer(server.sockaddr, patience), evidence, trio.lowlevel.checkpoint)
+        found = await insist(peer(server.sockaddr, patience), evidence)
         return found, server.connections
 
 

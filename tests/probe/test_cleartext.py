@@ -28,7 +28,7 @@ async def asked(
 ) -> tuple[Known[str | None], list[Attempt]]:
     attempts: list[Attempt] = []
     async with scripted(part, reads_hello=reads) as server:
-        found = await cleartext(peer(server.sockaddr, patience), attempts, trio.lowlevel.checkpoint)
+        found = await cleartext(peer(server.sockaddr, patience), attempts)
         assert (server.connections, len(attempts)) == (times, times)
         if reads:
             request = server.hellos[0]
@@ -76,7 +76,7 @@ async def test_what_is_cut_off_from_outside_is_an_attempt_too(clock: MockClock) 
     attempts: list[Attempt] = []
     async with scripted(silent) as server:
         with trio.move_on_after(1):
-            await cleartext(peer(server.sockaddr), attempts, trio.lowlevel.checkpoint)
+            await cleartext(peer(server.sockaddr), attempts)
         assert server.connections == 1
     assert [each.reply for each in attempts] == ["cut off"]
 
@@ -139,7 +139,7 @@ async def beside(part: Part, path: str = "/", *, patience: float = 20.0) -> tupl
     attempts: list[Attempt] = []
     with closed_port() as closed:
         async with scripted(part, address=closed[0]) as server:
-            found = await plain_port(peer(closed, patience), server.port, path, attempts, trio.lowlevel.checkpoint)
+            found = await plain_port(peer(closed, patience), server.port, path, attempts)
             assert (server.connections, len(attempts)) == (1, 1)
             assert attempts[0].offer == f"HEAD without TLS to port {server.port} for localhost"
     return found, server.hellos[0]
@@ -172,7 +172,7 @@ async def test_a_path_is_asked_for_that_is_one(path: str, asked_for: bytes) -> N
 
 async def test_nobody_at_the_port_beside_it_serves_nothing() -> None:
     with closed_port() as tls, closed_port() as plain:
-        assert await plain_port(peer(tls), plain[1], "/", [], trio.lowlevel.checkpoint) is None
+        assert await plain_port(peer(tls), plain[1], "/", []) is None
     assert isinstance((await beside(silent))[0], Unknown)
 
 
@@ -183,7 +183,7 @@ async def test_through_a_tunnel_no_other_port_is_asked() -> None:
     through = peer(("127.0.0.1", 443))
     attempts: list[Attempt] = []
     tunnelled = replace(through, where=replace(through.where, way=way))
-    found = await plain_port(tunnelled, 80, "/", attempts, trio.lowlevel.checkpoint)
+    found = await plain_port(tunnelled, 80, "/", attempts)
     assert isinstance(found, Unknown)
     assert attempts == []
 
@@ -191,5 +191,5 @@ async def test_through_a_tunnel_no_other_port_is_asked() -> None:
 async def test_nobody_there() -> None:
     attempts: list[Attempt] = []
     with closed_port() as closed:
-        assert isinstance(await cleartext(peer(closed), attempts, trio.lowlevel.checkpoint), Unknown)
+        assert isinstance(await cleartext(peer(closed), attempts), Unknown)
     assert attempts[0].reply == "closed"

@@ -108,7 +108,7 @@ async def asked(part: Part, names: Sequence[str] = NAMES, *, patience: float = 2
     attempts: list[Attempt] = []
     found: dict[str, Known[str]] = {}
     async with listening(part) as server:
-        await heads(peer(server.sockaddr, patience), names, attempts, trio.lowlevel.checkpoint, found)
+        await heads(peer(server.sockaddr, patience), names, attempts, found)
         assert server.connections == len(attempts)
     return found
 
@@ -121,7 +121,7 @@ async def test_several_names_share_one_connection() -> None:
     found: dict[str, Known[str]] = {}
     part = answering({"localhost": "200", "other.example": "421", "third.example": "404"})
     async with listening(part) as server:
-        await heads(peer(server.sockaddr), NAMES, attempts, trio.lowlevel.checkpoint, found)
+        await heads(peer(server.sockaddr), NAMES, attempts, found)
     assert found == {
         "localhost": '200; etag: "localhost"',
         "other.example": '421; etag: "other.example"',
@@ -170,7 +170,7 @@ async def test_a_request_that_nobody_looked_at_is_sent_once_more(leaving: bytes)
     attempts: list[Attempt] = []
     found = {}
     async with listening(in_turn(frames(SETTINGS, leaving))) as server:
-        await heads(peer(server.sockaddr), NAMES[:1], attempts, trio.lowlevel.checkpoint, found)
+        await heads(peer(server.sockaddr), NAMES[:1], attempts, found)
         assert server.connections == len(attempts) == 2
     assert isinstance(found["localhost"], Unknown)
 
@@ -208,7 +208,7 @@ async def test_without_an_agreement_nothing_is_sent(alpn: tuple[bytes, ...]) -> 
     attempts: list[Attempt] = []
     found: dict[str, Known[str]] = {}
     async with listening(tls_part(TlsSettings(credential=LEAF, alpn=alpn))) as server:
-        await heads(peer(server.sockaddr), NAMES, attempts, trio.lowlevel.checkpoint, found)
+        await heads(peer(server.sockaddr), NAMES, attempts, found)
         assert server.connections == 1
     assert found == dict.fromkeys(NAMES, Unknown("HTTP/2 is not agreed upon"))
 
@@ -260,7 +260,7 @@ async def test_silence_ends_with_the_patience(clock: MockClock) -> None:
     assert found == dict.fromkeys(NAMES[:2], Unknown("no answer in time"))
     found = {}
     with closed_port() as closed:
-        await heads(peer(closed), NAMES, [], trio.lowlevel.checkpoint, found)
+        await heads(peer(closed), NAMES, [], found)
     assert list(found) == list(NAMES)
     assert all(isinstance(each, Unknown) for each in found.values())
 
@@ -271,7 +271,7 @@ async def test_what_was_answered_before_somebody_else_ended_it_is_kept(clock: Mo
     found: dict[str, Known[str]] = {}
     async with listening(saying(SETTINGS, frame(1, 5, 1, HEAD))) as server:
         with trio.move_on_after(1):
-            await heads(peer(server.sockaddr), NAMES[:2], attempts, trio.lowlevel.checkpoint, found)
+            await heads(peer(server.sockaddr), NAMES[:2], attempts, found)
     assert found == {"localhost": "200"}
     assert [each.reply for each in attempts] == ["cut off"]
 
@@ -333,7 +333,7 @@ async def test_it_is_asked_where_it_is_spoken(alpn: str | None, connections: int
     evidence = Evidence(alpn=alpn)
     async with listening(answering(dict.fromkeys((*NAMES, NOBODYS), "200"))) as server:
         question = Question(mode="inventory", authorities=("other.example",))
-        await asides(peer(server.sockaddr), question, evidence, trio.lowlevel.checkpoint)
+        await asides(peer(server.sockaddr), question, evidence)
         assert server.connections == len(evidence.attempts) == connections
     shared = [(each.server_name, each.authority, each.answer) for each in evidence.answered if each.protocol == "h2"]
     pairs = [("localhost", "localhost"), ("localhost", NOBODYS), ("localhost", "other.example"), ("other.example",) * 2]

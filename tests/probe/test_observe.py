@@ -589,6 +589,34 @@ async def test_a_listener_that_ends_a_hello_with_alpn_is_asked_once_more_without
     assert second == "completed"
 
 
+async def test_every_connection_waits_for_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also the second try of a full handshake, and whatever is asked beside the rest."""
+    asks = TlsSettings(
+        credential=ordinary(), client_ca=Authority("Clients").certificate, client_certificate="requested"
+    )
+    whole, turns, pace = tls_part(asks), count(), Gate.pace
+
+    async def counted(gate: Gate, scope: trio.CancelScope | None = None) -> None:
+        next(turns)
+        await pace(gate, scope)
+
+    async def choosy(stream: trio.SocketStream) -> None:
+        start = await stream.socket.recv(65536, socket.MSG_PEEK)
+        if b"\x02h2\x08http/1.1" not in start:
+            await whole(stream)
+
+    monkeypatch.setattr(Gate, "pace", counted)
+    question = replace(
+        INVENTORY, untrusted_client=True, client_requests=True, cleartext=True, authorities=("b.test",), strays=(None,)
+    )
+    async with scripted(choosy, reads_hello=False) as server:
+        observation = await seen(endpoint(server.sockaddr), Limits(rate=10_000), question)
+        offers = [each.offer for each in observation.attempts]
+        assert offers.count("full handshake") == 2
+        assert {"untrusted client certificate", "no server name", "HEAD without TLS"} < set(offers)
+        assert server.connections == next(turns) == observation.connections
+
+
 XMPP_STREAM = b"<?xml version='1.0'?><stream:stream id='1' version='1.0'>"
 XMPP_TLS = b"<%s xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>"
 

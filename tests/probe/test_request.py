@@ -92,7 +92,7 @@ async def test_each_neighbour_is_asked_here_and_at_home() -> None:
     evidence = Evidence()
     async with scripted(tls_part(TlsSettings(credential=LEAF)), reads_hello=False) as server:
         question = Question(mode="inventory", authorities=("other.example",))
-        await asides(peer(server.sockaddr), question, evidence, trio.lowlevel.checkpoint)
+        await asides(peer(server.sockaddr), question, evidence)
         assert server.connections == len(evidence.attempts) == 4
     assert [(each.server_name, each.authority) for each in evidence.answered] == [
         ("localhost", "localhost"),
@@ -107,7 +107,7 @@ async def test_without_a_name_there_is_none_of_its_own() -> None:
     async with scripted(tls_part(TlsSettings(credential=LEAF)), reads_hello=False) as server:
         question = Question(mode="inventory", authorities=("other.example",))
         nameless = replace(peer(server.sockaddr), server_name=None)
-        await asides(nameless, question, evidence, trio.lowlevel.checkpoint)
+        await asides(nameless, question, evidence)
     assert [(each.server_name, each.authority) for each in evidence.answered] == [
         ("", "no-such-name.adhere.invalid"),
         ("", "other.example"),

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-import trio
 
 from scanner.model.known import Known
 from scanner.model.names import NOBODYS
@@ -133,6 +132,6 @@ async def statuses(
     peer = Peer(where=Where(address=address, port=port, timeout=20), server_name=server_name)
     attempts: list[Attempt] = []
     found: dict[str, Known[str]] = {}
-    await heads(peer, names, attempts, trio.lowlevel.checkpoint, found)
+    await heads(peer, names, attempts, found)
     assert len(attempts) == connections, attempts
     return [str(found[each]).partition(";")[0] for each in names]
