@@ -9,12 +9,15 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import ssl
+from base64 import b64encode
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
+from urllib.parse import quote, unquote, urlsplit
 
 import httpx2
 import trio
@@ -170,7 +173,7 @@ class Client:
         try:
             if response.status_code != 101:
                 body = await self._bounded(path, response)
-                raise refusal(_Answer(response.status_code, response.headers, redacted(body, credential)), path)
+                raise refusal(self._answer(response, body, credential), path)
             yield response
         finally:
             with trio.CancelScope(shield=True), trio.move_on_after(2):
@@ -228,11 +231,10 @@ class Client:
                     answer = await self._once(path, params, accept, credential, body)
             except httpx2.RequestError as error:
                 self._lost += self._lost == lost  # of requests that fail at the same time one counts
+                failed = self._unanswered(path, error)
                 if last or _hopeless(error):
-                    raise self._unanswered(path, error) from None
-                self._notice(
-                    f"{self._unanswered(path, error).message}; trying again ({attempt} of {self.manners.tries})"
-                )
+                    raise failed from None
+                self._notice(f"{failed.message}; trying again ({attempt} of {self.manners.tries})")
                 await self._wait(attempt, None)
                 continue
             except (httpx2.InvalidURL, ValueError) as error:  # ValueError: what Python's look-up of names says
@@ -262,7 +264,12 @@ class Client:
         except trio.TooSlowError:
             raise httpx2.ReadTimeout("no whole answer in time") from None
         self._lost = 0
-        return _Answer(response.status_code, response.headers, redacted(content, credential))
+        return self._answer(response, content, credential)
+
+    def _answer(self, response: httpx2.Response, body: bytes, credential: Credential) -> _Answer:
+        # What is not an error holds objects, in which a password may be an innocent word.
+        of_proxy = _of_proxy(self.access.proxy) if response.status_code >= 400 else ()
+        return _Answer(response.status_code, response.headers, redacted(body, credential.token, *of_proxy))
 
     async def _bounded(self, path: str, response: httpx2.Response) -> bytes:
         parts, size = [], 0
@@ -332,17 +339,37 @@ class Client:
 
     def _unanswered(self, path: str, error: httpx2.RequestError) -> ClusterError:
         what, hint = _explained(error)
+        what = redacted(what.encode(), *_of_proxy(self.access.proxy)).decode()
         if self.access.proxy:
             what += " (through a proxy)"
         return self._failed(path, what, hint)
 
 
-def redacted(body: bytes, credential: Credential) -> bytes:
-    """``body`` without our own credential, which proxies and debugging servers send back in their errors."""
-    secrets = [credential.token, *(value for name, value in credential.headers if name.lower() == "authorization")]
+def redacted(body: bytes, *secrets: str | None) -> bytes:
+    """``body`` without our own secrets, which proxies and debugging servers send back in their errors; also as URLs and
+    JSON write them."""
     for secret in filter(None, secrets):
-        body = body.replace(secret.encode(), b"(credential)")
+        in_json = json.dumps(secret)[1:-1]
+        escaped = in_json.translate({ord(char): f"\\u{ord(char):04x}" for char in "<>&"})  # as Go's encoding/json
+        in_url = (quote(secret), quote(secret, safe=""))
+        forms = {
+            secret,
+            in_json,
+            escaped,
+            *in_url,
+            *(re.sub("%..", lambda one: one[0].lower(), each) for each in in_url),
+        }
+        for form in forms:
+            body = body.replace(form.encode(), b"(credential)")
     return body
+
+
+def _of_proxy(proxy: str | None) -> tuple[str, ...]:
+    """What we prove ourselves with to a proxy: in its header, and in clear."""
+    url = urlsplit(proxy or "")
+    user, password = unquote(url.username or ""), unquote(url.password or "")
+    both = f"{user}:{password}"
+    return (b64encode(both.encode()).decode(), both, password) if password else ()
 
 
 def clean(text: str, limit: int = _MOST_TEXT) -> str:

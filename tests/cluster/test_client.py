@@ -15,12 +15,13 @@ import pytest
 import trio
 
 from scanner.cluster.api_server import Credential, Pair, Trust
-from scanner.cluster.client import ApiError, Client
+from scanner.cluster.client import ApiError, Client, _of_proxy, redacted
 from scanner.cluster.credentials import FRESH, Fixed, TokenFile
 from scanner.cluster.exec_plugin import VERSIONS, Executed, Plugin
 from scanner.errors import ClusterError, InputError
+from scanner.kube.kinds import NODE
 from tests.certs import Authority
-from tests.cluster.api import MANNERS, Answer, Api, Asked, authority, ok, refused, running
+from tests.cluster.api import MANNERS, Answer, Api, Asked, authority, in_turn, named, ok, refused, running
 
 
 def only(token: str) -> Api:
@@ -293,7 +294,7 @@ async def test_a_server_that_says_nothing_is_left() -> None:
 
 
 @asynccontextmanager
-async def proxy(seen: list[bytes], *, allow: bool = True) -> AsyncIterator[str]:
+async def proxy(seen: list[bytes], *, refusal: bytes = b"") -> AsyncIterator[str]:
     """An HTTP proxy that knows CONNECT (RFC 9110, section 9.3.6)."""
 
     async def pump(source: trio.SocketStream, sink: trio.SocketStream) -> None:
@@ -303,8 +304,8 @@ async def proxy(seen: list[bytes], *, allow: bool = True) -> AsyncIterator[str]:
     async def handle(stream: trio.SocketStream) -> None:
         head = bytes(await stream.receive_some(4096))
         seen.append(head)
-        if not allow:
-            await stream.send_all(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+        if refusal:
+            await stream.send_all(b"HTTP/1.1 " + refusal + b"\r\nContent-Length: 0\r\n\r\n")
             return
         host, port = head.split()[1].decode().rsplit(":", 1)
         upstream = await trio.open_tcp_stream(host, int(port))
@@ -337,12 +338,51 @@ async def test_a_proxy_that_refuses_is_asked_once() -> None:
     seen: list[bytes] = []
     async with (
         running(Api()) as api,
-        proxy(seen, allow=False) as url,
+        proxy(seen, refusal=b"407 Proxy Authentication Required") as url,
         Client(replace(api.access, proxy=url), MANNERS) as client,
     ):
         with pytest.raises(ClusterError, match=r"407.*\(through a proxy\)"):
             await client.get("/version")
     assert len(seen) == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Basic bWU6cCYvcyI=",
+        'user me:p&/s" is locked',
+        'is p&/s" right?',
+        "http://me:p%26%2Fs%22@proxy",
+        "http://me:p%26%2fs%22@proxy",
+        "http://me:p%26/s%22@proxy",
+        '{"password":"p&/s\\""}',
+        '{"password":"p\\u0026/s\\""}',
+        "?token=a%2Bb%2Fcanary%3D",
+        "?token=a%2Bb/canary%3D",
+    ],
+)
+def test_a_secret_is_found_in_clear_and_as_headers_urls_and_json_write_it(said: str) -> None:
+    secrets = ("a+b/canary=", *_of_proxy("http://me:p%26%2Fs%22@proxy.example:3128"))
+    left = redacted(said.encode(), *secrets).decode()
+    assert "(credential)" in left
+    assert not any(each in left for each in ("canary", "bWU6", "p%26", "p&", "p\\u0026"))
+
+
+async def test_what_a_proxy_says_of_our_password_is_not_repeated() -> None:
+    api = Api()
+    node = api.add(NODE, named("canary"))
+    api.script = in_turn("/version", refused(400, "BadRequest", "who is me:canary?"))
+    async with running(api), proxy([]) as url:
+        known = url.replace("//", "//me:canary@")
+        async with Client(replace(api.access, proxy=known), MANNERS) as client:
+            with pytest.raises(ApiError, match=r"BadRequest: who is \(credential\)\?"):
+                await client.get("/version")
+            assert "canary" in repr(await client.get(node))  # an object of that name stays what it is
+    async with running(Api()) as api, proxy([], refusal=b"407 canary is wrong") as url:
+        known = url.replace("//", "//me:canary@")
+        async with Client(replace(api.access, proxy=known), MANNERS) as client:
+            with pytest.raises(ClusterError, match=r"407 \(credential\) is wrong"):
+                await client.get("/version")
 
 
 @pytest.mark.parametrize("host", ["a b.invalid", "a" * 70 + ".invalid", "a..invalid", "." * 3, "256.1.1.1"])
