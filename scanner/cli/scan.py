@@ -87,9 +87,7 @@ class Asked:
 @click.option("--deadline", type=SECONDS, metavar="S", help="For one endpoint.  [default: 60]")
 @click.option("--concurrency", type=COUNT, metavar="N", help="Endpoints at once.  [default: 50]")
 @click.option("--per-host", type=COUNT, metavar="N", help="Connections at once to one address.  [default: 4]")
-@click.option(
-    "--rate", type=RATE, metavar="N", help="New connections per second.  [default: no limit]"
-)
+@click.option("--rate", type=RATE, metavar="N", help="New connections per second.  [default: no limit]")
 @click.option("--confirm", is_flag=True, default=None, help="Let sslyze repeat every violation that it can see.")
 @click.option("--deep", is_flag=True, default=None, help="Let sslyze look for known vulnerabilities too.")
 @click.option("--active-http", is_flag=True, default=None, help="Send a HEAD request where a check needs one.")

@@ -19,6 +19,8 @@ from scanner.model.expectation import Standing
 _OLM_OWNER = "olm.owner"
 """Label that OLM puts on what it installs for a ClusterServiceVersion."""
 
+_WORKLOADS = {kind.name: kind for kind in (DEPLOYMENT, STATEFUL_SET, DAEMON_SET)}
+
 _Verdict: TypeAlias = tuple[Standing, str, str, str]
 """The standing; and source, field and words of the reason."""
 
@@ -28,6 +30,8 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
     endpoint = draft.endpoint
     standing, source, field, said = _standing(facts, draft)
     draft = replace(draft, standing=standing).says(source, field, said)
+    if standing == "user" and (unseen := _unseen(facts, endpoint)):
+        draft = draft.says(*unseen)
     gap = facts.snapshot.gap(CLUSTER_SERVICE_VERSION)
     if gap and standing != "layered" and draft.entry is None and endpoint.owner.namespace:
         return draft.remark(f"whether OLM installed it, as a layered product, is not known: {gap}")
@@ -78,15 +82,27 @@ def _as_operand(facts: Facts, endpoint: Endpoint) -> _Verdict | None:
 def _owned(snapshot: Snapshot, endpoint: Endpoint) -> Iterator[KubeObject]:
     owner, pod = endpoint.owner, endpoint.pod
     found = [snapshot.get(POD, pod.name, pod.namespace)] if pod else []
-    found += [
-        snapshot.get(kind, owner.name, owner.namespace)
-        for kind in (DEPLOYMENT, STATEFUL_SET, DAEMON_SET)
-        if kind.name == owner.kind and kind in snapshot.objects
-    ]
+    workload = _WORKLOADS.get(owner.kind)
+    if workload is not None and workload in snapshot.objects:
+        found.append(snapshot.get(workload, owner.name, owner.namespace))
     found += [snapshot.get(SERVICE, owner.name, owner.namespace)] if owner.kind == SERVICE.name else []
     led = (service_of(snapshot, alias.rpartition(":")[0]) for alias in endpoint.aliases)
     found += [each for each in led if each is not None and each.namespace == owner.namespace]
     yield from filter(None, found)
+
+
+def _unseen(facts: Facts, endpoint: Endpoint) -> tuple[str, str, str] | None:
+    """Source, field and words of why it may be an operand all the same; None: what owns the workload is known."""
+    owner, snapshot = endpoint.owner, facts.snapshot
+    kind = _WORKLOADS.get(owner.kind)
+    if kind is None or not facts.owned_kinds:
+        return None
+    if kind not in snapshot.objects:
+        gap: str | None = f"{kind.plural} are not read"
+    else:
+        gap = snapshot.gap(kind) if snapshot.get(kind, owner.name, owner.namespace) is None else None
+    said = f"not visible ({gap}): if a layered product's object owns it, it is layered, and not a user's"
+    return (f"{owner.kind}/{owner.namespace}/{owner.name}", "metadata.ownerReferences", said) if gap else None
 
 
 def _by_place(facts: Facts, draft: Draft) -> _Verdict:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from scanner.expect import Expectations
+from scanner.kube.kinds import DEPLOYMENT
 from scanner.kube.objects import Reference
 from scanner.model.component_files import load_catalogue
 from scanner.model.endpoint import Endpoint
@@ -65,6 +66,30 @@ def test_what_an_object_of_a_layered_product_owns_is_layered(kind: str) -> None:
 )
 def test_anything_else_stays_a_users(objects: tuple[dict[str, Any], ...]) -> None:
     assert owes(at(), *objects).standing == "user"
+
+
+WORKLOAD = made("Deployment", "stackrox", "central", "apps/v1")
+
+
+@pytest.mark.parametrize(
+    ("objects", "name", "why"),
+    [
+        ((version(),), CENTRAL, "deployments are not read"),
+        ((version(), WORKLOAD), CENTRAL, None),  # nobody's
+        ((), CENTRAL, None),  # there are no layered products
+        ((version(), owned("Service", "central")), CENTRAL, None),  # another object knows
+        ((version(),), "Service/stackrox/central:8443", None),
+    ],
+)
+def test_ownership_that_is_not_visible_is_said(objects: tuple[dict[str, Any], ...], name: str, why: str | None) -> None:
+    """The base role reads no Deployments, and the pod of one names its ReplicaSet."""
+    whole = snapshot_of(list(objects))
+    read = {kind: held for kind, held in whole.objects.items() if held or kind is not DEPLOYMENT}
+    catalogue, where = load_catalogue("openshift"), at(name)
+    found = Expectations(replace(whole, objects=read), catalogue, ScanPolicy(), endpoints=(where,)).of(where)
+    said = [each.said for each in found.because if each.field == "metadata.ownerReferences"]
+    told = "if a layered product's object owns it, it is layered, and not a user's"
+    assert said == ([f"not visible ({why}): {told}"] if why else [])
 
 
 @pytest.mark.parametrize("distribution", ["openshift", "kubernetes"])
