@@ -33,7 +33,7 @@ class Implementation:
     """``fixed``: the three of RFC 8446 are on, whatever is listed. ``listed``: those that are listed, if any is.
     ``absent``: TLS 1.3 is switched off."""
     maps_openssl: bool = False
-    """It is given OpenSSL's names only; others are lost on the way."""
+    """It takes OpenSSL's names only."""
 
 
 _GO = Implementation(called="Go", suites=GO_SUITES, maps_openssl=True)
@@ -42,7 +42,7 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = {
     "go": _GO,
     "etcd": replace(_GO, called="etcd", floor=TLS12),
     "hypershift": replace(_GO, called="HyperShift", suites=HYPERSHIFT_SUITES),
-    "haproxy": Implementation(called="the router", floor=TLS11, tls13="listed"),
+    "haproxy": Implementation(called="the router", floor=TLS11, tls13="listed", maps_openssl=True),
     "istio": Implementation(called="Istio", floor=TLS12),
     "contour": Implementation(called="Contour", floor=TLS12),
     "contour-1.2": Implementation(called="Contour", floor=TLS12, tls13="absent"),
@@ -91,7 +91,7 @@ def effective(profile: Profile, kind: str, *, spelt: Iterable[int] = (), fips: b
     limits, changes = IMPLEMENTATIONS[kind], list[str]()
     minimum = _minimum(profile, limits, changes)
     suites = _spoken(minimum, _suites(profile, limits, frozenset(spelt), changes), changes)
-    if limits.suites is not None and minimum <= TLS12 and all(map(is_tls13, suites)):
+    if limits.maps_openssl and minimum <= TLS12 and all(map(is_tls13, suites)):
         changes.append("is left no cipher suite for TLS 1.2, and what it serves then is not defined")
     listed = limits.tls13 == "absent" or (limits.tls13 == "listed" and any(map(is_tls13, suites)))
     if not listed and limits.tls13 == "listed":
@@ -120,7 +120,7 @@ def _suites(profile: Profile, limits: Implementation, spelt: frozenset[int], cha
     if lost:
         changes.append(f"does not have {_names(lost)}")
     if unread:
-        changes.append(f"is not given {_names(unread)}: a cluster drops what is not OpenSSL's name")
+        changes.append(f"takes OpenSSL's names only, without {_names(unread)}")
     gone = {*lost, *unread}
     return tuple(code for code in profile.suites if code not in gone)
 

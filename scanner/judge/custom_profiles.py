@@ -13,11 +13,15 @@ from scanner.model.known import Unknown
 from scanner.model.rule import ScanRule
 from scanner.tls.names import suite_name, version_name
 
+_SHOWN = 12
+"""Suites or names in one sentence."""
+
 
 def custom_findings(uses: Iterable[CustomUse]) -> Iterator[Finding]:
-    """A finding for each such object."""
+    """One finding for each such object, and another where names of its list are dropped."""
     for use in uses:
         yield from CUSTOM.check(CUSTOM, use)
+        yield from DROPPED.check(DROPPED, use)
 
 
 def check_custom(rule: ScanRule, use: CustomUse) -> Iterator[Finding]:
@@ -98,14 +102,96 @@ def check_custom(rule: ScanRule, use: CustomUse) -> Iterator[Finding]:
     )
 
 
+def check_dropped(rule: ScanRule, use: CustomUse) -> Iterator[Finding]:
+    """Every cipher name of a Custom profile reaches the listeners.
+
+    ## What it requires
+
+    Each name in `ciphers` of an APIServer, IngressController, KubeletConfig or HostedCluster is OpenSSL's name of a
+    suite that each of its readers has. `tls-profile-ciphers` is the same rule of `adhere lint`, for manifests.
+
+    ## Why
+
+    A reader drops the other names without a word: the list in force is shorter than the one that was written and
+    reviewed. Go's servers have no DHE suite, and no reader knows IANA's names of TLS 1.2 suites, which the
+    enhancement's own examples have.
+
+    ## What fails
+
+    A list with such names: medium. The finding says which reader drops which, and what remains.
+
+    ## What is inconclusive
+
+    Nothing. Where a reader refuses the whole profile, or Go ignores the list because of `VersionTLS13`, this rule says
+    nothing; `profile-custom` does.
+
+    ## Example that fails
+
+    ```yaml
+    apiVersion: config.openshift.io/v1
+    kind: APIServer
+    metadata: {name: cluster}
+    spec:
+      tlsSecurityProfile:
+        type: Custom
+        custom:
+          minTLSVersion: VersionTLS12
+          ciphers: [ECDHE-RSA-AES128-GCM-SHA256, TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384]
+    ```
+
+    ## Example that passes
+
+    ```yaml
+    apiVersion: config.openshift.io/v1
+    kind: APIServer
+    metadata: {name: cluster}
+    spec:
+      tlsSecurityProfile:
+        type: Custom
+        custom:
+          minTLSVersion: VersionTLS12
+          ciphers: [ECDHE-RSA-AES128-GCM-SHA256, ECDHE-RSA-AES256-GCM-SHA384]
+    ```
+
+    ## How to fix
+
+    Write OpenSSL's name, or leave the suite out.
+    """
+    dropping = [(name, read) for name, read in use.readings if read.dropped and not read.refused]
+    losses = {each.name: each for _, read in dropping for each in read.dropped}
+    if not losses:
+        return
+    named = _some(losses)
+    yield Finding(
+        rule=rule.id,
+        severity=rule.severity,
+        verdict="fail",
+        status="violation",
+        message=f"{use.reference} lists cipher names that its readers drop without a word: {named}",
+        expected=("names of suites that every reader has, as OpenSSL spells them",),
+        observed=listed(
+            f"{name} drops {_some(each.name for each in read.dropped)}; what remains: {_taken(read)}"
+            for name, read in dropping
+        ),
+        fix="; ".join(f"{each.name}: {each.fix}" for each in list(losses.values())[:_SHOWN]),
+        evidence=listed(dict.fromkeys(f"{name}: {each.reason}" for name, read in dropping for each in read.dropped)),
+        about=f"{use.reference} {use.field}.ciphers",
+    )
+
+
+def _some(names: Iterable[str]) -> str:
+    every = list(names)
+    return ", ".join(every[:_SHOWN]) + (f" and {len(every) - _SHOWN} more" if len(every) > _SHOWN else "")
+
+
 def _taken(read: Declared) -> str:
     if read.refused:
         return "not taken"
     profile = read.profile
     if profile is None or isinstance(profile, Unknown):
         return profile.reason if isinstance(profile, Unknown) else "asks the next object"
-    suites = ", ".join(suite_name(code) for code in profile.suites[:12])
-    more = f" and {len(profile.suites) - 12} more" if len(profile.suites) > 12 else ""
+    suites = ", ".join(suite_name(code) for code in profile.suites[:_SHOWN])
+    more = f" and {len(profile.suites) - _SHOWN} more" if len(profile.suites) > _SHOWN else ""
     return f"{version_name(profile.min_version)} or later with {suites or 'no suite'}{more}"
 
 
@@ -128,5 +214,16 @@ CUSTOM = ScanRule(
     ),
 )
 
-OBJECT_RULES: tuple[ScanRule, ...] = (CUSTOM, UNKNOWN_ADHERENCE)
+DROPPED = ScanRule(
+    id="profile-names-dropped",
+    title="Every cipher name of a Custom profile takes effect",
+    severity="medium",
+    check=check_dropped,
+    references=(
+        "openshift/library-go pkg/crypto/crypto.go (OpenSSLToIANACipherSuites)",
+        "openshift/hypershift support/config/cipher.go",
+    ),
+)
+
+OBJECT_RULES: tuple[ScanRule, ...] = (CUSTOM, DROPPED, UNKNOWN_ADHERENCE)
 """Every rule about an object of the cluster, whatever its listeners do."""

@@ -68,11 +68,15 @@ class Consumer:
     """Whether the API server's admission has looked at it."""
     tls13_suites: Literal["fixed", "listed"]
     """Go's servers speak all three, so ``ciphers`` with ``VersionTLS13`` are refused; HAProxy speaks those listed."""
+    called: str = "Go"
+    suites: frozenset[int] | None = GO_SUITES
+    """What it has; None: anything that OpenSSL names."""
 
 
 API_SERVER: Final = Consumer(admission=True, tls13_suites="fixed")
+HYPERSHIFT: Final = Consumer(admission=True, tls13_suites="fixed", called="HyperShift", suites=HYPERSHIFT_SUITES)
 KUBELET: Final = Consumer(admission=False, tls13_suites="fixed")
-HAPROXY: Final = Consumer(admission=False, tls13_suites="listed")
+HAPROXY: Final = Consumer(admission=False, tls13_suites="listed", called="HAProxy", suites=None)
 """An IngressController's; its operator's rules are in cluster-ingress-operator ``ingress/controller.go``."""
 
 
@@ -183,8 +187,9 @@ def _remark(listed: dict[int, str], consumer: Consumer, notes: list[str]) -> Non
         if not any(map(is_tls13, listed)):
             notes.append("no TLS 1.3 suite is listed, so HAProxy keeps OpenSSL's own, and TLS 1.3 stays on")
         return
-    dropped = [name for code, name in listed.items() if code not in GO_SUITES]
-    iana = [name for code, name in listed.items() if code in GO_SUITES and name != openssl_name(code)]
+    has = consumer.suites or GO_SUITES
+    dropped = [name for code, name in listed.items() if code not in has]
+    iana = [name for code, name in listed.items() if code in has and name != openssl_name(code)]
     if dropped:
         notes.append(f"Go's servers leave out what they do not have: {', '.join(dropped)}")
     if iana:

@@ -14,11 +14,13 @@ from typing import Final, Literal, TypeAlias, cast
 from scanner.kube.objects import Fields
 from scanner.model import custom_profile
 from scanner.model.custom_profile import API_SERVER, HAPROXY, KUBELET, Consumer, suite_named
+from scanner.model.dropped_ciphers import Loss, lost
 from scanner.model.ingress_admission import Refusal, is_a_set, refusals
 from scanner.model.known import Known, Unknown
 from scanner.model.located import Mark, Steps, Value, shown
 from scanner.model.problems import Problems
 from scanner.model.profile import Profile
+from scanner.tls.codepoints import TLS13
 from scanner.tls.names import is_tls13, openssl_name
 
 Meaning: TypeAlias = Callable[[str], Known[Profile]]
@@ -27,6 +29,9 @@ Meaning: TypeAlias = Callable[[str], Known[Profile]]
 Default = Literal["intermediate", "inherit", "refused", "undefined"]
 """What stands in for a value that is not there. ``inherit``: the next object above decides. ``refused``: the reader
 does not take it, and what was in force before stays. ``undefined``: the reader crashes, or no source tells."""
+
+_MOST: Final = 500
+"""Names of a list; there are 372 suites."""
 
 TYPES: Final[Mapping[str, str]] = {
     "Old": "old",
@@ -89,7 +94,7 @@ HYPERSHIFT: Final = Reader(
     nil="intermediate",
     empty="undefined",
     no_custom="undefined",
-    consumer=API_SERVER,
+    consumer=custom_profile.HYPERSHIFT,
     source="openshift/hypershift support/config/cipher.go",
 )
 MICROSHIFT_INGRESS: Final = Reader(
@@ -121,6 +126,8 @@ class Declared:
     spelt: frozenset[int] = frozenset()
     """Suites of TLS 1.2 that are listed by IANA's name only: what Go's readers drop, because they map OpenSSL's."""
     remarks: tuple[str, ...] = ()
+    dropped: tuple[Loss, ...] = ()
+    """Names of its list that the reader drops."""
     refused: str | None = None
     """Why the reader does not take it, where it does not: what was in force before stays."""
     custom: bool = False
@@ -220,7 +227,10 @@ def _custom(holder: Fields, steps: tuple[str, ...], reader: Reader, called: str,
     if refusal := next(_refusals(holder.fields(*steps), reader), None):
         reason = f"{refusal.message}, and {reader.name} does not admit that"
         return Declared(said="Custom", profile=Unknown(reason), remarks=complaints, refused=reason, custom=True)
-    return Declared(said="Custom", profile=meant, spelt=_spelt(names), remarks=complaints, custom=True)
+    alone = profile.min_version == TLS13 and reader.consumer.tls13_suites == "fixed"
+    losses = () if alone else (lost(name, reader.consumer) for name in dict.fromkeys(names[:_MOST]))
+    dropped = tuple(each for each in losses if each)
+    return Declared(said="Custom", profile=meant, spelt=_spelt(names), remarks=complaints, dropped=dropped, custom=True)
 
 
 def _refusals(custom: Fields, reader: Reader) -> Iterator[Refusal]:

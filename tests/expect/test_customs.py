@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
 from scanner.judge.custom_profiles import custom_findings
+from scanner.kube.kinds import API_SERVER, INGRESS_CONTROLLER
+from scanner.lint.openshift.profile_ciphers import check_ciphers
+from scanner.model.object_rule import Subject
 from scanner.survey import Viewpoint, surroundings, survey
 from tests.expect.stories import load
 
@@ -22,9 +30,9 @@ def test_a_custom_profile_is_seen_and_a_named_one_is_none() -> None:
 
 
 def test_what_survives_is_told_for_each_reader() -> None:
-    """Go has no DHE, is given OpenSSL's names only and speaks TLS 1.3 whole; HAProxy takes the list as it is."""
+    """Go has no DHE, takes OpenSSL's names only and speaks TLS 1.3 whole; HAProxy takes OpenSSL's names."""
     uses = {str(use.reference): use for use in load("custom").expectations.customs()}
-    (finding,) = custom_findings([uses["APIServer/cluster"]])
+    finding, _ = custom_findings([uses["APIServer/cluster"]])
     go, haproxy = finding.observed
     assert go == (
         "library-go: TLSv1.1 or later with TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, "
@@ -34,7 +42,37 @@ def test_what_survives_is_told_for_each_reader() -> None:
     assert haproxy.startswith("the ingress operator: TLSv1.1 or later with")
     assert "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256" in haproxy
     assert any("library-go: Go does not have TLS_DHE_RSA_WITH_AES_128_GCM_SHA256" in each for each in finding.evidence)
-    assert any("Go is not given TLS_RSA_WITH_AES_128_CBC_SHA" in each for each in finding.evidence)
+    assert "TLS_RSA_WITH_AES_128_CBC_SHA" not in haproxy
+    assert any("Go takes OpenSSL's names only, without TLS_RSA" in each for each in finding.evidence)
+
+
+def test_what_is_dropped_is_a_finding_of_its_own() -> None:
+    uses = {str(use.reference): use for use in load("custom").expectations.customs()}
+    _, finding = custom_findings([uses["APIServer/cluster"]])
+    assert (finding.rule, finding.verdict, finding.severity) == ("profile-names-dropped", "fail", "medium")
+    assert finding.message == (
+        "APIServer/cluster lists cipher names that its readers drop without a word: "
+        "DHE-RSA-AES128-GCM-SHA256, TLS_RSA_WITH_AES_128_CBC_SHA"
+    )
+    go, haproxy = finding.observed
+    assert go.startswith(
+        "library-go drops DHE-RSA-AES128-GCM-SHA256, TLS_RSA_WITH_AES_128_CBC_SHA; what remains: "
+        "TLSv1.1 or later with TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, TLS_AES"
+    )
+    assert haproxy.startswith("the ingress operator drops TLS_RSA_WITH_AES_128_CBC_SHA; what remains: TLSv1.1 or later")
+    assert finding.fix == "DHE-RSA-AES128-GCM-SHA256: remove it; TLS_RSA_WITH_AES_128_CBC_SHA: write AES128-SHA"
+    assert finding.about == "APIServer/cluster spec.tlsSecurityProfile.custom.ciphers"
+
+
+@pytest.mark.parametrize("story", ["custom", "spec-example-custom", "custom-tls13-conflict"])
+def test_lint_names_the_same_names(story: str) -> None:
+    loaded = load(story)
+    for use in loaded.expectations.customs():
+        found = [each for each in custom_findings([use]) if each.rule == "profile-names-dropped"]
+        every = (*loaded.snapshot.every(API_SERVER), *loaded.snapshot.every(INGRESS_CONTROLLER))
+        object_ = next(each for each in every if each.reference == use.reference)
+        flaws = [each.message.split()[0] for each in check_ciphers(cast("Subject", SimpleNamespace(object=object_)))]
+        assert [name for name in flaws if name in str(found)] == flaws
 
 
 def test_a_list_of_tls13_alone_restricts_the_router() -> None:
@@ -45,4 +83,4 @@ def test_a_list_of_tls13_alone_restricts_the_router() -> None:
 
 def test_it_reaches_the_report() -> None:
     found = surroundings([survey(load("custom").snapshot, Viewpoint())]).findings
-    assert [each.rule for each in found] == ["profile-custom", "profile-custom"]
+    assert [each.rule for each in found] == ["profile-custom", "profile-names-dropped", "profile-custom"]

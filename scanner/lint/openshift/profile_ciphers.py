@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from scanner.kube.kinds import HOSTED_CLUSTER, HOSTED_CONTROL_PLANE, INGRESS_CONTROLLER
+from scanner.kube.kinds import INGRESS_CONTROLLER
 from scanner.lint.openshift.profiles import SUBJECTS, Declaration, declarations
-from scanner.model.custom_profile import GO_SUITES, HYPERSHIFT_SUITES, VERSIONS, suite_named
+from scanner.model.custom_profile import VERSIONS, suite_named
+from scanner.model.dropped_ciphers import lost
 from scanner.model.ingress_admission import TLS13_NAMES, is_a_set
-from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-from scanner.model.problems import did_you_mean
-from scanner.tls.codepoints import SUITES
-from scanner.tls.names import is_tls13, openssl_name
+from scanner.tls.names import is_tls13
 
 _MOST: Final = 500
-_KNOWN: Final = tuple(suite.openssl for suite in SUITES if suite.openssl)
 _GUESSED: Final = 20
 """Unknown names of one list for which a near one is looked for; the others get none."""
 
@@ -120,32 +117,11 @@ def _idle(each: Declaration, name: str, seen: dict[int, str]) -> str | None:
 
 
 def _lost(each: Declaration, name: object, *, guess: bool) -> tuple[str, str] | None:
-    """Why a name selects nothing, and what to do; None where it selects a suite."""
-    haproxy = each.object.kind == INGRESS_CONTROLLER
-    if not isinstance(name, str):
-        return f"{shown(name)} is no name of a cipher suite", "write OpenSSL's name"
-    if haproxy and name.startswith("!"):
-        return None  # OpenSSL's exclusion, which the operator lets pass
-    code = suite_named(name)
-    if haproxy and is_a_set(name):
+    """Why a name selects nothing for certain, and what to do; None where it selects a suite."""
+    if isinstance(name, str) and each.consumer.suites is None and is_a_set(name):
         return f"{name} is OpenSSL's word for many suites, which nobody has looked at one by one", "list their names"
-    if code is None:
-        near = did_you_mean(name, _KNOWN, otherwise="remove it") if guess else "remove it"
-        return f"{shown(name)} is no cipher suite, and is dropped without a word", near
-    known = openssl_name(code)
-    if known != name and not is_tls13(code):
-        return f"{name} is IANA's name, and only OpenSSL's are mapped: it is dropped without a word", f"write {known}"
-    if not haproxy and not is_tls13(code) and code not in _suites(each):
-        return f"{name} is none that {_reader(each)} has: it is dropped without a word", "remove it"
-    return None
-
-
-def _suites(each: Declaration) -> frozenset[int]:
-    return HYPERSHIFT_SUITES if each.object.kind in (HOSTED_CLUSTER, HOSTED_CONTROL_PLANE) else GO_SUITES
-
-
-def _reader(each: Declaration) -> str:
-    return "HyperShift" if each.object.kind in (HOSTED_CLUSTER, HOSTED_CONTROL_PLANE) else "Go"
+    loss = lost(name, each.consumer, guess=guess)
+    return None if loss is None else (loss.reason, loss.fix)
 
 
 CIPHERS = ObjectRule(

@@ -15,7 +15,7 @@ from scanner.kube.kinds import (
     Kind,
 )
 from scanner.kube.objects import Fields, KubeObject
-from scanner.model.custom_profile import API_SERVER, HAPROXY, KUBELET, Consumer
+from scanner.model.custom_profile import API_SERVER, HAPROXY, HYPERSHIFT, KUBELET, Consumer
 from scanner.model.held_profiles import held_profiles
 from scanner.model.located import Steps
 from scanner.model.object_rule import ANY
@@ -31,8 +31,8 @@ SUBJECTS: Final[tuple[Kind, ...]] = (
 """Kinds whose profile is looked at."""
 _CONSUMERS: Final[Mapping[Kind, Consumer]] = {
     API_SERVERS: API_SERVER,
-    HOSTED_CLUSTER: API_SERVER,
-    HOSTED_CONTROL_PLANE: API_SERVER,
+    HOSTED_CLUSTER: HYPERSHIFT,
+    HOSTED_CONTROL_PLANE: HYPERSHIFT,
     INGRESS_CONTROLLER: HAPROXY,
 }
 
