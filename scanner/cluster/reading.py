@@ -17,7 +17,7 @@ from scanner.cluster.configz import configz
 from scanner.cluster.keeping import config_map
 from scanner.cluster.listing import Lister, Short
 from scanner.cluster.reviews import asked as asked_reviews
-from scanner.cluster.served import is_openshift, served
+from scanner.cluster.served import served
 from scanner.errors import ClusterError, ScannerError
 from scanner.kube.kinds import CONFIG_MAP, NODE, OF_OPENSHIFT, SECRET, Kind
 from scanner.kube.objects import Fields, KubeObject
@@ -207,8 +207,8 @@ async def read(  # noqa: PLR0913 - each has a default, and is a choice of its ow
     async with Client(access, manners, notice=notice) as client:
         taken_at = clock()
         found = await served(client, wanted)
-        openshift = found.openshift or not any(is_openshift(kind.group) for kind in wanted)
-        reading = _Reading(Lister(client, found), tuple(namespaces), absent=set(found.absent), openshift=openshift)
+        lister, absent = Lister(client, found), set(found.absent)
+        reading = _Reading(lister, tuple(namespaces), absent=absent, openshift=found.openshift)
         for kind, reason in found.failed.items():
             reading.miss(kind, "failed", reason)
         asked = [kind for kind in found.versions if kind != SECRET and _may(reading, kind, permitted)]

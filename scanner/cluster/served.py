@@ -83,12 +83,7 @@ async def served(client: Client, kinds: Iterable[Kind]) -> Served:
                 f"{client.access.name}: GET {path}: the answer names none of the API's own resources",
                 hint="is what answers there a Kubernetes API server?",
             )
-    return replace(_sorted(wanted, groups), openshift=any(map(is_openshift, groups)))
-
-
-def is_openshift(group: str) -> bool:
-    """Whether an API group is one of OpenShift's."""
-    return group.endswith(".openshift.io")
+    return replace(_sorted(wanted, groups), openshift=any(group.endswith(".openshift.io") for group in groups))
 
 
 def _is_whole(path: str, groups: dict[str, _Group]) -> bool:

@@ -13,12 +13,12 @@ from scanner.discover import view as views
 from scanner.discover.names import parsed
 from scanner.discover.view import View
 from scanner.discover.workloads import all_addresses
-from scanner.errors import InputError
 from scanner.kube.kinds import CONFIG_MAP, NETWORK
 from scanner.kube.objects import Fields
 from scanner.kube.snapshot import Snapshot
+from scanner.model.cluster_facts import document
 from scanner.model.dial_scope import Address, DialScope, Network
-from scanner.model.located import load
+from scanner.model.known import Unknown
 
 READS = (NETWORK, CONFIG_MAP, *published.READS, *views.READS)
 
@@ -54,8 +54,8 @@ def _cidrs(view: View) -> Iterator[str]:
         yield from _of_network(view, network.fields(where)) if network else ()
     for node in view.workloads.nodes.values():
         yield from _bounded(view, node.raw.texts("spec", "podCIDRs")) or (node.raw.text("spec", "podCIDR"),)
-    yield from _of_network(view, _document(view.snapshot, "cluster-config-v1", "install-config").fields("networking"))
-    kubeadm = _document(view.snapshot, "kubeadm-config", "ClusterConfiguration").fields("networking")
+    yield from _of_network(view, _networking(view.snapshot, "cluster-config-v1", "install-config"))
+    kubeadm = _networking(view.snapshot, "kubeadm-config", "ClusterConfiguration")
     for field in ("podSubnet", "serviceSubnet"):
         yield from _bounded(view, kubeadm.text(field).split(","))
 
@@ -72,15 +72,10 @@ def _bounded(view: View, texts: Sequence[str]) -> Sequence[str]:
     return texts[:MAX_NETWORKS]
 
 
-def _document(snapshot: Snapshot, name: str, key: str) -> Fields:
-    """YAML inside of a ConfigMap of kube-system; empty where it is none."""
-    found = snapshot.get(CONFIG_MAP, name, "kube-system")
-    text = found.text("data", key) if found else ""
-    try:
-        value = load(text.encode(errors="replace"), f"ConfigMap/kube-system/{name}").value if text else None
-    except InputError:
-        value = None
-    return Fields(value if isinstance(value, dict) else {})
+def _networking(snapshot: Snapshot, name: str, key: str) -> Fields:
+    """What an installer was told of networks; nothing where that is not known."""
+    found = document(snapshot, name, key)
+    return Fields({}) if found is None or isinstance(found, Unknown) else found.fields("networking")
 
 
 def _addresses(view: View) -> Iterator[Address]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import cached_property
 
-from scanner.errors import InputError
 from scanner.expect import api_server, hypershift, microshift
 from scanner.expect.api_server import Wishes
 from scanner.expect.authority import Authority
@@ -14,12 +13,11 @@ from scanner.expect.draft import Draft
 from scanner.expect.grants import Grants
 from scanner.expect.release import minor
 from scanner.kube import olm
-from scanner.kube.kinds import CONFIG_MAP, ENDPOINT_SLICE, POD
+from scanner.kube.kinds import ENDPOINT_SLICE, POD
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.snapshot import Snapshot
-from scanner.model import located
 from scanner.model.catalogue import load_profile
-from scanner.model.cluster_facts import is_guest
+from scanner.model.cluster_facts import document, is_guest
 from scanner.model.components import Catalogue, Governor, Listener
 from scanner.model.endpoint import Endpoint
 from scanner.model.fips import in_fips_mode
@@ -174,15 +172,8 @@ class Facts(Once):
         return self._kubeadm("kubeadm-config", "ClusterConfiguration", "what kubeadm tells the control plane")
 
     def _kubeadm(self, name: str, key: str, what: str) -> Known[Fields] | None:
-        found = self.snapshot.get(CONFIG_MAP, name, "kube-system")
-        if found is None:
-            gap = self.snapshot.missing(CONFIG_MAP, name, "kube-system")
-            return Unknown(f"{what} is not known: {gap}") if gap else None
-        try:
-            value = located.load(found.text("data", key).encode("utf-8", "replace"), str(found.reference)).value
-        except InputError as error:
-            return Unknown(f"{what} is not known: {error.message}")
-        return Fields(value if isinstance(value, dict) else {})
+        found = document(self.snapshot, name, key)
+        return Unknown(f"{what} is not known: {found.reason}") if isinstance(found, Unknown) else found
 
     @cached_property
     def grants(self) -> Grants:

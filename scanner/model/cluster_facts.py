@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from scanner.errors import InputError
 from scanner.kube import kinds
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.snapshot import Snapshot
+from scanner.model.known import Known, Unknown
+from scanner.model.located import load
 
 Distribution = Literal["openshift", "hypershift", "microshift", "kubernetes"]
 """``hypershift``: a guest cluster whose control plane is hosted elsewhere. ``microshift``: OpenShift's for the edge."""
@@ -40,6 +43,19 @@ class ClusterFacts:
     topology: str = ""
     """``HighlyAvailable``, ``SingleReplica``, ``External`` (``Infrastructure.status.controlPlaneTopology``)."""
     server: str = ""
+
+
+def document(snapshot: Snapshot, name: str, key: str) -> Known[Fields] | None:
+    """The YAML in a field of a ConfigMap of kube-system; None where there is no such ConfigMap."""
+    found = snapshot.get(kinds.CONFIG_MAP, name, "kube-system")
+    if found is None:
+        gap = snapshot.missing(kinds.CONFIG_MAP, name, "kube-system")
+        return Unknown(gap) if gap else None
+    try:
+        value = load(found.text("data", key).encode("utf-8", "replace"), str(found.reference)).value
+    except InputError as error:
+        return Unknown(error.message)
+    return Fields(value if isinstance(value, dict) else {})
 
 
 def cluster_facts(snapshot: Snapshot) -> ClusterFacts:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from scanner.errors import InputError
-from scanner.kube.kinds import CONFIG_MAP
 from scanner.kube.snapshot import Snapshot
-from scanner.model import located
+from scanner.model.cluster_facts import document
 from scanner.model.known import Known, Unknown
 
 CHACHA20: Final = frozenset({0x1303, *(0xCCA8 + offset for offset in range(7))})
@@ -21,12 +19,7 @@ FIPS_TLS13: Final = frozenset({0x1301, 0x1302})
 def in_fips_mode(snapshot: Snapshot) -> Known[bool]:
     """``fips`` of install-config, in ConfigMap kube-system/cluster-config-v1. A cluster without it was not made by the
     installer, and is taken to be in none."""
-    found = snapshot.get(CONFIG_MAP, "cluster-config-v1", "kube-system")
-    if found is None:
-        gap = snapshot.missing(CONFIG_MAP, "cluster-config-v1", "kube-system")
-        return Unknown(f"whether the cluster is in FIPS mode is not known: {gap}") if gap else False
-    text = found.text("data", "install-config").encode("utf-8", "replace")
-    try:
-        return located.load(text, "install-config").get(("fips",)) is True
-    except InputError as error:
-        return Unknown(f"whether the cluster is in FIPS mode is not known: {error.message}")
+    found = document(snapshot, "cluster-config-v1", "install-config")
+    if isinstance(found, Unknown):
+        return Unknown(f"whether the cluster is in FIPS mode is not known: {found.reason}")
+    return found is not None and found.flag("fips")

@@ -182,6 +182,7 @@ async def test_where_only_namespaces_are_allowed_those_are_read_and_the_rest_is_
 
 async def test_objects_of_interest_are_read_by_name_and_only_they() -> None:
     api = Api()
+    api.add(ROUTE)
     path = api.add(
         CONFIG_MAP,
         named("kubeadm-config", "kube-system", data={"ClusterConfiguration": "networking: {}"}),
@@ -235,6 +236,7 @@ async def test_an_empty_list_may_be_null() -> None:
 )
 async def test_an_object_is_not_there_only_where_the_api_server_says_so(answer: Answer) -> None:
     api = Api()
+    api.add(ROUTE)
     api.add(CONFIG_MAP, named("kubeadm-config", "kube-system"))
     api.script = lambda asked: answer if asked.path.endswith("/cluster-config-v1") else None
     async with running(api):
@@ -246,6 +248,7 @@ async def test_an_object_is_not_there_only_where_the_api_server_says_so(answer: 
 
 async def test_config_maps_that_objects_name_are_read_too() -> None:
     api = Api()
+    api.add(ROUTE)
     api.add(GATEWAY, named("edge", "shop"))
     api.add(CONFIG_MAP, named("kubeadm-config", "kube-system"), named("clients", "shop"), named("other", "shop"))
     api.script = forbid("", "/api/v1/namespaces/secret/configmaps")
