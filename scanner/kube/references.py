@@ -41,6 +41,10 @@ _CLASSES: Final = (_CONTOURS_CLASS, "kubernetes.io/ingress.class")
 """Annotations that say the class of an Ingress; both before its field (Contour ``internal/ingressclass``)."""
 _CONTOURS: Final = ("projectcontour.io/", "contour.heptio.com/")
 """Prefixes of the annotations that only Contour reads."""
+_OTHERS: Final = frozenset(
+    {"nginx", "haproxy", "traefik", "kong", "istio", "cilium", "alb", "gce", "gce-internal", "openshift-default"}
+)
+"""Classes of other controllers, as their own documentation names them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,12 +199,14 @@ def is_contours(ingress: KubeObject, found: KubeObject | None) -> bool | None:
     was seen. What names a class is that class's, whatever other annotations it carries."""
     if ingress.annotations.get(_CONTOURS_CLASS):
         return True
-    named = ingress_class(ingress)
+    named, field = ingress_class(ingress), ingress.text("spec", "ingressClassName")
+    if field and named != field:
+        return None  # two classes: the API server refuses that, and ``ingress-class`` says it
     if found is not None:
         return found.text("spec", "controller").startswith(_CONTOURS[0])
     if not named:
         return True if any(each.startswith(_CONTOURS) for each in ingress.annotations) else None
-    return True if "contour" in named else None
+    return False if named in _OTHERS else True if "contour" in named else None
 
 
 def _of_ingress(

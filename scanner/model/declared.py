@@ -140,9 +140,18 @@ class Declared(Once):
         return Missing(name=called, gap=None if sought else self.known.gap(kind))
 
     def namespace(self, name: str) -> KubeObject | Missing | None:
-        """The Namespace of that name, or what its absence means; None for one that exists whatever was seen."""
+        """The Namespace of that name, or what its absence means; None for one that exists whatever was seen: every
+        cluster has it, or what was given is to be applied in it."""
         found = self.find(NAMESPACE, name)
-        return None if isinstance(found, Missing) and name in (*_ALWAYS, self.default_namespace) else found
+        if not isinstance(found, Missing):
+            return found
+        assumed = name in (*_ALWAYS, self.default_namespace) or (found.gap and name in self.once(_inhabited))
+        return None if assumed else found
+
+
+def _inhabited(declared: Declared) -> frozenset[str | None]:
+    """The namespaces of the objects that were given. Objects can be applied in those that exist alone."""
+    return frozenset(each.object.namespace for each in declared.given if each.object.kind.namespaced)
 
 
 def _given(several: tuple[Given, ...]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from scanner.lint.fields import kind_spelling, together
+from scanner.lint.fields import together
 from scanner.lint.fields.names import GROUP, HOSTNAME, KIND, LABELS, LOCAL, NAME, NAMESPACE, OPTIONS, PORT, PRECISE
 from scanner.lint.fields.shape import Items, Number, Record, Text, anything, former
 
@@ -94,12 +94,8 @@ TLS_ROUTE: Final = Record(
     clashes=together.PARENTS,
 )
 """At most 16 hostnames up to release 1.5; that there must be one is said by ``gateway-route-attachment``."""
-_FROM: Final = Record(
-    {"group": GROUP, "kind": KIND, "namespace": NAMESPACE},
-    ("group", "kind", "namespace"),
-    clashes=kind_spelling.REFERRING,
-)
-_TO: Final = Record({"group": GROUP, "kind": KIND, "name": NAME}, ("group", "kind"), clashes=kind_spelling.GRANTED)
+_FROM: Final = Record({"group": GROUP, "kind": KIND, "namespace": NAMESPACE}, ("group", "kind", "namespace"))
+_TO: Final = Record({"group": GROUP, "kind": KIND, "name": NAME}, ("group", "kind"))
 REFERENCE_GRANT: Final = Record(
     {
         "from": Items(_FROM, 1, 16),

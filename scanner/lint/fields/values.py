@@ -37,7 +37,7 @@ def check_values(subject: Subject) -> Iterator[Flaw]:
 
     The protocol of a Gateway's listener is a free word to the API server. One that no implementation knows, such as
     `https`, is admitted, and the listener serves nothing. So is an IP address where the name of a host with TLS
-    belongs: clients send a name or nothing. And so is any kind in a ReferenceGrant: `kind: secret` grants nothing.
+    belongs: clients send a name or nothing.
 
     What is held here is what current definitions say: Gateway API 1.6, Contour 1.33, OpenShift 4.22, Kubernetes 1.36.
     Earlier ones hold the same of these fields, or less of them.

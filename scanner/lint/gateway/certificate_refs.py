@@ -155,11 +155,12 @@ def check_grants(subject: Subject) -> Iterator[Flaw]:
 
     ## What fails
 
-    No such grant: high.
+    No such grant: high. A grant that would allow it but for one field is named with that field.
 
     ## What is inconclusive
 
-    ReferenceGrants that were not among the manifests or could not be read.
+    ReferenceGrants that were not among the manifests or could not be read, unless one of those that were differs in a
+    group or in the case of a kind alone.
 
     ## Example that fails
 

@@ -71,18 +71,18 @@ def grant_flaws(declared: Declared, crossed: Crossing | None) -> Iterator[Flaw]:
     """That nobody allows a reference into another namespace."""
     if crossed is None or any(granting(declared, crossed)):
         return
-    source = crossed.source
-    gap = declared.gap(REFERENCE_GRANT)
-    if gap:
+    near, gap = tuple(islice(nearest(declared, crossed), _SHOWN)), declared.gap(REFERENCE_GRANT)
+    if gap and not near:
         missing = Missing(name=f"a ReferenceGrant in {crossed.namespace}", gap=gap)
         yield undecided(missing, crossed.at, f"whether {crossed} may be referred to")
         return
+    which = f"no ReferenceGrant{' that was seen' if gap else ''} in {crossed.namespace}"
     yield Flaw(
-        message=f"no ReferenceGrant in {crossed.namespace} lets {source.reference} refer to {crossed}: RefNotPermitted",
+        message=f"{which} lets {crossed.source.reference} refer to {crossed}: RefNotPermitted",
         at=crossed.at,
-        evidence=tuple(islice(_near(declared, crossed), _SHOWN)),
-        fix=f"a ReferenceGrant in {crossed.namespace}, by who owns {crossed}",
-        correction=_grant(crossed),
+        evidence=tuple(f"{each.grant.reference}: {each}" for each in near),
+        fix=near[0].fix if near else f"a ReferenceGrant in {crossed.namespace}, by who owns {crossed}",
+        correction=near[0].correction if near else _grant(crossed),
     )
 
 
@@ -93,30 +93,59 @@ def _by_namespace(declared: Declared) -> Mapping[str, list[KubeObject]]:
     return found
 
 
-def _near(declared: Declared, crossed: Crossing) -> Iterator[str]:
-    """Grants that would allow it but for one field."""
-    source = crossed.source
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Near:
+    """The field of a ReferenceGrant that keeps it from allowing a reference."""
+
+    grant: KubeObject
+    field: str
+    said: str
+    wanted: str
+
+    def __str__(self) -> str:
+        return f"{self.field} is {shown(self.said)}, not {shown(self.wanted)}"
+
+    @property
+    def fix(self) -> str:
+        """What to edit."""
+        return f"{self.grant.reference}: set {self.field} to {shown(self.wanted)}"
+
+    @property
+    def correction(self) -> str:
+        """The field as it should be."""
+        return f"{self.field.rpartition('.')[2]}: {self.wanted or repr('')}"
+
+    @property
+    def is_slip(self) -> bool:
+        """Whether it can mean nothing else: another namespace, name or kind may be what somebody else needs."""
+        return self.field.endswith(".group") or self.said.lower() == self.wanted.lower()
+
+
+def nearest(declared: Declared, crossed: Crossing) -> Iterator[Near]:
+    """The grants that would allow a reference but for one field. Where there may be grants that were not seen, only
+    those whose field is a slip."""
+    source, gap = crossed.source, declared.gap(REFERENCE_GRANT)
     who = {"group": source.kind.group, "kind": source.kind.name, "namespace": source.namespace or ""}
     what = {"group": crossed.group, "kind": crossed.kind, "name": crossed.name}
     for grant in islice(declared.once(_by_namespace).get(crossed.namespace, ()), _ENTRIES):
-        wrong = [_differing(grant, "from", who), _differing(grant, "to", what)]
-        if all(each is not None for each in wrong):
-            for each in filter(None, wrong):
-                yield f"{grant.reference}: {each}"
+        wrong = [*_differing(grant, "from", who), *_differing(grant, "to", what)]
+        if len(wrong) == 1 and wrong[0] is not None and (wrong[0].is_slip or not gap):
+            yield wrong[0]
 
 
-def _differing(grant: KubeObject, field: str, wanted: Mapping[str, str]) -> str | None:
-    """How the nearest entry differs: "" if one fits, None if none differs in a single field."""
-    found = None
+def _differing(grant: KubeObject, field: str, wanted: Mapping[str, str]) -> list[Near | None]:
+    """How the nearest entry differs: empty if one fits, None if none differs in a single field."""
+    found: Near | None = None
     for index, each in enumerate(islice(grant.each("spec", field), _ENTRIES)):
         said = {name: each.text(name) for name in wanted if name != "name" or each.text(name)}
         wrong = [name for name, text in said.items() if text != wanted[name]]
         if not wrong:
-            return ""
+            return []
         if len(wrong) == 1:
             (name,) = wrong
-            found = f"spec.{field}[{index}].{name} is {shown(said[name])}, not {shown(wanted[name])}"
-    return found
+            place = f"spec.{field}[{index}].{name}"
+            found = Near(grant=grant, field=place, said=said[name], wanted=wanted[name])
+    return [found]
 
 
 def _grant(crossed: Crossing) -> str:

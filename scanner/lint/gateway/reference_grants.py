@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, TypeAlias
 
-from scanner.kube.kinds import GATEWAY, NAMESPACE, REFERENCE_GRANT
+from scanner.kube import kinds
+from scanner.kube.kinds import GATEWAY, NAMESPACE, REFERENCE_GRANT, Kind
 from scanner.kube.objects import Fields
 from scanner.lint.gateway.certificate_refs import crossings
+from scanner.lint.gateway.grants import granting, nearest
 from scanner.lint.gateway.listeners import HOLDERS
 from scanner.model.declared import Declared, Missing
 from scanner.model.located import Steps, shown
@@ -18,6 +20,11 @@ _WATCHED: Final = frozenset({("", "Secret"), ("", "ConfigMap")})
 """What holds certificates."""
 _CORE: Final = frozenset({"core", "v1"})
 """What people write for the core group, whose name is empty."""
+_GRANTED: Final = (kinds.SECRET, kinds.CONFIG_MAP, kinds.SERVICE)
+_GRANTEES: Final = (
+    *HOLDERS,
+    *(kinds.BACKEND_TLS_POLICY, kinds.HTTP_ROUTE, kinds.GRPC_ROUTE, kinds.TLS_ROUTE, kinds.TCP_ROUTE),
+)
 _REFERRING: Final = frozenset((kind.group, kind.name) for kind in HOLDERS)
 _NAMES: Final = {kind.name: kind for kind in HOLDERS}
 
@@ -98,7 +105,9 @@ def check_unused(subject: Subject) -> Iterator[Flaw]:
     ## What fails
 
     A `from` entry whose namespace does not exist, of a kind that refers to no certificate (HTTPRoute) or of the right
-    kind in a wrong group, and a `to` entry that nothing refers to or whose group is `core` or `v1`: medium.
+    kind in a wrong group, a `to` entry that nothing refers to or whose group is `core` or `v1`, and any kind in another
+    case or in the plural (`secret`): medium. A grant that would allow what a Gateway refers to, but for one field, is
+    that Gateway's finding (`gateway-certificate-grant`), which names the field.
 
     ## What is inconclusive
 
@@ -146,6 +155,10 @@ def check_unused(subject: Subject) -> Iterator[Flaw]:
 
     Remove the entry, or the whole grant.
     """
+    if id(subject.object) in subject.declared.once(_blamed):
+        return
+    yield from _misspelt(subject, "from", _GRANTEES)
+    yield from _misspelt(subject, "to", _GRANTED)
     for steps, each in subject.items("spec", "to"):
         yield from _of_target(subject, each, steps)
     if not any(kind in _WATCHED for kind, _ in tos(subject.object)):
@@ -208,7 +221,7 @@ def _of_source(subject: Subject, source: Fields, steps: Steps) -> Iterator[Flaw]
             fix=f"{subject.object.reference}: set the group to {meant.group}",
             correction=f"group: {meant.group}",
         )
-    elif not _is_misspelt(kind):
+    elif not _meant(source, _GRANTEES):
         yield Flaw(
             message=f"{shown(kind)} of {group} has no reference to a Secret or ConfigMap of another namespace",
             at=(*steps, "kind"),
@@ -232,9 +245,32 @@ def _of_target(subject: Subject, target: Fields, steps: Steps) -> Iterator[Flaw]
         )
 
 
-def _is_misspelt(kind: str) -> bool:
-    """Then ``field-value`` says which kind was meant."""
-    return kind.lower() in {spelling for each in HOLDERS for spelling in (each.name.lower(), each.plural)}
+def _meant(reference: Fields, known: Iterable[Kind]) -> Kind | None:
+    """The kind that is written in another case or in the plural."""
+    group, written = reference.text("group"), reference.text("kind")
+    near = (each for each in known if written.lower() in (each.name.lower(), each.plural))
+    return next((each for each in near if each.group == group and each.name != written), None)
+
+
+def _misspelt(subject: Subject, field: str, known: Iterable[Kind]) -> Iterator[Flaw]:
+    """An API server takes any kind there, so that nothing but the grant's idleness tells."""
+    for steps, each in subject.items("spec", field):
+        if meant := _meant(each, known):
+            yield Flaw(
+                message=f"grants nothing: no kind is called {shown(each.text('kind'))}; did you mean {meant.name}?",
+                at=(*steps, "kind"),
+                expected=(meant.name,),
+                observed=(each.text("kind"),),
+                fix=f"{subject.object.reference}: write {meant.name}",
+                correction=f"kind: {meant.name}",
+            )
+
+
+def _blamed(declared: Declared) -> frozenset[int]:
+    """The grants that findings on Gateways name: one slip is one finding."""
+    every = (each for kind in HOLDERS for holder in declared.every(kind) for each in crossings(declared, holder))
+    refused = (each for each in every if not any(granting(declared, each)))
+    return frozenset(id(near.grant) for each in refused for near in nearest(declared, each))
 
 
 def _uses(declared: Declared) -> _Uses:

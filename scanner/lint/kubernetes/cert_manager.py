@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import chain
 from typing import Final
 
@@ -13,6 +14,7 @@ from scanner.kube.references import Link, Role, Steps, links
 from scanner.lint.openshift.routes import KEYS, external, hosts
 from scanner.lint.references import is_named
 from scanner.model.declared import Declared, Missing
+from scanner.model.lint_report import NOT_GIVEN
 from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
@@ -56,7 +58,8 @@ def check_certificate(subject: Subject) -> Iterator[Flaw]:
 
     ## What is inconclusive
 
-    An issuer that was not given. Issuers of other groups than `cert-manager.io` are not looked for.
+    An issuer that was not given: as information where none of its kind was, since issuers mostly come with
+    cert-manager and not with what uses them. Issuers of other groups than `cert-manager.io` are not looked for.
 
     ## Example that fails
 
@@ -134,7 +137,12 @@ def _issuer(subject: Subject) -> Iterator[Flaw]:
     found = subject.find(kind, said.text("name")) if kind and said.text("name") else None
     at = ("spec", "issuerRef")
     if isinstance(found, Missing) and found.gap:
-        yield undecided(found, at, "whether the issuer exists")
+        others = kind and any(
+            each.namespace in (None, subject.object.namespace) for each in subject.declared.every(kind)
+        )
+        flaw = undecided(found, at, "whether the issuer exists")
+        # Issuers mostly come with cert-manager, as an IngressClass does with its controller.
+        yield replace(flaw, severity="info", unseen=None) if found.gap == NOT_GIVEN and not others else flaw
     elif isinstance(found, Missing):
         message = f"{found.name} does not exist: the Secret is never made"
         yield Flaw(message=message, at=at, severity="medium", fix=f"create {found.name}, or name another issuer")

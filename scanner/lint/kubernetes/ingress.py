@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from scanner.kube import references
 from scanner.kube.kinds import INGRESS, INGRESS_CLASS
 from scanner.kube.objects import KubeObject
 from scanner.kube.references import TLS_CERT_NAMESPACE, ingress_class, links
@@ -40,8 +41,8 @@ def check_certificate(subject: Subject) -> Iterator[Flaw]:
     ## What is inconclusive
 
     A Secret that was not given or that cert-manager is to make, and a certificate of which one of these cannot be read.
-    The annotation `projectcontour.io/tls-cert-namespace`, where the IngressClass was not given and does not have
-    `contour` in its name: only Contour reads it.
+    The annotation `projectcontour.io/tls-cert-namespace`, which only Contour reads, where the IngressClass was not
+    given, does not have `contour` in its name and is not one of another controller, such as `nginx`.
 
     ## Example that fails
 
@@ -96,7 +97,7 @@ def _elsewhere(subject: Subject) -> Iterator[Flaw]:
     """That its class may be Contour's, which looks for its Secrets in the namespace that an annotation names."""
     at = ("metadata", "annotations", TLS_CERT_NAMESPACE)
     found = subject.find(INGRESS_CLASS, ingress_class(subject.object)) if subject.object.has(*at) else None
-    if isinstance(found, Missing) and found.gap and not is_contours(subject.declared, subject.object):
+    if isinstance(found, Missing) and found.gap and references.is_contours(subject.object, None) is None:
         yield undecided(found, at, "whether its Secrets are in the namespace that this annotation names")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from scanner.kube.kinds import HTTP_PROXY
+from scanner.lint import RULES
 from scanner.lint.contour.authority import AUTHORITY
 from scanner.lint.contour.certificate import CERTIFICATE
 from scanner.lint.contour.clients import CLIENT_VALIDATION
@@ -427,3 +428,15 @@ def test_what_is_included_from_the_cluster(tmp_path: Path) -> None:
     assert placed.finding.verdict == "fail"
     assert placed.field == "spec.includes[0]"
     assert placed.finding.message.startswith("HTTPProxy/shop/web, which is included, has a route")
+
+
+def test_an_ingress_of_two_classes_is_no_contours(tmp_path: Path) -> None:
+    """The API server refuses it, which one finding says."""
+    text = (
+        "apiVersion: networking.k8s.io/v1\nkind: Ingress\n"
+        "metadata: {name: web, namespace: shop, annotations: {kubernetes.io/ingress.class: contour}}\n"
+        "spec: {ingressClassName: nginx, tls: [{hosts: [a.example], secretName: w}], rules: [{host: a.example}]}\n"
+    )
+    found, _ = linted(tmp_path, text, RULES)
+    failing = [each.finding.rule for one in found for each in one.findings if each.finding.verdict == "fail"]
+    assert failing == ["ingress-class"]

@@ -256,28 +256,7 @@ def test_an_address_is_admitted_and_asked_for_by_nobody(tmp_path: Path, kind: st
     assert "RFC 6066" in one.findings[0].finding.message
 
 
-GRANT = "spec: {from: [{group: %s, kind: %s, namespace: a}], to: [{group: '', kind: %s}]}"
-ROUTES = "gateway.networking.k8s.io"
-
-
-@pytest.mark.parametrize(
-    ("text", "field", "meant"),
-    [
-        (GRANT % (ROUTES, "Gateway", "secret"), "spec.to[0].kind", "Secret"),
-        (GRANT % (ROUTES, "Gateway", "Configmaps"), "spec.to[0].kind", "ConfigMap"),
-        (GRANT % (ROUTES, "gateway", "Secret"), "spec.from[0].kind", "Gateway"),
-        (GRANT % (ROUTES, "HttpRoute", "Service"), "spec.from[0].kind", "HTTPRoute"),
-    ],
-)
-def test_a_kind_that_is_nearly_one_is_admitted(tmp_path: Path, text: str, field: str, meant: str) -> None:
-    (one,) = linted(tmp_path, HEADS["ReferenceGrant"] + text, [VALUES])[0]
-    assert [(each.field, each.finding.severity) for each in one.findings] == [(field, "medium")]
-    assert f"did you mean {meant}?" in one.findings[0].finding.message
-
-
 FINE = [
-    ("ReferenceGrant", GRANT % (ROUTES, "Gateway", "Secret")),
-    ("ReferenceGrant", GRANT % ("gateway.example.com", "gateway", "Certificate")),  # somebody else's
     ("HTTPProxy", "spec: {virtualhost: {fqdn: 10.0.0.1}}"),  # by HTTP it is asked for
     ("Route", "spec: {to: {name: a}, host: 10.0.0.1}"),
     ("Gateway", LISTENER % "{name: a, port: 443, protocol: example.com/QUIC}"),

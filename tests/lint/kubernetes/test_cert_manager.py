@@ -57,6 +57,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: router}
 subjects: [{kind: ServiceAccount, name: router, namespace: openshift-ingress}]
 """
 HIGH, MEDIUM, UNKNOWN = ("fail", "high"), ("fail", "medium"), ("inconclusive", "high")
+INFO = ("inconclusive", "info")
 
 
 def made(names: str, more: str = "", issuer: str = "{name: ca}") -> str:
@@ -80,7 +81,10 @@ CASES: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
     "an ECDSA key": ([made("web.shop.example", ", privateKey: {algorithm: ECDSA}"), ISSUER, ROUTE], []),
     "usages of clients": ([made("web.shop.example", ", usages: [client auth]"), ISSUER, ROUTE], [MEDIUM]),
     "usages of servers": ([made("web.shop.example", ", usages: [server auth]"), ISSUER, ROUTE], []),
-    "no issuer seen": ([made("web.shop.example"), ROUTE], [UNKNOWN]),
+    "no issuer seen": ([made("web.shop.example"), ROUTE], [INFO]),
+    "no issuer of the cluster seen": ([made("a", issuer="{kind: ClusterIssuer, name: x}"), ISSUER], [INFO]),
+    "another issuer seen": ([made("a", issuer="{name: cb}"), ISSUER], [UNKNOWN]),
+    "another namespace's issuer seen": ([made("a", issuer="{name: cb}"), ISSUER.replace("shop", "till")], [INFO]),
     "no issuer": ([WHOLE, made("web.shop.example"), ROUTE], [MEDIUM]),
     "an issuer of the cluster": ([WHOLE, made("a", issuer="{kind: ClusterIssuer, name: ca}"), ISSUER], [MEDIUM]),
     "an issuer of others": ([WHOLE, made("a", issuer="{group: awspca.cert-manager.io, name: ca}")], []),

@@ -123,7 +123,12 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
         [WHOLE, OF_NGINX, NGINX],
         [HIGH],
     ),
-    "an annotation of Contour, and a class that was not seen": (CERTIFICATE, [OF_NGINX, PAIR], [UNKNOWN]),
+    "an annotation of Contour, and another's class": (CERTIFICATE, [OF_NGINX, PAIR], []),
+    "an annotation of Contour, and a class that was not seen": (
+        CERTIFICATE,
+        [OF_NGINX.replace("nginx", "public"), PAIR],
+        [UNKNOWN],
+    ),
     "no Secret named": (CERTIFICATE, [WHOLE, ingress("{hosts: [web.example.com]}")], []),
     "Opaque": (CERTIFICATE, [ingress(ENTRY), PAIR.replace("kubernetes.io/tls", "Opaque")], [HIGH]),
     "another key": (
