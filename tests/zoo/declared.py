@@ -19,7 +19,7 @@ from scanner.kube.kinds import (
 )
 from scanner.kube.snapshot import Snapshot
 from scanner.model.local_files import LOCAL_KINDS, with_local_files
-from scanner.model.report import EndpointRow, FindingRow
+from scanner.model.report import EndpointRow, FindingRow, exit_code
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import RowFile
 from scanner.scan import Settings, scan
@@ -41,6 +41,8 @@ class Told:
     reaches: Mapping[str, str]
     verdicts: Mapping[str, str]
     """Of the endpoints."""
+    fails: bool
+    """Whether the exit code is 1, by findings of medium severity."""
 
     def verdict(self, name: str, rule: str) -> str | None:
         """None: the rule says nothing."""
@@ -87,6 +89,7 @@ async def scanned(snapshot: Snapshot, directory: Path, settings: Settings = SETT
         across=tuple(report.findings),
         reaches={name: row["reach"] for name, row in named.items()},
         verdicts={name: row["verdict"] for name, row in named.items()},
+        fails=exit_code(report, "medium") == 1,
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.certs import Authority
+from tests.servers import say, scripted
 from tests.zoo import declared, envoy
 from tests.zoo.declared import Told
 from tests.zoo.envoy import Chain
@@ -383,6 +384,11 @@ def misnamed_backend(case: Gateway) -> None:
     case.chains["backend"] = [Chain(credential=case.ca.leaf(names=("sent.example",)))]
 
 
+def strangers_backend(case: Gateway) -> None:
+    """The right name, signed by a CA that the policy does not name."""
+    case.chains["backend"] = [Chain(credential=Authority("Other").leaf(names=("backend.example",)))]
+
+
 def unaccepted(case: Gateway) -> None:
     """A listener that was not accepted, and is served."""
     case.chains["front"].append(Chain(names=("bad.example",), credential=case.leaves["one"], clients=case.clients))
@@ -396,6 +402,7 @@ def unaccepted(case: Gateway) -> None:
         (around, "one.example", OTHERS, "high"),
         (terminating, "through.example", OTHERS, "medium"),
         (misnamed_backend, "behind sent.example", CALLERS, "medium"),
+        (strangers_backend, "behind sent.example", CALLERS, "medium"),
     ],
 )
 async def test_a_gateway_that_does_not(
@@ -405,7 +412,20 @@ async def test_a_gateway_that_does_not(
     spoil(case)
     told = await case.all()
     found = told.rows[name][rule]
-    assert (found["verdict"], found["severity"]) == ("fail", severity), found
+    assert (found["verdict"], found["severity"], found["status"]) == ("fail", severity, "violation"), found
+    assert told.fails
+
+
+async def test_a_backend_that_answers_without_tls_fails(tmp_path: Path) -> None:
+    """Its BackendTLSPolicy requires TLS of a user's workload."""
+    case = Gateway(tmp_path)
+    del case.chains["backend"]
+    async with scripted(say(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as backend:
+        address, port = backend.sockaddr[:2]
+        told = await case.all({"10.128.0.22": address, "18445": str(port)})
+    found = told.rows["behind sent.example"][REACH]
+    assert (found["verdict"], found["severity"], found["status"]) == ("fail", "high", "not-tls"), found
+    assert told.fails
 
 
 @pytest.mark.parametrize(("spoil", "rule"), [(letting_in, CLIENT), (letting_anybody_in, UNTRUSTED)])
