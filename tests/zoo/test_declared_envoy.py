@@ -384,7 +384,7 @@ def misnamed_backend(case: Gateway) -> None:
     case.chains["backend"] = [Chain(credential=case.ca.leaf(names=("sent.example",)))]
 
 
-def strangers_backend(case: Gateway) -> None:
+def foreign_backend(case: Gateway) -> None:
     """The right name, signed by a CA that the policy does not name."""
     case.chains["backend"] = [Chain(credential=Authority("Other").leaf(names=("backend.example",)))]
 
@@ -402,7 +402,7 @@ def unaccepted(case: Gateway) -> None:
         (around, "one.example", OTHERS, "high"),
         (terminating, "through.example", OTHERS, "medium"),
         (misnamed_backend, "behind sent.example", CALLERS, "medium"),
-        (strangers_backend, "behind sent.example", CALLERS, "medium"),
+        (foreign_backend, "behind sent.example", CALLERS, "medium"),
     ],
 )
 async def test_a_gateway_that_does_not(
