@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from scanner.judge import served
-from scanner.judge.verdicts import LISTED, Tally, Words, listed, promised
+from scanner.judge.verdicts import LISTED, Tally, Words, listed, promised, remark
 from scanner.model.certificate_faults import MIN_CURVE_BITS, weak_key, weak_signature
 from scanner.model.finding import Finding
+from scanner.model.hostnames import is_address
 from scanner.model.known import Unknown
 from scanner.model.rule import Case, Rule
 from scanner.model.san import covers
@@ -23,7 +24,9 @@ def check_name(rule: Rule, case: Case) -> Iterator[Finding]:
     Each expected name is among the subject alternative names. A DNS name matches without regard to case; a wildcard
     stands for exactly one whole label at the left. An IP address matches an IP entry, never a DNS entry. The common
     name is not looked at. A name is expected where clients use it: of a Route, a Gateway's listener or a webhook, or of
-    the Service that leads there, unless the component is known to have a certificate for others.
+    the Service that leads there, unless the component is known to have a certificate for others. Of a target that is
+    given by its IP address alone no name is known: a certificate for that address passes, any other is not judged, and
+    the report counts it.
 
     ## Why
 
@@ -62,6 +65,7 @@ def check_name(rule: Rule, case: Case) -> Iterator[Finding]:
     """
     wanted = case.expectation.certificate.names
     if not wanted:
+        yield from _of_address(rule, case)
         return
     leaves = served.leaf(case)
     if isinstance(leaves, Unknown):
@@ -83,6 +87,18 @@ def check_name(rule: Rule, case: Case) -> Iterator[Finding]:
     finding = replace(finding, expected=listed(map(served.short, wanted)))
     finding = promised(finding) if case.endpoint.subject else finding
     yield finding if isinstance(leaves, Unknown) else replace(finding, observed=_present(leaves[0]))
+
+
+def _of_address(rule: Rule, case: Case) -> Iterator[Finding]:
+    """Of a target that is given by an IP address. Few certificates are for one, so that another is no failure."""
+    host, leaves = case.endpoint.host, served.leaf(case)
+    if not is_address(host) or isinstance(leaves, Unknown):
+        return
+    if covers(leaves[0], host) is True:
+        yield remark(rule, f"the certificate is valid for the address {host}", observed=_present(leaves[0]))
+        return
+    message = "the certificate's names are not checked: the target is an IP address without a name (address:port#name)"
+    yield remark(rule, message, verdict="not_applicable", observed=_present(leaves[0]))
 
 
 def check_key_size(rule: Rule, case: Case) -> Iterator[Finding]:

@@ -170,6 +170,12 @@ def _of_endpoints(report: Report, counts: _Counts) -> Iterator[GaugeMetricFamily
         ("leaf",),
         (((leaf,), float(count)) for leaf, count in unchecked.items()),
     )
+    yield family(
+        "adhere_name_unchecked_endpoints",
+        "Endpoints whose certificate's names were not checked because the target is an IP address without a name.",
+        (),
+        [((), float(summary.names_unchecked))],
+    )
     statuses = [((status,), float(count)) for status, count in sorted(counts.statuses.items())]
     yield family("adhere_endpoint_statuses", "Endpoints by status.", ("status",), statuses)
     versions = [(key, float(count)) for key, count in sorted(counts.versions.items())]

@@ -170,6 +170,8 @@ class Summary:
     """Endpoints that served a chain for which no trust anchor is known."""
     self_signed: int = 0
     """Those of them whose leaf is its own issuer."""
+    names_unchecked: int = 0
+    """Endpoints that served a certificate, and of which no name is known: targets given by an IP address."""
     outcomes: dict[Outcome, int] = field(default_factory=lambda: dict.fromkeys(OUTCOMES, 0))
     """Endpoints by the word that every format has for them."""
     connections: int = 0
@@ -198,6 +200,7 @@ class Summary:
         trust = unchecked_trust(row)
         self.trust_unchecked += trust is not None
         self.self_signed += trust == "self-signed"
+        self.names_unchecked += unchecked_name(row)
 
     def add_findings(self, findings: Iterable[FindingRow]) -> None:
         """Count findings; used alone for those that belong to no endpoint."""
@@ -211,19 +214,26 @@ class Summary:
 
 CHAIN_RULE = "cert-chain"
 """Its finding is not applicable where no trust anchor is known."""
+NAME_RULE = "cert-name"
+"""Its finding is not applicable where no name is known."""
 
 
 def unchecked_trust(row: EndpointRow) -> Literal["self-signed", "issued"] | None:
     """Whether a served chain was not verified for want of a trust anchor, and which kind of leaf it has; None: it was
     verified, or there was none."""
     chain = row["observed"]["chain"]
-    if not chain or not any(_unverified(one) for one in row["findings"]):
+    if not chain or not _unjudged(row, CHAIN_RULE):
         return None
     return "self-signed" if chain[0]["subject"] == chain[0]["issuer"] else "issued"
 
 
-def _unverified(finding: FindingRow) -> bool:
-    return finding["rule"] == CHAIN_RULE and finding["verdict"] == "not_applicable"
+def unchecked_name(row: EndpointRow) -> bool:
+    """Whether the names of a served certificate were not checked for want of a name."""
+    return _unjudged(row, NAME_RULE)
+
+
+def _unjudged(row: EndpointRow, rule: str) -> bool:
+    return any(one["rule"] == rule and one["verdict"] == "not_applicable" for one in row["findings"])
 
 
 def _counts(finding: FindingRow) -> bool:

@@ -95,11 +95,15 @@ def _failures(report: Report) -> str:
 
 
 def trust_line(counts: Summary) -> str:
-    """For how many endpoints trust was not checked; empty: for none."""
-    if not counts.trust_unchecked:
-        return ""
-    of = counted(counts.trust_unchecked, "endpoint")
-    return f"trust not checked for {of} (no CA given): {counts.self_signed} self-signed"
+    """For how many endpoints trust, or the certificate's names, were not checked; empty: for none."""
+    said = []
+    if counts.trust_unchecked:
+        of = counted(counts.trust_unchecked, "endpoint")
+        said.append(f"trust not checked for {of} (no CA given): {counts.self_signed} self-signed")
+    if counts.names_unchecked:
+        of = counted(counts.names_unchecked, "endpoint")
+        said.append(f"names not checked for {of} (targets given by IP address: add #name)")
+    return "; ".join(said)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import re
 from scanner.model.endpoint import host_port
 from scanner.model.finding import SEVERITIES, Outcome
 from scanner.model.finding import outcome as outcome_of
-from scanner.model.report import NEVER_FAILS, EndpointRow, FindingRow, Summary, unchecked_trust
+from scanner.model.report import NEVER_FAILS, EndpointRow, FindingRow, Summary, unchecked_name, unchecked_trust
 
 SYMBOLS: dict[str, str] = {"fail": "✗", "deviates": "~", "inconclusive": "?", "pass": "✓", "not_applicable": "–"}
 WORDS: dict[str, str] = {
@@ -136,7 +136,8 @@ def reason(row: EndpointRow) -> str:
     findings = deciding(row)
     if row["verdict"] == "pass":
         said = f"complies with {row['expected']['profile']}" if row["expected"]["profile"] else "complies"
-        return f"{said}; self-signed, trust not checked" if unchecked_trust(row) == "self-signed" else said
+        trust = "; self-signed, trust not checked" if unchecked_trust(row) == "self-signed" else ""
+        return f"{said}{trust}{'; name not checked' if unchecked_name(row) else ''}"
     if not findings:
         return status_line(row["detail"]) or row["status"]
     more = f" (+{len(findings) - 1} more)" if len(findings) > 1 else ""

@@ -59,5 +59,6 @@ def summary(counts: Summary) -> dict[str, object]:
         "failures": dict(counts.failures),
         "rules": dict(sorted(counts.rules.items())),
         "trust": {"not_checked": counts.trust_unchecked, "self_signed": counts.self_signed},
+        "names": {"not_checked": counts.names_unchecked},
         "connections": counts.connections,
     }

@@ -123,6 +123,7 @@ def _counted(report: Report) -> dict[str, str]:
     outcomes = {f"endpoints.{each}": str(count) for each, count in counts.outcomes.items()}
     findings = {f"findings.{each}": str(count) for each, count in counts.failures.items()}
     trust = {"trust.not-checked": counts.trust_unchecked, "trust.self-signed": counts.self_signed}
+    trust["names.not-checked"] = counts.names_unchecked
     others = {**trust, "connections": counts.connections, "exit": exit_code(report, report.fail_on)}
     return {"endpoints": str(counts.endpoints), **outcomes, **findings, **{key: str(n) for key, n in others.items()}}
 

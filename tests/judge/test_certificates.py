@@ -145,3 +145,23 @@ def test_an_authoritys_certificate_as_leaf_fails() -> None:
     found = judged("cert-ca-as-leaf", replace(LEAF, is_ca=True), ISSUER)
     assert (found.verdict, found.severity) == ("fail", "medium")
     assert found.observed == ("leaf CN=a.example: CA:TRUE",)
+
+
+@pytest.mark.parametrize(
+    ("host", "addresses", "verdict"),
+    [
+        ("10.0.0.7", ("10.0.0.7",), "pass"),
+        ("2001:db8::7", ("2001:db8:0::7",), "pass"),
+        ("10.0.0.7", ("10.0.0.8",), "not_applicable"),
+        ("10.0.0.7", (), "not_applicable"),
+        ("10.0.0.7", None, "not_applicable"),
+    ],
+)
+def test_a_target_that_is_an_address_fails_for_no_name_and_it_is_said(
+    host: str, addresses: tuple[str, ...] | None, verdict: str
+) -> None:
+    leaf = replace(LEAF, ip_addresses=addresses)
+    found = finding("cert-name", case(observation={"chain": (leaf,)}, endpoint={"host": host}))
+    assert (found.verdict, found.severity, found.status) == (verdict, "info", "informational")
+    assert ("address:port#name" in found.message) == (verdict == "not_applicable")
+    assert addresses is None or "DNS:" in found.observed[0]

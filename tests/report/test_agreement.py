@@ -35,11 +35,15 @@ def _written(write: Callable[[Report, TextIO], None], report: Report) -> str:
 
 def _said(text: str) -> Numbers:
     """What the lines on trust and on the exit code say, in text and HTML."""
-    trust = re.search(r"not checked for (\d+) endpoints? \(no CA given\): (\d+) self-signed", text)
-    (code,) = re.findall(r"^(?: *<p class=\"exit\">)?exit (\d+): ", text, re.MULTILINE)
-    return (
-        {"unchecked": int(trust[1]), "self-signed": int(trust[2]), "exit": int(code)} if trust else {"exit": int(code)}
-    )
+    patterns = {
+        "unchecked": r"not checked for (\d+) endpoints? \(no CA given\)",
+        "self-signed": r"\(no CA given\): (\d+) self-signed",
+        "nameless": r"names not checked for (\d+) endpoints? \(targets given by IP address: add #name\)",
+        "exit": r"^(?: *<p class=\"exit\">)?exit (\d+): ",
+    }
+    told = {name: re.findall(pattern, text, re.MULTILINE) for name, pattern in patterns.items()}
+    assert all(len(found) <= 1 for found in told.values())
+    return {name: int(found[0]) for name, found in told.items() if found}
 
 
 def _of_text(report: Report) -> Numbers:
@@ -85,17 +89,18 @@ def _of_json(report: Report) -> Numbers:
     assert not by_component or by_component == Counter(counted)
     trust = {"unchecked": summary["trust"]["not_checked"], "self-signed": summary["trust"]["self_signed"]}
     others = {"endpoints": summary["endpoints"], "connections": summary["connections"], **trust}
-    others["exit"] = document["exit"]["code"]
+    others |= {"nameless": summary["names"]["not_checked"], "exit": document["exit"]["code"]}
     return {**counted, **summary["failures"], **others}
 
 
 def _of_junit(report: Report) -> Numbers:
     root = ElementTree.fromstring(_written(junit.write, report).encode())
     told = {each.attrib["name"]: each.attrib["value"] for each in root.findall("testsuite[1]/properties/property")}
+    words = {"trust.not-checked": "unchecked", "names.not-checked": "nameless"}
     return {
-        {"not-checked": "unchecked"}.get(name.rpartition(".")[2], name.rpartition(".")[2]): int(value)
+        words.get(name, name.rpartition(".")[2]): int(value)
         for name, value in told.items()
-        if name.partition(".")[0] in ("endpoints", "findings", "connections", "trust", "exit")
+        if name.partition(".")[0] in ("endpoints", "findings", "connections", "trust", "names", "exit")
     }
 
 
@@ -115,6 +120,8 @@ def _of_metrics(report: Report) -> Numbers:
             elif sample.name == "adhere_trust_unchecked_endpoints":
                 numbers["unchecked"] += int(sample.value)
                 numbers["self-signed"] += int(sample.value) * (sample.labels["leaf"] == "self-signed")
+            elif sample.name == "adhere_name_unchecked_endpoints":
+                numbers["nameless"] += int(sample.value)
     return dict(numbers)
 
 
@@ -131,6 +138,8 @@ def _of_a_list() -> Report:
         shown = replace(seen, chain=(leaf,))
         trust = replace(finding("cert-chain", "info", "not_applicable", "no anchor"), status="informational")
         rows.append(endpoint_row(endpoint, owed, shown, "pass", "ok", (trust,)))
+    nameless = replace(finding("cert-name", "info", "not_applicable", "no name"), status="informational")
+    rows += [endpoint_row(endpoint, owed, seen, "pass", "ok", (nameless,))] * 3
     return samples.report(rows, findings=(finding("profile-custom", "low", "fail", "of an object"), excused[0]))
 
 
@@ -143,16 +152,26 @@ def test_every_format_has_the_same_numbers(report: Report) -> None:
         }.items()
     }  # fmt: skip
     assert {*told["json"]} >= {"endpoints", "fail", "deviates", "pass", "connections", "high"}
-    assert {*told["json"]} <= {"endpoints", "connections", "unchecked", "self-signed", "exit", *OUTCOMES, *SEVERITIES}
+    assert {*told["json"]} <= {
+        "endpoints",
+        "connections",
+        "unchecked",
+        "self-signed",
+        "nameless",
+        "exit",
+        *OUTCOMES,
+        *SEVERITIES,
+    }
     for name, numbers in told.items():
         assert numbers == told["json"], name
 
 
 def test_trust_that_was_not_checked_is_said_and_counted() -> None:
     told = _of_json(_of_a_list())
-    assert (told["unchecked"], told["self-signed"]) == (2, 1)
+    assert (told["unchecked"], told["self-signed"], told["nameless"]) == (2, 1, 3)
     table = _written(text.write, _of_a_list())
     assert table.count("self-signed, trust not checked") == 1
+    assert table.count("; name not checked") == 3
 
 
 @pytest.mark.parametrize(
