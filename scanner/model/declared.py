@@ -145,7 +145,7 @@ class Declared(Once):
         found = self.find(NAMESPACE, name)
         if not isinstance(found, Missing):
             return found
-        assumed = name in (*_ALWAYS, self.default_namespace) or (found.gap and name in self.once(_inhabited))
+        assumed = name in (*_ALWAYS, self.default_namespace) or name in self.once(_inhabited)
         return None if assumed else found
 
 

@@ -99,6 +99,8 @@ def check_admitted(subject: Subject) -> Iterator[Flaw]:
         )
         return
     namespace, name = parent_of(subject.object)
+    if not name:
+        return  # the API server refuses it: ``field-value``
     gateway = look_up(subject.declared, GATEWAY, name, namespace)
     if isinstance(gateway, Missing):
         if gateway.gap:
@@ -190,6 +192,8 @@ def check_capture(subject: Subject) -> Iterator[Flaw]:
     Choose a hostname that is not the Gateway's, or let the Gateway take ListenerSets of trusted namespaces only.
     """
     namespace, name = parent_of(subject.object)
+    if not name:
+        return  # the API server refuses it: ``field-value``
     gateway = look_up(subject.declared, GATEWAY, name, namespace)
     if name and isinstance(gateway, Missing) and gateway.gap:
         yield undecided(gateway, _PARENT, "whether it takes names from its Gateway")

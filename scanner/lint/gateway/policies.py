@@ -118,8 +118,9 @@ def protected(declared: Declared, backend: Backend) -> bool | Missing:
         if isinstance(service, Missing):
             return service if service.gap else False
         name = port_of(service, backend.port).text("name")
-        if any(target.section == name for _, target in found):
-            return True
+        others = {each.text("name") for each in service.each("spec", "ports")} - {name}
+        if any(target.section not in others for _, target in found):
+            return True  # or of no port of it: that is the policy's own finding (``backend-tls-target``)
     gap = declared.gap(BACKEND_TLS_POLICY)
     service_name = Reference(kind="Service", namespace=backend.namespace, name=backend.name)
     return Missing(name=f"a BackendTLSPolicy for {service_name}", gap=gap) if gap else False

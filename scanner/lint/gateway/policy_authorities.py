@@ -95,7 +95,8 @@ def check_ca(subject: Subject) -> Iterator[Flaw]:
     if known not in ("", "System"):
         yield _of_its_own(at, known)
     hostname = validation.text("hostname").lower()
-    if known == "System" and _is_internal(hostname):
+    # Beside references the API server refuses it: ``backend-tls-validation``.
+    if known == "System" and _is_internal(hostname) and not validation.at(shape.authorities):
         yield Flaw(
             message=f"no public CA issues certificates for {shown(hostname)}",
             at=at,

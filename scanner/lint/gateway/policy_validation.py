@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from scanner.kube.kinds import BACKEND_TLS_POLICY
 from scanner.kube.objects import Fields
@@ -92,7 +93,7 @@ def check_validation(subject: Subject) -> Iterator[Flaw]:
             message = "a reference has no namespace here, and a ReferenceGrant cannot help: it is pruned"
             yield Flaw(message=message, at=(*steps, "namespace"), severity="medium")
     for steps, each in subject.items(*shape.block, "subjectAltNames"):
-        yield from _alternative(steps, each)
+        yield from islice(_alternative(steps, each), 1)  # of one name, one thing to correct
 
 
 def _alternative(at: Steps, name: Fields) -> Iterator[Flaw]:
@@ -105,7 +106,9 @@ def _alternative(at: Steps, name: Fields) -> Iterator[Flaw]:
             message = f"SubjectAltName element must not contain {said}, if Type is not set to {kind}"
             yield Flaw(message=message, at=(*at, field))
     if name.text("hostname").startswith("*"):
-        yield Flaw(message="a wildcard here is compared as each likes", at=(*at, "hostname"), severity="medium")
+        yield Flaw(
+            message="implementations compare a wildcard in different ways", at=(*at, "hostname"), severity="medium"
+        )
 
 
 def check_names(subject: Subject) -> Iterator[Flaw]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
@@ -13,6 +14,7 @@ from scanner.lint.openshift.controllers import uncovered
 from scanner.lint.openshift.route_policy import controllers, shared_between_namespaces
 from scanner.lint.openshift.routes import TLS, external, has_tls, hosts, inline, terminates, termination
 from scanner.model.declared import Declared, Missing
+from scanner.model.lint_report import NOT_GIVEN
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _HOST: Final = ("spec", "host")
@@ -152,8 +154,9 @@ def check_default(subject: Subject) -> Iterator[Flaw]:
 
     ## What is inconclusive
 
-    IngressControllers, the Ingress configuration or the Secret of a default certificate, where they were not given and
-    would decide it. Of a Route with a status, those IngressControllers count that have looked at it.
+    IngressControllers, the Ingress configuration or the Secret of a default certificate, where they could not be read
+    and would decide it; as information where they are not among manifests, since they come with the cluster. Of a
+    Route with a status, those IngressControllers count that have looked at it.
 
     ## Example that fails
 
@@ -211,7 +214,9 @@ def check_default(subject: Subject) -> Iterator[Flaw]:
         gap = declared.gap(INGRESS_CONTROLLER) or "none is there that looks at this Route"
         unseen = Missing(name=INGRESS_CONTROLLER.name, gap=gap)
     if unseen is not None:
-        yield undecided(unseen, _HOST, "whether the router's default certificate covers the host")
+        flaw = undecided(unseen, _HOST, "whether the router's default certificate covers the host")
+        # IngressControllers come with the cluster, and no repository of Routes has them.
+        yield replace(flaw, severity="info", unseen=None) if unseen.gap == NOT_GIVEN else flaw
     elif bare:
         yield Flaw(
             message=f"the router's default certificate does not cover {', '.join(bare[:5])}",

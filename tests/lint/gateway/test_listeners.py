@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from scanner.lint import RULES
 from scanner.lint.gateway import certificate_refs, listener_conflicts, listener_overlaps, listener_tls
 from scanner.model.object_rule import ObjectRule
-from tests.lint.examples import linted
+from tests.lint.examples import WHOLE, linted
 from tests.lint.gateway.cases import core, listening, of, said, secret, verdicts
 
 REFS = "certificateRefs: [{name: edge-tls}]"
@@ -317,3 +318,10 @@ def test_a_listener_with_a_certificate_lacks_the_mode_alone(tmp_path: Path) -> N
     (placed,) = one.findings
     assert placed.correction == "tls:\n  mode: Terminate"
     assert str(placed.finding.fix).endswith("give listener 'a' the mode Terminate")
+
+
+def test_a_parent_that_is_misspelt_is_one_finding(tmp_path: Path) -> None:
+    text = of("ListenerSet", "team", "parentRefs: [{name: edge}], listeners: [{name: a, port: 80, protocol: HTTP}]")
+    found = linted(tmp_path, f"{WHOLE}\n{ONE}{text}", RULES)[0]
+    told = [each.finding.rule for one in found for each in one.findings if one.given.object.kind.name == "ListenerSet"]
+    assert told == ["field-unknown"]

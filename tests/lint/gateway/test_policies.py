@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from scanner.lint import RULES
 from scanner.lint.gateway import policy_authorities, policy_targets, policy_validation
 from tests.lint.examples import WHOLE, linted
-from tests.lint.gateway.cases import core, listening, of, said, verdicts
+from tests.lint.gateway.cases import core, listening, of, said, secret, verdicts
 
 SYSTEM = "validation: {hostname: web.shop.example, wellKnownCACertificates: System}"
 SERVICE = core("Service", "web", "spec: {ports: [{name: https, port: 443}, {name: http, port: 80}]}")
@@ -198,7 +199,7 @@ def test_what_is_refused(validation: str, fields: list[str]) -> None:
         ("{type: Hostname, hostname: '*.shop.example'}", 1, 1),
         ("{type: Hostname}", 1, 1),
         ("{type: URI, uri: 'spiffe://a/b'}", 0, 1),
-        ("{type: URI, hostname: web.shop.example}", 2, 0),
+        ("{type: URI, hostname: web.shop.example}", 1, 0),
         ("{type: Hostname, hostname: web.shop.example, uri: 'spiffe://a/b'}", 1, 0),
     ],
 )
@@ -240,3 +241,45 @@ def test_a_trust_bundle_is_taken_by_some_implementations(group: str) -> None:
     ((verdict, _, message),) = said(policy_authorities.CA, *texts, whole=True)
     assert verdict == "inconclusive"
     assert "whether this implementation takes the ClusterTrustBundle 'cas'" in message
+
+
+POLICED = (
+    listening("name: a, port: 443, protocol: HTTPS, hostname: a.example, tls: {certificateRefs: [{name: w}]}")
+    + "  gatewayClassName: example\n"
+    + secret("w", "a.example")
+    + core("Service", "web", "spec: {ports: [{name: https, port: 443}]}")
+    + core("ConfigMap", "ca", "data: {ca.crt: CA(backends)}")
+    + of("HTTPRoute", "web", "parentRefs: [{name: edge}], rules: [{backendRefs: [{name: web, port: 443}]}]")
+    + """---
+apiVersion: gateway.networking.k8s.io/v1
+kind: BackendTLSPolicy
+metadata: {name: web, namespace: shop}
+spec:
+  targetRefs: [{group: "", kind: Service, name: web, sectionName: https}]
+  validation: {hostname: web.shop.svc, caCertificateRefs: [{group: "", kind: ConfigMap, name: ca}]}
+"""
+)
+SLIPS = {
+    "a port that the Service does not have": (POLICED.replace("sectionName: https", "sectionName: htps"), "medium"),
+    "two kinds of CAs": (
+        POLICED.replace("validation: {", "validation: {wellKnownCACertificates: System, "),
+        "high",
+    ),
+    "a name of another type": (
+        POLICED.replace("validation: {", "validation: {subjectAltNames: [{type: URI, hostname: web.shop.svc}], "),
+        "high",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "severity"), SLIPS.values(), ids=SLIPS)
+@pytest.mark.parametrize("before", ["", f"{WHOLE}\n"])
+def test_one_slip_in_a_policy_is_one_finding(tmp_path: Path, text: str, severity: str, before: str) -> None:
+    assert counted(tmp_path, before + POLICED) == []
+    assert counted(tmp_path, before + text) == [("fail", severity)]
+
+
+def counted(directory: Path, text: str) -> list[tuple[str, str]]:
+    """Verdict and severity of what changes the exit code."""
+    found = (each.finding for one in linted(directory, text, RULES)[0] for each in one.findings)
+    return [(each.verdict, each.severity) for each in found if each.severity != "info"]

@@ -129,11 +129,12 @@ def test_other_uses_of_the_secret_stay_open(tmp_path: Path) -> None:
 SERVING = {"Route": ROUTE + "---" + ROUTER, "Ingress": INGRESS, "HTTPProxy": PROXY, "Gateway": GATEWAY}
 
 
+@pytest.mark.parametrize("issuer", ["", f"---\n{ISSUER}"], ids=["elsewhere", "here"])
 @pytest.mark.parametrize("serving", SERVING.values(), ids=SERVING)
-def test_what_a_certificate_will_make_is_no_open_question(tmp_path: Path, serving: str) -> None:
+def test_what_a_certificate_will_make_is_no_open_question(tmp_path: Path, serving: str, issuer: str) -> None:
     """With the Certificate and without a Secret nothing is open, whatever the rule; without the Certificate it is."""
     names = made("web.shop.example, www.shop.example, '*.shop.example'")
-    found, _ = linted(tmp_path, f"{serving}---\n{names}---\n{ISSUER}", RULES)
+    found, _ = linted(tmp_path, f"{serving}---\n{names}{issuer}", RULES)
     counted = [each.finding for one in found for each in one.findings if each.finding.severity != "info"]
     assert counted == []
     alone, _ = linted(tmp_path, serving, RULES)

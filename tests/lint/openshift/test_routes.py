@@ -12,7 +12,8 @@ from scanner.kube.snapshot import Snapshot
 from scanner.lint import READS, RULES, lint
 from scanner.linting import declared
 from tests.certs import Authority, weakly_signed
-from tests.lint.examples import WHOLE, authority, leaf
+from tests.lint.examples import WHOLE, authority, leaf, linted
+from tests.lint.openshift.saying import RULES as ROUTE_RULES
 from tests.lint.openshift.saying import route, said, secret
 
 EDGE = "{termination: edge, externalCertificate: {name: web}}"
@@ -443,6 +444,12 @@ NAMED = CONTROLLER + "spec: {defaultCertificate: {name: web}}\n---\n"
 def test_the_default_certificate(tmp_path: Path, text: str, others: str, expected: list[str]) -> None:
     found = said(tmp_path, "route-default-certificate", text + others)
     assert [severity for severity, _, _ in found] == expected
+
+
+def test_without_any_ingress_controller_the_default_certificate_is_no_question(tmp_path: Path) -> None:
+    """No repository of Routes has IngressControllers, and most Routes bring no certificate."""
+    (one,) = linted(tmp_path, route(tls="{termination: edge}"), [ROUTE_RULES["route-default-certificate"]])[0]
+    assert [(each.finding.verdict, each.finding.severity) for each in one.findings] == [("inconclusive", "info")]
 
 
 def admitted(status: str, reason: str, kind: str = "Admitted") -> str:
