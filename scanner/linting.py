@@ -20,6 +20,7 @@ from scanner.lint.openshift.custom_host import CUSTOM_HOST, custom_host_reviews
 from scanner.lint.openshift.route_access import route_reviews
 from scanner.lint.twice import TWICE, given_twice, told_apart
 from scanner.model.access_review import Review, reviews
+from scanner.model.contour_file import configured
 from scanner.model.declared import DEFAULT, Declared, Given, Identity, Place, identity
 from scanner.model.finding import Finding
 from scanner.model.lint_report import (
@@ -99,7 +100,8 @@ def declared(
 def referred(manifests: Manifests | None, kind: Kind, cluster: Snapshot) -> Iterator[tuple[str, str]]:
     """The Secrets or ConfigMaps that what is looked at refers to, by namespace and name."""
     given = (each.object for each in manifests.given) if manifests else ()
-    return references.named(chain(given, chain.from_iterable(cluster.objects.values())), kind)
+    every = chain(given, chain.from_iterable(cluster.objects.values()))
+    return references.named(map(configured, every), kind)
 
 
 def reviewed(

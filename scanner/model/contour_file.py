@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from scanner.kube.objects import Fields
+from scanner.errors import InputError
+from scanner.kube.kinds import CONFIG_MAP, CONTOUR_CONFIGURATION
+from scanner.kube.objects import Fields, KubeObject
+from scanner.model import located
 
 KEY: Final = "contour.yaml"
 """Under which the file stands in its ConfigMap."""
@@ -20,6 +23,24 @@ _SPELLINGS: Final = {
 def tls_of_file(tls: Fields) -> Fields:
     """The file's ``tls``, as ``spec.envoy.listener.tls`` of a ContourConfiguration would say it."""
     return Fields({name: _text(tls.at(key)) for key, name in _SPELLINGS.items()})
+
+
+def configured(item: KubeObject) -> KubeObject:
+    """A ConfigMap with Contour's file as the ContourConfiguration that names the same Secrets; any other object as it
+    is. What cannot be read names none."""
+    text = item.text("data", KEY) if item.kind == CONFIG_MAP else ""
+    try:
+        value = located.load(text.encode("utf-8", "replace"), KEY).value if text else None
+    except InputError:
+        return item
+    if not isinstance(value, dict):
+        return item
+    tls = Fields(value).fields("tls")
+    spec = {
+        "httpproxy": {"fallbackCertificate": tls.at("fallback-certificate")},
+        "envoy": {"clientCertificate": tls.at("envoy-client-certificate")},
+    }
+    return KubeObject({"metadata": item.at("metadata"), "spec": spec}, CONTOUR_CONFIGURATION)
 
 
 def _text(value: object) -> object:

@@ -4,6 +4,7 @@ anything of them."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TypeAlias
 
 from scanner.kube.kinds import (
@@ -24,6 +25,7 @@ from scanner.kube.kinds import (
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.references import Link, links
 from scanner.kube.snapshot import Snapshot
+from scanner.model.contour_file import configured
 from scanner.model.located import dotted
 
 PLATFORM: tuple[Kind, ...] = (API_SERVER, INGRESS_CONFIG, INGRESS_CONTROLLER)
@@ -37,6 +39,7 @@ READS: tuple[Kind, ...] = (
     BACKEND_TLS_POLICY,
     HTTP_PROXY,
     CONTOUR_CONFIGURATION,
+    CONFIG_MAP,
     ROUTE,
 )
 
@@ -58,7 +61,7 @@ def given(snapshot: Snapshot) -> Iterator[Link]:
     take the place of an operator's."""
     for kind in READS:
         for item in snapshot.every(kind):
-            yield from links(item)
+            yield from (replace(each, source=item) for each in links(configured(item)))
 
 
 class Given:

@@ -96,6 +96,10 @@ REFERRED = """
 {kind: ContourConfiguration, metadata: {name: c, namespace: projectcontour}, spec: {
  httpproxy: {fallbackCertificate: {name: fallback, namespace: certs}},
  envoy: {clientCertificate: {name: envoy, namespace: certs}}}}
+---
+{kind: ConfigMap, metadata: {name: contour, namespace: projectcontour}, data: {contour.yaml: "tls:\\n
+  fallback-certificate: {name: of-file, namespace: certs}\\n
+  envoy-client-certificate: {name: identity-of-file, namespace: certs}\\n"}}
 """
 
 
@@ -112,6 +116,8 @@ def test_every_secret_that_an_object_of_a_user_refers_to_is_read() -> None:
         ("certs", "backend"),
         ("certs", "fallback"),
         ("certs", "envoy"),
+        ("certs", "of-file"),
+        ("certs", "identity-of-file"),
     ]
 
 
