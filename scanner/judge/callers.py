@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from scanner.judge import remedy, served
+from scanner.judge import remediation, served
 from scanner.judge.chain import objection
 from scanner.judge.verdicts import Tally, Words, conclude, promised
 from scanner.model.expectation import Client
@@ -105,7 +105,7 @@ def check_callers(rule: Rule, case: Case) -> Iterator[Finding]:
         ),
         expected=[f"a certificate that {client.who} can verify by {client.source}" for client in clients[:5]],
         fix="put the CA that signs the certificate into the field that holds this client's trust",
-        reproduce=remedy.scan(case.endpoint),
+        reproduce=remediation.scan(case.endpoint),
     )
     # That nobody read somebody's CA is no doubt about the listener.
     nowhere = finding.verdict == "inconclusive" and all(f": {_NOT_HERE}" in each for each in unknown)

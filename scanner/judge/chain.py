@@ -12,7 +12,7 @@ from ipaddress import ip_address
 from cryptography import x509
 from cryptography.x509 import verification
 
-from scanner.judge import remedy
+from scanner.judge import remediation
 from scanner.judge.route import MOST, Anchors, by_subject, route
 from scanner.judge.served import unreadable
 from scanner.judge.verdicts import Tally, Words, conclude, promised, remark
@@ -100,7 +100,7 @@ def check_chain(rule: Rule, case: Case) -> Iterator[Finding]:
         ),
         expected=[f"a path to an anchor of {source}"],
         fix=_fix(case.observation.chain),
-        reproduce=remedy.scan(case.endpoint),
+        reproduce=remediation.scan(case.endpoint),
     )
     strict = None if isinstance(path, Unknown) else path.strict
     if finding.verdict == "pass" and strict:

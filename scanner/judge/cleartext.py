@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scanner.judge import remedy
+from scanner.judge import remediation
 from scanner.judge.verdicts import Tally, Words, conclude, remark
 from scanner.kube.kinds import BACKEND_TLS_POLICY
 from scanner.model.finding import Finding
@@ -84,8 +84,8 @@ def check_cleartext(rule: Rule, case: Case) -> Iterator[Finding]:
             unclear="whether the listener also answers without TLS could not be told",
         ),
         expected=("no answer without TLS",),
-        fix=remedy.in_the_listener(case.endpoint, "take requests by TLS only"),
-        reproduce=f"{remedy.scan(case.endpoint)} --active-http",
+        fix=remediation.in_the_listener(case.endpoint, "take requests by TLS only"),
+        reproduce=f"{remediation.scan(case.endpoint)} --active-http",
     )
 
 

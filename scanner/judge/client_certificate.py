@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from scanner.judge import remedy
+from scanner.judge import remediation
 from scanner.judge.verdicts import Tally, Words, conclude, promised, remark
 from scanner.kube.kinds import GATEWAY, LISTENER_SET, X_LISTENER_SET
 from scanner.model.finding import Finding, Severity
@@ -109,7 +109,7 @@ def check_client_certificate(rule: Rule, case: Case) -> Iterator[Finding]:
         severity=_severity(expected, asked),
         expected=(expected,),
         fix=_fix(case, expected),
-        reproduce=remedy.scan(case.endpoint),
+        reproduce=remediation.scan(case.endpoint),
         evidence=(f"a request without a client certificate is answered with {answer}",)
         if deviates and isinstance(answer, str)
         else (),
@@ -124,7 +124,7 @@ def _fix(case: Case, expected: ClientCertificate) -> str:
     source = case.expectation.client_trust
     if source:  # an object has said it already
         return f"see why the listener does not apply {source}: what its status says, and what its controller supports"
-    return remedy.client_certificate(case.endpoint, case.expectation, expected)
+    return remediation.client_certificate(case.endpoint, case.expectation, expected)
 
 
 def _undeclared(rule: Rule, case: Case) -> Iterator[Finding]:

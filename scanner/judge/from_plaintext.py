@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from scanner.judge import remedy
+from scanner.judge import remediation
 from scanner.judge.verdicts import Tally, Words, conclude, promised
 from scanner.model.expectation import PlainPort
 from scanner.model.finding import Finding
@@ -102,7 +102,7 @@ def check_from_plaintext(rule: Rule, case: Case) -> Iterator[Finding]:
         ),
         expected=(_expected(wanted),),
         fix=f"have port {wanted.port} lead to https ({wanted.because})",
-        reproduce=remedy.head(case.endpoint, case.endpoint.server_name or "", port=wanted.port, path=wanted.path),
+        reproduce=remediation.head(case.endpoint, case.endpoint.server_name or "", port=wanted.port, path=wanted.path),
     )
     yield finding if wanted.owed in (None, "served") else promised(finding)
 

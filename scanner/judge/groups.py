@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache, lru_cache
 
-from scanner.judge import remedy
+from scanner.judge import remediation
 from scanner.judge.verdicts import Tally, Words, conclude, forbidden, inconclusive, remark
 from scanner.judge.versions import undecided
 from scanner.model.finding import Finding
@@ -169,7 +169,7 @@ def _judge(rule: Rule, case: Case, profile: Profile, allowed: tuple[int, ...]) -
             unclear="whether every group outside the profile is refused could not be told",
         ),
         expected=_labels(allowed),
-        fix=remedy.groups(case.endpoint, case.expectation),
+        fix=remediation.groups(case.endpoint, case.expectation, allowed),
         reproduce=_reproduce(case, seen),
     )
 
@@ -206,7 +206,9 @@ def _reproduce(case: Case, seen: dict[int, list[int]]) -> str | None:
     if not seen:
         return None
     version = max(v for versions in seen.values() for v in versions)
-    return remedy.ask(case.endpoint, version, groups=[code for code, versions in seen.items() if version in versions])
+    return remediation.ask(
+        case.endpoint, version, groups=[code for code, versions in seen.items() if version in versions]
+    )
 
 
 def _is_post_quantum(code: int) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, TypeAlias
 
-from scanner.judge import remedy
+from scanner.judge import remediation
 from scanner.judge.verdicts import Tally, Words, conclude, promised
 from scanner.model.expectation import Neighbour
 from scanner.model.finding import Finding
@@ -133,7 +133,11 @@ def check_misdirected(rule: Rule, case: Case) -> Iterator[Finding]:
         expected=(f"not the content of {each.name} ({each.because})" for each in wanted),
         fix="have the proxy answer 421 where the request's authority is not that of the connection",
         reproduce=next(
-            (remedy.head(case.endpoint, each.name, http=http) for http, each, wrong in told if isinstance(wrong, str)),
+            (
+                remediation.head(case.endpoint, each.name, http=http)
+                for http, each, wrong in told
+                if isinstance(wrong, str)
+            ),
             None,
         ),
     )

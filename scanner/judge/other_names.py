@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scanner.judge import remedy, served
+from scanner.judge import remediation, served
 from scanner.judge.verdicts import Tally, Words, conclude, promised
 from scanner.model.expectation import OtherName
 from scanner.model.finding import Finding
@@ -112,7 +112,7 @@ def check_other_names(rule: Rule, case: Case) -> Iterator[Finding]:
         severity="high" if open_door else None,
         expected=dict.fromkeys(each.because for each in owed),
         fix="find the listener, virtual host or default certificate that answers every name, and take it away",
-        reproduce=remedy.scan_as(case.endpoint, [each.name for each, wrong in readings if isinstance(wrong, str)]),
+        reproduce=remediation.scan_as(case.endpoint, [each.name for each, wrong in readings if isinstance(wrong, str)]),
     )
     yield promised(finding)
 

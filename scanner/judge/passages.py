@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
-from scanner.judge import remedy
+from scanner.judge import remediation
 from scanner.judge.verdicts import listed
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Binding, Expectation, PassedOn
@@ -88,7 +88,7 @@ class Passages:
                     leaf=leaf,
                     unseen=unseen,
                     binding=expectation.binding,
-                    reproduce=remedy.scan(endpoint),
+                    reproduce=remediation.scan(endpoint),
                 )
             )
 

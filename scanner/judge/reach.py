@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from scanner.judge import remedy
+from scanner.judge import remediation
 from scanner.judge.verdicts import promised, status_of_failure
 from scanner.model.endpoint import Endpoint
 from scanner.model.finding import Finding, Severity, Status, Verdict
@@ -227,7 +227,7 @@ def _finding(
         expected=("TLS",),
         observed=(case.observation.reach.value,),
         fix=fix,
-        reproduce=remedy.ask(case.endpoint) if verdict in ("fail", "inconclusive") else None,
+        reproduce=remediation.ask(case.endpoint) if verdict in ("fail", "inconclusive") else None,
         evidence=(detail,) if detail else (),
     )
 

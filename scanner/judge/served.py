@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from scanner.judge import remedy
+from scanner.judge import remediation
 from scanner.judge.verdicts import Tally, Words, conclude
 from scanner.model.certificate_faults import SHOWN, Reading, date, field, short, span, unreadable
 from scanner.model.finding import Finding, Severity
@@ -44,7 +44,7 @@ def finding(
     severity: Severity | None = None,
 ) -> Finding:
     """What the tally earns, with what all rules on certificates have in common."""
-    reproduce = remedy.scan(case.endpoint) if tally.seen else None
+    reproduce = remediation.scan(case.endpoint) if tally.seen else None
     return conclude(rule, case, tally, words, expected=[expected], fix=fix, reproduce=reproduce, severity=severity)
 
 

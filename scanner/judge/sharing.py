@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from scanner.judge import remedy
+from scanner.judge import remediation
 from scanner.judge.verdicts import listed
 from scanner.kube.kinds import ROUTE
 from scanner.model.endpoint import Endpoint
@@ -76,7 +76,7 @@ class Sharing:
             place.default.add(leaf.sha256)
         if observation.alpn == _H2:
             covers = tuple(each.lower() for each in leaf.dns_names or ())
-            again = remedy.scan(endpoint)
+            again = remediation.scan(endpoint)
             shown = _Shown(endpoint=endpoint.id, name=name, leaf=leaf.sha256, covers=covers, reproduce=again)
             place.shared.append(shown)
             if expectation.passed_on is None:  # else the backend has agreed, whoever's certificate it has

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
-from scanner.judge import remedy, served
+from scanner.judge import remediation, served
 from scanner.judge.verdicts import inconclusive, listed, promised, remark, status_of_failure
 from scanner.model.expectation import Stored, StoredLeaf
 from scanner.model.finding import Finding
@@ -184,7 +184,7 @@ def _failed(
         expected=(f"{twin.place}: serial number {_serial(twin.serial)}, SHA-256 {twin.sha256}",),
         observed=(f"served: serial number {_serial(leaf.serial)}, SHA-256 {leaf.sha256}",),
         fix=f"{_KEPT.format(twin.kept_by) if twin.kept_by else ''}{_RELOAD}",
-        reproduce=remedy.scan(case.endpoint),
+        reproduce=remediation.scan(case.endpoint),
     )
 
 

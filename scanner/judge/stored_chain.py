@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from scanner.judge import remedy, served
+from scanner.judge import remediation, served
 from scanner.judge.verdicts import inconclusive, listed, promised, remark, status_of_failure
 from scanner.model.expectation import StoredIssuer, StoredLeaf
 from scanner.model.finding import Finding, Severity
@@ -147,7 +147,7 @@ def _told(rule: Rule, case: Case, found: _Difference, sent: Sequence[Certificate
         expected=listed(f"{served.short(each.subject or '')} {each.sha256}".strip() for each in found.stored.issuers),
         observed=listed(f"{served.short(each.subject or '')} {each.sha256}".strip() for each in sent),
         fix=f"have the proxy read all certificates of {found.stored.place}, and load them again",
-        reproduce=remedy.scan(case.endpoint),
+        reproduce=remediation.scan(case.endpoint),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scanner.judge import remedy, served
+from scanner.judge import remediation, served
 from scanner.judge.other_names import as_its_own
 from scanner.judge.verdicts import Tally, Words, conclude, promised
 from scanner.model.expectation import OtherName
@@ -83,7 +83,7 @@ def check_subdomain(rule: Rule, case: Case) -> Iterator[Finding]:
         ),
         expected=(each.because for each in owed),
         fix="see whether the IngressController admits wildcards, and renew the Route",
-        reproduce=remedy.scan_as(case.endpoint, wrong),
+        reproduce=remediation.scan_as(case.endpoint, wrong),
     )
     yield promised(finding)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 
-from scanner.judge import remedy
+from scanner.judge import remediation
 from scanner.judge.verdicts import Tally, Words, conclude, forbidden, inconclusive
 from scanner.judge.versions import undecided
 from scanner.model.expectation import Expectation
@@ -91,7 +91,7 @@ def check_suites(rule: Rule, case: Case) -> Iterator[Finding]:
         ),
         severity=severity(seen),
         expected=_allowed(profile, case.expectation).values(),
-        fix=remedy.suites(case.endpoint, case.expectation, profile.suites),
+        fix=remediation.suites(case.endpoint, case.expectation, profile.suites),
         reproduce=_reproduce(case, seen),
     )
 
@@ -174,7 +174,9 @@ def _reproduce(case: Case, seen: Mapping[int, list[int]]) -> str | None:
     if not seen:
         return None
     version = max(v for versions in seen.values() for v in versions)
-    return remedy.ask(case.endpoint, version, suites=[code for code, versions in seen.items() if version in versions])
+    return remediation.ask(
+        case.endpoint, version, suites=[code for code, versions in seen.items() if version in versions]
+    )
 
 
 SUITE = Rule(

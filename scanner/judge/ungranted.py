@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scanner.judge import remedy, served
+from scanner.judge import remediation, served
 from scanner.judge.verdicts import Tally, Words, conclude, promised, remark
 from scanner.model.expectation import Ungranted
 from scanner.model.finding import Finding
@@ -101,7 +101,7 @@ def check_ungranted(rule: Rule, case: Case) -> Iterator[Finding]:
         ),
         expected=(f"not the certificate of {each.secret}, which {each.who} names" for each in named),
         fix="remove the reference or restart the proxy, and let who owns the Secret allow it or not",
-        reproduce=remedy.scan(case.endpoint),
+        reproduce=remediation.scan(case.endpoint),
     )
     yield promised(finding)
 

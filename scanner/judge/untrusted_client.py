@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scanner.judge import remedy
+from scanner.judge import remediation
 from scanner.judge.client_certificate import refused_in_http
 from scanner.judge.verdicts import Tally, Words, conclude, promised
 from scanner.model.finding import Finding
@@ -92,7 +92,7 @@ def check_untrusted_client(rule: Rule, case: Case) -> Iterator[Finding]:
         ),
         expected=(f"only client certificates that {source} has it trust",),
         fix=f"see why the listener does not apply {source}: what its status says, and what its controller supports",
-        reproduce=remedy.as_a_stranger(case.endpoint),
+        reproduce=remediation.as_a_stranger(case.endpoint),
         evidence=(f"its request is answered with {answer}",) if found == "accepted" and isinstance(answer, str) else (),
     )
     yield promised(finding)

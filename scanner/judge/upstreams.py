@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scanner.judge import remedy
+from scanner.judge import remediation
 from scanner.judge.client_certificate import found as asked_for
 from scanner.judge.verdicts import Tally, Words, conclude, promised
 from scanner.model.expectation import Upstream
@@ -88,7 +88,7 @@ def check_identity(rule: Rule, case: Case) -> Iterator[Finding]:
         severity=None if broken else "low",
         expected=(f"{each.gateway}: {each.identity or 'no client certificate'}" for each in upstreams),
         fix="set spec.tls.backend.clientCertificateRef of the Gateway, or have the backend verify clients",
-        reproduce=remedy.scan(case.endpoint),
+        reproduce=remediation.scan(case.endpoint),
     )
     yield promised(finding)
 

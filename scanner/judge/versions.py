@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from scanner.judge import remedy
+from scanner.judge import remediation
 from scanner.judge.verdicts import Tally, Words, conclude, forbidden, inconclusive
 from scanner.model.finding import SEVERITIES, Finding, Severity
 from scanner.model.known import Unknown
@@ -84,8 +84,8 @@ def check_version(rule: Rule, case: Case) -> Iterator[Finding]:
         ),
         severity=severity(split.accepted),
         expected=(f"{least} or later ({profile.name})",),
-        fix=remedy.minimum(case.endpoint, case.expectation, profile.min_version),
-        reproduce=remedy.ask(case.endpoint, min(split.accepted)) if split.accepted else None,
+        fix=remediation.minimum(case.endpoint, case.expectation, profile.min_version),
+        reproduce=remediation.ask(case.endpoint, min(split.accepted)) if split.accepted else None,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scanner.judge import remedy, served
+from scanner.judge import remediation, served
 from scanner.judge.verdicts import Tally, Words, conclude, promised
 from scanner.model.finding import Finding
 from scanner.model.known import Unknown
@@ -96,7 +96,7 @@ def check_withheld(rule: Rule, case: Case) -> Iterator[Finding]:
         ),
         expected=(f"no certificate: {why}",),
         fix="mend what the object's status complains of, and see why the proxy serves the name all the same",
-        reproduce=None if unseen else remedy.scan(case.endpoint),
+        reproduce=None if unseen else remediation.scan(case.endpoint),
     )
     yield promised(finding)
 

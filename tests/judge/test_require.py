@@ -103,6 +103,7 @@ def test_ids_are_what_they_always_were() -> None:
         "passthrough-backend",
         "tls-shared-connections",
         "profile-custom",
+        "profile-names-dropped",
         "adherence-unknown",
         "require-endpoints",
         "require-determined",

@@ -228,6 +228,7 @@ def test_what_is_required_of_a_scan_cannot_be_waived() -> None:
     assert {each.id for each in RULES} <= set(WAIVABLE)
     assert {each.id for each in SCAN_RULES} - set(WAIVABLE) == {
         "profile-custom",
+        "profile-names-dropped",
         "adherence-unknown",
         "require-endpoints",
         "require-determined",

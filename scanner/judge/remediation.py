@@ -107,11 +107,23 @@ def suites(endpoint: Endpoint, expectation: Expectation, allowed: Iterable[int])
     return _set(endpoint, expectation, set_)
 
 
-def groups(endpoint: Endpoint, expectation: Expectation) -> str:
-    """What to do so that only the profile's groups are accepted."""
-    lever = expectation.lever
-    plain = None if lever is not None and lever.minimum else lever
-    return _set(endpoint, replace(expectation, lever=plain), "allow only the expected groups")
+def groups(endpoint: Endpoint, expectation: Expectation, allowed: Iterable[int]) -> str:
+    """What to do so that only ``allowed`` groups are accepted; flags get the list to paste.
+
+    ``k8s.io/apiserver`` (``SecureServingOptions``) and ``KubeletConfiguration`` have a setting from 0.36 on, by Go's
+    numbers (kubernetes/kubernetes pull request 137115). etcd's flags (3.6) have none.
+    """
+    lever, set_ = expectation.lever, "allow only the expected groups"
+    if lever is None or not lever.minimum or lever.spelling == "openssl":
+        return _set(endpoint, expectation, set_)
+    if lever.spelling == "etcd":
+        return f"{lever.where} has no setting for groups: they are those of the Go release that it was built with"
+    codes = ",".join(map(str, allowed))
+    set_ = f"tlsCurvePreferences: [{codes}]"
+    if lever.minimum.startswith("--"):
+        set_ = f"--tls-curve-preferences={codes}"
+    since = "from Kubernetes 1.36 on; earlier releases have no setting for groups"
+    return f"set {set_} {_place(lever)} ({since})"
 
 
 def client_certificate(endpoint: Endpoint, expectation: Expectation, expected: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanner.judge import remedy
+from scanner.judge import remediation
 from scanner.model.endpoint import Owner
 from scanner.model.expectation import Because, Expectation, Lever
 from scanner.tls.codepoints import TLS12, TLS13, VERSIONS
@@ -27,60 +27,60 @@ from tests.judge.cases import BECAUSE_OBJECT, ENDPOINT, PROFILE
     ],
 )
 def test_target(fields: dict[str, Any], target: str) -> None:
-    assert remedy.target(replace(ENDPOINT, **fields)) == target
+    assert remediation.target(replace(ENDPOINT, **fields)) == target
 
 
 @given(name=st.text(min_size=1, max_size=20))
 def test_a_hostile_server_name_stays_one_word_of_the_shell(name: str) -> None:
-    command = remedy.ask(replace(ENDPOINT, server_name=name))
+    command = remediation.ask(replace(ENDPOINT, server_name=name))
     assert shlex.split(command) == ["adhere", "ask", f"tls://127.0.0.1:443#{name}"]
 
 
 def test_ask_names_versions_suites_and_groups() -> None:
-    assert remedy.ask(ENDPOINT, 0x0303, suites=(0x002F, 0xFAFA)) == (
+    assert remediation.ask(ENDPOINT, 0x0303, suites=(0x002F, 0xFAFA)) == (
         "adhere ask tls://127.0.0.1:443#a.example --version 1.2 --suites TLS_RSA_WITH_AES_128_CBC_SHA,0xFAFA"
     )
-    assert remedy.ask(ENDPOINT, 0x0304, groups=(0x0019,)).endswith("--version 1.3 --groups secp521r1")
+    assert remediation.ask(ENDPOINT, 0x0304, groups=(0x0019,)).endswith("--version 1.3 --groups secp521r1")
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_ask_spells_versions_as_it_reads_them(version: int) -> None:
-    spelt = remedy.ask(ENDPOINT, version).split()[-1]
+    spelt = remediation.ask(ENDPOINT, version).split()[-1]
     assert version_code(spelt) == version
 
 
 def test_scan() -> None:
-    assert remedy.scan(ENDPOINT) == "adhere scan tls://127.0.0.1:443#a.example"
+    assert remediation.scan(ENDPOINT) == "adhere scan tls://127.0.0.1:443#a.example"
 
 
 def test_scan_under_other_names_and_none() -> None:
-    assert remedy.scan_as(ENDPOINT, ["nobody.example", None, "nobody.example"]) == (
+    assert remediation.scan_as(ENDPOINT, ["nobody.example", None, "nobody.example"]) == (
         "adhere scan tls://127.0.0.1:443#nobody.example tls://127.0.0.1:443"
     )
 
 
 def test_a_request_for_another_name_and_one_without_tls() -> None:
     resolved = "--resolve a.example:443:127.0.0.1 -H 'Host: b.example' https://a.example:443/"
-    assert remedy.head(ENDPOINT, "b.example") == f"curl -gskI --http1.1 {resolved}"
-    assert remedy.head(ENDPOINT, "b.example", http="h2") == f"curl -gskI --http2 {resolved}"
-    assert remedy.head(ENDPOINT, "a.example", port=8080, path="/x?y=1;z") == (
+    assert remediation.head(ENDPOINT, "b.example") == f"curl -gskI --http1.1 {resolved}"
+    assert remediation.head(ENDPOINT, "b.example", http="h2") == f"curl -gskI --http2 {resolved}"
+    assert remediation.head(ENDPOINT, "a.example", port=8080, path="/x?y=1;z") == (
         "curl -gsI --http1.1 --resolve a.example:8080:127.0.0.1 'http://a.example:8080/x?y=1;z'"
     )
     nameless = replace(ENDPOINT, server_name=None, address="::1")
-    assert remedy.head(nameless, "b.example") == "curl -gskI --http1.1 -H 'Host: b.example' 'https://[::1]:443/'"
+    assert remediation.head(nameless, "b.example") == "curl -gskI --http1.1 -H 'Host: b.example' 'https://[::1]:443/'"
 
 
 @pytest.mark.parametrize("path", ["x", "/a b", "/\n", "/\x1b[2J", "/" + "a" * 2000])
 def test_a_path_that_is_none_is_not_in_the_command(path: str) -> None:
     """As none is sent."""
-    assert remedy.head(ENDPOINT, "a.example", port=80, path=path).endswith(" http://a.example:80/")
+    assert remediation.head(ENDPOINT, "a.example", port=80, path=path).endswith(" http://a.example:80/")
 
 
 def test_a_client_that_nobody_trusts() -> None:
-    made, shown = remedy.as_a_stranger(ENDPOINT).split(" && ")
+    made, shown = remediation.as_a_stranger(ENDPOINT).split(" && ")
     assert shlex.split(made)[:3] == ["openssl", "req", "-x509"]
     assert shown == ("openssl s_client -connect 127.0.0.1:443 -servername a.example -key nobody.key -cert nobody.pem")
-    assert " -noservername " in remedy.as_a_stranger(replace(ENDPOINT, server_name=None))
+    assert " -noservername " in remediation.as_a_stranger(replace(ENDPOINT, server_name=None))
 
 
 DECIDES = replace(BECAUSE_OBJECT, decides=True)
@@ -104,11 +104,11 @@ def expectation(lever: Lever | None = None, **fields: Any) -> Expectation:  # no
 
 
 def test_without_a_known_setting_the_fix_names_the_workload_and_what_requires_it() -> None:
-    assert remedy.minimum(COMPONENT, expectation(), TLS12) == (
+    assert remediation.minimum(COMPONENT, expectation(), TLS12) == (
         "set the minimum version to TLSv1.2 in the configuration of Deployment/shop/web:"
         " APIServer/cluster spec.tlsSecurityProfile requires it"
     )
-    layered = remedy.minimum(COMPONENT, expectation(standing="layered"), TLS12)
+    layered = remediation.minimum(COMPONENT, expectation(standing="layered"), TLS12)
     assert layered.endswith("give it an override in the policy file with a justification")
 
 
@@ -117,14 +117,14 @@ def test_the_step_that_decided_is_named() -> None:
     release = Because(source="ClusterVersion/version", field="status.desired.version", said="4.22.3")
     decided = Because(source="KubeletConfig/workers", field="spec.tlsSecurityProfile", said="Old", decides=True)
     steps = (release, BECAUSE_OBJECT, decided, replace(release, field="x"))
-    assert remedy.required_by(expectation(because=steps)) == "KubeletConfig/workers spec.tlsSecurityProfile"
-    assert remedy.required_by(expectation(because=(release,))) == ""
+    assert remediation.required_by(expectation(because=steps)) == "KubeletConfig/workers spec.tlsSecurityProfile"
+    assert remediation.required_by(expectation(because=(release,))) == ""
 
 
 @pytest.mark.parametrize(("source", "named"), [("--profile", False), ("pol.yaml:5:3", True), ("targets.txt:3", True)])
 def test_a_policy_file_is_named_and_the_command_line_is_not(source: str, *, named: bool) -> None:
     asked = replace(DECIDES, source=source, field="overrides")
-    fix = remedy.minimum(COMPONENT, expectation(because=(asked,)), TLS12)
+    fix = remediation.minimum(COMPONENT, expectation(because=(asked,)), TLS12)
     assert fix.endswith(f": {source} overrides requires it" if named else "in the configuration of Deployment/shop/web")
 
 
@@ -134,20 +134,39 @@ def test_a_flag_is_written_for_its_program_with_container_file_and_what_it_says_
         " and in ConfigMap/kube-system/kubeadm-config"
     )
     by_user = expectation(FLAGS, because=(replace(DECIDES, source="--profile", field=""),))
-    assert remedy.minimum(ENDPOINT, by_user, TLS12) == (
+    assert remediation.minimum(ENDPOINT, by_user, TLS12) == (
         f"set --tls-min-version=TLS1.2 {place}; it says TLS1.1, 1 cipher suite now"
     )
-    assert remedy.suites(ENDPOINT, by_user, (0x1301, 0xC02F, 0xC030)) == (
+    assert remediation.suites(ENDPOINT, by_user, (0x1301, 0xC02F, 0xC030)) == (
         "set --cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
         f" {place}; it says TLS1.1, 1 cipher suite now"
     )
-    assert remedy.suites(ENDPOINT, by_user, (0x1301,)).startswith("set --tls-min-version=TLS1.3 ")
-    assert remedy.groups(ENDPOINT, by_user).startswith("allow only the expected groups in ")
+    assert remediation.suites(ENDPOINT, by_user, (0x1301,)).startswith("set --tls-min-version=TLS1.3 ")
+    assert remediation.groups(ENDPOINT, by_user, (0x001D,)) == (
+        "Pod/kube-system/etcd-cp has no setting for groups: they are those of the Go release that it was built with"
+    )
+
+
+def test_groups_are_a_flag_of_kubernetes_from_one_release_on() -> None:
+    pod = "Pod/kube-system/kube-apiserver-cp"
+    flags = Lever(
+        where=pod, minimum="--tls-min-version", suites="x", spelling="component-base", container="kube-apiserver"
+    )
+    since = "(from Kubernetes 1.36 on; earlier releases have no setting for groups)"
+    assert remediation.groups(ENDPOINT, expectation(flags), (0x11EC, 0x001D, 0x0017)) == (
+        f"set --tls-curve-preferences=4588,29,23 for container kube-apiserver of {pod} {since}"
+    )
+    kubelet = Lever(where="the kubelet of Node/w", minimum="tlsMinVersion", suites="x", spelling="component-base")
+    assert remediation.groups(ENDPOINT, expectation(kubelet), (0x001D, 0x0017)) == (
+        f"set tlsCurvePreferences: [29,23] for the kubelet of Node/w {since}"
+    )
+    router = expectation(Lever(where="IngressController/default", field="spec.tlsSecurityProfile"))
+    assert "curve" not in remediation.groups(ENDPOINT, router, (0x001D,))
 
 
 def test_flags_that_say_it_already_ask_for_a_restart() -> None:
     kubelet = Lever(where="the kubelet of Node/w", minimum="tlsMinVersion", suites="x", spelling="component-base")
-    fix = remedy.minimum(ENDPOINT, expectation(kubelet), TLS13)
+    fix = remediation.minimum(ENDPOINT, expectation(kubelet), TLS13)
     assert fix == (
         "set tlsMinVersion: VersionTLS13 for the kubelet of Node/w; where it is set so already, restart the process"
         " (APIServer/cluster spec.tlsSecurityProfile requires it)"
@@ -157,7 +176,7 @@ def test_flags_that_say_it_already_ask_for_a_restart() -> None:
 @pytest.mark.parametrize("adherence", ["StrictAllComponents", "LegacyAdheringComponentsOnly"])
 def test_what_an_object_says_already_is_looked_for_by_doctor_and_a_bug_comes_last(adherence: str) -> None:
     """Under legacy adherence too: of what its operator configures, nobody can set anything."""
-    fix = remedy.minimum(ENDPOINT, expectation(APISERVER, standing="platform", adherence=adherence), TLS12)
+    fix = remediation.minimum(ENDPOINT, expectation(APISERVER, standing="platform", adherence=adherence), TLS12)
     assert fix == (
         "APIServer/cluster spec.tlsSecurityProfile requires it already: 'adhere doctor etcd' shows at which step it"
         f" stopped; if at none, the component has a bug to report ({BUG})"
@@ -168,7 +187,7 @@ def test_what_nothing_binds_is_told_by_what_it_would_be() -> None:
     loose = expectation(
         APISERVER, standing="platform", binding="not-enforced", adherence="LegacyAdheringComponentsOnly"
     )
-    assert remedy.minimum(ENDPOINT, loose, TLS12) == (
+    assert remediation.minimum(ENDPOINT, loose, TLS12) == (
         "APIServer/cluster spec.tlsSecurityProfile does not bind it today;"
         " with spec.tlsAdherence: StrictAllComponents it would"
     )
@@ -176,11 +195,11 @@ def test_what_nothing_binds_is_told_by_what_it_would_be() -> None:
 
 def test_what_is_only_assumed_or_overridden_names_the_field_that_it_would_come_from() -> None:
     assumed = expectation(APISERVER, because=(replace(DECIDES, source="--profile", field=""),))
-    assert remedy.minimum(ENDPOINT, assumed, TLS13) == (
+    assert remediation.minimum(ENDPOINT, assumed, TLS13) == (
         "set the minimum version to TLSv1.3 by spec.tlsSecurityProfile of APIServer/cluster"
     )
     gateway = Lever(where="Gateway/edge/front", field="spec.listeners[].tls.options", others=("its controller",))
-    assert remedy.suites(ENDPOINT, expectation(gateway), (0x1301,)) == (
+    assert remediation.suites(ENDPOINT, expectation(gateway), (0x1301,)) == (
         "allow only the expected suites by spec.listeners[].tls.options of Gateway/edge/front, or in its controller:"
         " APIServer/cluster spec.tlsSecurityProfile requires it"
     )
@@ -188,18 +207,18 @@ def test_what_is_only_assumed_or_overridden_names_the_field_that_it_would_come_f
 
 def test_an_object_without_an_operator_of_ours_has_a_reader() -> None:
     proxy = Lever(where="APIServer/cluster", field="spec.x")
-    assert remedy.minimum(ENDPOINT, expectation(proxy), TLS12).endswith("has accepted and applied it")
+    assert remediation.minimum(ENDPOINT, expectation(proxy), TLS12).endswith("has accepted and applied it")
 
 
 def test_the_client_certificate_is_required_by_what_says_so() -> None:
     """The cluster's profile says nothing of client certificates."""
     source = "component catalogue etcd/client"
     asked = expectation(APISERVER, client_source=source, standing="platform")
-    assert remedy.client_certificate(ENDPOINT, asked, "required").startswith(f"{source} requires it already: ")
-    flags = remedy.client_certificate(ENDPOINT, expectation(FLAGS, client_source=source), "required")
+    assert remediation.client_certificate(ENDPOINT, asked, "required").startswith(f"{source} requires it already: ")
+    flags = remediation.client_certificate(ENDPOINT, expectation(FLAGS, client_source=source), "required")
     assert flags.startswith("set --client-cert-auth=true for container etcd of Pod/kube-system/etcd-cp (")
     assert flags.endswith(f": {source} requires a client certificate to be required")
-    plain = remedy.client_certificate(COMPONENT, expectation(client_source="Gateway/a/b"), "required")
+    plain = remediation.client_certificate(COMPONENT, expectation(client_source="Gateway/a/b"), "required")
     assert plain == (
         "set the client certificate to required in the configuration of Deployment/shop/web: Gateway/a/b requires it"
     )
