@@ -102,7 +102,7 @@ def test_the_role_only_reads() -> None:
     kinds = [each["kind"] for each in manifests("rbac.yaml")]
     assert kinds == ["ServiceAccount", "ClusterRole", "ClusterRoleBinding"]
     rules = manifests("rbac.yaml")[1]["rules"]
-    assert {verb for rule in rules for verb in rule["verbs"]} <= {"get", "list", "watch"}
+    assert {verb for rule in rules for verb in rule["verbs"]} <= {"get", "list"}
     assert not [rule for rule in rules if "*" in rule["resources"] + rule["apiGroups"]]
     assert not [rule for rule in rules if "secrets" in rule["resources"]]
 

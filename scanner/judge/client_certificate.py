@@ -82,7 +82,7 @@ def check_client_certificate(rule: Rule, case: Case) -> Iterator[Finding]:
     if expected is None:
         yield from _undeclared(rule, case)
         return
-    asked = found(case.observation)
+    asked = found(case.observation, at_least=expected == "none")
     deviates = not isinstance(asked, Unknown) and asked != expected
     answer = case.observation.request_without_certificate
     in_http = refused_in_http(case, answer) if (expected, asked) == ("required", "requested") else False
@@ -129,16 +129,18 @@ def _fix(case: Case, expected: ClientCertificate) -> str:
 
 def _undeclared(rule: Rule, case: Case) -> Iterator[Finding]:
     """By whatever else configures a gateway: it may be meant, and no object that is read says so."""
-    source, asked = case.expectation.client_unasked, found(case.observation)
+    source, asked = case.expectation.client_unasked, found(case.observation, at_least=True)
     if source and asked in ("requested", "required"):
         message = f"a client certificate is {asked}, of which {source} says nothing"
         yield remark(rule, message, observed=(str(asked),))
 
 
-def found(observation: Observation) -> Known[ClientCertificate]:
-    """What a listener asks of its clients, as far as it was seen."""
+def found(observation: Observation, *, at_least: bool = False) -> Known[ClientCertificate]:
+    """What a listener asks of its clients, as far as it was seen. ``at_least``: it matters only whether it asks."""
     if isinstance(observation.client_certificate, Unknown) and observation.reach is Reach.CLIENT_CERTIFICATE_REQUIRED:
         return "required"
+    if isinstance(observation.client_certificate, Unknown) and at_least and observation.certificate_requested:
+        return "requested"
     return observation.client_certificate
 
 

@@ -9,8 +9,8 @@ from scanner.judge.client_certificate import found as asked_for
 from scanner.judge.verdicts import Tally, Words, conclude, promised
 from scanner.model.expectation import Upstream
 from scanner.model.finding import Finding
-from scanner.model.known import Known, Unknown
-from scanner.model.observation import ClientCertificate
+from scanner.model.known import Unknown
+from scanner.model.observation import Observation
 from scanner.model.rule import Case, Rule
 
 
@@ -68,8 +68,7 @@ def check_identity(rule: Rule, case: Case) -> Iterator[Finding]:
     upstreams = case.expectation.upstreams
     if not upstreams:
         return
-    asked = asked_for(case.observation)
-    told = [_mismatch(each, asked) for each in upstreams]
+    told = [_mismatch(each, case.observation) for each in upstreams]
     broken = any(isinstance(each, str) and not one.identity for each, one in zip(told, upstreams, strict=True))
     finding = conclude(
         rule,
@@ -93,7 +92,8 @@ def check_identity(rule: Rule, case: Case) -> Iterator[Finding]:
     yield promised(finding)
 
 
-def _mismatch(upstream: Upstream, asked: Known[ClientCertificate]) -> str | Unknown | None:
+def _mismatch(upstream: Upstream, seen: Observation) -> str | Unknown | None:
+    asked = asked_for(seen, at_least=bool(upstream.identity and not upstream.doubt))
     who = f"{upstream.gateway} (by {upstream.policy})"
     if isinstance(asked, Unknown):
         return Unknown(f"{who}: {asked.reason}")

@@ -136,6 +136,8 @@ class Observation:
     preference: Mapping[int, Known[Literal["server", "client"]]] = field(default_factory=dict)
     """By version: whose order of suites decides."""
     client_certificate: Known[ClientCertificate] = _NOT_TESTED
+    certificate_requested: bool = False
+    """One was asked for each time, also where it is not known whether it is required."""
     alpn: Known[str | None] = _NOT_TESTED
     """The protocol that was selected; None: the server selected none."""
     ocsp_stapled: Known[bool] = _NOT_TESTED

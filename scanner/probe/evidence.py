@@ -92,6 +92,8 @@ class Evidence:
     """Of every certificate in ``chains``, once ``read_certificates`` is done."""
     certificate_requested: set[bool] = field(default_factory=set)
     """Seen in the clear (TLS 1.2 and below), with suites that have a certificate."""
+    requested: bool = False
+    """In the full handshake."""
     unfinished: str | None = "no full handshake was made"
     """Why no full handshake of TLS 1.3 was completed, which hides the certificate, the request for the client's and
     ALPN from everybody else; None: one was."""
@@ -185,6 +187,7 @@ class Evidence:
             groups=_all_answers(self.groups, self.manner, unknown, {}),
             preference=dict(self.preference),
             client_certificate=client_certificate,
+            certificate_requested=hidden is None and self._always_requested(),
             alpn=hidden or self.alpn,
             ocsp_stapled=hidden or self.ocsp_stapled,
             negotiated=self.negotiated,
@@ -221,6 +224,10 @@ class Evidence:
             if reply is not None:
                 return _refined(reach, reply), reply
         return Reach.INTERRUPTED, None
+
+    def _always_requested(self) -> bool:
+        once = self.requested or True in self.certificate_requested
+        return once and self.client_certificate != "none" and False not in self.certificate_requested
 
     def _client_certificate(self) -> Known[ClientCertificate]:
         found = self.client_certificate

@@ -114,7 +114,7 @@ async def _pause(gate: Gate, patience: Patience) -> None:
 def take_in(evidence: Evidence, full: Full) -> None:
     """Add what the full handshake showed."""
     evidence.shown(full.chain)
-    evidence.client_certificate = full.client_certificate
+    evidence.client_certificate, evidence.requested = full.client_certificate, full.requested
     if full.negotiated is not None:
         evidence.negotiated = full.negotiated
         # What it ended in is accepted like anything else: another ALPN may lead to another backend.

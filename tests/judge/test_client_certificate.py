@@ -41,6 +41,17 @@ def test_anything_else_fails_and_less_than_expected_is_worse(expected: str, foun
     assert judged.reproduce
 
 
+@pytest.mark.parametrize(
+    ("expected", "verdict"), [("none", "fail"), ("requested", "inconclusive"), ("required", "inconclusive")]
+)
+def test_that_one_is_asked_for_is_enough_where_none_should_be(expected: str, verdict: str) -> None:
+    """A server of TLS 1.3 that is silent afterwards leaves open only whether it is required."""
+    seen = {"client_certificate": Unknown("asked for, and then nothing"), "certificate_requested": True}
+    assert finding(RULE, case(expectation={"client_certificate": expected}, observation=seen)).verdict == verdict
+    seen = {**seen, "certificate_requested": False}
+    assert finding(RULE, case(expectation={"client_certificate": "none"}, observation=seen)).verdict == "inconclusive"
+
+
 def test_where_an_object_has_said_it_already_its_controller_is_where_to_look() -> None:
     source = "Gateway/edge/gw spec.tls.frontend.default.validation"
     expectation = {"client_certificate": "required", "client_trust": source}

@@ -47,6 +47,15 @@ def test_what_is_asked_for_and_what_the_gateway_has(
     assert verdict != "fail" or found.status == "violation"
 
 
+@pytest.mark.parametrize(
+    ("upstream", "verdict"), [(HAS, "pass"), (replace(HAS, doubt="403"), "inconclusive"), (PLAIN, "inconclusive")]
+)
+def test_that_one_is_asked_for_is_enough_for_a_gateway_that_has_one(upstream: Upstream, verdict: str) -> None:
+    expectation = {"upstreams": (upstream,), "binding": "not-enforced"}
+    seen = {"client_certificate": UNSEEN, "certificate_requested": True}
+    assert finding("backend-identity", case(expectation=expectation, observation=seen)).verdict == verdict
+
+
 def test_one_gateway_of_two_that_cannot_connect_is_the_graver_matter() -> None:
     found = said("required", HAS, replace(PLAIN, gateway="Gateway/edge/other"))
     assert (found.verdict, found.severity) == ("fail", "medium")

@@ -65,6 +65,7 @@ OBSERVATION: dict[str, Any] = dict(  # noqa: C408 - as a call is written
     groups=st.dictionaries(CODE, ANSWERS, max_size=3),
     preference=st.dictionaries(CODE, st.sampled_from(("server", "client")) | UNKNOWN, max_size=3),
     client_certificate=ASKED,
+    certificate_requested=st.booleans(),
     alpn=NAME | UNKNOWN,
     ocsp_stapled=st.booleans() | UNKNOWN,
     negotiated=st.builds(Negotiated, version=CODE, suite=CODE, group=st.none() | CODE) | UNKNOWN,

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from scanner.model.known import Unknown
+from scanner.model.known import Known, Unknown
 from scanner.model.observation import ClientCertificate, Negotiated, Observation, Reach
 from scanner.probe.evidence import CHAINS_LENGTH, OTHER_CHAINS, Evidence
 from scanner.probe.offers import Reply
@@ -230,6 +230,28 @@ def test_a_client_certificate_that_is_asked_for_now_and_then(asked_for: ClientCe
         evidence.client_certificate = asked_for
         found = conclude(evidence).client_certificate
         assert isinstance(found, Unknown) is (in_clear is (asked_for == "none"))
+
+
+@pytest.mark.parametrize(
+    ("in_clear", "in_full", "asked_for", "certain"),
+    [
+        ((True,), False, Unknown(""), True),
+        ((), True, Unknown(""), True),
+        ((), True, "requested", True),
+        ((), False, Unknown(""), False),
+        ((True, False), True, Unknown(""), False),
+        ((False,), True, Unknown(""), False),
+        ((True,), False, "none", False),
+    ],
+)
+def test_that_one_is_asked_for_is_certain_where_it_always_was(
+    in_clear: tuple[bool, ...], in_full: bool, asked_for: Known[ClientCertificate], certain: bool
+) -> None:
+    evidence = noted(
+        *(Reply("hello", version=TLS12, suite=0xC02F, done=True, certificate_requested=each) for each in in_clear)
+    )
+    evidence.client_certificate, evidence.requested = asked_for, in_full
+    assert conclude(evidence).certificate_requested is certain
 
 
 @pytest.mark.parametrize("suite", [0x0034, 0xC018, 0x008C])

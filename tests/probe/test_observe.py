@@ -589,6 +589,14 @@ async def test_a_listener_that_ends_a_hello_with_alpn_is_asked_once_more_without
     assert second == "completed"
 
 
+def test_what_is_asked_for_is_kept_where_it_is_not_known_whether_it_is_required() -> None:
+    evidence = Evidence()
+    ended = Negotiated(version=TLS13, suite=0x1301, group=29)
+    take_in(evidence, Full(negotiated=ended, completed=True, requested=True, client_certificate=Unknown("silence")))
+    found = evidence.conclude("there", NOW)
+    assert (found.client_certificate, found.certificate_requested) == (Unknown("silence"), True)
+
+
 async def test_every_connection_waits_for_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also the second try of a full handshake, and whatever is asked beside the rest."""
     asks = TlsSettings(
