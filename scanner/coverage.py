@@ -41,12 +41,16 @@ def coverage(summary: Summary, around: Surroundings, policy: ScanPolicy, short: 
         not_judged=short.not_judged,
         interrupted=short.interrupted,
         in_progress=summary.statuses.get("interrupted", 0),
-        not_started=NotStarted(
-            total=sum(short.not_started.values()), by_namespace=dict(sorted(short.not_started.items()))
-        ),
+        not_started=_not_started(short.not_started),
         complete=not (short or summary.unsettled or unseen or around.truncated),
         discovery=None if around.discovered is None else _discovery(summary, around, around.discovered, accepted),
     )
+
+
+def _not_started(shares: Mapping[str, int]) -> NotStarted:
+    named = {name: count for name, count in sorted(shares.items()) if name.rpartition("/")[2]}
+    total = sum(shares.values())
+    return NotStarted(total=total, by_namespace=named, without_namespace=total - sum(named.values()))
 
 
 def _discovery(summary: Summary, around: Surroundings, discovered: int, accepted: Collection[str]) -> DiscoveryRow:

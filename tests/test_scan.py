@@ -100,7 +100,7 @@ async def test_a_compliant_listener(kept: Kept) -> None:
         "not_judged": 0,
         "interrupted": None,
         "in_progress": 0,
-        "not_started": {"total": 0, "by_namespace": {}},
+        "not_started": {"total": 0, "by_namespace": {}, "without_namespace": 0},
         "complete": True,
         "discovery": None,
     }
@@ -218,7 +218,11 @@ async def test_a_stopped_scan_says_how_many_it_had_not_begun_with_and_whose(kept
         jobs = [
             replace(job, share=share, place=9 - place)
             for place, (job, share) in enumerate(
-                zip(of_targets((at(closed, f"n{n}.example") for n in range(9)), OWED), "aaabbbcc", strict=False)
+                zip(
+                    of_targets((at(closed, f"n{n}.example") for n in range(9)), OWED),
+                    ("a", "a", "a", "b", "b", "b", "c", "one/", ""),
+                    strict=False,
+                )
             )
         ]
         gate = Gate(Limits())
@@ -230,7 +234,11 @@ async def test_a_stopped_scan_says_how_many_it_had_not_begun_with_and_whose(kept
 
         report = await scan(jobs, Settings(limits=Limits(concurrency=1)), rows, stop_after_two, gate)
         shown = [row["server_name"] for row in report.rows()]
-    assert report.coverage["not_started"] == {"total": 6, "by_namespace": {"a": 1, "b": 3, "c": 2}}
+    assert report.coverage["not_started"] == {
+        "total": 7,
+        "by_namespace": {"a": 1, "b": 3, "c": 1},
+        "without_namespace": 2,
+    }
     assert report.coverage["complete"] is False
     assert shown == ["n1.example", "n0.example"], "in the order of their places"
 

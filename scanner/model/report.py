@@ -129,7 +129,9 @@ class NotStarted(TypedDict):
 
     total: int
     by_namespace: dict[str, int]
-    """With several clusters ``<cluster>/<namespace>``; an empty name stands for nodes and targets."""
+    """With several clusters ``<cluster>/<namespace>``."""
+    without_namespace: NotRequired[int]
+    """Targets, nodes and API servers."""
 
 
 class Coverage(TypedDict):

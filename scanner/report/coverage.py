@@ -59,7 +59,7 @@ def stopped(told: Coverage) -> str:
     going, left = told.get("in_progress", 0), told.get("not_started") or NotStarted(total=0, by_namespace={})
     others = told["endpoints"] - told["judged"] - going
     every = sorted(left["by_namespace"].items(), key=lambda one: (-one[1], one[0]))
-    named = ", ".join(f"{name} {count}" for name, count in every[:_NAMESPACES] if name)
+    named = ", ".join(f"{name} {count}" for name, count in every[:_NAMESPACES])
     where = f" ({named}{', ...' if len(every) > _NAMESPACES else ''})" if named else ""
     counts = [f"{told['judged']} judged", *([f"{others} inconclusive"] if others else []), f"{going} in progress"]
     return f"stopped by {told['interrupted']}: {', '.join(counts)}, {left['total']} not started{where}"

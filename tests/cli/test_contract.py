@@ -177,7 +177,7 @@ def test_every_format_at_once(call: Call, farm: Farm, tmp_path: Path) -> None:
     assert [row["verdict"] for row in document["endpoints"]] == ["pass", "fail", "inconclusive"]
     assert document["coverage"] == {
         "endpoints": 3, "judged": 2, "not_judged": 1, "interrupted": None, "complete": False, "discovery": None,
-        "in_progress": 0, "not_started": {"total": 0, "by_namespace": {}},
+        "in_progress": 0, "not_started": {"total": 0, "by_namespace": {}, "without_namespace": 0},
     }  # fmt: skip
     cases = ET.parse(tmp_path / "report.xml").getroot()
     assert [suite.get("name") for suite in cases.findall("testsuite")] == ["adhere", *targets]
