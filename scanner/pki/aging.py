@@ -19,6 +19,7 @@ _GRACE: Final = 0.1
 """Of the time between renewal and end: so late an operator may be that has other work, or waits for a rollout."""
 _LAST_YEARS: Final = 0.2
 """Of a life: how much may be left of what nothing renews, where nobody says at which age it should be."""
+_ANY: Final = (0.0, float("inf"))
 _FAR: Final = 2
 """How many times longer, or shorter, than it is typical."""
 _JUDGED: Final = frozenset({"leaf", "client"})
@@ -246,13 +247,9 @@ def _round(days: float) -> str:
 
 
 def _usual(subject: Subject, names: tuple[WellKnown, ...]) -> tuple[float, float]:
-    """Of its names, else of their categories; of several whatever one of them allows."""
-    spans = [(each.days, each.days) if each.days else subject.lifetimes.get(each.category) for each in names]
-    if None in spans:
-        known = [span for span in spans if span is not None]
-        return min((span[0] for span in known), default=0), float("inf")
-    every = [span for span in spans if span is not None]
-    return min(span[0] for span in every), max(span[1] for span in every)
+    """Of its names, else of their categories; of several whatever one of them allows: of some nothing is known."""
+    spans = [(each.days, each.days) if each.days else subject.lifetimes.get(each.category, _ANY) for each in names]
+    return min(span[0] for span in spans), max(span[1] for span in spans)
 
 
 _REFERENCE: Final = (

@@ -65,6 +65,10 @@ def test_without_slices_its_service_is_a_sample() -> None:
     assert (one.address, one.sampled, one.ready) == ("172.30.0.1", True, True)
 
 
+def test_without_slices_and_addresses_there_is_nothing_to_ask() -> None:
+    assert by_id(found(SERVICE.replace("172.30.0.1", "None"))) == {}
+
+
 def test_names_that_the_catalogue_knows_are_asked_too() -> None:
     known = Listener(
         component="kube-apiserver",

@@ -87,6 +87,7 @@ def claimant(namespace: str, metadata: str = "", rest: str = "") -> str:
 
 
 LEAVES = ", deletionTimestamp: '2026-11-21T00:00:00Z'"
+WHO = (("leaves", LEAVES), ("stays", ""))
 
 
 def test_two_pods_that_claim_one_address_are_both_judged() -> None:
@@ -101,6 +102,23 @@ def test_a_pod_that_ends_gives_way_to_one_that_stays(text: str) -> None:
     discovery = found(text, NOTHING)
     assert instances(discovery) == ["Pod/b/a:8443 @ 10.128.0.9:8443"]
     assert left_out(discovery) == {"listeners at an address that another one has": 1}
+
+
+def test_of_pods_at_one_address_those_that_stay_are_what_a_slice_means() -> None:
+    service = """
+---
+{kind: Service, metadata: {name: s, namespace: b}, spec: {clusterIP: None, ports: [{name: https, port: 9000}]}}
+---
+{kind: EndpointSlice, metadata: {name: s-1, namespace: b, labels: {kubernetes.io/service-name: s}},
+ ports: [{name: https, port: 9000}], endpoints: [{addresses: [10.128.0.9]}]}
+"""
+    first, second = (claimant("b", leaves).replace("name: a,", f"name: {name},") for name, leaves in WHO)
+    discovery = found(first + second + service, NOTHING)
+    assert {each.id for each in discovery.endpoints if each.port == 9000} == {"Pod/b/stays:9000"}
+    # With one that another namespace has, and that stays too, both are meant; what leaves is not.
+    third = claimant("zzz").replace("name: a,", "name: other,")
+    discovery = found(first + second + third + service, NOTHING)
+    assert {each.id for each in discovery.endpoints if each.port == 9000} == {"Pod/b/stays:9000", "Pod/zzz/other:9000"}
 
 
 def test_a_pod_that_has_finished_has_no_address_and_one_that_ends_alone_is_asked() -> None:

@@ -53,6 +53,14 @@ def test_names_and_numbers_are_hints(port: dict[str, Any], certainty: str) -> No
     assert only(found(pod(ports=[port]))).certainty == certainty
 
 
+TLS_NUMBERS = (443, 465, 636, 853, 989, 990, 993, 995, 2376, 4443, 5061, 5671, 5986, 6443, 6514, 8443, 8883, 9443)
+
+
+@pytest.mark.parametrize("number", [*TLS_NUMBERS, 10250, 10257, 10259])
+def test_a_number_behind_which_there_is_mostly_tls_is_a_hint(number: int) -> None:
+    assert only(found(pod(ports=[{"containerPort": number}]), NOTHING)).certainty == "hinted"
+
+
 HTTPS = {"httpGet": {"scheme": "HTTPS", "port": "admin"}}
 
 
@@ -148,7 +156,19 @@ NETWORK = "{kind: Network, metadata: {name: cluster}, status: {clusterNetwork: [
 
 @pytest.mark.parametrize(
     ("port", "transport"),
-    [(5432, "postgres"), (3306, "mysql"), (587, "smtp"), (389, "ldap"), (5433, "tls")],
+    [
+        (21, "ftp"),
+        (25, "smtp"),
+        (110, "pop3"),
+        (143, "imap"),
+        (389, "ldap"),
+        (587, "smtp"),
+        (3306, "mysql"),
+        (5222, "xmpp"),
+        (5269, "xmpp"),
+        (5432, "postgres"),
+        (5433, "tls"),
+    ],
 )
 def test_protocols_that_upgrade_are_asked_in_their_own_way(port: int, transport: str) -> None:
     one = only(found(pod(ports=[{"containerPort": port}])))

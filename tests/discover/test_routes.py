@@ -111,11 +111,34 @@ def test_passthrough_without_known_backends_is_a_sample() -> None:
     assert by_id(found(ROUTER + route("passthrough")))[NAMED].sampled
 
 
-@pytest.mark.parametrize("target", ["https", "8443"])
-def test_the_target_port_of_a_route_chooses_the_service_port(target: str) -> None:
-    shop = SHOP.replace("ports: [{name: https, port: 443", "ports: [{name: a, port: 1}, {name: https, port: 443")
+OTHERS = "{name: a, port: 1}, {port: 8443, protocol: UDP}"
+
+
+@pytest.mark.parametrize(
+    ("target", "port", "led"),
+    [
+        ("https", "port: 443, targetPort: 8443", True),
+        ("8443", "port: 443, targetPort: 8443", True),
+        ('"8443"', "port: 443, targetPort: 8443", True),
+        ("8443", 'port: 443, targetPort: "8443"', True),
+        ("8443", "port: 8443", True),  # a Service's port leads to the same number where it says nothing else
+        ("443", "port: 443, targetPort: 8443", False),
+        ("other", "port: 443, targetPort: 8443", False),
+    ],
+)
+def test_the_target_port_of_a_route_chooses_the_service_port(target: str, port: str, led: bool) -> None:
+    shop = SHOP.replace("{name: https, port: 443, targetPort: 8443}", f"{OTHERS}, {{name: https, {port}}}")
     text = route("passthrough", f", port: {{targetPort: {target}}}")
-    assert "StatefulSet/shop/shop:8443#shop.apps.ex.com" in by_id(found(ROUTER + shop + text))
+    assert ("StatefulSet/shop/shop:8443#shop.apps.ex.com" in by_id(found(ROUTER + shop + text))) == led
+
+
+@pytest.mark.parametrize(("others", "declared"), [("", True), (", {name: b, port: 2}", False)])
+def test_without_a_target_port_a_route_leads_to_the_only_port_or_to_what_looks_like_tls(
+    others: str, declared: bool
+) -> None:
+    shop = SHOP.replace("{name: https, port: 443, targetPort: 8443}", f"{{name: a, port: 1, targetPort: 8443}}{others}")
+    endpoints = by_id(found(ROUTER + shop.replace("name: https", "name: a") + route("passthrough")))
+    assert ("StatefulSet/shop/shop:8443#shop.apps.ex.com" in endpoints) == declared
 
 
 def test_routes_that_are_not_admitted_or_have_no_tls_are_counted() -> None:

@@ -102,10 +102,25 @@ def test_a_service_without_endpoints_is_there_and_nothing_listens() -> None:
     assert one.labels == (("tier", "front"),)
 
 
-def test_without_slices_the_selected_pods_are_the_backends() -> None:
-    discovery = found(PODS + SERVICE, gaps={ENDPOINT_SLICE: "forbidden"})
-    assert "StatefulSet/shop/web:9000 @ 10.128.0.7:9000" in instances(discovery)
-    assert discovery.endpoints[0].certainty == "hinted"
+WEB = {"10.128.0.7", "10.128.1.7", "fd01::7"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "backends"),
+    [
+        ("targetPort: web", "targetPort: web", {("10.128.0.7", 9000), ("fd01::7", 9000)}),  # web-2 has no such port
+        ("targetPort: web", "targetPort: 9000", {(each, 9000) for each in WEB}),
+        (", targetPort: web", "", {(each, 443) for each in WEB}),
+        ("selector: {app: web},", "", set()),  # its backends could be anything
+        ("selector: {app: web}", "selector: {app: other}", {("172.30.0.9", 443)}),
+    ],
+)
+def test_without_slices_the_selected_pods_are_the_backends(old: str, new: str, backends: set[tuple[str, int]]) -> None:
+    discovery = found(PODS + SERVICE.replace(old, new), gaps={ENDPOINT_SLICE: "forbidden"})
+    led = [each for each in discovery.endpoints if "Service/shop/web port https" in origins(each)]
+    assert {(each.address, each.port) for each in led} == backends
+    assert all(each.certainty == "hinted" for each in led)
+    assert [each.sampled for each in led] == [len(backends) == 1] * len(backends)
 
 
 def test_where_no_backend_can_be_known_the_service_is_a_sample() -> None:

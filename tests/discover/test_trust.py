@@ -79,6 +79,18 @@ def test_a_tenant_s_word_changes_nothing_of_a_listener_of_the_platform_but_its_o
     assert "of another namespace: BackendTLSPolicy/shop/evil" in origins(one)
 
 
+@pytest.mark.parametrize("ready", [True, False])
+def test_whether_somebody_else_s_pod_is_ready_says_the_pod(ready: bool) -> None:
+    pod = f"""
+---
+{{kind: Pod, metadata: {{name: web, namespace: corp}}, spec: {{containers: [{{name: c}}]}},
+  status: {{podIP: 10.128.0.9, conditions: [{{type: Ready, status: "{ready}"}}]}}}}
+"""
+    text = pod + tenant(8443, "10.128.0.9").replace("[10.128.0.9]", f"[10.128.0.9], conditions: {{ready: {not ready}}}")
+    one = by_id(found(text))["Pod/corp/web:8443"]
+    assert one.ready == ready
+
+
 def test_a_tenant_s_labels_neither_select_nor_exclude_etcd() -> None:
     selector = Selector(labels=(("skip", "scan"),))
     assert PEER in by_id(found(ETCD + tenant(2380), KNOWN, exclude=[selector]))

@@ -85,6 +85,10 @@ def test_an_http_proxy_validates_unless_it_skips_that(validation: dict[str, Any]
     assert (found.client_trust is not None) == validates
 
 
+def test_a_proxy_that_was_not_seen_validates_nobody() -> None:
+    assert owed(of_proxy()).client_trust is None
+
+
 def of_proxy() -> Endpoint:
     said = {**HERE, "origins": ["HTTPProxy/shop/web"], "subject": "HTTPProxy/shop/web"}
     return endpoint("DaemonSet/edge/envoy:8443#web.example", said)

@@ -54,6 +54,11 @@ def test_what_an_object_of_a_layered_product_owns_is_layered(kind: str) -> None:
     assert because.said.startswith(said)
 
 
+@pytest.mark.parametrize(("labels", "standing"), [({"olm.owner": "rhacs"}, "layered"), ({"olm": "rhacs"}, "user")])
+def test_what_olm_labels_is_layered(labels: dict[str, str], standing: str) -> None:
+    assert owes(replace(at(), labels=tuple(labels.items()))).standing == standing
+
+
 @pytest.mark.parametrize(
     "objects",
     [

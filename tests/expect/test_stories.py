@@ -186,5 +186,12 @@ def test_an_assumed_release_changes_what_a_name_means() -> None:
     assert any(each.source == "--release" for each in owed.because)
 
 
+def test_an_assumed_release_counts_for_hosted_control_planes_too() -> None:
+    hosted = "Deployment/clusters-prod/kube-apiserver:6443"
+    owed = stories.load("hypershift", release="4.23").owed(hosted)
+    assert _known(owed).name == "openshift/4.23/old"
+    assert _known(stories.load("hypershift").owed(hosted)).name == "openshift/4.21/old"
+
+
 def _deciding(owed: Expectation) -> list[Because]:
     return [each for each in owed.because if each.decides]

@@ -18,6 +18,8 @@ def test_without_an_expectation_nothing_is_reported() -> None:
 def test_as_expected_passes(kind: str) -> None:
     found = finding(RULE, case(expectation={"client_certificate": kind}, observation={"client_certificate": kind}))
     assert found.verdict == "pass"
+    said = "no client certificate is asked for" if kind == "none" else f"a client certificate is {kind}"
+    assert found.message == said
 
 
 @pytest.mark.parametrize(

@@ -288,6 +288,14 @@ def test_two_chains_that_fail_are_one_finding_with_both() -> None:
     assert [seen.split(":")[0] for seen in expired.observed] == ["leaf CN=a.example", "leaf CN=another"]
 
 
+def test_a_chain_beside_the_one_shown_changes_nothing_that_is_not_about_certificates() -> None:
+    weak = {"versions": answers((TLS13, TLS12, TLS10), set(VERSIONS))}
+    one, two = (judge(case(observation=weak | {"other_chains": beside})) for beside in ((), ((EXPIRED,),)))
+    for before, after in zip(one.findings, two.findings, strict=True):
+        assert before == after or before.rule.startswith("cert-")
+    assert "fail" in {each.verdict for each in one.findings if each.rule == "tls-version"}
+
+
 UNSEEN = Unknown("no handshake of TLS 1.3 was completed")
 HIDDEN = {"chain": UNSEEN, "client_certificate": UNSEEN, "alpn": UNSEEN}
 

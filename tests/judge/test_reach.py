@@ -76,6 +76,17 @@ def test_plaintext_where_an_object_declares_tls_counts_for_users_too(binding: Bi
     assert (found.verdict, found.status) == ("fail", status)
 
 
+def test_plaintext_is_mended_at_the_object_that_declares_tls_and_may() -> None:
+    route, gateway = (Reference(kind=kind, name="web", namespace="shop") for kind in ("Route", "Gateway"))
+    theirs, cluster = Origin(role="backend", reference=route, foreign=True), Origin(role="api-server")
+    own = Origin(role="listener", reference=gateway)
+    plain = {"reach": Reach.PLAINTEXT}
+    found = finding("tls-reach", case(observation=plain, endpoint={"origins": (theirs, cluster, own)}))
+    assert "correct Gateway/shop/web, which declares TLS there" in (found.fix or "")
+    found = finding("tls-reach", case(observation=plain, endpoint={"origins": (theirs, cluster)}))
+    assert "remove it from the targets" in (found.fix or "")
+
+
 def test_plaintext_where_only_the_name_hints_at_tls_is_inconclusive() -> None:
     found = finding("tls-reach", case(observation={"reach": Reach.PLAINTEXT}, endpoint={"certainty": "hinted"}))
     assert (found.verdict, found.status) == ("inconclusive", "not-tls")

@@ -217,11 +217,12 @@ def test_of_several_stored_certificates_for_its_names_the_newest_is_required() -
         assert said(*leaves).expected == (f"Secret/shop/web-tls data[tls.crt]: serial number 6, SHA-256 {'ab' * 32}",)
 
 
-def test_what_is_not_the_routers_default_certificate_is_not_called_so() -> None:
+@pytest.mark.parametrize(("exact", "verdict"), [(True, "fail"), (False, "inconclusive")])
+def test_what_is_not_the_routers_default_certificate_is_not_called_so(exact: bool, verdict: str) -> None:
     """The Route's rejection explains the default certificate alone."""
-    stored = Stored(leaves=(FOREIGN,), exact=True, default=replace(DEFAULT, sha256="ef" * 32), condition=ADMITTED)
+    stored = Stored(leaves=(FOREIGN,), exact=exact, default=replace(DEFAULT, sha256="ef" * 32), condition=ADMITTED)
     found = finding("cert-stored", case(expectation={"certificate": CertificateExpectation(stored=stored)}))
-    assert found.verdict == "fail"
+    assert found.verdict == verdict
     assert "default certificate" not in found.message
     assert ADMITTED not in found.evidence
     assert "status.ingress" not in (found.fix or "")

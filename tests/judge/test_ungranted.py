@@ -86,12 +86,14 @@ def test_whatever_is_served_under_a_name_that_is_withheld_fails() -> None:
     found = finding("tls-withheld", case(expectation={"withheld": WHY, "binding": "not-enforced"}))
     assert (found.verdict, found.severity, found.status) == ("fail", "high", "violation")
     assert WHY in found.message
+    assert found.reproduce
     assert findings("tls-withheld", case()) == []
 
 
 def test_a_withheld_name_whose_certificate_was_not_seen_is_open() -> None:
     unseen = case(expectation={"withheld": WHY}, observation={"chain": Unknown("it broke off")})
-    assert finding("tls-withheld", unseen).verdict == "inconclusive"
+    found = finding("tls-withheld", unseen)
+    assert (found.verdict, found.reproduce) == ("inconclusive", None)
 
 
 @pytest.mark.parametrize(

@@ -185,6 +185,21 @@ def test_lifetimes_far_from_the_usual_are_told(life: int, name: WellKnown, usual
     assert all((each.verdict, each.status, each.severity) == ("pass", "informational", "info") for each in found)
 
 
+@pytest.mark.parametrize("life", [1, 36500])
+def test_no_lifetime_is_usual_for_a_name_of_which_none_is_known_whatever_else_it_is_called(life: int) -> None:
+    peer = replace(NAME, days=None, category="peer")
+    for told in (classified(peer), classified(peer, NAME), classified(NAME, peer)):
+        assert list(LIFE.check(LIFE, subject(aged(0, life), told=told))) == []
+
+
+def test_of_several_names_whatever_one_allows_is_usual() -> None:
+    told = classified(NAME, replace(NAME, days=90))
+    assert list(LIFE.check(LIFE, subject(aged(1, 60), told=told))) == []
+    assert list(LIFE.check(LIFE, subject(aged(1, 2000), told=told))) == []
+    (found,) = LIFE.check(LIFE, subject(aged(1, 30), told=told))
+    assert found.expected == ("90 to 1095 days",)
+
+
 def test_no_lifetime_is_usual_for_what_has_no_name() -> None:
     assert list(LIFE.check(LIFE, subject(aged(1, 36500), told=GIVEN))) == []
     assert list(LIFE.check(LIFE, subject(replace(LEAF, not_after=None)))) == []
