@@ -8,14 +8,17 @@ from datetime import timedelta
 
 import pytest
 
+from scanner.expect import Expectations
 from scanner.kube.kinds import API_SERVER
 from scanner.kube.objects import KubeObject
 from scanner.model.catalogue import load_profile
+from scanner.model.component_files import load_catalogue
 from scanner.model.expectation import Because, Expectation
 from scanner.model.known import Unknown
 from scanner.model.profile import Profile
+from scanner.model.scan_policy import ScanPolicy
 from scanner.tls.codepoints import TLS13
-from scanner.tls.names import group_code, suite_code, version_name
+from scanner.tls.names import group_code, is_tls13, suite_code, version_name
 from tests.expect import stories
 from tests.report.golden import assert_golden
 
@@ -191,6 +194,25 @@ def test_an_assumed_release_counts_for_hosted_control_planes_too() -> None:
     owed = stories.load("hypershift", release="4.23").owed(hosted)
     assert _known(owed).name == "openshift/4.23/old"
     assert _known(stories.load("hypershift").owed(hosted)).name == "openshift/4.21/old"
+
+
+@pytest.mark.parametrize(
+    ("listed", "added"),
+    [
+        ("TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", {0xC02F}),
+        ("TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", set()),
+        ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", set()),
+    ],
+)
+def test_microshift_adds_a_suite_where_http2_would_have_none(listed: str, added: set[int]) -> None:
+    file = {"apiVersion": "microshift/v1", "kind": "MicroShiftConfig", "metadata": {"name": "node"}}
+    said = {"name": "microshift-version", "namespace": "kube-public"}
+    release = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": said, "data": {"version": "4.21.3"}}
+    where = stories.endpoint("Node/edge:6443", {})
+    snapshot = stories.snapshot_of([release, {**file, "apiServer": {"tls": {"cipherSuites": [listed]}}}])
+    told = Expectations(snapshot, load_catalogue("microshift"), ScanPolicy(), endpoints=(where,)).of(where)
+    profile = _known(told)
+    assert {code for code in profile.suites if not is_tls13(code)} - {suite_code(listed)} == added
 
 
 def _deciding(owed: Expectation) -> list[Because]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.expect.stories import endpoint
 from tests.expect.test_named import gateway, listener, proxy
 from tests.expect.test_stored import secret
 from tests.expect.test_ungranted import LISTENER, SAYS, at, owed
@@ -90,6 +91,25 @@ def test_a_gateway_of_which_some_listener_is_not_valid_programs_the_others(
     if own is None:
         found["status"]["listeners"] = []
     assert owed(at(LISTENER), found).stale == stale
+
+
+@pytest.mark.parametrize(
+    ("name", "subject", "withheld"),
+    [
+        ("web.example", "Ingress/shop/web", False),
+        ("other.example", "Ingress/shop/web", True),
+        ("web.example", "Route/shop/web", True),
+        ("web.example", None, True),
+    ],
+)
+def test_an_ingress_that_answers_the_same_name_withholds_nothing(
+    name: str, subject: str | None, withheld: bool
+) -> None:
+    """Beside a listener that is not served; who else is there has not been told to answer."""
+    said = {"address": "10.0.0.1", "origins": ["Ingress/shop/web"], "subject": subject}
+    where = at(LISTENER, "Deployment/edge/proxy:8443#web.example")
+    beside = endpoint(f"Deployment/edge/other:8443#{name}", said)
+    assert bool(owed(where, reported(INVALID), beside=(beside,)).withheld) == withheld
 
 
 def test_what_nobody_has_been_told_yet_withholds_nothing() -> None:
