@@ -59,9 +59,7 @@ def of_cluster(snapshot: Snapshot) -> Releases:
     )
 
 
-def of_history(
-    source: str, desired: str, holder: Fields, *, where: str = "status", upgrading: bool = False
-) -> Releases:
+def of_history(source: str, desired: str, holder: Fields, *, where: str = "status", upgrading: bool) -> Releases:
     """From a ``history`` of updates under ``where``, newest first; ``desired`` may be empty, then the newest counts."""
     history = list(holder.each("history"))[:50]
     newest = desired or (history[0].text("version") if history else "")

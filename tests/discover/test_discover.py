@@ -67,6 +67,10 @@ def test_include_and_exclude(selector: Selector, ids: set[str]) -> None:
     assert left_out(chosen)["not included"] >= 1
 
 
+def test_what_is_not_asked_is_kept_only_where_it_is_wanted() -> None:
+    assert found(CLUSTER).omitted == ()
+
+
 def test_the_order_of_objects_changes_nothing() -> None:
     import yaml
 
@@ -115,6 +119,7 @@ def test_of_pods_at_one_address_those_that_stay_are_what_a_slice_means() -> None
     first, second = (claimant("b", leaves).replace("name: a,", f"name: {name},") for name, leaves in WHO)
     discovery = found(first + second + service, NOTHING)
     assert {each.id for each in discovery.endpoints if each.port == 9000} == {"Pod/b/stays:9000"}
+    assert left_out(discovery) == {"listeners at an address that another one has": 1}  # only what it declares itself
     # With one that another namespace has, and that stays too, both are meant; what leaves is not.
     third = claimant("zzz").replace("name: a,", "name: other,")
     discovery = found(first + second + third + service, NOTHING)

@@ -25,8 +25,8 @@ def slice_of(address: str) -> dict[str, Any]:
     return made("EndpointSlice", "shop", "web-1", "discovery.k8s.io/v1", metadata={"labels": labels}, **fields)
 
 
-def tls_route() -> dict[str, Any]:
-    rules = [{"backendRefs": [{"name": "web", "port": 443}]}]
+def tls_route(**more: object) -> dict[str, Any]:
+    rules = [{"backendRefs": [{"name": "web", "port": 443, **more}]}]
     return made("TLSRoute", "shop", "web", GATEWAY_API, spec={"hostnames": ["web.example"], "rules": rules})
 
 
@@ -39,18 +39,27 @@ def service() -> dict[str, Any]:
     return made("Service", "shop", "web", spec={"ports": [{"name": "https", "port": 443, "targetPort": 8443}]})
 
 
-def expectations(mode: str, *backends: str) -> tuple[Expectations, list[Endpoint]]:
+def expectations(mode: str, *backends: str, weight: int | None = None) -> tuple[Expectations, list[Endpoint]]:
     """With the near end first."""
     said = {"origins": ["Gateway/edge/gw listener tls TLSRoute/shop/web"], "subject": "TLSRoute/shop/web"}
     near = endpoint(NEAR, {**said, "segment": "Frontend", "address": "10.0.0.1"})
     behind = [endpoint(each, {"address": "10.0.0.5", "segment": "Backend"}) for each in backends]
-    snapshot = snapshot_of([tls_route(), gateway(mode), service(), slice_of("10.0.0.5")])
+    snapshot = snapshot_of([tls_route(weight=weight), gateway(mode), service(), slice_of("10.0.0.5")])
     return Expectations(snapshot, CATALOGUE, ScanPolicy(), endpoints=(near, *behind)), [near, *behind]
 
 
 def passed(mode: str, *backends: str) -> PassedOn | None:
     found, (near, *_) = expectations(mode, *backends)
     return found.of(near).passed_on
+
+
+@pytest.mark.parametrize("weight", [None, 0, 1])
+def test_a_backend_of_no_weight_is_not_passed_on_to(weight: int | None) -> None:
+    named = f"{WEB}#web.example"
+    found, (near, *_) = expectations("Passthrough", named, weight=weight)
+    passed_on = found.of(near).passed_on
+    assert passed_on is not None
+    assert passed_on.backends == (() if weight == 0 else (named,))
 
 
 def compared(*backends: str) -> list[list[tuple[str | None, str]]]:

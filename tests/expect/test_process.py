@@ -9,6 +9,7 @@ from scanner.kube.objects import Fields
 from scanner.model.known import Unknown
 from scanner.model.profile import Profile
 from scanner.tls.codepoints import TLS10, TLS12, TLS13
+from scanner.tls.names import is_tls13
 
 
 def pod(*words: str) -> Fields:
@@ -46,9 +47,11 @@ def known(told: Told, version: str = "v1.34.0") -> Profile:
 
 def test_defaults_of_go() -> None:
     assert known(Told()).min_version == TLS12
-    assert 0x009C not in known(Told()).suites
+    now = {0xC02B, 0xC02F, 0xC02C, 0xC030, 0xCCA9, 0xCCA8, 0xC009, 0xC013, 0xC00A, 0xC014}
+    assert now == {each for each in known(Told(), "v1.30.0").suites if not is_tls13(each)}
     # Before Go 1.22 suites without forward secrecy were on.
-    assert 0x009C in known(Told(), "v1.29.4").suites
+    before = {0x009C, 0x009D, 0x002F, 0x0035, 0x000A, 0xC012}
+    assert now | before == {each for each in known(Told(), "v1.29.4").suites if not is_tls13(each)}
 
 
 @pytest.mark.parametrize(

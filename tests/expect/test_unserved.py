@@ -58,6 +58,15 @@ def test_an_http_proxy_that_contour_does_not_serve(error: str, asked: bool) -> N
     assert (("bad.example", "refused") in others(*found)) == asked
 
 
+@pytest.mark.parametrize(("generation", "asked"), [(1, True), (2, False)])
+def test_what_contour_said_of_an_older_generation_is_not_what_it_serves_now(generation: int, asked: bool) -> None:
+    bad = proxy("bad", "TLSError")
+    bad["metadata"]["generation"] = generation
+    bad["status"]["conditions"][0]["observedGeneration"] = 1
+    found = owed(at("HTTPProxy/shop/web"), proxy("web"), bad).other_names
+    assert (("bad.example", "refused") in others(*found)) == asked
+
+
 def test_with_the_fallback_certificate_every_name_is_answered() -> None:
     served = proxy("web", enableFallbackCertificate=True)
     assert owed(at("HTTPProxy/shop/web"), served, proxy("bad", "TLSError")).other_names == ()

@@ -99,6 +99,14 @@ def test_of_several_secrets_with_the_certificate_one_will_do() -> None:
     assert said(stored(LOWER, UPPER), stored(LOWER), sent=(LOWER,)).verdict == "pass"
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_several_secrets_with_the_certificate_the_one_that_is_nearest_counts(order: int) -> None:
+    lacks, other = stored(LOWER, UPPER), stored(ANOTHER_LOWER)
+    assert said(lacks, sent=(LOWER,)).severity == "medium"
+    assert said(other, sent=(LOWER,)).severity == "low"
+    assert said(*(lacks, other)[::order], sent=(LOWER,)).severity == "low"
+
+
 def test_beside_another_certificate_nothing_is_compared() -> None:
     found = said(replace(stored(LOWER), sha256="ab" * 32), sent=())
     assert (found.verdict, found.status) == ("not_applicable", "informational")

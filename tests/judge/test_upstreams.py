@@ -73,9 +73,11 @@ def test_contour_is_not_taken_to_apply_a_policy() -> None:
     open_ = replace(PLAIN, fails_open=True)
     found = finding("backend-fail-open", case(expectation={"upstreams": (PLAIN, open_)}))
     assert (found.verdict, found.severity, found.status) == ("fail", "low", "violation")
+    assert "may go on in plaintext" in found.message
     bad = replace(open_, plaintext="its status says Accepted is False, Invalid")
     found = finding("backend-fail-open", case(expectation={"upstreams": (open_, bad)}))
     assert (found.verdict, found.severity) == ("fail", "high")
+    assert "speaks to this backend in plaintext" in found.message
     assert found.observed[0].endswith("BackendTLSPolicy/shop/web: its status says Accepted is False, Invalid")
 
 

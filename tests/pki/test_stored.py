@@ -14,7 +14,8 @@ from scanner.kube.snapshot import NotRead, Snapshot
 from scanner.model.held_certificate import HeldCertificate
 from scanner.model.key import key_of
 from scanner.model.known import Unknown
-from scanner.pki.stored import READS, SOURCES, held
+from scanner.model.pki_names import load_names
+from scanner.pki.stored import READS, SOURCES, held, signers
 from tests.certs import Authority
 from tests.pki.objects import coded, secret, snapshot
 
@@ -249,6 +250,17 @@ def test_a_ca_that_cert_manager_injects_is_not_the_clusters() -> None:
         "metadata": {"name": "s", "annotations": {"cert-manager.io/inject-ca-from": "a/b"}},
     }  # fmt: skip
     assert one(snapshot("", raw)).place.user_provided == "the annotation cert-manager.io/inject-ca-from"
+
+
+def test_signers_that_are_known_everywhere_are_those_whose_ca_is_put_into_objects_of_others() -> None:
+    spread, other = Authority("openshift-service-serving-signer@1"), Authority("openshift-etcd_etcd-signer@1")
+    found = snapshot(
+        "",
+        secret("openshift-service-ca", "signing-key", [spread.pem]),
+        secret("openshift-etcd", "etcd-signer", [other.pem]),
+        secret("shop", "signing-key", [Authority("openshift-service-serving-signer@2").pem]),
+    )
+    assert list(signers(found, load_names()).values()) == [spread.der]
 
 
 def test_a_bundle_without_end_is_bounded() -> None:

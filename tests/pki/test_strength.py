@@ -13,6 +13,7 @@ from scanner.model.pki_config import Rule
 from scanner.model.pki_names import load_names
 from scanner.pki.config import pki_config
 from scanner.pki.configuration import Configuration
+from scanner.pki.reading import RECOMMENDED
 from scanner.pki.strength import CONFIGURED, STRENGTH, signers_of
 from scanner.tls.certificate import CertificateFacts
 from tests.pki.pki_cases import ECDSA, RSA
@@ -59,6 +60,10 @@ def test_nothing_configured_is_nothing_to_warn_of() -> None:
     for each in (snapshot(gate="off"), snapshot(pki({"defaults": {"key": SMALL}}), gate="off")):
         about = Configuration(config=pki_config(each), snapshot=each, names=NAMES)
         assert list(CONFIGURED.check(CONFIGURED, about)) == []
+    # What it says is kept for the reader, also where the platform has a minimum of its own.
+    ignored = replace(ASKED, reason="unmanaged", platform=RECOMMENDED)
+    about = Configuration(config=ignored, snapshot=snapshot(gate="off"), names=NAMES)
+    assert list(CONFIGURED.check(CONFIGURED, about)) == []
 
 
 def test_signers_are_found_by_their_subjects() -> None:
