@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from scanner.probe import candidates
-from scanner.probe.manner import AT_ONCE, Outcome, ask_contradicted, ask_control, ask_soundly
+from scanner.probe.manner import AT_ONCE, Outcome, ask_again, ask_contradicted, ask_control, ask_soundly
 from scanner.probe.offers import Offer, Plan, Reply
 from scanner.probe.spoken import NO_USER, spoken, without_srp
 from scanner.probe.talk import (
@@ -81,7 +81,7 @@ def _close(talk: Talk, versions: Iterable[int], reply: Reply, outcome: Outcome) 
 def _settle(talk: Talk, offer: Offer, reply: Reply) -> Plan[None]:
     """A version that was passed over while nothing had been accepted."""
     version = offer.version
-    if talk.control is not None and talk.takes_at_its_word(reply):
+    if talk.takes_at_its_word(reply):
         _close(talk, [version], reply, Outcome.REFUSED)
         return
     offer, reply, outcome = yield from _ask_the_rest(talk, first_offer(talk, version))
@@ -106,23 +106,29 @@ def _open(talk: Talk, version: int) -> Plan[tuple[Offer, Reply, Outcome]]:
         talk.leaned = version, answer
     if talk.control is None:
         return offer, reply, Outcome.UNDECIDED
-    yield from _deepen(talk, offer)
+    if (yield from _deepen(talk, offer)) and reply.ending == "alert":
+        # With a control between the two, a listener that refuses every second connection would refuse both.
+        reply, _ = yield from ask_again(offer, talk.manner, reply)
     return (yield from _ask_the_rest(talk, offer, reply))
 
 
-def _deepen(talk: Talk, offer: Offer) -> Plan[None]:
-    """Find out how many suites are read, where that is not known: as many as may be, and an accepted one last."""
-    every = len(candidates.suites(offer.version))
+def _deepen(talk: Talk, offer: Offer) -> Plan[bool]:
+    """Find out how many suites are read, where that is not known: as many as may be, and an accepted one last.
+
+    Returns whether anything was asked.
+    """
+    asked, every = False, len(candidates.suites(offer.version))
     for size in (128, 64) if talk.lean else (every,):
         known = talk.tls13 or talk.known
         if known is None or known.version == SSL3 or talk.depth >= size:
-            return
+            break
         codes = [code for code in candidates.suites(offer.version) if code not in known.suites]
         deep = all_before(known, codes[:size])
-        again = yield from ask_control(deep, talk.manner)
+        again, asked = (yield from ask_control(deep, talk.manner)), True
         if again.accepted:
             talk.accepted(deep, again)
-            return
+            break
+    return asked
 
 
 def _needs_lean(talk: Talk, offer: Offer, reply: Reply) -> bool:

@@ -124,13 +124,13 @@ def ask_soundly(
         reply = yield offer
         return reply, manner.outcome(reply)
     if outcome is Outcome.REFUSED and reply.ending in ACCIDENTS:
-        return (yield from _again(offer, manner, reply))
+        return (yield from ask_again(offer, manner, reply))
     if outcome is not Outcome.UNDECIDED or control is None:
         return reply, outcome
     return (yield from _repeat(offer, control, manner, reply))
 
 
-def _again(offer: Offer, manner: Manner, reply: Reply) -> Plan[tuple[Reply, Outcome]]:
+def ask_again(offer: Offer, manner: Manner, reply: Reply) -> Plan[tuple[Reply, Outcome]]:
     """The same offer once more; if it ends otherwise, its first ending was an accident."""
     again = yield offer
     outcome = manner.outcome(again)
@@ -149,7 +149,7 @@ def _repeat(offer: Offer, control: Offer, manner: Manner, reply: Reply) -> Plan[
         if seen == manner.repeats(reply):
             manner.learnt.add(reply.how)
             return reply, Outcome.REFUSED
-        again, outcome = yield from _again(offer, manner, reply)
+        again, outcome = yield from ask_again(offer, manner, reply)
         if again.how != reply.how:
             return again, outcome
     return reply, Outcome.UNDECIDED

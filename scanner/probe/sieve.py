@@ -109,9 +109,7 @@ class Sieve:
     def read_to_the_end(self) -> bool:
         """Whether some accepted offer shows that the server reads past everything that is left."""
         left = set(self.rest) - self.stop
-        return len(left) <= self.depth or any(
-            left.issubset(choice.offered[: choice.place + 1]) for choice in self.choices
-        )
+        return len(left) <= self.depth or any(left.issubset(choice.offered[: choice.place]) for choice in self.choices)
 
     @property
     def passed_over(self) -> bool:
@@ -219,7 +217,6 @@ def halve(sieve: Sieve, make: Make, pick: Pick, manner: Manner, known: int) -> P
     hides none of them.
     """
     parts = [sieve.rest] if sieve.kind is None else by_certificate(sieve.rest)
-    sieve.rest = []
     for _ in range(HALVINGS):
         while parts and not parts[-1]:
             parts.pop()

@@ -39,7 +39,7 @@ def spoken(talk: Talk, version: int, offer: Offer, reply: Reply) -> Plan[None]:
     if not talk.wants(version):
         tally.unasked = "the version itself is forbidden"
         return
-    if _few_groups(offer) and version < TLS13:
+    if _few_groups(offer):
         tally.open = _may_need_another_group
     sieve = Sieve(list(offer.suites), tally, talk.stop, kind=authentication)
     if not sieve.take(offer.suites, reply.suite):

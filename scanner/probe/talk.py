@@ -158,8 +158,6 @@ def first_offer(talk: Talk, version: int) -> Offer:
     """Everything worth asking in one hello: the forbidden first, the allowed last."""
     codes = _in_order(version, talk.stop if talk.wants(version) else frozenset())
     offer = Offer(version_name(version), version, codes, candidates.groups(version) if version > SSL3 else ())
-    if version == TLS13:
-        return offer
     return lean(offer, few=talk.few) if talk.lean else sparing(offer) if talk.few else offer
 
 

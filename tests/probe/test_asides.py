@@ -12,9 +12,10 @@ from trio.testing import MockClock
 
 from scanner.demo.listening import Part
 from scanner.demo.tls_server import TlsSettings, tls_context, tls_part
+from scanner.demo.tls_stream import TlsStream
 from scanner.model.known import Unknown
 from scanner.probe.asides import asides, insist
-from scanner.probe.evidence import Evidence
+from scanner.probe.evidence import NO_REQUEST, Evidence
 from scanner.probe.talk import Question
 from scanner.tls.codepoints import TLS12, TLS13
 from tests.certs import Authority
@@ -57,6 +58,38 @@ async def test_openssl_refuses_a_certificate_of_nobodys(version: int, asks: Lite
 async def test_who_asks_for_none_has_accepted_none(version: int) -> None:
     evidence = await asked(serving(version, "none"), untrusted_client=True)
     assert isinstance(evidence.untrusted_client, Unknown)
+
+
+def trusting(version: int, *, said: bytes = b"") -> Part:
+    """Asks for a certificate, goes on with anybody's and with none, and answers the first request with ``said``."""
+    leaf = authority().leaf(names=("localhost",))
+    context = tls_context(TlsSettings(credential=leaf, min_version=version, max_version=version))
+    context.set_verify(SSL.VERIFY_PEER, lambda *_: True)
+
+    async def part(transport: trio.SocketStream) -> None:
+        stream = TlsStream(transport, context)
+        with suppress(trio.BrokenResourceError):
+            await stream.do_handshake()
+            if await stream.receive_some() and said:
+                await stream.send_all(said)
+            await stream.finish()
+
+    return part
+
+
+@VERSIONS
+async def test_who_goes_on_with_a_certificate_of_nobodys_accepts_it(version: int) -> None:
+    evidence = await asked(trusting(version), untrusted_client=True)
+    assert evidence.untrusted_client == "accepted"
+    assert len(evidence.attempts) == 1
+
+
+async def test_whom_tls_lets_in_is_asked_for_the_status_of_a_request() -> None:
+    """Of the answer only the status: what marks the content says nothing of clients."""
+    said = b"HTTP/1.1 400 Bad Request\r\nServer: nginx\r\n\r\n"
+    evidence = await asked(trusting(TLS12, said=said), untrusted_client=True, client_requests=True)
+    assert (evidence.untrusted_client, evidence.request_untrusted) == ("accepted", "400")
+    assert evidence.request_without_certificate is NO_REQUEST
 
 
 async def test_silence_is_no_refusal(clock: MockClock) -> None:

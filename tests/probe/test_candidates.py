@@ -105,3 +105,7 @@ def test_a_lean_offer_of_tls13_has_shares_for_two_of_its_groups() -> None:
     offer = lean(Offer("", TLS13, candidates.suites(TLS13), candidates.groups(TLS13)))
     assert (offer.suites, offer.groups) == (candidates.LEAN_TLS13, candidates.LEAN_GROUPS_TLS13)
     assert (offer.shares, offer.lean) == ("common", True)
+
+
+def test_a_lean_hello_holds_nothing_but_likely_suites() -> None:
+    assert set(candidates.LEAN_SUITES) | set(candidates.LEAN_TLS13) <= set(candidates.LIKELY)

@@ -112,11 +112,14 @@ async def test_ipv6() -> None:
 async def test_a_zone_is_part_of_the_address() -> None:
     """An address that nobody has, on the interface that everybody has; without its zone it is EINVAL."""
     index, name = next(each for each in socket.if_nameindex() if each[1].startswith("lo"))
+    words = set()
     for zone in (name, str(index)):
         with pytest.raises(Broken) as broken, trio.fail_after(PATIENCE):
             await connect(Where(address=f"fe80::dead%{zone}", port=1))
         assert broken.value.ending == "unreachable"
         assert broken.value.text != os.strerror(errno.EINVAL)
+        words.add(broken.value.text)
+    assert len(words) == 1, "the name and the number say the same interface"
 
 
 @pytest.mark.parametrize(

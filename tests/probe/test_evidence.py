@@ -301,3 +301,12 @@ def test_the_full_handshake_is_a_control(accepted: int, doubtful: set[str]) -> N
     evidence = noted(Reply("hello", version=TLS12, suite=accepted, done=True))
     evidence.control_failed(40)
     assert evidence.manner.doubtful == doubtful
+
+
+async def test_every_certificate_is_parsed_before_anything_is_concluded() -> None:
+    """One step each, so that nobody else waits for all of them."""
+    evidence = noted()
+    evidence.shown((b"leaf", b"issuer"))
+    evidence.shown((b"other", b"issuer"))
+    await evidence.read_certificates()
+    assert set(evidence.facts) == {b"leaf", b"issuer", b"other"}

@@ -154,3 +154,8 @@ def test_what_something_accepted_contradicts_is_asked_twice_more(reply: Reply) -
     manner = Manner()
     again, asked = run(ask_contradicted(OFFER, reply, manner), script([reply] * CONTRADICTED))
     assert (again, len(asked), manner.doubtful) == (None, CONTRADICTED, set())
+
+
+@pytest.mark.parametrize("reply", [SILENCE, HALF, Reply("malformed"), Reply("plaintext"), Reply("closed")])
+def test_what_is_no_refusal_is_not_asked_again_when_it_is_contradicted(reply: Reply) -> None:
+    assert run(ask_contradicted(OFFER, reply, Manner()), script([])) == (None, [])

@@ -203,6 +203,12 @@ async def test_tls(clock: MockClock) -> None:
     assert observation.attempts[-1].reply == "completed"
 
 
+async def test_what_is_asked_beside_the_rest_is_in_the_observation(clock: MockClock) -> None:
+    async with tls_listener() as server:
+        observation = await seen(endpoint(server.sockaddr), question=replace(INVENTORY, strays=("other.example",)))
+    assert [(stray.name, stray.answer) for stray in observation.strays] == [("other.example", "served")]
+
+
 @pytest.mark.parametrize("version", [TLS12, TLS13])
 async def test_client_certificate_required(version: int, clock: MockClock) -> None:
     """Still judged: version, suites and chain are seen without one."""

@@ -34,6 +34,7 @@ from tests.probe.model_server import (
     DECODE_ERROR,
     FIN,
     HANDSHAKE_FAILURE,
+    HYBRIDS,
     ILLEGAL_PARAMETER,
     INSUFFICIENT_SECURITY,
     INTERNAL_ERROR,
@@ -379,7 +380,7 @@ def test_what_a_conforming_listener_costs(order: Order, question: Question, most
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize(
-    ("refusal", "most"), [(HANDSHAKE_FAILURE, 10), (PROTOCOL_VERSION, 10), (INTERNAL_ERROR, 15), (FIN, 20), (RST, 24)]
+    ("refusal", "most"), [(HANDSHAKE_FAILURE, 11), (PROTOCOL_VERSION, 11), (INTERNAL_ERROR, 16), (FIN, 20), (RST, 24)]
 )
 def test_what_another_way_to_refuse_costs(order: Order, refusal: Reply, most: int) -> None:
     asked = interview(replace(CONFORMING, order=order, refusal=refusal, version_refusal=refusal), VERDICT)
@@ -387,12 +388,32 @@ def test_what_another_way_to_refuse_costs(order: Order, refusal: Reply, most: in
     assert_conforming(conclude(asked))
 
 
-@pytest.mark.parametrize(("refusal", "most"), [(HANDSHAKE_FAILURE, 10), (FIN, 21)])
+@pytest.mark.parametrize(("refusal", "most"), [(HANDSHAKE_FAILURE, 11), (FIN, 21)])
 def test_what_a_listener_with_tls13_alone_costs(refusal: Reply, most: int) -> None:
     server = ModelServer(suites={TLS13: TLS13_SUITES}, groups=GROUPS, refusal=refusal, version_refusal=refusal)
     asked = interview(server, VERDICT)
     assert asked.connections <= most
     assert conclude(asked).versions.refused == {TLS12, TLS11, TLS10, SSL3, SSL2}
+
+
+def test_no_hello_of_a_conforming_listener_is_sent_twice() -> None:
+    for suites in (ECDHE_RSA_AEAD, ECDHE_RSA_AEAD[:1], CBC_RSA):
+        asked = interview(ModelServer(suites={TLS12: suites}, groups=GROUPS), INVENTORY)
+        offers = [(offer.version, offer.suites, offer.groups) for offer, _ in asked.asked if offer.version == TLS12]
+        assert len(set(offers)) == len(offers)
+
+
+def test_a_listener_is_asked_for_its_versions_from_the_latest_down() -> None:
+    server = ModelServer(suites={TLS13: TLS13_SUITES}, groups=GROUPS, version_refusal=HANDSHAKE_FAILURE)
+    asked = [offer.version for offer, _ in interview(server, VERDICT).asked]
+    below = [version for version in asked if version < TLS13]
+    assert below == sorted(below, reverse=True)
+
+
+def test_the_hellos_that_refuse_suites_are_as_long_as_the_one_that_was_accepted() -> None:
+    asked = interview(CONFORMING, VERDICT)
+    sizes = {2 * len(offer.suites) + offer.padding for offer, _ in asked.asked if offer.version == TLS12}
+    assert sizes == {2 * len(candidates.suites(TLS12))}
 
 
 def assert_conforming(seen: Observation, latest: int = TLS13) -> None:
@@ -447,6 +468,9 @@ def test_a_compliant_listener_that_chooses_by_the_first_suite_can_pass() -> None
     asked = interview(two_certificates(), VERDICT)
     assert_conforming(conclude(asked), TLS12)
     assert asked.connections <= 8
+    weak = two_certificates(*CBC_RSA)
+    assert passes(two_certificates(), VERDICT)
+    assert not passes(weak, VERDICT)
 
 
 @pytest.mark.parametrize("question", BOTH, ids=["inventory", "verdict"])
@@ -486,6 +510,23 @@ def test_what_a_listener_chokes_on_is_not_sent(quirk: dict[str, object], order: 
         assert asked.connections <= plain.connections + 2
 
 
+def test_what_is_offered_up_to_tls12_names_no_hybrid_and_the_likely_curves_first() -> None:
+    for question in BOTH:
+        offers = [offer for offer, _ in interview(PERMISSIVE, question).asked if SSL3 < offer.version < TLS13]
+        assert not [offer for offer in offers if HYBRIDS.intersection(offer.groups)]
+        whole = [offer.groups for offer in offers if set(candidates.LIKELY_CURVES) <= set(offer.groups)]
+        assert whole
+        assert all(set(groups[:11]) == set(candidates.LIKELY_CURVES) for groups in whole)
+
+
+@pytest.mark.parametrize("curve", [X25519, SECP256R1, 0x0018, 0x0019, 0x001E])
+def test_of_eleven_curves_that_are_read_the_likely_ones_are_among_them(curve: int) -> None:
+    """mbedTLS 2.28: with the unlikely first, a suite on P-256 is refused."""
+    server = ModelServer(suites={TLS12: (0xC02F, 0xC013)}, groups=(curve,), curves_read=11)
+    for question in BOTH:
+        assert 0xC013 in conclude(interview(server, question)).suites[TLS12].accepted
+
+
 @pytest.mark.parametrize("chokes", [{0x001E}, {0x001A}, {0x0029, 0x001E}])
 @pytest.mark.parametrize("question", BOTH, ids=["inventory", "verdict"])
 def test_a_listener_that_chokes_on_a_group_is_asked_with_few(chokes: set[int], question: Question) -> None:
@@ -508,11 +549,69 @@ def test_with_few_groups_nothing_is_refused_that_needs_another() -> None:
     assert seen.state(0x0035) == "refused"
 
 
+@pytest.mark.parametrize(("ecdsa", "state"), [(SECP256R1, "refused"), (0x0016, "unknown")])
+def test_with_few_groups_an_ecdsa_certificate_shows_itself_or_stays_open(ecdsa: int, state: str) -> None:
+    server = ModelServer(
+        suites={TLS12: (0xC02B, 0xC014)},
+        groups=(SECP256R1, 0x0016),
+        curves={"ECDSA": ecdsa},
+        chokes=frozenset({0x001E}),
+    )
+    seen = conclude(interview(server, INVENTORY)).suites[TLS12]
+    assert 0xC014 in seen.accepted
+    assert (0xC02B in seen.accepted) == (ecdsa == SECP256R1)
+    assert seen.state(0xC009) == state
+
+
+def test_a_version_with_suites_for_users_and_for_keys_alone_is_found() -> None:
+    """What ends in a question for a user is asked again without the suites that make it ask."""
+    server = ModelServer(suites={TLS12: ECDHE_RSA_AEAD, TLS11: (0xC01E, 0x008C)}, groups=GROUPS)
+    assert TLS11 in conclude(interview(server, VERDICT)).versions.accepted
+
+
+def test_sslv3_alone_is_found_where_later_versions_are_not_known() -> None:
+    for intolerance in (PROTOCOL_VERSION, HANDSHAKE_FAILURE, FIN):
+        server = ModelServer(suites={SSL3: (0x000A,)}, tolerates=SSL3, intolerance=intolerance)
+        assert conclude(interview(server, VERDICT)).versions.accepted == (SSL3,)
+
+
+@pytest.mark.parametrize("refusal", [INTERNAL_ERROR, FIN, RST])
+def test_tls13_that_is_refused_in_a_way_of_its_own_is_settled_beside_what_is_accepted(refusal: Reply) -> None:
+    server = ModelServer(suites={TLS12: ECDHE_RSA_AEAD}, groups=GROUPS, version_refusal=refusal)
+    for question in BOTH:
+        assert TLS13 in conclude(interview(server, question)).versions.refused
+
+
+def test_in_a_verdict_on_groups_a_forbidden_one_is_found_and_the_others_are_refused() -> None:
+    allowed = replace(VERDICT, groups=frozenset({X25519}))
+    seen = conclude(interview(replace(CONFORMING, groups=(X25519, 0x0018)), allowed))
+    for version in (TLS13, TLS12):
+        assert 0x0018 in seen.groups[version].accepted
+        assert SECP256R1 in seen.groups[version].refused
+    assert conclude(interview(CONFORMING, VERDICT)).groups[TLS12].unasked is not None
+
+
+@pytest.mark.parametrize("most", [32, 33, 63])
+def test_a_listener_that_takes_32_suites_is_judged_all_the_same(most: int) -> None:
+    server = ModelServer(suites={TLS12: ECDHE_RSA_AEAD}, most=most, groups=GROUPS)
+    assert_conforming(conclude(interview(server, VERDICT)), TLS12)
+
+
+def test_a_forbidden_version_is_offered_what_is_obsolete_last() -> None:
+    """Also behind what the profile allows elsewhere."""
+    asked = interview(ModelServer(suites={SSL3: (0x000A,)}, tolerates=SSL3), VERDICT_OLD)
+    (offer, *_) = [offer for offer, _ in asked.asked if offer.version == SSL3]
+    obsolete = [candidates.is_obsolete(code) for code in offer.suites]
+    assert obsolete == sorted(obsolete)
+
+
 @pytest.mark.parametrize("refusal", [HANDSHAKE_FAILURE, INSUFFICIENT_SECURITY])
 def test_a_version_is_refused_by_such_an_alert_only_when_it_came_twice(refusal: Reply) -> None:
     asked = interview(replace(CONFORMING, version_refusal=refusal), VERDICT)
-    assert [offer.version for offer, _ in asked.asked].count(TLS11) >= 2
     assert TLS11 in conclude(asked).versions.refused
+    again = [set(offer.suites) for offer, _ in asked.asked if offer.version == TLS11]
+    today = {code for code in candidates.suites(TLS11) if not candidates.is_obsolete(code)}
+    assert len([codes for codes in again if today <= codes]) >= 2
     once = interview(CONFORMING, VERDICT)
     assert [offer.version for offer, _ in once.asked].count(TLS11) == 1  # protocol_version stands
     assert TLS11 in conclude(once).versions.refused
@@ -617,9 +716,12 @@ def test_dead_ends_are_left_out_one_by_one() -> None:
 def test_a_later_version_that_is_not_known_is_refused_by_the_alert_that_says_so() -> None:
     """It was asked for while nothing had been accepted; what the listener calls a refused suite is known only later."""
     server = ModelServer(suites={TLS11: (0x002F,), TLS10: (0x002F,)}, tolerates=TLS11)
-    seen = conclude(interview(server, INVENTORY))
+    asked = interview(server, INVENTORY)
+    seen = conclude(asked)
     assert set(seen.versions.accepted) == {TLS11, TLS10}
     assert {TLS13, TLS12} <= seen.versions.refused
+    accepted = [reply.accepted for _, reply in asked.asked].index(True)
+    assert TLS12 not in [offer.version for offer, _ in asked.asked[accepted:]]
     assert seen.versions.unasked is None
 
 
@@ -710,6 +812,20 @@ def test_a_weak_listener_that_refuses_every_second_connection_never_passes(
     question: Question, which: Literal["odd", "even"], accident: Reply
 ) -> None:
     assert not passes(replace(PERMISSIVE, accident=accident, alternates=which), question)
+
+
+@pytest.mark.parametrize("which", ["odd", "even"])
+@pytest.mark.parametrize("accident", [HANDSHAKE_FAILURE, INSUFFICIENT_SECURITY, PROTOCOL_VERSION])
+@pytest.mark.parametrize("latest", [{TLS13: TLS13_SUITES}, {}], ids=["TLSv1.3", "TLSv1.2"])
+def test_old_versions_are_found_behind_every_second_connection(
+    which: Literal["odd", "even"], accident: Reply, latest: dict[int, tuple[int, ...]]
+) -> None:
+    """All else is as it shall be, and nothing else contradicts: one refusal of a version must be no accident."""
+    for old in ((TLS11,), (TLS11, TLS10), (TLS10,)):
+        suites = {**latest, TLS12: (*ECDHE_RSA_AEAD, 0x009E, 0x009F), **dict.fromkeys(old, OLD_SUITES)}
+        for order in ORDERS:
+            server = ModelServer(suites=suites, groups=GROUPS, order=order, accident=accident, alternates=which)
+            assert not passes(server, VERDICT)
 
 
 @pytest.mark.parametrize("question", BOTH, ids=["inventory", "verdict"])

@@ -195,3 +195,24 @@ def test_only_fair_choices_show_whose_order_decides() -> None:
 def test_every_ending_has_its_words(ending: str) -> None:
     reply = Reply(ending, alert=80)  # type: ignore[arg-type]
     assert undecided(reply).startswith("the listener ")
+
+
+def test_of_a_part_what_leads_nowhere_is_left_out_and_the_rest_is_asked() -> None:
+    """Beside the one that is accepted it is not seen."""
+    tally = Tally(accepted=[40])
+    _, asked = run(halve(Sieve([1, 7, 12, 40], tally), make, pick, Manner(), 40), server((40, 7, 12), dead=[7]))
+    assert tally.accepted == [40, 12]
+    assert set(tally.refused) == {1}
+    assert tally.unasked is not None
+    assert [offer.suites for offer in asked][:3] == [(1, 7, 12, 40), (1, 7, 12), (1, 12, 40)]
+
+
+def test_a_part_that_ends_in_silence_is_left_open() -> None:
+    answer = server((40,))
+    tally = Tally(accepted=[40])
+    _, asked = run(
+        halve(Sieve([1, 2, 40], tally), make, pick, Manner(), 40),
+        lambda offer: answer(offer) if 40 in offer.suites else Reply("silence"),
+    )
+    assert (tally.refused, tally.unasked) == ({}, "the listener did not answer")
+    assert len(asked) == 3

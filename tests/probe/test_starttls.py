@@ -294,3 +294,10 @@ def test_damaged_dialogs_raise_nothing_else(name: str, data: st.DataObject) -> N
         at = data.draw(st.integers(0, len(reply) - 1))
         reply[at : at + data.draw(st.integers(0, 2))] = data.draw(st.binary(max_size=3)) or b"?"
     feed(transport, map(bytes, replies))
+
+
+def test_an_empty_line_is_a_line() -> None:
+    """A greeting that is none: what follows it does not belong to the same line."""
+    with pytest.raises((Malformed, Refused, Declined)) as one:
+        play(dialog("imap", "any"), ((b"", b"\n* OK ready\r\n"),))
+    assert "OK ready" not in str(one.value)
