@@ -26,7 +26,8 @@ from scanner.model.diagnosis import Answer, Diagnosis, Step
 from scanner.model.dial_scope import DialScope
 from scanner.model.event import EVENT, Events
 from scanner.model.known import Known, Unknown
-from scanner.model.scan_policy import ScanPolicy
+from scanner.model.scan_policy import Override, ScanPolicy
+from scanner.model.selector import Selector
 from scanner.survey import READS as SURVEYED
 from scanner.survey import Survey, Viewpoint
 from tests.certs import Authority
@@ -119,6 +120,7 @@ def surveyed(
     *names: str,
     distribution: str = "openshift",
     node: str = "",
+    policy: ScanPolicy = ScanPolicy(),
     **said: Any,  # noqa: ANN401
 ) -> Survey:
     snapshot = snapshot_of(objects, **said)
@@ -132,7 +134,7 @@ def surveyed(
         catalogue=catalogue,
         discovery=Discovery(endpoints=endpoints, turns=(0,) * len(endpoints), scope=DialScope()),
         certificates=Certificates(snapshot),
-        expectations=Expectations(snapshot, catalogue, ScanPolicy(), endpoints=endpoints),
+        expectations=Expectations(snapshot, catalogue, policy, endpoints=endpoints),
     )
 
 
@@ -543,12 +545,32 @@ API_SERVER_ON, SCHEDULER_ON, ETCD_ON = (
 IS_UNSET = f"Pod/kube-system/kube-scheduler-cp: {UNSET}: {WEAKER} 4 more cipher suites"
 
 
-def of_kubeadm(name: str, *more: Any, node: str = "cp") -> Diagnosis:  # noqa: ANN401 - YAML
-    """A component of the story of that name, with more objects."""
+def of_kubeadm(
+    name: str,
+    *more: Any,  # noqa: ANN401 - YAML
+    node: str = "cp",
+    others: tuple[str, ...] = (),
+    policy: ScanPolicy = ScanPolicy(),
+) -> Diagnosis:
+    """A component of the story of that name, with more objects; ``others``: further listeners of it."""
     objects = [*yaml.safe_load_all((CLUSTERS / "kubeadm" / "cluster.yaml").read_text()), *more]
     absent = frozenset(each for each in kinds.KINDS if each.group.endswith("openshift.io"))
-    survey = surveyed(objects, name, distribution="kubernetes", absent=absent, version="v1.34.2", node=node)
+    survey = surveyed(
+        objects, name, *others, distribution="kubernetes", absent=absent, version="v1.34.2", node=node, policy=policy
+    )
     (found,) = diagnose(survey)
+    return found
+
+
+TLS12_SAFE = {"tls-min-version": "VersionTLS12", "tls-cipher-suites": "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"}
+
+
+def kubelets(*nodes: str) -> Diagnosis:
+    """The kubelets of these nodes together."""
+    objects = list(yaml.safe_load_all((CLUSTERS / "kubeadm" / "cluster.yaml").read_text()))
+    absent = frozenset(each for each in kinds.KINDS if each.group.endswith("openshift.io"))
+    names = [f"Node/{node}:10250" for node in nodes]
+    (found,) = diagnose(surveyed(objects, *names, distribution="kubernetes", absent=absent, version="v1.34.2"))
     return found
 
 
@@ -630,6 +652,65 @@ def test_kubelet_config_is_followed_to_configz(node: str, outcome: str, runs: st
     assert (said(found, 1), outcomes(found)[:2]) == (runs, ["ok", outcome])
     assert found.steps[0].commands == ("kubectl -n kube-system get cm kubelet-config -o yaml",)
     assert found.steps[1].commands[-1].startswith("kubeadm upgrade node phase kubelet-config && systemctl restart")
+
+
+def test_an_external_etcd_is_not_kubeadms() -> None:
+    """No command of kubeadm reaches it; a pod of it that is seen is held to the profile all the same."""
+    held = kubeadm_config({})
+    document = json.loads(held["data"]["ClusterConfiguration"])
+    document["etcd"] = {"external": {"endpoints": ["https://e:2379"]}}
+    held["data"]["ClusterConfiguration"] = json.dumps(document)
+    found = of_kubeadm(ETCD_ON, held)
+    assert outcomes(found)[:2] == ["not-applicable", "ok"]
+    assert "etcd is external: whoever runs it configures it" in said(found, 0)
+    assert said(found, 1) == "Pod/kube-system/etcd-cp: TLS1.2, 2 cipher suites"
+    assert found.steps[1].commands == ("kubectl -n kube-system get pods -l component=etcd -o yaml",)
+    of_api_server = of_kubeadm(API_SERVER_ON, held)
+    assert "kubeadm init phase control-plane apiserver" in str(of_api_server.steps[1].commands)
+
+
+def overriding(profile: str, *, binding: bool = True, endpoints: tuple[str, ...] = ()) -> ScanPolicy:
+    selector = Selector(endpoints=endpoints)
+    override = Override(selector=selector, profile=profile, justification="x", source="p.yaml:1:1", binding=binding)
+    return ScanPolicy(overrides=(override,))
+
+
+@pytest.mark.parametrize(
+    ("policy", "outcome", "words"),
+    [
+        (ScanPolicy(), "stopped", WEAKER),
+        (overriding("mozilla/old"), "ok", ""),
+        (overriding("mozilla/modern"), "stopped", "weaker than mozilla/5.8/modern, with TLSv1.2"),
+        (overriding("mozilla/modern", binding=False), "ok", ""),
+        (overriding("mozilla/old", endpoints=(ETCD_ON,)), "stopped", WEAKER),
+    ],
+)
+def test_an_override_is_what_kubeadm_and_processes_are_held_to(policy: ScanPolicy, outcome: str, words: str) -> None:
+    for found, step in (
+        (of_kubeadm(SCHEDULER_ON, kubeadm_config({}), policy=policy), 0),
+        (of_kubeadm(SCHEDULER_ON, policy=policy), 1),
+    ):
+        assert outcomes(found)[step] == outcome
+        assert words in said(found, step)
+        assert words or "weaker" not in said(found, step)
+
+
+def test_an_override_of_the_second_listener_counts_too() -> None:
+    """kubeadm's ConfigMap is for all of them."""
+    second = "StaticPod/kube-system/kube-scheduler:10259#b.example"
+    of_second = overriding("mozilla/modern", endpoints=(second,))
+    found = of_kubeadm(SCHEDULER_ON, kubeadm_config({"scheduler": TLS12_SAFE}), others=(second,), policy=of_second)
+    assert outcomes(found)[0] == "stopped"
+    assert "weaker than mozilla/5.8/modern, with TLSv1.2" in said(found, 0)
+
+
+@pytest.mark.parametrize(("node", "outcome"), [("same", "unknown"), ("weak", "stopped")])
+def test_processes_that_are_read_in_part_are_no_success(node: str, outcome: str) -> None:
+    """One of two kubelets' configz is known: nothing says what the other runs with."""
+    found = kubelets(node, "cp")
+    assert outcomes(found)[:2] == ["ok", outcome]
+    assert "what runs at 1 of its listeners could not be read" in said(found, 1)
+    assert outcomes(kubelets("same"))[1] == "ok"
 
 
 @pytest.mark.parametrize("odd", ["?", "{", "apiServer: 7", "apiServer: {extraArgs: 7}", "scheduler: {extraArgs: [7]}"])

@@ -51,11 +51,13 @@ def declared(patient: Patient) -> Answer:
     """Whether kubeadm's ConfigMap asks for what the profile requires."""
     told = _declared(patient)
     if told is None:
-        return Answer(outcome="not-applicable", said=(_NO_OPERATOR, f"kubeadm configures no {patient.component}"))
+        external = "etcd is external: whoever runs it configures it"
+        why = external if _external(patient) else f"kubeadm configures no {patient.component}"
+        return Answer(outcome="not-applicable", said=(_NO_OPERATOR, why))
     if isinstance(told, Unknown):
         return Answer(outcome="unknown", said=(told.reason,))
     said = f"{_place(patient)}: {_words(told)}"
-    ill = _ill(patient, told, _floor(patient, patient.endpoints[0]))
+    ill = next(filter(None, (_ill(patient, told, _floor(patient, each)) for each in patient.endpoints)), "")
     if not ill:
         return Answer(outcome="ok", said=(said,))
     others = [_ill(patient, own, _floor(patient, each)) for each, _, own in _running(patient)]
@@ -130,9 +132,15 @@ def _declared(patient: Patient) -> Known[Told] | None:
         return None
     if isinstance(kept, Unknown):
         return kept
-    if part.steps[0] == "etcd" and kept.has("etcd", "external"):
+    if _external(patient):
         return None
     return process.by_arguments(kept.fields(*part.steps), _flags(patient))
+
+
+def _external(patient: Patient) -> bool:
+    """Whether it is an etcd that kubeadm does not run."""
+    kept = patient.facts.kubeadm_config
+    return patient.component == "etcd" and isinstance(kept, Fields) and kept.has("etcd", "external")
 
 
 def _place(patient: Patient) -> str:
@@ -157,7 +165,7 @@ def _floor(patient: Patient, endpoint: Endpoint) -> Known[Profile]:
     """What is asked for there: the policy's override, or the profile of the whole cluster."""
     for each in patient.facts.policy.overrides:
         if each.selector.matches(endpoint):
-            return patient.facts.overrides[each.profile]
+            return patient.facts.overrides[each.profile] if each.binding else Unknown("the policy binds it to nothing")
     return patient.authority.declared().profile or Unknown("no profile is asked for")
 
 
@@ -190,8 +198,11 @@ def running_commands(patient: Patient) -> tuple[str, ...]:
     if part is None:
         return ()
     flags = _flags(patient)
+    pods = f"kubectl -n kube-system get pods -l component={patient.component} -o yaml"
+    if _external(patient):
+        return (pods,)
     return (
-        f"kubectl -n kube-system get pods -l component={patient.component} -o yaml",
+        pods,
         (
             f"grep -e --{flags.minimum} -e --{flags.suites} /etc/kubernetes/manifests/{patient.component}.yaml"
             "   # on each node of the control plane"
