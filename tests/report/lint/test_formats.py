@@ -258,6 +258,18 @@ def test_sarif_holds_to_its_specification(made: LintReport) -> None:
             assert re.fullmatch(r"(?:[A-Za-z0-9\-._~/:]|%[0-9A-F]{2})+", uri)  # RFC 3986
 
 
+@EACH
+def test_text_json_and_sarif_count_the_same_findings(made: LintReport) -> None:
+    numbers = dict.fromkeys(("finding", "undecided"), 0)
+    for count, word in re.findall(r"(\d+) (finding|undecided)", text.summary(made)):
+        numbers[word] = int(count)
+    document = json.loads(written(made, "json"))
+    listed = [*document["findings"], *(each for one in document["objects"] for each in one["findings"])]
+    results = run_of(made)["results"]
+    assert [len(results), len(listed)] == [numbers["finding"]] * 2
+    assert sum(each["kind"] == "open" for each in results) == numbers["undecided"]
+
+
 def test_sarif_tells_apart_what_fails_and_what_is_open() -> None:
     told = [(each["ruleId"], each["kind"], each["level"]) for each in run_of(every())["results"]]
     assert ("gateway-insecure-fallback", "fail", "error") in told
