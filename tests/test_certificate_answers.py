@@ -292,8 +292,12 @@ def by_subject(found: Certificates) -> Iterator[tuple[str, str, str | None]]:
 def test_of_the_signers_in_a_bundle_the_active_one_is_judged(held: tuple[Authority, ...], with_secret: bool) -> None:
     namespace, _, name = SECRET_PATH.partition("/")
     others = (secret(namespace, name, [NEW.pem]),) if with_secret else ()
-    told = sorted(set(by_subject(of_bundle(*others, held=held))))
-    assert told == [("new", "ok", None), ("old", "superseded", None)]
+    found = of_bundle(*others, held=held)
+    assert sorted(set(by_subject(found))) == [("new", "ok", None), ("old", "superseded", None)]
+    superseded = [each for entry in found.inventory.entries() if entry.superseded for each in entry.findings]
+    assert {(each.rule, each.verdict, each.status) for each in superseded if each.rule == "pki-key"} == {
+        ("pki-key", "not_applicable", "informational")
+    }
 
 
 def test_a_cross_signed_certificate_alone_is_as_old_as_its_key() -> None:
