@@ -203,3 +203,9 @@ def test_of_several_names_whatever_one_allows_is_usual() -> None:
 def test_no_lifetime_is_usual_for_what_has_no_name() -> None:
     assert list(LIFE.check(LIFE, subject(aged(1, 36500), told=GIVEN))) == []
     assert list(LIFE.check(LIFE, subject(replace(LEAF, not_after=None)))) == []
+
+
+def test_a_signer_in_whose_place_another_one_signs_needs_no_rotation() -> None:
+    old = subject(aged(2930, 3650), told=classified(NEVER), place=replace(SECRET, role="trusted"))
+    assert len(list(RENEWAL.check(RENEWAL, old))) == 1
+    assert list(RENEWAL.check(RENEWAL, replace(old, successor=LEAF))) == []
