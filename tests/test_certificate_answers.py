@@ -370,6 +370,20 @@ def test_the_governed_names_are_listed_by_what_was_seen_of_them() -> None:
     assert f"names never seen: {len(row['never_seen'])}" in row["why"]
 
 
+@pytest.mark.parametrize(("platform", "elsewhere"), [("AWS", True), ("BareMetal", False), ("", False)])
+def test_what_only_another_platform_has_is_not_missing(platform: str, elsewhere: bool) -> None:
+    infrastructure = {
+        "kind": "Infrastructure",
+        "metadata": {"name": "cluster"},
+        "status": {"platformStatus": {"type": platform}},
+    }
+    row = seen(pki(), infrastructure, *namespaces("openshift-machine-api", OPERATOR))
+    assert ("ironic-server" in row["elsewhere"]) == elsewhere
+    assert ("ironic-server" in row["never_seen"]) != elsewhere
+    # Of what every platform has nothing is known by that.
+    assert "kube-apiserver-lb-signer" in row["never_seen"]
+
+
 def test_without_secrets_the_coverage_says_what_would_show_more() -> None:
     row = seen(pki(), *namespaces(OPERATOR))
     assert "Secrets were not read (--secrets)" in row["why"]

@@ -216,6 +216,14 @@ def test_bundles_of_users_and_the_system_are_outside(bundle: str) -> None:
     assert (found.names, found.governed) == ((), False)
 
 
+def test_what_administrators_gave_is_outside_also_where_the_platform_writes() -> None:
+    stranger = made("web.example")
+    found = classify(held(stranger, secret="openshift-config/mine"), names())
+    assert (found.names, found.governed) == ((), False)
+    assert found.why.startswith("what an administrator gave")
+    assert classify(held(stranger, secret="openshift-etcd/mine"), names()).governed is None
+
+
 def test_bundles_of_the_platform_hold_its_signers() -> None:
     bundle = "openshift-config-managed/kube-apiserver-server-ca"
     found = classify(held(certificate(SIGNERS[2]), bundle=bundle, role="trusted"), names())
