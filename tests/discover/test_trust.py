@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from scanner.discover.cuts import Cuts
+from scanner.discover.draft import Place
+from scanner.discover.trust import Trust
+from scanner.discover.workloads import Workloads
 from scanner.model.components import Catalogue, Governor, Listener
+from scanner.model.endpoint import Owner
 from scanner.model.selector import Selector
-from tests.discover.objects import by_id, found, left_out, origins
+from tests.discover.objects import by_id, found, left_out, origins, snapshot
 from tests.discover.test_flags import static
 from tests.discover.test_monitors import TARGET, monitor
 
@@ -89,6 +94,37 @@ def test_whether_somebody_else_s_pod_is_ready_says_the_pod(ready: bool) -> None:
     text = pod + tenant(8443, "10.128.0.9").replace("[10.128.0.9]", f"[10.128.0.9], conditions: {{ready: {not ready}}}")
     one = by_id(found(text))["Pod/corp/web:8443"]
     assert one.ready == ready
+
+
+def trust(text: str = "") -> Trust:
+    return Trust(Workloads(snapshot(text), Cuts(), primary_only=False), KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("namespace", "owner", "may"),
+    [
+        ("shop", None, True),  # nobody's
+        ("shop", Owner(kind="Service", name="web", namespace="shop"), True),
+        ("shop", Owner(kind="Service", name="web", namespace="corp"), False),
+        ("shop", Owner(kind="Router", name="f5"), True),
+        (None, Owner(kind="Service", name="web", namespace="corp"), True),
+    ],
+)
+def test_where_no_pod_is_known_its_owner_s_namespace_decides(
+    namespace: str | None, owner: Owner | None, may: bool
+) -> None:
+    assert trust().may(namespace, Place("203.0.113.7", 443, owner=owner)) == may
+
+
+@pytest.mark.parametrize(("number", "who"), [(443, "front"), (8080, "front"), (444, "nobody")])
+def test_any_port_of_a_node_s_pod_is_one_of_its_ports(number: int, who: str) -> None:
+    pod = """
+---
+{kind: Pod, metadata: {name: web, namespace: shop}, spec: {nodeName: master-0, hostNetwork: true,
+  containers: [{name: a, ports: [{containerPort: 8080}, {containerPort: 443}]}, {name: b}]},
+  status: {podIP: 192.0.2.10}}
+"""
+    assert trust(NODE + pod).served(Place("192.0.2.10", number, node="master-0")) == who
 
 
 def test_a_tenant_s_labels_neither_select_nor_exclude_etcd() -> None:
