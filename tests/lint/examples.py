@@ -53,8 +53,19 @@ def examples(rule: Explained, which: str) -> list[str]:
 def manifests(directory: Path, text: str) -> Manifests:
     """What a text says, with certificates where it has their names."""
     file = directory / "example.yaml"
-    file.write_text(_TOKEN.sub(lambda token: _made(token[1], token[2]), text), encoding="utf-8")
+    file.write_text(with_certificates(text), encoding="utf-8")
     return read_manifests([str(file)], READS)
+
+
+def with_certificates(text: str) -> str:
+    """A text with certificates where it has their names."""
+    return _TOKEN.sub(lambda token: _made(token[1], token[2]), text)
+
+
+def user_of(text: str) -> str | None:
+    """The user whose permissions an example is linted with."""
+    user = _USER.search(text)
+    return user[1] if user else None
 
 
 def linted(
@@ -63,8 +74,7 @@ def linted(
     """What the rules say of the objects in a text."""
     given = manifests(directory, text)
     known = cluster or (empty() if text.startswith(WHOLE) else None)
-    user = _USER.search(text)
-    return list(lint(declared(given, known, user[1] if user else None), rules)), given
+    return list(lint(declared(given, known, user_of(text)), rules)), given
 
 
 def empty() -> Snapshot:
