@@ -238,6 +238,7 @@ REFERENCE_GRANT = Kind(group=_GATEWAY, plural="referencegrants", name="Reference
 TLS_ROUTE = Kind(group=_GATEWAY, plural="tlsroutes", name="TLSRoute")
 BACKEND_TLS_POLICY = Kind(group=_GATEWAY, plural="backendtlspolicies", name="BackendTLSPolicy")
 X_BACKEND = Kind(group="gateway.networking.x-k8s.io", plural="xbackends", name="XBackend", opt_in="lint")
+ENVOY_PROXY = Kind(group="gateway.envoyproxy.io", plural="envoyproxies", name="EnvoyProxy", opt_in="lint")
 HTTP_PROXY = Kind(group="projectcontour.io", plural="httpproxies", name="HTTPProxy")
 TLS_CERTIFICATE_DELEGATION = Kind(
     group="projectcontour.io", plural="tlscertificatedelegations", name="TLSCertificateDelegation"

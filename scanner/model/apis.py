@@ -57,6 +57,7 @@ VERSIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "UDPRoute": ("v1", "v1alpha2"),
     },
     _EXPERIMENTAL: dict.fromkeys(("XBackend", "XListenerSet"), ("v1alpha1",)),
+    "gateway.envoyproxy.io": {"EnvoyProxy": ("v1alpha1",)},
     # openshift/api; PKI also as the enhancement has it
     "config.openshift.io": {
         **dict.fromkeys(("APIServer", "ClusterVersion", "FeatureGate", "Infrastructure", "Ingress", "OAuth"), ("v1",)),

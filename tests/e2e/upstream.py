@@ -79,7 +79,7 @@ def envoy_gateway(directory: Path) -> Iterator[Case]:
         (given,), (out,) = _documents(path), _documents(path.with_name(path.name.replace(".in.", ".out.")))
         names = set(re.findall(r"\bname: (\S+)$", path.read_text(), re.MULTILINE))
         secrets = [each for each in _listed(base) if each["metadata"]["name"] in names]
-        own = [_of_today(each) for each in _listed(given)]
+        own = [_of_today(each) for each in _listed(given)] + _class_of(given)
         yield Case(
             name=path.name.removesuffix(".in.yaml"),
             objects=_together(own, [*secrets, *services, *namespaces]),
@@ -121,6 +121,20 @@ def _listed(mapping: Mapping[str, Any]) -> list[Object]:
     """The objects of a file that has a list for each kind."""
     lists = [each for each in mapping.values() if isinstance(each, list)]
     return [each for several in lists for each in several if isinstance(each, dict) and "metadata" in each]
+
+
+def _class_of(given: Mapping[str, Any]) -> list[Object]:
+    """The EnvoyProxy that the program gives to the class, and the class that refers to it."""
+    proxy = given.get("envoyProxyForGatewayClass")
+    if not isinstance(proxy, dict):
+        return []
+    where = {"name": proxy["metadata"]["name"], "namespace": proxy["metadata"]["namespace"]}
+    spec = {"parametersRef": {"group": "gateway.envoyproxy.io", "kind": "EnvoyProxy", **where}}
+    meta = {"name": "envoy-gateway-class"}
+    return [
+        proxy,
+        {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "GatewayClass", "metadata": meta, "spec": spec},
+    ]
 
 
 def _of_today(item: Object) -> Object:

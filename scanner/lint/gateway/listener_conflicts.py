@@ -24,7 +24,7 @@ def check_conflict(subject: Subject) -> Iterator[Flaw]:
 
     No two listeners of a Gateway and its ListenerSets have the same port, protocol and hostname. A `TCP` listener
     shares its port with `UDP` at most, and `HTTP` with neither `HTTPS` nor `TLS`. `HTTPS` and `TLS` on one port have
-    different hostnames.
+    different hostnames. The same holds for all Gateways of a class whose EnvoyProxy says `mergeGateways`.
 
     ## Why
 

@@ -147,14 +147,14 @@ def _sets(declared: Declared) -> Mapping[tuple[str | None, str], list[KubeObject
         for each in declared.every(kind):
             found.setdefault(parent_of(each), []).append(each)
     for several in found.values():
-        several.sort(key=_precedence)
+        several.sort(key=precedence)
     return found
 
 
-def _precedence(listener_set: KubeObject) -> tuple[str, str, str]:
+def precedence(item: KubeObject) -> tuple[str, str, str]:
     """One that has no time yet is about to be created, and the youngest."""
-    created = listener_set.text("metadata", "creationTimestamp") or "~"
-    return created, listener_set.namespace or "", listener_set.name
+    created = item.text("metadata", "creationTimestamp") or "~"
+    return created, item.namespace or "", item.name
 
 
 def admits(declared: Declared, gateway: KubeObject, listener_set: KubeObject) -> bool | None:

@@ -1,4 +1,4 @@
-"""Listeners that share a port, of a Gateway and its ListenerSets."""
+"""Listeners that share a port, of a Gateway and its ListenerSets, or of all Gateways that a controller merges."""
 
 from __future__ import annotations
 
@@ -7,12 +7,23 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final
 
-from scanner.kube.kinds import GATEWAY, NAMESPACE, Kind
-from scanner.lint.gateway.listeners import HOLDERS, SETS, HolderKey, Listener, gateway_of, key_of, listeners, merged
-from scanner.model.declared import Declared
+from scanner.kube.kinds import ENVOY_PROXY, GATEWAY, GATEWAY_CLASS, NAMESPACE, Kind
+from scanner.kube.objects import KubeObject
+from scanner.lint.gateway.listeners import (
+    HOLDERS,
+    SETS,
+    HolderKey,
+    Listener,
+    gateway_of,
+    key_of,
+    listeners,
+    merged,
+    precedence,
+)
+from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, Subject
 
-READS: Final[tuple[Kind, ...]] = (*HOLDERS, NAMESPACE)
+READS: Final[tuple[Kind, ...]] = (*HOLDERS, NAMESPACE, GATEWAY_CLASS, ENVOY_PROXY)
 _MOST: Final = 256
 """Listeners of one Gateway that are compared with each other, each with each."""
 
@@ -48,13 +59,35 @@ def uncompared(subject: Subject) -> Iterator[Flaw]:
 
 def _sharing(declared: Declared) -> _Sharing:
     found = _Sharing()
-    for gateway in declared.every(GATEWAY):
-        _add(found, merged(declared, gateway))
+    for together in _together(declared):
+        _add(found, [each for gateway in together for each in merged(declared, gateway)])
     for kind in SETS:
         for each in declared.every(kind):
             if gateway_of(declared, each) is None:
                 _add(found, list(listeners(declared, each)))
     return found
+
+
+def _together(declared: Declared) -> Iterator[list[KubeObject]]:
+    """Gateways whose listeners are served as those of one, the oldest first: Envoy Gateway's ``mergeGateways`` is for
+    all of a class."""
+    merging = {each.name for each in declared.every(GATEWAY_CLASS) if _merges(declared, each)}
+    by_class: dict[str, list[KubeObject]] = {}
+    for gateway in sorted(declared.every(GATEWAY), key=precedence):
+        name = gateway.text("spec", "gatewayClassName")
+        if name in merging:
+            by_class.setdefault(name, []).append(gateway)
+        else:
+            yield [gateway]
+    yield from by_class.values()
+
+
+def _merges(declared: Declared, gateway_class: KubeObject) -> bool:
+    said = gateway_class.fields("spec", "parametersRef")
+    if (said.text("group"), said.text("kind")) != (ENVOY_PROXY.group, ENVOY_PROXY.name):
+        return False
+    found = declared.find(ENVOY_PROXY, said.text("name"), said.text("namespace"))
+    return not isinstance(found, Missing) and found.flag("spec", "mergeGateways")
 
 
 def _add(found: _Sharing, together: list[Listener]) -> None:

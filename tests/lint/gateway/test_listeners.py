@@ -325,3 +325,23 @@ def test_a_parent_that_is_misspelt_is_one_finding(tmp_path: Path) -> None:
     found = linted(tmp_path, f"{WHOLE}\n{ONE}{text}", RULES)[0]
     told = [each.finding.rule for one in found for each in one.findings if one.given.object.kind.name == "ListenerSet"]
     assert told == ["field-unknown"]
+
+
+@pytest.mark.parametrize(
+    ("merges", "named", "expected"),
+    [("true", "merged", ["a of Gateway/shop/edge"]), ("false", "merged", []), ("true", "other", [])],
+)
+def test_a_controller_may_merge_the_gateways_of_a_class(merges: str, named: str, expected: list[str]) -> None:
+    """Envoy Gateway: the class refers to an EnvoyProxy. The older Gateway keeps its listener."""
+    reference = "parametersRef: {group: gateway.envoyproxy.io, kind: EnvoyProxy, name: p, namespace: infra}"
+    settings = (
+        f"---\napiVersion: gateway.networking.k8s.io/v1\nkind: GatewayClass\nmetadata: {{name: merged}}\n"
+        f"spec: {{{reference}}}\n---\napiVersion: gateway.envoyproxy.io/v1alpha1\nkind: EnvoyProxy\n"
+        f"metadata: {{name: p, namespace: infra}}\nspec: {{mergeGateways: {merges}}}\n"
+    )
+    older = ONE.replace("metadata: {", "metadata: {creationTimestamp: '2026-01-01T00:00:00Z', ")
+    gateways = "\n".join(
+        f"{each}\n  gatewayClassName: {named}\n" for each in (ONE.replace("name: edge,", "name: a,"), older)
+    )
+    found = said(listener_conflicts.CONFLICT, settings, gateways)
+    assert [message.rpartition("with listener ")[2] for _, _, message in found] == expected
