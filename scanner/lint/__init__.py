@@ -16,7 +16,7 @@ from scanner.lint.contour import CONTOUR_RULES
 from scanner.lint.fields import FIELD_RULES
 from scanner.lint.gateway import GATEWAY_RULES
 from scanner.lint.kubernetes import KUBERNETES_RULES
-from scanner.lint.kubernetes.cert_manager import stands_for_secret
+from scanner.lint.kubernetes.cert_manager import makes_its_own, stands_for_secret
 from scanner.lint.openshift import OPENSHIFT_RULES
 from scanner.model.declared import Declared, Given, Place
 from scanner.model.finding import Finding, Verdict
@@ -79,16 +79,21 @@ def _linted(given: Given, declared: Declared, rules: Iterable[ObjectRule]) -> Li
     subject, passed, findings = Subject(given.object, declared), [], []
     for rule in rules:
         found = [
-            _placed(rule, given, flaw) for flaw in islice(rule.check(subject), MOST) if not _is_answered(subject, flaw)
+            _placed(rule, given, flaw) for flaw in islice(rule.check(subject), MOST) if not _is_answered(given, flaw)
         ]
         findings += found
         passed += [] if found else [rule.id]
     return Linted(given=given, passed=tuple(passed), findings=tuple(findings))
 
 
-def _is_answered(subject: Subject, flaw: Flaw) -> bool:
-    """Whether the question is about a Secret that a Certificate makes, which is judged for this use of it."""
-    return flaw.unseen is not None and flaw.unseen.promised and stands_for_secret(subject.object, flaw.at)
+def _is_answered(given: Given, flaw: Flaw) -> bool:
+    """Whether the question is about a Secret that cert-manager will make as this use of it needs."""
+    if flaw.unseen is None:
+        return False
+    if flaw.unseen.promised:
+        return stands_for_secret(given.object, flaw.at)
+    # Of a cluster's Ingress whose Secret is not there nobody knows whether it will be.
+    return given.located is not None and makes_its_own(given.object, flaw.at)
 
 
 def _placed(rule: ObjectRule, given: Given, flaw: Flaw) -> Placed:

@@ -29,6 +29,9 @@ _USERS: Final[tuple[Kind, ...]] = (
 )
 """Kinds that serve the Secret under names of their own."""
 _ISSUERS: Final = {"": ISSUER, ISSUER.name: ISSUER, CLUSTER_ISSUER.name: CLUSTER_ISSUER}
+ISSUED_BY: Final = ("cert-manager.io/cluster-issuer", "cert-manager.io/issuer", "kubernetes.io/tls-acme")
+"""Annotations by which cert-manager makes the Secrets of an Ingress or Gateway (cert-manager.io, "Annotated Ingress
+resource", "Annotated Gateway resource")."""
 _USAGES: Final[Mapping[Role, str]] = {"certificate": "server auth", "client-certificate": "client auth"}
 """By what a Secret is used for."""
 _NAMES: Final = ("spec", "dnsNames")
@@ -44,7 +47,8 @@ def check_certificate(subject: Subject) -> Iterator[Flaw]:
     Of a Certificate whose Secret is not among the manifests: its issuer exists, `spec.dnsNames` has every host under
     which a Route, an Ingress, a Gateway or an HTTPProxy serves the Secret, `spec.usages`, if it is set, has
     `server auth` (`client auth` for a Gateway's client certificate), and `spec.privateKey.algorithm` is RSA or ECDSA
-    where a Route uses it. The Certificate then stands for the Secret: these uses of it are not undecided.
+    where a Route uses it. The Certificate then stands for the Secret: these uses of it are not undecided. Neither are
+    those of an Ingress or Gateway that names an issuer in an annotation, for the hosts beside the Secret.
 
     ## Why
 
@@ -129,6 +133,15 @@ def stands_for_secret(user: KubeObject, at: Steps) -> bool:
     """Whether a Certificate is judged here for what the object refers to in that field."""
     used = (each.steps for each in links(user) if each.role in _USAGES) if user.kind in _USERS else ()
     return any(steps[: len(at)] == at for steps in used)
+
+
+def makes_its_own(user: KubeObject, at: Steps) -> bool:
+    """Whether cert-manager makes the Secret that the object refers to in that field, for the hosts beside it, because
+    an annotation of the object names an issuer."""
+    if user.kind not in (kinds.INGRESS, kinds.GATEWAY) or not any(map(user.annotations.get, ISSUED_BY)):
+        return False
+    own = (each for each in links(user) if each.role == "certificate" and each.namespace == user.namespace)
+    return any(each.steps[: len(at)] == at and _hosts(each) for each in own)
 
 
 def _issuer(subject: Subject) -> Iterator[Flaw]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final
 
 from scanner.kube import references
 from scanner.kube.kinds import INGRESS, INGRESS_CLASS
@@ -12,12 +11,10 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.references import TLS_CERT_NAMESPACE, ingress_class, links
 from scanner.lint.certificates import leaf_flaws
 from scanner.lint.contour.uses import is_contours
+from scanner.lint.kubernetes.cert_manager import ISSUED_BY
 from scanner.lint.references import READS, mend, name_flaws, readable, secret_flaws, secret_of
 from scanner.model.declared import Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
-
-_ISSUERS: Final = ("cert-manager.io/cluster-issuer", "cert-manager.io/issuer", "kubernetes.io/tls-acme")
-"""Annotations by which cert-manager makes the Secrets of an Ingress (cert-manager.io, "Annotated Ingress resource")."""
 
 
 def check_certificate(subject: Subject) -> Iterator[Flaw]:
@@ -40,7 +37,8 @@ def check_certificate(subject: Subject) -> Iterator[Flaw]:
 
     ## What is inconclusive
 
-    A Secret that was not given or that cert-manager is to make, and a certificate of which one of these cannot be read.
+    A Secret that was not given, unless cert-manager makes it by a Certificate or an annotation among the manifests; one
+    that cert-manager has yet to make in a cluster; and a certificate of which one of these cannot be read.
     The annotation `projectcontour.io/tls-cert-namespace`, which only Contour reads, where the IngressClass was not
     given, does not have `contour` in its name and is not one of another controller, such as `nginx`.
 
@@ -103,7 +101,7 @@ def _elsewhere(subject: Subject) -> Iterator[Flaw]:
 
 def _made(ingress: KubeObject, found: KubeObject | Missing) -> KubeObject | Missing:
     """A Secret that an annotation has made is not missing before the Ingress is there."""
-    issuer = next((each for each in _ISSUERS if ingress.annotations.get(each)), None)
+    issuer = next((each for each in ISSUED_BY if ingress.annotations.get(each)), None)
     if isinstance(found, Missing) and found.gap is None and issuer:
         return replace(found, gap=f"cert-manager makes it ({issuer})")
     return found

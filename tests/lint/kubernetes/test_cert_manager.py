@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from scanner.lint import RULES
+from scanner.lint import RULES, lint
 from scanner.lint.kubernetes.cert_manager import CERTIFICATE_MADE
-from tests.lint.examples import WHOLE, linted
+from scanner.linting import declared
+from tests.lint.examples import WHOLE, empty, linted
 
 ISSUER = "apiVersion: cert-manager.io/v1\nkind: Issuer\nmetadata: {name: ca, namespace: shop}\nspec: {selfSigned: {}}\n"
 ROUTE = """
@@ -139,3 +141,31 @@ def test_what_a_certificate_will_make_is_no_open_question(tmp_path: Path, servin
     assert counted == []
     alone, _ = linted(tmp_path, serving, RULES)
     assert "inconclusive" in {each.finding.verdict for one in alone for each in one.findings}
+
+
+ANNOTATED = "namespace: shop, annotations: {cert-manager.io/cluster-issuer: letsencrypt}}"
+MAKERS = {
+    "an Ingress": (INGRESS.replace("namespace: shop}", ANNOTATED), []),
+    "a Gateway": (GATEWAY.replace("namespace: shop}", ANNOTATED), []),
+    "an Ingress without hosts": (
+        INGRESS.replace("namespace: shop}", ANNOTATED).replace("hosts: [web.shop.example, www.shop.example], ", ""),
+        ["Secret/shop/web-tls"],
+    ),
+    "a Gateway for every host": (
+        GATEWAY.replace("namespace: shop}", ANNOTATED).replace('hostname: "*.shop.example", ', ""),
+        ["Secret/shop/web-tls"],
+    ),
+    "an HTTPProxy, at which cert-manager does not look": (
+        PROXY.replace("namespace: shop}", ANNOTATED),
+        ["Secret/shop/web-tls"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "unseen"), MAKERS.values(), ids=MAKERS)
+def test_an_annotation_that_names_an_issuer_makes_the_secret(tmp_path: Path, text: str, unseen: list[str]) -> None:
+    found, given = linted(tmp_path, text, RULES)
+    assert sorted({each.unseen.name for one in found for each in one.findings if each.unseen}) == unseen
+    cluster = replace(empty(), objects={**empty().objects, given.given[0].object.kind: (given.given[0].object,)})
+    of_cluster = lint(declared(None, cluster), RULES)
+    assert any(each.finding.verdict != "pass" for one in of_cluster for each in one.findings)

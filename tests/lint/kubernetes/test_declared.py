@@ -111,7 +111,7 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     "a Secret that cert-manager makes": (
         CERTIFICATE,
         [WHOLE, ingress(ENTRY, annotations="cert-manager.io/cluster-issuer: any")],
-        [UNKNOWN],
+        [],
     ),
     "a Secret in Contour's other namespace": (
         CERTIFICATE,
