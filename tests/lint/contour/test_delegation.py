@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from scanner.kube.kinds import TLS_CERTIFICATE_DELEGATION
+from scanner.lint import RULES
 from scanner.lint.contour import CONTOUR_RULES
 from scanner.lint.contour.delegated import DELEGATION
 from scanner.lint.contour.delegations import TARGET
@@ -189,3 +190,11 @@ def test_one_slip_is_one_finding(tmp_path: Path, text: str) -> None:
     texts = (f"{WHOLE}\n{REFERENCE}", text, shop, WILD)
     found = [each for one in linted(tmp_path, "\n---\n".join(texts), rules)[0] for each in one.findings]
     assert [(each.finding.rule[:19], each.finding.verdict) for each in found] == [("contour-delegation-", "fail")]
+
+
+@pytest.mark.parametrize("name", ['"*"', "certs/wild", '""'])
+def test_no_fix_creates_a_secret_whose_name_cannot_be(tmp_path: Path, name: str) -> None:
+    text = f"{WHOLE}\n{delegation(name)}"
+    fixes = [each.finding.fix or "" for one in linted(tmp_path, text, RULES)[0] for each in one.findings]
+    assert fixes
+    assert not [each for each in fixes if each.startswith("create Secret")]
