@@ -126,6 +126,9 @@ def test_what_is_not_recognised_never_counts_as_required() -> None:
     leaf = authority.leaf(names=("x.example",), key=authority.key, not_before=ago(5))
     holder = secret("openshift-newthing", "serving", [leaf.pem])
     assert status(Certificates(snapshot(pki({"defaults": RSA_4096}), holder)), "serving")[1] == "unattributed"
+    found = Certificates(snapshot(pki({"defaults": RSA_4096}), holder))
+    (entry,) = found.inventory.entries()
+    assert not [each for each in entry.findings if each.rule == "pki-key"], "an override may ask for another key"
     silent = pki({"certificateManagement": {"mode": "Unmanaged"}})
     assert status(Certificates(snapshot(silent, holder)), "serving") == ("pass", "ok")
 

@@ -10,7 +10,7 @@ from itertools import count
 import pytest
 import trio
 
-from scanner.cluster import read
+from scanner.cluster import listing, read
 from scanner.cluster.api_server import Credential
 from scanner.cluster.client import ApiError, Client
 from scanner.cluster.credentials import Fixed
@@ -498,6 +498,25 @@ async def test_a_list_of_empty_pages_ends() -> None:
         found = await read(api.access, [POD], manners=MANNERS)
     assert "does not end" in found.unreadable[POD].reason
     assert len(api.paths(path)) <= 102
+
+
+async def test_a_list_of_ever_more_objects_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "MOST", 20)
+    api, pages = Api(), count()
+    path = api.add(POD)
+
+    def endless(asked: Asked) -> Answer | None:
+        if asked.path != path:
+            return None
+        page = next(pages)
+        items = [named(f"pod-{page}-{number}", "shop") for number in range(5)]
+        return ok({"kind": "PodList", "metadata": {"continue": f"page-{page}"}, "items": items if page < 50 else []})
+
+    api.script = endless
+    async with running(api):
+        found = await read(api.access, [POD], manners=MANNERS)
+    assert "does not end" in found.unreadable[POD].reason
+    assert len(api.paths(path)) == 5
 
 
 async def test_reading_has_a_bound_of_time() -> None:
