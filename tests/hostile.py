@@ -125,6 +125,12 @@ def many_addresses(number: int) -> Chain:
     return (certificate(number, extensions=element(0x30, bytes.fromhex("0603551d11"), element(4, names))),)
 
 
+def many_directories(number: int) -> Chain:
+    """The same of names of directories, each of which is an object of its own."""
+    names = element(0x30, _many(element(0xA4, element(0x30, attribute(b"a")))))
+    return (certificate(number, extensions=element(0x30, bytes.fromhex("0603551d11"), element(4, names))),)
+
+
 def many_attributes(number: int) -> Chain:
     """A subject of as many attributes as there can be."""
     return (certificate(number, subject=_many(attribute(b"a"))),)
@@ -151,6 +157,7 @@ CERTIFICATES: dict[str, Callable[[int], Chain]] = {
     "identifier of 60 KB": long_identifier(60_000),
     "names": many_names,
     "addresses": many_addresses,
+    "directories": many_directories,
     "attributes": many_attributes,
     "certificates": many_certificates,
     "namesakes": namesakes,
