@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
@@ -498,6 +500,21 @@ async def test_a_list_of_empty_pages_ends() -> None:
         found = await read(api.access, [POD], manners=MANNERS)
     assert "does not end" in found.unreadable[POD].reason
     assert len(api.paths(path)) <= 102
+
+
+async def test_an_answer_is_measured_as_it_is_unpacked() -> None:
+    """A hundred MiB of zeros are a hundred KiB on the wire."""
+    api = Api()
+    path = api.add(POD)
+    bomb = gzip.compress(bytes(100 << 20), 1)
+    api.script = lambda asked: Answer(200, bomb, (("Content-Encoding", "gzip"),)) if asked.path == path else None
+    async with running(api):
+        tracemalloc.start()
+        found = await read(api.access, [POD], manners=replace(MANNERS, largest=1 << 20))
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert "larger than 1 MiB" in found.unreadable[POD].reason
+    assert peak < 40 << 20
 
 
 async def test_a_list_of_ever_more_objects_ends(monkeypatch: pytest.MonkeyPatch) -> None:
