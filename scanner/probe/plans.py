@@ -141,7 +141,7 @@ def _ssl2(talk: Talk) -> Plan[None]:
     (docs/decisions/0002-sslv2-refusals.md), unless it is doubtful here.
     """
     reply = yield Offer("SSLv2", SSL2, (), ())
-    alert = reply.ending == "malformed" and reply.text.startswith(_ALERT_OF_SSL2)
+    alert = reply.text.startswith(_ALERT_OF_SSL2)
     if talk.control is not None and (alert or reply.ending in ("alert", "fin", "rst", "plaintext")):
         talk.evidence.versions.refuse([SSL2], reply)
     elif not reply.accepted:

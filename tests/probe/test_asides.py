@@ -19,7 +19,7 @@ from scanner.probe.evidence import NO_REQUEST, Evidence
 from scanner.probe.talk import Question
 from scanner.tls.codepoints import TLS12, TLS13
 from tests.certs import Authority
-from tests.probe.test_handshake import authority, peer
+from tests.probe.test_handshake import authority, first_flight_only, peer
 from tests.servers import alert, finish, scripted, silent
 
 VERSIONS = pytest.mark.parametrize("version", [TLS12, TLS13], ids=["TLSv1.2", "TLSv1.3"])
@@ -158,6 +158,12 @@ async def test_who_always_ends_without_a_word_requires_a_certificate(version: in
 @VERSIONS
 async def test_who_goes_on_merely_asks(version: int, clock: MockClock) -> None:
     assert await insisted(serving(version, "requested")) == ("requested", 1)
+
+
+async def test_who_says_nothing_at_all_then_is_not_known_to_require_one(clock: MockClock) -> None:
+    found, connections = await insisted(first_flight_only(await_more=True))
+    assert isinstance(found, Unknown)
+    assert connections == 1
 
 
 async def test_an_alert_settles_it_at_once() -> None:

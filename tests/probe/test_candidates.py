@@ -109,3 +109,4 @@ def test_a_lean_offer_of_tls13_has_shares_for_two_of_its_groups() -> None:
 
 def test_a_lean_hello_holds_nothing_but_likely_suites() -> None:
     assert set(candidates.LEAN_SUITES) | set(candidates.LEAN_TLS13) <= set(candidates.LIKELY)
+    assert set(candidates.LEAN_GROUPS_TLS13) <= set(candidates.LIKELY_GROUPS) & set(candidates.groups(TLS13))

@@ -16,6 +16,7 @@ from scanner.model.observation import Observation, Reach
 from scanner.probe import candidates
 from scanner.probe.offers import Ending, Offer, Reply
 from scanner.probe.plans import MOST_OFFERS, Question
+from scanner.probe.talk import as_long_as
 from scanner.tls.codepoints import (
     EXTENDED_MASTER_SECRET,
     SERVER_NAME,
@@ -580,6 +581,74 @@ def test_tls13_that_is_refused_in_a_way_of_its_own_is_settled_beside_what_is_acc
     server = ModelServer(suites={TLS12: ECDHE_RSA_AEAD}, groups=GROUPS, version_refusal=refusal)
     for question in BOTH:
         assert TLS13 in conclude(interview(server, question)).versions.refused
+
+
+@dataclass
+class Sharper:
+    """Refuses suites of TLS 1.3 in another way than those of other versions."""
+
+    server: ModelServer
+
+    def answer(self, offer: Offer) -> Reply:
+        reply = self.server.answer(offer)
+        return INTERNAL_ERROR if offer.version == TLS13 and reply == HANDSHAKE_FAILURE else reply
+
+
+@pytest.mark.parametrize("question", BOTH, ids=["inventory", "verdict"])
+def test_of_suites_that_need_credentials_a_way_to_refuse_of_another_version_proves_nothing(question: Question) -> None:
+    suites = {**CONFORMING.suites, TLS12: (*ECDHE_RSA_AEAD, 0x008C)}
+    asked = interview(Sharper(replace(CONFORMING, suites=suites, psk_fails=True)), question)
+    assert "alert 80" in asked.evidence.manner.learnt
+    assert not conclude(asked).suites[TLS12].refused & set(candidates.credential_suites(TLS12))
+
+
+@dataclass
+class Apart:
+    """Answers a hello of each version with that version or not at all."""
+
+    server: ModelServer
+
+    def answer(self, offer: Offer) -> Reply:
+        known = offer.version in self.server.suites
+        return self.server.answer(offer) if known else HANDSHAKE_FAILURE
+
+
+def test_sslv3_that_no_later_hello_leads_to_is_found() -> None:
+    server = Apart(ModelServer(suites={TLS13: TLS13_SUITES, SSL3: (0x000A,)}, groups=GROUPS))
+    for question in BOTH:
+        assert conclude(interview(server, question)).versions.accepted == (TLS13, SSL3)
+
+
+def test_an_inventory_in_short_hellos_is_complete() -> None:
+    server = ModelServer(suites={TLS12: ECDHE_RSA_AEAD}, groups=GROUPS, most=32)
+    seen = conclude(interview(server, INVENTORY)).suites[TLS12]
+    assert set(seen.accepted) == set(ECDHE_RSA_AEAD)
+    assert seen.refused == {*candidates.suites(TLS12), *candidates.credential_suites(TLS12)} - set(ECDHE_RSA_AEAD)
+    assert seen.unasked is None
+
+
+def test_of_sslv3_no_groups_are_known_and_why() -> None:
+    seen = conclude(interview(ModelServer(suites={SSL3: (0x000A,)}, tolerates=SSL3), INVENTORY)).groups[SSL3]
+    assert (seen.accepted, seen.refused, seen.unasked) == ((), frozenset(), "an SSLv3 hello has no extensions")
+
+
+def test_a_control_of_sslv3_is_not_padded() -> None:
+    control = Offer("control", SSL3, (0x000A,), ())
+    assert as_long_as([offer_of(*range(300))], control) is control
+
+
+def test_with_few_groups_a_refused_suite_of_an_odd_key_exchange_stays_open() -> None:
+    server = ModelServer(suites={TLS12: (0xC02F, 0x002F)}, chokes=frozenset({0x001E}))
+    seen = conclude(interview(server, INVENTORY)).suites[TLS12]
+    assert {seen.state(code) for code in (0xC00E, 0xC00F, 0xC005)} == {"unknown"}
+    assert {seen.state(code) for code in (0xC014, 0x0035, 0x0039)} == {"refused"}
+
+
+def test_a_lean_hello_that_is_enough_is_not_widened_again_and_again() -> None:
+    """An alert to a hello that need not be accepted is its answer."""
+    server = ModelServer(suites={TLS13: TLS13_SUITES}, most=3, too_many=INTERNAL_ERROR)
+    names = [offer.name for offer, _ in interview(server, VERDICT).asked]
+    assert names.count("TLSv1.3, with shares, few groups") == 1
 
 
 def test_in_a_verdict_on_groups_a_forbidden_one_is_found_and_the_others_are_refused() -> None:
