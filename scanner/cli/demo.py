@@ -68,6 +68,7 @@ def demo(output: Path, *, outcomes: bool, quiet: bool) -> int:
     for line in wrong:
         say(f"adhere: {line}")
     if not (quiet or wrong or report.coverage["interrupted"]):
+        say("adhere: exit 0, for every listener was judged as it should be; the report's exit code is that of a scan")
         program = "adhere" if shutil.which("adhere") else sys.argv[0]
         say(f"adhere: open {output / 'report.html'} in a browser; the listeners are gone now")
         say(f"adhere: next, your own: {program} scan {'HOST:PORT' if outcomes else '--cluster'}")

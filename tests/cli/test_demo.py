@@ -44,6 +44,8 @@ def test_it_ends_well_and_leaves_three_files(answer: Called, place: Path) -> Non
     assert {path.name for path in (place / "adhere-demo").iterdir()} == {"report.html", "report.json", "report.xml"}
     assert "bug" not in answer.err
     assert answer.err.splitlines()[-2].startswith("adhere: open adhere-demo/report.html in a browser")
+    assert answer.err.splitlines()[-3].startswith("adhere: exit 0, for every listener was judged as it should be")
+    assert answer.out.splitlines()[-1].startswith("exit 1: ")
 
 
 def _role(row: EndpointRow) -> Role:
