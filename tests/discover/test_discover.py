@@ -67,10 +67,6 @@ def test_include_and_exclude(selector: Selector, ids: set[str]) -> None:
     assert left_out(chosen)["not included"] >= 1
 
 
-def test_what_is_not_asked_is_kept_only_where_it_is_wanted() -> None:
-    assert found(CLUSTER).omitted == ()
-
-
 def test_the_order_of_objects_changes_nothing() -> None:
     import yaml
 

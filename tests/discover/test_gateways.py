@@ -142,6 +142,13 @@ def test_a_tls_route_s_names_lead_through_and_its_backend_speaks_tls() -> None:
     assert (back.segment, back.certainty) == ("Backend", "declared")
 
 
+def test_where_a_gateway_ends_tls_itself_a_tls_route_declares_no_tls_behind_it() -> None:
+    """Few implementations attach one there (GEP-2643); what is behind gets what was decrypted."""
+    ends = PASS.replace("mode: Passthrough", "mode: Terminate")
+    endpoints = by_id(found(SERVICE + gateway(ends) + ROUTE))
+    assert "Service/infra/db:5433#db.ex.com" not in endpoints
+
+
 WILD = "{name: w, port: 443, protocol: HTTPS, hostname: '*.ex.com'}"
 ANY = "{name: n, port: 443, protocol: HTTPS}"
 

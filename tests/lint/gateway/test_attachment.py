@@ -54,15 +54,18 @@ SELECTED = from_namespaces("from: Selector, selector: {matchLabels: {a: b}}")
 def test_a_namespace_that_was_not_seen_leaves_open_what_no_other_listener_takes() -> None:
     """The other listener takes the route's namespace, and none of its names."""
     gateway = listening(
-        http("a", f"hostname: a.example, {from_namespaces('from: All')}"), http("b", f"hostname: b.example, {SELECTED}")
+        http("a", f"hostname: a.example, {from_namespaces('from: All')}"),
+        http("b", f"hostname: b.example, {SELECTED}"),
+        http("d", f"hostname: d.example, {SELECTED}"),
     )
     assert verdicts(ATTACHMENT, gateway, route(", hostnames: [b.example]")) == ["inconclusive"]
     assert verdicts(ATTACHMENT, gateway, route(", hostnames: [a.example]")) == []
     assert verdicts(ATTACHMENT, gateway, route(", hostnames: [c.example]")) == ["fail"]
-    both = said(ATTACHMENT, gateway, route(", hostnames: [a.example, b.example, c.example]"))
+    both = said(ATTACHMENT, gateway, route(", hostnames: [a.example, b.example, c.example, d.example]"))
     assert [(verdict, field) for verdict, field, _ in both] == [
         ("inconclusive", "spec.hostnames[1]"),
         ("fail", "spec.hostnames[2]"),
+        ("inconclusive", "spec.hostnames[3]"),
     ]
 
 
