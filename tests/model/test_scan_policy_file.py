@@ -20,6 +20,7 @@ from scanner.judge.scan_rules import SCAN_RULES, WAIVABLE
 from scanner.model import component_files
 from scanner.model.located import Located, load
 from scanner.model.policy import Policy
+from scanner.model.retired_rules import RETIRED
 from scanner.model.scan_policy import CertificateMinimums, Override, Require, ScanPolicy, Scope, Waiver
 from scanner.model.scan_policy_file import FIELDS, load_scan_policy, parse
 from scanner.model.section import SELECTOR
@@ -140,6 +141,13 @@ def test_each_field(text: str, attribute: str, value: object) -> None:
     policy = parsed(HEAD + text)
     assert getattr(policy, attribute) == value
     VALIDATOR.validate(document(HEAD + text).value)
+
+
+@pytest.mark.parametrize("former", RETIRED)
+def test_a_waiver_may_name_a_rule_by_its_former_id(former: str) -> None:
+    text = (HEAD + WAIVER).replace("tls-version", former)
+    (waiver,) = parse(document(text), (RETIRED[former],)).waivers
+    assert waiver.rule == RETIRED[former]
 
 
 def test_an_override_may_be_readiness_only() -> None:
