@@ -1,4 +1,4 @@
-"""The only file that knows where ``profiles/`` and ``reports/templates/`` are.
+"""The only file that knows where ``profiles/``, ``reports/templates/`` and ``docs/rules/`` are.
 
 In a checkout they lie at the top level; a wheel carries them as ``scanner/_data``. An editable install imports the
 checkout, so it reads the live files.
@@ -11,10 +11,14 @@ from typing import Literal
 
 from scanner.errors import ResourceError
 
-Kind = Literal["profiles", "templates"]
+Kind = Literal["profiles", "templates", "rules"]
 
 _PACKAGE = Path(__file__).resolve().parent
-_CHECKOUT: dict[Kind, tuple[str, ...]] = {"profiles": ("profiles",), "templates": ("reports", "templates")}
+_CHECKOUT: dict[Kind, tuple[str, ...]] = {
+    "profiles": ("profiles",),
+    "templates": ("reports", "templates"),
+    "rules": ("docs", "rules"),
+}
 
 
 def data(kind: Kind) -> Path:

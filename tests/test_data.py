@@ -11,14 +11,17 @@ from scanner.data import Kind
 from scanner.errors import ResourceError
 
 
-@pytest.mark.parametrize(("kind", "file"), [("profiles", "openshift/4.23.yaml"), ("templates", "report.html.j2")])
+@pytest.mark.parametrize(
+    ("kind", "file"),
+    [("profiles", "openshift/4.23.yaml"), ("templates", "report.html.j2"), ("rules", "tls-version.md")],
+)
 def test_in_a_checkout_they_lie_at_the_top(kind: Kind, file: str) -> None:
     found = data.data(kind).joinpath(*file.split("/"))
     assert found.is_file()
     assert Path(str(found)).is_relative_to(Path(__file__).parents[1])
 
 
-@pytest.mark.parametrize("kind", ["profiles", "templates"])
+@pytest.mark.parametrize("kind", ["profiles", "templates", "rules"])
 def test_what_the_wheel_carries_comes_first(kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "_data" / kind).mkdir(parents=True)
     monkeypatch.setattr(data, "_PACKAGE", tmp_path)

@@ -56,6 +56,7 @@ def elsewhere(tmp_path: Path) -> Path:
 def works(binaries: Path, elsewhere: Path) -> None:
     assert "openshift/4.23/intermediate" in run(binaries / "adhere", "profiles", cwd=elsewhere)
     assert run(binaries / "adhere", "--version", cwd=elsewhere).startswith("adhere ")
+    assert "## How to fix" in run(binaries / "adhere", "rules", "show", "tls-version", cwd=elsewhere)
 
 
 def test_wheel(tmp_path: Path, elsewhere: Path) -> None:

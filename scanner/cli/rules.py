@@ -47,7 +47,7 @@ def table() -> str:
 
 
 def page(each: AnyRule) -> str:
-    """A rule's page, as it also stands in ``docs/rules``: ``adhere rules show ID >docs/rules/ID.md`` renews it."""
+    """A rule's page for the terminal: what the front matter says becomes a heading and the last section."""
     references = "\n".join(f"* {reference}" for reference in each.references)
     head = f"# {each.title}\n\nRule `{each.id}`, severity {each.severity}."
     return f"{head}\n\n{each.page.strip()}\n\n## References\n\n{references}"

@@ -25,60 +25,7 @@ _SERVER_USAGES = frozenset({"serverAuth", "anyExtendedKeyUsage", "1.3.6.1.5.5.7.
 
 
 def check_chain(rule: Rule, case: Case) -> Iterator[Finding]:
-    """The served chain leads to a trust anchor that the listener's clients have.
-
-    ## What it requires
-
-    With the certificates that the listener sends and no others, a path of valid signatures leads from the leaf to one
-    of the known anchors, and the leaf may be used for a server (extended key usage). Dates and names have rules of
-    their own, so the path is checked for a time at which the sent certificates are valid.
-
-    The anchors come from a CA file or from the object that clients use. Where none is known, the chain is not judged
-    and the finding is informational: inside a cluster, a self-signed leaf or a signer that is not sent is normal.
-
-    ## Why
-
-    A client that does not have the issuer refuses the connection. It is mostly an intermediate that the listener does
-    not send: browsers hide that by fetching it, and other clients do not.
-
-    ## What fails
-
-    A leaf that does not lead to an anchor: medium. The message tells a missing intermediate from an unknown root
-    and from a signature by another key of the same name. What only a strict reading of RFC 5280 objects to, such as a
-    missing authority key identifier, is noted and passes: many internal authorities are like that. Where an object
-    holds the anchors of this listener's client (a `caBundle`), it counts for workloads of users too.
-
-    ## What is inconclusive
-
-    A chain that could not be seen or that has more than 16 issuers, a leaf that cannot be parsed, or anchors of which
-    none can be.
-
-    ## Example that fails
-
-    A listener that is in order but for this:
-
-    ```yaml
-    # The CA file that its clients have
-    trustAnchors: [Shop Root CA]
-    # What it sends: the intermediate is missing
-    chain:
-    - {subject: web.shop.example, issuer: Shop Issuing CA}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    trustAnchors: [Shop Root CA]
-    chain:
-    - {subject: web.shop.example, issuer: Shop Issuing CA}
-    - {subject: Shop Issuing CA, issuer: Shop Root CA}
-    ```
-
-    ## How to fix
-
-    Send the intermediates with the leaf (`ssl_certificate` in nginx and `crt` in HAProxy take both in one file), or
-    give the anchor that clients really use.
-    """
+    """The served chain leads to a trust anchor that the listener's clients have."""
     anchors = case.expectation.certificate.anchors
     if not anchors:
         yield remark(rule, _without_anchors(case.observation.chain), verdict="not_applicable")
@@ -262,8 +209,5 @@ def _cleaned(error: Exception) -> str:
 
 CHAIN = Rule(
     id="cert-chain",
-    title="The chain leads to a known anchor",
-    severity="medium",
     check=check_chain,
-    references=("RFC 5280, section 6 (path validation)", "RFC 8446, section 4.4.2 (which certificates to send)"),
 )

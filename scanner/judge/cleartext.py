@@ -16,53 +16,7 @@ _REFUSALS = ("400", "426")
 
 
 def check_cleartext(rule: Rule, case: Case) -> Iterator[Finding]:
-    """A listener that speaks TLS serves nothing without it.
-
-    ## What it requires
-
-    With `--active-http`, one `HEAD / HTTP/1.1` is sent to each listener that speaks TLS, without TLS. It is not served:
-    the listener ends the connection, answers with an alert, with 400 or 426, or leads to `https`. An end without a word
-    counts only where it comes five times in a row. Nothing is sent without that option: the request reaches the
-    application where there is one. Then nothing is reported either, except that it was not tested for the backends of a
-    BackendTLSPolicy.
-
-    ## Why
-
-    A port that detects the protocol and serves both (a mesh's permissive mode, a server with "protocol sniffing") looks
-    like TLS to every check, and whoever is in the middle takes the S away.
-
-    ## What fails
-
-    Any other answer in HTTP: high.
-
-    ## What is inconclusive
-
-    Silence: it may be waiting for the rest of what it takes for a record. Something that begins like HTTP and is no
-    whole answer.
-
-    ## Example that fails
-
-    A listener that is in order but for this:
-
-    ```yaml
-    # HEAD / without TLS, to the port that speaks TLS
-    withoutTLS: {status: 200}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    withoutTLS: {status: 400}
-    ```
-
-    ```yaml
-    withoutTLS: {status: 301, location: https://a.example}
-    ```
-
-    ## How to fix
-
-    Turn the plaintext side off: strict instead of permissive mutual TLS, a port of its own for probes.
-    """
+    """A listener that speaks TLS serves nothing without it."""
     found = case.observation.cleartext
     if isinstance(found, Unknown) and "--active-http" in found.reason:
         subject = case.endpoint.subject
@@ -91,8 +45,5 @@ def check_cleartext(rule: Rule, case: Case) -> Iterator[Finding]:
 
 CLEARTEXT = Rule(
     id="tls-cleartext",
-    title="A listener that speaks TLS serves nothing without it",
-    severity="high",
     check=check_cleartext,
-    references=("RFC 9110, section 4.2.2", "RFC 9325, section 3.2", "Gateway API, BackendTLSPolicy"),
 )

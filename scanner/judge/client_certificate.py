@@ -18,66 +18,7 @@ _STRENGTH: tuple[ClientCertificate, ...] = ("none", "requested", "required")
 
 
 def check_client_certificate(rule: Rule, case: Case) -> Iterator[Finding]:
-    """The listener asks for a client certificate exactly as it should.
-
-    ## What it requires
-
-    `none`, `requested` or `required`, as the expectation says. Where nothing is expected, nothing is reported, but for
-    an HTTPS listener of a Gateway and a virtual host of an HTTPProxy, of which the object says how clients are dealt
-    with: that they are asked for a certificate of which it says nothing is noted. Where a certificate is requested and
-    not required, as by `AllowInsecureFallback`, a pass notes that whoever has none is let in.
-
-    Some gateways enforce a certificate in HTTP: nginx with `ssl_verify_client on` completes every handshake, and then
-    answers 400 or closes the connection. For a listener of a Gateway or ListenerSet that merely requests a certificate,
-    `--active-http` sends one `HEAD /` without one. An answer of 400, 403, 495 or 496 is a refusal, and so is a
-    connection that is closed without an answer five times in a row.
-
-    ## Why
-
-    Where the certificate is the only authentication, a listener that merely requests one lets everybody in. One that
-    requires what nobody has locks its clients out.
-
-    ## What fails
-
-    A listener that asks for less than it should: high. One that asks for more: medium. A Gateway's listener that should
-    require a certificate and requests one fails where it answers a request without one.
-
-    ## What is inconclusive
-
-    A handshake that did not get far enough to see the request. In TLS 1.3 a requirement shows only after the
-    handshake, when the missing certificate is answered with an alert. A listener that asks for a certificate with some
-    versions or suites, and not with others. Without `--active-http`, a Gateway's listener
-    that should require a certificate and requests one; with it, one that answers 408, 421, 425, 429 or 5xx, or nothing.
-
-    ## Example that fails
-
-    A listener that is in order but for this:
-
-    ```yaml
-    # spec of its IngressController
-    clientTLS: {clientCertificatePolicy: Required}
-    # What the listener does
-    clientCertificate: requested
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    clientTLS: {clientCertificatePolicy: Required}
-    clientCertificate: required
-    ```
-
-    ```yaml
-    # Whoever has no certificate is let in, which is noted
-    clientTLS: {clientCertificatePolicy: Optional}
-    clientCertificate: requested
-    ```
-
-    ## How to fix
-
-    `ssl_verify_client` in nginx (scan with `--active-http`: nginx refuses requests, not handshakes), `verify` on
-    HAProxy's bind line, `ClientAuth` in Go, `--client-ca-file` in a Kubernetes component.
-    """
+    """The listener asks for a client certificate exactly as it should."""
     expected = case.expectation.client_certificate
     if expected is None:
         yield from _undeclared(rule, case)
@@ -173,8 +114,5 @@ def _severity(expected: ClientCertificate, found: Known[ClientCertificate]) -> S
 
 CLIENT_CERTIFICATE = Rule(
     id="tls-client-certificate",
-    title="The client certificate is asked for as expected",
-    severity="high",
     check=check_client_certificate,
-    references=("RFC 8446, sections 4.3.2 and 4.4.2", "RFC 5246, section 7.4.4"),
 )

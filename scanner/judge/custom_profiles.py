@@ -25,65 +25,7 @@ def custom_findings(uses: Iterable[CustomUse]) -> Iterator[Finding]:
 
 
 def check_custom(rule: ScanRule, use: CustomUse) -> Iterator[Finding]:
-    """Whoever uses a Custom profile knows what becomes of it.
-
-    ## What it requires
-
-    Nothing. An APIServer, IngressController or KubeletConfig with `type: Custom` is named, with what each of its
-    readers takes of it.
-
-    ## Why
-
-    The enhancement calls Custom profiles high-risk. Go's servers drop names that they do not map, speak the three TLS
-    1.3 suites whatever is listed, and need one of two suites for HTTP/2; HAProxy takes the list as it is, and restricts
-    TLS 1.3 by it. So one list means different things in one cluster.
-
-    ## What fails
-
-    A profile that one of its readers does not take: medium. Its operator keeps the old configuration, and says so only
-    in a condition. The known case is an APIServer with `VersionTLS13` and no ciphers, which an IngressController that
-    inherits it refuses because it needs a TLS 1.3 suite in the list. Everything else is informational.
-
-    ## What is inconclusive
-
-    Nothing.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: APIServer
-    metadata: {name: cluster}
-    spec:
-      tlsSecurityProfile: {type: Custom, custom: {minTLSVersion: VersionTLS13}}
-    ---
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec: {}
-    ```
-
-    ## Example that passes
-
-    It is named nevertheless, with what either of its readers takes:
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: APIServer
-    metadata: {name: cluster}
-    spec:
-      tlsSecurityProfile: {type: Custom, custom: {minTLSVersion: VersionTLS12, ciphers: [ECDHE-RSA-AES128-GCM-SHA256]}}
-    ---
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec: {}
-    ```
-
-    ## How to fix
-
-    Prefer a named profile. Where a reader refuses the list, give that object a profile of its own.
-    """
+    """Whoever uses a Custom profile knows what becomes of it."""
     refused = [(name, read.refused) for name, read in use.readings if read.refused]
     notes = [line for name, read in use.readings for line in _notes(name, read)]
     message = f"{use.reference} has a Custom profile: it means what its readers take of it"
@@ -103,60 +45,7 @@ def check_custom(rule: ScanRule, use: CustomUse) -> Iterator[Finding]:
 
 
 def check_dropped(rule: ScanRule, use: CustomUse) -> Iterator[Finding]:
-    """Every cipher name of a Custom profile reaches the listeners.
-
-    ## What it requires
-
-    Each name in `ciphers` of an APIServer, IngressController, KubeletConfig or HostedCluster is OpenSSL's name of a
-    suite that each of its readers has. `tls-profile-ciphers` is the same rule of `adhere lint`, for manifests.
-
-    ## Why
-
-    A reader drops the other names without a word: the list in force is shorter than the one that was written and
-    reviewed. Go's servers have no DHE suite, and no reader knows IANA's names of TLS 1.2 suites, which the
-    enhancement's own examples have.
-
-    ## What fails
-
-    A list with such names: medium. The finding says which reader drops which, and what remains.
-
-    ## What is inconclusive
-
-    Nothing. Where a reader refuses the whole profile, or Go ignores the list because of `VersionTLS13`, this rule says
-    nothing; `profile-custom` does.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: APIServer
-    metadata: {name: cluster}
-    spec:
-      tlsSecurityProfile:
-        type: Custom
-        custom:
-          minTLSVersion: VersionTLS12
-          ciphers: [ECDHE-RSA-AES128-GCM-SHA256, TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: APIServer
-    metadata: {name: cluster}
-    spec:
-      tlsSecurityProfile:
-        type: Custom
-        custom:
-          minTLSVersion: VersionTLS12
-          ciphers: [ECDHE-RSA-AES128-GCM-SHA256, ECDHE-RSA-AES256-GCM-SHA384]
-    ```
-
-    ## How to fix
-
-    Write OpenSSL's name, or leave the suite out.
-    """
+    """Every cipher name of a Custom profile reaches the listeners."""
     dropping = [(name, read) for name, read in use.readings if read.dropped and not read.refused]
     losses = {each.name: each for _, read in dropping for each in read.dropped}
     if not losses:
@@ -204,25 +93,12 @@ def _notes(name: str, read: Declared) -> Iterator[str]:
 
 CUSTOM = ScanRule(
     id="profile-custom",
-    title="A Custom profile means what its readers take of it",
-    severity="info",
     check=check_custom,
-    references=(
-        "Enhancement 'Cluster-wide TLS Security Profile Configuration', API Design Principles",
-        "openshift/library-go pkg/crypto/crypto.go (OpenSSLToIANACipherSuites)",
-        "openshift/cluster-ingress-operator pkg/operator/controller/ingress/controller.go",
-    ),
 )
 
 DROPPED = ScanRule(
     id="profile-names-dropped",
-    title="Every cipher name of a Custom profile takes effect",
-    severity="medium",
     check=check_dropped,
-    references=(
-        "openshift/library-go pkg/crypto/crypto.go (OpenSSLToIANACipherSuites)",
-        "openshift/hypershift support/config/cipher.go",
-    ),
 )
 
 OBJECT_RULES: tuple[ScanRule, ...] = (CUSTOM, DROPPED, UNKNOWN_ADHERENCE)

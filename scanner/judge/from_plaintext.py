@@ -19,70 +19,7 @@ _REDIRECTS: Final = ("301", "302", "303", "307", "308")
 
 
 def check_from_plaintext(rule: Rule, case: Case) -> Iterator[Finding]:
-    """What is served with TLS is not had without it, on the port beside it.
-
-    ## What it requires
-
-    With `--active-http`, the port for requests without TLS at the same address (80, or wherever that leads) is asked
-    with one `HEAD` for each name of a Route, an HTTPProxy, an Ingress, and of a Gateway that has a listener of protocol
-    HTTP for the name: for `/`, for a Route's `path`, for the first path of an Ingress that has not the whole of it, or
-    for the first route with `permitInsecure`. It leads to `https`, says that nothing is there (400, 404, 421, 426,
-    503), or does not answer in HTTP; where it ends the connection without a word, five times in a row.
-
-    The port is that of the Services that lead to the listener, or the one that its pod declares beside it. Where there
-    is none, nothing is sent and nothing is reported; nor is without the option.
-
-    ## Why
-
-    Who types a name, or follows an old link, comes without TLS first. If that is answered with the content, the session
-    stays without: everybody on the way reads along and changes what he likes, and the certificate is never asked for.
-
-    ## What fails
-
-    Any other answer: medium. It says whether an object wants it so (`insecureEdgeTerminationPolicy: Allow`,
-    `permitInsecure`) or says otherwise. A redirect that stays without TLS is such an answer.
-
-    ## What is inconclusive
-
-    Silence, half of a redirect, and nothing there for a name of which an object says that it is served without TLS: it
-    may be tomorrow. Nothing at `/` of a Gateway, whose routes have paths that are not read, and at a path of an Ingress
-    that is a regular expression. A redirect where `permitInsecure` also asks for headers or query parameters, or for a
-    pattern.
-
-    ## Example that fails
-
-    A listener that is in order but for this:
-
-    ```yaml
-    # spec.tls of Route/shop/web
-    insecureEdgeTerminationPolicy: Redirect
-    # HEAD / without TLS, to the port beside it
-    port80: {status: 200}
-    ```
-
-    ```yaml
-    # The Route wants it so
-    insecureEdgeTerminationPolicy: Allow
-    port80: {status: 200}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    insecureEdgeTerminationPolicy: Redirect
-    port80: {status: 302, location: https://a.example}
-    ```
-
-    ```yaml
-    insecureEdgeTerminationPolicy: None
-    port80: {status: 503}
-    ```
-
-    ## How to fix
-
-    `insecureEdgeTerminationPolicy: Redirect` for a Route; no `permitInsecure` in an HTTPProxy; an HTTPRoute with a
-    `RequestRedirect` filter on a Gateway's HTTP listener, and no other routes there.
-    """
+    """What is served with TLS is not had without it, on the port beside it."""
     found, wanted = case.observation.plain_port, case.expectation.plain_port
     if wanted is None or (isinstance(found, Unknown) and "--active-http" in found.reason):
         return
@@ -128,13 +65,5 @@ def _expected(wanted: PlainPort) -> str:
 
 FROM_PLAINTEXT = Rule(
     id="http-redirect",
-    title="What is served with TLS is not had without it on the port beside it",
-    severity="medium",
     check=check_from_plaintext,
-    references=(
-        "RFC 9110, section 4.2.2; RFC 6797, section 8.3",
-        "openshift/api route/v1/types.go (insecureEdgeTerminationPolicy)",
-        "projectcontour.io/v1 HTTPProxy spec.routes.permitInsecure",
-        "Gateway API, HTTPRequestRedirectFilter",
-    ),
 )

@@ -29,116 +29,21 @@ def known_groups(version: int) -> frozenset[int]:
 
 
 def check_groups(rule: Rule, case: Case) -> Iterator[Finding]:
-    """The listener accepts no key-exchange group outside the profile's list.
-
-    ## What it requires
-
-    In TLS 1.3 and TLS 1.2, each known group that the profile does not list is refused. In TLS 1.2 these are the
-    elliptic curves. A profile without a list of groups requires nothing. The order of groups is never judged.
-
-    ## Why
-
-    The group carries the secrecy of the whole connection. A list also says which implementation of the key exchange
-    may run, for example on FIPS systems.
-
-    ## What fails
-
-    Nothing by default: a group outside the list is informational, because most components do not apply the list yet,
-    and Go enables P-521, which no named profile lists. With `groups: enforced` in the policy it is a violation,
-    severity medium; on a component of a cluster only if it is known to apply a list of groups.
-
-    ## What is inconclusive
-
-    A group that was neither accepted nor soundly refused, for example in TLS 1.2 on an ECDSA certificate, where the
-    certificate's own curve must be in every offer. Or TLS 1.3 or TLS 1.2 itself, of which it is not known whether the
-    listener speaks it. Unless the policy enforces groups, that does not count against the endpoint.
-
-    ## Example that fails
-
-    A listener that is in order but for this:
-
-    ```yaml
-    # It owes Intermediate: X25519MLKEM768, X25519, P-256 and P-384
-    groups: [X25519, P-256, P-521]
-    # The policy
-    thresholds: {groups: enforced}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    groups: [X25519MLKEM768, X25519, P-256]
-    thresholds: {groups: enforced}
-    ```
-
-    ```yaml
-    # Noted, but no violation, unless the policy enforces groups
-    groups: [X25519, P-256, P-521]
-    ```
-
-    ## How to fix
-
-    Set the groups that `expected` lists: `ssl_ecdh_curve` in nginx, `curves` in HAProxy, `CurvePreferences` in Go,
-    `tlsSecurityProfile.custom.groups` on OpenShift releases that have it.
-    """
+    """The listener accepts no key-exchange group outside the profile's list."""
     enforced = case.policy.groups == "enforced" and case.expectation.groups_configurable
-    shown = rule if enforced else replace(rule, severity="info")
     profile = case.expectation.profile
     if isinstance(profile, Unknown):
-        yield inconclusive(shown, f"the profile is not known: {profile.reason}", [profile.reason])
+        finding = inconclusive(rule, f"the profile is not known: {profile.reason}", [profile.reason])
     elif profile.groups is None:
-        yield remark(rule, f"{profile.name} has no opinion on groups", verdict="not_applicable")
+        finding = remark(rule, f"{profile.name} has no opinion on groups", verdict="not_applicable")
     else:
-        finding = _judge(shown, case, profile, profile.groups)
-        yield finding if enforced or finding.verdict != "fail" else _noted(finding)
+        finding = _judge(rule, case, profile, profile.groups)
+        finding = finding if enforced or finding.verdict != "fail" else _noted(finding)
+    yield finding if enforced else replace(finding, severity="info")
 
 
 def check_pq_readiness(rule: Rule, case: Case) -> Iterator[Finding]:
-    """Whether the listener offers a post-quantum key exchange.
-
-    ## What it requires
-
-    Nothing: it reports. A group with ML-KEM (FIPS 203), such as X25519MLKEM768, is accepted in TLS 1.3 or it is not.
-
-    ## Why
-
-    Traffic that is recorded today can be decrypted when a large quantum computer exists, unless the key exchange was
-    post-quantum. Who plans the change needs to know which listeners are ready.
-
-    ## What fails
-
-    Never anything. A listener without such a group, or without TLS 1.3, is informational.
-
-    ## What is inconclusive
-
-    TLS 1.3 groups that were not all told, and none of those with ML-KEM among the accepted. It does not count against
-    the endpoint.
-
-    ## Example that fails
-
-    None: a listener that is not ready is noted, and passes.
-
-    ## Example that passes
-
-    ```yaml
-    groups: [X25519MLKEM768, X25519, P-256]
-    ```
-
-    ```yaml
-    # Noted as not ready
-    groups: [X25519, P-256]
-    ```
-
-    ```yaml
-    # The same: only TLS 1.3 has such groups
-    versions: [TLSv1.2]
-    ```
-
-    ## How to fix
-
-    Use a TLS library that has ML-KEM (Go 1.24, OpenSSL 3.5 or later), enable TLS 1.3, and put X25519MLKEM768 first in
-    the list of groups where there is one.
-    """
+    """Whether the listener offers a post-quantum key exchange."""
     accepted, unknown = _post_quantum(case.observation)
     if accepted:
         yield remark(rule, "it accepts a post-quantum group", observed=map(names.group_label, accepted))
@@ -237,16 +142,10 @@ def _post_quantum(observation: Observation) -> tuple[list[int], str | None]:
 
 GROUP = Rule(
     id="tls-group",
-    title="No key-exchange group outside the profile",
-    severity="medium",
     check=check_groups,
-    references=("RFC 8446, section 4.2.7", "RFC 8422, section 5.1.1", "RFC 7919"),
 )
 
 PQ_READINESS = Rule(
     id="tls-pq-readiness",
-    title="Post-quantum key exchange is available",
-    severity="info",
     check=check_pq_readiness,
-    references=("FIPS 203 (ML-KEM)", "draft-ietf-tls-ecdhe-mlkem (X25519MLKEM768 and its siblings)"),
 )

@@ -28,86 +28,7 @@ _PASSING: Final = ("content-length: ", "etag: ", "last-modified: ")
 
 
 def check_misdirected(rule: Rule, case: Case) -> Iterator[Finding]:
-    """A connection for one name does not give the content of another.
-
-    ## What it requires
-
-    With `--active-http`, for up to three neighbours of a name, on the same port and of another listener of a Gateway or
-    another HTTPProxy (without a name, where a listener of a Gateway is for all of them, for neighbours that ask for a
-    certificate): a `HEAD` request for the neighbour on a connection that was made for this name is not answered
-    with the neighbour's content. 421 is what it should be, but the specifications do not insist: 404, 400, this name's
-    own answer, and the one for a name that nobody has will do, as long as the neighbour itself answers otherwise.
-
-    What is whose content is told by status, `ETag`, `Location`, `Content-Type`, `Content-Length`, `Last-Modified`,
-    `Server` and the names of cookies, compared with what each name answers on its own connection. It is asked in
-    HTTP/1.1, each request on a connection of its own, and in HTTP/2 where the listener agrees upon `h2`: there all
-    requests share one connection, as browsers share it between names that its certificate has. Each protocol is judged
-    by itself, for some listeners tell names apart in one of them only. Answers that differ in nothing but the name that
-    was asked for, as redirects to it, are the same one.
-
-    Contour's fallback certificate is asked without a name, for HTTPProxies that do not take part in it; 404 is what
-    Contour answers. Nothing is expected of OpenShift's router and of Ingress controllers, which choose by `Host` and
-    may. Without the option nothing is sent and nothing is reported.
-
-    ## Why
-
-    What is agreed upon in TLS (whose certificate, whether the client had to show one) holds for the name of the
-    connection. If requests for other names are answered on it, a name whose clients need a certificate can be read by
-    everybody, through a neighbour that asks for none.
-
-    ## What fails
-
-    The neighbour's content: medium; critical if the neighbour asks its clients for a certificate and this name
-    does not. What such a neighbour answers on a connection of its own nobody sees without a certificate; then it is
-    a 2xx, 3xx or 401 that this name does not answer with, and of which a name that nobody has gets not the like, nor
-    this name itself where its own hostname is a wildcard for both.
-
-    ## What is inconclusive
-
-    A request without an answer, names that answer alike so that nobody can tell whose it is (404 everywhere, or 404 for
-    a neighbour that did not answer on its own connection although it asks for no certificate), and an answer that is
-    nobody's known one. Where it could not be seen whether the listener agrees upon `h2`, HTTP/1.1 alone does not pass.
-
-    ## Example that fails
-
-    A listener that is in order but for this:
-
-    ```yaml
-    # Beside a.example, on the same port
-    neighbour: {name: b.example, object: HTTPProxy/shop/b}
-    requests:
-    - {serverName: a.example, host: a.example, status: 200, etag: "1"}
-    - {serverName: b.example, host: b.example, status: 200, etag: "2"}
-    - {serverName: a.example, host: no-such-name.adhere.invalid, status: 404}
-    - {serverName: a.example, host: b.example, status: 200, etag: "2"}
-    ```
-
-    ```yaml
-    # The neighbour asks its clients for a certificate
-    neighbour: {name: b.example, object: HTTPProxy/shop/b, clientCertificate: required}
-    requests:
-    - {serverName: a.example, host: a.example, status: 200, etag: "1"}
-    - {serverName: b.example, host: b.example, alert: certificate_required}
-    - {serverName: a.example, host: no-such-name.adhere.invalid, status: 404}
-    - {serverName: a.example, host: b.example, status: 200, etag: "2"}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    neighbour: {name: b.example, object: HTTPProxy/shop/b}
-    requests:
-    - {serverName: a.example, host: a.example, status: 200, etag: "1"}
-    - {serverName: b.example, host: b.example, status: 200, etag: "2"}
-    - {serverName: a.example, host: no-such-name.adhere.invalid, status: 404}
-    - {serverName: a.example, host: b.example, status: 421}
-    ```
-
-    ## How to fix
-
-    Have the proxy compare the request's authority with the server name and answer 421 (Contour does; Gateways by
-    `GatewayHTTPSListenerDetectMisdirectedRequests`), or give names with client validation a port of their own.
-    """
+    """A connection for one name does not give the content of another."""
     wanted = case.expectation.neighbours
     if not wanted or not case.observation.answered:
         return
@@ -218,11 +139,5 @@ def _kind(answer: str) -> list[str]:
 
 MISDIRECTED = Rule(
     id="tls-misdirected",
-    title="A connection for one name does not give another's content",
-    severity="medium",
     check=check_misdirected,
-    references=(
-        "RFC 9110, section 15.5.20, and RFC 9113, section 9.1.2",
-        "Gateway API, Listener.hostname; GEP-91 and GEP-3567",
-    ),
 )

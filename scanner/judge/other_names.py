@@ -14,82 +14,7 @@ from scanner.model.rule import Case, Rule
 
 
 def check_other_names(rule: Rule, case: Case) -> Iterator[Finding]:
-    """Names that nobody configured lead nowhere, and around no client validation.
-
-    ## What it requires
-
-    One endpoint of each port is also asked with a name that nobody can have, and with no server name, where objects say
-    what the port owes them:
-
-    * a port of a Gateway whose listeners are all of protocol TLS, and have a hostname if they terminate it or if a
-      TLSRoute without hostnames leads through: the connection ends before a certificate is shown;
-    * a port of a Gateway whose HTTPS listeners validate clients: it ends so too, or a client certificate is asked for;
-    * Contour's port as long as no HTTPProxy wants the fallback certificate: it ends so. Of none of these three anything
-      is expected where Gateways and other objects (Ingresses, HTTPProxies) share a port;
-    * names of which an object's status says that they are not served, and that nobody else at the place answers: of
-      listeners with `Accepted` False or `Conflicted` True and of HTTPProxies with errors in their TLS or virtual host,
-      it ends before a certificate is shown; of Routes that a router has not admitted, it ends so, or the router's
-      default certificate is shown, as for every name that it does not know (with a 503 behind it);
-    * of OpenShift's router, a name that no Route has: likewise.
-
-    Up to 20 names that are not served are asked for at one place. Everywhere else such names may be answered (an HTTPS
-    listener may complete the handshake and answer 404), and nothing is reported.
-
-    ## Why
-
-    A port that serves names which no object mentions serves something that nobody has configured: a default backend,
-    the gateway's own certificate, the first virtual host. And a client that reaches a listener without client
-    validation can ask it for the names that have one, on the same connection.
-
-    ## What fails
-
-    A certificate for a name that must be refused, another one than the default where that may be shown: medium. A
-    handshake without a request for a client certificate where
-    all listeners of the port validate: high.
-
-    ## What is inconclusive
-
-    Silence. An end of the connection without an alert, or with one that need not mean the name (internal_error), is a
-    refusal only if it comes five times in a row and the port's own name is served afterwards. Names beyond those that
-    are asked for.
-
-    ## Example that fails
-
-    A listener that is in order but for this:
-
-    ```yaml
-    # All listeners of this port are of protocol TLS, and none has the name
-    notServed: {name: nobody.example, object: Gateway/edge/front}
-    serverNames:
-    - {name: nobody.example, subject: CN=default}
-    ```
-
-    ```yaml
-    # All listeners of this port validate clients
-    clientsValidated: {name: nobody.example, object: Gateway/edge/front}
-    serverNames:
-    - {name: nobody.example, subject: CN=default, clientCertificate: none}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    notServed: {name: nobody.example, object: Gateway/edge/front}
-    serverNames:
-    - {name: nobody.example, alert: unrecognized_name}
-    ```
-
-    ```yaml
-    clientsValidated: {name: nobody.example, object: Gateway/edge/front}
-    serverNames:
-    - {name: nobody.example, subject: CN=default, clientCertificate: required}
-    ```
-
-    ## How to fix
-
-    Remove the listener or virtual host that answers every name, and see whether the controller has a default
-    certificate of its own that can be turned off.
-    """
+    """Names that nobody configured lead nowhere, and around no client validation."""
     owed = [each for each in case.expectation.other_names if each.owed not in ("compared", "same")]
     if not owed:
         return
@@ -146,12 +71,5 @@ def as_its_own(seen: Stray, case: Case) -> Known[bool]:
 
 OTHER_NAMES = Rule(
     id="tls-other-names",
-    title="Names that no object gives to a port lead nowhere",
-    severity="medium",
     check=check_other_names,
-    references=(
-        "RFC 6066, section 3",
-        "Gateway API conformance, tlsroute-hostname-intersection; GEP-91",
-        "Contour, Fallback Certificate",
-    ),
 )

@@ -154,69 +154,7 @@ def _first(ids: list[str]) -> str:
 
 
 def check_passage(rule: ScanRule, near: Near, passages: Passages) -> Iterator[Finding]:
-    """What is passed through shows the certificate of its backend, and not the router's or the gateway's own.
-
-    ## What it requires
-
-    A name that an object has passed through (a Route with `termination: passthrough`, a TLSRoute on a listener in mode
-    `Passthrough`, an HTTPProxy with `tls.passthrough`) is answered with a certificate that one of its backends, dialled
-    directly, has shown in the same scan. Each backend is asked for that name too, with one connection. Weighted
-    backends may take turns: any of theirs will do.
-
-    ## Why
-
-    Passthrough is chosen so that nobody in between can read along. If the name shows another certificate, somebody in
-    between ends the TLS: the router with its default certificate because the Route was not applied, a second Route or
-    listener that terminates the same host, a proxy that nobody knows of.
-
-    ## What fails
-
-    A certificate that none of the backends has shown, where all of them were asked, under that name: high. If another
-    endpoint of the scan shows the same one, the finding says which: it is usually the router.
-
-    ## What is inconclusive
-
-    A name that showed no certificate, or may show another one in TLS 1.3; backends that are no known listeners, that
-    could not be asked or that were left out of the scan (`--include`, `--exclude`, the policy file's scope); and more
-    names than four that come through to one backend.
-
-    ## Example that fails
-
-    ```yaml
-    listener: Deployment/openshift-ingress/router-default:443
-    address: 192.0.2.10
-    object: Route/shop/web
-    serverName: web.shop.example
-    passthroughTo: [Deployment/shop/web:8443]
-    sent: [{names: ["*.apps.example"]}]
-    ---
-    listener: Deployment/shop/web:8443
-    address: 10.128.0.7
-    serverName: web.shop.example
-    sent: [{names: [web.shop.example]}]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    listener: Deployment/openshift-ingress/router-default:443
-    address: 192.0.2.10
-    object: Route/shop/web
-    serverName: web.shop.example
-    passthroughTo: [Deployment/shop/web:8443]
-    sent: [{names: [web.shop.example]}]
-    ---
-    listener: Deployment/shop/web:8443
-    address: 10.128.0.7
-    serverName: web.shop.example
-    sent: [{names: [web.shop.example]}]
-    ```
-
-    ## How to fix
-
-    Look for whoever terminates the host: other Routes, Ingresses and listeners with that name, and the status of the
-    object that is to pass it through.
-    """
+    """What is passed through shows the certificate of its backend, and not the router's or the gateway's own."""
     if near.leaf is None or not passages.shows(near):
         yield _told(rule, near, passages, passages.open(near))
     elif near.unseen:
@@ -247,12 +185,5 @@ def _told(rule: ScanRule, near: Near, passages: Passages, unknown: _Open | None)
 
 PASSAGE = ScanRule(
     id="passthrough-backend",
-    title="What is passed through shows its backend's certificate",
-    severity="high",
     check=check_passage,
-    references=(
-        "openshift/api route/v1/types.go (passthrough)",
-        "Gateway API, TLSModeType Passthrough, and TLSRoute",
-        "Contour, TLS Session Passthrough",
-    ),
 )

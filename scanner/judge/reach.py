@@ -74,64 +74,7 @@ _OBSTACLES: Mapping[Reach, _Obstacle] = {
 
 
 def check_reach(rule: Rule, case: Case) -> Iterator[Finding]:
-    """A listener that should speak TLS does, and can be asked.
-
-    ## What it requires
-
-    A TLS conversation. It is enough that the handshake goes as far as the request for a client certificate: version,
-    cipher suite and certificate are visible before that. Ports that no object declares are not looked for: it would
-    take the network namespace of every node and pod to see them.
-
-    ## Why
-
-    Every other rule judges answers. Without a conversation there are none, and silence is no proof of anything. And a
-    listener that answers in plaintext where someone declared TLS protects nothing at all.
-
-    ## What fails
-
-    * Plaintext, or a protocol that upgrades by STARTTLS while TLS from the first byte was asked for, on a target that
-      was given by name or that an object declares as TLS. Severity high, for workloads of users too.
-    * On a port that was merely discovered only if the policy's `plaintext_candidate` says `fail` (high) or `warn`
-      (low).
-
-    ## What is inconclusive
-
-    A listener that is closed, filtered, unreachable, silent, resets, hangs up, refuses every offer, wants another
-    server name, answers garbage, or was interrupted. So is a balanced address whose backends cannot be dialled: the
-    one that answered says nothing of the others. So is plaintext where no more than a name or port number hints at
-    TLS: nobody promised it, and nobody said that it may be missing. So is what was not dialled, because an object of
-    the cluster points out of it: the message says which option allows that.
-
-    On a merely discovered port closed and plaintext are not applicable, and so is closed where the cluster itself says
-    that nothing is ready behind a Service that only its name or number hints to be TLS. Where nothing is to be served
-    (`tls-withheld` says when), a listener that is closed, hangs up, resets or refuses is as it should be, and not
-    applicable. What was seen to be forbidden before a conversation broke off is still reported by its own rule.
-
-    ## Example that fails
-
-    A listener that is in order but for this:
-
-    ```yaml
-    # It was given by name, or an object declares it as TLS
-    plaintext: http
-    ```
-
-    ```yaml
-    # It was given without smtp://
-    starttls: smtp
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    versions: [TLSv1.2, TLSv1.3]
-    ```
-
-    ## How to fix
-
-    Enable TLS on the listener. For STARTTLS give the protocol: `smtp://mail.example:25`. The message of an
-    inconclusive finding says what to try.
-    """
+    """A listener that should speak TLS does, and can be asked."""
     reach = case.observation.reach
     if reach in JUDGEABLE and case.endpoint.sampled:
         yield _finding(rule, case, "inconclusive", "sampled", _SAMPLED)
@@ -234,10 +177,7 @@ def _finding(
 
 REACH = Rule(
     id="tls-reach",
-    title="The listener can be reached and speaks TLS",
-    severity="high",
     check=check_reach,
-    references=("RFC 8446, section 4.1 (key exchange messages)", "RFC 3207, section 4 (STARTTLS)"),
 )
 
 

@@ -123,62 +123,7 @@ def _by_version(topic: str, answers: Mapping[int, Answers]) -> Iterator[tuple[st
 def check_replicas(
     rule: ScanRule, workload: str, replicas: Mapping[Behaviour, list[str]], bindings: set[Binding]
 ) -> Iterator[Finding]:
-    """The replicas of one workload accept and refuse the same, and serve the same certificate.
-
-    ## What it requires
-
-    Listeners with the same id (pods of one Deployment, members of one DaemonSet, the addresses of one name) that owe
-    the same profile agree on every version, cipher suite and group: none of them accepts what another one refuses.
-    Replicas whose certificates carry the same names serve the same certificate.
-
-    ## Why
-
-    Clients do not choose the replica that they get. What one of five accepts, an attacker gets by trying again, and a
-    test through the balanced address sees it once in five times. Replicas differ after a change that only some of them
-    have read: a rollout that got stuck, a process that has to be restarted, a node with another configuration.
-
-    ## What fails
-
-    * A version, suite or group that one replica accepts and another one soundly refuses: medium.
-    * Different certificates for the same names: low. One Secret gives all replicas one certificate; one that has not
-      been reloaded ends before the others.
-
-    While a change is rolled out the finding is `converging`, and where nothing binds the workload it is `readiness`.
-    Certificates whose names differ belong to their nodes, as those of etcd and the kubelets do, and are no difference.
-
-    ## What is inconclusive
-
-    Nothing: what one replica was not asked differs from no other. Whether it complies is said on the replica itself.
-
-    ## Example that fails
-
-    ```yaml
-    listener: Deployment/shop/web:8443
-    address: 10.128.0.7
-    versions: [TLSv1.2, TLSv1.3]
-    ---
-    listener: Deployment/shop/web:8443
-    address: 10.128.1.9
-    versions: [TLSv1.1, TLSv1.2, TLSv1.3]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    listener: Deployment/shop/web:8443
-    address: 10.128.0.7
-    versions: [TLSv1.2, TLSv1.3]
-    ---
-    listener: Deployment/shop/web:8443
-    address: 10.128.1.9
-    versions: [TLSv1.2, TLSv1.3]
-    ```
-
-    ## How to fix
-
-    Compare the replicas that the finding names: their start time with the last change of the configuration, their
-    pods' spec with each other, their nodes' pools. Restarting the older ones usually mends it.
-    """
+    """The replicas of one workload accept and refuse the same, and serve the same certificate."""
     items = list(_differences(replicas))
     certificates = [] if items else _certificates(replicas)
     if not items and not certificates:
@@ -248,8 +193,5 @@ def _status(bindings: set[Binding]) -> Status:
 
 REPLICAS = ScanRule(
     id="replicas-differ",
-    title="The replicas of a workload do the same",
-    severity="medium",
     check=check_replicas,
-    references=("RFC 9325, section 3.1 (versions)", "Kubernetes documentation, Deployments: rolling update"),
 )

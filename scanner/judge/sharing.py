@@ -89,73 +89,7 @@ class Sharing:
 
 
 def check_sharing(rule: ScanRule, places: Mapping[_Where, _Place]) -> Iterator[Finding]:
-    """Whether clients may share one HTTP/2 connection between several names of a port.
-
-    ## What it requires
-
-    Nothing of most listeners: where one agrees upon `h2`, and its certificate also covers other names that objects give
-    to the same address and port, clients may send requests for those on the same connection, and browsers do. That is
-    noted once for each certificate. Whether such requests are answered with the other's content is asked by
-    `tls-misdirected`.
-
-    Of OpenShift's router, that it does not agree upon `h2` with its default certificate: it offers HTTP/2 only for
-    Routes with a certificate that no other Route has, so that connections are not shared between Routes.
-
-    ## Why
-
-    What a connection was made for holds for its first name: whose client certificate was asked for, which version and
-    suites were agreed upon. Requests for other names arrive with that, and not with what their own listener asks for.
-
-    ## What fails
-
-    `h2` with the default certificate of a router: low; not where a Route passes its connections through to a backend
-    that has the same certificate, as OpenShift's OAuth server has. Everything else is informational.
-
-    ## What is inconclusive
-
-    Nothing. A name that was not seen, or whose ALPN is not known, is not noted.
-
-    ## Example that fails
-
-    ```yaml
-    listener: Deployment/openshift-ingress/router-default:443
-    address: 192.0.2.10
-    object: IngressController/openshift-ingress-operator/default
-    serverName: null
-    sent: [{names: ["*.apps.example"]}]
-    alpn: null
-    ---
-    listener: Deployment/openshift-ingress/router-default:443
-    address: 192.0.2.10
-    object: Route/shop/web
-    serverName: web.apps.example
-    sent: [{names: ["*.apps.example"]}]
-    alpn: h2
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    listener: Deployment/openshift-ingress/router-default:443
-    address: 192.0.2.10
-    object: IngressController/openshift-ingress-operator/default
-    serverName: null
-    sent: [{names: ["*.apps.example"]}]
-    alpn: null
-    ---
-    listener: Deployment/openshift-ingress/router-default:443
-    address: 192.0.2.10
-    object: Route/shop/web
-    serverName: web.apps.example
-    sent: [{names: ["*.apps.example"]}]
-    alpn: http/1.1
-    ```
-
-    ## How to fix
-
-    A certificate of its own for each name whose listener asks for more than the others, client certificates above all,
-    or a port of its own. On the router, a configuration template of its own is the likely reason.
-    """
+    """Whether clients may share one HTTP/2 connection between several names of a port."""
     yield from _of_routers(rule, places.values())
     noted: dict[str, tuple[_Shown, dict[str, bool]]] = {}
     for place in places.values():
@@ -240,12 +174,5 @@ def _of_routers(rule: ScanRule, places: Iterable[_Place]) -> Iterator[Finding]:
 
 SHARING = ScanRule(
     id="tls-shared-connections",
-    title="Clients share connections between names that are served as one",
-    severity="low",
     check=check_sharing,
-    references=(
-        "RFC 9113, section 9.1.1",
-        "Gateway API, GEP-91 and GEP-3567",
-        "openshift/router images/router/haproxy/conf/haproxy-config.template (alpn of the crt-list)",
-    ),
 )

@@ -25,77 +25,7 @@ _CLOCKS: Final = timedelta(minutes=5)
 
 
 def check_stored(rule: Rule, case: Case) -> Iterator[Finding]:
-    """The listener serves the certificate that objects name for it.
-
-    ## What it requires
-
-    Where objects say which certificate a listener serves, the SHA-256 of what it serves, at each of its addresses, is
-    that of the first certificate there. Objects say so
-
-    * for one listener and no other: a Route (`externalCertificate`, `certificate`), the default certificate of an
-      IngressController for Routes without one and for clients that give no name, the `certificateRefs` of a Gateway's
-      or ListenerSet's listener, `spec.tls` of an Ingress, `virtualhost.tls.secretName` of an HTTPProxy, and Contour's
-      fallback certificate for whoever gives no name;
-    * for a Service that asks the service CA for a certificate, and for the certificates of the control plane with
-      well-known names: there may be others beside these.
-
-    Secrets have to be readable for it (`--secrets`), except for what stands in the Route itself.
-
-    ## Why
-
-    Certificates are rotated by writing a Secret. A process that does not read its files again goes on with the former
-    certificate until that ends, and then everything that verifies refuses it: the rotation looked done, weeks ago.
-    A router that rejects a Route's certificate, or may no longer read its Secret, goes on with its own default one.
-
-    ## What fails
-
-    * Another certificate with the same names, by the same signer, than the Secret has: medium. The finding says
-      whether the Secret's is the newer one (rotated, and not loaded) or the older one, and names both by serial
-      number and SHA-256. As long as the newer of the two is valid for less than 70 minutes (ten for the process to
-      load it, or for the scan to have read the Secret before, and an hour by which issuers date back), it is
-      `converging`.
-    * The router's default certificate under the name of a Route that has one of its own: medium. The finding says
-      what the Route's status says of it.
-    * Any other certificate, where an object names this one for this listener: medium.
-
-    ## What is inconclusive
-
-    A chain that could not be seen, a Secret that could not be read (also where what is served is known to be the
-    router's default certificate), and, beside what only may be served, a certificate with other names, or by another
-    signer, than those of the Secrets that are known: there may be another one that no object names. Without Secrets
-    nothing is compared, and that is noted.
-
-    ## Example that fails
-
-    A listener that is in order but for this:
-
-    ```yaml
-    # Ingress/shop/web names a Secret that was rotated since
-    stored:
-      place: Secret/shop/web-tls data[tls.crt]
-      certificates:
-      - {names: [a.example], serialNumber: 6, starts: 2 days ago}
-    sent:
-    - {names: [a.example], serialNumber: 5, starts: 60 days ago}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    stored:
-      place: Secret/shop/web-tls data[tls.crt]
-      certificates:
-      - {names: [a.example], serialNumber: 6, starts: 2 days ago}
-    sent:
-    - {names: [a.example], serialNumber: 6, starts: 2 days ago}
-    ```
-
-    ## How to fix
-
-    Find out why the process did not load it, and restart it: deleting the pod does. Where the router shows its default
-    certificate, the Route's `status.ingress` says why; mend the Secret, or the Role by which the router reads it. A
-    Secret that cert-manager writes is changed by its Certificate, which the finding then names.
-    """
+    """The listener serves the certificate that objects name for it."""
     stored = case.expectation.certificate.stored
     if stored is None:
         return
@@ -199,13 +129,5 @@ def _serial(number: int | None) -> str:
 
 STORED = Rule(
     id="cert-stored",
-    title="The listener serves the certificate that objects name",
-    severity="medium",
     check=check_stored,
-    references=(
-        "Kubernetes documentation, Secrets: mounted Secrets are updated automatically",
-        "openshift/service-ca-operator README",
-        "openshift/api route/v1/types.go (certificate, externalCertificate)",
-        "Gateway API, Listener.tls.certificateRefs; Kubernetes API, IngressTLS; Contour, TLS termination",
-    ),
 )

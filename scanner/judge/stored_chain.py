@@ -15,63 +15,7 @@ from scanner.tls.certificate import CertificateFacts
 
 
 def check_stored_chain(rule: Rule, case: Case) -> Iterator[Finding]:
-    """The listener sends the chain that is stored with its certificate.
-
-    ## What it requires
-
-    Where a listener serves the certificate that an object names for it (`cert-stored`), what it sends behind that
-    certificate is what stands behind it there, in that order: the further PEM blocks of `tls.crt`, or of a Route's
-    `certificate`, and a Route's `caCertificate` after them.
-
-    ## Why
-
-    What is stored was put together by whoever issued the certificate, so that clients find the way to a root that they
-    have. A proxy that sends the first certificate only works with browsers, which fetch the rest, and with nobody else.
-
-    ## What fails
-
-    * An intermediate that is stored, that another certificate there was signed by, and that is not sent: medium.
-    * Another order, other certificates, or some of them more or fewer times: low. Clients up to TLS 1.2 may take the
-      order seriously (RFC 5246, section 7.4.2).
-
-    A self-signed certificate more or less is noted and passes: clients have their roots or do not trust them.
-
-    ## What is inconclusive
-
-    A chain that could not be seen. Where another certificate is served than is stored, there is nothing to compare.
-
-    ## Example that fails
-
-    A listener that is in order but for this:
-
-    ```yaml
-    stored:
-      place: Secret/shop/web-tls data[tls.crt]
-      certificates:
-      - {subject: CN=a.example, issuer: CN=Shop CA}
-      - {subject: CN=Shop CA, issuer: CN=Root}
-    sent:
-    - {subject: CN=a.example, issuer: CN=Shop CA}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    stored:
-      place: Secret/shop/web-tls data[tls.crt]
-      certificates:
-      - {subject: CN=a.example, issuer: CN=Shop CA}
-      - {subject: CN=Shop CA, issuer: CN=Root}
-    sent:
-    - {subject: CN=a.example, issuer: CN=Shop CA}
-    - {subject: CN=Shop CA, issuer: CN=Root}
-    ```
-
-    ## How to fix
-
-    Have the proxy read the whole of `tls.crt` (`ssl_certificate` in nginx, `certificate_chain` in Envoy), and load it
-    again.
-    """
+    """The listener sends the chain that is stored with its certificate."""
     stored = case.expectation.certificate.stored
     if stored is None or not stored.wanted or not stored.leaves:
         return
@@ -153,12 +97,5 @@ def _told(rule: Rule, case: Case, found: _Difference, sent: Sequence[Certificate
 
 STORED_CHAIN = Rule(
     id="cert-stored-chain",
-    title="The listener sends the chain that is stored with its certificate",
-    severity="medium",
     check=check_stored_chain,
-    references=(
-        "RFC 8446, section 4.4.2; RFC 5246, section 7.4.2",
-        "Kubernetes API, Secret of type kubernetes.io/tls",
-        "openshift/api route/v1/types.go (caCertificate); openshift/router, pkg/router/template/certmanager.go",
-    ),
 )

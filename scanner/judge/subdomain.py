@@ -15,54 +15,7 @@ from scanner.model.rule import Case, Rule
 
 
 def check_subdomain(rule: Rule, case: Case) -> Iterator[Finding]:
-    """A Route for a whole subdomain shows its certificate under any name of it.
-
-    ## What it requires
-
-    Where a router has admitted a Route with `wildcardPolicy: Subdomain`, edge or re-encrypt, a name of one label below
-    its domain that nobody has written down shows the certificate that the Route's own host shows.
-
-    ## Why
-
-    That is what the Route is for. If such a name shows the router's default certificate, the router has the Route's
-    host alone, clients refuse the others, and somebody may be served what he did not ask for.
-
-    ## What fails
-
-    A refusal, or another certificate: medium.
-
-    ## What is inconclusive
-
-    Silence, and a Route whose own certificate was not seen.
-
-    ## Example that fails
-
-    A listener that is in order but for this:
-
-    ```yaml
-    # The Route has wildcardPolicy: Subdomain
-    subdomain: {object: Route/shop/any, name: any.shop.example}
-    sent:
-    - {subject: CN=*.shop.example}
-    serverNames:
-    - {name: any.shop.example, subject: CN=ingress-operator}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    subdomain: {object: Route/shop/any, name: any.shop.example}
-    sent:
-    - {subject: CN=*.shop.example}
-    serverNames:
-    - {name: any.shop.example, subject: CN=*.shop.example}
-    ```
-
-    ## How to fix
-
-    See whether the IngressController has `routeAdmission.wildcardPolicy: WildcardsAllowed`, and whether the Route's
-    certificate has the wildcard among its names.
-    """
+    """A Route for a whole subdomain shows its certificate under any name of it."""
     owed = [each for each in case.expectation.other_names if each.owed == "same"]
     if not owed:
         return
@@ -104,8 +57,5 @@ def _wrong(owed: OtherName, seen: Stray | None, case: Case) -> str | Unknown | N
 
 SUBDOMAIN = Rule(
     id="tls-subdomain",
-    title="A Route for a subdomain answers every name of it",
-    severity="medium",
     check=check_subdomain,
-    references=("openshift/api route/v1/types.go (wildcardPolicy)", "openshift/router, pkg/router/template/util"),
 )

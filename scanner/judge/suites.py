@@ -22,59 +22,7 @@ TLS13_ALWAYS = (0x1301, 0x1302, 0x1303)
 
 
 def check_suites(rule: Rule, case: Case) -> Iterator[Finding]:
-    """The listener accepts no cipher suite outside the profile's set.
-
-    ## What it requires
-
-    In every version that the listener speaks and the profile allows, each suite of the registry that the profile does
-    not list is refused, and none outside the registry is accepted.
-    `TLS_AES_128_GCM_SHA256`, `TLS_AES_256_GCM_SHA384` and `TLS_CHACHA20_POLY1305_SHA256` are always allowed, unless
-    the listener is known to honour a list of TLS 1.3 suites: Go's standard library has no switch for them. An allowed
-    suite that the listener does not accept is no violation, and order is not judged.
-
-    ## Why
-
-    The suite decides whether the traffic can be read later with a stolen key (no forward secrecy), be altered or be
-    guessed (CBC, 3DES, RC4), or is encrypted at all (NULL).
-
-    ## What fails
-
-    A suite outside the set that the listener selects: medium; high for suites without encryption or authentication,
-    export and single DES suites, and RC4. A suite that is accepted only in a version that is itself forbidden is
-    listed with that version; to fix `tls-version` removes it.
-
-    ## What is inconclusive
-
-    * A forbidden suite that was neither accepted nor soundly refused in a version that the profile allows.
-    * A version in which no suite is known to be accepted: then a refusal proves nothing.
-    * An allowed version of which it is not known whether the listener speaks it.
-    * No known profile.
-
-    ## Example that fails
-
-    A listener that is in order but for this:
-
-    ```yaml
-    # It owes Intermediate
-    cipherSuites: [ECDHE-RSA-AES128-GCM-SHA256, AES128-SHA]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    cipherSuites: [ECDHE-RSA-AES128-GCM-SHA256, ECDHE-RSA-AES256-GCM-SHA384]
-    ```
-
-    ```yaml
-    cipherSuites: [TLS_AES_128_GCM_SHA256, TLS_CHACHA20_POLY1305_SHA256]
-    versions: [TLSv1.3]
-    ```
-
-    ## How to fix
-
-    Set the suites that `expected` lists: `--tls-cipher-suites` in a Kubernetes component, `ssl_ciphers` in nginx,
-    `ssl-default-bind-ciphers` in HAProxy, `CipherSuites` in Go.
-    """
+    """The listener accepts no cipher suite outside the profile's set."""
     profile = case.expectation.profile
     if isinstance(profile, Unknown):
         yield inconclusive(rule, f"the profile is not known: {profile.reason}", [profile.reason])
@@ -181,13 +129,5 @@ def _reproduce(case: Case, seen: Mapping[int, list[int]]) -> str | None:
 
 SUITE = Rule(
     id="tls-cipher-suite",
-    title="No cipher suite outside the profile",
-    severity="medium",
     check=check_suites,
-    references=(
-        "RFC 9325, section 4 (recommended suites)",
-        "RFC 8446, appendix B.4",
-        "RFC 7465 (RC4)",
-        "golang/go issue 29349 (TLS 1.3 suites are not configurable)",
-    ),
 )

@@ -16,52 +16,7 @@ def adherence_findings(values: Iterable[UnknownAdherence]) -> Iterator[Finding]:
 
 
 def check_unknown_adherence(rule: ScanRule, value: UnknownAdherence) -> Iterator[Finding]:
-    """`tlsAdherence` has a value that the API knows.
-
-    ## What it requires
-
-    That `spec.tlsAdherence` of the APIServer object `cluster`, or `spec.configuration.apiServer.tlsAdherence` of a
-    HostedCluster, is empty, `StrictAllComponents`, `LegacyAdheringComponentsOnly`, or one of their earlier spellings.
-
-    ## Why
-
-    Components take every value that they do not know for strict, so that a later release may add values without
-    weakening a cluster. A value that is merely misspelt therefore binds everything, and whoever meant legacy finds out
-    when components change what they speak. adhere judges as the components do: strictly.
-
-    ## What fails
-
-    Any other value: low. The listeners are judged as under `StrictAllComponents`.
-
-    ## What is inconclusive
-
-    Nothing. With the feature gate TLSAdherence off, or without the field in the CRD, a value has no effect and is no
-    finding; `adhere explain` says so.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: APIServer
-    metadata: {name: cluster}
-    spec:
-      tlsAdherence: StrictAllComponent
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: APIServer
-    metadata: {name: cluster}
-    spec:
-      tlsAdherence: StrictAllComponents
-    ```
-
-    ## How to fix
-
-    Write one of the two values. Once set, the field can be changed and not removed.
-    """
+    """`tlsAdherence` has a value that the API knows."""
     yield Finding(
         rule=rule.id,
         severity=rule.severity,
@@ -77,12 +32,5 @@ def check_unknown_adherence(rule: ScanRule, value: UnknownAdherence) -> Iterator
 
 UNKNOWN_ADHERENCE = ScanRule(
     id="adherence-unknown",
-    title="tlsAdherence has a value that the API knows",
-    severity="low",
     check=check_unknown_adherence,
-    references=(
-        "openshift/api config/v1/types_apiserver.go (TLSAdherencePolicy)",
-        "openshift/library-go pkg/crypto/tls_adherence.go (ShouldHonorClusterTLSProfile)",
-        "Enhancement 'Cluster-wide TLS Security Profile Configuration', API Extensions",
-    ),
 )

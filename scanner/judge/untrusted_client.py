@@ -13,63 +13,7 @@ from scanner.model.rule import Case, Rule
 
 
 def check_untrusted_client(rule: Rule, case: Case) -> Iterator[Finding]:
-    """A client certificate that no trusted authority has signed is refused.
-
-    ## What it requires
-
-    Where an object says whose client certificates a listener accepts, a handshake with one that nobody has signed but
-    itself is refused. Objects say so: `spec.tls.frontend` of a Gateway with the mode `AllowValidOnly` (the default),
-    for its HTTPS listeners; `spec.clientTLS` of an IngressController, for everything that is not passed through;
-    `clientValidation` of an HTTPProxy with a `caSecret` and without `skipClientCertValidation`. Where no object says
-    so, nobody shows a certificate, and nothing is reported.
-
-    The certificate is made for the run and is valid for clients by everything but its signer. Without `--active-http`
-    no request is sent. With it, a listener of a Gateway or ListenerSet that lets the certificate through gets one
-    `HEAD /`: some proxies complete every handshake and refuse the request (nginx with `ssl_verify_client on`). 400,
-    403, 495, 496 and a connection that is closed without an answer five times in a row are refusals.
-
-    ## Why
-
-    A listener that asks for a certificate and takes any is open to everybody, and looks closed to whoever only watches
-    it ask.
-
-    ## What fails
-
-    A listener that goes on after it has seen the certificate: high. TLS 1.3 shows the refusal on the first read after
-    the handshake, so it is waited for. A Gateway's listener fails where it also answers the request.
-
-    ## What is inconclusive
-
-    A listener that asked for no certificate (`tls-client-certificate` fails it), a silence, and in TLS 1.3 an end of
-    the connection without an alert, which may be an answer to the client's goodbye. A Gateway's listener that goes on,
-    without `--active-http`, or one that answers 408, 421, 425, 429 or 5xx, or nothing.
-
-    ## Example that fails
-
-    A listener that is in order but for this:
-
-    ```yaml
-    # spec of its IngressController
-    clientTLS: {clientCertificatePolicy: Required}
-    # What the listener asks for, and does with one that nobody has signed but itself
-    clientCertificate: required
-    untrustedClientCertificate: accepted
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    clientTLS: {clientCertificatePolicy: Required}
-    clientCertificate: required
-    untrustedClientCertificate: refused
-    ```
-
-    ## How to fix
-
-    See whether the controller supports what the object asks for, and what the object's status says; `verify required`
-    or `optional` with a `ca-file` in HAProxy, a validation context with `trusted_ca` in Envoy, `ssl_verify_client on`
-    in nginx (scan with `--active-http`: nginx refuses requests, not handshakes).
-    """
+    """A client certificate that no trusted authority has signed is refused."""
     source = case.expectation.client_trust
     if source is None:
         return
@@ -100,12 +44,5 @@ def check_untrusted_client(rule: Rule, case: Case) -> Iterator[Finding]:
 
 UNTRUSTED_CLIENT = Rule(
     id="tls-untrusted-client",
-    title="A client certificate that nobody trusts is refused",
-    severity="high",
     check=check_untrusted_client,
-    references=(
-        "RFC 8446, section 4.4.2.4, and RFC 5246, section 7.4.6",
-        "Gateway API, GatewayTLSConfig and GEP-91",
-        "openshift/api operator/v1 ClientTLS; Contour, Client Certificate Validation",
-    ),
 )

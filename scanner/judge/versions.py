@@ -18,54 +18,7 @@ _SEVERE: Mapping[int, Severity] = {codepoints.SSL2: "critical", codepoints.SSL3:
 
 
 def check_version(rule: Rule, case: Case) -> Iterator[Finding]:
-    """The listener accepts no protocol version below the profile's minimum.
-
-    ## What it requires
-
-    Every version below the minimum is refused: SSLv2, SSLv3, TLS 1.0, TLS 1.1 and so on up to the minimum. Versions
-    above the minimum may be absent: a listener without TLS 1.3 violates nothing under a minimum of TLS 1.2.
-
-    ## Why
-
-    An attacker in the middle chooses the weakest version that both sides still accept. TLS 1.0 and 1.1 rest on MD5 and
-    SHA-1 and have no authenticated encryption (RFC 8996 deprecates both); SSLv3 and SSLv2 are broken.
-
-    ## What fails
-
-    A version below the minimum that is accepted: high, SSLv3 and SSLv2 critical. One accepted handshake is proof,
-    whatever else could not be told.
-
-    ## What is inconclusive
-
-    * A lower version that was neither accepted nor soundly refused: the finding names it and why.
-    * A listener of which no allowed version is known to be accepted: then a refusal proves nothing.
-    * No known profile.
-
-    ## Example that fails
-
-    A listener that is in order but for this:
-
-    ```yaml
-    # It owes Intermediate: TLS 1.2 or later
-    versions: [TLSv1.1, TLSv1.2, TLSv1.3]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    versions: [TLSv1.2, TLSv1.3]
-    ```
-
-    ```yaml
-    # Without TLS 1.3 nothing is violated
-    versions: [TLSv1.2]
-    ```
-
-    ## How to fix
-
-    Raise the minimum version: `minTLSVersion` in a Kubernetes component, `ssl_protocols` in nginx, `ssl-min-ver` in
-    HAProxy, `MinVersion` in Go, `MinProtocol` in OpenSSL.
-    """
+    """The listener accepts no protocol version below the profile's minimum."""
     profile = case.expectation.profile
     if isinstance(profile, Unknown):
         yield inconclusive(rule, f"the profile is not known: {profile.reason}", [profile.reason])
@@ -120,8 +73,5 @@ def _nothing_better(answers: Answers, profile: Profile) -> str:
 
 VERSION = Rule(
     id="tls-version",
-    title="No protocol version below the profile's minimum",
-    severity="high",
     check=check_version,
-    references=("RFC 8996 (TLS 1.0 and 1.1)", "RFC 7568 (SSLv3)", "RFC 6176 (SSLv2)", "RFC 9325, section 3.1"),
 )

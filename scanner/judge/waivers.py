@@ -147,66 +147,7 @@ class WaiverLedger:
 
 
 def check_unused(rule: ScanRule, waiver: Waiver, use: _Use, doubt: str = "") -> Iterator[Finding]:
-    """Every waiver of the policy file has something to waive.
-
-    ## What it requires
-
-    Each waiver meets at least one finding of its rule, on an endpoint that it selects, that fails or could not be told.
-
-    ## Why
-
-    A waiver that is left behind is a hole that nobody looks at: it waives the next failure of that kind, which nobody
-    has seen yet. And one with a mistake in its selector gives its owner a false sense of being covered.
-
-    ## What fails
-
-    A waiver that met nothing in the whole scan: low. The message says whether it selects no endpoint at all, or only
-    endpoints on which its rule finds nothing wrong.
-
-    ## What is inconclusive
-
-    The scan ended early, or did not apply the rule (those on known vulnerabilities need `--deep`): then it may be
-    needed.
-
-    ## Example that fails
-
-    ```yaml
-    kind: ScanPolicy
-    apiVersion: adhere/v1
-    waivers:
-    - rule: tls-version
-      select: {endpoints: ["Deployment/shop/web:*"]}
-      reason: tills that know no better
-      owner: team-shop
-      expires: 2027-03-31
-    ---
-    listener: Deployment/shop/web:8443
-    address: 10.128.0.7
-    versions: [TLSv1.2, TLSv1.3]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    kind: ScanPolicy
-    apiVersion: adhere/v1
-    waivers:
-    - rule: tls-version
-      select: {endpoints: ["Deployment/shop/web:*"]}
-      reason: tills that know no better
-      owner: team-shop
-      expires: 2027-03-31
-    ---
-    listener: Deployment/shop/web:8443
-    address: 10.128.0.7
-    versions: [TLSv1.1, TLSv1.2, TLSv1.3]
-    ```
-
-    ## How to fix
-
-    Remove it if the deviation is gone; else correct its `rule` or `select`. A scan of a part of the cluster, for
-    example with another `scope`, needs a policy file of its own.
-    """
+    """Every waiver of the policy file has something to waive."""
     if use.matched:
         return
     seen = f"selects {_counted(use.endpoints)}, and {waiver.rule} finds nothing wrong there"
@@ -226,66 +167,7 @@ def check_unused(rule: ScanRule, waiver: Waiver, use: _Use, doubt: str = "") -> 
 
 
 def check_expired(rule: ScanRule, waiver: Waiver, use: _Use) -> Iterator[Finding]:
-    """No waiver has expired while what it waived is still there.
-
-    ## What it requires
-
-    Every failure that a waiver selects is mended, or the waiver renewed, on the waiver's last day at the latest.
-
-    ## Why
-
-    The date is a promise. When it has passed, the failure counts again; that it was promised to be gone by then is
-    worth knowing beside the failure itself.
-
-    ## What fails
-
-    A waiver whose last day is over, and which would still waive a failure: medium. The failure itself counts with its
-    own severity, and its evidence names the waiver.
-
-    ## What is inconclusive
-
-    Nothing.
-
-    ## Example that fails
-
-    In a scan of November 2026:
-
-    ```yaml
-    kind: ScanPolicy
-    apiVersion: adhere/v1
-    waivers:
-    - rule: tls-version
-      select: {endpoints: ["Deployment/shop/web:*"]}
-      reason: tills that know no better
-      owner: team-shop
-      expires: 2026-10-31
-    ---
-    listener: Deployment/shop/web:8443
-    address: 10.128.0.7
-    versions: [TLSv1.1, TLSv1.2, TLSv1.3]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    kind: ScanPolicy
-    apiVersion: adhere/v1
-    waivers:
-    - rule: tls-version
-      select: {endpoints: ["Deployment/shop/web:*"]}
-      reason: tills that know no better
-      owner: team-shop
-      expires: 2027-03-31
-    ---
-    listener: Deployment/shop/web:8443
-    address: 10.128.0.7
-    versions: [TLSv1.1, TLSv1.2, TLSv1.3]
-    ```
-
-    ## How to fix
-
-    Mend what it waived, or agree on a new date and change `expires`.
-    """
+    """No waiver has expired while what it waived is still there."""
     if not use.overdue:
         return
     yield Finding(
@@ -308,17 +190,11 @@ def _counted(endpoints: int) -> str:
 
 UNUSED = ScanRule(
     id="waiver-unused",
-    title="Every waiver has something to waive",
-    severity="low",
     check=check_unused,
-    references=("docs/policy.md, Waivers",),
 )
 EXPIRED = ScanRule(
     id="waiver-expired",
-    title="No waiver has expired while it is needed",
-    severity="medium",
     check=check_expired,
-    references=("docs/policy.md, Waivers",),
 )
 
 WAIVER_RULES: tuple[ScanRule, ...] = (UNUSED, EXPIRED)

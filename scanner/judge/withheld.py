@@ -12,70 +12,7 @@ from scanner.model.rule import Case, Rule
 
 
 def check_withheld(rule: Rule, case: Case) -> Iterator[Finding]:
-    """What cannot be served as it is declared is not served at all.
-
-    ## What it requires
-
-    Under the name of a listener that has no certificate that it may use, no handshake shows another one. A listener
-    has none where
-
-    * its controller says so for its present generation: `Accepted` is False, `Conflicted` is True, or `ResolvedRefs` is
-      False with the reason `InvalidCertificateRef` or `RefNotPermitted`, and it names no more than one Secret;
-    * the only Secrets that its Gateway, ListenerSet, HTTPProxy or Ingress names for it are of other namespaces, and
-      nothing there lets it name them.
-
-    Where another listener of the same place answers the name too (one for more names, or Contour's fallback
-    certificate), nothing is reported. A port that shows no certificate is as it should be, and not applicable.
-
-    ## Why
-
-    A proxy that shows a default certificate, or whatever certificate it had before, goes on serving what the cluster's
-    objects say is not served: nobody sees that the reference broke, and client validation that could not be set up is
-    left out.
-
-    ## What fails
-
-    Any certificate: high.
-
-    ## What is inconclusive
-
-    A handshake without a certificate to be seen. An object whose status is that of an older generation.
-
-    ## Example that fails
-
-    A listener that is in order but for this:
-
-    ```yaml
-    # status.listeners of its Gateway
-    conditions:
-    - {type: ResolvedRefs, status: "False", reason: InvalidCertificateRef}
-    sent:
-    - {subject: CN=default}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    # Nothing is reported
-    conditions:
-    - {type: ResolvedRefs, status: "False", reason: InvalidCertificateRef}
-    alert: unrecognized_name
-    ```
-
-    ```yaml
-    # Nothing is reported
-    conditions:
-    - {type: Accepted, status: "True", reason: Accepted}
-    - {type: ResolvedRefs, status: "True", reason: ResolvedRefs}
-    sent:
-    - {subject: CN=a.example}
-    ```
-
-    ## How to fix
-
-    Mend what the finding says: the Secret, the grant, the CA. See whether the proxy has a default certificate of its
-    own that can be turned off.
-    """
+    """What cannot be served as it is declared is not served at all."""
     why = case.expectation.withheld
     if not why:
         return
@@ -103,11 +40,5 @@ def check_withheld(rule: Rule, case: Case) -> Iterator[Finding]:
 
 WITHHELD = Rule(
     id="tls-withheld",
-    title="What cannot be served as declared is not served",
-    severity="high",
     check=check_withheld,
-    references=(
-        "Gateway API apis/v1/gateway_types.go (ListenerConditionAccepted, ListenerConditionResolvedRefs)",
-        "Contour internal/dag/httpproxy_processor.go (DelegationNotPermitted)",
-    ),
 )

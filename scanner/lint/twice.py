@@ -28,64 +28,7 @@ def told_apart(given: Iterable[Given]) -> tuple[tuple[Given, ...], dict[Identity
 
 
 def check_twice(rule: ScanRule, several: Sequence[Given]) -> Iterator[Finding]:
-    """No object is given twice with different content.
-
-    ## What it requires
-
-    That no two of the objects that are given have the same kind, namespace and name, unless they say the same. Neither
-    the version in `apiVersion` nor the file makes two objects of one name different.
-
-    ## Why
-
-    A cluster has one object of a name. Which of two is there in the end depends on the order in which they are applied:
-    `kubectl apply` of a directory leaves the last one. What holds of one of them says nothing of the other.
-
-    Bases and overlays of kustomize in one tree are where this comes from, and environments beside each other: `dev/`
-    and `prod/`. They are not meant to be applied together, so they cannot be judged together either.
-
-    ## What fails
-
-    An object that is given again with another content: medium. Objects that are equal are looked at once, and nothing
-    is said.
-
-    ## What is inconclusive
-
-    Everything else about such an object: no rule looks at either of them, and what refers to it is undecided. The order
-    of files and documents decides nothing.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: shop, namespace: shop}
-    spec: {host: shop.example.com, to: {kind: Service, name: shop}, tls: {termination: edge}}
-    ---
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: shop, namespace: shop}
-    spec: {host: shop.example.com, to: {kind: Service, name: shop}, tls: {termination: passthrough}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: shop, namespace: shop}
-    spec: {host: shop.example.com, to: {kind: Service, name: shop}, tls: {termination: edge}}
-    ---
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: shop-through, namespace: shop}
-    spec: {host: shop-through.example.com, to: {kind: Service, name: shop}, tls: {termination: passthrough}}
-    ```
-
-    ## How to fix
-
-    Remove one, or lint apart what is applied apart: `adhere lint prod`. Of kustomize's bases and overlays lint what
-    they render: `kustomize build overlays/prod | adhere lint -`.
-    """
+    """No object is given twice with different content."""
     *first, last = several
     about = str(last.object.reference)
     remedy = "remove one, or lint apart what is applied apart; of kustomize's overlays what each renders"
@@ -99,10 +42,7 @@ def check_twice(rule: ScanRule, several: Sequence[Given]) -> Iterator[Finding]:
 
 TWICE = ScanRule(
     id="object-twice",
-    title="No object is given twice with different content",
-    severity="medium",
     check=check_twice,
-    references=("kubernetes.io, Object Names and IDs", "kubectl.docs.kubernetes.io, Bases and Overlays"),
 )
 
 

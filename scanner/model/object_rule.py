@@ -12,7 +12,7 @@ from scanner.model.declared import Declared, Missing, identity
 from scanner.model.finding import Severity, Status, Verdict
 from scanner.model.located import Steps
 from scanner.model.once import Once
-from scanner.model.rule import Explained
+from scanner.model.rule import Documented
 
 ANY = Kind(group="*", plural="*", name="*")
 """As a rule's subject: objects of kinds that no rule names, of those that a manifest has and that hold a
@@ -94,18 +94,13 @@ class Subject(Once):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectRule(Explained):
-    """One requirement on what objects declare. ``check``'s docstring is its public page, with an example that fails
-    and one that passes, which the tests run."""
+class ObjectRule(Documented):
+    """One requirement on what objects declare. The tests run the examples on its page."""
 
     id: str
     """Never changes: ``gateway-listener-tls``."""
-    title: str
-    severity: Severity
-    """Of a violation, unless the flaw says otherwise."""
     subjects: tuple[Kind, ...]
     """The kinds that it looks at."""
     check: Callable[[Subject], Iterable[Flaw]]
     reads: tuple[Kind, ...] = field(default=())
     """Other kinds that it looks up."""
-    references: tuple[str, ...] = ()

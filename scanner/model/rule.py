@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from inspect import getdoc
-from typing import Literal
+from functools import cache
+from typing import Final, Literal
 
+from scanner.data import data
+from scanner.errors import InputError, ResourceError
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
-from scanner.model.finding import Finding, Severity, Status
+from scanner.model.finding import SEVERITIES, Finding, Severity, Status
 from scanner.model.observation import Observation
 from scanner.model.opinion import Opinion
 from scanner.model.policy import Policy
+from scanner.model.yaml_values import Builder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,47 +32,96 @@ class Case:
     """What the second witness saw, where one was asked."""
 
 
-class Explained:
-    """What is explained by the docstring of its ``check``."""
-
-    __slots__ = ()
-    check: Callable[..., object]
-
-    @property
-    def page(self) -> str:
-        """Its explanation for people, Markdown."""
-        return getdoc(self.check) or ""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule(Explained):
-    """One requirement; ``check``'s docstring is its public page."""
+class RulePage:
+    """The document ``docs/rules/<id>.md``: front matter in YAML, then the explanation in Markdown."""
 
-    id: str
-    """Never changes: ``tls-version``."""
     title: str
     severity: Severity
     """Of a violation, unless the finding says otherwise."""
+    topic: str
+    """Heading under which ``docs/rules/README.md`` lists the rule."""
+    references: tuple[str, ...]
+    text: str
+    """The explanation, without the front matter."""
+
+
+_FENCE: Final = "---\n"
+
+
+@cache
+def rule_page(rule_id: str) -> RulePage:
+    """Read the page of a rule. Raises ``ResourceError`` for one that is missing or has other front matter."""
+    path = data("rules") / f"{rule_id}.md"
+    try:
+        _, front, text = path.read_text(encoding="utf-8").split(_FENCE, 2)
+        fields = Builder(path.name, front, first=2).document()
+    except (OSError, ValueError, InputError) as error:
+        raise ResourceError(f"{path}: no page of a rule: {error}", hint="install adhere again") from error
+    match fields:
+        case {
+            "id": known,
+            "title": str(title),
+            "severity": str(severity),
+            "topic": str(topic),
+            "references": list(references),
+        } if known == rule_id and severity in SEVERITIES:
+            sources = tuple(map(str, references))
+            return RulePage(title=title, severity=severity, topic=topic, references=sources, text=text.strip())
+    raise ResourceError(
+        f"{path}: no page of the rule {rule_id}: the front matter has its id, title, severity, topic and references",
+        hint="correct the page, or install adhere again",
+    )
+
+
+class Documented:
+    """Base of every kind of rule: what its page says."""
+
+    __slots__ = ()
+    id: str
+
+    @property
+    def title(self) -> str:
+        """The requirement, in a few words."""
+        return rule_page(self.id).title
+
+    @property
+    def severity(self) -> Severity:
+        """Severity of a violation, unless the finding says otherwise."""
+        return rule_page(self.id).severity
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """Clauses and API paths that the requirement comes from."""
+        return rule_page(self.id).references
+
+    @property
+    def page(self) -> str:
+        """The explanation for people, in Markdown."""
+        return rule_page(self.id).text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule(Documented):
+    """One requirement on an endpoint."""
+
+    id: str
+    """Never changes: ``tls-version``."""
     check: Callable[[Rule, Case], Iterable[Finding]]
-    references: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     """Kinds of cluster objects that it looks at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScanRule(Explained):
+class ScanRule(Documented):
     """A requirement on a scan as a whole, or across its endpoints; its findings belong to no endpoint.
 
-    ``check`` is called with whatever this one looks at; its docstring is its public page.
+    ``check`` is called with whatever this one looks at.
     """
 
     id: str
     """Never changes: ``require-endpoints``."""
-    title: str
-    severity: Severity
-    """Of a violation, unless the finding says otherwise."""
     check: Callable[..., Iterable[Finding]]
-    references: tuple[str, ...] = ()
 
     def finding(
         self,

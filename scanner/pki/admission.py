@@ -24,61 +24,7 @@ _WRITING: Final = frozenset({"CREATE", "UPDATE", "*"})
 
 
 def check_admission(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
-    """An admission policy that is to check the PKI object is bound, and its binding refuses.
-
-    ## What it requires
-
-    Every ValidatingAdmissionPolicy that matches writes of `pkis.config.openshift.io`, or takes its parameters from
-    PKICertificateDefinitions, has a ValidatingAdmissionPolicyBinding with the action `Deny`.
-
-    ## Why
-
-    A policy by itself does nothing: only its binding makes the API server ask it. Without one, an override of a name
-    that nobody registered is accepted, and whoever wrote it believes that it was checked.
-
-    ## What fails
-
-    * A policy without a binding: medium.
-    * One whose bindings only warn or audit: low.
-
-    ## What is inconclusive
-
-    A policy without a binding, where bindings could not be read.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: admissionregistration.k8s.io/v1
-    kind: ValidatingAdmissionPolicy
-    metadata: {name: pki-names}
-    spec:
-      matchConstraints:
-        resourceRules:
-        - {apiGroups: [config.openshift.io], apiVersions: ["*"], operations: [CREATE, UPDATE], resources: [pkis]}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: admissionregistration.k8s.io/v1
-    kind: ValidatingAdmissionPolicy
-    metadata: {name: pki-names}
-    spec:
-      matchConstraints:
-        resourceRules:
-        - {apiGroups: [config.openshift.io], apiVersions: ["*"], operations: [CREATE, UPDATE], resources: [pkis]}
-    ---
-    apiVersion: admissionregistration.k8s.io/v1
-    kind: ValidatingAdmissionPolicyBinding
-    metadata: {name: pki-names}
-    spec: {policyName: pki-names, validationActions: [Deny]}
-    ```
-
-    ## How to fix
-
-    Make a ValidatingAdmissionPolicyBinding with `policyName` and `validationActions: [Deny]`; with parameters from
-    definitions also `paramRef` with `namespace: openshift-config` and `parameterNotFoundAction: Deny`.
-    """
+    """An admission policy that is to check the PKI object is bound, and its binding refuses."""
     bindings = about.snapshot.objects.get(VALIDATING_ADMISSION_POLICY_BINDING, ())
     for policy in about.snapshot.objects.get(VALIDATING_ADMISSION_POLICY, ()):
         if _is_about_keys(policy):
@@ -127,11 +73,5 @@ def _finding(
 
 ADMISSION = ScanRule(
     id="pki-admission",
-    title="Admission policies on the PKI object are bound",
-    severity="medium",
     check=check_admission,
-    references=(
-        "Enhancement 'Configurable PKI for OpenShift Internal Certificates', Dynamic Certificate Registration",
-        "Kubernetes documentation, Validating Admission Policy: what resources make a policy",
-    ),
 )

@@ -27,66 +27,7 @@ _JUDGED: Final = frozenset({"leaf", "client"})
 
 
 def check_renewal(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
-    """Certificates are made again before they end, by whoever makes them.
-
-    ## What it requires
-
-    What an operator renews is not much older than the age at which it does that; an installer's certificate of the
-    first day is gone after that day; what nothing renews by itself has years left; nothing that is in use has ended.
-
-    ## Why
-
-    An operator that has stopped renewing says so in a condition at best, and the certificate ends weeks later, with
-    whatever needs it. What only people renew is forgotten for ten years and then stops the cluster.
-
-    ## What fails
-
-    * One that its operator should have renewed, once a tenth of the time to its end has passed since, and one of the
-      installer's first day that is still in its place after it: medium at least.
-    * One that nothing renews, past the age at which it should be (of the 10-year signers the eighth year), or in the
-      last fifth of its life: as `needs-forced-rotation`, with what to delete and who feels it.
-    * Any other that expires within the time that `cert-expiring` allows: within `expiresWithinDays` of the policy (30),
-      or in the last fifth of a life of less than three times as long (of a kubelet's: the last tenth).
-    * One that has ended: high.
-
-    What has not ended is graded by the time left, as `cert-expiring` grades it: high within `expiresWithinDaysHigh` (3)
-    of the policy, medium within `expiresWithinDaysMedium` (14), else low. In the platform's namespaces, where nothing
-    says who makes a certificate and whether it is in use: low.
-
-    Old signers in bundles (but for those that nothing renews), what requests were answered with, and the copies that
-    former revisions of static pods had are not looked at: all are normal. What listeners serve is judged by
-    `cert-expired` and `cert-expiring`, and here only if its operator is late.
-
-    ## What is inconclusive
-
-    A certificate in use whose end cannot be read.
-
-    ## Example that fails
-
-    ```yaml
-    # Its operator renews it at 15 days.
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: localhost-serving-cert-certkey, namespace: openshift-kube-apiserver}
-    data:
-      tls.crt: CERTIFICATE(localhost, made 28 days ago, ends in 2 days)
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: localhost-serving-cert-certkey, namespace: openshift-kube-apiserver}
-    data:
-      tls.crt: CERTIFICATE(localhost, made 10 days ago, ends in 20 days)
-    ```
-
-    ## How to fix
-
-    Look at the conditions of the ClusterOperator that the finding names. What nothing renews is made again when its
-    Secret is deleted; mind the warning.
-    """
+    """Certificates are made again before they end, by whoever makes them."""
     end, role = subject.held.facts.not_after, subject.held.place.role
     if subject.successor is not None:
         return
@@ -185,51 +126,7 @@ def _nameless(rule: ScanRule, subject: Subject, end: datetime) -> Iterator[Findi
 
 
 def check_life(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
-    """The platform's certificates live about as long as they usually do.
-
-    ## What it requires
-
-    Nothing. A certificate of the platform that is valid for more than twice as long, or less than half as long, as the
-    ones of its name usually are (else of its category) is named.
-
-    ## Why
-
-    Nobody configures lifetimes: another one than usual means that another release, or somebody by hand, has made it.
-
-    ## What fails
-
-    Nothing: it is informational.
-
-    ## What is inconclusive
-
-    Nothing: without readable times nothing is said here.
-
-    ## Example that fails
-
-    Nothing fails. This one is named, because 30 days are usual:
-
-    ```yaml
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: localhost-serving-cert-certkey, namespace: openshift-kube-apiserver}
-    data:
-      tls.crt: CERTIFICATE(localhost, made 1 days ago, ends in 729 days)
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: localhost-serving-cert-certkey, namespace: openshift-kube-apiserver}
-    data:
-      tls.crt: CERTIFICATE(localhost, made 1 days ago, ends in 29 days)
-    ```
-
-    ## How to fix
-
-    Find out who made it. If it was the platform, there is nothing to do.
-    """
+    """The platform's certificates live about as long as they usually do."""
     facts, names = subject.held.facts, subject.classified.names
     if not names or facts.not_before is None or facts.not_after is None:
         return
@@ -252,21 +149,11 @@ def _usual(subject: Subject, names: tuple[WellKnown, ...]) -> tuple[float, float
     return min(span[0] for span in spans), max(span[1] for span in spans)
 
 
-_REFERENCE: Final = (
-    "Enhancement 'Configurable PKI for OpenShift Internal Certificates', Certificate Category Classification",
-)
-
 RENEWAL = ScanRule(
     id="pki-renewal",
-    title="Certificates are made again before they end",
-    severity="medium",
     check=check_renewal,
-    references=(*_REFERENCE, "openshift/library-go pkg/operator/certrotation", "openshift/origin tls/"),
 )
 LIFE = ScanRule(
     id="pki-lifetime",
-    title="Internal certificates live as long as usual",
-    severity="info",
     check=check_life,
-    references=_REFERENCE,
 )

@@ -33,91 +33,7 @@ one second; others take minutes)."""
 
 
 def check_key(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
-    """The key of every certificate that the platform makes is what the PKI configuration says.
-
-    ## What it requires
-
-    `PKI/cluster` says which algorithm and size the keys of internal certificates have: by the certificate's name, else
-    its category, else the defaults; where it says nothing, the platform's own minimum holds. What is configured means
-    exactly that key. A certificate of the platform without a known name is judged by its category. Certificates that
-    users provide are not judged by it.
-
-    ## Why
-
-    A configuration of keys is a policy, and nothing in the cluster shows whether each operator has followed it.
-
-    ## What fails
-
-    * A key that is weaker than, or of another kind as, what is required, on a certificate that was made after the last
-      change of the configuration, or that an earlier snapshot (`--previous`) shows to have been wrong when it was made:
-      medium.
-    * A key of a kind that no configuration can ask for (Ed25519, RSA-PSS, ML-DSA), whenever it was made: medium.
-    * Another key on an older certificate that nothing renews by itself (10-year signers of the installer): low, as
-      `needs-forced-rotation`, with what to delete and which clients it affects.
-
-    Kept and counted, and never a failure of the scan: an older certificate that its operator renews
-    (`pending-rotation`, with the date), one whose operator does not follow the configuration in this release
-    (`not-implemented`: informational, low where an override names the certificate, a violation with
-    `require: {pkiNotImplemented: violation}` in the policy), and one that is stronger. Under mode `Default`, and
-    without an object, RSA 2048 or more counts as not implemented too: the API's text says that the mode changes nothing
-    yet. What was required when an older one was made is known only from an earlier snapshot or saved scan, and of the
-    signers of the installation from its install-config; else the finding says that it is not known.
-
-    Of the signers of one name, a bundle keeps old ones beside the one that signs; these are named as superseded, and
-    not judged. The age of a signer is that of its key, also where another signer has signed it again.
-
-    The last change is the object's creation while its generation is 1, and after that the last write of a manager that
-    owns a part of `spec`. A file without a date (`--pki`, MicroShift's) counts as in force from the beginning.
-
-    ## What is inconclusive
-
-    A configuration that could not be read or that the API would refuse, a key that cannot be read, a name that leaves
-    open what is required, a deviation where nothing says when the configuration was last changed, and another key on a
-    certificate without a known name that an administrator may have put there. One without a known name that is as its
-    category asks is not said to pass: an override may ask for another key.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: config.openshift.io/v1alpha1
-    kind: PKI
-    metadata: {name: cluster, creationTimestamp: "2025-03-01T00:00:00Z"}
-    spec:
-      certificateManagement:
-        mode: Custom
-        custom:
-          defaults: {key: {algorithm: ECDSA, ecdsa: {curve: P384}}}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: localhost-serving-cert-certkey, namespace: openshift-kube-apiserver}
-    data:
-      tls.crt: CERTIFICATE(localhost, RSA 2048, made 3 days ago)
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: config.openshift.io/v1alpha1
-    kind: PKI
-    metadata: {name: cluster, creationTimestamp: "2025-03-01T00:00:00Z"}
-    spec:
-      certificateManagement:
-        mode: Custom
-        custom:
-          defaults: {key: {algorithm: ECDSA, ecdsa: {curve: P384}}}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: localhost-serving-cert-certkey, namespace: openshift-kube-apiserver}
-    data:
-      tls.crt: CERTIFICATE(localhost, ECDSA P384, made 3 days ago)
-    ```
-
-    ## How to fix
-
-    Let the operator make it again: delete the Secret that the finding names. Mind its warning for signers.
-    """
+    """The key of every certificate that the platform makes is what the PKI configuration says."""
     classified = subject.classified
     if not classified.governed and not classified.judged:
         return
@@ -364,12 +280,5 @@ def _step(step: Because) -> str:
 
 KEY = ScanRule(
     id="pki-key",
-    title="Keys of internal certificates are what the PKI configuration says",
-    severity="medium",
     check=check_key,
-    references=(
-        "Enhancement 'Configurable PKI for OpenShift Internal Certificates', Configuration Resolution Order",
-        "openshift/api config/v1alpha1/types_pki.go",
-        "openshift/library-go pkg/pki",
-    ),
 )

@@ -41,7 +41,6 @@ _FIELDS: Final = (
     "clientCertificates",
 )
 """Fields that a shape has, for hints."""
-_ENHANCEMENT: Final = "Enhancement 'Configurable PKI for OpenShift Internal Certificates'"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,63 +56,7 @@ class Configuration:
 
 
 def check_object(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
-    """The PKI object says what the API takes, and all of it has an effect.
-
-    ## What it requires
-
-    `PKI/cluster`, or MicroShift's file, is what its API accepts; it has no fields that no release knows; there is no
-    other PKI object, because nobody reads one that is not called `cluster`.
-
-    ## Why
-
-    The API refuses such an object, but one may have been written under an older definition, or before there was one.
-    Operators then take their own defaults, and no certificate tells.
-
-    ## What fails
-
-    * What the API would refuse, with its own words: medium. Among it is an override that names a Service's certificate:
-      those have no names, and the category governs them all.
-    * A PKI object of another name, and a field that no release knows where another one is meant (`certificateOverrides`
-      for `overrides`): the API removes it, and what it asks for has no effect: medium. Any other unknown field: low.
-    * An override of a name that the platform has given up (`aggregator-ca`, `apiserver-proxy-client`): low, with the
-      name that took its place.
-
-    An object in the shape that the API had only for a while is noted.
-
-    ## What is inconclusive
-
-    Nothing: what could not be read is inconclusive at every certificate that it governs.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: config.openshift.io/v1alpha1
-    kind: PKI
-    metadata: {name: cluster}
-    spec:
-      certificateManagement:
-        mode: Custom
-        custom:
-          defaults: {key: {algorithm: RSA, rsa: {keySize: 1024}}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: config.openshift.io/v1alpha1
-    kind: PKI
-    metadata: {name: cluster}
-    spec:
-      certificateManagement:
-        mode: Custom
-        custom:
-          defaults: {key: {algorithm: RSA, rsa: {keySize: 4096}}}
-    ```
-
-    ## How to fix
-
-    `oc edit pki cluster`, and correct the field that the finding names.
-    """
+    """The PKI object says what the API takes, and all of it has an effect."""
     yield from (finding for _, finding in placed(rule, about))
 
 
@@ -158,60 +101,7 @@ def _deprecated(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
 
 
 def check_definitions(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
-    """Every PKICertificateDefinition counts, and no two contradict each other.
-
-    ## What it requires
-
-    Definitions are in namespace `openshift-config`, are not said to be invalid by their own condition `Valid`, register
-    each certificate name once, and give well-known names the category that they have.
-
-    ## Why
-
-    A name that is registered decides which overrides the PKI object may have, and which category's key the certificate
-    gets where there is none. Of two definitions that disagree nobody can tell which one its operator follows.
-
-    ## What fails
-
-    * A name that two definitions register, a category that is not that of the well-known name, and a definition whose
-      condition `Valid` is not `True`: medium.
-    * A definition in another namespace, which has no effect: low.
-
-    ## What is inconclusive
-
-    Nothing: on a cluster without the kind there is nothing to register.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: config.openshift.io/v1alpha1
-    kind: PKICertificateDefinition
-    metadata: {name: mesh, namespace: openshift-config}
-    spec: {component: mesh, certificates: [{name: mesh-gateway, category: ServingCertificate}]}
-    ---
-    apiVersion: config.openshift.io/v1alpha1
-    kind: PKICertificateDefinition
-    metadata: {name: ingress, namespace: openshift-config}
-    spec: {component: ingress, certificates: [{name: mesh-gateway, category: ServingCertificate}]}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: config.openshift.io/v1alpha1
-    kind: PKICertificateDefinition
-    metadata: {name: mesh, namespace: openshift-config}
-    spec: {component: mesh, certificates: [{name: mesh-gateway, category: ServingCertificate}]}
-    ---
-    apiVersion: config.openshift.io/v1alpha1
-    kind: PKICertificateDefinition
-    metadata: {name: ingress, namespace: openshift-config}
-    spec: {component: ingress, certificates: [{name: ingress-gateway, category: ServingCertificate}]}
-    ```
-
-    ## How to fix
-
-    Correct the definition that the finding names; it belongs to the operator in its `spec.component`.
-    """
+    """Every PKICertificateDefinition counts, and no two contradict each other."""
     for flaw in registered(about.snapshot).flaws:
         yield _finding(rule, flaw.about, flaw.said, severity=flaw.severity, fix=flaw.fix)
 
@@ -233,15 +123,9 @@ def _finding(rule: ScanRule, about: str, said: str, *, severity: Severity | None
 
 OBJECT = ScanRule(
     id="pki-object",
-    title="The PKI object is what its API takes",
-    severity="medium",
     check=check_object,
-    references=(f"{_ENHANCEMENT}, Validation", "openshift/api config/v1alpha1/types_pki.go"),
 )
 DEFINITIONS = ScanRule(
     id="pki-definition",
-    title="Certificate names are registered once, and where they count",
-    severity="medium",
     check=check_definitions,
-    references=(f"{_ENHANCEMENT}, Dynamic Certificate Registration",),
 )

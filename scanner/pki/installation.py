@@ -17,78 +17,7 @@ from scanner.pki.resolution import required
 
 
 def check_installation(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
-    """The install-config asks for the same signers as the PKI object.
-
-    ## What it requires
-
-    Where `pki.signerCertificates` of the install-config names a key, PKI/cluster asks for the same key of signers; and
-    the installer would take what stands there. The cluster keeps the install-config in ConfigMap
-    `kube-system/cluster-config-v1`; `adhere certs --install-config` reads one from a file.
-
-    ## Why
-
-    The installer writes PKI/cluster from it. Where both differ somebody has changed the object since: signers of the
-    installation that nothing renews still have the first key, and a cluster that is installed anew from the same file
-    would not have the policy of this one.
-
-    ## What fails
-
-    * Another key, or none at all in PKI/cluster: low.
-    * What the installer would refuse, with its own words: low. The ConfigMap is only a memory of the file. In a file
-      that `adhere lint` is given: high.
-    * In such a file, `pki` without a `featureSet`: medium. An unknown field of `pki`: low.
-
-    ## What is inconclusive
-
-    A PKI object that could not be read, or whose word for signers nobody can tell.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: v1
-    kind: ConfigMap
-    metadata: {name: cluster-config-v1, namespace: kube-system}
-    data:
-      install-config: |
-        featureSet: TechPreviewNoUpgrade
-        pki: {signerCertificates: {key: {algorithm: RSA, rsa: {keySize: 4096}}}}
-    ---
-    apiVersion: config.openshift.io/v1alpha1
-    kind: PKI
-    metadata: {name: cluster}
-    spec:
-      certificateManagement:
-        mode: Custom
-        custom:
-          defaults: {key: {algorithm: RSA, rsa: {keySize: 3072}}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: v1
-    kind: ConfigMap
-    metadata: {name: cluster-config-v1, namespace: kube-system}
-    data:
-      install-config: |
-        featureSet: TechPreviewNoUpgrade
-        pki: {signerCertificates: {key: {algorithm: RSA, rsa: {keySize: 4096}}}}
-    ---
-    apiVersion: config.openshift.io/v1alpha1
-    kind: PKI
-    metadata: {name: cluster}
-    spec:
-      certificateManagement:
-        mode: Custom
-        custom:
-          defaults: {key: {algorithm: RSA, rsa: {keySize: 3072}}}
-          signerCertificates: {key: {algorithm: RSA, rsa: {keySize: 4096}}}
-    ```
-
-    ## How to fix
-
-    Write into the install-config what PKI/cluster says, or the other way round.
-    """
+    """The install-config asks for the same signers as the PKI object."""
     day_one = about.day_one or install_config_of_cluster(about.snapshot)
     if day_one is None or day_one.reason == "empty" or day_one == about.config:
         return
@@ -134,11 +63,5 @@ def _finding(rule: ScanRule, about: str, said: str, fix: str | None = None) -> F
 
 INSTALLATION = ScanRule(
     id="pki-install-config",
-    title="The install-config and the PKI object ask for the same signers",
-    severity="low",
     check=check_installation,
-    references=(
-        "Enhancement 'Configurable PKI for OpenShift Internal Certificates', Initial Cluster Installation (Day-1)",
-        "openshift/installer pkg/types/pki/validation.go",
-    ),
 )

@@ -19,63 +19,7 @@ from scanner.tls.certificate import CertificateFacts
 
 
 def check_minimum(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
-    """Certificates that no PKI object governs are what the policy file asks for.
-
-    ## What it requires
-
-    `certificates` of the policy file may say how many bits an RSA key has at least (by default `minRsaBits` of its
-    thresholds), which curves ECDSA keys may be on, which signature algorithms an issuer may use, and how many days a
-    certificate that is no CA's may be valid. Whatever it says, no key is a DSA key, and none is on a curve of less than
-    224 bits where no curves are listed. It holds for all that is outside of the PKI object: what users gave to
-    the API servers, the IngressControllers and Routes, what cert-manager made, what nobody can tell whose it is; and
-    for the platform's own where the PKI object asks for nothing.
-
-    ## Why
-
-    The PKI object speaks of what the platform makes. Whoever has to keep a policy has to keep it for the certificates
-    that people bring, too.
-
-    ## What fails
-
-    A certificate with any of these that is not as the policy asks: medium. CAs that are merely trusted are no
-    certificates of the cluster's, and are left out.
-
-    ## What is inconclusive
-
-    A key, a signature or a time that the policy asks about and that cannot be read.
-
-    ## Example that fails
-
-    ```yaml
-    kind: ScanPolicy
-    apiVersion: adhere/v1
-    certificates: {minRsaBits: 3072, longestDays: 398}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: web-tls, namespace: shop}
-    data:
-      tls.crt: CERTIFICATE(web.shop.example, RSA 2048)
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    kind: ScanPolicy
-    apiVersion: adhere/v1
-    certificates: {minRsaBits: 3072, longestDays: 398}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: web-tls, namespace: shop}
-    data:
-      tls.crt: CERTIFICATE(web.shop.example, RSA 3072)
-    ```
-
-    ## How to fix
-
-    Have the certificate issued again by whoever issued it: the finding says by which object it came in.
-    """
+    """Certificates that no PKI object governs are what the policy file asks for."""
     outside = _outside(subject)
     if outside is None or subject.held.place.role == "trusted":
         return
@@ -225,11 +169,5 @@ _LOOKS: Final[
 
 MINIMUM = ScanRule(
     id="pki-minimum",
-    title="Certificates outside of the PKI object meet the policy's minimums",
-    severity="medium",
     check=check_minimum,
-    references=(
-        "docs/policy.md, Certificates",
-        "Enhancement 'Configurable PKI for OpenShift Internal Certificates', User-Provided Certificates",
-    ),
 )

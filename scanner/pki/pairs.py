@@ -15,53 +15,7 @@ MOST: Final = 100
 
 
 def check_pairs(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
-    """The private key in a Secret belongs to the certificate beside it.
-
-    ## What it requires
-
-    Of each Secret that was read, `tls.key` has the public key of the first certificate in `tls.crt`. The key is looked
-    at when the Secret is read, and dropped; what stays is the answer.
-
-    ## Why
-
-    No server can serve with such a pair. One that has loaded an earlier one goes on until it is started again, and then
-    fails, or falls back to a certificate of its own.
-
-    ## What fails
-
-    Another key: high.
-
-    ## What is inconclusive
-
-    Nothing: of a Secret without a key, with one that is encrypted, or without a certificate in PEM there is nothing to
-    compare.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: web-tls, namespace: shop}
-    data:
-      tls.crt: CERTIFICATE(web.shop.example)
-      tls.key: KEY(another.example)
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: web-tls, namespace: shop}
-    data:
-      tls.crt: CERTIFICATE(web.shop.example)
-      tls.key: KEY(web.shop.example)
-    ```
-
-    ## How to fix
-
-    Let whoever made the Secret make it again: of the platform's own, delete it; of others, write both parts at once.
-    """
+    """The private key in a Secret belongs to the certificate beside it."""
     secrets = about.snapshot.objects.get(SECRET, ())
     wrong = [each for each in secrets if each.at("adhere", "keyMatches") is False]
     for number, each in enumerate(wrong[:MOST], start=1):
@@ -75,8 +29,5 @@ def check_pairs(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
 
 PAIRS = ScanRule(
     id="pki-key-pair",
-    title="Private keys in Secrets belong to their certificates",
-    severity="high",
     check=check_pairs,
-    references=("kubernetes.io, Secrets, TLS Secrets",),
 )

@@ -40,55 +40,7 @@ def can_sign(key: str, signature: str) -> bool | None:
 
 
 def check_signature(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
-    """Certificates are signed with a hash that holds, by a key that can have made the signature.
-
-    ## What it requires
-
-    Whatever an issuer signed, in Secrets, kubeconfigs, Routes and requests, is signed with SHA-2 or newer, or with an
-    algorithm that hashes within itself (Ed25519, ML-DSA, SLH-DSA). The algorithm of the signature is one that the
-    signer's key can have made: nobody signs `ecdsa-with-SHA256` with an RSA key.
-
-    ## Why
-
-    Collisions for MD5 and SHA-1 are practical. A signature that its signer cannot have made is a mistake at best: an
-    old certificate of a signer whose name has a new key now, so that no client can verify it.
-
-    ## What fails
-
-    * MD2, MD4, MD5 or SHA-1, on a certificate that no listener serves (that is `cert-signature`): medium.
-    * A signature that no key of its signer can have made: medium. The signer is the next one of its chain; where it is
-      kept elsewhere, every CA of the issuer's name that was found.
-
-    Signatures that a quantum computer does not break are named as such, and pass.
-
-    ## What is inconclusive
-
-    A signature that cannot be read.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: web-tls, namespace: shop}
-    data:
-      tls.crt: CERTIFICATE(web.shop.example, with SHA-1)
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: web-tls, namespace: shop}
-    data:
-      tls.crt: CERTIFICATE(web.shop.example)
-    ```
-
-    ## How to fix
-
-    Have the certificate issued again. Where the signer has a new key, delete what the old one signed.
-    """
+    """Certificates are signed with a hash that holds, by a key that can have made the signature."""
     facts = subject.held.facts
     if subject.held.place.role == "trusted":
         return
@@ -134,12 +86,5 @@ def _is_broken(facts: CertificateFacts) -> bool:
 
 SIGNATURE = ScanRule(
     id="pki-signature",
-    title="Certificates are signed by a hash that holds and a key that can",
-    severity="medium",
     check=check_signature,
-    references=(
-        "RFC 9155 (MD5 and SHA-1 signatures)",
-        "RFC 5280, section 4.1.1.2",
-        "RFC 9881 and RFC 9909 (ML-DSA, SLH-DSA)",
-    ),
 )

@@ -22,61 +22,7 @@ _SHOWN: Final = 10
 
 
 def check_configured(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
-    """The keys that are configured suit each other, and the time that certificates live.
-
-    ## What it requires
-
-    The PKI configuration asks for more than RSA 2048 where certificates live for years, and for no key of a serving or
-    client certificate that is stronger than the one of its signer.
-
-    ## Why
-
-    The installer's signers live for ten years and are renewed by nobody, and RSA 2048 offers 112 bits of security. A
-    certificate is worth what its signer's key is worth: a stronger key of its own costs time in every handshake and
-    protects from nobody who can forge the signer's signature.
-
-    ## What fails
-
-    * RSA 2048, configured for signers that live for more than two years: low.
-    * A configured key of a serving or client certificate with more bits of security (NIST SP 800-57) than the one of
-      the signer that its name has: low. RSA 4096 has 152 bits, ECDSA P-384 has 192.
-
-    ## What is inconclusive
-
-    Nothing: a key that nobody can tell is inconclusive at each certificate.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: config.openshift.io/v1alpha1
-    kind: PKI
-    metadata: {name: cluster}
-    spec:
-      certificateManagement:
-        mode: Custom
-        custom:
-          defaults: {key: {algorithm: RSA, rsa: {keySize: 2048}}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: config.openshift.io/v1alpha1
-    kind: PKI
-    metadata: {name: cluster}
-    spec:
-      certificateManagement:
-        mode: Custom
-        custom:
-          defaults: {key: {algorithm: RSA, rsa: {keySize: 2048}}}
-          signerCertificates: {key: {algorithm: RSA, rsa: {keySize: 4096}}}
-    ```
-
-    ## How to fix
-
-    Give signers a key of their own, of at least the strength of the strongest key below them: `category:
-    SignerCertificate`, or `signerCertificates`.
-    """
+    """The keys that are configured suit each other, and the time that certificates live."""
     config = about.config
     if not config.in_force:
         return
@@ -91,69 +37,7 @@ def check_configured(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
 
 
 def check_strength(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
-    """A key that lasts for years is stronger than RSA 2048.
-
-    ## What it requires
-
-    Certificates of the platform that are valid for more than two years have a key with more than the 112 bits of
-    security that RSA 2048 offers (NIST SP 800-57).
-
-    ## Why
-
-    Whoever finds a signer's key can be whoever the signer vouches for, until it ends. 112 bits are held to be enough
-    until 2030; signers of the installer last for ten years.
-
-    ## What fails
-
-    Such a certificate where the PKI configuration asks for exactly that key: low. Where nobody has configured
-    anything, which is the platform's own choice, it is informational.
-
-    ## What is inconclusive
-
-    Nothing: a key that cannot be read is inconclusive by `pki-key`.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: config.openshift.io/v1alpha1
-    kind: PKI
-    metadata: {name: cluster}
-    spec:
-      certificateManagement:
-        mode: Custom
-        custom:
-          defaults: {key: {algorithm: RSA, rsa: {keySize: 2048}}}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: localhost-serving-signer, namespace: openshift-kube-apiserver-operator}
-    data:
-      tls.crt: CERTIFICATE(kube-apiserver-localhost-signer, CA, RSA 2048, ends in 3650 days)
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: config.openshift.io/v1alpha1
-    kind: PKI
-    metadata: {name: cluster}
-    spec:
-      certificateManagement:
-        mode: Custom
-        custom:
-          defaults: {key: {algorithm: RSA, rsa: {keySize: 4096}}}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: localhost-serving-signer, namespace: openshift-kube-apiserver-operator}
-    data:
-      tls.crt: CERTIFICATE(kube-apiserver-localhost-signer, CA, RSA 4096, ends in 3650 days)
-    ```
-
-    ## How to fix
-
-    Configure a stronger key in the PKI object, and have the certificate made again.
-    """
+    """A key that lasts for years is stronger than RSA 2048."""
     facts, classified = subject.held.facts, subject.classified
     key = key_of(facts)
     if not classified.names or isinstance(key, Unknown) or facts.not_before is None or facts.not_after is None:
@@ -216,22 +100,11 @@ def _of_config(rule: ScanRule, config: PkiConfig, said: str, fix: str) -> Findin
     return rule.finding(config.source, f"{config.source}: {said}", fix)
 
 
-_REFERENCES: Final = (
-    "Enhancement 'Configurable PKI for OpenShift Internal Certificates', Validation; Risks and Mitigations",
-    "NIST SP 800-57 part 1 revision 5, table 2 and section 5.6.3",
-)
-
 CONFIGURED = ScanRule(
     id="pki-configured-strength",
-    title="Configured keys suit each other and the time that they last",
-    severity="low",
     check=check_configured,
-    references=_REFERENCES,
 )
 STRENGTH = ScanRule(
     id="pki-strength",
-    title="Keys that last for years are stronger than RSA 2048",
-    severity="low",
     check=check_strength,
-    references=_REFERENCES,
 )

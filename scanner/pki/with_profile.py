@@ -42,80 +42,7 @@ class Serving:
 
 
 def check_profile(rule: ScanRule, serving: Serving) -> Iterator[Finding]:
-    """The keys of the platform's certificates fit the TLS 1.2 suites that their listeners' profiles allow.
-
-    ## What it requires
-
-    Where a listener's profile allows TLS 1.2, some suite of it can be used with a certificate that the listener
-    serves, and with the one that it will serve after its next rotation, by the PKI configuration: ECDHE_RSA suites
-    need an RSA key, ECDHE_ECDSA ones an ECDSA or EdDSA key. TLS 1.3 suites go with any. It is looked at for the
-    certificates that the PKI object governs.
-
-    ## Why
-
-    Both are configured by different people in different objects, and each is valid by itself. Together they are a
-    listener that no client of TLS 1.2 can reach, and that shows only when the certificate is rotated.
-
-    ## What fails
-
-    A profile whose TLS 1.2 suites are all of the other kind: medium. The finding says whether that is so now, after
-    the next rotation, or both.
-
-    ## What is inconclusive
-
-    A key that cannot be read, where the profile has suites of one kind only.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: config.openshift.io/v1alpha1
-    kind: PKI
-    metadata: {name: cluster}
-    spec:
-      certificateManagement:
-        mode: Custom
-        custom:
-          defaults: {key: {algorithm: ECDSA, ecdsa: {curve: P256}}}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: signing-key, namespace: openshift-service-ca}
-    data:
-      tls.crt: CERTIFICATE(openshift-service-serving-signer@1760000000, CA)
-    ---
-    listener: shop/web:8443
-    serves: CERTIFICATE(web.shop.svc, RSA 2048, signed by openshift-service-serving-signer@1760000000)
-    ciphers: [ECDHE-RSA-AES128-GCM-SHA256]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: config.openshift.io/v1alpha1
-    kind: PKI
-    metadata: {name: cluster}
-    spec:
-      certificateManagement:
-        mode: Custom
-        custom:
-          defaults: {key: {algorithm: ECDSA, ecdsa: {curve: P256}}}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: signing-key, namespace: openshift-service-ca}
-    data:
-      tls.crt: CERTIFICATE(openshift-service-serving-signer@1760000000, CA)
-    ---
-    listener: shop/web:8443
-    serves: CERTIFICATE(web.shop.svc, RSA 2048, signed by openshift-service-serving-signer@1760000000)
-    ciphers: [ECDHE-RSA-AES128-GCM-SHA256, ECDHE-ECDSA-AES128-GCM-SHA256]
-    ```
-
-    ## How to fix
-
-    Add suites of the other kind to the profile, or ask for the other algorithm in the PKI object. Where all clients
-    speak TLS 1.3, say so: `minTLSVersion: VersionTLS13`.
-    """
+    """The keys of the platform's certificates fit the TLS 1.2 suites that their listeners' profiles allow."""
     governed = [(facts, told) for facts, told in serving.leaves if told.governed]
     kinds = _kinds(serving.profile)
     if not governed or not kinds:
@@ -192,11 +119,5 @@ def _finding(
 
 PROFILE = ScanRule(
     id="pki-profile",
-    title="Keys of the platform fit the TLS 1.2 suites of their listeners",
-    severity="medium",
     check=check_profile,
-    references=(
-        "Enhancement 'Configurable PKI for OpenShift Internal Certificates', TLS Security Profiles",
-        "RFC 5246, appendix A.5, and RFC 8422, section 2 (which key a suite needs)",
-    ),
 )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
@@ -8,8 +9,10 @@ from click.testing import CliRunner
 
 from scanner.cli import adhere
 from scanner.cli.rules import ALL, AnyRule, find, page
-from scanner.errors import UsageError
+from scanner.errors import ResourceError, UsageError
+from scanner.model import rule
 from scanner.model.retired_rules import RETIRED
+from tests.cli.rule_index import index, written
 from tests.lint.examples import examples
 
 PAGES = Path(__file__).parents[2] / "docs" / "rules"
@@ -29,12 +32,50 @@ def test_the_list_has_id_severity_and_title_of_every_rule() -> None:
 
 
 @pytest.mark.parametrize("each", ALL, ids=lambda each: each.id)
-def test_show_prints_the_page_that_stands_in_the_documentation(each: AnyRule) -> None:
+def test_show_prints_the_page(each: AnyRule) -> None:
     result = CliRunner().invoke(adhere, ["rules", "show", each.id])
     assert result.exit_code == 0
-    assert result.output == page(each) + "\n"
-    written = PAGES / f"{each.id}.md"
-    assert written.read_text() == result.output, f"renew it: adhere rules show {each.id} >docs/rules/{each.id}.md"
+    _, _, text = (PAGES / f"{each.id}.md").read_text().split("---\n", 2)
+    references = "\n".join(f"* {reference}" for reference in each.references)
+    heading = f"# {each.title}\n\nRule `{each.id}`, severity {each.severity}.\n"
+    assert result.output == f"{heading}{text}\n## References\n\n{references}\n"
+
+
+@pytest.mark.parametrize("each", ALL, ids=lambda each: each.id)
+def test_the_explanation_stands_on_the_page_alone(each: AnyRule) -> None:
+    summary = inspect.getdoc(each.check) or ""
+    assert summary.count("\n") == 0
+    assert summary.endswith(".")
+
+
+def test_the_index_has_every_rule_under_its_topic() -> None:
+    assert written() == index(), "renew it: python -m tests.cli.rule_index"
+    assert index().count("](") == len(ALL)
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "",
+        "id: other\ntitle: T\nseverity: low\ntopic: T\nreferences: [x]\n",
+        "id: one\ntitle: T\nseverity: bad\ntopic: T\nreferences: [x]\n",
+        "id: one\ntitle: [T]\nseverity: low\ntopic: T\nreferences: [x]\n",
+        "id: one\nid: one\ntitle: T\nseverity: low\ntopic: T\nreferences: [x]\n",
+        "id: one\ntitle: T\nseverity: low\ntopic: T\n",
+    ],
+)
+def test_a_page_with_other_front_matter_is_refused(front: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "one.md").write_text(f"---\n{front}---\n\nText.\n")
+    monkeypatch.setattr(rule, "data", lambda kind: tmp_path)
+    with pytest.raises(ResourceError, match=r"one\.md"):
+        rule.rule_page.__wrapped__("one")
+
+
+def test_a_missing_page_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rule, "data", lambda kind: tmp_path)
+    with pytest.raises(ResourceError, match=r"one\.md") as caught:
+        rule.rule_page.__wrapped__("one")
+    assert caught.value.hint == "install adhere again"
 
 
 @pytest.mark.parametrize("each", ALL, ids=lambda each: each.id)

@@ -5,7 +5,7 @@ Made by hand and not by ``judge``: a format must print whatever it is given.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -15,9 +15,8 @@ from scanner.model.finding import Finding, Severity, Status, Verdict
 from scanner.model.known import Unknown
 from scanner.model.observation import Answers, Attempt, Negotiated, Observation, Reach
 from scanner.model.profile import Profile
-from scanner.model.report import Coverage, EndpointRow, Report, ScannerRow, Summary
-from scanner.model.rule import Case, Rule
-from scanner.report.rows import endpoint_row, finding_row, rule_row
+from scanner.model.report import Coverage, EndpointRow, Report, RuleRow, ScannerRow, Summary
+from scanner.report.rows import endpoint_row, finding_row
 from scanner.tls.certificate import CertificateFacts
 
 NOW = datetime(2026, 11, 21, 10, 0, 0, tzinfo=UTC)
@@ -425,16 +424,12 @@ def parts() -> Iterator[Parts]:
     yield v6, EXPECTATION, speaking("v6"), "pass", "ok", PASSED
 
 
-def _check(rule: Rule, case: Case) -> Iterable[Finding]:
-    """Accepts no version below the profile's minimum.
+_PAGE = """\
+Accepts no version below the profile's minimum.
 
-    A client that an attacker talks down to **TLS 1.0** gets what TLS 1.0 can give.
+A client that an attacker talks down to **TLS 1.0** gets what TLS 1.0 can give.
 
-    Fails when a forbidden version was *accepted*; passes when all were refused.
-    """
-    return ()
-
-
+Fails when a forbidden version was *accepted*; passes when all were refused."""
 _RULES: tuple[tuple[str, str, Severity], ...] = (
     ("tls-version", "Versions below the minimum are refused", "high"),
     ("tls-cipher-suite", "Cipher suites outside the profile are refused", "medium"),
@@ -444,7 +439,7 @@ _RULES: tuple[tuple[str, str, Severity], ...] = (
 _REFERENCES = ("https://www.rfc-editor.org/rfc/rfc8996", "NIST SP 800-52r2")
 
 RULES = [
-    rule_row(Rule(id=name, title=title, severity=severity, check=_check, references=_REFERENCES))
+    RuleRow(id=name, title=title, severity=severity, page=_PAGE, references=list(_REFERENCES))
     for name, title, severity in _RULES
 ]
 

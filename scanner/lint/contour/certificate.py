@@ -28,65 +28,7 @@ def looked_up(subject: Subject, use: Use) -> Missing | None:
 
 
 def check_certificate(subject: Subject) -> Iterator[Flaw]:
-    """A virtual host's certificate can be served, and is for its host.
-
-    ## What it requires
-
-    That the Secret to which an HTTPProxy or IngressRoute refers, or an Ingress of Contour in another namespace, exists,
-    is of type `kubernetes.io/tls` or `Opaque`, and has a certificate in `tls.crt` and its key in `tls.key`; that the
-    certificate covers the host, is valid now, is for servers, and neither weak nor a CA. But for hosts, the same of
-    the fallback certificate in Contour's configuration, and of the certificate that Envoy shows to services, which is
-    for clients. Where Contour has `rootNamespaces`, that the Secret is in one of them.
-
-    ## Why
-
-    Contour looks at the type and whether the PEM can be read, and at nothing else: not at the key, not at names, not at
-    dates. With the key of another certificate it calls the virtual host valid, Envoy refuses the pair, and whoever asks
-    for the host is reset; a wrong name or an expired certificate is served. With `rootNamespaces` it watches the
-    Secrets of these namespaces alone: for Contour there is no other, delegated or not.
-
-    ## What fails
-
-    Each of these: high; weak keys and signatures, a CA as leaf and a certificate that is not for servers: medium.
-
-    ## What is inconclusive
-
-    A Secret that was not given, and a certificate of which one of these cannot be read.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: shop, namespace: shop}
-    spec: {virtualhost: {fqdn: shop.example.com, tls: {secretName: shop}}}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: shop, namespace: shop}
-    type: kubernetes.io/tls
-    data: {tls.crt: "CERTIFICATE(blog.example.com)", tls.key: "KEY(blog.example.com)"}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: shop, namespace: shop}
-    spec: {virtualhost: {fqdn: shop.example.com, tls: {secretName: shop}}}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: shop, namespace: shop}
-    type: kubernetes.io/tls
-    data: {tls.crt: "CERTIFICATE(shop.example.com)", tls.key: "KEY(shop.example.com)"}
-    ```
-
-    ## How to fix
-
-    Put a certificate for the host and its key into the Secret, or refer to the right one.
-    """
+    """A virtual host's certificate can be served, and is for its host."""
     configured = configuration.of_object(subject.object)
     if configured:
         yield from _of_all(subject, configured)
@@ -136,10 +78,7 @@ def _served(subject: Subject, use: Use, usage: str = "serverAuth") -> Iterator[F
 
 CERTIFICATE = ObjectRule(
     id="contour-certificate",
-    title="A virtual host's certificate can be served, and is for its host",
-    severity="high",
     subjects=(*USERS, *configuration.READS),
     reads=READS_OF_USES,
     check=check_certificate,
-    references=("Contour internal/dag/secret.go", "projectcontour.io/v1 HTTPProxy spec.virtualhost.tls.secretName"),
 )

@@ -13,56 +13,7 @@ _VALIDATION: Final = (*TLS, "clientValidation")
 
 
 def check_client_validation(subject: Subject) -> Iterator[Flaw]:
-    """Client certificates that a virtual host asks for are verified.
-
-    ## What it requires
-
-    That `clientValidation` has a `caSecret`; that `skipClientCertValidation` stands only beside `authorization`; and
-    that `optionalClientCertificate` does not stand there.
-
-    ## Why
-
-    With `skipClientCertValidation` Envoy takes any certificate, also one that the client made itself: that is of use
-    only where an external authorization service looks at it; without a `caSecret` beside it clients without one are let
-    in, too. With `optionalClientCertificate` they always are, and only the backend can tell.
-
-    ## What fails
-
-    Neither a CA nor `skipClientCertValidation`: high, Contour refuses the HTTPProxy. Certificates that nobody verifies:
-    high. Optional ones: medium.
-
-    ## What is inconclusive
-
-    Nothing: all of it stands in the object.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: shop, namespace: shop}
-    spec:
-      virtualhost:
-        fqdn: shop.example.com
-        tls: {secretName: shop, clientValidation: {skipClientCertValidation: true}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: shop, namespace: shop}
-    spec:
-      virtualhost:
-        fqdn: shop.example.com
-        tls: {secretName: shop, clientValidation: {caSecret: clients}}
-    ```
-
-    ## How to fix
-
-    Name the Secret with the CA of the clients, and leave the two other fields out.
-    """
+    """Client certificates that a virtual host asks for are verified."""
     if not isinstance(subject.object.at(*_VALIDATION), dict):
         return
     validation = subject.object.fields(*_VALIDATION)
@@ -82,12 +33,6 @@ def check_client_validation(subject: Subject) -> Iterator[Flaw]:
 
 CLIENT_VALIDATION = ObjectRule(
     id="contour-client-validation",
-    title="Client certificates that a virtual host asks for are verified",
-    severity="high",
     subjects=(HTTP_PROXY,),
     check=check_client_validation,
-    references=(
-        "projectcontour.io/v1 HTTPProxy spec.virtualhost.tls.clientValidation",
-        "Contour internal/envoy/v3/auth.go (ACCEPT_UNTRUSTED)",
-    ),
 )

@@ -18,67 +18,7 @@ _MOST: Final = 50
 
 
 def check_creators(subject: Subject) -> Iterator[Flaw]:
-    """Whoever may delegate a namespace's Secrets may read them.
-
-    ## What it requires
-
-    That those to whom a binding gives the right to create or change TLSCertificateDelegations may also `get` the
-    Secrets of that namespace, by any binding.
-
-    ## Why
-
-    A delegation hands the use of a certificate to other namespaces: they serve it, and its name is theirs. Contour
-    asks nobody whether who wrote it may read the Secret. The right to write delegations is therefore worth the right
-    to the Secrets, and whoever has only the first has more than their other rights say.
-
-    ## What fails
-
-    A user, group or service account that may write delegations and may not get Secrets there: medium.
-
-    ## What is inconclusive
-
-    Whether they may get Secrets, where bindings or roles were not given. Groups of a user are in no object: what
-    they allow is not seen, and a finding on a user says so.
-
-    ## Example that fails
-
-    ```yaml
-    # All that there is in a cluster:
-    apiVersion: rbac.authorization.k8s.io/v1
-    kind: RoleBinding
-    metadata: {name: delegators, namespace: certificates}
-    roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: delegator}
-    subjects: [{kind: User, name: ann}]
-    ---
-    apiVersion: rbac.authorization.k8s.io/v1
-    kind: Role
-    metadata: {name: delegator, namespace: certificates}
-    rules:
-    - {apiGroups: [projectcontour.io], resources: [tlscertificatedelegations], verbs: [create]}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    # All that there is in a cluster:
-    apiVersion: rbac.authorization.k8s.io/v1
-    kind: RoleBinding
-    metadata: {name: delegators, namespace: certificates}
-    roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: delegator}
-    subjects: [{kind: User, name: ann}]
-    ---
-    apiVersion: rbac.authorization.k8s.io/v1
-    kind: Role
-    metadata: {name: delegator, namespace: certificates}
-    rules:
-    - {apiGroups: [projectcontour.io], resources: [tlscertificatedelegations], verbs: [create]}
-    - {apiGroups: [""], resources: [secrets], verbs: [get]}
-    ```
-
-    ## How to fix
-
-    Take the right to write delegations away, or give it to those who keep the Secrets.
-    """
+    """Whoever may delegate a namespace's Secrets may read them."""
     if not any(allows(subject.declared, subject.object, _delegating(subject, verb)) for verb in _WRITING):
         return
     for index, item in enumerate(islice(subject.object.each("subjects"), _MOST)):
@@ -118,13 +58,7 @@ def _without_secrets(subject: Subject, who: Identity, at: tuple[str | int, ...])
 
 CREATORS = ObjectRule(
     id="contour-delegation-creators",
-    title="Whoever may delegate a namespace's Secrets may read them",
-    severity="medium",
     subjects=(ROLE_BINDING, CLUSTER_ROLE_BINDING),
     reads=authorization.READS,
     check=check_creators,
-    references=(
-        "Contour design/tls-certificate-delegation.md, Security Considerations",
-        "Kubernetes plugin/pkg/auth/authorizer/rbac/rbac.go",
-    ),
 )

@@ -25,77 +25,7 @@ _FALLBACK: Final = (*TLS, "enableFallbackCertificate")
 
 
 def check_delegation(subject: Subject) -> Iterator[Flaw]:
-    """A Secret of another namespace is referred to with a delegation.
-
-    ## What it requires
-
-    That each Secret of another namespace to which an HTTPProxy, an IngressRoute or an Ingress of Contour refers is
-    delegated to it: by a TLSCertificateDelegation in the Secret's namespace that names the Secret, and among whose
-    `targetNamespaces` is the namespace of the referring object, or nothing but `*`. References are
-    `namespace/secret`, and in an Ingress the annotation `projectcontour.io/tls-cert-namespace`, which holds for all
-    of its `tls` entries. CAs of clients and of services and revocation lists need the delegation as certificates do,
-    and so does the fallback certificate of an HTTPProxy with `enableFallbackCertificate`.
-
-    ## Why
-
-    Without a delegation Contour refuses the reference. An HTTPProxy is invalid then and says so in its status; an
-    Ingress says nothing anywhere, and its hosts answer without TLS.
-
-    ## What fails
-
-    A reference that no delegation allows: high. Where a delegation of the Secret is among what was given and names
-    other namespaces, that is decided although there may be others.
-
-    ## What is inconclusive
-
-    Without any delegation of the Secret: whether there is one, where delegations were not given. Whether the fallback
-    certificate is delegated, where Contour's configuration was not given.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: TLSCertificateDelegation
-    metadata: {name: wildcards, namespace: certificates}
-    spec:
-      delegations:
-      - {secretName: wildcard, targetNamespaces: [shop, "*"]}
-    ---
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: blog, namespace: blog}
-    spec:
-      virtualhost:
-        fqdn: blog.example.com
-        tls: {secretName: certificates/wildcard}
-      routes: [{services: [{name: blog, port: 80}]}]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: TLSCertificateDelegation
-    metadata: {name: wildcards, namespace: certificates}
-    spec:
-      delegations:
-      - {secretName: wildcard, targetNamespaces: [shop, blog]}
-    ---
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: blog, namespace: blog}
-    spec:
-      virtualhost:
-        fqdn: blog.example.com
-        tls: {secretName: certificates/wildcard}
-      routes: [{services: [{name: blog, port: 80}]}]
-    ```
-
-    ## How to fix
-
-    Add the namespace to the delegation, or create one beside the Secret; whoever owns the Secret's namespace has to do
-    it.
-    """
+    """A Secret of another namespace is referred to with a delegation."""
     for use in of_object(subject):
         means = _MEANS.get(subject.object.kind, "Contour refuses the reference")
         yield from _judged(subject, use, means.format(reason=_REASONS.get(use.what, "DelegationNotPermitted")))
@@ -148,14 +78,7 @@ def _correction(subject: Subject, use: Use) -> str:
 
 DELEGATION = ObjectRule(
     id="contour-delegation",
-    title="A Secret of another namespace is referred to with a delegation",
-    severity="high",
     subjects=USERS,
     reads=(*delegation.READS, *configuration.READS, INGRESS_CLASS),
     check=check_delegation,
-    references=(
-        "Contour internal/dag/cache.go (delegationPermitted)",
-        "Contour design/tls-certificate-delegation.md",
-        "projectcontour.io/v1 TLSCertificateDelegation spec.delegations",
-    ),
 )

@@ -18,123 +18,13 @@ from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _Users = Mapping[tuple[str | None, str], frozenset[str | None]]
-REFERENCES: Final = (
-    "Contour internal/dag/cache.go (delegationPermitted)",
-    "projectcontour.io/v1 TLSCertificateDelegation spec.delegations",
-)
 _DELEGATIONS: Final = ("spec", "delegations")
 _MOST: Final = 100
 """Namespaces of one delegation that are looked at."""
 
 
 def check_target(subject: Subject) -> Iterator[Flaw]:
-    """Delegations reach the namespaces that they name.
-
-    ## What it requires
-
-    That each item of a TLSCertificateDelegation names at least one namespace other than its own, in full, or `*` as the
-    only item; that each of these namespaces exists; and that an HTTPProxy, an IngressRoute or an Ingress of Contour
-    there refers to the Secret (with `*`, in any other namespace).
-
-    ## Why
-
-    Contour compares names as they are, and the whole list with `*`. An empty list permits no reference, and so does a
-    namespace with a slash or a star in its name; a star beside other namespaces delegates to the others alone, although
-    the API's description says otherwise. A permission for a namespace that does not exist waits for the next user who
-    creates it, and one that nothing uses still lets every user of the namespace serve the certificate.
-
-    ## What fails
-
-    A list that permits nothing, a name that no namespace has, `*` beside other namespaces: medium. The own namespace, a
-    namespace that does not exist, or from which nothing refers to the Secret: low. Each namespace has one finding; a
-    delegation whose Secret is missing has that of [contour-delegation-secret](contour-delegation-secret.md).
-
-    ## What is inconclusive
-
-    Whether a namespace exists or refers to the Secret, where these kinds were not given: informational, once for the
-    object, because manifests seldom have them.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: TLSCertificateDelegation
-    metadata: {name: wildcards, namespace: certificates}
-    spec:
-      delegations:
-      - {secretName: wildcard, targetNamespaces: ["*", shop]}
-    ```
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: TLSCertificateDelegation
-    metadata: {name: wildcards, namespace: certificates}
-    spec:
-      delegations:
-      - {secretName: blog, targetNamespaces: []}
-      - {secretName: shops, targetNamespaces: ["shop-*"]}
-    ```
-
-    ```yaml
-    # All that there is in a cluster:
-    apiVersion: projectcontour.io/v1
-    kind: TLSCertificateDelegation
-    metadata: {name: wildcards, namespace: certificates}
-    spec:
-      delegations:
-      - {secretName: wildcard, targetNamespaces: [shop, blog, shpo]}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: wildcard, namespace: certificates}
-    type: kubernetes.io/tls
-    data: {tls.crt: "CERTIFICATE(*.example.com)", tls.key: "KEY(*.example.com)"}
-    ---
-    apiVersion: v1
-    kind: Namespace
-    metadata: {name: shop}
-    ---
-    apiVersion: v1
-    kind: Namespace
-    metadata: {name: blog}
-    ---
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: shop, namespace: shop}
-    spec: {virtualhost: {fqdn: shop.example.com, tls: {secretName: certificates/wildcard}}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    # All that there is in a cluster:
-    apiVersion: projectcontour.io/v1
-    kind: TLSCertificateDelegation
-    metadata: {name: wildcards, namespace: certificates}
-    spec:
-      delegations:
-      - {secretName: wildcard, targetNamespaces: [shop]}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: wildcard, namespace: certificates}
-    type: kubernetes.io/tls
-    data: {tls.crt: "CERTIFICATE(*.example.com)", tls.key: "KEY(*.example.com)"}
-    ---
-    apiVersion: v1
-    kind: Namespace
-    metadata: {name: shop}
-    ---
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: shop, namespace: shop}
-    spec: {virtualhost: {fqdn: shop.example.com, tls: {secretName: certificates/wildcard}}}
-    ```
-
-    ## How to fix
-
-    Name each namespace in full, or `*` alone, and remove those that do not use the Secret.
-    """
+    """Delegations reach the namespaces that they name."""
     unseen: dict[str, Missing] = {}
     for each in delegations(subject.object):
         if not each.targets:
@@ -235,10 +125,7 @@ def _users(declared: Declared) -> _Users:
 
 TARGET = ObjectRule(
     id="contour-delegation-target",
-    title="Delegations reach the namespaces that they name",
-    severity="medium",
     subjects=(TLS_CERTIFICATE_DELEGATION,),
     reads=(NAMESPACE, *SECRETS, *USERS, *configuration.READS, INGRESS_CLASS),
     check=check_target,
-    references=REFERENCES,
 )

@@ -25,76 +25,7 @@ _TLS: Final = "h2"
 
 
 def check_extension(subject: Subject) -> Iterator[Flaw]:
-    """What Envoy asks for authorization, rate limits and traces is verified.
-
-    ## What it requires
-
-    That an ExtensionService speaks `h2`, which is TLS and the default, and has a `validation` with a CA in `caSecret`
-    and a `subjectName`, which is the first of `subjectNames` if there are any; that the Secret is there, of its own
-    namespace or delegated, and has CAs in `ca.crt`, each valid now.
-
-    ## Why
-
-    Envoy sends requests' headers there, tokens and cookies among them, and lets through what it is told to. Without
-    `validation` it takes any certificate, so whoever answers for the Service decides. Where Contour cannot use the
-    `validation` it leaves the ExtensionService out, and requests that need it are refused, or let through where the
-    authorization fails open.
-
-    ## What fails
-
-    A `validation` that Contour does not take (with `h2c`, without a CA or subject, not delegated): high. TLS that
-    nobody verifies: medium. `h2c`, which is plain text: low.
-
-    ## What is inconclusive
-
-    A Secret or a delegation that was not given.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: projectcontour.io/v1alpha1
-    kind: ExtensionService
-    metadata: {name: authorization, namespace: shop}
-    spec: {protocol: h2, services: [{name: authorization, port: 8443}]}
-    ```
-
-    ```yaml
-    apiVersion: projectcontour.io/v1alpha1
-    kind: ExtensionService
-    metadata: {name: authorization, namespace: shop}
-    spec:
-      protocol: h2c
-      services: [{name: authorization, port: 8080}]
-      validation: {caSecret: ca, subjectName: authorization.shop.svc}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: ca, namespace: shop}
-    type: Opaque
-    stringData: {ca.crt: CA(services)}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: projectcontour.io/v1alpha1
-    kind: ExtensionService
-    metadata: {name: authorization, namespace: shop}
-    spec:
-      services: [{name: authorization, port: 8443}]
-      validation: {caSecret: ca, subjectName: authorization.shop.svc}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: ca, namespace: shop}
-    type: Opaque
-    stringData: {ca.crt: CA(services)}
-    ```
-
-    ## How to fix
-
-    Serve TLS, and name the CA's Secret and the subject of the certificate in `validation`.
-    """
+    """What Envoy asks for authorization, rate limits and traces is verified."""
     protocol = subject.object.text(*_PROTOCOL) or _TLS
     if not subject.object.has(*_VALIDATION):
         yield _unverified(subject, protocol)
@@ -159,10 +90,7 @@ def _authority(subject: Subject, validation: Fields) -> Iterator[Flaw]:
 
 EXTENSION = ObjectRule(
     id="contour-extension-service",
-    title="What Envoy asks for authorization, rate limits and traces is verified",
-    severity="high",
     subjects=(EXTENSION_SERVICE,),
     reads=(*READS_OF_USES, SECRET),
     check=check_extension,
-    references=("projectcontour.io/v1alpha1 ExtensionService", "Contour internal/dag/extension_processor.go"),
 )

@@ -15,51 +15,7 @@ _FALLBACK: Final = (*TLS, "enableFallbackCertificate")
 
 
 def check_fallback(subject: Subject) -> Iterator[Flaw]:
-    """A virtual host does not answer clients that do not name it.
-
-    ## What it requires
-
-    That no HTTPProxy has `enableFallbackCertificate`; where it must, that Contour has a fallback certificate, and that
-    the virtual host has no `jwtProviders`.
-
-    ## Why
-
-    Without it Envoy closes every connection whose server name is none of its hosts. One HTTPProxy with this field is
-    enough for the whole listener to answer any name, and none. What comes that way is told apart by the Host header
-    alone, is not refused with 421 when it differs from the server name, and keeps to Contour's versions, not to those
-    of the virtual host. Before Contour 1.33.5 it was not asked for its JWT either.
-
-    ## What fails
-
-    `enableFallbackCertificate`: medium, with `jwtProviders` high. No fallback certificate in any configuration: high,
-    Contour refuses the HTTPProxy.
-
-    ## What is inconclusive
-
-    Whether Contour has a fallback certificate, where its configuration was not given; the field itself is judged.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: shop, namespace: shop}
-    spec: {virtualhost: {fqdn: shop.example.com, tls: {secretName: shop, enableFallbackCertificate: true}}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: shop, namespace: shop}
-    spec: {virtualhost: {fqdn: shop.example.com, tls: {secretName: shop}}}
-    ```
-
-    ## How to fix
-
-    Leave it out; clients that send no server name are older than 2012.
-    """
+    """A virtual host does not answer clients that do not name it."""
     if not subject.object.flag(*_FALLBACK):
         return
     tokens = bool(subject.object.at(*VHOST, "jwtProviders"))
@@ -80,13 +36,7 @@ def check_fallback(subject: Subject) -> Iterator[Flaw]:
 
 FALLBACK = ObjectRule(
     id="contour-fallback-certificate",
-    title="A virtual host does not answer clients that do not name it",
-    severity="medium",
     subjects=(HTTP_PROXY,),
     reads=CONFIGURATIONS,
     check=check_fallback,
-    references=(
-        "projectcontour.io/v1 HTTPProxy spec.virtualhost.tls.enableFallbackCertificate",
-        "Contour internal/xdscache/v3/listener.go; 1.33.5 release notes (JWT verification)",
-    ),
 )

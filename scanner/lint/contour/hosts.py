@@ -26,59 +26,7 @@ def _host(proxy: KubeObject) -> str:
 
 
 def check_fqdn(subject: Subject) -> Iterator[Flaw]:
-    """A host is claimed by one HTTPProxy.
-
-    ## What it requires
-
-    That no two HTTPProxies of the same class have the same `virtualhost.fqdn`, in whatever namespaces, and that no
-    Ingress of Contour has a rule for it.
-
-    ## Why
-
-    Contour calls all HTTPProxies with the same name invalid: whoever may create one in any namespace can take a host
-    off the network. With an Ingress both are merged, and which certificate and which versions hold is nobody's
-    decision.
-
-    ## What fails
-
-    The same name in two HTTPProxies: high. In an Ingress: medium.
-
-    ## What is inconclusive
-
-    Nothing. It is told among the objects that are known.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: shop, namespace: shop}
-    spec: {virtualhost: {fqdn: shop.example.com}}
-    ---
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: mine, namespace: blog}
-    spec: {virtualhost: {fqdn: shop.example.com}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: shop, namespace: shop}
-    spec: {virtualhost: {fqdn: shop.example.com, tls: {secretName: shop}}}
-    ---
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: blog, namespace: blog}
-    spec: {virtualhost: {fqdn: blog.example.com, tls: {secretName: blog}}}
-    ```
-
-    ## How to fix
-
-    Remove one of the two, or include one in the other.
-    """
+    """A host is claimed by one HTTPProxy."""
     key = (_host(subject.object), _class(subject.object))
     if not key[0]:
         return
@@ -132,67 +80,14 @@ def _ingresses(declared: Declared) -> Mapping[str, tuple[KubeObject, ...]]:
 
 FQDN = ObjectRule(
     id="contour-fqdn",
-    title="A host is claimed by one HTTPProxy",
-    severity="high",
     subjects=(HTTP_PROXY,),
     reads=(INGRESS, INGRESS_CLASS),
     check=check_fqdn,
-    references=("Contour internal/dag/httpproxy_processor.go (DuplicateVhost)",),
 )
 
 
 def check_slash(subject: Subject) -> Iterator[Flaw]:
-    """An Ingress names a Secret without a namespace.
-
-    ## What it requires
-
-    That no `secretName` of an Ingress has a slash.
-
-    ## Why
-
-    The design of Contour's delegations writes `namespace/secret` there. The API server takes that for no name of a
-    Secret (it must be a DNS subdomain), and refuses the Ingress; it only leaves alone what was stored before it looked.
-    Other controllers look for a Secret that is called so.
-
-    ## What fails
-
-    A slash in `secretName`: high.
-
-    ## What is inconclusive
-
-    Nothing: the name stands in the object.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: networking.k8s.io/v1
-    kind: Ingress
-    metadata: {name: shop, namespace: shop}
-    spec:
-      ingressClassName: contour
-      tls: [{hosts: [shop.example.com], secretName: certificates/wildcard}]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: networking.k8s.io/v1
-    kind: Ingress
-    metadata:
-      name: shop
-      namespace: shop
-      annotations: {projectcontour.io/tls-cert-namespace: certificates}
-    spec:
-      ingressClassName: contour
-      tls: [{hosts: [shop.example.com], secretName: wildcard}]
-    ```
-
-    ## How to fix
-
-    Where Contour serves the Ingress, give the namespace in the annotation `projectcontour.io/tls-cert-namespace`
-    (Contour 1.20 and newer), which holds for all `tls` entries of the Ingress, or write an HTTPProxy. Other controllers
-    take Secrets of the Ingress's own namespace alone.
-    """
+    """An Ingress names a Secret without a namespace."""
     of_contour = is_contours(subject.declared, subject.object)
     for steps, each in subject.items("spec", "tls"):
         namespace, slash, name = each.text("secretName").partition("/")
@@ -216,13 +111,7 @@ def check_slash(subject: Subject) -> Iterator[Flaw]:
 
 SLASH = ObjectRule(
     id="contour-ingress-slash",
-    title="An Ingress names a Secret without a namespace",
-    severity="high",
     subjects=(INGRESS,),
     reads=(INGRESS_CLASS,),
     check=check_slash,
-    references=(
-        "Kubernetes pkg/apis/networking/validation/validation.go (ValidateIngressTLS)",
-        "Contour design/tls-certificate-delegation.md",
-    ),
 )

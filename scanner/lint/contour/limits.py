@@ -33,57 +33,7 @@ _MOST: Final = 100
 
 
 def check_limits(subject: Subject) -> Iterator[Flaw]:
-    """Contour's own TLS settings are valid, and none of them is weak.
-
-    ## What it requires
-
-    That `minimumProtocolVersion`, `maximumProtocolVersion`, `cipherSuites` and `ecdhCurves` of a ContourConfiguration
-    or ContourDeployment, and the same in the `contour.yaml` of a ConfigMap, have values that Contour takes, and that no
-    suite encrypts with CBC or exchanges keys by RSA.
-
-    ## Why
-
-    They hold for every virtual host. Unlike in an HTTPProxy, a value that Contour does not know is an error here, and
-    Contour does not start with it. CBC and RSA key exchange have a history of padding oracles, and the second has no
-    forward secrecy; Contour leaves both out unless they are asked for.
-
-    ## What fails
-
-    A value that Contour does not take: high. A weak suite: medium.
-
-    ## What is inconclusive
-
-    A ConfigMap whose `contour.yaml` is no YAML, or has anchors, aliases, tags or a key twice.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: projectcontour.io/v1alpha1
-    kind: ContourConfiguration
-    metadata: {name: contour, namespace: projectcontour}
-    spec:
-      envoy:
-        listener:
-          tls: {minimumProtocolVersion: "1.1", cipherSuites: [ECDHE-RSA-AES256-GCM-SHA384, AES256-SHA]}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: v1
-    kind: ConfigMap
-    metadata: {name: contour, namespace: projectcontour}
-    data:
-      contour.yaml: |
-        tls:
-          minimum-protocol-version: "1.3"
-          cipher-suites: [ECDHE-RSA-AES256-GCM-SHA384]
-    ```
-
-    ## How to fix
-
-    Take the values from Contour's documentation, or leave the field out: the defaults are good.
-    """
+    """Contour's own TLS settings are valid, and none of them is weak."""
     found = of_object(subject.object)
     if found is None:
         if why := unread(subject.object):
@@ -120,12 +70,6 @@ def _refused(found: Configuration, field: str, value: object) -> Flaw:
 
 LIMITS = ObjectRule(
     id="contour-limits",
-    title="Contour's own TLS settings are valid, and none of them is weak",
-    severity="high",
     subjects=(CONTOUR_CONFIGURATION, CONTOUR_DEPLOYMENT, CONFIG_MAP),
     check=check_limits,
-    references=(
-        "Contour apis/projectcontour/v1alpha1/ciphersuites.go",
-        "projectcontour.io/v1alpha1 ContourConfiguration spec.envoy.listener.tls",
-    ),
 )

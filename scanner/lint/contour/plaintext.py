@@ -21,90 +21,7 @@ _SHOWN: Final = 3
 
 
 def check_plaintext(subject: Subject) -> Iterator[Flaw]:
-    """A host has TLS, and does not answer without.
-
-    ## What it requires
-
-    That an HTTPProxy with a `virtualhost` has TLS; that none of its routes has `permitInsecure`, nor one of those that
-    it includes, unless Contour's configuration has `disablePermitInsecure`. And that an Ingress of Contour with `tls`
-    has one of the annotations `ingress.kubernetes.io/force-ssl-redirect: "true"` and
-    `kubernetes.io/ingress.allow-http: "false"`.
-
-    ## Why
-
-    Of an HTTPProxy with TLS, Contour redirects what comes to port 80, but for routes with `permitInsecure`. In whose
-    object the route is makes no difference: who is included into another team's host can open a part of it. Of an
-    Ingress it redirects nothing: all its hosts answer without TLS as they do with it, until an annotation says
-    otherwise.
-
-    ## What fails
-
-    A route with `permitInsecure`, and an Ingress with `tls` and neither annotation: medium. Where only the root is
-    looked at and the included object is in the cluster, the root has the finding. A root without TLS at all: low, as
-    for Ingresses, Routes and routes of the Gateway API.
-
-    ## What is inconclusive
-
-    An included object that was not given, and a route with `permitInsecure` in an object that no known root with TLS
-    includes, as long as there may be others. Either where `disablePermitInsecure` may stand in a `contour.yaml` that
-    cannot be read here. Where Contour's configuration was not given, it is taken to be off, which is its default.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: networking.k8s.io/v1
-    kind: Ingress
-    metadata: {name: shop, namespace: shop}
-    spec:
-      ingressClassName: contour
-      tls: [{hosts: [shop.example.com], secretName: shop}]
-    ---
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: blog, namespace: blog}
-    spec:
-      virtualhost: {fqdn: blog.example.com, tls: {secretName: blog}}
-      routes: [{permitInsecure: true, services: [{name: blog, port: 80}]}]
-    ---
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: wiki, namespace: wiki}
-    spec:
-      virtualhost: {fqdn: wiki.example.com, tls: {secretName: wiki}}
-      includes: [{name: pages}]
-    ---
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: pages, namespace: wiki}
-    spec:
-      routes: [{permitInsecure: true, services: [{name: pages, port: 80}]}]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: networking.k8s.io/v1
-    kind: Ingress
-    metadata:
-      name: shop
-      namespace: shop
-      annotations: {ingress.kubernetes.io/force-ssl-redirect: "true"}
-    spec:
-      ingressClassName: contour
-      tls: [{hosts: [shop.example.com], secretName: shop}]
-    ---
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: blog, namespace: blog}
-    spec:
-      virtualhost: {fqdn: blog.example.com, tls: {secretName: blog}}
-      routes: [{services: [{name: blog, port: 80}]}]
-    ```
-
-    ## How to fix
-
-    Leave `permitInsecure` out; add the annotation.
-    """
+    """A host has TLS, and does not answer without."""
     yield from _of_ingress(subject) if subject.object.kind == INGRESS else _of_proxy(subject)
 
 
@@ -190,14 +107,7 @@ def _included(subject: Subject) -> Iterator[Flaw]:
 
 PLAINTEXT = ObjectRule(
     id="contour-plaintext",
-    title="Hosts have TLS and do not answer without",
-    severity="medium",
     subjects=(HTTP_PROXY, INGRESS),
     reads=(HTTP_PROXY, *CONFIGURATIONS, INGRESS_CLASS),
     check=check_plaintext,
-    references=(
-        "projectcontour.io/v1 HTTPProxy spec.routes.permitInsecure, spec.includes",
-        "Contour internal/dag/httpproxy_processor.go (computeRoutes, routeEnforceTLS)",
-        "Contour site/content/docs/main/config/annotations.md (force-ssl-redirect, allow-http)",
-    ),
 )

@@ -44,73 +44,7 @@ _UNSIGNED: Final[dict[Signed, tuple[str, str]]] = {
 
 
 def check_revocation(subject: Subject) -> Iterator[Flaw]:
-    """A revocation list does not shut out every client.
-
-    ## What it requires
-
-    Of the Secret of `clientValidation.crlSecret`: each list in `crl.pem` can be read, has begun and has not ended
-    (`nextUpdate`), and there is one of every CA in `ca.crt` of the `caSecret`: in its name, signed with its key, and
-    the CA's keyUsage, where it has one, has cRLSign. With `crlOnlyVerifyLeafCert` a CA that has signed another one
-    there needs none.
-
-    ## Why
-
-    With a list Envoy asks of every certificate in the client's chain whether its issuer has revoked it. A list that has
-    ended, one that the CA has not signed, and a CA of which there is none, are no answer: the client is refused. Lists
-    end after days, a CA that is made again has another key under the old name, and Contour looks only whether there is
-    some PEM.
-
-    ## What fails
-
-    Each of these: high. A CA without a list beside others that have one: medium, its clients alone are refused. A list
-    of none of the CAs beside one that is: information, since it may be of a CA whose certificate the clients send.
-
-    ## What is inconclusive
-
-    A Secret that was not given; that it must be there is `contour-ca`'s, and so this is information. A signature that
-    cannot be verified here: of an algorithm that is not known, of a list of more than 1 MiB, of one in a snapshot that
-    was saved without it.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: shop, namespace: shop}
-    spec:
-      virtualhost:
-        fqdn: shop.example.com
-        tls: {secretName: shop, clientValidation: {caSecret: clients, crlSecret: clients}}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: clients, namespace: shop}
-    type: Opaque
-    stringData: {ca.crt: CA(clients), crl.pem: CRL_EXPIRED(clients)}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: shop, namespace: shop}
-    spec:
-      virtualhost:
-        fqdn: shop.example.com
-        tls: {secretName: shop, clientValidation: {caSecret: clients, crlSecret: clients}}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: clients, namespace: shop}
-    type: Opaque
-    stringData: {ca.crt: CA(clients), crl.pem: CRL(clients)}
-    ```
-
-    ## How to fix
-
-    Have the CA issue a new list, and whatever renews it write the Secret.
-    """
+    """A revocation list does not shut out every client."""
     secret = _named(subject, _LISTS)
     if isinstance(secret, Missing):
         if secret.gap:
@@ -219,13 +153,7 @@ def _bare(secret: KubeObject, bare: list[CertificateFacts]) -> Iterator[Flaw]:
 
 REVOCATION = ObjectRule(
     id="contour-revocation-list",
-    title="A revocation list does not shut out every client",
-    severity="high",
     subjects=(HTTP_PROXY,),
     reads=(*READS_OF_USES, SECRET),
     check=check_revocation,
-    references=(
-        "RFC 5280, sections 5.1.2.4, 5.1.2.5 and 6.3.3",
-        "Envoy api/envoy/extensions/transport_sockets/tls/v3/common.proto (CertificateValidationContext crl)",
-    ),
 )

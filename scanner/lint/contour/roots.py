@@ -18,69 +18,7 @@ _FQDN: Final = (*VHOST, "fqdn")
 
 
 def check_root(subject: Subject) -> Iterator[Flaw]:
-    """TLS is configured on a root.
-
-    ## What it requires
-
-    That an HTTPProxy or IngressRoute with TLS settings is the root of a virtual host: that it has `virtualhost.fqdn`,
-    and is in a namespace where Contour takes roots (`rootNamespaces`). That `tls` stands below `virtualhost`. That
-    roots with TLS neither include another root nor are included by one.
-
-    ## Why
-
-    Only a root has a virtual host, and only the virtual host has TLS. A virtual host makes every object a root, also
-    one that another includes: Contour then calls the other one invalid, answers 502 where that one would have answered,
-    and serves the included one under its own name and with its own TLS. Settings anywhere else in the object are pruned
-    when it is stored.
-
-    ## What fails
-
-    TLS settings that do nothing, and a root that includes another where one of the two has TLS: medium.
-
-    ## What is inconclusive
-
-    Nothing. Where Contour's configuration was not given, roots are taken to be allowed everywhere, as by default.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: shop, namespace: shop}
-    spec:
-      virtualhost: {fqdn: shop.example.com, tls: {secretName: shop}}
-      includes: [{name: cart, namespace: cart}]
-    ---
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: cart, namespace: cart}
-    spec:
-      virtualhost: {fqdn: cart.example.com, tls: {secretName: cart}}
-      routes: [{services: [{name: cart, port: 80}]}]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    # All that there is in a cluster:
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: shop, namespace: shop}
-    spec:
-      virtualhost: {fqdn: shop.example.com, tls: {secretName: shop}}
-      includes: [{name: cart, namespace: cart}]
-    ---
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: cart, namespace: cart}
-    spec:
-      routes: [{services: [{name: cart, port: 80}]}]
-    ```
-
-    ## How to fix
-
-    Configure TLS in the root that includes the object, and leave the virtual host out here.
-    """
+    """TLS is configured on a root."""
     tls = subject.object.fields(*TLS)
     if subject.object.has("spec", "tls"):
         yield _inert(subject, ("spec", "tls"), "tls stands beside virtualhost, not below it, and is pruned when stored")
@@ -140,13 +78,7 @@ def _children(subject: Subject) -> Iterator[tuple[Steps, Fields]]:
 
 ROOT = ObjectRule(
     id="contour-root",
-    title="TLS is configured on a root",
-    severity="medium",
     subjects=(HTTP_PROXY, INGRESS_ROUTE),
     reads=CONFIGURATIONS,
     check=check_root,
-    references=(
-        "projectcontour.io/v1 HTTPProxy spec.virtualhost, spec.includes",
-        "Contour internal/dag/httpproxy_processor.go (RootIncludesRoot, RootProxyNotAllowedInNamespace)",
-    ),
 )

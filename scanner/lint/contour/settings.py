@@ -78,52 +78,7 @@ _CONTRADICTIONS: Final[tuple[tuple[_Test, Steps, str, str], ...]] = (
 
 
 def check_settings(subject: Subject) -> Iterator[Flaw]:
-    """The TLS settings of an HTTPProxy do not exclude each other.
-
-    ## What it requires
-
-    That `tls` has either `secretName` or `passthrough: true`; that `passthrough` has no `clientValidation`, and a
-    `tcpproxy` to pass connections to; that `enableFallbackCertificate` stands beside none of `passthrough`,
-    `clientValidation`, `authorization` and `jwtProviders`; and that a `tcpproxy` of a virtual host has TLS.
-
-    ## Why
-
-    The API server takes all of it. Contour then calls the whole HTTPProxy invalid, and its host is not served at all.
-    Only with `passthrough` and no `tcpproxy` it calls it valid: plain HTTP is redirected to TLS, and there nobody
-    answers.
-
-    ## What fails
-
-    Each of these: high.
-
-    ## What is inconclusive
-
-    Nothing: all of it stands in the object.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: shop, namespace: shop}
-    spec: {virtualhost: {fqdn: shop.example.com, tls: {secretName: shop, passthrough: true}}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: shop, namespace: shop}
-    spec:
-      virtualhost: {fqdn: shop.example.com, tls: {passthrough: true}}
-      tcpproxy: {services: [{name: shop, port: 443}]}
-    ```
-
-    ## How to fix
-
-    Decide for one of the two.
-    """
+    """The TLS settings of an HTTPProxy do not exclude each other."""
     for applies, at, message, reason in _CONTRADICTIONS:
         if applies(subject.object):
             yield Flaw(
@@ -144,9 +99,6 @@ def check_settings(subject: Subject) -> Iterator[Flaw]:
 
 SETTINGS = ObjectRule(
     id="contour-tls-settings",
-    title="The TLS settings of an HTTPProxy do not exclude each other",
-    severity="high",
     subjects=(HTTP_PROXY,),
     check=check_settings,
-    references=("Contour internal/dag/httpproxy_processor.go", "projectcontour.io/v1 HTTPProxy spec.virtualhost.tls"),
 )

@@ -40,61 +40,7 @@ _MOST: Final = 50
 
 
 def check_status(subject: Subject) -> Iterator[Flaw]:
-    """Contour serves what an HTTPProxy declares.
-
-    ## What it requires
-
-    That the status of an HTTPProxy has no error: that its condition `Valid` is true and speaks of its present
-    generation.
-
-    ## Why
-
-    An invalid HTTPProxy is not served; whoever asks for its host gets a closed connection, or another host's answer.
-    What is wrong stands in the status alone.
-
-    ## What fails
-
-    An error in the condition `Valid`: high, with what its reason means. Warnings, and an HTTPProxy that no root
-    includes: low.
-
-    ## What is inconclusive
-
-    A condition that speaks of an earlier generation: Contour has not looked at what the object says now. A manifest
-    without status says nothing, and is not judged.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: shop, namespace: shop, generation: 2}
-    spec: {virtualhost: {fqdn: shop.example.com, tls: {secretName: certificates/wildcard}}}
-    status:
-      currentStatus: invalid
-      conditions:
-      - type: Valid
-        status: "False"
-        observedGeneration: 2
-        errors:
-        - {type: TLSError, status: "True", reason: DelegationNotPermitted, message: delegation not permitted}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: shop, namespace: shop, generation: 2}
-    spec: {virtualhost: {fqdn: shop.example.com, tls: {secretName: shop}}}
-    status:
-      currentStatus: valid
-      conditions: [{type: Valid, status: "True", observedGeneration: 2}]
-    ```
-
-    ## How to fix
-
-    What the reason says; the other rules on the same object say where.
-    """
+    """Contour serves what an HTTPProxy declares."""
     current = subject.object.text("status", "currentStatus")
     for steps, each in subject.items("status", "conditions"):
         if each.text("type") == "Valid":
@@ -134,12 +80,6 @@ def _condition(subject: Subject, steps: tuple[str | int, ...], condition: Fields
 
 STATUS = ObjectRule(
     id="contour-status",
-    title="Contour serves what an HTTPProxy declares",
-    severity="high",
     subjects=(HTTP_PROXY,),
     check=check_status,
-    references=(
-        "projectcontour.io/v1 HTTPProxy status.conditions",
-        "Contour internal/dag/httpproxy_processor.go, internal/dag/status.go",
-    ),
 )

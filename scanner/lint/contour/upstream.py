@@ -47,57 +47,7 @@ def _protocol(subject: Subject, each: Fields) -> str | Missing:
 
 
 def check_ignored(subject: Subject) -> Iterator[Flaw]:
-    """Verification of a service is not ignored.
-
-    ## What it requires
-
-    That a service with `validation` has the protocol `tls` or `h2`, by its own `protocol` or by an annotation
-    `projectcontour.io/upstream-protocol.*` of the Service for that port.
-
-    ## Why
-
-    `validation` names the CA and the subject by which Envoy verifies a service. It does not turn TLS on: without the
-    protocol Contour leaves it out without an error, and requests go there in plain text.
-
-    ## What fails
-
-    `validation` without TLS: high.
-
-    ## What is inconclusive
-
-    Which protocol the Service's annotations give, where the Service was not given.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: shop, namespace: shop}
-    spec:
-      routes:
-      - services: [{name: shop, port: 8443, validation: {caSecret: ca, subjectName: shop.svc}}]
-    ---
-    apiVersion: v1
-    kind: Service
-    metadata: {name: shop, namespace: shop}
-    spec: {ports: [{name: https, port: 8443}]}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: shop, namespace: shop}
-    spec:
-      routes:
-      - services: [{name: shop, port: 8443, protocol: tls, validation: {caSecret: ca, subjectName: shop.svc}}]
-    ```
-
-    ## How to fix
-
-    Give the service `protocol: tls` (or `h2`).
-    """
+    """Verification of a service is not ignored."""
     for steps, each in services(subject):
         if not each.fields("validation").raw:
             continue
@@ -123,61 +73,14 @@ def _plain(subject: Subject, steps: Steps, protocol: str) -> Flaw:
 
 IGNORED = ObjectRule(
     id="contour-upstream-validation",
-    title="Verification of a service is not ignored",
-    severity="high",
     subjects=(HTTP_PROXY,),
     reads=(SERVICE,),
     check=check_ignored,
-    references=("projectcontour.io/v1 HTTPProxy spec.routes.services.validation", "Contour internal/dag/accessors.go"),
 )
 
 
 def check_unverified(subject: Subject) -> Iterator[Flaw]:
-    """A service to which TLS is spoken is verified.
-
-    ## What it requires
-
-    That a service with the protocol `tls` or `h2`, its own or by the Service's annotation, has a `validation` with a CA
-    and a subject.
-
-    ## Why
-
-    Without it Envoy takes any certificate, from whoever answers: what is encrypted may go to anybody.
-
-    ## What fails
-
-    TLS without `validation`: medium.
-
-    ## What is inconclusive
-
-    Nothing. Annotations of a Service that was not given are not looked at: without them nothing says TLS.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: shop, namespace: shop}
-    spec:
-      routes:
-      - services: [{name: shop, port: 8443, protocol: tls}]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: shop, namespace: shop}
-    spec:
-      routes:
-      - services: [{name: shop, port: 8443, protocol: tls, validation: {caSecret: ca, subjectName: shop.svc}}]
-    ```
-
-    ## How to fix
-
-    Name the CA's Secret and the subject of the service's certificate in `validation`.
-    """
+    """A service to which TLS is spoken is verified."""
     for steps, each in services(subject):
         if _protocol(subject, each) in _WITH_TLS and not each.fields("validation").raw:
             yield Flaw(
@@ -190,64 +93,14 @@ def check_unverified(subject: Subject) -> Iterator[Flaw]:
 
 UNVERIFIED = ObjectRule(
     id="contour-upstream-unverified",
-    title="A service to which TLS is spoken is verified",
-    severity="medium",
     subjects=(HTTP_PROXY,),
     reads=(SERVICE,),
     check=check_unverified,
-    references=("projectcontour.io/v1 HTTPProxy spec.routes.services.validation",),
 )
 
 
 def check_annotation(subject: Subject) -> Iterator[Flaw]:
-    """Protocols that a Service's annotations give are for ports that it has.
-
-    ## What it requires
-
-    That each entry of `projectcontour.io/upstream-protocol.tls`, `.h2` and `.h2c` is the number or the name of a port
-    of the Service, and that the annotations are not those of `contour.heptio.com`.
-
-    ## Why
-
-    An entry that names no port does nothing: plain HTTP is spoken to the port that was meant. It is the port of the
-    Service, not that of the pods. The former annotations are read by no Contour since 1.11.
-
-    ## What fails
-
-    An entry that names no port, and a former annotation: medium.
-
-    ## What is inconclusive
-
-    Nothing: all of it stands in the object.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: v1
-    kind: Service
-    metadata:
-      name: shop
-      namespace: shop
-      annotations: {projectcontour.io/upstream-protocol.tls: "8443"}
-    spec: {ports: [{name: https, port: 443, targetPort: 8443}]}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: v1
-    kind: Service
-    metadata:
-      name: shop
-      namespace: shop
-      annotations: {projectcontour.io/upstream-protocol.tls: "443,https"}
-    spec: {ports: [{name: https, port: 443, targetPort: 8443}]}
-    ```
-
-    ## How to fix
-
-    Name the Service's port, by its number or its name.
-    """
+    """Protocols that a Service's annotations give are for ports that it has."""
     ports = _ports(subject.object)
     for name, said in subject.object.annotations.items():
         at = ("metadata", "annotations", name)
@@ -271,9 +124,6 @@ def check_annotation(subject: Subject) -> Iterator[Flaw]:
 
 ANNOTATION = ObjectRule(
     id="contour-upstream-annotation",
-    title="Protocols that a Service's annotations give are for ports that it has",
-    severity="medium",
     subjects=(SERVICE,),
     check=check_annotation,
-    references=("Contour internal/annotation/annotations.go (ParseUpstreamProtocols)",),
 )

@@ -20,50 +20,7 @@ _ANNOTATIONS: Final = {
 
 
 def check_versions(subject: Subject) -> Iterator[Flaw]:
-    """A virtual host's protocol versions are ones that Contour knows.
-
-    ## What it requires
-
-    That `minimumProtocolVersion` and `maximumProtocolVersion`, and of an Ingress the annotations
-    `projectcontour.io/tls-minimum-protocol-version` and `projectcontour.io/tls-maximum-protocol-version`, are "1.2" or
-    "1.3"; that the minimum is not above the maximum; and that neither is looser than what holds for all virtual hosts.
-
-    ## Why
-
-    Any other text means the default, 1.2 and 1.3, without an error anywhere: `TLSv1.3`, `tls1.3` and `VersionTLS13` all
-    leave TLS 1.2 on. Of the virtual host's and Contour's own limits the stricter holds.
-
-    ## What fails
-
-    Another text: medium. A minimum above the maximum: high, nobody can connect. A limit that Contour's own overrides:
-    low.
-
-    ## What is inconclusive
-
-    Nothing. Where Contour's configuration was not given, the virtual host's limits are taken for the stricter.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: shop, namespace: shop}
-    spec: {virtualhost: {fqdn: shop.example.com, tls: {secretName: shop, minimumProtocolVersion: TLSv1.3}}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: shop, namespace: shop}
-    spec: {virtualhost: {fqdn: shop.example.com, tls: {secretName: shop, minimumProtocolVersion: "1.3"}}}
-    ```
-
-    ## How to fix
-
-    Write "1.2" or "1.3", with the quotes.
-    """
+    """A virtual host's protocol versions are ones that Contour knows."""
     if subject.object.kind == INGRESS and not is_contours(subject.declared, subject.object):
         return
     said = dict(_said(subject))
@@ -118,13 +75,7 @@ def _overridden(subject: Subject, field: str, at: Steps, value: str) -> Iterator
 
 VERSION = ObjectRule(
     id="contour-protocol-version",
-    title="A virtual host's protocol versions are ones that Contour knows",
-    severity="medium",
     subjects=(HTTP_PROXY, INGRESS),
     reads=(*CONFIGURATIONS, INGRESS_CLASS),
     check=check_versions,
-    references=(
-        "Contour internal/xdscache/v3/listener.go",
-        "projectcontour.io/v1 HTTPProxy spec.virtualhost.tls.minimumProtocolVersion",
-    ),
 )

@@ -16,57 +16,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]*\Z")
 
 
 def check_types(subject: Subject) -> Iterator[Flaw]:
-    """Values in the TLS parts of an object are of their fields' types.
-
-    ## What it requires
-
-    That text, numbers, flags, lists and mappings stand where the object's schema has them, in the same parts of the
-    same kinds as `field-unknown` looks at.
-
-    ## Why
-
-    The API server refuses the whole object, and what was applied before stays in force. The usual causes in YAML are a
-    version without quotes (`1.2` is a number), a flag without quotes in an annotation, one item where a list belongs,
-    and a list of names where a list of references belongs.
-
-    ## What fails
-
-    A value of another type: high.
-
-    ## What is inconclusive
-
-    Nothing.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: web, namespace: shop}
-    spec:
-      virtualhost:
-        fqdn: web.shop.example
-        tls: {secretName: web-tls, minimumProtocolVersion: 1.2}
-      routes: [{services: [{name: web, port: 443}]}]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: projectcontour.io/v1
-    kind: HTTPProxy
-    metadata: {name: web, namespace: shop}
-    spec:
-      virtualhost:
-        fqdn: web.shop.example
-        tls: {secretName: web-tls, minimumProtocolVersion: "1.2"}
-      routes: [{services: [{name: web, port: 443}]}]
-    ```
-
-    ## How to fix
-
-    Write the value as the type that the finding names.
-    """
+    """Values in the TLS parts of an object are of their fields' types."""
     for each in compare(subject):
         if isinstance(each, Mistyped):
             yield Flaw(
@@ -109,9 +59,6 @@ def _correction(mistyped: Mistyped) -> str | None:
 
 TYPES = ObjectRule(
     id="field-type",
-    title="Values in the TLS parts of an object are of their fields' types",
-    severity="high",
     subjects=tuple(SHAPES),
     check=check_types,
-    references=("kubernetes.io, API concepts, Field validation", "OpenAPI v3 schemas of the kinds"),
 )

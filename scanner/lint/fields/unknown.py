@@ -17,88 +17,7 @@ _CUTOFF = 0.75
 
 
 def check_unknown(subject: Subject) -> Iterator[Flaw]:
-    """The TLS parts of an object have only fields that their kind has.
-
-    ## What it requires
-
-    That every field around and in the TLS parts of an object is one of its kind: of Gateways, their routes,
-    ListenerSets, XBackends and BackendTLSPolicies; of the APIServer, OAuth and Ingress configuration, of the Console,
-    IngressControllers, KubeletConfigs, Routes and HostedClusters; of HTTPProxies, TLSCertificateDelegations,
-    ExtensionServices and Contour's configuration; of monitors; of Ingresses, Services, webhooks' `clientConfig`,
-    APIServices and ConfigMaps; of roles and their bindings; of containers' probes and ports in pods and what makes
-    them; of conversions in CustomResourceDefinitions. And that their metadata has the fields that all objects have.
-
-    ## Why
-
-    An API server drops a field that its schema does not know. `kubectl apply` refuses it since Kubernetes 1.27; what
-    other clients and earlier releases apply loses the field without an error, and the listener keeps what it had.
-    `tlsSecurityProfil: Modern` is then Intermediate, and `clientValidaton` is no mutual TLS. A Route with
-    `externalCertificate` beside `tls` serves the router's default certificate.
-
-    ## What fails
-
-    A security setting at a level where the kind does not have it, such as `spec.externalCertificate` of a Route or
-    `spec.tls.frontendValidation` of a Gateway: high, with the field where it belongs. A field whose name is nearly that
-    of one there is: medium, with the name that was meant. Any other one: low, since a later release than those adhere
-    knows may have it. Upper and lower case count.
-
-    ## What is inconclusive
-
-    Nothing. Fields of earlier releases that were given up have rules of their own.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: APIServer
-    metadata: {name: cluster}
-    spec:
-      tlsSecurityProfil:
-        type: Modern
-        modern: {}
-    ```
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      externalCertificate: {name: web-tls}
-      tls: {termination: edge}
-    ```
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: edge-tls}]}}
-      tls:
-        frontendValidation:
-          caCertificateRefs: [{group: "", kind: ConfigMap, name: clients}]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: APIServer
-    metadata: {name: cluster}
-    spec:
-      tlsSecurityProfile:
-        type: Modern
-        modern: {}
-    ```
-
-    ## How to fix
-
-    Rename the field, move it to where the finding says, or remove it.
-    `kubectl apply --dry-run=server --validate=strict` asks the cluster itself.
-    """
+    """The TLS parts of an object have only fields that their kind has."""
     for each in compare(subject):
         if isinstance(each, Unknown):
             yield _flaw(subject, each)
@@ -137,13 +56,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 UNKNOWN = ObjectRule(
     id="field-unknown",
-    title="TLS parts of objects have only known fields",
-    severity="medium",
     subjects=tuple(SHAPES),
     check=check_unknown,
     reads=(CUSTOM_RESOURCE_DEFINITION,),
-    references=(
-        "kubernetes.io, API concepts, Field validation",
-        "kubernetes.io, Extend the API with CustomResourceDefinitions, Field pruning",
-    ),
 )

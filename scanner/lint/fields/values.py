@@ -19,77 +19,7 @@ _STRANGE = 20
 
 
 def check_values(subject: Subject) -> Iterator[Flaw]:
-    """Values in the TLS parts of an object are such as their fields take.
-
-    ## What it requires
-
-    In the same parts of the same kinds as `field-unknown` looks at: that a word is one of those that its field knows,
-    upper and lower case as there; that ports and other numbers are within their bounds; that names are names; that no
-    list has fewer or more items than it may; that nothing is missing which must be there; and that fields go together
-    of which the definition says so.
-
-    Where a rule of its own looks at a field's values, such as `tls-profile-type` and `route-fields`, this one does not.
-
-    ## Why
-
-    The API server refuses the whole object, so that there is none, or the one of before stays in force: a listener that
-    nobody gets, or a mode that everybody believes to be changed. Whoever applies many objects at once may not see it.
-
-    The protocol of a Gateway's listener is a free word to the API server. One that no implementation knows, such as
-    `https`, is admitted, and the listener serves nothing. So is an IP address where the name of a host with TLS
-    belongs: clients send a name or nothing.
-
-    What is held here is what current definitions say: Gateway API 1.6, Contour 1.33, OpenShift 4.22, Kubernetes 1.36.
-    Earlier ones hold the same of these fields, or less of them.
-
-    ## What fails
-
-    * What the API server refuses: high.
-    * What it admits, and nobody knows or asks for: medium.
-
-    ## What is inconclusive
-
-    Nothing: all of it stands in the object.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: database, port: 5432, protocol: TLS, tls: {mode: passthrough}}
-    ```
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: web, port: 443, protocol: https, tls: {certificateRefs: [{name: edge-tls}]}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: database, port: 5432, protocol: TLS, tls: {mode: Passthrough}}
-      - {name: web, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: edge-tls}]}}
-    ```
-
-    ## How to fix
-
-    Write one of the values that the finding names.
-    """
+    """Values in the TLS parts of an object are such as their fields take."""
     strange: dict[Steps, list[str]] = {}
     for each in compare(subject):
         if isinstance(each, Unknown):
@@ -191,14 +121,6 @@ def _correction(each: Untaken, meant: str | None) -> str | None:
 
 VALUES = ObjectRule(
     id="field-value",
-    title="Values in the TLS parts of an object are such as their fields take",
-    severity="high",
     subjects=tuple(SHAPES),
     check=check_values,
-    references=(
-        "kubernetes.io, Extend the API with CustomResourceDefinitions, Validation",
-        "OpenAPI v3 schemas of the kinds",
-        "Gateway API apis/v1/gateway_types.go (ProtocolType, Hostname)",
-        "RFC 6066, section 3",
-    ),
 )

@@ -34,80 +34,7 @@ _NAMES: Final = ("https", "tls", "grpcs", "wss")
 
 
 def check_plaintext(subject: Subject) -> Iterator[Flaw]:
-    """What a TLS listener decrypts is encrypted again on its way to the backend.
-
-    ## What it requires
-
-    For each Service behind a TLSRoute or TCPRoute that is attached to a `TLS` listener in mode `Terminate`, a
-    BackendTLSPolicy for the Service or for its port; an XBackend has `tls` of its own. Contour, which looks at policies
-    for HTTPRoutes alone, ends TLS on no such listener.
-
-    ## Why
-
-    Whoever chooses a TLSRoute wants TLS to the end. With the listener in mode `Terminate` and no policy the Gateway
-    sends the bytes on in plaintext, which no status says.
-
-    ## What fails
-
-    A Service without a policy, any Service behind Contour's Gateway, an XBackend without TLS: medium.
-
-    ## What is inconclusive
-
-    Gateways, BackendTLSPolicies, or where a policy is for one port the Service, if they were not seen; an XBackend
-    likewise. Backends of other kinds.
-
-    ## Example that fails
-
-    ```yaml
-    # All that there is in a cluster:
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: TLSRoute
-    metadata: {name: db, namespace: shop}
-    spec:
-      parentRefs: [{name: edge}]
-      hostnames: [db.shop.example]
-      rules: [{backendRefs: [{name: db, port: 5432}]}]
-    ---
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: db, port: 5432, protocol: TLS, tls: {mode: Terminate, certificateRefs: [{name: edge-tls}]}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: TLSRoute
-    metadata: {name: db, namespace: shop}
-    spec:
-      parentRefs: [{name: edge}]
-      hostnames: [db.shop.example]
-      rules: [{backendRefs: [{name: db, port: 5432}]}]
-    ---
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: db, port: 5432, protocol: TLS, tls: {mode: Terminate, certificateRefs: [{name: edge-tls}]}}
-    ---
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: BackendTLSPolicy
-    metadata: {name: db, namespace: shop}
-    spec:
-      targetRefs: [{group: "", kind: Service, name: db}]
-      validation: {hostname: db.shop.example, wellKnownCACertificates: System}
-    ```
-
-    ## How to fix
-
-    Add a BackendTLSPolicy for the Service, or let TLS pass through.
-    """
+    """What a TLS listener decrypts is encrypted again on its way to the backend."""
     every = of_route(subject.declared, subject.object)
     ended = any(_ending(every))
     missing = next((each.missing for each in every if each.missing and each.missing.gap), None)
@@ -189,71 +116,7 @@ def _unprotected(backend: Backend, message: str) -> Flaw:
 
 
 def check_protocol(subject: Subject) -> Iterator[Flaw]:
-    """A backend that speaks TLS has a BackendTLSPolicy.
-
-    ## What it requires
-
-    For each Service port behind an HTTPRoute or GRPCRoute whose `appProtocol` is `https`, `kubernetes.io/wss` or the
-    like, or that has none and a name which begins with `https`, `tls`, `grpcs` or `wss`, a BackendTLSPolicy.
-
-    ## Why
-
-    `appProtocol` does not make a Gateway speak TLS: without a policy it sends HTTP to a port that expects a handshake,
-    or an implementation encrypts and verifies nothing. GEP-1911 takes `kubernetes.io/wss` behind an HTTPRoute as valid
-    only with a policy.
-
-    ## What fails
-
-    Such a port without a policy: medium.
-
-    ## What is inconclusive
-
-    Services or BackendTLSPolicies that were not seen.
-
-    ## Example that fails
-
-    ```yaml
-    # All that there is in a cluster:
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: HTTPRoute
-    metadata: {name: web, namespace: shop}
-    spec:
-      parentRefs: [{name: edge}]
-      rules: [{backendRefs: [{name: web, port: 8443}]}]
-    ---
-    apiVersion: v1
-    kind: Service
-    metadata: {name: web, namespace: shop}
-    spec: {ports: [{name: web, port: 8443, appProtocol: https}]}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: HTTPRoute
-    metadata: {name: web, namespace: shop}
-    spec:
-      parentRefs: [{name: edge}]
-      rules: [{backendRefs: [{name: web, port: 8443}]}]
-    ---
-    apiVersion: v1
-    kind: Service
-    metadata: {name: web, namespace: shop}
-    spec: {ports: [{name: web, port: 8443, appProtocol: https}]}
-    ---
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: BackendTLSPolicy
-    metadata: {name: web, namespace: shop}
-    spec:
-      targetRefs: [{group: "", kind: Service, name: web}]
-      validation: {hostname: web.shop.example, wellKnownCACertificates: System}
-    ```
-
-    ## How to fix
-
-    Add a BackendTLSPolicy with the CA and the name of the backend's certificate.
-    """
+    """A backend that speaks TLS has a BackendTLSPolicy."""
     for backend in backends(subject.object, subject.declared):
         service = look_up(subject.declared, SERVICE, backend.name, backend.namespace)
         if isinstance(service, Missing):
@@ -277,27 +140,13 @@ def _speaks_tls(protocol: str, name: str) -> bool:
 
 PLAINTEXT = ObjectRule(
     id="gateway-plaintext-backend",
-    title="What a TLS listener decrypts is encrypted again",
-    severity="medium",
     subjects=(TLS_ROUTE, TCP_ROUTE),
     check=check_plaintext,
     reads=(*HOLDERS, *POLICIES, X_BACKEND, NAMESPACE, GATEWAY_CLASS),
-    references=(
-        "GEP-2907, TLS in Gateway API (Backend configuration)",
-        "GEP-1897, BackendTLSPolicy",
-        "Contour internal/dag/gatewayapi_processor.go (computeTLSRouteForListener, computeTCPRouteForListener)",
-    ),
 )
 PROTOCOL = ObjectRule(
     id="gateway-backend-protocol",
-    title="Backends that speak TLS have a BackendTLSPolicy",
-    severity="medium",
     subjects=(HTTP_ROUTE, GRPC_ROUTE),
     check=check_protocol,
     reads=POLICIES,
-    references=(
-        "GEP-1911, backend protocol selection",
-        "GEP-1897, BackendTLSPolicy",
-        "KEP-3726 (appProtocol)",
-    ),
 )

@@ -27,79 +27,7 @@ def ca_references(subject: Subject) -> Iterator[tuple[Steps, Fields]]:
 
 
 def check_client_ca(subject: Subject) -> Iterator[Flaw]:
-    """The CAs by which a Gateway validates clients are there.
-
-    ## What it requires
-
-    Each `validation` below `spec.tls.frontend` names one ConfigMap with CA certificates in PEM in `ca.crt`, and nothing
-    else: no leaf, and none that has ended.
-
-    ## Why
-
-    Without a valid CA the listeners of the port are not accepted (`NoValidCACertificate`), which is what must happen:
-    a Gateway that goes on without validation lets everybody in. A leaf in the bundle makes some implementations accept
-    that one certificate, and others nothing. More than one reference, or a Secret, works with some implementations
-    only.
-
-    ## What fails
-
-    No reference, one to another kind, one to nothing, no `ca.crt`, no certificate in it, one that is no CA or has
-    ended: high. More than one reference, or a Secret: low.
-
-    ## What is inconclusive
-
-    A ConfigMap or Secret that was not seen. A ClusterTrustBundle, which only some implementations take.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: edge-tls}]}}
-      tls:
-        frontend:
-          default:
-            validation:
-              caCertificateRefs: [{group: "", kind: ConfigMap, name: clients}]
-    ---
-    apiVersion: v1
-    kind: ConfigMap
-    metadata: {name: clients, namespace: shop}
-    data:
-      ca-bundle.crt: CA(clients)
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: edge-tls}]}}
-      tls:
-        frontend:
-          default:
-            validation:
-              caCertificateRefs: [{group: "", kind: ConfigMap, name: clients}]
-    ---
-    apiVersion: v1
-    kind: ConfigMap
-    metadata: {name: clients, namespace: shop}
-    data:
-      ca.crt: CA(clients)
-    ```
-
-    ## How to fix
-
-    Put the CA's certificate, in PEM, under the key `ca.crt` of one ConfigMap.
-    """
+    """The CAs by which a Gateway validates clients are there."""
     for steps, each in configurations(subject):
         if each.has("validation"):
             yield from _number(
@@ -132,13 +60,7 @@ def _number(subject: Subject, references: object, at: Steps) -> Iterator[Flaw]:
 
 CLIENT_CA = ObjectRule(
     id="gateway-client-ca",
-    title="The CAs by which a Gateway validates clients are there",
-    severity="high",
     subjects=(GATEWAY,),
     check=check_client_ca,
     reads=(CONFIG_MAP, *SECRETS),
-    references=(
-        "Gateway API apis/v1/gateway_types.go (FrontendTLSValidation)",
-        "GEP-91, Client Certificate Validation for TLS terminating at the Gateway",
-    ),
 )

@@ -20,74 +20,7 @@ from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 
 def check_certificate(subject: Subject) -> Iterator[Flaw]:
-    """A Gateway's client certificate is one with its key, for clients.
-
-    ## What it requires
-
-    `spec.tls.backend.clientCertificateRef` names a Secret of type `kubernetes.io/tls` with a certificate that is valid
-    now, and its key. If the certificate says what it is for, `clientAuth` is among it.
-
-    ## Why
-
-    Without it every backend that asks for a client certificate refuses the Gateway. The Gateway stays accepted
-    (`ResolvedRefs` is False with the reason `InvalidClientCertificateRef`), so nobody notices before the first request.
-    The serving certificate of a listener, taken here too, is refused by backends that look at the usage.
-
-    ## What fails
-
-    A reference to another kind or to nothing, a Secret without certificate or key, one whose key is another's, a
-    certificate that has ended: high. A weak key or signature, a CA: medium. One that is not for clients: medium.
-
-    ## What is inconclusive
-
-    A Secret that was not seen.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: http, port: 80, protocol: HTTP}
-      tls: {backend: {clientCertificateRef: {name: identity}}}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: identity, namespace: shop}
-    type: kubernetes.io/tls
-    data:
-      tls.crt: CERTIFICATE(shop.example)
-      tls.key: KEY(shop.example)
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: http, port: 80, protocol: HTTP}
-      tls: {backend: {clientCertificateRef: {name: identity}}}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: identity, namespace: shop}
-    type: kubernetes.io/tls
-    data:
-      tls.crt: CLIENT(gateway.shop.example)
-      tls.key: CLIENT_KEY(gateway.shop.example)
-    ```
-
-    ## How to fix
-
-    Issue a certificate with the usage `clientAuth` by the CA that the backends trust.
-    """
+    """A Gateway's client certificate is one with its key, for clients."""
     link = client_reference(subject.object)
     if link is None:
         return
@@ -105,78 +38,7 @@ def check_certificate(subject: Subject) -> Iterator[Flaw]:
 
 
 def check_unused(subject: Subject) -> Iterator[Flaw]:
-    """A Gateway with a client certificate speaks TLS to some backend.
-
-    ## What it requires
-
-    Where `spec.tls.backend.clientCertificateRef` is set, a BackendTLSPolicy is for one of the Services behind the
-    Gateway's routes.
-
-    ## Why
-
-    The field alone makes the Gateway encrypt nothing: it says only who the Gateway is where a BackendTLSPolicy makes
-    it speak TLS. Without one the traffic is in plaintext, and the Gateway reads as if it had mutual TLS.
-
-    ## What fails
-
-    A client certificate that nothing uses: low.
-
-    ## What is inconclusive
-
-    Routes, BackendTLSPolicies, or the ListenerSets of a Gateway that admits some, if they were not seen.
-
-    ## Example that fails
-
-    ```yaml
-    # All that there is in a cluster:
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: http, port: 80, protocol: HTTP}
-      tls: {backend: {clientCertificateRef: {name: identity}}}
-    ---
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: HTTPRoute
-    metadata: {name: web, namespace: shop}
-    spec:
-      parentRefs: [{name: edge}]
-      rules: [{backendRefs: [{name: web, port: 8443}]}]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: http, port: 80, protocol: HTTP}
-      tls: {backend: {clientCertificateRef: {name: identity}}}
-    ---
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: HTTPRoute
-    metadata: {name: web, namespace: shop}
-    spec:
-      parentRefs: [{name: edge}]
-      rules: [{backendRefs: [{name: web, port: 8443}]}]
-    ---
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: BackendTLSPolicy
-    metadata: {name: web, namespace: shop}
-    spec:
-      targetRefs: [{group: "", kind: Service, name: web}]
-      validation: {hostname: web.shop.example, wellKnownCACertificates: System}
-    ```
-
-    ## How to fix
-
-    Add a BackendTLSPolicy for the Services that ask for a client certificate, or remove the field.
-    """
+    """A Gateway with a client certificate speaks TLS to some backend."""
     link = client_reference(subject.object)
     if link is None or _is_used(subject):
         return
@@ -201,25 +63,15 @@ def _is_used(subject: Subject) -> bool:
     return False
 
 
-_REFERENCES = (
-    "Gateway API apis/v1/gateway_types.go (GatewayBackendTLS.clientCertificateRef)",
-    "GEP-3155, complete backend mTLS configuration",
-)
 CERTIFICATE = ObjectRule(
     id="gateway-client-certificate",
-    title="A Gateway's client certificate can be used",
-    severity="high",
     subjects=(GATEWAY,),
     check=check_certificate,
     reads=SECRETS,
-    references=(*_REFERENCES, "RFC 5280, section 4.2.1.12"),
 )
 UNUSED = ObjectRule(
     id="gateway-client-certificate-unused",
-    title="A Gateway with a client certificate speaks TLS to some backend",
-    severity="low",
     subjects=(GATEWAY,),
     check=check_unused,
     reads=(*HOLDERS, *ROUTES, *POLICIES, NAMESPACE),
-    references=_REFERENCES,
 )

@@ -12,71 +12,7 @@ from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 
 def check_exempted(subject: Subject) -> Iterator[Flaw]:
-    """No port is left out of the validation of client certificates by an empty entry.
-
-    ## What it requires
-
-    Where `spec.tls.frontend.default` has a `validation`, every entry of `perPort` has one too.
-
-    ## Why
-
-    A port's entry replaces the default as a whole. One with an empty `tls` reads as if it added nothing, and takes the
-    port out of the validation: every client gets in there.
-
-    ## What fails
-
-    An entry of `perPort` without `tls.validation` beside a default with one: high.
-
-    ## What is inconclusive
-
-    Nothing: both stand in the object.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: edge-tls}]}}
-      tls:
-        frontend:
-          default:
-            validation:
-              caCertificateRefs: [{group: "", kind: ConfigMap, name: clients}]
-          perPort:
-          - {port: 443, tls: {}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: edge-tls}]}}
-      tls:
-        frontend:
-          default:
-            validation:
-              caCertificateRefs: [{group: "", kind: ConfigMap, name: clients}]
-          perPort:
-          - port: 443
-            tls:
-              validation:
-                caCertificateRefs: [{group: "", kind: ConfigMap, name: partners}]
-    ```
-
-    ## How to fix
-
-    Remove the entry, or give it a `validation` of its own. A port that is meant to be open to everybody is better on a
-    Gateway of its own.
-    """
+    """No port is left out of the validation of client certificates by an empty entry."""
     if not subject.object.has(*FRONTEND, "default", "validation"):
         return
     for steps, each in subject.items(*FRONTEND, "perPort"):
@@ -89,66 +25,7 @@ def check_exempted(subject: Subject) -> Iterator[Flaw]:
 
 
 def check_unused(subject: Subject) -> Iterator[Flaw]:
-    """Every port with a TLS configuration of its own has an HTTPS listener.
-
-    ## What it requires
-
-    The port of each `spec.tls.frontend.perPort` entry is that of an HTTPS listener of the Gateway or of a ListenerSet
-    that it admits, and stands there once.
-
-    ## Why
-
-    A validation for a port where nobody listens protects nothing: mostly it is the port of the Service or a typing
-    error, and the listener that was meant has the default, or no validation at all.
-
-    ## What fails
-
-    A port without an HTTPS listener, or one that is there twice: low.
-
-    ## What is inconclusive
-
-    A Gateway that admits ListenerSets (`spec.allowedListeners`) where those were not seen.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: edge-tls}]}}
-      tls:
-        frontend:
-          default: {}
-          perPort:
-          - port: 8443
-            tls: {validation: {caCertificateRefs: [{group: "", kind: ConfigMap, name: partners}]}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: edge-tls}]}}
-      tls:
-        frontend:
-          default: {}
-          perPort:
-          - port: 443
-            tls: {validation: {caCertificateRefs: [{group: "", kind: ConfigMap, name: partners}]}}
-    ```
-
-    ## How to fix
-
-    Set the port to that of the listener, or remove the entry.
-    """
+    """Every port with a TLS configuration of its own has an HTTPS listener."""
     taken: set[int | None] = set()
     ports = {each.port for each in merged(subject.declared, subject.object) if each.protocol == "HTTPS"}
     for steps, each in subject.items(*FRONTEND, "perPort"):
@@ -183,65 +60,7 @@ def _unseen_sets(subject: Subject) -> Missing | None:
 
 
 def check_tls_listeners(subject: Subject) -> Iterator[Flaw]:
-    """Clients of TLS listeners are not believed to be validated.
-
-    ## What it requires
-
-    A Gateway that validates client certificates has no listener of protocol `TLS` that terminates on a port to which
-    the validation applies.
-
-    ## Why
-
-    `spec.tls.frontend` is for HTTPS listeners. One of protocol `TLS` on the same Gateway ends TLS too and asks no
-    client for a certificate, though the default reads as if it held for all.
-
-    ## What fails
-
-    Such a listener: medium.
-
-    ## What is inconclusive
-
-    A Gateway that admits ListenerSets (`spec.allowedListeners`) where those were not seen.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: db, port: 5432, protocol: TLS, tls: {mode: Terminate, certificateRefs: [{name: edge-tls}]}}
-      tls:
-        frontend:
-          default:
-            validation:
-              caCertificateRefs: [{group: "", kind: ConfigMap, name: clients}]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: edge-tls}]}}
-      - {name: db, port: 5432, protocol: TLS, tls: {mode: Passthrough}}
-      tls:
-        frontend:
-          default:
-            validation:
-              caCertificateRefs: [{group: "", kind: ConfigMap, name: clients}]
-    ```
-
-    ## How to fix
-
-    Let TLS pass through to a backend that validates its clients, or put the listener on a Gateway of its own.
-    """
+    """Clients of TLS listeners are not believed to be validated."""
     frontend = subject.object.fields(*FRONTEND)
     default = frontend.has("default", "validation")
     ports = {each.number("port"): each.has("tls", "validation") for each in frontend.each("perPort")}
@@ -260,30 +79,18 @@ def check_tls_listeners(subject: Subject) -> Iterator[Flaw]:
 
 EXEMPTED = ObjectRule(
     id="gateway-port-exempted",
-    title="No port is left out of the validation of client certificates",
-    severity="high",
     subjects=(GATEWAY,),
     check=check_exempted,
-    references=("Gateway API apis/v1/gateway_types.go (FrontendTLSConfig.perPort)",),
 )
 UNUSED = ObjectRule(
     id="gateway-port-unused",
-    title="Every port with a TLS configuration of its own has a listener",
-    severity="low",
     subjects=(GATEWAY,),
     check=check_unused,
     reads=(*HOLDERS, NAMESPACE),
-    references=("Gateway API apis/v1/gateway_types.go (TLSPortConfig)",),
 )
 TLS_LISTENER = ObjectRule(
     id="gateway-tls-not-validated",
-    title="A Gateway that validates clients has no listener that does not",
-    severity="medium",
     subjects=(GATEWAY,),
     check=check_tls_listeners,
     reads=(*HOLDERS, NAMESPACE),
-    references=(
-        "Gateway API apis/v1/gateway_types.go (FrontendTLSConfig: HTTPS traffic)",
-        "GEP-91, Client Certificate Validation for TLS terminating at the Gateway",
-    ),
 )

@@ -24,66 +24,7 @@ def configurations(subject: Subject) -> Iterator[tuple[Steps, Fields]]:
 
 
 def check_insecure_fallback(subject: Subject) -> Iterator[Flaw]:
-    """A Gateway does not fall back to connections without a valid client certificate.
-
-    ## What it requires
-
-    That no `validation` below `spec.tls.frontend` of a Gateway, neither the default nor that of a port, has the mode
-    `AllowInsecureFallback`.
-
-    ## Why
-
-    In this mode the listener asks for a client certificate, and lets everybody in who has none or an invalid one. What
-    looks like mutual TLS is then a wish: the backend alone can tell who was validated.
-
-    ## What fails
-
-    The mode `AllowInsecureFallback`, or a current status with the condition `InsecureFrontendValidationMode` where the
-    spec does not have the mode: high. The mode without this condition in the status, which must then be True: low.
-
-    ## What is inconclusive
-
-    Nothing: the mode stands in the object.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: edge-tls}]}}
-      tls:
-        frontend:
-          default:
-            validation:
-              caCertificateRefs: [{group: "", kind: ConfigMap, name: clients}]
-              mode: AllowInsecureFallback
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: edge-tls}]}}
-      tls:
-        frontend:
-          default:
-            validation:
-              caCertificateRefs: [{group: "", kind: ConfigMap, name: clients}]
-    ```
-
-    ## How to fix
-
-    Remove the mode, or set it to `AllowValidOnly`, once every client has a certificate.
-    """
+    """A Gateway does not fall back to connections without a valid client certificate."""
     insecure = False
     for steps, each in configurations(subject):
         if each.text("validation", "mode") == "AllowInsecureFallback":
@@ -127,12 +68,6 @@ def _untold(subject: Subject, at: Steps) -> Iterator[Flaw]:
 
 INSECURE_FALLBACK = ObjectRule(
     id="gateway-insecure-fallback",
-    title="A Gateway does not let clients in without a valid certificate",
-    severity="high",
     subjects=(GATEWAY,),
     check=check_insecure_fallback,
-    references=(
-        "Gateway API apis/v1/gateway_types.go (FrontendValidationModeType)",
-        "GEP-91, Client Certificate Validation for TLS terminating at the Gateway",
-    ),
 )

@@ -18,61 +18,7 @@ _BY_NAME = frozenset({"HTTP", "HTTPS", "TLS"})
 
 
 def check_conflict(subject: Subject) -> Iterator[Flaw]:
-    """Listeners on one port can be told apart.
-
-    ## What it requires
-
-    No two listeners of a Gateway and its ListenerSets have the same port, protocol and hostname. A `TCP` listener
-    shares its port with `UDP` at most, and `HTTP` with neither `HTTPS` nor `TLS`. `HTTPS` and `TLS` on one port have
-    different hostnames. The same holds for all Gateways of a class whose EnvoyProxy says `mergeGateways`.
-
-    ## Why
-
-    `tls` does not make listeners distinct. Within one Gateway the API rejects all that conflict, and Contour accepts
-    the first; of a Gateway and its ListenerSets the first wins, and a listener that was rejected rejects no other. So
-    the implementation decides which certificate is served, or nothing listens at all.
-
-    ## What fails
-
-    Listeners that conflict: medium. The finding is at the later one, and names the first. What the API leaves to the
-    implementation, once for each port: info. That is `HTTPS` beside `TLS` under different hostnames, and the modes
-    `Terminate` and `Passthrough` beside each other (feature `TLSRouteModeMixed`).
-
-    ## What is inconclusive
-
-    More than 256 listeners of one Gateway: later ones are not compared. A ListenerSet that is not there to be seen is
-    judged where it is linted.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: web, port: 443, protocol: TLS, tls: {mode: Passthrough}}
-      - {name: raw, port: 443, protocol: TCP}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: web, port: 443, protocol: TLS, tls: {mode: Passthrough}}
-      - {name: raw, port: 5432, protocol: TCP}
-    ```
-
-    ## How to fix
-
-    Give one of them another port, or another hostname where the protocol is the same.
-    """
+    """Listeners on one port can be told apart."""
     for each in subject.declared.once(_lost).get(key_of(subject.object), ()):
         yield Flaw(
             message=f"{each.conflict.message}, with {each.first}",
@@ -174,13 +120,7 @@ def _conflict(first: Listener, later: Listener) -> _Conflict | None:
 
 CONFLICT = ObjectRule(
     id="gateway-listener-conflict",
-    title="Listeners on one port can be told apart",
-    severity="medium",
     subjects=HOLDERS,
     check=check_conflict,
     reads=SHARING,
-    references=(
-        "Gateway API apis/v1/gateway_types.go (Listeners, distinct listeners)",
-        "GEP-1713, ListenerSets: listener precedence",
-    ),
 )

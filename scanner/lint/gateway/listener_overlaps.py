@@ -24,108 +24,7 @@ _DEMANDS: Final = ("options", "frontendValidation")
 
 
 def check_overlap(subject: Subject) -> Iterator[Flaw]:
-    """Listeners with TLS on one port share no names.
-
-    ## What it requires
-
-    The hostnames of the listeners on a port that terminate TLS do not overlap: none is empty beside others, and none
-    is within another's wildcard. No certificate of one is valid for the hostname of another that has a different
-    certificate. These are the cases for which the API has the condition `OverlappingTLSConfig`, with the reasons
-    `OverlappingHostnames` and `OverlappingCertificates`.
-
-    ## Why
-
-    A client uses a connection for every name that its certificate covers. With `*.shop.example` on one listener and
-    `pay.shop.example` on another, requests for the second arrive on connections of the first: what `tls` of the second
-    listener demands was never asked. The validation of client certificates is per port and therefore not affected,
-    except in releases before 1.4 (`listeners[].tls.frontendValidation`). Implementations should answer 421 to such
-    requests, or disable HTTP/2.
-
-    ## What fails
-
-    An overlap, or a status that says `OverlappingTLSConfig` where the objects show none: info. An overlap of listeners
-    whose `tls.options` or `tls.frontendValidation` differ: medium. The finding is at the later listener, and of a
-    certificate at the reference to it.
-
-    ## What is inconclusive
-
-    A Secret that was not seen, of a listener that is not alone on its port. More than 256 listeners of one Gateway:
-    later ones are not compared. A ListenerSet that was not seen is judged where it is linted.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: all, port: 443, protocol: HTTPS, hostname: "*.shop.example", tls: {certificateRefs: [{name: all}]}}
-      - {name: pay, port: 443, protocol: HTTPS, hostname: pay.shop.example, tls: {certificateRefs: [{name: pay}]}}
-    ```
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: web, port: 443, protocol: HTTPS, hostname: web.example, tls: {certificateRefs: [{name: web}]}}
-      - {name: pay, port: 443, protocol: HTTPS, hostname: pay.example, tls: {certificateRefs: [{name: pay}]}}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: web, namespace: shop}
-    type: kubernetes.io/tls
-    data:
-      tls.crt: CERTIFICATE(web.example, pay.example)
-      tls.key: KEY(web.example, pay.example)
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: pay, namespace: shop}
-    type: kubernetes.io/tls
-    data:
-      tls.crt: CERTIFICATE(pay.example)
-      tls.key: KEY(pay.example)
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: web, port: 443, protocol: HTTPS, hostname: web.example, tls: {certificateRefs: [{name: web}]}}
-      - {name: pay, port: 443, protocol: HTTPS, hostname: pay.example, tls: {certificateRefs: [{name: pay}]}}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: web, namespace: shop}
-    type: kubernetes.io/tls
-    data:
-      tls.crt: CERTIFICATE(web.example)
-      tls.key: KEY(web.example)
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: pay, namespace: shop}
-    type: kubernetes.io/tls
-    data:
-      tls.crt: CERTIFICATE(pay.example)
-      tls.key: KEY(pay.example)
-    ```
-
-    ## How to fix
-
-    Use no wildcard that contains another listener's hostname, and issue a certificate for each listener with its own
-    names only. Put a listener whose `tls` demands more on another port.
-    """
+    """Listeners with TLS on one port share no names."""
     shown: set[str] = set()
     for first, later in pairs_of(subject):
         if _overlap(first, later):
@@ -222,14 +121,7 @@ def _says(leaf: CertificateFacts, hostname: str) -> bool:
 
 OVERLAP = ObjectRule(
     id="gateway-overlapping-tls-config",
-    title="Listeners on one port share no names",
-    severity="info",
     subjects=HOLDERS,
     check=check_overlap,
     reads=(*SHARING, *SECRETS),
-    references=(
-        "Gateway API apis/v1/gateway_types.go (Listener.hostname, ListenerConditionOverlappingTLSConfig)",
-        "GEP-3567, Gateway TLS updates for HTTP/2 connection coalescing",
-        "RFC 9113, section 9.1.1 (connection reuse)",
-    ),
 )

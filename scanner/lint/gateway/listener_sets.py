@@ -18,77 +18,7 @@ _PARENT: Final = ("spec", "parentRef")
 
 
 def check_admitted(subject: Subject) -> Iterator[Flaw]:
-    """A ListenerSet is admitted by its Gateway.
-
-    ## What it requires
-
-    The Gateway in `parentRef` exists, and its `spec.allowedListeners.namespaces` takes the ListenerSet's namespace. The
-    default is `None`: no ListenerSet at all.
-
-    ## Why
-
-    Without it the ListenerSet gets `Accepted` False with the reason `NotAllowed`, and its listeners, with their
-    certificates, do not exist. An implementation that takes it all the same lets every namespace open ports.
-
-    ## What fails
-
-    A Gateway that does not exist, or does not take it, and a parent that is no Gateway: medium.
-
-    ## What is inconclusive
-
-    A Gateway that was not seen, or a Namespace where its labels decide.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: ListenerSet
-    metadata: {name: team, namespace: team}
-    spec:
-      parentRef: {name: edge, namespace: shop}
-      listeners:
-      - {name: https, port: 443, protocol: HTTPS, hostname: team.example, tls: {certificateRefs: [{name: team}]}}
-    ---
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      allowedListeners: {namespaces: {from: Same}}
-      listeners:
-      - {name: http, port: 80, protocol: HTTP}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: ListenerSet
-    metadata: {name: team, namespace: team}
-    spec:
-      parentRef: {name: edge, namespace: shop}
-      listeners:
-      - {name: https, port: 443, protocol: HTTPS, hostname: team.example, tls: {certificateRefs: [{name: team}]}}
-    ---
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      allowedListeners:
-        namespaces: {from: Selector, selector: {matchLabels: {kubernetes.io/metadata.name: team}}}
-      listeners:
-      - {name: http, port: 80, protocol: HTTP}
-    ---
-    apiVersion: v1
-    kind: Namespace
-    metadata: {name: team}
-    ```
-
-    ## How to fix
-
-    Let who owns the Gateway select the namespace in `spec.allowedListeners`.
-    """
+    """A ListenerSet is admitted by its Gateway."""
     parent = subject.object.fields(*_PARENT)
     if not is_gateway(parent):
         named = "/".join(filter(None, (parent.text("group"), parent.text("kind"))))
@@ -125,72 +55,7 @@ def check_admitted(subject: Subject) -> Iterator[Flaw]:
 
 
 def check_capture(subject: Subject) -> Iterator[Flaw]:
-    """A ListenerSet takes no names from listeners of another namespace.
-
-    ## What it requires
-
-    No listener of a ListenerSet has, on the same port, a hostname in common with a listener of the Gateway or of a
-    ListenerSet before it that is in another namespace.
-
-    ## Why
-
-    The more specific hostname wins. Who may create a ListenerSet in a namespace that the Gateway takes can so take
-    `pay.shop.example` out of the Gateway's `*.shop.example`, and answer for it with a certificate of their own.
-
-    ## What fails
-
-    Such a hostname: info. Delegation is what ListenerSets are for, and the Gateway selects the namespaces.
-
-    ## What is inconclusive
-
-    A Gateway that was not seen. More than 256 listeners of one Gateway: later ones are not compared.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: ListenerSet
-    metadata: {name: team, namespace: team}
-    spec:
-      parentRef: {name: edge, namespace: shop}
-      listeners:
-      - {name: https, port: 443, protocol: HTTPS, hostname: pay.shop.example, tls: {certificateRefs: [{name: team}]}}
-    ---
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      allowedListeners: {namespaces: {from: All}}
-      listeners:
-      - {name: https, port: 443, protocol: HTTPS, hostname: "*.shop.example", tls: {certificateRefs: [{name: shop}]}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: ListenerSet
-    metadata: {name: team, namespace: team}
-    spec:
-      parentRef: {name: edge, namespace: shop}
-      listeners:
-      - {name: https, port: 443, protocol: HTTPS, hostname: team.example, tls: {certificateRefs: [{name: team}]}}
-    ---
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      allowedListeners: {namespaces: {from: All}}
-      listeners:
-      - {name: https, port: 443, protocol: HTTPS, hostname: "*.shop.example", tls: {certificateRefs: [{name: shop}]}}
-    ```
-
-    ## How to fix
-
-    Choose a hostname that is not the Gateway's, or let the Gateway take ListenerSets of trusted namespaces only.
-    """
+    """A ListenerSet takes no names from listeners of another namespace."""
     namespace, name = parent_of(subject.object)
     if not name:
         return  # the API server refuses it: ``field-value``
@@ -212,19 +77,13 @@ def check_capture(subject: Subject) -> Iterator[Flaw]:
 
 ADMITTED = ObjectRule(
     id="listener-set-admitted",
-    title="ListenerSets are admitted by their Gateway",
-    severity="medium",
     subjects=SETS,
     check=check_admitted,
     reads=(GATEWAY, NAMESPACE),
-    references=("Gateway API apis/v1/gateway_types.go (AllowedListeners)", "GEP-1713, ListenerSets"),
 )
 CAPTURE = ObjectRule(
     id="listener-set-capture",
-    title="ListenerSets take no names from other namespaces",
-    severity="info",
     subjects=SETS,
     check=check_capture,
     reads=(*HOLDERS, NAMESPACE),
-    references=("Gateway API apis/v1/listenerset_types.go (ListenerSetSpec)", "GEP-1713, ListenerSets"),
 )

@@ -15,59 +15,7 @@ _NO_TLS: Final = ("HTTP", "TCP", "UDP")
 
 
 def check_tls(subject: Subject) -> Iterator[Flaw]:
-    """Every listener of protocol HTTPS or TLS says how TLS ends there.
-
-    ## What it requires
-
-    A listener of protocol `HTTPS` has `tls` with `certificateRefs` or `options`. One of protocol `TLS` has `tls.mode`,
-    and in mode `Terminate` `certificateRefs` or `options`.
-
-    ## Why
-
-    Without a certificate the listener cannot be programmed, and an implementation that programs it all the same serves
-    a certificate of its own. CRDs before release 1.5 admit a `TLS` listener without mode, and some controllers then
-    terminate what was meant to pass through. Options may name a certificate of a cloud provider, so a listener with
-    options alone is right.
-
-    ## What fails
-
-    An HTTPS listener without `tls`, a listener in mode `Terminate` with neither references nor options, a TLS listener
-    without `tls` or mode: high. What newer CRDs refuse is said in their words.
-
-    ## What is inconclusive
-
-    Nothing: all of it stands in the object.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: https, port: 443, protocol: HTTPS}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: edge-tls}]}}
-      - {name: passthrough, port: 8443, protocol: TLS, tls: {mode: Passthrough}}
-    ```
-
-    ## How to fix
-
-    Name a Secret of type `kubernetes.io/tls` in `tls.certificateRefs`, or set the mode `Passthrough` on a TLS listener
-    whose backends have the certificates.
-    """
+    """Every listener of protocol HTTPS or TLS says how TLS ends there."""
     for listener in listeners(subject.declared, subject.object):
         message = _lacking(listener)
         if message:
@@ -93,56 +41,7 @@ def _lacking(listener: Listener) -> str:
 
 
 def check_refused(subject: Subject) -> Iterator[Flaw]:
-    """No listener combines what the API refuses or ignores.
-
-    ## What it requires
-
-    No `tls` on listeners of protocol `HTTP`, `TCP` or `UDP`; mode `Terminate` on those of protocol `HTTPS`; no
-    `certificateRefs` beside the mode `Passthrough`; no hostname on `TCP` and `UDP`; at most 64 listeners, each with a
-    name of its own.
-
-    ## Why
-
-    The API server refuses most of it. A certificate beside `Passthrough` is admitted and never served: whoever reads
-    the object believes that the Gateway ends TLS, and some controllers refuse the listener. Terminated TLS in front of
-    a TCPRoute is a listener of protocol `TLS`, whatever GEP-2907's table says of `TCP`.
-
-    ## What fails
-
-    Each of these: medium; a certificate beside `Passthrough`: low.
-
-    ## What is inconclusive
-
-    Nothing: all of it stands in the object.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: database, port: 5432, protocol: TCP, tls: {certificateRefs: [{name: edge-tls}]}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: database, port: 5432, protocol: TLS, tls: {mode: Terminate, certificateRefs: [{name: edge-tls}]}}
-    ```
-
-    ## How to fix
-
-    Set the protocol to `HTTPS` or `TLS` where TLS is meant, or remove `tls` where it is not.
-    """
+    """No listener combines what the API refuses or ignores."""
     names: dict[str, int] = {}
     for listener in listeners(subject.declared, subject.object):
         for field, message in _REFUSED.items():
@@ -185,17 +84,11 @@ def _is_refused(field: str, listener: Listener) -> bool:
 
 TLS = ObjectRule(
     id="gateway-listener-tls",
-    title="Listeners for TLS say how TLS ends",
-    severity="high",
     subjects=HOLDERS,
     check=check_tls,
-    references=("Gateway API apis/v1/gateway_types.go (Listener, ListenerTLSConfig)", "GEP-2907, TLS in Gateway API"),
 )
 REFUSED = ObjectRule(
     id="gateway-listener-refused",
-    title="No listener has TLS fields that its protocol does not take",
-    severity="medium",
     subjects=HOLDERS,
     check=check_refused,
-    references=("Gateway API apis/v1/gateway_types.go (Listeners, validation rules)",),
 )

@@ -26,67 +26,7 @@ _LONGEST: Final = 4096
 
 
 def check_options(subject: Subject) -> Iterator[Flaw]:
-    """TLS options have a prefix and allow no version before TLS 1.2.
-
-    ## What it requires
-
-    Each key of `options` of a listener's `tls` and of a BackendTLSPolicy has a domain as prefix, and no option that is
-    about versions names one before TLS 1.2.
-
-    ## Why
-
-    Keys without prefix are reserved for the API and do nothing today; what was meant to set a minimum sets none. The
-    options are the only place in the Gateway API where versions are chosen, and TLS 1.0 and 1.1 are deprecated
-    (RFC 8996).
-
-    ## What fails
-
-    A key without prefix, and a value of an option about versions or protocols that names SSL, TLS 1.0 or TLS 1.1:
-    medium.
-
-    ## What is inconclusive
-
-    Nothing is undecided, but what else an option means only its implementation knows: values that name no version pass,
-    and a scan judges the listener by the profile that it owes, not by its options.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - name: https
-        port: 443
-        protocol: HTTPS
-        tls:
-          certificateRefs: [{name: edge-tls}]
-          options: {example.com/min-tls-version: "1.1"}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - name: https
-        port: 443
-        protocol: HTTPS
-        tls:
-          certificateRefs: [{name: edge-tls}]
-          options: {example.com/min-tls-version: "1.2"}
-    ```
-
-    ## How to fix
-
-    Write the key as the implementation documents it, and set TLS 1.2 or 1.3.
-    """
+    """TLS options have a prefix and allow no version before TLS 1.2."""
     for steps, each in _options(subject):
         for key, value in list(each.words().items())[:_MOST]:
             if "/" not in key:
@@ -131,12 +71,6 @@ def _old_version(value: str) -> str | None:
 
 OPTIONS = ObjectRule(
     id="gateway-options",
-    title="TLS options have a prefix and allow no old version",
-    severity="medium",
     subjects=(*HOLDERS, BACKEND_TLS_POLICY),
     check=check_options,
-    references=(
-        "Gateway API apis/v1/gateway_types.go (ListenerTLSConfig.options)",
-        "RFC 8996, Deprecating TLS 1.0 and TLS 1.1",
-    ),
 )

@@ -22,109 +22,7 @@ _CHALLENGES: Final = "/.well-known/acme-challenge/"
 
 
 def check_twin(subject: Subject) -> Iterator[Flaw]:
-    """A route serves its hostnames over HTTPS, and not in plaintext too.
-
-    ## What it requires
-
-    No route is attached to an `HTTP` and an `HTTPS` listener under the same hostname, and none to an `HTTP` listener
-    under a hostname that another route has on an `HTTPS` listener of the same Gateway, unless each of its rules
-    redirects to https, or is for the challenges of ACME alone. A route that is attached to `HTTP` listeners has one of
-    these too.
-
-    ## Why
-
-    A route without `sectionName` is attached to every listener of the Gateway that takes it. Clients who type the name
-    without a scheme then get the content, and send their cookies, in plaintext, where a redirect was meant.
-
-    ## What fails
-
-    A route that answers in plaintext what is answered over HTTPS: medium. Of two routes the one on the `HTTP` listener,
-    if the name is the same to the letter. A route without TLS at all: low, as for Ingresses, Routes and HTTPProxies.
-
-    ## What is inconclusive
-
-    A Gateway that was not seen.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: HTTPRoute
-    metadata: {name: web, namespace: shop}
-    spec:
-      parentRefs: [{name: edge}]
-      hostnames: [web.shop.example]
-      rules: [{backendRefs: [{name: web, port: 8080}]}]
-    ---
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: http, port: 80, protocol: HTTP}
-      - {name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: edge-tls}]}}
-    ```
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: HTTPRoute
-    metadata: {name: web, namespace: shop}
-    spec:
-      parentRefs: [{name: edge, sectionName: https}]
-      hostnames: [web.shop.example]
-      rules: [{backendRefs: [{name: web, port: 8080}]}]
-    ---
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: HTTPRoute
-    metadata: {name: plain, namespace: shop}
-    spec:
-      parentRefs: [{name: edge, sectionName: http}]
-      hostnames: [web.shop.example]
-      rules: [{backendRefs: [{name: web, port: 8080}]}]
-    ---
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: http, port: 80, protocol: HTTP}
-      - {name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: edge-tls}]}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: HTTPRoute
-    metadata: {name: web, namespace: shop}
-    spec:
-      parentRefs: [{name: edge, sectionName: https}]
-      hostnames: [web.shop.example]
-      rules: [{backendRefs: [{name: web, port: 8080}]}]
-    ---
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: HTTPRoute
-    metadata: {name: to-https, namespace: shop}
-    spec:
-      parentRefs: [{name: edge, sectionName: http}]
-      rules: [{filters: [{type: RequestRedirect, requestRedirect: {scheme: https}}]}]
-    ---
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: http, port: 80, protocol: HTTP}
-      - {name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: edge-tls}]}}
-    ```
-
-    ## How to fix
-
-    Name the HTTPS listener in `sectionName`, and give the HTTP listener a route that only redirects.
-    """
+    """A route serves its hostnames over HTTPS, and not in plaintext too."""
     every = of_route(subject.declared, subject.object)
     for each in every:
         if each.missing is not None and each.missing.gap:
@@ -213,13 +111,7 @@ def _same_names(one: Attached, other: Attached) -> bool:
 
 TWIN = ObjectRule(
     id="gateway-plaintext-twin",
-    title="Routes are served over HTTPS, not in plaintext",
-    severity="medium",
     subjects=(HTTP_ROUTE, GRPC_ROUTE),
     check=check_twin,
     reads=(*HOLDERS, HTTP_ROUTE, GRPC_ROUTE, NAMESPACE),
-    references=(
-        "Gateway API apis/v1/httproute_types.go (HTTPRequestRedirectFilter.scheme)",
-        "Gateway API guide, HTTP path redirects and rewrites: HTTP to HTTPS",
-    ),
 )

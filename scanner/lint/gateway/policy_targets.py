@@ -23,73 +23,7 @@ _MOST: Final = 100
 
 
 def check_target(subject: Subject) -> Iterator[Flaw]:
-    """A BackendTLSPolicy is for a Service that a Gateway leads to.
-
-    ## What it requires
-
-    Every target of a BackendTLSPolicy is a Service in its own namespace that exists, its `sectionName`, if it has one,
-    is the name of a port, a route leads to the Service (by a backend, a mirror or external authorization), and no other
-    policy is for the same target.
-
-    ## Why
-
-    A policy for nothing protects nothing: the Gateway goes on speaking plaintext to the backend, and the object says
-    otherwise. The name in `sectionName` is that of the Service's port, not its number and not that of the container.
-    Of two policies for the same target the older one counts, then the first by name.
-
-    ## What fails
-
-    No target, a Service that does not exist, a port without that name, a second policy; and a status that says
-    `Accepted` False, or names no Gateway at all: medium. A Service to which no route leads: info, since a mesh and an
-    implementation's own policies (external processing) may use it, and nothing where the status says `Accepted` True.
-
-    ## What is inconclusive
-
-    A Service or routes that were not seen, and targets of other kinds, which are up to the implementation.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: BackendTLSPolicy
-    metadata: {name: web, namespace: shop}
-    spec:
-      targetRefs: [{group: "", kind: Service, name: web, sectionName: "8443"}]
-      validation: {hostname: web.shop.example, wellKnownCACertificates: System}
-    ---
-    apiVersion: v1
-    kind: Service
-    metadata: {name: web, namespace: shop}
-    spec: {ports: [{name: https, port: 8443}]}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: BackendTLSPolicy
-    metadata: {name: web, namespace: shop}
-    spec:
-      targetRefs: [{group: "", kind: Service, name: web, sectionName: https}]
-      validation: {hostname: web.shop.example, wellKnownCACertificates: System}
-    ---
-    apiVersion: v1
-    kind: Service
-    metadata: {name: web, namespace: shop}
-    spec: {ports: [{name: https, port: 8443}]}
-    ---
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: HTTPRoute
-    metadata: {name: web, namespace: shop}
-    spec:
-      parentRefs: [{name: edge}]
-      rules: [{backendRefs: [{name: web, port: 8443}]}]
-    ```
-
-    ## How to fix
-
-    Name the Service and its port as the route does, in the Service's namespace.
-    """
+    """A BackendTLSPolicy is for a Service that a Gateway leads to."""
     found = targets(subject.object)
     if not found:
         at = shape_of(subject.object).targets
@@ -218,84 +152,7 @@ def _status(subject: Subject) -> Iterator[Flaw]:
 
 
 def check_passthrough(subject: Subject) -> Iterator[Flaw]:
-    """A BackendTLSPolicy is for traffic that the Gateway encrypts itself.
-
-    ## What it requires
-
-    To each Service that a BackendTLSPolicy is for leads some route by a listener that does not pass TLS through.
-
-    ## Why
-
-    A listener in mode `Passthrough` hands on what the client encrypted. The Gateway opens no connection of its own with
-    TLS, so the CA and the name in the policy are never looked at; who checks the backend is the client.
-
-    ## What fails
-
-    A Service to which only TLSRoutes on passthrough listeners lead: low.
-
-    ## What is inconclusive
-
-    Routes or Gateways that were not seen.
-
-    ## Example that fails
-
-    ```yaml
-    # All that there is in a cluster:
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: BackendTLSPolicy
-    metadata: {name: web, namespace: shop}
-    spec:
-      targetRefs: [{group: "", kind: Service, name: web}]
-      validation: {hostname: web.shop.example, wellKnownCACertificates: System}
-    ---
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: TLSRoute
-    metadata: {name: web, namespace: shop}
-    spec:
-      parentRefs: [{name: edge}]
-      hostnames: [web.shop.example]
-      rules: [{backendRefs: [{name: web, port: 443}]}]
-    ---
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: tls, port: 443, protocol: TLS, tls: {mode: Passthrough}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: BackendTLSPolicy
-    metadata: {name: web, namespace: shop}
-    spec:
-      targetRefs: [{group: "", kind: Service, name: web}]
-      validation: {hostname: web.shop.example, wellKnownCACertificates: System}
-    ---
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: TLSRoute
-    metadata: {name: web, namespace: shop}
-    spec:
-      parentRefs: [{name: edge}]
-      hostnames: [web.shop.example]
-      rules: [{backendRefs: [{name: web, port: 443}]}]
-    ---
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: tls, port: 443, protocol: TLS, tls: {mode: Terminate, certificateRefs: [{name: edge-tls}]}}
-    ```
-
-    ## How to fix
-
-    Remove the policy, or let the listener terminate TLS.
-    """
+    """A BackendTLSPolicy is for traffic that the Gateway encrypts itself."""
     for target in targets(subject.object):
         leading = _leading(subject, target)[:_MOST] if target.is_service else []
         every = [each for backend in leading for each in of_route(subject.declared, backend.route)]
@@ -311,22 +168,15 @@ def check_passthrough(subject: Subject) -> Iterator[Flaw]:
             yield Flaw(message=message, at=target.steps, fix=f"{subject.object.reference}: remove the target")
 
 
-_REFERENCES = ("Gateway API apis/v1/backendtlspolicy_types.go (BackendTLSPolicySpec.targetRefs)",)
 TARGET = ObjectRule(
     id="backend-tls-target",
-    title="BackendTLSPolicies are for Services that a Gateway leads to",
-    severity="medium",
     subjects=(BACKEND_TLS_POLICY,),
     check=check_target,
     reads=(*ROUTES, SERVICE),
-    references=(*_REFERENCES, "GEP-713, policy attachment: conflict resolution"),
 )
 PASSTHROUGH = ObjectRule(
     id="backend-tls-passthrough",
-    title="BackendTLSPolicies are for traffic that the Gateway encrypts",
-    severity="low",
     subjects=(BACKEND_TLS_POLICY,),
     check=check_passthrough,
     reads=(*ROUTES, *HOLDERS, NAMESPACE),
-    references=(*_REFERENCES, "GEP-2907, TLS modes"),
 )

@@ -15,58 +15,7 @@ from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 
 def check_validation(subject: Subject) -> Iterator[Flaw]:
-    """A BackendTLSPolicy says by which CA and which name the backend is validated.
-
-    ## What it requires
-
-    Either `caCertificateRefs` or `wellKnownCACertificates`, not both; a hostname in lower case without wildcard that is
-    no address; in every `subjectAltNames` entry the field that its type asks for and no other, without wildcards.
-    References to CAs have no namespace.
-
-    ## Why
-
-    The API server refuses most of it. It admits a wildcard in `subjectAltNames`, which by the documentation is none, so
-    that implementations differ in what they compare. A namespace is dropped without a word, and the CA looked for
-    beside the policy.
-
-    ## What fails
-
-    What the API server refuses, in its words: high. A wildcard in `subjectAltNames`, a namespace in a reference:
-    medium.
-
-    ## What is inconclusive
-
-    Nothing: all of it stands in the object.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: BackendTLSPolicy
-    metadata: {name: web, namespace: shop}
-    spec:
-      targetRefs: [{group: "", kind: Service, name: web}]
-      validation:
-        hostname: "*.shop.example"
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: BackendTLSPolicy
-    metadata: {name: web, namespace: shop}
-    spec:
-      targetRefs: [{group: "", kind: Service, name: web}]
-      validation:
-        hostname: web.shop.example
-        wellKnownCACertificates: System
-    ```
-
-    ## How to fix
-
-    Name one ConfigMap with the CA, and the name that stands in the backend's certificate.
-    """
+    """A BackendTLSPolicy says by which CA and which name the backend is validated."""
     shape = shape_of(subject.object)
     validation = subject.object.fields(*shape.block)
     given, known = validation.at(shape.authorities), validation.text(shape.well_known)
@@ -112,57 +61,7 @@ def _alternative(at: Steps, name: Fields) -> Iterator[Flaw]:
 
 
 def check_names(subject: Subject) -> Iterator[Flaw]:
-    """The hostname of a BackendTLSPolicy is among its subjectAltNames, if it has any.
-
-    ## What it requires
-
-    Where `subjectAltNames` are given, one of them is of type `Hostname` with the policy's `hostname`.
-
-    ## Why
-
-    With `subjectAltNames` the hostname is only sent as SNI: the certificate must have one of the names listed, and the
-    hostname is not compared any more. Who adds a SPIFFE identity to the list may believe that it comes on top.
-
-    ## What fails
-
-    `subjectAltNames` without the hostname: info, since it may be meant.
-
-    ## What is inconclusive
-
-    Nothing: it stands in the object.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: BackendTLSPolicy
-    metadata: {name: web, namespace: shop}
-    spec:
-      targetRefs: [{group: "", kind: Service, name: web}]
-      validation:
-        hostname: web.shop.example
-        wellKnownCACertificates: System
-        subjectAltNames: [{type: URI, uri: "spiffe://shop/web"}]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: BackendTLSPolicy
-    metadata: {name: web, namespace: shop}
-    spec:
-      targetRefs: [{group: "", kind: Service, name: web}]
-      validation:
-        hostname: web.shop.example
-        wellKnownCACertificates: System
-        subjectAltNames: [{type: Hostname, hostname: web.shop.example}, {type: URI, uri: "spiffe://shop/web"}]
-    ```
-
-    ## How to fix
-
-    List the hostname too, if the backend's certificate has no other name.
-    """
+    """The hostname of a BackendTLSPolicy is among its subjectAltNames, if it has any."""
     shape = shape_of(subject.object)
     at = (*shape.block, "subjectAltNames")
     names = [each.text("hostname").lower() for each in subject.object.each(*at)]
@@ -175,20 +74,13 @@ def check_names(subject: Subject) -> Iterator[Flaw]:
         )
 
 
-_REFERENCES = ("Gateway API apis/v1/backendtlspolicy_types.go (BackendTLSPolicyValidation)",)
 VALIDATION = ObjectRule(
     id="backend-tls-validation",
-    title="BackendTLSPolicies say by what they validate",
-    severity="high",
     subjects=(BACKEND_TLS_POLICY,),
     check=check_validation,
-    references=_REFERENCES,
 )
 NAMES = ObjectRule(
     id="backend-tls-names",
-    title="A BackendTLSPolicy's hostname is among its subjectAltNames",
-    severity="info",
     subjects=(BACKEND_TLS_POLICY,),
     check=check_names,
-    references=(*_REFERENCES, "GEP-3155, complete backend mTLS configuration"),
 )

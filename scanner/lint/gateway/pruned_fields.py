@@ -20,86 +20,7 @@ _MOST: Final = 64
 
 
 def check_pruned(subject: Subject) -> Iterator[Flaw]:
-    """No manifest asks for TLS in fields that the API server drops.
-
-    ## What it requires
-
-    That neither the object nor the manifest that was last applied to it (the annotation
-    `kubectl.kubernetes.io/last-applied-configuration`) has a field for TLS that was in former releases of the Gateway
-    API only, or only in its proposals: `listeners[].tls.frontendValidation`, `spec.backendTLS`, `spec.tls.default`,
-    a BackendTLSPolicy of `v1` with `targetRef` or `tls`, and the like. Where the installed CRD is known, nor one that
-    came with a later release than its own: `spec.tls` of a Gateway before 1.5 (1.4 in the experimental channel).
-
-    ## Why
-
-    The API server drops fields that its CRD does not have and says so in a warning at most. The manifest demands
-    client certificates, and the object in the cluster demands nothing.
-
-    ## What fails
-
-    Such a field: high. Where the installed CRD still has it, it works until the CRD is upgraded: medium.
-
-    ## What is inconclusive
-
-    Nothing: it stands in the object. Which release is installed only a cluster says (`--cluster`, `--snapshot`);
-    without one the current release is assumed.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - name: https
-        port: 443
-        protocol: HTTPS
-        tls:
-          certificateRefs: [{name: edge-tls}]
-          frontendValidation:
-            caCertificateRefs: [{group: "", kind: ConfigMap, name: clients}]
-    ---
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: BackendTLSPolicy
-    metadata: {name: web, namespace: shop}
-    spec:
-      targetRef: {group: "", kind: Service, name: web}
-      tls: {hostname: web.shop.svc, wellKnownCACerts: System}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: edge-tls}]}}
-      tls:
-        frontend:
-          default:
-            validation:
-              caCertificateRefs: [{group: "", kind: ConfigMap, name: clients}]
-    ```
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1alpha2
-    kind: BackendTLSPolicy
-    metadata: {name: web, namespace: shop}
-    spec:
-      targetRef: {group: "", kind: Service, name: web}
-      tls: {hostname: web.shop.example, wellKnownCACerts: System}
-    ```
-
-    ## How to fix
-
-    Move it to the field that the finding names, which needs CRDs of release 1.5 (or 1.4, experimental), and apply with
-    `--validate=strict`.
-    """
+    """No manifest asks for TLS in fields that the API server drops."""
     version = subject.object.text("apiVersion").rpartition("/")[2]
     applied = _applied(subject)
     yield from _too_early(subject)
@@ -181,13 +102,7 @@ def _places(fields: Fields, path: tuple[str, ...]) -> Iterator[Steps]:
 
 PRUNED = ObjectRule(
     id="gateway-field-pruned",
-    title="No manifest asks for TLS in fields that are dropped",
-    severity="high",
     subjects=tuple(FORMER),
     check=check_pruned,
     reads=(CUSTOM_RESOURCE_DEFINITION,),
-    references=(
-        "Gateway API CRDs of releases 1.0 to 1.6, gateways and backendtlspolicies",
-        "GEP-91 and GEP-2907 (earlier shapes of spec.tls)",
-    ),
 )

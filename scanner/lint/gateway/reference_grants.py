@@ -33,51 +33,7 @@ _Uses: TypeAlias = Mapping[tuple[str, From, To], set[str]]
 
 
 def check_broad(subject: Subject) -> Iterator[Flaw]:
-    """A ReferenceGrant names the Secrets that it grants.
-
-    ## What it requires
-
-    Every `to` entry of a ReferenceGrant for Secrets has a name.
-
-    ## Why
-
-    Without a name it grants every Secret of the namespace, those of tomorrow too. Whoever may write a Gateway in the
-    other namespace then serves any certificate with any key of this one.
-
-    ## What fails
-
-    A `to` entry of kind Secret without a name: medium.
-
-    ## What is inconclusive
-
-    Nothing: it stands in the object.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1beta1
-    kind: ReferenceGrant
-    metadata: {name: gateways, namespace: certificates}
-    spec:
-      from: [{group: gateway.networking.k8s.io, kind: Gateway, namespace: shop}]
-      to: [{group: "", kind: Secret}]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1beta1
-    kind: ReferenceGrant
-    metadata: {name: gateways, namespace: certificates}
-    spec:
-      from: [{group: gateway.networking.k8s.io, kind: Gateway, namespace: shop}]
-      to: [{group: "", kind: Secret, name: wildcard}]
-    ```
-
-    ## How to fix
-
-    Give each entry the name of one Secret.
-    """
+    """A ReferenceGrant names the Secrets that it grants."""
     for steps, each in subject.items("spec", "to"):
         if (each.text("group"), each.text("kind")) == ("", "Secret") and not each.text("name"):
             yield Flaw(
@@ -89,72 +45,7 @@ def check_broad(subject: Subject) -> Iterator[Flaw]:
 
 
 def check_unused(subject: Subject) -> Iterator[Flaw]:
-    """A ReferenceGrant for certificates is used, by a namespace that exists.
-
-    ## What it requires
-
-    For every `to` entry of kind Secret or ConfigMap there is a Gateway or ListenerSet, of a kind and in a namespace
-    that a `from` entry has, which refers to it. Every `from` entry has a kind that can refer to certificates, in its
-    group, and a namespace that exists.
-
-    ## Why
-
-    A grant that nobody needs any more goes on granting. Whoever is allowed to create the namespace that it names gets
-    what it grants.
-
-    ## What fails
-
-    A `from` entry whose namespace does not exist, of a kind that refers to no certificate (HTTPRoute) or of the right
-    kind in a wrong group, a `to` entry that nothing refers to or whose group is `core` or `v1`, and any kind in another
-    case or in the plural (`secret`): medium. A grant that would allow what a Gateway refers to, but for one field, is
-    that Gateway's finding (`gateway-certificate-grant`), which names the field.
-
-    ## What is inconclusive
-
-    Gateways, ListenerSets or Namespaces that were not seen, and `from` entries of other groups' kinds.
-
-    ## Example that fails
-
-    ```yaml
-    # All that there is in a cluster:
-    apiVersion: gateway.networking.k8s.io/v1beta1
-    kind: ReferenceGrant
-    metadata: {name: gateways, namespace: certificates}
-    spec:
-      from: [{group: gateway.networking.k8s.io, kind: Gateway, namespace: shop}]
-      to: [{group: "", kind: Secret, name: wildcard}]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1beta1
-    kind: ReferenceGrant
-    metadata: {name: gateways, namespace: certificates}
-    spec:
-      from: [{group: gateway.networking.k8s.io, kind: Gateway, namespace: shop}]
-      to: [{group: "", kind: Secret, name: wildcard}]
-    ---
-    apiVersion: v1
-    kind: Namespace
-    metadata: {name: shop}
-    ---
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - name: https
-        port: 443
-        protocol: HTTPS
-        tls: {certificateRefs: [{name: wildcard, namespace: certificates}]}
-    ```
-
-    ## How to fix
-
-    Remove the entry, or the whole grant.
-    """
+    """A ReferenceGrant for certificates is used, by a namespace that exists."""
     if id(subject.object) in subject.declared.once(_blamed):
         return
     yield from _misspelt(subject, "from", _GRANTEES)
@@ -285,18 +176,12 @@ def _uses(declared: Declared) -> _Uses:
 
 BROAD = ObjectRule(
     id="reference-grant-broad",
-    title="ReferenceGrants name the Secrets that they grant",
-    severity="medium",
     subjects=(REFERENCE_GRANT,),
     check=check_broad,
-    references=("Gateway API apis/v1/referencegrant_types.go (ReferenceGrantTo.name)",),
 )
 UNUSED = ObjectRule(
     id="reference-grant-unused",
-    title="ReferenceGrants for certificates are used",
-    severity="medium",
     subjects=(REFERENCE_GRANT,),
     check=check_unused,
     reads=(*HOLDERS, NAMESPACE),
-    references=("Gateway API apis/v1/referencegrant_types.go (ReferenceGrantSpec)",),
 )

@@ -23,87 +23,7 @@ _NAMELESS: Final = "/v1alpha2"
 
 
 def check_attachment(subject: Subject) -> Iterator[Flaw]:
-    """A route is attached to every parent that it names, with every hostname.
-
-    ## What it requires
-
-    For each Gateway or ListenerSet in `parentRefs`: it exists, and its Gateway takes the ListenerSet; it has the
-    listener of that name or port; one of these listeners carries routes of this kind by its protocol and mode and its
-    `allowedRoutes`; it takes routes of the namespace; and it has a hostname in common with the route. Every hostname of
-    the route is within one such listener.
-    A TLSRoute has hostnames, which are no addresses; in `v1alpha2` it may have none, and then takes all of the
-    listener's.
-
-    | protocol | mode | routes |
-    |---|---|---|
-    | HTTP | | HTTPRoute, GRPCRoute |
-    | HTTPS | Terminate | HTTPRoute, GRPCRoute |
-    | TLS | Passthrough | TLSRoute |
-    | TLS | Terminate | TLSRoute (extended), TCPRoute (some implementations) |
-    | TCP | | TCPRoute |
-    | UDP | | UDPRoute |
-
-    ## Why
-
-    A route that is attached to nothing serves nothing, and one that is attached elsewhere than was meant may serve in
-    plaintext. A TCP listener cannot terminate TLS, whatever GEP-2907's table says: the CRD refuses `tls` there.
-
-    ## What fails
-
-    A parent to which the route is not attached: medium. No parent at all: info, since another route may delegate to
-    it. The status would say
-    `NotAllowedByListeners`, `NoMatchingListenerHostname` or `NoMatchingParent`, and some say `UnsupportedProtocol` or
-    `UnsupportedValue` for the first; all of them mean that it is not attached.
-
-    ## What is inconclusive
-
-    A Gateway or ListenerSet that was not seen, nor the Gateway of a ListenerSet; a Namespace where its labels decide; a
-    parent of another kind than these and Service, which is for a mesh.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: TLSRoute
-    metadata: {name: web, namespace: shop}
-    spec:
-      parentRefs: [{name: edge, sectionName: https}]
-      hostnames: [web.shop.example]
-      rules: [{backendRefs: [{name: web, port: 443}]}]
-    ---
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: edge-tls}]}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: TLSRoute
-    metadata: {name: web, namespace: shop}
-    spec:
-      parentRefs: [{name: edge, sectionName: tls}]
-      hostnames: [web.shop.example]
-      rules: [{backendRefs: [{name: web, port: 443}]}]
-    ---
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: tls, port: 443, protocol: TLS, hostname: "*.shop.example", tls: {mode: Passthrough}}
-    ```
-
-    ## How to fix
-
-    Name a listener with the right protocol and mode, and a hostname that it has.
-    """
+    """A route is attached to every parent that it names, with every hostname."""
     yield from _of_tls_route(subject)
     yield from _strangers(subject)
     every = of_route(subject.declared, subject.object)
@@ -183,54 +103,7 @@ def _hostnames(subject: Subject, every: list[Attachment]) -> Iterator[Flaw]:
 
 
 def check_kinds(subject: Subject) -> Iterator[Flaw]:
-    """A listener allows only kinds of routes that it can carry.
-
-    ## What it requires
-
-    Each entry of a listener's `allowedRoutes.kinds` is a kind that its protocol and mode carry; an implementation's own
-    protocol, with a slash in its name, may carry any.
-
-    ## Why
-
-    The listener gets `ResolvedRefs` False with the reason `InvalidRouteKinds`. Often the mode is the mistake: a
-    TCPRoute on a passthrough listener would send what is encrypted for one name to whatever listens behind it.
-
-    ## What fails
-
-    A kind that the listener cannot carry: medium.
-
-    ## What is inconclusive
-
-    Nothing: both stand in the object.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: tls, port: 443, protocol: TLS, tls: {mode: Passthrough}, allowedRoutes: {kinds: [{kind: TCPRoute}]}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: tls, port: 443, protocol: TLS, tls: {mode: Passthrough}, allowedRoutes: {kinds: [{kind: TLSRoute}]}}
-    ```
-
-    ## How to fix
-
-    Remove the kind, or change the protocol and mode to what carries it.
-    """
+    """A listener allows only kinds of routes that it can carry."""
     for listener in listeners(subject.declared, subject.object):
         able = CARRIES.get((listener.protocol, listener.mode))
         if able is not None:
@@ -253,21 +126,12 @@ def _kinds(listener: Listener, able: tuple[Kind, ...]) -> Iterator[Flaw]:
 
 ATTACHMENT = ObjectRule(
     id="gateway-route-attachment",
-    title="Routes are attached to the listeners that they name",
-    severity="medium",
     subjects=ROUTES,
     check=check_attachment,
     reads=(*HOLDERS, NAMESPACE),
-    references=(
-        "GEP-2907, TLS in Gateway API (What Routes are allowed by Listeners with TLS)",
-        "Gateway API apis/v1/shared_types.go (RouteConditionReason)",
-    ),
 )
 KINDS = ObjectRule(
     id="gateway-route-kinds",
-    title="Listeners allow only routes that they can carry",
-    severity="medium",
     subjects=HOLDERS,
     check=check_kinds,
-    references=("Gateway API apis/v1/gateway_types.go (AllowedRoutes.kinds, ListenerReasonInvalidRouteKinds)",),
 )

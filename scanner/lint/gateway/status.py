@@ -39,60 +39,7 @@ _PARTS: Final[Mapping[str, _Part]] = {
 
 
 def check_status(subject: Subject) -> Iterator[Flaw]:
-    """The status of a Gateway is that of its present spec, and says that it is programmed; that of a route likewise.
-
-    ## What it requires
-
-    Where there is a status: each condition has the `observedGeneration` of the object; `Accepted`, `Programmed` and
-    `ResolvedRefs` are True and `Conflicted` and `PartiallyInvalid` are not, of the Gateway or ListenerSet and of each
-    listener, and of a route for each parent. Of a BackendTLSPolicy the generation alone is looked at: what its status
-    says is for [backend-tls-target](backend-tls-target.md).
-
-    ## Why
-
-    Otherwise what listens is not what the object declares: the former spec, or nothing. What a scan finds at its
-    addresses then proves nothing about this object.
-
-    ## What fails
-
-    A condition of an older generation, or one that says no: info. What is the matter with it other rules say.
-
-    ## What is inconclusive
-
-    Nothing: an object without status was not applied yet, or nobody answers for it.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop, generation: 2}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: http, port: 80, protocol: HTTP}
-    status:
-      conditions: [{type: Programmed, status: "True", observedGeneration: 1}]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.k8s.io/v1
-    kind: Gateway
-    metadata: {name: edge, namespace: shop, generation: 2}
-    spec:
-      gatewayClassName: example
-      listeners:
-      - {name: http, port: 80, protocol: HTTP}
-    status:
-      conditions: [{type: Programmed, status: "True", observedGeneration: 2}]
-    ```
-
-    ## How to fix
-
-    Look at the controller's logs and at the condition's message.
-    """
+    """The status of a Gateway is that of its present spec, and says that it is programmed; that of a route likewise."""
     generation = subject.object.number("metadata", "generation")
     yield from _conditions(subject.object, ("status",), generation, _WANTED)
     for field, part in _PARTS.items():
@@ -116,9 +63,6 @@ def _conditions(
 
 STATUS = ObjectRule(
     id="gateway-status",
-    title="Statuses are current and say that Gateways are programmed and routes accepted",
-    severity="info",
     subjects=(*HOLDERS, *ROUTES, BACKEND_TLS_POLICY),
     check=check_status,
-    references=("Gateway API apis/v1/gateway_types.go (GatewayStatus, ListenerStatus)", "GEP-713 (PolicyStatus)"),
 )

@@ -13,57 +13,7 @@ _TLS: Final = ("ServerOnly", "ClientAndServer")
 
 
 def check_external(subject: Subject) -> Iterator[Flaw]:
-    """A backend outside of the cluster is spoken to over TLS.
-
-    ## What it requires
-
-    An XBackend of type `ExternalHostname` has `tls` with the mode `ServerOnly` or `ClientAndServer`.
-
-    ## Why
-
-    The traffic leaves the cluster. Without TLS anybody on the way reads and changes it, and whoever answers for the
-    name in the DNS gets it.
-
-    ## What fails
-
-    No `tls`, or the mode `None`: medium.
-
-    ## What is inconclusive
-
-    A mode that adhere does not know. TLS without `validation`: the API does not say by which CA and name the backend is
-    validated then, if at all.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: gateway.networking.x-k8s.io/v1alpha1
-    kind: XBackend
-    metadata: {name: payments, namespace: shop}
-    spec:
-      type: ExternalHostname
-      port: {port: 443}
-      externalHostname: {hostname: payments.example}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: gateway.networking.x-k8s.io/v1alpha1
-    kind: XBackend
-    metadata: {name: payments, namespace: shop}
-    spec:
-      type: ExternalHostname
-      port: {port: 443}
-      externalHostname: {hostname: payments.example}
-      tls:
-        mode: ServerOnly
-        validation: {hostname: payments.example, wellKnownCACertificates: System}
-    ```
-
-    ## How to fix
-
-    Set `tls.mode` to `ServerOnly`, with the CA and the name by which the backend is validated.
-    """
+    """A backend outside of the cluster is spoken to over TLS."""
     if subject.object.text("spec", "type") != "ExternalHostname":
         return
     mode = subject.object.text("spec", "tls", "mode")
@@ -86,9 +36,6 @@ def check_external(subject: Subject) -> Iterator[Flaw]:
 
 EXTERNAL = ObjectRule(
     id="x-backend-plaintext",
-    title="Backends outside of the cluster are spoken to over TLS",
-    severity="medium",
     subjects=(X_BACKEND,),
     check=check_external,
-    references=("Gateway API apisx/v1alpha1/xbackend_types.go (BackendTLS)",),
 )

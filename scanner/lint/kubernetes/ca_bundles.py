@@ -29,75 +29,7 @@ _INJECTED: Final[Mapping[str, str]] = {
 
 
 def check_bundle(subject: Subject) -> Iterator[Flaw]:
-    """The API server can verify webhooks and aggregated APIs.
-
-    ## What it requires
-
-    That the `caBundle` of each webhook, of each conversion webhook of a CustomResourceDefinition and of each APIService
-    with a Service is base64 of CAs' certificates in PEM, at least one of which is valid now. A webhook that is called
-    by its `url` may leave it out. Where an annotation has the bundle filled, such as
-    `service.beta.openshift.io/inject-cabundle` and `cert-manager.io/inject-ca-from`, a manifest leaves it empty.
-
-    ## Why
-
-    The API server always calls them by TLS. Without a bundle it trusts the CAs of its own image, none of which signs
-    `<service>.<namespace>.svc`: each call fails, and with `failurePolicy: Fail` every request that the webhook is asked
-    about. With `failurePolicy: Ignore` nobody notices: every request goes on, and nothing checks it.
-
-    ## What fails
-
-    What is not base64 or has no certificate that can be read, and a bundle of which no certificate is valid now: high.
-    In a cluster also an empty bundle for a Service, and one that an annotation should have filled. One that cannot be
-    read beside others, and a certificate that is no CA and no signer of itself: medium, for it is trusted only as long
-    as it is the very one that is served.
-
-    ## What is inconclusive
-
-    A bundle that is filled when the object is applied: informational; it says by whom. A manifest's empty bundle for a
-    Service of which nothing says who fills it: many programs do it by themselves as they start, and where none does
-    every call fails. A bundle with a private key in it, of which nothing else was kept. Whether it signs what is
-    served, a scan tells.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: admissionregistration.k8s.io/v1
-    kind: ValidatingWebhookConfiguration
-    metadata: {name: shop}
-    webhooks:
-    - name: orders.shop.example.com
-      clientConfig: {service: {name: shop, namespace: shop}, caBundle: bm8gUEVN}
-    ```
-
-    ```yaml
-    apiVersion: apiextensions.k8s.io/v1
-    kind: CustomResourceDefinition
-    metadata: {name: orders.shop.example.com}
-    spec:
-      conversion:
-        strategy: Webhook
-        webhook:
-          conversionReviewVersions: [v1]
-          clientConfig: {service: {name: shop, namespace: shop}, caBundle: "EXPIRED(shop.shop.svc)"}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: admissionregistration.k8s.io/v1
-    kind: ValidatingWebhookConfiguration
-    metadata: {name: shop}
-    webhooks:
-    - name: orders.shop.example.com
-      clientConfig: {service: {name: shop, namespace: shop}, caBundle: "CA_DATA(shop)"}
-    - name: outside.shop.example.com
-      clientConfig: {url: "https://hooks.example.com/orders"}
-    ```
-
-    ## How to fix
-
-    Put the CA of whoever serves it into `caBundle`, or have it filled by an annotation.
-    """
+    """The API server can verify webhooks and aggregated APIs."""
     for call in CALLS[subject.object.kind](subject):
         if not _unverified(subject, call):
             yield from _looked_at(subject, call)
@@ -210,13 +142,6 @@ def _state(subject: Subject, certificate: CertificateFacts) -> bool | None:
 
 BUNDLE = ObjectRule(
     id="ca-bundle",
-    title="The API server can verify webhooks and aggregated APIs",
-    severity="high",
     subjects=tuple(CALLS),
     check=check_bundle,
-    references=(
-        "admissionregistration.k8s.io/v1 WebhookClientConfig caBundle",
-        "apiregistration.k8s.io/v1 APIServiceSpec caBundle",
-        "apiextensions.k8s.io/v1 CustomResourceConversion webhook.clientConfig.caBundle",
-    ),
 )

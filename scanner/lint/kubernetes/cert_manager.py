@@ -40,79 +40,7 @@ _MOST: Final = 200
 
 
 def check_certificate(subject: Subject) -> Iterator[Flaw]:
-    """A cert-manager Certificate makes a Secret that can be served.
-
-    ## What it requires
-
-    Of a Certificate whose Secret is not among the manifests: its issuer exists, `spec.dnsNames` has every host under
-    which a Route, an Ingress, a Gateway or an HTTPProxy serves the Secret, `spec.usages`, if it is set, has
-    `server auth` (`client auth` for a Gateway's client certificate), and `spec.privateKey.algorithm` is RSA or ECDSA
-    where a Route uses it. The Certificate then stands for the Secret: these uses of it are not undecided. Neither are
-    those of an Ingress or Gateway that names an issuer in an annotation, for the hosts beside the Secret.
-
-    ## Why
-
-    A repository of manifests holds no Secrets. What will be in the Secret is what the Certificate says; clients refuse
-    a certificate without their host, and the router rejects a Route with another key.
-
-    ## What fails
-
-    A host that is in no `dnsNames`, a key that the router does not take: high. No such issuer, or usages without
-    `server auth`: medium.
-
-    ## What is inconclusive
-
-    An issuer that was not given: as information where none of its kind was, since issuers mostly come with
-    cert-manager and not with what uses them. Issuers of other groups than `cert-manager.io` are not looked for.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: cert-manager.io/v1
-    kind: Certificate
-    metadata: {name: web, namespace: shop}
-    spec: {secretName: web-tls, dnsNames: [www.shop.example], issuerRef: {kind: Issuer, name: ca}}
-    ---
-    apiVersion: cert-manager.io/v1
-    kind: Issuer
-    metadata: {name: ca, namespace: shop}
-    spec: {ca: {secretName: ca}}
-    ---
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge, externalCertificate: {name: web-tls}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: cert-manager.io/v1
-    kind: Certificate
-    metadata: {name: web, namespace: shop}
-    spec: {secretName: web-tls, dnsNames: [web.shop.example], issuerRef: {kind: Issuer, name: ca}}
-    ---
-    apiVersion: cert-manager.io/v1
-    kind: Issuer
-    metadata: {name: ca, namespace: shop}
-    spec: {ca: {secretName: ca}}
-    ---
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge, externalCertificate: {name: web-tls}}
-    ```
-
-    ## How to fix
-
-    Add the hosts to `spec.dnsNames`, and name an issuer that exists.
-    """
+    """A cert-manager Certificate makes a Secret that can be served."""
     name = subject.object.text("spec", "secretName")
     if not name or not isinstance(subject.find(SECRET, name), Missing):
         return  # who refers to the Secret is judged by what is in it
@@ -208,13 +136,7 @@ def _users(declared: Declared) -> Mapping[tuple[str | None, str], list[Link]]:
 
 CERTIFICATE_MADE = ObjectRule(
     id="cert-manager-certificate",
-    title="A Certificate makes a Secret that can be served",
-    severity="high",
     subjects=(CERTIFICATE,),
     check=check_certificate,
     reads=(*_USERS, ISSUER, CLUSTER_ISSUER, SECRET),
-    references=(
-        "cert-manager.io/v1 Certificate spec.dnsNames, spec.privateKey, spec.issuerRef, spec.usages",
-        "openshift/router pkg/router/routeapihelpers/validation.go (privateKeyBlockVerifier)",
-    ),
 )

@@ -34,84 +34,7 @@ _ELSEWHERE: Final = (ROUTE, ("spec", "tls", "key"))
 
 
 def check_exposed(subject: Subject) -> Iterator[Flaw]:
-    """No private key stands where it can be read.
-
-    ## What it requires
-
-    That a private key stands in the data of a Secret and nowhere else: in no ConfigMap, no annotation, no argument or
-    environment variable of a pod, no `caBundle`, no field of a Route or another object; and in a Secret not in
-    `tls.crt` or `ca.crt`. A Route's `key` is `route-inline-key`'s.
-
-    ## Why
-
-    Objects other than Secrets are read by everybody who may look at a namespace, are kept unencrypted, and are printed
-    and logged. Whoever has the key can pass for the server, and of `tls.crt` and `ca.crt` copies are given to clients.
-    Such a key is lost: taking it away is not enough, a new one has to be made.
-
-    ## What fails
-
-    A private key, in PEM, DER, base64 of them, as JWK or in a PKCS #12 container: high. The copy of a Secret that
-    `kubectl apply` keeps in an annotation: low. No key is quoted, nor kept by adhere.
-
-    ## What is inconclusive
-
-    A PKCS #12 container without a key in sight: informational, since those of trusted certificates look the same. Of
-    pods in a cluster only the arguments and the variables about TLS are looked at, and of other objects there not the
-    copy that `kubectl apply` keeps; nothing else of them is kept.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: v1
-    kind: ConfigMap
-    metadata: {name: shop, namespace: shop}
-    data: {tls.crt: PEM(shop.example.com), tls.key: PEM_KEY(shop.example.com)}
-    ```
-
-    ```yaml
-    apiVersion: apps/v1
-    kind: Deployment
-    metadata: {name: shop, namespace: shop}
-    spec:
-      template:
-        metadata: {labels: {app: shop}}
-        spec:
-          containers:
-          - name: shop
-            env: [{name: TLS_KEY, value: PEM_KEY(shop.example.com)}]
-    ```
-
-    ```yaml
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: shop, namespace: shop}
-    type: kubernetes.io/tls
-    data:
-      tls.crt: CERTIFICATE(shop.example.com)
-      tls.key: KEY(shop.example.com)
-      ca.crt: KEY(shop.example.com)
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: shop, namespace: shop}
-    type: kubernetes.io/tls
-    data: {tls.crt: CERTIFICATE(shop.example.com), tls.key: KEY(shop.example.com)}
-    ---
-    apiVersion: v1
-    kind: ConfigMap
-    metadata: {name: clients, namespace: shop}
-    data: {ca.crt: CA(clients)}
-    ```
-
-    ## How to fix
-
-    Make a new key and a certificate for it, put both into a Secret, and have the pods mount it. Then take the old one
-    out, also of the repository's history, and revoke its certificate.
-    """
+    """No private key stands where it can be read."""
     if subject.object.kind == SECRET:
         yield from _of_secret(subject)
     if _is_marked(subject.object):
@@ -198,9 +121,6 @@ _SUBJECTS: Final[tuple[Kind, ...]] = (
 
 EXPOSED = ObjectRule(
     id="private-key-exposed",
-    title="No private key stands where it can be read",
-    severity="high",
     subjects=_SUBJECTS,
     check=check_exposed,
-    references=("kubernetes.io, Good practices for Kubernetes Secrets", "core/v1 Secret"),
 )

@@ -18,64 +18,7 @@ from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 
 def check_certificate(subject: Subject) -> Iterator[Flaw]:
-    """The certificates of an Ingress can be served, and are for its hosts.
-
-    ## What it requires
-
-    That each Secret in `spec.tls` exists, is of type `kubernetes.io/tls`, has a certificate and its key, and that the
-    certificate covers the entry's `hosts`, is valid now, is for servers, and neither weak nor a CA. An entry without
-    `secretName` is served with the controller's own certificate, and is not judged here.
-
-    ## Why
-
-    What an Ingress controller does without the Secret differs: most serve a certificate of their own, which no client
-    accepts, and some the hosts without TLS. None of them says so in the Ingress.
-
-    ## What fails
-
-    Each of these: high; weak keys and signatures, a CA as leaf and a certificate that is not for servers: medium.
-
-    ## What is inconclusive
-
-    A Secret that was not given, unless cert-manager makes it by a Certificate or an annotation among the manifests; one
-    that cert-manager has yet to make in a cluster; and a certificate of which one of these cannot be read.
-    The annotation `projectcontour.io/tls-cert-namespace`, which only Contour reads, where the IngressClass was not
-    given, does not have `contour` in its name and is not one of another controller, such as `nginx`.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: networking.k8s.io/v1
-    kind: Ingress
-    metadata: {name: shop, namespace: shop}
-    spec: {tls: [{hosts: [shop.example.com, pay.example.com], secretName: shop}]}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: shop, namespace: shop}
-    type: kubernetes.io/tls
-    data: {tls.crt: "CERTIFICATE(shop.example.com)", tls.key: "KEY(shop.example.com)"}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: networking.k8s.io/v1
-    kind: Ingress
-    metadata: {name: shop, namespace: shop}
-    spec: {tls: [{hosts: [shop.example.com], secretName: shop}]}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: shop, namespace: shop}
-    type: kubernetes.io/tls
-    data: {tls.crt: "CERTIFICATE(shop.example.com)", tls.key: "KEY(shop.example.com)"}
-    ```
-
-    ## How to fix
-
-    Put a certificate for all hosts of the entry and its key into the Secret, or refer to the right one.
-    """
+    """The certificates of an Ingress can be served, and are for its hosts."""
     yield from _elsewhere(subject)
     for link in links(subject.object, contours=is_contours(subject.declared, subject.object)):
         if link.grant or "/" in link.name:
@@ -109,64 +52,14 @@ def _made(ingress: KubeObject, found: KubeObject | Missing) -> KubeObject | Miss
 
 CERTIFICATE = ObjectRule(
     id="ingress-certificate",
-    title="The certificates of an Ingress can be served, and are for its hosts",
-    severity="high",
     subjects=(INGRESS,),
     reads=(*READS, INGRESS_CLASS),
     check=check_certificate,
-    references=("networking.k8s.io/v1 Ingress spec.tls", "RFC 9525 section 6"),
 )
 
 
 def check_hosts(subject: Subject) -> Iterator[Flaw]:
-    """Every host of an Ingress has TLS.
-
-    ## What it requires
-
-    That the host of each rule is among the `hosts` of an entry of `spec.tls`, or matched by a wildcard there, or that
-    an entry has no hosts and holds for all. Contour takes a wildcard for that name alone.
-
-    ## Why
-
-    A rule whose host is in no entry is served without TLS, and with the Ingress's other hosts it looks as if it had
-    some. A rule without a host takes every name, also those for which there is no certificate, and so does a
-    `defaultBackend`.
-
-    ## What fails
-
-    A host in no entry beside hosts with TLS: medium. An Ingress without TLS at all, once: low, as for Routes,
-    HTTPProxies and routes of the Gateway API.
-
-    ## What is inconclusive
-
-    Nothing: all of it stands in the object.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: networking.k8s.io/v1
-    kind: Ingress
-    metadata: {name: shop, namespace: shop}
-    spec:
-      tls: [{hosts: [shop.example.com], secretName: shop}]
-      rules: [{host: shop.example.com}, {host: admin.example.com}]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: networking.k8s.io/v1
-    kind: Ingress
-    metadata: {name: shop, namespace: shop}
-    spec:
-      tls: [{hosts: [shop.example.com, "*.admin.example.com"], secretName: shop}]
-      rules: [{host: shop.example.com}, {host: eu.admin.example.com}]
-    ```
-
-    ## How to fix
-
-    Add the host to an entry of `spec.tls` whose certificate covers it.
-    """
+    """Every host of an Ingress has TLS."""
     entries = [each for _, each in subject.items("spec", "tls")]
     if any(not each.at("hosts") for each in entries):
         return
@@ -198,10 +91,7 @@ def check_hosts(subject: Subject) -> Iterator[Flaw]:
 
 HOSTS = ObjectRule(
     id="ingress-plaintext-host",
-    title="Every host of an Ingress has TLS",
-    severity="medium",
     subjects=(INGRESS,),
     reads=(INGRESS_CLASS,),
     check=check_hosts,
-    references=("networking.k8s.io/v1 Ingress spec.tls.hosts, spec.rules.host",),
 )

@@ -26,59 +26,7 @@ _MOST: Final = 200
 
 
 def check_class(subject: Subject) -> Iterator[Flaw]:
-    """An Ingress is of one class, which exists.
-
-    ## What it requires
-
-    That `spec.ingressClassName` and the annotation `kubernetes.io/ingress.class` do not name two classes, and that the
-    IngressClass of `spec.ingressClassName` exists. The annotation may name what a controller was told by its own
-    configuration, without an IngressClass.
-
-    ## Why
-
-    The class says which controller serves the Ingress, and so which TLS settings and which default certificate its
-    hosts get. One of a class that does not exist is served by nobody, or by a controller that takes what others leave.
-
-    ## What fails
-
-    Two classes, which the API server refuses: high. A class that does not exist: medium.
-
-    ## What is inconclusive
-
-    An IngressClass that was not given, as information: most come with the controller, and not with the Ingress.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: networking.k8s.io/v1
-    kind: Ingress
-    metadata: {name: shop, namespace: shop, annotations: {kubernetes.io/ingress.class: internal}}
-    spec:
-      ingressClassName: public
-      tls: [{hosts: [shop.example.com], secretName: shop}]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: networking.k8s.io/v1
-    kind: Ingress
-    metadata: {name: shop, namespace: shop}
-    spec:
-      ingressClassName: public
-      tls: [{hosts: [shop.example.com], secretName: shop}]
-    ---
-    apiVersion: networking.k8s.io/v1
-    kind: IngressClass
-    metadata: {name: public}
-    spec: {controller: k8s.io/ingress-nginx}
-    ```
-
-    ## How to fix
-
-    Keep `spec.ingressClassName`, with the name of a class that `kubectl get ingressclass` lists, and drop the
-    annotation.
-    """
+    """An Ingress is of one class, which exists."""
     named, annotated = subject.object.text(*_FIELD), subject.object.annotations.get(_ANNOTATION, "")
     fix = f"{subject.object.reference}: name one class that exists"
     if named and annotated and named != annotated:
@@ -100,15 +48,9 @@ def check_class(subject: Subject) -> Iterator[Flaw]:
 
 CLASS = ObjectRule(
     id="ingress-class",
-    title="An Ingress is of one class, which exists",
-    severity="high",
     subjects=(INGRESS,),
     reads=(INGRESS_CLASS,),
     check=check_class,
-    references=(
-        "networking.k8s.io/v1 Ingress spec.ingressClassName",
-        "kubernetes pkg/apis/networking/validation (ValidateIngressCreate)",
-    ),
 )
 
 
@@ -130,58 +72,7 @@ class _Entry:
 
 
 def check_certificate_of_host(subject: Subject) -> Iterator[Flaw]:
-    """A host of Ingresses has one certificate.
-
-    ## What it requires
-
-    That a host is in no two entries of `spec.tls` with different Secrets, in one Ingress or in several of the same
-    class. Two Secrets with the same certificate are one. A wildcard beside one of its names is no conflict.
-
-    ## Why
-
-    A handshake ends with one certificate. Which of two is served differs from controller to controller: the oldest
-    Ingress's, the first in the alphabet, or the last that changed. When one of them is renewed, the other is served on.
-
-    ## What fails
-
-    Two Secrets for one host, or a Secret and the controller's own certificate: medium. It is said of both.
-
-    ## What is inconclusive
-
-    Nothing. It is told among the Ingresses that are known, and Ingresses without a class may be of any.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: networking.k8s.io/v1
-    kind: Ingress
-    metadata: {name: shop, namespace: shop}
-    spec: {tls: [{hosts: [shop.example.com], secretName: shop}]}
-    ---
-    apiVersion: networking.k8s.io/v1
-    kind: Ingress
-    metadata: {name: shop-api, namespace: shop}
-    spec: {tls: [{hosts: [shop.example.com], secretName: shop-api}]}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: networking.k8s.io/v1
-    kind: Ingress
-    metadata: {name: shop, namespace: shop}
-    spec: {tls: [{hosts: [shop.example.com], secretName: shop}, {hosts: ["*.example.com"], secretName: wildcard}]}
-    ---
-    apiVersion: networking.k8s.io/v1
-    kind: Ingress
-    metadata: {name: shop-api, namespace: shop}
-    spec: {tls: [{hosts: [shop.example.com], secretName: shop}]}
-    ```
-
-    ## How to fix
-
-    Name the same Secret everywhere, or serve the host from one Ingress.
-    """
+    """A host of Ingresses has one certificate."""
     every = subject.declared.once(_entries)
     for own, hosts in _entries_of(subject.declared, subject.object):
         for host in hosts:
@@ -232,10 +123,7 @@ def _same(subject: Subject, one: _Entry, other: _Entry) -> bool:
 
 ONE_CERTIFICATE = ObjectRule(
     id="ingress-host-certificate",
-    title="A host of Ingresses has one certificate",
-    severity="medium",
     subjects=(INGRESS,),
     reads=(*references.READS, INGRESS_CLASS),
     check=check_certificate_of_host,
-    references=("networking.k8s.io/v1 IngressTLS hosts, secretName", "RFC 6066 section 3 (server_name)"),
 )

@@ -16,63 +16,7 @@ _SHOWN: Final = 3
 
 
 def check_reuse(subject: Subject) -> Iterator[Flaw]:
-    """A private key is in one namespace.
-
-    ## What it requires
-
-    That no two namespaces have a Secret with the same private key, told by the public half: the digest of the
-    certificate's public key, where the Secret's key belongs to it.
-
-    ## Why
-
-    Whoever may read Secrets in one of the namespaces can pass for whatever the others serve. A key that is copied about
-    is also renewed in one place and forgotten in the next. Gateways have ReferenceGrants and Contour has delegations
-    for a certificate that several namespaces use.
-
-    ## What fails
-
-    The same key in a Secret of another namespace: medium.
-
-    ## What is inconclusive
-
-    Nothing. It is told among the Secrets that are known.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: shop, namespace: shop}
-    type: kubernetes.io/tls
-    data: {tls.crt: "CERTIFICATE(*.example.com)", tls.key: "KEY(*.example.com)"}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: wildcard, namespace: blog}
-    type: kubernetes.io/tls
-    data: {tls.crt: "CERTIFICATE(*.example.com)", tls.key: "KEY(*.example.com)"}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: shop, namespace: shop}
-    type: kubernetes.io/tls
-    data: {tls.crt: "CERTIFICATE(shop.example.com)", tls.key: "KEY(shop.example.com)"}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: blog, namespace: blog}
-    type: kubernetes.io/tls
-    data: {tls.crt: "CERTIFICATE(blog.example.com)", tls.key: "KEY(blog.example.com)"}
-    ```
-
-    ## How to fix
-
-    Have a certificate made for each namespace, or keep one Secret and refer to it.
-    """
+    """A private key is in one namespace."""
     digest = _digest(subject.object)
     holders = subject.declared.once(_holders).get(digest, {}) if digest else {}
     more = len(holders) - 1
@@ -107,9 +51,6 @@ def _holders(declared: Declared) -> Mapping[str, Mapping[str, KubeObject]]:
 
 REUSE = ObjectRule(
     id="secret-key-reuse",
-    title="A private key is in one namespace",
-    severity="medium",
     subjects=(SECRET,),
     check=check_reuse,
-    references=("core/v1 Secret, type kubernetes.io/tls", "RFC 5280 section 4.1.2.7 (subjectPublicKeyInfo)"),
 )

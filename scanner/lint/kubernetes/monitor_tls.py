@@ -29,91 +29,7 @@ _SHOWN: Final = 5
 
 
 def check_tls(subject: Subject) -> Iterator[Flaw]:
-    """What a monitor says of TLS can work.
-
-    ## What it requires
-
-    Of the `tlsConfig` of each endpoint of a ServiceMonitor or PodMonitor that is scraped by HTTPS, of a Probe, and of a
-    ScrapeConfig:
-
-    * `minVersion` is not above `maxVersion`, and neither limits Prometheus to TLS 1.1.
-    * One CA at most: `ca` or `caFile`, from a ConfigMap or a Secret that exists and has it, valid now. A certificate
-      for clients comes with its key.
-    * There is a `serverName`, unless nothing is verified; for a ServiceMonitor it is that of a Service that it selects.
-      Probes and ScrapeConfigs have targets with names of their own.
-
-    ## Why
-
-    Prometheus scrapes the addresses of pods, and verifies the address where no `serverName` is given; certificates are
-    made for names. The operator leaves a monitor out whose settings contradict each other or whose CA is not there, and
-    says so in its log alone: the metrics are missing, and so are the alerts on them.
-
-    ## What fails
-
-    Each of these: medium. A `minVersion` of TLS 1.0 or 1.1: low.
-
-    ## What is inconclusive
-
-    A ConfigMap or Secret that was not given. No `tlsConfig`, or no CA in it, as information: one may come from a scrape
-    class of Prometheus, or the certificate be a public one. A bundle that the service CA operator fills.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: monitoring.coreos.com/v1
-    kind: ServiceMonitor
-    metadata: {name: shop, namespace: shop}
-    spec:
-      selector: {matchLabels: {app: shop}}
-      endpoints:
-      - port: metrics
-        scheme: https
-        tlsConfig: {serverName: shop.shop.svc, caFile: /etc/ca.crt, minVersion: TLS13, maxVersion: TLS12}
-    ```
-
-    ```yaml
-    apiVersion: monitoring.coreos.com/v1
-    kind: ServiceMonitor
-    metadata: {name: shop, namespace: shop}
-    spec:
-      selector: {matchLabels: {app: shop}}
-      endpoints: [{port: metrics, scheme: https, tlsConfig: {serverName: store.shop.svc, caFile: /etc/ca.crt}}]
-    ---
-    apiVersion: v1
-    kind: Service
-    metadata: {name: shop, namespace: shop, labels: {app: shop}}
-    spec: {ports: [{name: metrics, port: 8443}]}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: monitoring.coreos.com/v1
-    kind: ServiceMonitor
-    metadata: {name: shop, namespace: shop}
-    spec:
-      selector: {matchLabels: {app: shop}}
-      endpoints:
-      - port: metrics
-        scheme: https
-        tlsConfig: {serverName: shop.shop.svc, ca: {configMap: {name: ca, key: ca.crt}}, minVersion: TLS12}
-    ---
-    apiVersion: v1
-    kind: Service
-    metadata: {name: shop, namespace: shop, labels: {app: shop}}
-    spec: {ports: [{name: metrics, port: 8443}]}
-    ---
-    apiVersion: v1
-    kind: ConfigMap
-    metadata: {name: ca, namespace: shop}
-    data: {ca.crt: CA(examples)}
-    ```
-
-    ## How to fix
-
-    Set `serverName` to `<service>.<namespace>.svc`, give the CA that signs its certificate, and keep `minVersion` at
-    TLS12 or above.
-    """
+    """What a monitor says of TLS can work."""
     for steps, each in configurations(subject):
         tls, at = each.fields("tlsConfig"), (*steps, "tlsConfig")
         if (scheme(subject.object, each) or "").lower() != "https":
@@ -213,15 +129,7 @@ def _is_for(service: KubeObject, name: str) -> bool:
 
 MONITOR_TLS = ObjectRule(
     id="monitor-tls",
-    title="What a monitor says of TLS can work",
-    severity="medium",
     subjects=(SERVICE_MONITOR, POD_MONITOR, PROBE, SCRAPE_CONFIG),
     reads=(*READS, *references.READS, CONFIG_MAP),
     check=check_tls,
-    references=(
-        "monitoring.coreos.com/v1 SafeTLSConfig, TLSConfig",
-        "monitoring.coreos.com/v1alpha1 ScrapeConfigSpec tlsConfig",
-        "Prometheus documentation, Configuration, tls_config",
-        "RFC 8996",
-    ),
 )

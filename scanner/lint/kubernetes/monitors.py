@@ -31,62 +31,7 @@ _SPELLINGS: Final = ("", "http", "https", "HTTP", "HTTPS")
 
 
 def check_monitor(subject: Subject) -> Iterator[Flaw]:
-    """A monitor speaks what is spoken on its port.
-
-    ## What it requires
-
-    That an endpoint of a ServiceMonitor or PodMonitor, a Probe's prober or a ScrapeConfig with a `tlsConfig` has the
-    scheme `https`; and that the scheme of an endpoint (http where it says none) is that of the `appProtocol` and names
-    of the port in the Services that a ServiceMonitor selects, or of the probes and names of the port of the pods that a
-    PodMonitor selects. What relabeling sets `__scheme__` to counts, where it is the same for every target.
-
-    ## Why
-
-    Without `scheme: https` a `tlsConfig` does nothing: metrics, and the token that Prometheus sends along, go in plain
-    text. A scheme that the port does not speak scrapes nothing, and nobody is told but by an alert on a target that is
-    down.
-
-    ## What fails
-
-    A `tlsConfig` without HTTPS, a scheme that there is not, and one that an `appProtocol` or a probe contradicts:
-    medium. One that only a name contradicts: low.
-
-    ## What is inconclusive
-
-    A `__scheme__` that depends on the target, as information. The rest is told among the objects that are known; what
-    the port really speaks, a scan tells. Selectors without `matchLabels` are not followed.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: monitoring.coreos.com/v1
-    kind: ServiceMonitor
-    metadata: {name: shop, namespace: shop}
-    spec:
-      selector: {matchLabels: {app: shop}}
-      endpoints: [{port: metrics, tlsConfig: {serverName: shop.shop.svc}}]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: monitoring.coreos.com/v1
-    kind: ServiceMonitor
-    metadata: {name: shop, namespace: shop}
-    spec:
-      selector: {matchLabels: {app: shop}}
-      endpoints: [{port: metrics, scheme: https, tlsConfig: {serverName: shop.shop.svc}}]
-    ---
-    apiVersion: v1
-    kind: Service
-    metadata: {name: shop, namespace: shop, labels: {app: shop}}
-    spec: {ports: [{name: metrics, port: 8443, appProtocol: https}]}
-    ```
-
-    ## How to fix
-
-    Set the scheme, or correct what contradicts it.
-    """
+    """A monitor speaks what is spoken on its port."""
     for steps, each in configurations(subject):
         place: Steps = (*steps, "prober") if subject.object.kind == PROBE else steps
         said = scheme(subject.object, each)
@@ -183,13 +128,7 @@ def _of_pods(subject: Subject, endpoint: Fields) -> Iterator[Claim]:
 
 MONITOR_SCHEME = ObjectRule(
     id="monitor-scheme",
-    title="A monitor speaks what is spoken on its port",
-    severity="medium",
     subjects=(SERVICE_MONITOR, POD_MONITOR, PROBE, SCRAPE_CONFIG),
     reads=READS,
     check=check_monitor,
-    references=(
-        "monitoring.coreos.com/v1 Endpoint scheme, tlsConfig",
-        "monitoring.coreos.com/v1 PodMetricsEndpoint scheme",
-    ),
 )

@@ -43,68 +43,7 @@ _AT: Final = ("data", "tls.crt")
 
 
 def check_secret(subject: Subject) -> Iterator[Flaw]:
-    """A certificate in a Secret is one that can be served.
-
-    ## What it requires
-
-    That a Secret of type `kubernetes.io/tls`, or one of another type with `tls.crt` and `tls.key`, has a certificate in
-    PEM and the key that belongs to it, and that the certificates are valid now and strong. Secrets to which a Gateway,
-    a Route, an Ingress or an HTTPProxy refers are judged there, with the names that they are for.
-
-    ## Why
-
-    The API server wants the two names in a `kubernetes.io/tls` Secret, and looks at nothing that is in them; what does
-    not belong together is worth a warning to it. Pods that mount the Secret find out when they are started next.
-
-    ## What fails
-
-    No certificate, one that cannot be read, no key or another one's, and a certificate that has ended or not begun:
-    high. A short key or a broken signature: medium. A CA is informational: an issuer's Secret has one, and a server's
-    should not.
-
-    ## What is inconclusive
-
-    A Secret of which nobody told whether the key belongs to it, and a certificate of which one of these cannot be read.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: shop, namespace: shop}
-    type: kubernetes.io/tls
-    data: {tls.crt: "CERTIFICATE(shop.example.com)", tls.key: "KEY(pay.example.com)"}
-    ```
-
-    ```yaml
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: shop, namespace: shop}
-    type: kubernetes.io/tls
-    data: {tls.crt: "EXPIRED(shop.example.com)", tls.key: "KEY(shop.example.com)"}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: shop, namespace: shop}
-    type: kubernetes.io/tls
-    data: {tls.crt: "CERTIFICATE(shop.example.com)", tls.key: "KEY(shop.example.com)"}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: clients, namespace: shop}
-    type: Opaque
-    stringData: {ca.crt: CA(clients)}
-    ```
-
-    ## How to fix
-
-    Put the certificate with its chain into `tls.crt` and its key into `tls.key`: `kubectl create secret tls` looks
-    whether they belong together. Where a cert-manager Certificate keeps the Secret, that is the object to edit.
-    """
+    """A certificate in a Secret is one that can be served."""
     secret = subject.object
     if not _is_pair(secret) or (secret.namespace or "", secret.name) in subject.declared.once(_referred):
         return
@@ -138,10 +77,7 @@ def _referred(declared: Declared) -> frozenset[tuple[str, str]]:
 
 SECRET_CERTIFICATE = ObjectRule(
     id="secret-certificate",
-    title="A certificate in a Secret is one that can be served",
-    severity="high",
     subjects=(SECRET,),
     reads=(*references.READS, *_USERS),
     check=check_secret,
-    references=("core/v1 Secret, type kubernetes.io/tls", "RFC 5280 section 4.1.2.5"),
 )

@@ -21,86 +21,7 @@ _EITHER: Final = "exactly one of url or service is required"
 
 
 def check_target(subject: Subject) -> Iterator[Flaw]:
-    """What the API server calls can be called.
-
-    ## What it requires
-
-    That each webhook and each conversion webhook of a CustomResourceDefinition has either a `url` or a `service`. A
-    `url` is `https://` with a host that is neither the API server's own machine nor an address, and has no user, query
-    or fragment. A `service`, of an APIService too, exists, has the port (443 where none is named) and is no
-    ExternalName.
-
-    ## Why
-
-    The API server calls by TLS alone, and verifies the name in the `url`, or `<service>.<namespace>.svc`. A call that
-    goes nowhere fails; of a webhook with `failurePolicy: Ignore` nobody hears of it, and nothing is checked. On
-    `localhost` something answers only where the API server runs beside it; a certificate for an address has to be made
-    with that address in it; and the name behind an ExternalName has no certificate for the Service's name.
-
-    ## What fails
-
-    What the API server refuses, a Service that does not exist or lacks the port: high. `localhost` and an ExternalName:
-    medium. An address: low. A `webhook` beside `strategy: None`, which the API server refuses: medium.
-
-    ## What is inconclusive
-
-    A Service that was not given.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: admissionregistration.k8s.io/v1
-    kind: ValidatingWebhookConfiguration
-    metadata: {name: shop}
-    webhooks:
-    - name: orders.shop.example.com
-      admissionReviewVersions: [v1]
-      sideEffects: None
-      clientConfig: {url: "http://hooks.example.com/orders"}
-    ```
-
-    ```yaml
-    apiVersion: admissionregistration.k8s.io/v1
-    kind: ValidatingWebhookConfiguration
-    metadata: {name: shop}
-    webhooks:
-    - name: orders.shop.example.com
-      admissionReviewVersions: [v1]
-      sideEffects: None
-      clientConfig: {service: {name: shop, namespace: shop, port: 8443}, caBundle: "CA_DATA(shop)"}
-    ---
-    apiVersion: v1
-    kind: Service
-    metadata: {name: shop, namespace: shop}
-    spec: {ports: [{name: https, port: 443}]}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: admissionregistration.k8s.io/v1
-    kind: ValidatingWebhookConfiguration
-    metadata: {name: shop}
-    webhooks:
-    - name: orders.shop.example.com
-      admissionReviewVersions: [v1]
-      sideEffects: None
-      clientConfig: {service: {name: shop, namespace: shop}, caBundle: "CA_DATA(shop)"}
-    - name: outside.shop.example.com
-      admissionReviewVersions: [v1]
-      sideEffects: None
-      clientConfig: {url: "https://hooks.example.com/orders"}
-    ---
-    apiVersion: v1
-    kind: Service
-    metadata: {name: shop, namespace: shop}
-    spec: {ports: [{name: https, port: 443}]}
-    ```
-
-    ## How to fix
-
-    Name a Service with its port, or the `https://` URL of a host that has a certificate for its name.
-    """
+    """What the API server calls can be called."""
     for call in CALLS[subject.object.kind](subject):
         url, service = call.client.at("url"), call.client.at("service")
         if subject.object.kind != API_SERVICE and bool(url) == bool(service):
@@ -225,14 +146,7 @@ def _idle(subject: Subject) -> Iterator[Flaw]:
 
 TARGET = ObjectRule(
     id="webhook-target",
-    title="What the API server calls can be called",
-    severity="high",
     subjects=tuple(CALLS),
     reads=(SERVICE,),
     check=check_target,
-    references=(
-        "k8s.io/apiserver pkg/util/webhook/validation.go (ValidateWebhookURL, ValidateWebhookService)",
-        "admissionregistration.k8s.io/v1 WebhookClientConfig url, service",
-        "apiregistration.k8s.io/v1 ServiceReference",
-    ),
 )

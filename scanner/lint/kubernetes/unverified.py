@@ -14,47 +14,7 @@ ENDPOINTS: Final[Mapping[Kind, str]] = {SERVICE_MONITOR: "endpoints", POD_MONITO
 
 
 def check_api_service(subject: Subject) -> Iterator[Flaw]:
-    """The API server verifies aggregated APIs.
-
-    ## What it requires
-
-    That no APIService has `insecureSkipTLSVerify`.
-
-    ## Why
-
-    The API server forwards requests with the caller's identity in headers, and the answers are what users and
-    controllers see. Without verification whoever answers at the Service's address is taken for the API.
-
-    ## What fails
-
-    `insecureSkipTLSVerify: true`: high. Beside a `caBundle` the API server refuses it.
-
-    ## What is inconclusive
-
-    Nothing: the field stands in the object.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: apiregistration.k8s.io/v1
-    kind: APIService
-    metadata: {name: v1beta1.metrics.k8s.io}
-    spec: {insecureSkipTLSVerify: true, service: {name: metrics-server, namespace: kube-system}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: apiregistration.k8s.io/v1
-    kind: APIService
-    metadata: {name: v1beta1.metrics.k8s.io}
-    spec: {caBundle: "CERTIFICATE(metrics-server.kube-system.svc)", service: {name: metrics-server}}
-    ```
-
-    ## How to fix
-
-    Put the CA of what the Service serves into `caBundle`, or have it filled by an annotation.
-    """
+    """The API server verifies aggregated APIs."""
     spec = subject.object.fields("spec")
     if spec.flag("insecureSkipTLSVerify"):
         refused = "; the API server refuses it beside caBundle: may not be true if caBundle is present"
@@ -68,11 +28,8 @@ def check_api_service(subject: Subject) -> Iterator[Flaw]:
 
 API = ObjectRule(
     id="api-service-unverified",
-    title="The API server verifies aggregated APIs",
-    severity="high",
     subjects=(API_SERVICE,),
     check=check_api_service,
-    references=("apiregistration.k8s.io/v1 APIServiceSpec insecureSkipTLSVerify",),
 )
 
 
@@ -86,50 +43,7 @@ def configurations(subject: Subject) -> Iterator[tuple[Steps, Fields]]:
 
 
 def check_monitor(subject: Subject) -> Iterator[Flaw]:
-    """Prometheus verifies what it scrapes.
-
-    ## What it requires
-
-    That no `tlsConfig` of a ServiceMonitor, PodMonitor, Probe or ScrapeConfig has `insecureSkipVerify`.
-
-    ## Why
-
-    Prometheus sends the token of its service account with many scrapes. Without verification it sends it to whoever
-    answers, and believes their numbers.
-
-    ## What fails
-
-    `insecureSkipVerify: true`: medium.
-
-    ## What is inconclusive
-
-    Nothing: the field stands in the object.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: monitoring.coreos.com/v1
-    kind: ServiceMonitor
-    metadata: {name: shop, namespace: shop}
-    spec:
-      endpoints: [{port: metrics, scheme: https, tlsConfig: {insecureSkipVerify: true}}]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: monitoring.coreos.com/v1
-    kind: ServiceMonitor
-    metadata: {name: shop, namespace: shop}
-    spec:
-      endpoints:
-      - {port: metrics, scheme: https, tlsConfig: {serverName: shop.shop.svc, ca: {configMap: {name: ca, key: ca.crt}}}}
-    ```
-
-    ## How to fix
-
-    Give `ca` (or `caFile`) and `serverName` in `tlsConfig`; on OpenShift the service CA's, which Prometheus has.
-    """
+    """Prometheus verifies what it scrapes."""
     for steps, each in configurations(subject):
         if each.flag("tlsConfig", "insecureSkipVerify"):
             yield Flaw(
@@ -143,9 +57,6 @@ def check_monitor(subject: Subject) -> Iterator[Flaw]:
 
 MONITOR = ObjectRule(
     id="monitor-unverified",
-    title="Prometheus verifies what it scrapes",
-    severity="medium",
     subjects=(SERVICE_MONITOR, POD_MONITOR, PROBE, SCRAPE_CONFIG),
     check=check_monitor,
-    references=("monitoring.coreos.com/v1 SafeTLSConfig insecureSkipVerify",),
 )

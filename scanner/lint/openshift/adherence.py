@@ -16,55 +16,10 @@ _FIELDS: Final[Mapping[Kind, tuple[str, ...]]] = {
     HOSTED_CLUSTER: ("spec", "configuration", "apiServer", "tlsAdherence"),
 }
 _GATE: Final = ("TLSAdherence",)
-_API: Final = "openshift/api config/v1/types_apiserver.go (TLSAdherencePolicy)"
 
 
 def check_value(subject: Subject) -> Iterator[Flaw]:
-    """`tlsAdherence` is one of the values that the API takes.
-
-    ## What it requires
-
-    That `spec.tlsAdherence` of an APIServer, or `spec.configuration.apiServer.tlsAdherence` of a HostedCluster, is
-    not there, `StrictAllComponents` or `LegacyAdheringComponentsOnly`.
-
-    ## Why
-
-    The schema refuses everything else. Earlier texts had other words for both, and the enhancement's own examples still
-    have; a component that meets a value it does not know takes it for strict. Of a cluster's object that has such a
-    value, a scan says so by `adherence-unknown`.
-
-    ## What fails
-
-    * An earlier spelling, or an unknown value: medium.
-    * Any value where the feature gate TLSAdherence is known to be off: low. The field is pruned without a word, and the
-      cluster goes on as under LegacyAdheringComponentsOnly.
-
-    ## What is inconclusive
-
-    Nothing. Of a cluster whose feature gates were not given, they are taken to be on.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: APIServer
-    metadata: {name: cluster}
-    spec: {tlsAdherence: LegacyExternalAPIServerComponentsOnly}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: APIServer
-    metadata: {name: cluster}
-    spec: {tlsAdherence: StrictAllComponents}
-    ```
-
-    ## How to fix
-
-    Write one of the two values.
-    """
+    """`tlsAdherence` is one of the values that the API takes."""
     at = _FIELDS[subject.object.kind]
     said = subject.object.at(*at)
     if said is not None and subject.object.kind == API_SERVER and gates.is_off(subject.declared, _GATE):
@@ -86,49 +41,7 @@ def check_value(subject: Subject) -> Iterator[Flaw]:
 
 
 def check_removed(subject: Subject) -> Iterator[Flaw]:
-    """`tlsAdherence` stays once it is set.
-
-    ## What it requires
-
-    Of a manifest for an object that a cluster has (`--cluster`, `--snapshot`): where the cluster's has `tlsAdherence`,
-    it has one too.
-
-    ## Why
-
-    The API server refuses to remove the field, so that nobody loosens a cluster by leaving out a line. From strict to
-    legacy it may be changed, which binds fewer components, and is said as information.
-
-    ## What fails
-
-    A manifest that removes it: high, with the API server's words. One that has the field as `null`, which does the same
-    to whatever cluster has it: medium. One that goes from strict to legacy: informational.
-
-    ## What is inconclusive
-
-    Nothing. Without a cluster there is nothing to compare with, but for null.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: APIServer
-    metadata: {name: cluster}
-    spec: {tlsAdherence: null}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: APIServer
-    metadata: {name: cluster}
-    spec: {tlsAdherence: LegacyAdheringComponentsOnly}
-    ```
-
-    ## How to fix
-
-    Keep the field, with either value.
-    """
+    """`tlsAdherence` stays once it is set."""
     at = _FIELDS[subject.object.kind]
     before = subject.before.at(*at) if subject.before is not None else None
     now = subject.object.at(*at)
@@ -160,21 +73,12 @@ def _means(said: object) -> str:
 
 VALUE = ObjectRule(
     id="adherence-value",
-    title="tlsAdherence is one of the values that the API takes",
-    severity="medium",
     subjects=tuple(_FIELDS),
     check=check_value,
     reads=gates.READS,
-    references=(
-        _API,
-        "Enhancement 'Cluster-wide TLS Security Profile Configuration', TLS Adherence Modes",
-    ),
 )
 REMOVED = ObjectRule(
     id="adherence-removed",
-    title="tlsAdherence stays once it is set",
-    severity="high",
     subjects=tuple(_FIELDS),
     check=check_removed,
-    references=(_API,),
 )

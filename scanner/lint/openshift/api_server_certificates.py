@@ -24,76 +24,7 @@ _INTERNAL: Final = (
 
 
 def check_named(subject: Subject) -> Iterator[Flaw]:
-    """A named certificate of the API server can be served, for the names that it is for.
-
-    ## What it requires
-
-    For each of `spec.servingCerts.namedCertificates` of an APIServer, and of an HostedCluster below
-    `spec.configuration.apiServer`:
-
-    * Its Secret is in openshift-config (of a HostedCluster, in its own namespace), of type `kubernetes.io/tls`, and has
-      a certificate in `tls.crt` with its key in `tls.key`: valid now, for servers, not weak, no CA, its issuers behind
-      it in order.
-    * The certificate covers every one of `names`; without `names`, it has names of its own.
-    * None of the names is one by which the cluster reaches itself: `api-int.<cluster>`, the host of
-      `status.apiServerInternalURI` of the Infrastructure, `kubernetes.default.svc`.
-    * No name is in two of them.
-
-    ## Why
-
-    Whoever asks for one of the names is served this certificate. With one for `api-int` kubelets and operators, which
-    trust the cluster's CAs only, lose the API server, and there is nobody left to repair it: the documentation warns of
-    it. Of two certificates for one name nobody has decided which is served.
-
-    ## What fails
-
-    Each of these: high; a weak key or signature, a leaf that is a CA or not for servers, certificates out of order, a
-    name in two of them: medium.
-
-    ## What is inconclusive
-
-    A Secret that was not given.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: APIServer
-    metadata: {name: cluster}
-    spec:
-      servingCerts:
-        namedCertificates:
-        - {names: [api-int.cluster.example], servingCertificate: {name: api}}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: api, namespace: openshift-config}
-    type: kubernetes.io/tls
-    data: {tls.crt: CERTIFICATE(api-int.cluster.example), tls.key: KEY(api-int.cluster.example)}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: APIServer
-    metadata: {name: cluster}
-    spec:
-      servingCerts:
-        namedCertificates:
-        - {names: [api.cluster.example], servingCertificate: {name: api}}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: api, namespace: openshift-config}
-    type: kubernetes.io/tls
-    data: {tls.crt: CERTIFICATE(api.cluster.example), tls.key: KEY(api.cluster.example)}
-    ```
-
-    ## How to fix
-
-    `oc create secret tls NAME --cert=FILE --key=FILE -n openshift-config`, with a certificate for the external name.
-    """
+    """A named certificate of the API server can be served, for the names that it is for."""
     holder = HOLDERS[subject.object.kind]
     namespace = holder.namespace or subject.object.namespace
     internal = _internal(subject.declared)
@@ -141,14 +72,7 @@ def _internal(declared: Declared) -> frozenset[str]:
 
 NAMED = ObjectRule(
     id="apiserver-named-certificate",
-    title="A named certificate of the API server can be served, for its names",
-    severity="high",
     subjects=tuple(HOLDERS),
     check=check_named,
     reads=(INFRASTRUCTURE, *references.READS),
-    references=(
-        "openshift/api config/v1/types_apiserver.go (namedCertificates)",
-        "docs.openshift.com, Adding API server certificates",
-        "RFC 9525, section 6",
-    ),
 )

@@ -21,67 +21,7 @@ _MOST: Final = 50
 
 
 def check_routes(subject: Subject) -> Iterator[Flaw]:
-    """Every host of the Ingress configuration has a certificate that covers it.
-
-    ## What it requires
-
-    * Of each of `spec.componentRoutes` of the Ingress configuration, the Secret that `servingCertKeyPairSecret` names
-      is in openshift-config, of type `kubernetes.io/tls`, and has a certificate in `tls.crt` with its key in `tls.key`:
-      valid now, for servers, not weak, no CA, its issuers behind it in order. It covers `hostname`.
-      The same holds of `spec.route` of the operator's Console, which had the console's host before.
-    * Without a Secret, `hostname` is one label below `spec.domain`, where the routers' default certificate covers it.
-    * With `spec.appsDomain`, the default certificate of an IngressController covers `*.<appsDomain>`.
-
-    ## Why
-
-    The console, its downloads and the OAuth server are such Routes: everybody who logs in meets their certificates.
-    Hosts of Routes that are made without one are below `appsDomain`, and are served with the default certificate, which
-    the operator makes for the IngressController's domain alone.
-
-    ## What fails
-
-    Each of these: high; a weak key or signature, a leaf that is a CA or not for servers, certificates out of order, and
-    an `appsDomain` that no certificate covers: medium.
-
-    ## What is inconclusive
-
-    A Secret that was not given, and IngressControllers, where `appsDomain` depends on them.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: Ingress
-    metadata: {name: cluster}
-    spec:
-      domain: apps.cluster.example
-      componentRoutes:
-      - {namespace: openshift-console, name: console, hostname: console.example}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: Ingress
-    metadata: {name: cluster}
-    spec:
-      domain: apps.cluster.example
-      componentRoutes:
-      - {namespace: openshift-console, name: console, hostname: web.example, servingCertKeyPairSecret: {name: web}}
-      - {namespace: openshift-authentication, name: oauth-openshift, hostname: login.apps.cluster.example}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: web, namespace: openshift-config}
-    type: kubernetes.io/tls
-    data: {tls.crt: CERTIFICATE(web.example), tls.key: KEY(web.example)}
-    ```
-
-    ## How to fix
-
-    `oc create secret tls NAME --cert=FILE --key=FILE -n openshift-config`, and name it in `servingCertKeyPairSecret`.
-    """
+    """Every host of the Ingress configuration has a certificate that covers it."""
     if subject.object.kind == CONSOLE:
         yield from _console(subject)
         return
@@ -147,14 +87,7 @@ def _apps(subject: Subject, name: str) -> Iterator[Flaw]:
 
 COMPONENT_ROUTES = ObjectRule(
     id="ingress-config-certificate",
-    title="Every host of the Ingress configuration has a certificate that covers it",
-    severity="high",
     subjects=(INGRESS_CONFIG, CONSOLE),
     check=check_routes,
     reads=(INGRESS_CONTROLLER, *references.READS),
-    references=(
-        "openshift/api config/v1/types_ingress.go (componentRoutes, appsDomain)",
-        "openshift/api operator/v1/types_console.go (route)",
-        "RFC 9525, section 6",
-    ),
 )

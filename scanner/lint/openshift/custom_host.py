@@ -32,88 +32,7 @@ def identity(user: str, groups: tuple[str, ...] = ()) -> Identity:
 
 
 def check_custom_host(subject: Subject) -> Iterator[Flaw]:
-    """Whoever applies a Route may set its host and certificates.
-
-    ## What it requires
-
-    Of `adhere lint --as USER`, for each Route: to make one with a host or any certificate field, `create` on
-    `routes/custom-host` in the namespace. To change the host or subdomain of one that a cluster has
-    (`--cluster`, `--snapshot`), `update`; to change certificates, one of the two. An `externalCertificate` counts as
-    changed in every update, since nobody knows whether the Secret was. To remove certificates takes no right.
-
-    With `--cluster` the API server is asked (SubjectAccessReview; `adhere rbac --with sar`) whether USER may, in the
-    groups of `--as-group` and in those that everybody is in. It says no for what the manifests themselves are to allow;
-    there, and where it may not be asked, Roles and bindings decide.
-
-    Without `--as` the rule is not applied.
-
-    ## Why
-
-    The API server refuses the Route. By default admins and editors of a namespace have `create`, and only
-    cluster-admins `update`: a pipeline that may make a Route with `externalCertificate` can be unable to change its
-    host, and who has lost the right cannot even annotate it.
-
-    ## What fails
-
-    A right that is missing: high, with the API server's words. Of manifests alone, roles and bindings that were given
-    are taken for all that there is as soon as one of them names the user or one of the groups.
-
-    ## What is inconclusive
-
-    Roles and bindings that were not given. The right to make Routes as such is not looked at.
-
-    ## Example that fails
-
-    ```yaml
-    # adhere lint --as eve
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge}
-    ---
-    apiVersion: rbac.authorization.k8s.io/v1
-    kind: Role
-    metadata: {name: routes, namespace: shop}
-    rules: [{apiGroups: [route.openshift.io], resources: [routes], verbs: [create, patch]}]
-    ---
-    apiVersion: rbac.authorization.k8s.io/v1
-    kind: RoleBinding
-    metadata: {name: routes, namespace: shop}
-    roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: routes}
-    subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: eve}]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    # adhere lint --as eve
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge}
-    ---
-    apiVersion: rbac.authorization.k8s.io/v1
-    kind: Role
-    metadata: {name: routes, namespace: shop}
-    rules: [{apiGroups: [route.openshift.io], resources: [routes, routes/custom-host], verbs: [create, patch]}]
-    ---
-    apiVersion: rbac.authorization.k8s.io/v1
-    kind: RoleBinding
-    metadata: {name: routes, namespace: shop}
-    roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: routes}
-    subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: eve}]
-    ```
-
-    ## How to fix
-
-    Allow the verb on `routes/custom-host` in the namespace, or leave out the field.
-    """
+    """Whoever applies a Route may set its host and certificates."""
     user = subject.declared.user
     if user is None:
         return
@@ -178,13 +97,7 @@ def _refused(
 
 CUSTOM_HOST = ObjectRule(
     id="route-custom-host",
-    title="Whoever applies a Route may set its host and certificates",
-    severity="high",
     subjects=(ROUTE,),
     check=check_custom_host,
     reads=authorization.READS,
-    references=(
-        "openshift/library-go pkg/route/hostassignment/assignment.go",
-        "Enhancement 'Route Secret Injection For External Certificate Management', Permission requirements",
-    ),
 )

@@ -28,69 +28,7 @@ _KEY: Final = "ca.crt"
 
 
 def check_providers(subject: Subject) -> Iterator[Flaw]:
-    """The OAuth server asks identity providers over TLS, by CAs that are there.
-
-    ## What it requires
-
-    Of each of `spec.identityProviders` of the OAuth object:
-
-    * URLs are `https://`. LDAP is not `insecure`: `ldaps://`, or `ldap://`, which is then upgraded to TLS.
-    * The ConfigMap that `ca` names is in openshift-config and has CAs in PEM in `ca.crt`, valid now. `requestHeader`
-      has one.
-    * `tlsClientCert` and `tlsClientKey` name a Secret in openshift-config with a certificate for clients in `tls.crt`,
-      valid now, and its key in `tls.key`.
-
-    ## Why
-
-    The passwords of all users go that way, or what is believed instead of a password: whoever sends the headers of
-    `requestHeader` is any user that he likes to be, and the CA is all that tells him from others.
-
-    ## What fails
-
-    Each of these: high; a weak key or signature, a leaf that is a CA or not for clients: medium. `insecure` with
-    `ldaps://`, where it means nothing: low.
-
-    ## What is inconclusive
-
-    A ConfigMap or Secret that was not given; whether a key belongs to a certificate of another Secret.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: OAuth
-    metadata: {name: cluster}
-    spec:
-      identityProviders:
-      - name: people
-        type: LDAP
-        mappingMethod: claim
-        ldap: {url: "ldap://ldap.example/o=example?uid", insecure: true, attributes: {id: [dn]}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: OAuth
-    metadata: {name: cluster}
-    spec:
-      identityProviders:
-      - name: people
-        type: LDAP
-        mappingMethod: claim
-        ldap: {url: "ldaps://ldap.example/o=example?uid", insecure: false, ca: {name: ldap}, attributes: {id: [dn]}}
-    ---
-    apiVersion: v1
-    kind: ConfigMap
-    metadata: {name: ldap, namespace: openshift-config}
-    data: {ca.crt: CA(ldap)}
-    ```
-
-    ## How to fix
-
-    Write `https://` or `ldaps://`, and `oc create configmap NAME --from-file=ca.crt=FILE -n openshift-config`.
-    """
+    """The OAuth server asks identity providers over TLS, by CAs that are there."""
     for steps, each in subject.items("spec", "identityProviders"):
         for name in _URLS:
             if each.fields(name).raw:
@@ -142,10 +80,7 @@ def _client(subject: Subject, provider: Fields, at: Steps) -> Iterator[Flaw]:
 
 PROVIDERS = ObjectRule(
     id="oauth-provider-tls",
-    title="The OAuth server asks identity providers over TLS, by CAs that are there",
-    severity="high",
     subjects=(OAUTH,),
     check=check_providers,
     reads=(CONFIG_MAP, *references.READS),
-    references=("openshift/api config/v1/types_oauth.go",),
 )

@@ -13,69 +13,7 @@ from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 
 def check_certificate(subject: Subject) -> Iterator[Flaw]:
-    """An IngressController's default certificate can be served, and covers its domain.
-
-    ## What it requires
-
-    That the Secret which `spec.defaultCertificate` names is in the namespace openshift-ingress, and has a certificate
-    in `tls.crt` with its key in `tls.key`: valid now, for servers, not weak, no CA, its issuers behind it in order. A
-    subject alternative name of it is the wildcard of the domain, `*.apps.cluster.example`. The domain is
-    `status.domain`, `spec.domain`, or `spec.domain` of the Ingress configuration `cluster`.
-
-    Without `spec.defaultCertificate` the operator makes such a certificate, which passes.
-
-    ## Why
-
-    Every Route without a certificate of its own is served with it, the console's and that of the OAuth server among
-    them: with a wrong one nobody can log in to repair it. Nothing looks at it before it is served.
-
-    ## What fails
-
-    Each of these, and a `defaultCertificate` without a name, with which the router's Deployment is refused: high; a
-    weak key or signature, a leaf that is a CA or not for servers, certificates out of order: medium.
-
-    ## What is inconclusive
-
-    A Secret that was not given, and the domain where nothing says it.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec:
-      domain: apps.cluster.example
-      defaultCertificate: {name: apps}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: apps, namespace: openshift-ingress}
-    type: kubernetes.io/tls
-    data: {tls.crt: CERTIFICATE(apps.cluster.example), tls.key: KEY(apps.cluster.example)}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec:
-      domain: apps.cluster.example
-      defaultCertificate: {name: apps}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: apps, namespace: openshift-ingress}
-    type: kubernetes.io/tls
-    data: {tls.crt: "CERTIFICATE(*.apps.cluster.example)", tls.key: "KEY(*.apps.cluster.example)"}
-    ```
-
-    ## How to fix
-
-    `oc create secret tls NAME --cert=FILE --key=FILE -n openshift-ingress`, with the leaf first in the file.
-    """
+    """An IngressController's default certificate can be served, and covers its domain."""
     name = subject.object.text(*CERTIFICATE, "name")
     if not name:
         yield from _nameless(subject)
@@ -103,14 +41,7 @@ def _nameless(subject: Subject) -> Iterator[Flaw]:
 
 DEFAULT_CERTIFICATE = ObjectRule(
     id="ingress-default-certificate",
-    title="An IngressController's default certificate can be served, and covers its domain",
-    severity="high",
     subjects=(INGRESS_CONTROLLER,),
     check=check_certificate,
     reads=(INGRESS_CONFIG, *references.READS),
-    references=(
-        "openshift/api operator/v1/types_ingress.go (defaultCertificate)",
-        "openshift/cluster-ingress-operator pkg/operator/controller/ingress/status.go, deployment.go",
-        "RFC 9525, section 6",
-    ),
 )

@@ -22,72 +22,7 @@ _MOST: Final = 1000
 
 
 def check_clients(subject: Subject) -> Iterator[Flaw]:
-    """An IngressController that verifies its clients has what it takes.
-
-    ## What it requires
-
-    * `spec.clientTLS.clientCertificatePolicy` is Required, or Optional, which lets in who has no certificate.
-    * `clientCA` names a ConfigMap in openshift-config with CAs in PEM in `ca-bundle.pem`, valid now.
-    * Each of `allowedSubjectPatterns` is a regular expression that Go takes, which looks when the object is read, and
-      PCRE, by which HAProxy matches; and none of them matches every subject.
-
-    ## Why
-
-    Without a policy nobody is asked for a certificate, whatever else is there. Without the ConfigMap, or with another
-    key in it, the router does not start. A pattern that Go does not take keeps the whole object from being admitted;
-    one that matches everything looks like a filter and is none. Patterns are not anchored: `CN=web` is in `CN=website`.
-
-    ## What fails
-
-    * No CA, none in PEM, one that is no CA or has ended; a pattern that is refused: high.
-    * CAs or patterns without a policy, a pattern that matches everything, an empty list of them: medium.
-    * Optional: informational.
-
-    ## What is inconclusive
-
-    A ConfigMap that was not given. A pattern in Go's own syntax, of which Python cannot tell whether it is right.
-    Revocation lists: the operator fetches those that the CAs name.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec:
-      clientTLS:
-        clientCertificatePolicy: Required
-        clientCA: {name: clients}
-        allowedSubjectPatterns: ["/CN=(?!admin)"]
-    ---
-    apiVersion: v1
-    kind: ConfigMap
-    metadata: {name: clients, namespace: openshift-config}
-    data: {ca.crt: CA(clients)}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec:
-      clientTLS:
-        clientCertificatePolicy: Required
-        clientCA: {name: clients}
-        allowedSubjectPatterns: ["^/CN=web$"]
-    ---
-    apiVersion: v1
-    kind: ConfigMap
-    metadata: {name: clients, namespace: openshift-config}
-    data: {ca-bundle.pem: CA(clients)}
-    ```
-
-    ## How to fix
-
-    `oc create configmap NAME --from-file=ca-bundle.pem=FILE -n openshift-config`.
-    """
+    """An IngressController that verifies its clients has what it takes."""
     controller = subject.object
     if not controller.fields(*_CLIENT_TLS).raw:
         return
@@ -140,14 +75,7 @@ def _patterns(value: object) -> Iterator[Flaw]:
 
 CLIENT_TLS = ObjectRule(
     id="ingress-client-tls",
-    title="An IngressController that verifies its clients has what it takes",
-    severity="high",
     subjects=(INGRESS_CONTROLLER,),
     check=check_clients,
     reads=(CONFIG_MAP,),
-    references=(
-        "openshift/api operator/v1/types_ingress.go (clientTLS)",
-        "openshift/cluster-ingress-operator pkg/operator/controller/ingress (validateClientTLS)",
-        "openshift/router images/router/haproxy/conf/haproxy-config.template",
-    ),
 )

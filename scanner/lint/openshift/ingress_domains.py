@@ -18,61 +18,7 @@ _MOST: Final = 50
 
 
 def check_domain(subject: Subject) -> Iterator[Flaw]:
-    """An IngressController is where its operator looks, with a domain of its own.
-
-    ## What it requires
-
-    That it is in the namespace openshift-ingress-operator, and that no other one has its domain: that of its status,
-    `spec.domain`, or where neither is there `spec.domain` of the Ingress configuration `cluster`.
-
-    ## Why
-
-    The operator does not admit a second one with the same domain: there is no router for it then, and who reads the
-    object believes in a profile, in client certificates or in a certificate that are in force nowhere. In another
-    namespace nobody looks at it at all.
-
-    ## What fails
-
-    * The domain of another one: high.
-    * Another namespace: medium.
-
-    ## What is inconclusive
-
-    The domain where nothing says it, if there is another one to compare with. Of manifests, those that were given are
-    compared; a cluster may have more, and every one has `default`.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec: {domain: apps.cluster.example}
-    ---
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: internal, namespace: openshift-ingress-operator}
-    spec: {domain: apps.cluster.example}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec: {domain: apps.cluster.example}
-    ---
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: internal, namespace: openshift-ingress-operator}
-    spec: {domain: internal.cluster.example}
-    ```
-
-    ## How to fix
-
-    Give each a `domain` of its own.
-    """
+    """An IngressController is where its operator looks, with a domain of its own."""
     controller = subject.object
     if controller.namespace not in (None, NAMESPACE):
         message = f"nobody looks at it: IngressControllers are in the namespace {NAMESPACE}"
@@ -123,13 +69,7 @@ def _unseen(declared: Declared, controller: KubeObject, own: str | Missing) -> M
 
 DOMAIN = ObjectRule(
     id="ingress-controller-domain",
-    title="An IngressController is where its operator looks, with a domain of its own",
-    severity="high",
     subjects=(INGRESS_CONTROLLER,),
     check=check_domain,
     reads=(INGRESS_CONFIG,),
-    references=(
-        "openshift/api operator/v1/types_ingress.go (domain)",
-        "openshift/cluster-ingress-operator pkg/operator/controller/ingress (validateDomainUniqueness)",
-    ),
 )

@@ -21,58 +21,7 @@ _ANNOTATIONS: Final = ("metadata", "annotations")
 
 
 def check_ingress(subject: Subject) -> Iterator[Flaw]:
-    """The annotations by which an Ingress becomes a Route mean something.
-
-    ## What it requires
-
-    * `route.openshift.io/termination` is edge, passthrough or reencrypt.
-    * `route.openshift.io/destination-ca-certificate-secret` goes with reencrypt, and names a Secret of the namespace
-      that has the CA's certificate in `tls.crt`; its `ca.crt` is not read.
-
-    ## Why
-
-    Nothing checks annotations. The Route that comes of them ends TLS in another way than meant, or its backend cannot
-    be verified and the answer is 503. Such a Route never uses `externalCertificate`: the controller copies certificate
-    and key from the Ingress's Secret into the Route, which `route-inline-key` reports there.
-
-    ## What fails
-
-    Any of it: medium.
-
-    ## What is inconclusive
-
-    A Secret that was not given.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: networking.k8s.io/v1
-    kind: Ingress
-    metadata:
-      name: web
-      namespace: shop
-      annotations: {route.openshift.io/termination: re-encrypt}
-    spec:
-      rules: [{host: web.shop.example}]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: networking.k8s.io/v1
-    kind: Ingress
-    metadata:
-      name: web
-      namespace: shop
-      annotations: {route.openshift.io/termination: reencrypt}
-    spec:
-      rules: [{host: web.shop.example}]
-    ```
-
-    ## How to fix
-
-    Correct the annotation that the finding names.
-    """
+    """The annotations by which an Ingress becomes a Route mean something."""
     said = subject.object.annotations.get(_TERMINATION)
     if said is not None and said not in _TERMINATIONS:
         yield Flaw(
@@ -105,13 +54,7 @@ def _destination(subject: Subject, name: str, said: str | None) -> Iterator[Flaw
 
 INGRESS_ROUTE = ObjectRule(
     id="route-from-ingress",
-    title="The annotations by which an Ingress becomes a Route mean something",
-    severity="medium",
     subjects=(INGRESS,),
     check=check_ingress,
     reads=references.READS,
-    references=(
-        "openshift/route-controller-manager pkg/route/ingress",
-        "OpenShift documentation, Creating a route through an Ingress object",
-    ),
 )

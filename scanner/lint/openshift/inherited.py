@@ -20,65 +20,7 @@ _MOST: Final = 50
 
 
 def check_inherited(subject: Subject) -> Iterator[Flaw]:
-    """An IngressController can take the profile that it inherits.
-
-    ## What it requires
-
-    Where an IngressController has no profile of its own, the APIServer's is none that the API server takes and the
-    ingress operator does not: Custom with VersionTLS13, Custom without `minTLSVersion`, and Custom with something in
-    `ciphers` that does not look like a name.
-
-    ## Why
-
-    The enhancement lets an IngressController without a profile inherit the APIServer's, and its operator looks at what
-    is inherited as at its own. An APIServer with VersionTLS13 must not list ciphers, because Go's servers do not choose
-    among those of TLS 1.3; HAProxy does choose, so the operator refuses an empty list. It refuses a profile without
-    `minTLSVersion`, too, which Go's servers read as VersionTLS12. An IngressController that inherits is then not
-    admitted; its router keeps the configuration that it had, and only a condition says so.
-
-    ## What fails
-
-    The two together: high, at the object that was given.
-
-    ## What is inconclusive
-
-    The other object, where it was not given.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: APIServer
-    metadata: {name: cluster}
-    spec:
-      tlsSecurityProfile: {type: Custom, custom: {minTLSVersion: VersionTLS13}}
-    ---
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec: {replicas: 2}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: APIServer
-    metadata: {name: cluster}
-    spec:
-      tlsSecurityProfile: {type: Custom, custom: {minTLSVersion: VersionTLS13}}
-    ---
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec:
-      tlsSecurityProfile: {type: Modern, modern: {}}
-    ```
-
-    ## How to fix
-
-    Give the IngressController a profile of its own, Modern, or choose Modern for the APIServer.
-    """
+    """An IngressController can take the profile that it inherits."""
     if subject.object.kind == API_SERVER:
         yield from _handed_on(subject)
     elif _inherits(subject.object):
@@ -151,13 +93,6 @@ def _taken(subject: Subject) -> Iterator[Flaw]:
 
 INHERITED = ObjectRule(
     id="ingress-profile-inherited",
-    title="An IngressController can take the profile that it inherits",
-    severity="high",
     subjects=(API_SERVER, INGRESS_CONTROLLER),
     check=check_inherited,
-    references=(
-        "openshift/cluster-ingress-operator pkg/operator/controller/ingress/controller.go",
-        "openshift/kubernetes openshift-kube-apiserver/admission/customresourcevalidation/apiserver",
-        "Enhancement 'Cluster-wide TLS Security Profile Configuration', Ingress Override Workflow",
-    ),
 )

@@ -21,67 +21,10 @@ _SPEC: Final = ("spec",)
 _SHOWN: Final = 5
 _OTHERS: Final = 10
 """KubeletConfigs of one pool that are looked at: the operator takes no more."""
-_OPERATOR: Final = "openshift/machine-config-operator pkg/controller/kubelet-config"
 
 
 def check_conflict(subject: Subject) -> Iterator[Flaw]:
-    """One KubeletConfig for each pool, where TLS matters.
-
-    ## What it requires
-
-    No other KubeletConfig selects a pool that one with a `tlsSecurityProfile` selects, or one with fields for TLS in
-    `kubeletConfig`.
-
-    ## Why
-
-    They are not merged. Each becomes a whole file for the kubelet, of which the last replaces the others: the one that
-    was created last, by the number in its annotation `machineconfiguration.openshift.io/mc-name-suffix`. Whatever else
-    it is about, without a profile of its own it brings back the cluster's.
-
-    ## What fails
-
-    * Another one that selects the same pool, or has the same selector: medium. Where the annotation tells, the
-      finding says which of them counts.
-
-    ## What is inconclusive
-
-    Whether different selectors select one pool, where MachineConfigPools were not given. Of manifests, those that were
-    given are compared; a cluster may have more KubeletConfigs.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: machineconfiguration.openshift.io/v1
-    kind: KubeletConfig
-    metadata: {name: modern}
-    spec:
-      machineConfigPoolSelector: {matchLabels: {pools.operator.machineconfiguration.openshift.io/worker: ""}}
-      tlsSecurityProfile: {type: Modern, modern: {}}
-    ---
-    apiVersion: machineconfiguration.openshift.io/v1
-    kind: KubeletConfig
-    metadata: {name: more-pods}
-    spec:
-      machineConfigPoolSelector: {matchLabels: {pools.operator.machineconfiguration.openshift.io/worker: ""}}
-      kubeletConfig: {maxPods: 500}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: machineconfiguration.openshift.io/v1
-    kind: KubeletConfig
-    metadata: {name: modern}
-    spec:
-      machineConfigPoolSelector: {matchLabels: {pools.operator.machineconfiguration.openshift.io/worker: ""}}
-      kubeletConfig: {maxPods: 500}
-      tlsSecurityProfile: {type: Modern, modern: {}}
-    ```
-
-    ## How to fix
-
-    Write all of it in one KubeletConfig for each pool.
-    """
+    """One KubeletConfig for each pool, where TLS matters."""
     config, declared = subject.object, subject.declared
     if not speaks_of_tls(config) or is_empty(config.fields(*_SELECTOR)):
         return
@@ -138,10 +81,7 @@ def _conflict(config: KubeObject, others: Sequence[KubeObject], shared: str) -> 
 
 CONFLICT = ObjectRule(
     id="kubelet-config-conflict",
-    title="One KubeletConfig for each pool, where TLS matters",
-    severity="medium",
     subjects=(KUBELET_CONFIG,),
     check=check_conflict,
     reads=(MACHINE_CONFIG_POOL,),
-    references=(_OPERATOR,),
 )

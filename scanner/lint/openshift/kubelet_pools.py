@@ -18,60 +18,10 @@ _SELECTOR: Final = ("spec", "machineConfigPoolSelector")
 _SPEC: Final = ("spec",)
 _MOST: Final = 100
 """Pools that are looked at. A cluster has a handful; each is held against each KubeletConfig."""
-_OPERATOR: Final = "openshift/machine-config-operator pkg/controller/kubelet-config"
 
 
 def check_pool(subject: Subject) -> Iterator[Flaw]:
-    """A KubeletConfig that says something of TLS selects a pool.
-
-    ## What it requires
-
-    Of a KubeletConfig with a `tlsSecurityProfile`, or with fields for TLS in `kubeletConfig`:
-    `spec.machineConfigPoolSelector` is not empty, and matches the labels of a MachineConfigPool's metadata.
-
-    ## Why
-
-    A selector that is missing, empty, or matches nothing selects no pool, unlike elsewhere: what the object says then
-    holds for no kubelet, and they all go on with the cluster's profile.
-
-    ## What fails
-
-    A selector that selects nothing: medium.
-
-    ## What is inconclusive
-
-    MachineConfigPools that were not given.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: machineconfiguration.openshift.io/v1
-    kind: KubeletConfig
-    metadata: {name: modern}
-    spec:
-      tlsSecurityProfile: {type: Modern, modern: {}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: machineconfiguration.openshift.io/v1
-    kind: KubeletConfig
-    metadata: {name: modern}
-    spec:
-      machineConfigPoolSelector: {matchLabels: {pools.operator.machineconfiguration.openshift.io/worker: ""}}
-      tlsSecurityProfile: {type: Modern, modern: {}}
-    ---
-    apiVersion: machineconfiguration.openshift.io/v1
-    kind: MachineConfigPool
-    metadata: {name: worker, labels: {pools.operator.machineconfiguration.openshift.io/worker: ""}}
-    spec: {}
-    ```
-
-    ## How to fix
-
-    Select by the label that each pool has: `pools.operator.machineconfiguration.openshift.io/NAME: ""`.
-    """
+    """A KubeletConfig that says something of TLS selects a pool."""
     config = subject.object
     if not speaks_of_tls(config):
         return
@@ -105,10 +55,7 @@ def _at(config: KubeObject) -> Steps:
 
 POOL = ObjectRule(
     id="kubelet-config-pool",
-    title="A KubeletConfig that says something of TLS selects a pool",
-    severity="medium",
     subjects=(KUBELET_CONFIG,),
     check=check_pool,
     reads=(MACHINE_CONFIG_POOL,),
-    references=(_OPERATOR,),
 )

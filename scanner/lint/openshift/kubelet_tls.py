@@ -34,84 +34,7 @@ def speaks_of_tls(config: KubeObject) -> bool:
 
 
 def check_raw(subject: Subject) -> Iterator[Flaw]:
-    """What `kubeletConfig` says of TLS is what a kubelet takes, and no less than the profile.
-
-    ## What it requires
-
-    * `tlsMinVersion` is VersionTLS12 or VersionTLS13.
-    * `tlsCipherSuites` are names of suites that Go has, in IANA's spelling, none of them weak, and one of
-      TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 and TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 is among them.
-    * `tlsMinVersion` is that of the profile, the object's own `tlsSecurityProfile` or else the APIServer's, and beside
-      a `tlsSecurityProfile` there are no `tlsCipherSuites`.
-    * `tlsCertFile` and `tlsPrivateKeyFile` are not there, no switch is set to `false`, and `readOnlyPort` is 0.
-
-    ## Why
-
-    The operator writes what the profile gives, the object's own or else the cluster's, and then merges `kubeletConfig`
-    over it: these fields win, and nobody who reads the profile knows. The operator does not look at their values. A
-    kubelet that does not know a version or a suite does not start, and neither does one whose suites are not enough
-    for HTTP/2, on every node of the pool, one after the other. A certificate from a file is renewed by nobody. What is
-    `false` counts as not said when the two are merged.
-
-    ## What fails
-
-    * A version or suite that no kubelet knows, suites without one for HTTP/2, one file without the other: high.
-    * VersionTLS10 and VersionTLS11, files, a `readOnlyPort` (plain HTTP, for everybody): medium. So is what takes the
-      place of a profile that says something else, but for a higher version: low.
-    * A weak suite: as in `tls-profile-weak-suites`.
-    * Suites with VersionTLS13, where they mean nothing, those of TLS 1.3, which are always on, and a switch that is
-      `false`: low.
-
-    ## What is inconclusive
-
-    The APIServer, where it was not given and the object has no profile of its own: as information only.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: machineconfiguration.openshift.io/v1
-    kind: KubeletConfig
-    metadata: {name: workers}
-    spec:
-      machineConfigPoolSelector: {matchLabels: {pools.operator.machineconfiguration.openshift.io/worker: ""}}
-      kubeletConfig:
-        tlsMinVersion: VersionTLS10
-        tlsCipherSuites: [TLS_RSA_WITH_RC4_128_SHA, ECDHE-RSA-AES128-GCM-SHA256]
-    ```
-
-    ```yaml
-    apiVersion: machineconfiguration.openshift.io/v1
-    kind: KubeletConfig
-    metadata: {name: workers}
-    spec:
-      machineConfigPoolSelector: {matchLabels: {pools.operator.machineconfiguration.openshift.io/worker: ""}}
-      tlsSecurityProfile: {type: Modern, modern: {}}
-      kubeletConfig: {tlsMinVersion: VersionTLS12}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: machineconfiguration.openshift.io/v1
-    kind: KubeletConfig
-    metadata: {name: workers}
-    spec:
-      machineConfigPoolSelector: {matchLabels: {pools.operator.machineconfiguration.openshift.io/worker: ""}}
-      kubeletConfig:
-        tlsMinVersion: VersionTLS12
-        tlsCipherSuites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256]
-    ---
-    apiVersion: config.openshift.io/v1
-    kind: APIServer
-    metadata: {name: cluster}
-    spec:
-      tlsSecurityProfile: {type: Intermediate, intermediate: {}}
-    ```
-
-    ## How to fix
-
-    Remove these fields, and say what is meant in `tlsSecurityProfile`.
-    """
+    """What `kubeletConfig` says of TLS is what a kubelet takes, and no less than the profile."""
     raw = subject.object.fields(*RAW)
     yield from _minimum(raw)
     yield from _suites(raw)
@@ -189,14 +112,7 @@ def _files(raw: Fields) -> Iterator[Flaw]:
 
 RAW_FIELDS = ObjectRule(
     id="kubelet-config-tls",
-    title="What kubeletConfig says of TLS is what a kubelet takes",
-    severity="medium",
     subjects=(KUBELET_CONFIG,),
     check=check_raw,
     reads=(API_SERVER,),
-    references=(
-        "openshift/machine-config-operator pkg/controller/kubelet-config/helpers.go (generateKubeletIgnFiles)",
-        "kubernetes/component-base cli/flag/ciphersuites_flag.go",
-        "golang.org/x/net/http2 (ConfigureServer)",
-    ),
 )

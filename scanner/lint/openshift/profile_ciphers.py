@@ -19,64 +19,7 @@ _GUESSED: Final = 20
 
 
 def check_ciphers(subject: Subject) -> Iterator[Flaw]:
-    """Every name in a Custom profile's `ciphers` selects a suite.
-
-    ## What it requires
-
-    Each name is OpenSSL's of a suite that the reader has: for Go's servers (APIServer, KubeletConfig), one that
-    library-go maps; for a HostedCluster, one of the ten that HyperShift maps; for an IngressController, any that
-    OpenSSL knows.
-
-    ## Why
-
-    What is not mapped is dropped without a word. IANA's names of TLS 1.2 suites, as the enhancement's own examples have
-    them, are lost in this way, and so are all DHE suites: the list that is in force is shorter than the one that was
-    written and reviewed.
-
-    ## What fails
-
-    * Each name that is lost: medium.
-    * For an IngressController, OpenSSL's words for sets of suites, such as `HIGH`: medium. They select something, and
-      what that is depends on the OpenSSL at hand.
-    * A suite that is listed again, by either name, and for an IngressController with VersionTLS13 a suite of TLS 1.2,
-      which nobody speaks there: low.
-    * A list of an IngressController without suites of TLS 1.3, below VersionTLS13: informational. Those of OpenSSL stay
-      on.
-
-    ## What is inconclusive
-
-    Nothing. In a profile with VersionTLS13 a list means nothing at all to Go's servers; that is `tls-profile-custom`'s.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: APIServer
-    metadata: {name: cluster}
-    spec:
-      tlsSecurityProfile:
-        type: Custom
-        custom:
-          ciphers: [ECDHE-RSA-AES128-GCM-SHA256, TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, DHE-RSA-AES128-GCM-SHA256]
-          minTLSVersion: VersionTLS12
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: APIServer
-    metadata: {name: cluster}
-    spec:
-      tlsSecurityProfile:
-        type: Custom
-        custom: {ciphers: [ECDHE-RSA-AES128-GCM-SHA256, ECDHE-RSA-AES256-GCM-SHA384], minTLSVersion: VersionTLS12}
-    ```
-
-    ## How to fix
-
-    Write OpenSSL's name, or leave the suite out.
-    """
+    """Every name in a Custom profile's `ciphers` selects a suite."""
     for each in declarations(subject.object):
         value = each.custom.at("ciphers")
         guesses = _GUESSED
@@ -126,12 +69,6 @@ def _lost(each: Declaration, name: object, *, guess: bool) -> tuple[str, str] | 
 
 CIPHERS = ObjectRule(
     id="tls-profile-ciphers",
-    title="Every name in a Custom profile's ciphers selects a suite",
-    severity="medium",
     subjects=SUBJECTS,
     check=check_ciphers,
-    references=(
-        "openshift/library-go pkg/crypto/crypto.go (OpenSSLToIANACipherSuites)",
-        "openshift/hypershift support/config/cipher.go",
-    ),
 )

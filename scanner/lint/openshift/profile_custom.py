@@ -28,86 +28,7 @@ _HTTP2_NAMES: Final = tuple(str(openssl_name(code)) for code in HTTP2)
 
 
 def check_custom(subject: Subject) -> Iterator[Flaw]:
-    """A Custom profile is one that its readers take.
-
-    ## What it requires
-
-    * `minTLSVersion` is VersionTLS10, VersionTLS11, VersionTLS12 or VersionTLS13.
-    * For Go's servers (APIServer, KubeletConfig, HostedCluster and whatever else holds such a profile): with
-      VersionTLS13 there are no `ciphers`; below it, one of them is a suite that Go has, by OpenSSL's name, and one is
-      ECDHE-RSA-AES128-GCM-SHA256 or ECDHE-ECDSA-AES128-GCM-SHA256, without which no HTTP/2 server starts.
-    * For an IngressController, whose HAProxy speaks the TLS 1.3 suites that are listed: `minTLSVersion` is there, and
-      the list is not empty; with VersionTLS13 it has a TLS 1.3 suite, below it another one; and everything in it looks
-      like a name, with a `!` before it at most.
-    * `groups` are those of the API, each once, seven at most.
-
-    ## Why
-
-    The API server refuses some of this in an APIServer, and nothing refuses it elsewhere. The enhancement asks for it
-    in every API that holds the profile: who lists suites for TLS 1.3 should not believe that they are in force.
-
-    ## What fails
-
-    Any of it: high. Whose admission refuses it is said, with its own words as evidence. Names that are merely lost on
-    the way are another rule's, `tls-profile-ciphers`.
-
-    Without `minTLSVersion`, Go's servers take VersionTLS12: low, for the router's operator, which may read the same
-    profile, does not take it. `groups` where the feature gate TLSGroupPreferences is known to be off, and in a
-    KubeletConfig or HostedCluster, whose operators hand none on: low.
-
-    ## What is inconclusive
-
-    Nothing: all of it stands in the object. Of a cluster whose feature gates were not given, they are taken to be on.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: APIServer
-    metadata: {name: cluster}
-    spec:
-      tlsSecurityProfile:
-        type: Custom
-        custom: {ciphers: [TLS_AES_128_GCM_SHA256], minTLSVersion: VersionTLS13}
-    ```
-
-    ```yaml
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec:
-      tlsSecurityProfile:
-        type: Custom
-        custom: {ciphers: [ECDHE-RSA-AES128-GCM-SHA256], minTLSVersion: VersionTLS13}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: APIServer
-    metadata: {name: cluster}
-    spec:
-      tlsSecurityProfile:
-        type: Custom
-        custom: {ciphers: [ECDHE-RSA-AES128-GCM-SHA256, ECDHE-ECDSA-AES128-GCM-SHA256], minTLSVersion: VersionTLS12}
-    ```
-
-    ```yaml
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec:
-      tlsSecurityProfile:
-        type: Custom
-        custom: {ciphers: [TLS_AES_128_GCM_SHA256], minTLSVersion: VersionTLS13}
-    ```
-
-    ## How to fix
-
-    Prefer a named profile. With VersionTLS13 remove `ciphers`, but for an IngressController; below it, list one of the
-    two suites that HTTP/2 needs. Say `minTLSVersion`.
-    """
+    """A Custom profile is one that its readers take."""
     for each in declarations(subject.object):
         if each.type == "Custom" and each.fields.has("custom"):
             yield from _version(each)
@@ -184,15 +105,7 @@ def _refused(each: Declaration, message: str, words: str, fix: str, field: str =
 
 CUSTOM = ObjectRule(
     id="tls-profile-custom",
-    title="A Custom profile is one that its readers take",
-    severity="high",
     subjects=SUBJECTS,
     check=check_custom,
     reads=gates.READS,
-    references=(
-        "Enhancement 'Cluster-wide TLS Security Profile Configuration', TLS 1.3 Cipher Behavior",
-        "openshift/kubernetes openshift-kube-apiserver/admission/customresourcevalidation/apiserver",
-        "openshift/cluster-ingress-operator pkg/operator/controller/ingress/controller.go",
-        "openshift/api config/v1/types_tlssecurityprofile.go (TLSGroup)",
-    ),
 )

@@ -27,71 +27,7 @@ class _Loss(NamedTuple):
 
 
 def check_fips(subject: Subject) -> Iterator[Flaw]:
-    """FIPS mode leaves something of a Custom profile.
-
-    ## What it requires
-
-    Of a cluster with `fips: true` in its install-config (ConfigMap kube-system/cluster-config-v1), or in the `spec` of
-    its HostedCluster:
-
-    * If `ciphers` has suites of TLS 1.3, TLS_AES_128_GCM_SHA256 or TLS_AES_256_GCM_SHA384 is among them, in an
-      IngressController, or an APIServer, from which IngressControllers inherit.
-    * Below VersionTLS13, one suite of TLS 1.2 is without ChaCha20.
-    * If there are `groups`, one is a curve of NIST's: secp256r1, secp384r1 or secp521r1.
-
-    ## Why
-
-    In FIPS mode the libraries have no ChaCha20, no X25519 and no ML-KEM. The ingress operator does not admit an
-    IngressController of whose TLS 1.3 suites none is left; of groups it takes NIST's curves instead. A server without
-    any suite for TLS 1.2 refuses its clients.
-
-    ## What fails
-
-    Suites of which none is left: high. Groups of which none is left: medium, because others are spoken than those that
-    are written.
-
-    ## What is inconclusive
-
-    Such a profile, where the install-config was not given.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec:
-      tlsSecurityProfile:
-        type: Custom
-        custom: {ciphers: [TLS_CHACHA20_POLY1305_SHA256], minTLSVersion: VersionTLS13}
-    ---
-    apiVersion: v1
-    kind: ConfigMap
-    metadata: {name: cluster-config-v1, namespace: kube-system}
-    data: {install-config: "fips: true"}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec:
-      tlsSecurityProfile:
-        type: Custom
-        custom: {ciphers: [TLS_CHACHA20_POLY1305_SHA256, TLS_AES_128_GCM_SHA256], minTLSVersion: VersionTLS13}
-    ---
-    apiVersion: v1
-    kind: ConfigMap
-    metadata: {name: cluster-config-v1, namespace: kube-system}
-    data: {install-config: "fips: true"}
-    ```
-
-    ## How to fix
-
-    Add suites with AES-GCM, and secp256r1 to the groups.
-    """
+    """FIPS mode leaves something of a Custom profile."""
     lost = [(each, loss) for each in declarations(subject.object) for loss in _losses(each)]
     mode = _mode(subject) if lost else False
     for each, loss in lost:
@@ -129,13 +65,7 @@ def _losses(each: Declaration) -> Iterator[_Loss]:
 
 FIPS = ObjectRule(
     id="tls-profile-fips",
-    title="FIPS mode leaves something of a Custom profile",
-    severity="high",
     subjects=SUBJECTS,
     check=check_fips,
     reads=(CONFIG_MAP,),
-    references=(
-        "openshift/cluster-ingress-operator pkg/operator/controller/ingress (fipsApprovedTLS13Ciphers, nonFIPSGroups)",
-        "NIST SP 800-56A Rev. 3, appendix D",
-    ),
 )

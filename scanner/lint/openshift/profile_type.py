@@ -19,55 +19,7 @@ _RECOMMENDED: Final = ("Intermediate", "Modern")
 
 
 def check_type(subject: Subject) -> Iterator[Flaw]:
-    """A `tlsSecurityProfile` has a type that the API knows, and the field of that type.
-
-    ## What it requires
-
-    * `type` is Old, Intermediate, Modern or Custom.
-    * In an APIServer, the field of its name is there, `modern: {}` beside `type: Modern`. Everywhere, `custom` is
-      there beside `type: Custom`.
-    * No field of another type is there, and none without a type.
-    * The APIServer is called `cluster`.
-
-    ## Why
-
-    The type alone decides. What stands in the other fields means nothing, which is seldom what their author thought;
-    and without a type most readers take Intermediate, a KubeletConfig among them, while an IngressController takes
-    what the APIServer says.
-
-    ## What fails
-
-    * What admission or the schema refuses, in their words: high.
-    * A field of another type: low.
-
-    ## What is inconclusive
-
-    Nothing: all of it stands in the object.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: APIServer
-    metadata: {name: cluster}
-    spec:
-      tlsSecurityProfile: {type: Modern, intermediate: {}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: APIServer
-    metadata: {name: cluster}
-    spec:
-      tlsSecurityProfile: {type: Modern, modern: {}}
-    ```
-
-    ## How to fix
-
-    Write the type, and an empty field of its name: `tlsSecurityProfile: {type: Intermediate, intermediate: {}}`.
-    """
+    """A `tlsSecurityProfile` has a type that the API knows, and the field of that type."""
     if subject.object.kind == API_SERVER and subject.object.name != _NAME:
         yield Flaw(
             message=f"the API server refuses it: must be {_NAME}",
@@ -134,13 +86,6 @@ def _fields_of(each: Declaration, said: str, given: list[str]) -> Iterator[Flaw]
 
 TYPE = ObjectRule(
     id="tls-profile-type",
-    title="A tlsSecurityProfile has a type, and the field of that type",
-    severity="high",
     subjects=SUBJECTS,
     check=check_type,
-    references=(
-        "openshift/api config/v1/types_tlssecurityprofile.go",
-        "openshift/kubernetes openshift-kube-apiserver/admission/customresourcevalidation/apiserver",
-        "Enhancement 'Cluster-wide TLS Security Profile Configuration', API Extensions",
-    ),
 )

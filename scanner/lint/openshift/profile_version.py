@@ -11,50 +11,7 @@ from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 
 def check_version(subject: Subject) -> Iterator[Flaw]:
-    """A `tlsSecurityProfile` asks for TLS 1.2 or later.
-
-    ## What it requires
-
-    That the profile is not Old, and that a Custom profile's `minTLSVersion` is VersionTLS12 or VersionTLS13.
-
-    ## Why
-
-    TLS 1.0 and 1.1 are deprecated (RFC 8996): what signs their handshakes is SHA-1. Old is there for clients that
-    nobody can update, and opens its listeners to all others as well. A router turns 1.0 into 1.1.
-
-    ## What fails
-
-    Old, and VersionTLS10 or VersionTLS11: medium.
-
-    ## What is inconclusive
-
-    Nothing.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec:
-      tlsSecurityProfile: {type: Old, old: {}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec:
-      tlsSecurityProfile: {type: Intermediate, intermediate: {}}
-    ```
-
-    ## How to fix
-
-    Choose Intermediate. For old clients, give an IngressController of their own the profile Old, and keep it off all
-    others.
-    """
+    """A `tlsSecurityProfile` asks for TLS 1.2 or later."""
     for each in declarations(subject.object):
         if each.type == "Old":
             yield Flaw(
@@ -84,9 +41,6 @@ def _raised(each: Declaration) -> str:
 
 VERSION = ObjectRule(
     id="tls-profile-version",
-    title="A tlsSecurityProfile asks for TLS 1.2 or later",
-    severity="medium",
     subjects=SUBJECTS,
     check=check_version,
-    references=("RFC 8996", "openshift/api config/v1/types_tlssecurityprofile.go"),
 )

@@ -23,59 +23,7 @@ configures others; a kubelet gets a certificate for an ECDSA key, whatever is co
 
 
 def check_weak(subject: Subject) -> Iterator[Flaw]:
-    """A Custom profile lists no weak cipher suite.
-
-    ## What it requires
-
-    None of the names in `ciphers` is a suite without encryption or authentication, with an export key, RC4, DES, 3DES,
-    IDEA or RC2, and better none with CBC or without forward secrecy (RSA key exchange, static DH and ECDH).
-
-    ## Why
-
-    A list that is copied from an old configuration opens again what the named profiles closed. That no client of today
-    chooses these suites is no comfort: an attacker in the middle is no client of today.
-
-    ## What fails
-
-    * No encryption, no authentication, export, RC4, DES: high. So are OpenSSL's words that stand for such suites, in an
-      IngressController: `ALL`, `eNULL`.
-    * 3DES, IDEA, RC2: medium.
-    * CBC, no forward secrecy: low.
-    * One that the reader drops anyway, because it does not have it: low. An APIServer's list is read by routers too,
-      which have more than Go has.
-
-    ## What is inconclusive
-
-    Nothing. That the profile Old has some of them is `tls-profile-version`'s.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec:
-      tlsSecurityProfile:
-        type: Custom
-        custom: {ciphers: [ECDHE-RSA-AES128-GCM-SHA256, DES-CBC3-SHA, NULL-SHA], minTLSVersion: VersionTLS12}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec:
-      tlsSecurityProfile:
-        type: Custom
-        custom: {ciphers: [ECDHE-RSA-AES128-GCM-SHA256, "!RC4"], minTLSVersion: VersionTLS12}
-    ```
-
-    ## How to fix
-
-    Remove them, or take the profile Intermediate.
-    """
+    """A Custom profile lists no weak cipher suite."""
     for each in declarations(subject.object):
         value = each.custom.at("ciphers")
         for index, name in enumerate(value[:_MOST] if isinstance(value, list) else ()):
@@ -107,59 +55,7 @@ def _weak(each: Declaration, name: str, index: int) -> Flaw | None:
 
 
 def check_keys(subject: Subject) -> Iterator[Flaw]:
-    """A Custom profile has TLS 1.2 suites for RSA and for ECDSA keys.
-
-    ## What it requires
-
-    Below VersionTLS13, `ciphers` has a suite that goes with RSA keys, and one that goes with ECDSA keys.
-
-    ## Why
-
-    Up to TLS 1.2 a suite names the kind of key that the server signs with. A server whose certificate has the other
-    kind refuses every TLS 1.2 client, and goes on with TLS 1.3, so that it is noticed late. One profile governs servers
-    of both kinds: kubelets and OLM's webhooks have ECDSA keys, most others RSA keys, and which ones is what the PKI
-    object changes at the next rotation.
-
-    ## What fails
-
-    * No suite for either kind: high.
-    * No suite for the keys that most servers under this object have, RSA for an APIServer and an IngressController,
-      ECDSA for a KubeletConfig: medium.
-    * No suite for the other kind: low.
-
-    ## What is inconclusive
-
-    A list with one of OpenSSL's words for sets of suites, such as `HIGH`. What the certificates in a cluster have is
-    asked by a scan. An empty list, and one with suites of TLS 1.3 only, is `tls-profile-custom`'s.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: APIServer
-    metadata: {name: cluster}
-    spec:
-      tlsSecurityProfile:
-        type: Custom
-        custom: {ciphers: [ECDHE-ECDSA-AES128-GCM-SHA256], minTLSVersion: VersionTLS12}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: config.openshift.io/v1
-    kind: APIServer
-    metadata: {name: cluster}
-    spec:
-      tlsSecurityProfile:
-        type: Custom
-        custom: {ciphers: [ECDHE-ECDSA-AES128-GCM-SHA256, ECDHE-RSA-AES128-GCM-SHA256], minTLSVersion: VersionTLS12}
-    ```
-
-    ## How to fix
-
-    Add the sibling of a suite that is there: ECDHE-RSA-... beside ECDHE-ECDSA-....
-    """
+    """A Custom profile has TLS 1.2 suites for RSA and for ECDSA keys."""
     for each in declarations(subject.object):
         if each.custom.raw and each.custom.text("minTLSVersion") != _TLS13:
             yield from _one_sided(each)
@@ -186,21 +82,11 @@ def _one_sided(each: Declaration) -> Iterator[Flaw]:
 
 WEAK = ObjectRule(
     id="tls-profile-weak-suites",
-    title="A Custom profile lists no weak cipher suite",
-    severity="medium",
     subjects=SUBJECTS,
     check=check_weak,
-    references=("RFC 9325, sections 4.1 and 4.2", "RFC 7465", "openshift/api config/v1/types_tlssecurityprofile.go"),
 )
 KEYS = ObjectRule(
     id="tls-profile-key-types",
-    title="A Custom profile has TLS 1.2 suites for RSA and for ECDSA keys",
-    severity="medium",
     subjects=SUBJECTS,
     check=check_keys,
-    references=(
-        "RFC 5246, section 7.4.2",
-        "openshift/api config/v1alpha1/types_pki.go",
-        "openshift/machine-config-operator pkg/controller/common/helpers.go",
-    ),
 )

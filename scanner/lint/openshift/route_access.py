@@ -22,83 +22,7 @@ _VERBS: Final = ("get", "list", "watch")
 
 
 def check_access(subject: Subject) -> Iterator[Flaw]:
-    """The router may read the Secret of a Route's external certificate.
-
-    ## What it requires
-
-    `system:serviceaccount:openshift-ingress:router` may get, list and watch the Secret that
-    `spec.tls.externalCertificate` names. With `--cluster` the API server is asked (`SubjectAccessReview`), as it asks
-    itself before it takes a Route; where that is forbidden, and for Roles that are about to be applied, Roles and
-    RoleBindings are read as the API server's authorizer reads them. Groups do not count: the API server's own review of
-    the Route passes none, so what is bound to `system:serviceaccounts:openshift-ingress` lets the router read and the
-    Route be refused all the same.
-
-    ## Why
-
-    The API server refuses the Route, and the router checks again at every change: when the right is taken away, the
-    Route is rejected and its host shows the router's default certificate.
-
-    ## What fails
-
-    A verb that is not allowed: high, with the API server's words.
-
-    ## What is inconclusive
-
-    Roles or bindings that were not given, unless those that were allow it, or the API server answered (`adhere rbac
-    --with sar`). Where they allow one of the verbs, or all of them to a group, they are taken for all that there is:
-    who wrote them meant the others too.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge, externalCertificate: {name: web}}
-    ---
-    apiVersion: rbac.authorization.k8s.io/v1
-    kind: Role
-    metadata: {name: web-reader, namespace: shop}
-    rules: [{apiGroups: [""], resources: [secrets], resourceNames: [web], verbs: [get]}]
-    ---
-    apiVersion: rbac.authorization.k8s.io/v1
-    kind: RoleBinding
-    metadata: {name: web-reader, namespace: shop}
-    roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: web-reader}
-    subjects: [{kind: ServiceAccount, name: router, namespace: openshift-ingress}]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge, externalCertificate: {name: web}}
-    ---
-    apiVersion: rbac.authorization.k8s.io/v1
-    kind: Role
-    metadata: {name: web-reader, namespace: shop}
-    rules: [{apiGroups: [""], resources: [secrets], resourceNames: [web], verbs: [get, list, watch]}]
-    ---
-    apiVersion: rbac.authorization.k8s.io/v1
-    kind: RoleBinding
-    metadata: {name: web-reader, namespace: shop}
-    roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: web-reader}
-    subjects: [{kind: ServiceAccount, name: router, namespace: openshift-ingress}]
-    ```
-
-    ## How to fix
-
-    A Role in the Route's namespace with the three verbs and the Secret's name, and a RoleBinding to the account;
-    `--fix-hints` prints both.
-    """
+    """The router may read the Secret of a Route's external certificate."""
     name, declared = external(subject.object), subject.declared
     if not name:
         return
@@ -163,76 +87,7 @@ def _role(subject: Subject, name: str) -> str:
 
 
 def check_wide(subject: Subject) -> Iterator[Flaw]:
-    """The router may read no more Secrets than it must.
-
-    ## What it requires
-
-    What lets the router's service account read the Secret of a Route's `externalCertificate` names that Secret
-    (`resourceNames`), and holds in its namespace only.
-
-    ## Why
-
-    The router faces the internet. The enhancement gives it Secrets one by one for that reason; a Role without names
-    hands it every Secret of the namespace, tokens and other keys among them, and a ClusterRoleBinding those of all.
-
-    ## What fails
-
-    A grant without `resourceNames`: low in one namespace, which the enhancement allows; high in the whole cluster.
-
-    ## What is inconclusive
-
-    Nothing: a grant that nobody saw is `route-router-access`'s.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge, externalCertificate: {name: web}}
-    ---
-    apiVersion: rbac.authorization.k8s.io/v1
-    kind: ClusterRole
-    metadata: {name: secret-reader}
-    rules: [{apiGroups: [""], resources: [secrets], verbs: [get, list, watch]}]
-    ---
-    apiVersion: rbac.authorization.k8s.io/v1
-    kind: ClusterRoleBinding
-    metadata: {name: router-secrets}
-    roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: secret-reader}
-    subjects: [{kind: ServiceAccount, name: router, namespace: openshift-ingress}]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge, externalCertificate: {name: web}}
-    ---
-    apiVersion: rbac.authorization.k8s.io/v1
-    kind: Role
-    metadata: {name: web-reader, namespace: shop}
-    rules: [{apiGroups: [""], resources: [secrets], resourceNames: [web], verbs: [get, list, watch]}]
-    ---
-    apiVersion: rbac.authorization.k8s.io/v1
-    kind: RoleBinding
-    metadata: {name: web-reader, namespace: shop}
-    roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: web-reader}
-    subjects: [{kind: ServiceAccount, name: router, namespace: openshift-ingress}]
-    ```
-
-    ## How to fix
-
-    Name the Secret in the Role's `resourceNames`, in a Role of the Route's namespace.
-    """
+    """The router may read no more Secrets than it must."""
     name = external(subject.object)
     if not name:
         return
@@ -253,24 +108,15 @@ def check_wide(subject: Subject) -> Iterator[Flaw]:
         )
 
 
-_ENHANCEMENT: Final = "Enhancement 'Route Secret Injection For External Certificate Management'"
-_VALIDATION: Final = "openshift/library-go pkg/route/validation/validation.go (validateTLSExternalCertificate)"
-
 ACCESS = ObjectRule(
     id="route-router-access",
-    title="The router may read the Secret of a Route",
-    severity="high",
     subjects=(ROUTE,),
     check=check_access,
     reads=authorization.READS,
-    references=(_VALIDATION, f"{_ENHANCEMENT}, Implementation Details"),
 )
 WIDE = ObjectRule(
     id="route-router-access-wide",
-    title="The router may read no more Secrets than it must",
-    severity="high",
     subjects=(ROUTE,),
     check=check_wide,
     reads=authorization.READS,
-    references=(f"{_ENHANCEMENT}, Drawbacks",),
 )

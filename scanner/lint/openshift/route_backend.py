@@ -22,55 +22,7 @@ _BACKENDS: Final = 4
 
 
 def check_backend_name(subject: Subject) -> Iterator[Flaw]:
-    """A router that re-encrypts verifies the name of its backend.
-
-    ## What it requires
-
-    That a Route with `termination: reencrypt` has no `destinationCACertificate`.
-
-    ## Why
-
-    With one, the router verifies the backend's chain by it, and no name at all: every certificate of that CA will do,
-    that of another Service among them. Without one, it verifies `SERVICE.NAMESPACE.svc` by the service CA.
-
-    ## What fails
-
-    A `destinationCACertificate`: medium. Where the backend's certificate is not of the service CA there is no better
-    way on a Route, and the finding may be accepted.
-
-    ## What is inconclusive
-
-    Nothing: it stands in the Route.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: reencrypt, destinationCACertificate: CA(backends)}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: reencrypt}
-    ```
-
-    ## How to fix
-
-    Let the service CA make the backend's certificate (annotation `service.beta.openshift.io/serving-cert-secret-name`
-    on the Service), and remove the field. Or use a CA that signs this backend alone.
-    """
+    """A router that re-encrypts verifies the name of its backend."""
     route = subject.object
     if termination(route) == "reencrypt" and route.text(*_DESTINATION):
         yield Flaw(
@@ -81,72 +33,7 @@ def check_backend_name(subject: Subject) -> Iterator[Flaw]:
 
 
 def check_backend_trust(subject: Subject) -> Iterator[Flaw]:
-    """A router that re-encrypts can verify its backend.
-
-    ## What it requires
-
-    Of a Route with `termination: reencrypt`: either a `destinationCACertificate` with CA certificates in PEM that are
-    valid now; or Services that have their certificate from the service CA, by the annotation
-    `service.beta.openshift.io/serving-cert-secret-name`.
-
-    ## Why
-
-    The router verifies the backend by the one or by the other. Where it cannot, clients get 503.
-
-    ## What fails
-
-    * A `destinationCACertificate` without a certificate, with one that a CA signed with SHA-1 or MD5, or with a block
-      in PEM that the router does not know: high, as the router rejects the Route. One that has ended, or is no CA's:
-      medium.
-    * A `destinationCACertificate` that has not issued the certificate which the service CA made for the Service, by the
-      names: medium.
-    * A Service without the annotation: medium, for its certificate may come from the service CA in another way.
-
-    ## What is inconclusive
-
-    A Service that was not given.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: reencrypt}
-    ---
-    apiVersion: v1
-    kind: Service
-    metadata: {name: web, namespace: shop}
-    spec: {ports: [{port: 443}]}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: reencrypt}
-    ---
-    apiVersion: v1
-    kind: Service
-    metadata:
-      name: web
-      namespace: shop
-      annotations: {service.beta.openshift.io/serving-cert-secret-name: web-tls}
-    spec: {ports: [{port: 443}]}
-    ```
-
-    ## How to fix
-
-    Annotate the Service, or give the CA of the backend's certificate in `destinationCACertificate`.
-    """
+    """A router that re-encrypts can verify its backend."""
     route = subject.object
     if termination(route) != "reencrypt" or not has_tls(route):
         return
@@ -217,22 +104,14 @@ def _backends(subject: Subject) -> Iterator[tuple[Steps, str]]:
             yield (*steps, "name"), each.text("name")
 
 
-_TEMPLATE: Final = "openshift/router images/router/haproxy/conf/haproxy-config.template"
-
 BACKEND_NAME = ObjectRule(
     id="route-backend-name",
-    title="A router that re-encrypts verifies the name of its backend",
-    severity="medium",
     subjects=(ROUTE,),
     check=check_backend_name,
-    references=(_TEMPLATE,),
 )
 BACKEND_TRUST = ObjectRule(
     id="route-backend-trust",
-    title="A router that re-encrypts can verify its backend",
-    severity="medium",
     subjects=(ROUTE,),
     check=check_backend_trust,
     reads=(SERVICE, *references.READS),
-    references=(_TEMPLATE, "openshift/service-ca-operator pkg/controller/api/api.go"),
 )

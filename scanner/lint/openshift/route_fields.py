@@ -88,75 +88,7 @@ _REFUSALS: Final = (
 
 
 def check_fields(subject: Subject) -> Iterator[Flaw]:
-    """A Route's TLS fields go together.
-
-    ## What it requires
-
-    * `spec.tls.termination` is edge, passthrough or reencrypt. Without one it is edge, unless there is a
-      `destinationCACertificate`; of other spellings the API server corrects `Edge`, `Passthrough` and `Reencrypt`.
-    * A Route that is passed through has no certificate, no path and no actions on headers; edge has no
-      `destinationCACertificate`.
-    * `certificate` and `externalCertificate` exclude each other.
-    * `insecureEdgeTerminationPolicy` is None, Allow or Redirect; None or Redirect where the Route is passed through.
-    * `externalCertificate` has a name.
-
-    ## Why
-
-    The API server refuses such a Route. One that is older than a check, or that came to a cluster which has Routes as a
-    CRD only (MicroShift), stays, and the router rejects it or ignores a part of it: its host then shows the default
-    certificate.
-
-    ## What fails
-
-    * What the API server refuses, in its own words: high.
-    * `externalCertificate: {}`, or one without a name: medium. It counts as if it were not there, so the router serves
-      its default certificate. Beside a `certificate` the CRD refuses even that.
-
-    ## What is inconclusive
-
-    Nothing: all of it stands in the Route.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: passthrough, insecureEdgeTerminationPolicy: Allow}
-    ```
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls:
-        termination: edge
-        certificate: PEM(web.shop.example)
-        externalCertificate: {name: web}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: passthrough, insecureEdgeTerminationPolicy: Redirect}
-    ```
-
-    ## How to fix
-
-    Remove the field that the finding names, or change the termination to one that knows it.
-    """
+    """A Route's TLS fields go together."""
     route = subject.object
     if has_tls(route):
         yield from _unknown(route)
@@ -215,13 +147,6 @@ def _nameless(route: KubeObject) -> Iterator[Flaw]:
 
 FIELDS = ObjectRule(
     id="route-fields",
-    title="A Route's TLS fields go together",
-    severity="high",
     subjects=(ROUTE,),
     check=check_fields,
-    references=(
-        "openshift/library-go pkg/route/validation/validation.go",
-        "openshift/api route/v1/types.go (TLSConfig)",
-        "Enhancement 'Route Secret Injection For External Certificate Management', API Extensions",
-    ),
 )

@@ -23,76 +23,7 @@ _OTHERS: Final = 50
 
 
 def check_same_host(subject: Subject) -> Iterator[Flaw]:
-    """Routes of one host agree.
-
-    ## What it requires
-
-    Routes with the same `spec.host` are in one namespace, with different paths; all of them end TLS in the same way,
-    and bring the same certificate or none.
-
-    ## Why
-
-    There is one certificate for each server name. Of several, the router takes the one whose file comes first, which
-    nobody has decided. A Route that is passed through takes the name from all others, because the router looks at the
-    server name before it decrypts. And of two namespaces the older Route has the host; the other one is rejected, with
-    the reason HostAlreadyClaimed.
-
-    ## What fails
-
-    * Another Route of the host is passed through where this one is not, or the other way round: medium.
-    * Another one brings another certificate: medium.
-    * Another one is in another namespace, or has the same path: medium. Where `spec.routeAdmission.namespaceOwnership`
-      of the IngressControllers is InterNamespaceAllowed, only the path counts.
-
-    ## What is inconclusive
-
-    Nothing. Of manifests, those that were given are compared; a cluster may have more.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge}
-    ---
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: admin, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: admin}
-      tls: {termination: passthrough}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge}
-    ---
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: admin, namespace: shop}
-    spec:
-      host: web.shop.example
-      path: /admin
-      to: {kind: Service, name: admin}
-      tls: {termination: edge}
-    ```
-
-    ## How to fix
-
-    Give each Route a host of its own, or the same certificate and termination.
-    """
+    """Routes of one host agree."""
     route = subject.object
     host = route.text(*_HOST).lower()
     others = subject.declared.once(_by_host).get(host, ()) if host else ()
@@ -135,67 +66,7 @@ def _certificate(route: KubeObject) -> str:
 
 
 def check_default(subject: Subject) -> Iterator[Flaw]:
-    """A Route without a certificate has a host that the router's default one covers.
-
-    ## What it requires
-
-    Of an edge or re-encrypt Route without a certificate of its own: `spec.host` is empty, for then the API server makes
-    one in the routers' domain; or an IngressController's certificate covers it. That is the Secret of
-    `spec.defaultCertificate`, else a wildcard for its domain: `status.domain`, `spec.domain`, or `spec.domain` of the
-    Ingress configuration `cluster`.
-
-    ## Why
-
-    The router serves its default certificate for the host, and clients refuse it for the name.
-
-    ## What fails
-
-    A host that the certificate of no IngressController covers: medium.
-
-    ## What is inconclusive
-
-    IngressControllers, the Ingress configuration or the Secret of a default certificate, where they could not be read
-    and would decide it; as information where they are not among manifests, since they come with the cluster. Of a
-    Route with a status, those IngressControllers count that have looked at it.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge}
-    ---
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec: {domain: apps.cluster.example}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web-shop.apps.cluster.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge}
-    ---
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec: {domain: apps.cluster.example}
-    ```
-
-    ## How to fix
-
-    Bring a certificate for the host, in `externalCertificate`, or use a host of the routers' domain.
-    """
+    """A Route without a certificate has a host that the router's default one covers."""
     route, declared = subject.object, subject.declared
     if not terminates(route) or external(route) or inline(route) is not None or not route.text(*_HOST):
         return
@@ -228,25 +99,13 @@ def check_default(subject: Subject) -> Iterator[Flaw]:
 
 SAME_HOST = ObjectRule(
     id="route-same-host",
-    title="Routes of one host agree",
-    severity="medium",
     subjects=(ROUTE,),
     check=check_same_host,
     reads=(INGRESS_CONTROLLER,),
-    references=(
-        "openshift/router images/router/haproxy/conf/haproxy-config.template",
-        "openshift/router pkg/router/controller (HostAlreadyClaimed)",
-    ),
 )
 DEFAULT = ObjectRule(
     id="route-default-certificate",
-    title="A Route without a certificate has a host that the default one covers",
-    severity="medium",
     subjects=(ROUTE,),
     check=check_default,
     reads=(INGRESS_CONTROLLER, INGRESS_CONFIG, *references.READS),
-    references=(
-        "openshift/api operator/v1/types_ingress.go (defaultCertificate, domain)",
-        "openshift/cluster-ingress-operator pkg/operator/controller/certificate",
-    ),
 )

@@ -19,55 +19,7 @@ _AUTHORITY: Final = (*TLS, "caCertificate")
 
 
 def check_key(subject: Subject) -> Iterator[Flaw]:
-    """A Route does not hold a private key.
-
-    ## What it requires
-
-    That `spec.tls.key` is empty.
-
-    ## Why
-
-    Whoever may read Routes reads the key, and the role `view` may; so does whatever keeps manifests, a repository among
-    them. The key of a Secret is read by who may read that Secret, and since `externalCertificate` is there a Route can
-    name one. A Route that was made from an Ingress always has its key inline: that controller copies it.
-
-    ## What fails
-
-    A key in the Route: medium. It is never printed.
-
-    ## What is inconclusive
-
-    Nothing.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge, certificate: PEM(web.shop.example), key: PEM_KEY(web.shop.example)}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge, externalCertificate: {name: web}}
-    ```
-
-    ## How to fix
-
-    Put certificate and key into a Secret of type `kubernetes.io/tls`, let the router read it, and name it in
-    `externalCertificate`; then renew the certificate with another key, for this one has been seen.
-    """
+    """A Route does not hold a private key."""
     if subject.object.text(*_KEY):
         yield Flaw(
             message="a private key stands in the Route, where everybody reads it who may read Routes",
@@ -78,77 +30,7 @@ def check_key(subject: Subject) -> Iterator[Flaw]:
 
 
 def check_inline(subject: Subject) -> Iterator[Flaw]:
-    """A Route's own certificate, key and CA are what the router takes.
-
-    ## What it requires
-
-    * `certificate` begins with the leaf, in PEM, and has its key in `key`: RSA or ECDSA.
-    * `key` and `caCertificate` do not stand alone, and `key` holds a private key alone, no certificate beside it.
-    * No certificate that a CA signed is signed with SHA-1 or MD5, in `caCertificate` neither.
-    * No other blocks in PEM are there than certificates and keys.
-    * Where there is a `caCertificate`, the chain from the leaf leads to one of its certificates, or it holds the leaf
-      itself. Of a chain only the names are compared here.
-
-    ## Why
-
-    The API server looks at none of it. The router does, and rejects the Route: its host then shows the default
-    certificate, and the answer is 503.
-
-    ## What fails
-
-    Any of it: high, but for what is of no use: low.
-
-    ## What is inconclusive
-
-    Whether the key belongs to the certificate, where the certificate cannot be read here, or the key was left out of
-    a snapshot.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge, certificate: PEM(web.shop.example), key: PEM_KEY(other.example)}
-    ```
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls:
-        termination: edge
-        certificate: PEM(web.shop.example)
-        key: PEM_KEY(web.shop.example)
-        caCertificate: CA(another)
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls:
-        termination: edge
-        certificate: PEM(web.shop.example)
-        key: PEM_KEY(web.shop.example)
-        caCertificate: CA(examples)
-    ```
-
-    ## How to fix
-
-    The leaf first, then what issued it; the key that the leaf was made for; and in `caCertificate` the leaf's issuer.
-    """
+    """A Route's own certificate, key and CA are what the router takes."""
     route = subject.object
     if not terminates(route):
         return
@@ -241,21 +123,13 @@ def _chained(chain: Sequence[CertificateFacts], authorities: Sequence[Certificat
         )
 
 
-_ROUTER: Final = "openshift/router pkg/router/routeapihelpers/validation.go (ExtendedValidateRoute)"
-
 KEY = ObjectRule(
     id="route-inline-key",
-    title="A Route does not hold a private key",
-    severity="medium",
     subjects=(ROUTE,),
     check=check_key,
-    references=("openshift/api route/v1/types.go (TLSConfig)",),
 )
 INLINE = ObjectRule(
     id="route-inline-certificate",
-    title="A Route's own certificate and key are what the router takes",
-    severity="high",
     subjects=(ROUTE,),
     check=check_inline,
-    references=(_ROUTER,),
 )

@@ -45,67 +45,7 @@ def shared_between_namespaces(declared: Declared, route: KubeObject) -> bool:
 
 
 def check_clients(subject: Subject) -> Iterator[Flaw]:
-    """Every way into a Route asks for the client certificate that its IngressController requires.
-
-    ## What it requires
-
-    Where an IngressController has `spec.clientTLS.clientCertificatePolicy: Required`, its Routes are not passed
-    through, and are not served in plain text: each has `spec.tls`, and none `insecureEdgeTerminationPolicy: Allow`.
-
-    ## Why
-
-    The router asks for a client certificate when it decrypts. What it passes through it does not decrypt, and on port
-    80 there is no handshake: whoever has no certificate gets in there.
-
-    ## What fails
-
-    * Plain text: medium.
-    * Passthrough: low, because the backend may ask by itself, which the Route does not say.
-
-    ## What is inconclusive
-
-    IngressControllers that were not given, beside those that were, as information only.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge, insecureEdgeTerminationPolicy: Allow}
-    ---
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec:
-      clientTLS: {clientCertificatePolicy: Required, clientCA: {name: clients}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge, insecureEdgeTerminationPolicy: Redirect}
-    ---
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec:
-      clientTLS: {clientCertificatePolicy: Required, clientCA: {name: clients}}
-    ```
-
-    ## How to fix
-
-    Redirect or refuse plain text; re-encrypt instead of passing through, or let the backend ask for certificates.
-    """
+    """Every way into a Route asks for the client certificate that its IngressController requires."""
     route, declared = subject.object, subject.declared
     way = _way_in(route)
     if way is None:
@@ -135,68 +75,7 @@ def _way_in(route: KubeObject) -> tuple[tuple[str, ...], bool] | None:
 
 
 def check_wildcard(subject: Subject) -> Iterator[Flaw]:
-    """A Route that takes a whole subdomain is one that its IngressController admits.
-
-    ## What it requires
-
-    Of a Route with `wildcardPolicy: Subdomain`: an IngressController has `spec.routeAdmission.wildcardPolicy:
-    WildcardsAllowed`.
-
-    ## Why
-
-    The default is WildcardsDisallowed, under which the router does not admit the Route. Its certificate is then not
-    served for any name of the subdomain.
-
-    ## What fails
-
-    No IngressController that admits it: medium.
-
-    ## What is inconclusive
-
-    IngressControllers that were not given, beside those that were.
-
-    ## Example that fails
-
-    ```yaml
-    # All that there is in a cluster:
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      wildcardPolicy: Subdomain
-      to: {kind: Service, name: web}
-      tls: {termination: edge}
-    ---
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec: {replicas: 2}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      wildcardPolicy: Subdomain
-      to: {kind: Service, name: web}
-      tls: {termination: edge}
-    ---
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec:
-      routeAdmission: {wildcardPolicy: WildcardsAllowed}
-    ```
-
-    ## How to fix
-
-    `spec.routeAdmission.wildcardPolicy: WildcardsAllowed` in the IngressController, or a Route for each host.
-    """
+    """A Route that takes a whole subdomain is one that its IngressController admits."""
     route, declared = subject.object, subject.declared
     if route.text("spec", "wildcardPolicy") != "Subdomain":
         return
@@ -217,22 +96,13 @@ def check_wildcard(subject: Subject) -> Iterator[Flaw]:
 
 CLIENTS = ObjectRule(
     id="route-client-certificates",
-    title="Every way into a Route asks for the client certificate that is required",
-    severity="medium",
     subjects=(ROUTE,),
     check=check_clients,
     reads=(INGRESS_CONTROLLER,),
-    references=(
-        "openshift/api operator/v1/types_ingress.go (clientTLS)",
-        "openshift/router images/router/haproxy/conf/haproxy-config.template",
-    ),
 )
 WILDCARD = ObjectRule(
     id="route-wildcard",
-    title="A Route for a whole subdomain is one that is admitted",
-    severity="medium",
     subjects=(ROUTE,),
     check=check_wildcard,
     reads=(INGRESS_CONTROLLER,),
-    references=("openshift/api operator/v1/types_ingress.go (routeAdmission)",),
 )

@@ -15,69 +15,7 @@ from scanner.tls.certificate import CertificateFacts
 
 
 def check_secret(subject: Subject) -> Iterator[Flaw]:
-    """A Route's external certificate can be served.
-
-    ## What it requires
-
-    The Secret that `spec.tls.externalCertificate` names is in the Route's namespace, of type `kubernetes.io/tls`, and
-    has a certificate in `tls.crt` whose key is in `tls.key`. `stringData` counts as `data`. The key is RSA or ECDSA,
-    and no certificate that a CA signed is signed with SHA-1 or MD5. `tls.key` holds the key alone, no certificate
-    beside it, and `tls.crt` no block in PEM that the router does not know.
-
-    ## Why
-
-    The API server refuses the Route, or the router rejects it later: then handshakes for its host still succeed, with
-    the router's default certificate, and the answer is 503. The API server looks at existence and type only; what is
-    inside the Secret only the router reads.
-
-    ## What fails
-
-    Any of it: high. Where a cert-manager Certificate keeps the Secret, the fix names it.
-
-    ## What is inconclusive
-
-    A Secret that was not given, or of a cluster without `--secrets`.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge, externalCertificate: {name: web}}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: web, namespace: shop}
-    type: Opaque
-    data: {tls.crt: CERTIFICATE(web.shop.example), tls.key: KEY(other.example)}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge, externalCertificate: {name: web}}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: web, namespace: shop}
-    type: kubernetes.io/tls
-    data: {tls.crt: CERTIFICATE(web.shop.example), tls.key: KEY(web.shop.example)}
-    ```
-
-    ## How to fix
-
-    `oc create secret tls NAME --cert=FILE --key=FILE` in the Route's namespace, or let cert-manager make it.
-    """
+    """A Route's external certificate can be served."""
     name = external(subject.object)
     if not name:
         return
@@ -107,68 +45,7 @@ def _rejected(certificate: CertificateFacts, *, leaf: bool) -> Iterator[str]:
 
 
 def check_chain(subject: Subject) -> Iterator[Flaw]:
-    """The Secret of a Route's external certificate holds one serving certificate.
-
-    ## What it requires
-
-    That `tls.crt` has one certificate and no CA's, and that nothing depends on the Secret's `ca.crt`.
-
-    ## Why
-
-    The API asks for a single serving certificate without a chain or CA (openshift/api, `externalCertificate`). The
-    router does not read `ca.crt`, and cannot be given a `caCertificate` by a Secret: who counts on it for the chain
-    that clients get will miss it.
-
-    ## What fails
-
-    A second certificate in `tls.crt`: low, since routers of today serve it along. A `ca.crt`: informational, because
-    cert-manager always writes one.
-
-    ## What is inconclusive
-
-    A Secret that was not given, as information only: that it must be there is `route-external-secret`'s.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge, externalCertificate: {name: web}}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: web, namespace: shop}
-    type: kubernetes.io/tls
-    data: {tls.crt: CERTIFICATE(web.shop.example), tls.key: KEY(web.shop.example), ca.crt: CERTIFICATE(ca.example)}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge, externalCertificate: {name: web}}
-    ---
-    apiVersion: v1
-    kind: Secret
-    metadata: {name: web, namespace: shop}
-    type: kubernetes.io/tls
-    data: {tls.crt: CERTIFICATE(web.shop.example), tls.key: KEY(web.shop.example)}
-    ```
-
-    ## How to fix
-
-    Keep the leaf alone in `tls.crt`. Where clients need an intermediate, use `certificate` and `caCertificate` in the
-    Route, or accept that this is not what the API promises.
-    """
+    """The Secret of a Route's external certificate holds one serving certificate."""
     secret = secret_of(subject, name) if (name := external(subject.object)) else None
     if isinstance(secret, Missing) and secret.gap and not secret.promised:
         yield _only_known(undecided(secret, EXTERNAL, "whether it holds one certificate"))
@@ -198,24 +75,15 @@ def _only_known(flaw: Flaw) -> Flaw:
     return Flaw(message=flaw.message, at=flaw.at, verdict=flaw.verdict, severity="info")
 
 
-_ENHANCEMENT = "Enhancement 'Route Secret Injection For External Certificate Management'"
-_ROUTER = "openshift/router pkg/router/routeapihelpers/validation.go (ExtendedValidateRoute)"
-
 SECRET = ObjectRule(
     id="route-external-secret",
-    title="A Route's external certificate can be served",
-    severity="high",
     subjects=(ROUTE,),
     check=check_secret,
     reads=references.READS,
-    references=(f"{_ENHANCEMENT}, Implementation Details", _ROUTER),
 )
 CHAIN = ObjectRule(
     id="route-external-chain",
-    title="The Secret of a Route holds one serving certificate",
-    severity="low",
     subjects=(ROUTE,),
     check=check_chain,
     reads=references.READS,
-    references=("openshift/api route/v1/types.go (externalCertificate)", f"{_ENHANCEMENT}, API Extensions"),
 )

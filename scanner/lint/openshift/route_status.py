@@ -59,69 +59,7 @@ _FUTURE: Final = "UnservableInFutureVersions"
 
 
 def check_status(subject: Subject) -> Iterator[Flaw]:
-    """Every router that has looked at a Route has admitted it.
-
-    ## What it requires
-
-    In each entry of `status.ingress`, the condition `Admitted` is True, and `UnservableInFutureVersions` is not. A
-    Route of a cluster has at least one entry.
-
-    ## Why
-
-    A Route that is not admitted is left out of the router's configuration. That is hard to see: the handshake for its
-    host goes on to succeed, with the router's default certificate, and the answer is 503. The reason tells what to
-    mend; what the enhancement calls FieldValueInvalid and FieldValueForbidden stands in the message only.
-
-    ## What fails
-
-    * `Admitted` is False: high, with what the reason means. Where the router has yet to look at a Secret again, medium.
-    * `UnservableInFutureVersions` is True: medium.
-    * No router has looked at it: medium.
-
-    Whether a condition is older than the last change of the Secret is not looked at: what is kept of a Secret does not
-    say when it was changed.
-
-    ## What is inconclusive
-
-    `Admitted` is neither True nor False, or not there. A manifest has no status, and nothing is said of it.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge, externalCertificate: {name: web}}
-    status:
-      ingress:
-      - routerName: default
-        host: web.shop.example
-        conditions:
-        - {type: Admitted, status: "False", reason: ExternalCertificateValidationFailed, message: "secret not found"}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge}
-    status:
-      ingress:
-      - {routerName: default, host: web.shop.example, conditions: [{type: Admitted, status: "True"}]}
-    ```
-
-    ## How to fix
-
-    By reason: mend the Secret, its permissions, the certificate, or the host.
-    """
+    """Every router that has looked at a Route has admitted it."""
     entries = list(islice(subject.items("status", "ingress"), _ROUTERS))
     if not entries and subject.object.has("metadata", "uid"):
         yield Flaw(
@@ -173,64 +111,7 @@ _RELEASE: Final = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})\.")
 
 
 def check_support(subject: Subject) -> Iterator[Flaw]:
-    """The cluster's routers know `externalCertificate`.
-
-    ## What it requires
-
-    Of a Route with `spec.tls.externalCertificate`: the release is 4.16 or later, and its feature gate
-    RouteExternalCertificate is not off. From 4.19 the field needs no gate.
-
-    ## Why
-
-    Where it is not known the field is ignored or pruned without a word, and the router serves its default certificate.
-    So it is after a downgrade.
-
-    ## What fails
-
-    A release that does not have the field, or a gate that is off: high.
-
-    ## What is inconclusive
-
-    A ClusterVersion that was not given, as information only; a release from 4.16 to 4.18 whose gates are not known.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge, externalCertificate: {name: web}}
-    ---
-    apiVersion: config.openshift.io/v1
-    kind: ClusterVersion
-    metadata: {name: version}
-    status: {desired: {version: 4.14.8}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge, externalCertificate: {name: web}}
-    ---
-    apiVersion: config.openshift.io/v1
-    kind: ClusterVersion
-    metadata: {name: version}
-    status: {desired: {version: 4.22.3}}
-    ```
-
-    ## How to fix
-
-    Use `certificate` and `key` until the release has the field.
-    """
+    """The cluster's routers know `externalCertificate`."""
     if not external(subject.object):
         return
     known = subject.declared.known
@@ -254,25 +135,12 @@ def check_support(subject: Subject) -> Iterator[Flaw]:
 
 STATUS = ObjectRule(
     id="route-status",
-    title="Every router that has looked at a Route has admitted it",
-    severity="high",
     subjects=(ROUTE,),
     check=check_status,
-    references=(
-        "openshift/api route/v1/types.go (RouteIngressCondition)",
-        "openshift/router pkg/router/controller (route_secret_manager, status)",
-        "Enhancement 'Route Secret Injection For External Certificate Management', Failure Modes",
-    ),
 )
 SUPPORT = ObjectRule(
     id="route-external-unsupported",
-    title="The cluster's routers know externalCertificate",
-    severity="high",
     subjects=(ROUTE,),
     check=check_support,
     reads=(CLUSTER_VERSION, FEATURE_GATE),
-    references=(
-        "openshift/api features/features.go (RouteExternalCertificate)",
-        "Enhancement 'Route Secret Injection For External Certificate Management', Upgrade / Downgrade Strategy",
-    ),
 )

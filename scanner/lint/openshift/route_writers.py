@@ -33,67 +33,7 @@ _Candidate: TypeAlias = tuple[Identity, frozenset[str] | None]
 
 
 def check_writers(subject: Subject) -> Iterator[Flaw]:
-    """Who may replace a Route's external certificate may also set one in the Route.
-
-    ## What it requires
-
-    Whoever may update, patch or delete the Secret of `spec.tls.externalCertificate` may also create or update
-    `routes/custom-host` in the namespace.
-
-    ## Why
-
-    To set a certificate on a Route takes that right, and the API server asks for it. The router follows the Secret and
-    asks nobody: who may write it changes what the host shows, without the right (the enhancement, "Exception in
-    Validations between API server and the router").
-
-    ## What fails
-
-    Users, service accounts and groups that may write the Secret and lack the right: low, the first five by name. Of
-    manifests, those that were given are taken for all that there is. The platform's own accounts are left out.
-
-    ## What is inconclusive
-
-    Bindings that were not given, as information only.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: edge, externalCertificate: {name: web}}
-    ---
-    apiVersion: rbac.authorization.k8s.io/v1
-    kind: Role
-    metadata: {name: secrets, namespace: shop}
-    rules: [{apiGroups: [""], resources: [secrets], verbs: [update]}]
-    ---
-    apiVersion: rbac.authorization.k8s.io/v1
-    kind: RoleBinding
-    metadata: {name: secrets, namespace: shop}
-    roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: secrets}
-    subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: eve}]
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: route.openshift.io/v1
-    kind: Route
-    metadata: {name: web, namespace: shop}
-    spec:
-      host: web.shop.example
-      to: {kind: Service, name: web}
-      tls: {termination: passthrough}
-    ```
-
-    ## How to fix
-
-    Name the Secrets that somebody may write in the Role's `resourceNames`, or allow them `routes/custom-host`.
-    """
+    """Who may replace a Route's external certificate may also set one in the Route."""
     name, declared = external(subject.object), subject.declared
     if not name:
         return
@@ -159,17 +99,9 @@ def _written(declared: Declared, who: Identity, namespace: str | None) -> frozen
     return found
 
 
-_ENHANCEMENT: Final = "Enhancement 'Route Secret Injection For External Certificate Management'"
-
 WRITERS = ObjectRule(
     id="route-secret-writers",
-    title="Who may replace a Route's certificate may also set one",
-    severity="low",
     subjects=(ROUTE,),
     check=check_writers,
     reads=authorization.READS,
-    references=(
-        f"{_ENHANCEMENT}, Exception in Validations between API server and the router",
-        "openshift/library-go pkg/route/hostassignment/assignment.go",
-    ),
 )

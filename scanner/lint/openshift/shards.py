@@ -23,71 +23,7 @@ _MOST: Final = 50
 
 
 def check_shards(subject: Subject) -> Iterator[Flaw]:
-    """A Route is served by one IngressController.
-
-    ## What it requires
-
-    That no other IngressController selects the same Routes: `namespaceSelector` or `routeSelector` of the two exclude
-    each other, as `type: internal` and `type NotIn [internal]` do.
-
-    ## Why
-
-    An IngressController without selectors serves every Route, those of all shards among them. Each of its routers
-    answers for the Route under its own profile and certificate, and asks for client certificates or does not: who
-    wants to go round the strict one takes the other.
-
-    ## What fails
-
-    * Another one that selects the same Routes, and has another `tlsSecurityProfile`, `clientTLS` or
-      `defaultCertificate`: medium.
-    * Another one that selects the same Routes, and has these alike: low.
-
-    ## What is inconclusive
-
-    Selectors that do not exclude each other, where it depends on labels of Routes and Namespaces that were not given;
-    and more than 50 IngressControllers.
-    Of manifests, those IngressControllers that were given are compared; a cluster may have more.
-
-    ## Example that fails
-
-    ```yaml
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec: {domain: apps.cluster.example}
-    ---
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: internal, namespace: openshift-ingress-operator}
-    spec:
-      domain: internal.cluster.example
-      routeSelector: {matchLabels: {type: internal}}
-      clientTLS: {clientCertificatePolicy: Required, clientCA: {name: clients}}
-    ```
-
-    ## Example that passes
-
-    ```yaml
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: default, namespace: openshift-ingress-operator}
-    spec:
-      domain: apps.cluster.example
-      routeSelector: {matchExpressions: [{key: type, operator: NotIn, values: [internal]}]}
-    ---
-    apiVersion: operator.openshift.io/v1
-    kind: IngressController
-    metadata: {name: internal, namespace: openshift-ingress-operator}
-    spec:
-      domain: internal.cluster.example
-      routeSelector: {matchLabels: {type: internal}}
-      clientTLS: {clientCertificatePolicy: Required, clientCA: {name: clients}}
-    ```
-
-    ## How to fix
-
-    Exclude in one what the other selects: `matchExpressions: [{key: type, operator: NotIn, values: [internal]}]`.
-    """
+    """A Route is served by one IngressController."""
     one = subject.object
     at = next((each for each in _SELECTORS if one.has(*each)), _SPEC)
     unclear: KubeObject | None = None
@@ -153,13 +89,7 @@ def _labels(declared: Declared) -> Missing:
 
 SHARDS = ObjectRule(
     id="ingress-controller-shards",
-    title="A Route is served by one IngressController",
-    severity="medium",
     subjects=(INGRESS_CONTROLLER,),
     check=check_shards,
     reads=(ROUTE, NAMESPACES),
-    references=(
-        "openshift/api operator/v1/types_ingress.go (namespaceSelector, routeSelector)",
-        "docs.openshift.com, Ingress sharding",
-    ),
 )
