@@ -8,6 +8,7 @@ from scanner.judge.unknown_adherence import UNKNOWN_ADHERENCE
 from scanner.judge.verdicts import listed
 from scanner.model.custom_use import CustomUse
 from scanner.model.declared_profile import Declared
+from scanner.model.dropped_ciphers import Loss
 from scanner.model.finding import Finding
 from scanner.model.known import Unknown
 from scanner.model.rule import ScanRule
@@ -47,25 +48,33 @@ def check_custom(rule: ScanRule, use: CustomUse) -> Iterator[Finding]:
 def check_dropped(rule: ScanRule, use: CustomUse) -> Iterator[Finding]:
     """Every cipher name of a Custom profile reaches the listeners."""
     dropping = [(name, read) for name, read in use.readings if read.dropped and not read.refused]
-    losses = {each.name: each for _, read in dropping for each in read.dropped}
+    losses: dict[str, Loss] = {}
+    for each in (each for _, read in dropping for each in read.dropped):
+        losses[each.name] = each if each.certain else losses.get(each.name, each)
     if not losses:
         return
-    named = _some(losses)
+    certain = _certain(losses.values())
+    drop = "drop" if certain else "may drop"
     yield Finding(
         rule=rule.id,
         severity=rule.severity,
-        verdict="fail",
-        status="violation",
-        message=f"{use.reference} lists cipher names that its readers drop without a word: {named}",
+        verdict="fail" if certain else "inconclusive",
+        status="violation" if certain else "not-tested",
+        message=f"{use.reference} lists cipher names that its readers {drop} without a word: {_some(losses)}",
         expected=("names of suites that every reader has, as OpenSSL spells them",),
         observed=listed(
-            f"{name} drops {_some(each.name for each in read.dropped)}; what remains: {_taken(read)}"
+            f"{name} {'drops' if _certain(read.dropped) else 'may drop'} {_some(each.name for each in read.dropped)}; "
+            f"what remains: {_taken(read)}"
             for name, read in dropping
         ),
         fix="; ".join(f"{each.name}: {each.fix}" for each in list(losses.values())[:_SHOWN]),
         evidence=listed(dict.fromkeys(f"{name}: {each.reason}" for name, read in dropping for each in read.dropped)),
         about=f"{use.reference} {use.field}.ciphers",
     )
+
+
+def _certain(losses: Iterable[Loss]) -> bool:
+    return any(each.certain for each in losses)
 
 
 def _some(names: Iterable[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from scanner.model.custom_profile import Consumer, suite_named
+from scanner.model.custom_profile import TLS13_SUITES, Consumer, suite_named
 from scanner.model.ingress_admission import is_a_set
 from scanner.model.located import shown
 from scanner.model.problems import did_you_mean
@@ -21,6 +21,8 @@ class Loss(NamedTuple):
     reason: str
     """A clause for people."""
     fix: str
+    certain: bool = True
+    """Whether every release of the reader drops it."""
 
 
 def lost(name: object, consumer: Consumer, *, guess: bool = True) -> Loss | None:
@@ -36,12 +38,13 @@ def lost(name: object, consumer: Consumer, *, guess: bool = True) -> Loss | None
     if code is None:
         near = did_you_mean(name, _OPENSSL, otherwise="remove it") if guess else "remove it"
         return Loss(shown(name), f"{shown(name)} is no cipher suite, and is dropped without a word", near)
-    known = openssl_name(code)
-    if is_tls13(code):
-        return None
-    if known != name:
-        reason = f"{name} is IANA's name, and only OpenSSL's are mapped: it is dropped without a word"
-        return Loss(name, reason, f"write {known}")
-    if consumer.suites is not None and code not in consumer.suites:
+    known, has = openssl_name(code), consumer.suites
+    if (has is not None and code not in {*has, *TLS13_SUITES}) or known is None:
         return Loss(name, f"{name} is none that {consumer.called} has: it is dropped without a word", "remove it")
-    return None
+    if known == name or is_tls13(code):
+        return None
+    if has is None:  # OpenSSL 3.0 refuses it and 4.0 takes it; which one a router has is not known
+        reason = f"{name} is IANA's name, which older releases of OpenSSL drop without a word"
+        return Loss(name, reason, f"write {known}", certain=False)
+    reason = f"{name} is IANA's name, and only OpenSSL's are mapped: it is dropped without a word"
+    return Loss(name, reason, f"write {known}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import cast
 
@@ -10,6 +11,9 @@ import pytest
 from scanner.judge.custom_profiles import custom_findings
 from scanner.kube.kinds import API_SERVER, INGRESS_CONTROLLER
 from scanner.lint.openshift.profile_ciphers import check_ciphers
+from scanner.model.custom_profile import API_SERVER as GO
+from scanner.model.custom_profile import HAPROXY
+from scanner.model.dropped_ciphers import lost
 from scanner.model.object_rule import Subject
 from scanner.survey import Viewpoint, surroundings, survey
 from tests.expect.stories import load
@@ -59,9 +63,28 @@ def test_what_is_dropped_is_a_finding_of_its_own() -> None:
         "library-go drops DHE-RSA-AES128-GCM-SHA256, TLS_RSA_WITH_AES_128_CBC_SHA; what remains: "
         "TLSv1.1 or later with TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, TLS_AES"
     )
-    assert haproxy.startswith("the ingress operator drops TLS_RSA_WITH_AES_128_CBC_SHA; what remains: TLSv1.1 or later")
+    assert haproxy.startswith(
+        "the ingress operator may drop TLS_RSA_WITH_AES_128_CBC_SHA; what remains: TLSv1.1 or later"
+    )
     assert finding.fix == "DHE-RSA-AES128-GCM-SHA256: remove it; TLS_RSA_WITH_AES_128_CBC_SHA: write AES128-SHA"
     assert finding.about == "APIServer/cluster spec.tlsSecurityProfile.custom.ciphers"
+
+
+def test_what_a_router_takes_of_ianas_names_depends_on_its_openssl() -> None:
+    """OpenSSL 3.0 refuses them and 4.0 takes them. What Go certainly drops decides the fix."""
+    uses = {str(use.reference): use for use in load("custom").expectations.customs()}
+    use = uses["APIServer/cluster"]
+    iana = replace(use, readings=use.readings[1:])
+    _, finding = custom_findings([iana])
+    assert (finding.verdict, finding.status) == ("inconclusive", "not-tested")
+    assert "may drop without a word: TLS_RSA_WITH_AES_128_CBC_SHA" in finding.message
+    name = "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256"
+    both = [
+        (reader, replace(read, dropped=tuple(filter(None, [lost(name, consumer)]))))
+        for (reader, read), consumer in zip(use.readings, (GO, HAPROXY), strict=True)
+    ]
+    _, finding = custom_findings([replace(use, readings=tuple(both))])
+    assert (finding.verdict, finding.fix) == ("fail", f"{name}: remove it")
 
 
 @pytest.mark.parametrize("story", ["custom", "spec-example-custom", "custom-tls13-conflict"])
