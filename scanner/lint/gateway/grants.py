@@ -71,7 +71,8 @@ def grant_flaws(declared: Declared, crossed: Crossing | None) -> Iterator[Flaw]:
     """That nobody allows a reference into another namespace."""
     if crossed is None or any(granting(declared, crossed)):
         return
-    near, gap = tuple(islice(nearest(declared, crossed), _SHOWN)), declared.gap(REFERENCE_GRANT)
+    near = sorted(nearest(declared, crossed), key=lambda each: not each.is_slip)[:_SHOWN]
+    gap = declared.gap(REFERENCE_GRANT)
     if gap and not near:
         missing = Missing(name=f"a ReferenceGrant in {crossed.namespace}", gap=gap)
         yield undecided(missing, crossed.at, f"whether {crossed} may be referred to")
@@ -108,7 +109,8 @@ class Near:
     @property
     def fix(self) -> str:
         """What to edit."""
-        return f"{self.grant.reference}: set {self.field} to {shown(self.wanted)}"
+        other = "" if self.is_slip else f", or add an entry where {shown(self.said)} is needed too"
+        return f"{self.grant.reference}: set {self.field} to {shown(self.wanted)}{other}"
 
     @property
     def correction(self) -> str:
@@ -134,7 +136,7 @@ def nearest(declared: Declared, crossed: Crossing) -> Iterator[Near]:
 
 
 def _differing(grant: KubeObject, field: str, wanted: Mapping[str, str]) -> list[Near | None]:
-    """How the nearest entry differs: empty if one fits, None if none differs in a single field."""
+    """How the nearest entry differs: empty if one fits, None if none differs in a single field. A slip is nearest."""
     found: Near | None = None
     for index, each in enumerate(islice(grant.each("spec", field), _ENTRIES)):
         said = {name: each.text(name) for name in wanted if name != "name" or each.text(name)}
@@ -144,7 +146,8 @@ def _differing(grant: KubeObject, field: str, wanted: Mapping[str, str]) -> list
         if len(wrong) == 1:
             (name,) = wrong
             place = f"spec.{field}[{index}].{name}"
-            found = Near(grant=grant, field=place, said=said[name], wanted=wanted[name])
+            near = Near(grant=grant, field=place, said=said[name], wanted=wanted[name])
+            found = near if found is None or not found.is_slip else found
     return [found]
 
 

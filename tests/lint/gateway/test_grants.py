@@ -283,3 +283,27 @@ def test_one_slip_in_a_grant_is_one_finding(tmp_path: Path, text: str, *, sure: 
             assert rule == "gateway-certificate-grant"
             assert (fix or "").startswith("ReferenceGrant/certs/g: set spec."), fix
         assert {each for each, _, _ in found} == {verdict}
+
+
+OTHER = SECRET.replace("name: w", "name: other")
+CORE = SECRET.replace("''", "core")
+
+
+@pytest.mark.parametrize("to", [f"{CORE}, {OTHER}", f"{OTHER}, {CORE}"])
+def test_a_slip_is_nearer_than_an_entry_for_something_else(tmp_path: Path, to: str) -> None:
+    found = linted(tmp_path, f"{NAMESPACES}{CLASSED}{grant(to=to)}", [NOT_GRANTED, UNUSED])[0]
+    ((finding,),) = (one.findings for one in found if one.findings)
+    assert (finding.finding.rule, finding.finding.verdict) == ("gateway-certificate-grant", "fail")
+    assert (finding.finding.fix or "").endswith(".group to ''")
+
+
+def test_an_entry_that_something_else_may_need_is_not_simply_changed(tmp_path: Path) -> None:
+    """Nor is it named first where another grant has a slip."""
+    found = linted(tmp_path, f"{WHOLE}\n{USING}{grant(to=OTHER)}", [NOT_GRANTED])[0]
+    ((finding,),) = (one.findings for one in found if one.findings)
+    fix = "ReferenceGrant/certs/g: set spec.to[0].name to 'w', or add an entry where 'other' is needed too"
+    assert finding.finding.fix == fix
+    slip = grant(to=SECRET.replace("Secret", "secret")).replace("name: g", "name: h")
+    found = linted(tmp_path, f"{WHOLE}\n{USING}{grant(to=OTHER)}{slip}", [NOT_GRANTED])[0]
+    ((finding,),) = (one.findings for one in found if one.findings)
+    assert finding.finding.fix == "ReferenceGrant/certs/h: set spec.to[0].kind to 'Secret'"
