@@ -23,7 +23,7 @@ _NODES: Final = "O=system:nodes"
 def renewal_window(certificate: CertificateFacts, policy: Policy) -> timedelta:
     """Time before its end in which a certificate should have been renewed."""
     start, end, usual = certificate.not_before, certificate.not_after, timedelta(days=policy.expires_within_days)
-    if start is None or end is None or end - start >= _SHORT * usual:
+    if start is None or end is None or end <= start or end - start >= _SHORT * usual:
         return usual
     nodes = _NODES in (certificate.subject or "").split(",")
     return min(usual, (end - start) / (_LEFT_OF_NODES if nodes else _LEFT))

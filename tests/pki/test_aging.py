@@ -69,6 +69,12 @@ def test_too_late_fails(facts: CertificateFacts, name: WellKnown, severity: str,
     assert finding.fix
 
 
+def test_what_ends_before_it_begins_has_no_short_life() -> None:
+    facts = replace(LEAF, not_before=NOW + 3 * DAY, not_after=NOW + DAY)
+    (finding,) = RENEWAL.check(RENEWAL, subject(facts, told=GIVEN))
+    assert (finding.verdict, finding.severity) == ("fail", "high")
+
+
 def test_a_late_operator_is_to_be_asked_and_a_forgotten_secret_deleted() -> None:
     (late,) = RENEWAL.check(RENEWAL, subject(aged(940, 1095)))
     assert late.fix == "find out from the conditions of ClusterOperator/etcd why it does not renew it"
