@@ -13,7 +13,7 @@ import pytest
 
 from scanner.certificate_rows import inventory_row
 from scanner.certificates import READS, Certificates
-from scanner.kube.kinds import PKI, SECRET, Kind
+from scanner.kube.kinds import NAMESPACE, PKI, SECRET, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable
 from scanner.metrics import families
@@ -371,6 +371,32 @@ def test_the_governed_names_are_listed_by_what_was_seen_of_them() -> None:
     assert not {"kubelet-signer", "aggregator-ca"} & {*row["never_seen"], *row["elsewhere"]}
     assert not row["complete"]
     assert f"names never seen: {len(row['never_seen'])}" in row["why"]
+    assert "seen and not judged: 1" in row["why"]
+
+
+def test_a_name_is_elsewhere_only_where_the_cluster_is_known_not_to_have_it() -> None:
+    held = snapshot(pki(), *namespaces(OPERATOR))
+    row = Certificates(held).names_seen()
+    assert row is not None
+    assert "service-ca" in row["elsewhere"]  # its namespace does not exist
+    assert "monitoring.grpc-tls-signer" in row["never_seen"]  # no Secret is known for it, so its absence shows nothing
+    assert "not judged" not in row["why"]
+    gap = Unreadable(kind=NAMESPACE, gap="forbidden", reason="403")
+    unread = Certificates(replace(held, unreadable={NAMESPACE: gap})).names_seen()
+    assert unread is not None
+    assert "service-ca" in unread["never_seen"]
+
+
+def test_a_secret_is_looked_for_only_in_the_namespaces_that_exist() -> None:
+    asked = {("openshift-etcd", "etcd-signer"), ("openshift-etcd", "another")}
+    assert "etcd-signer" in seen(pki(), *namespaces("openshift-etcd"), asked=asked)["elsewhere"]
+    both = seen(pki(), *namespaces("openshift-etcd", "openshift-config"), asked=asked)
+    assert "etcd-signer" in both["never_seen"]
+
+
+def test_names_of_hosted_control_planes_are_asked_for_only_where_there_are_some() -> None:
+    row = seen(pki(), *namespaces(OPERATOR))
+    assert not [each for each in (*row["never_seen"], *row["elsewhere"]) if each.startswith("control-plane-pki.")]
 
 
 @pytest.mark.parametrize(("platform", "elsewhere"), [("AWS", True), ("BareMetal", False), ("", False)])

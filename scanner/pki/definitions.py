@@ -60,11 +60,18 @@ def registered(snapshot: Snapshot) -> Registered:
         flaws.extend(_standing(definition))
         if definition.namespace != NAMESPACE:
             continue
+        beyond = 0
         for name, category in _names(definition):
-            if len(categories) < _MOST or name in categories:
-                flaws.extend(_clash(definition, name, category, owners, categories))
-                categories.setdefault(name, category)
-                owners.setdefault(name, str(definition.reference))
+            if len(categories) >= _MOST and name not in categories:
+                beyond += 1
+                continue
+            flaws.extend(_clash(definition, name, category, owners, categories))
+            categories.setdefault(name, category)
+            owners.setdefault(name, str(definition.reference))
+        if beyond:
+            said = f"registers names beyond the first {_MOST:,} of the cluster, which are not read: {beyond:,}"
+            fix = f"remove names that no certificate has: {_FIELD}"
+            flaws.insert(0, Flaw(about=str(definition.reference), said=said, severity="medium", fix=fix))
     return Registered(categories=categories, flaws=tuple(flaws[:_FLAWS]))
 
 

@@ -39,32 +39,29 @@ def name_coverage(
     never = [each.name for each in asked if each.name not in seen | elsewhere]
     if governing.own.source == MICROSHIFT_FILE:
         never, elsewhere = [], set()
-    row = NamesRow(
+    unknown = [each.name for each in asked if each.name in seen - judged]
+    why = _why(never, unknown, governing)
+    return NamesRow(
         cluster=cluster,
         judged=[each.name for each in asked if each.name in judged],
-        unknown=[each.name for each in asked if each.name in seen - judged],
+        unknown=unknown,
         never_seen=never,
         elsewhere=[each.name for each in asked if each.name in elsewhere],
-        why="",
-        complete=False,
+        why=why,
+        complete=not why,
     )
-    row["why"] = _why(row, governing)
-    row["complete"] = not row["why"]
-    return row
 
 
-def _why(row: NamesRow, governing: Governing) -> str:
+def _why(never_seen: list[str], unknown: list[str], governing: Governing) -> str:
     """Why not everything is known, or ""."""
     if governing.own.source == MICROSHIFT_FILE:
         return "MicroShift keeps its certificates in files of its node: adhere certs reads them"
     said = []
-    if row["never_seen"]:
+    if never_seen:
         unread = SECRET in governing.snapshot.unreadable or not governing.snapshot.objects.get(SECRET)
-        said.append(
-            f"names never seen: {len(row['never_seen'])}{', Secrets were not read (--secrets)' if unread else ''}"
-        )
-    if row["unknown"]:
-        said.append(f"seen and not judged: {len(row['unknown'])}")
+        said.append(f"names never seen: {len(never_seen)}{', Secrets were not read (--secrets)' if unread else ''}")
+    if unknown:
+        said.append(f"seen and not judged: {len(unknown)}")
     return "; ".join(said)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import Final
 
 from scanner.model.finding import Finding, Severity
@@ -24,14 +25,16 @@ def check_signers(rule: ScanRule, across: Across) -> Iterator[Finding]:
         own, theirs = _key(signed.facts), [_key(each) for each in signers]
         if not signed.classified.names or signed.facts.is_ca or own is None or own.strength is None:
             continue
-        strengths = [each.strength for each in theirs if each is not None and each.strength is not None]
-        if len(strengths) == len(theirs) and max(strengths) < own.strength:
-            signer = max((each for each in theirs if each is not None), key=lambda each: each.strength or 0)
+        known = [(each.strength, each) for each in theirs if each is not None and each.strength is not None]
+        if len(known) < len(theirs):
+            continue
+        strength, signer = max(known, key=itemgetter(0))
+        if strength < own.strength:
             said = f"its key is {own}, stronger than its signer's ({signer})"
             chosen = any(each.owner.implements for each in signed.classified.names)
             fix = f"configure a key for signers that is as strong{', or a smaller one here' if chosen else ''}"
-            weak = (signer.strength or 0) < _ENOUGH
-            yield _of_signed(rule, signed, said, rule.severity if chosen and weak else "info", fix)
+            severity = rule.severity if chosen and strength < _ENOUGH else "info"
+            yield _of_signed(rule, signed, said, severity, fix)
 
 
 def impossible_signatures(across: Across) -> Iterator[Finding]:

@@ -113,7 +113,8 @@ def test_what_nothing_renews_is_seen_in_a_bundle_too_until_it_has_ended() -> Non
 def test_an_end_that_cannot_be_read_is_never_a_pass() -> None:
     (finding,) = RENEWAL.check(RENEWAL, subject(replace(LEAF, not_after=None)))
     assert (finding.verdict, finding.status) == ("inconclusive", "not-tested")
-    assert list(RENEWAL.check(RENEWAL, subject(replace(LEAF, not_before=None)))) == []
+    for name in (NAME, NEVER, DAY_ONE):
+        assert list(RENEWAL.check(RENEWAL, subject(replace(LEAF, not_before=None), told=classified(name)))) == []
 
 
 def test_the_last_year_of_the_calendar_does_no_harm() -> None:

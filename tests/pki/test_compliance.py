@@ -152,6 +152,13 @@ def test_without_the_time_of_the_change_what_came_between_is_no_violation(
     assert (finding.verdict, finding.status) == (verdict, status)
 
 
+def test_the_reason_for_doubt_names_the_latest_time_of_the_change_where_that_is_known() -> None:
+    (finding,) = judged(replace(RSA, not_before=LATER), NAME, config=replace(VAGUE, until=LATER))
+    assert f"and by {LATER.date()}, and its managedFields do not say" in finding.message
+    (finding,) = judged(replace(RSA, not_before=LATER), NAME, config=VAGUE)
+    assert " and by " not in finding.message
+
+
 def test_a_stronger_key_names_what_is_configured_also_where_that_is_more_than_one_key() -> None:
     config = replace(
         CONFIG,

@@ -13,6 +13,7 @@ from scanner.model.finding import Finding
 from scanner.model.pki_names import load_names
 from scanner.pki.config import pki_config
 from scanner.pki.configuration import Configuration
+from scanner.pki.definitions import with_registered
 from scanner.pki.rules import of_objects
 from tests.pki.pki_cases import CASES, Case
 from tests.pki.test_config import P256, pki, snapshot
@@ -118,3 +119,24 @@ def test_definitions_that_contradict_or_do_not_count(definitions: list[Any], sev
     assert (finding.rule, finding.severity, finding.verdict) == ("pki-definition", severity, "fail")
     assert words in finding.message
     assert finding.fix
+
+
+def test_names_beyond_the_limit_of_a_cluster_are_counted_and_those_before_it_are_still_compared() -> None:
+    full = definition("a", *((f"x{number}", "SignerCertificate") for number in range(1000)))
+    assert said(pki(GOOD), full) == []
+    more = definition("b", ("y", "SignerCertificate"), ("x1", "SignerCertificate"), ("z", "SignerCertificate"))
+    beyond, clash = said(pki(GOOD), full, more)
+    assert (beyond.verdict, beyond.severity) == ("fail", "medium")
+    assert "b: registers names beyond the first 1,000 of the cluster, which are not read: 2" in beyond.message
+    assert "b: registers 'x1', which PKICertificateDefinition/openshift-config/a has registered" in clash.message
+    found = snapshot(pki(GOOD), full, more)
+    known = {each.name for each in with_registered(NAMES, found).all}
+    assert {"x0", "x999"} <= known
+    assert not {"y", "z"} & known
+
+
+def test_the_first_twenty_flaws_of_definitions_are_told() -> None:
+    doubled = [("x", "SignerCertificate")] * 22
+    assert len(said(pki(GOOD), definition("a", *doubled[:21]))) == 20
+    assert len(said(pki(GOOD), definition("a", *doubled))) == 20
+    assert len(said(pki(GOOD), definition("a", *doubled[:20]))) == 19

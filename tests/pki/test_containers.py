@@ -146,6 +146,24 @@ def test_pkcs12_whose_rounds_would_take_an_hour_is_not_begun() -> None:
     )
 
 
+@pytest.mark.parametrize(("depth", "words"), [(24, "PKCS #12: "), (25, "PKCS #12: it is nested too deep")])
+def test_pkcs12_that_is_nested_too_deep_is_not_walked(depth: int, words: str) -> None:
+    nested = b"\x05\x00"
+    for _ in range(depth - 1):
+        nested = b"\x30\x82" + len(nested).to_bytes(2, "big") + nested
+    body = b"\x02\x01\x03" + nested
+    (problem,) = contents(b"\x30\x82" + len(body).to_bytes(2, "big") + body).problems
+    assert problem.startswith(words)
+    assert ("nested too deep" in problem) == (depth == 25)
+
+
+@pytest.mark.parametrize(("length", "read"), [(100, 100), (101, 0)])
+def test_a_chain_that_no_java_key_store_has_is_told_and_not_read(length: int, read: int) -> None:
+    found = contents(keystores.store(keystores.keyed("web", b"key", *[LEAF.der] * length)))
+    assert len(found.certificates) == read
+    assert found.problems == (() if read else ("entry 1 of 1 of the Java key store: a chain of 101 certificates",))
+
+
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_java_key_store(version: int) -> None:
     found = contents(

@@ -94,6 +94,29 @@ def test_of_an_old_and_a_new_signer_of_one_name_the_stronger_counts(order: int) 
     assert seen.said("pki-signature") == []
 
 
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(("size", "severity"), [(2048, "low"), (3072, "info")])
+def test_of_two_weaker_signers_the_stronger_is_named_and_decides_the_severity(
+    order: int, size: int, severity: str
+) -> None:
+    """From 128 bits of security on, as RSA 3072 has, a weaker signer does no harm."""
+    seen = Seen()
+    for each in (replace(RSA_SIGNER, sha256="2" * 64, key_size=1024), replace(RSA_SIGNER, key_size=size))[::order]:
+        seen.signer(each)
+    (finding,) = seen.leaf(replace(SIGNED_BY_RSA, curve="P-384", key_size=384)).said("pki-signer-strength")
+    assert finding.severity == severity
+    assert f"its signer's (RSA {size})" in finding.message
+
+
+def test_a_key_that_can_be_chosen_under_one_of_its_names_can_be_chosen() -> None:
+    seen = Seen().signer(RSA_SIGNER)
+    kubelets = replace(NAME, name="kubelet-serving", owner=Owner(name="kubelet", implements=False))
+    seen.across.add(HeldCertificate(facts=SIGNED_BY_RSA, place=secret("n")), classified(NAME, kubelets), "n")
+    (finding,) = seen.said("pki-signer-strength")
+    assert finding.severity == "low"
+    assert finding.fix == "configure a key for signers that is as strong, or a smaller one here"
+
+
 def test_what_users_made_or_nobody_found_the_signer_of_is_compared_with_nothing() -> None:
     assert Seen().signer(RSA_SIGNER).leaf(SIGNED_BY_RSA, ours=False).said("pki-signer-strength") == []
     assert Seen().leaf(SIGNED_BY_RSA).said("pki-signer-strength") == []
@@ -160,6 +183,11 @@ def test_the_router_that_serves_a_routes_certificate_has_no_other_key(order: int
     seen = Seen()
     for place, namespace in places[::order]:
         seen.add(MINE, place, namespace)
+    assert seen.said("pki-key-reuse") == []
+
+
+def test_a_listener_of_another_namespace_that_serves_what_a_secret_has_is_no_reuse() -> None:
+    seen = Seen().add(MINE, secret("shop"), "shop").add(MINE, served("Deployment/till/t:443"), "till")
     assert seen.said("pki-key-reuse") == []
 
 
