@@ -75,3 +75,12 @@ def test_the_default_threshold_is_a_severity() -> None:
 @pytest.mark.parametrize("path", sorted(set(re.findall(r"\]\((?!https?:|#)([^)#]+)", README))))
 def test_every_file_that_it_points_to_is_there(path: str) -> None:
     assert (Path(__file__).parents[1] / path).exists()
+
+
+def test_the_limits_say_what_a_listener_that_recognises_a_scanner_can_do() -> None:
+    limits = README.split("\n## Limits")[1].split("\n## ")[0]
+    (said,) = [each for each in re.split(r"\n\* ", limits) if "recognises a scanner" in each]
+    words = " ".join(said.split())
+    assert "can refuse to it what it accepts from others, and then it passes" in words
+    for mark in ("many suites", "padding", "ALPN", "number of connections", "server name", "source address"):
+        assert mark in words

@@ -6,16 +6,20 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from scanner.jobs import Owed, Surroundings, of_targets
+import pytest
+
+from scanner.demo.tls_server import TlsSettings
+from scanner.jobs import Job, Owed, Surroundings, at, of_targets
 from scanner.model.catalogue import load_profile
 from scanner.model.target import Target
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import RowFile
 from scanner.scan import Settings, scan
 from scanner.survey import Survey, Viewpoint, names_seen, surroundings, survey
-from tests.expect.stories import load
+from scanner.tls.codepoints import TLS10, TLS12
+from tests.expect.stories import endpoint, load
 from tests.judge.cases import CONFORMING
-from tests.servers import tls_listener
+from tests.servers import ordinary, tls_listener
 from tests.test_certificates import ETCD, LEAF
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -44,6 +48,29 @@ async def test_what_was_served_during_the_scan_is_in_its_report(tmp_path: Path) 
     assert kept["places"] == [row["id"]]
     assert kept["cluster"] is None
     assert report.certificates.summary["certificates"] == len(list(report.certificates.rows()))
+
+
+@pytest.mark.parametrize("oldest", [TLS10, TLS12])
+async def test_on_plain_kubernetes_every_listener_that_answers_is_judged(tmp_path: Path, oldest: int) -> None:
+    """Without ``--profile`` by Mozilla's intermediate, whoever owns it and whatever is known of its flags."""
+    cluster, limits = looked_at("kubeadm", "prod"), Limits(timeout=2)
+    names = ("StaticPod/kube-system/kube-scheduler:10259", "Node/cp:10250", "Deployment/shop/web:8443")
+    with RowFile(tmp_path / "rows") as rows:
+        weak = "ECDHE+AESGCM:ECDHE+AES:@SECLEVEL=0" if oldest == TLS10 else "ECDHE+AESGCM"
+        settings = TlsSettings(credential=ordinary(), min_version=oldest, ciphers=weak)
+        async with tls_listener(settings) as server:
+            address, port = server.sockaddr[:2]
+            ends = [replace(at(endpoint(name, {"node": "cp"}), address), port=port) for name in names]
+            jobs = [Job(endpoint=each, owes=cluster.expectations.of) for each in ends]
+            asked = Settings(mode="verdict", limits=limits)
+            report = await scan(jobs, asked, rows, lambda _: None, Gate(limits), surroundings([cluster]))
+        found = {row["id"]: row for row in report.rows()}
+    assert sorted(found) == sorted(names)
+    for row in found.values():
+        assert row["expected"]["profile"] is not None
+        assert row["expected"]["profile"].startswith("mozilla/5.8/intermediate")
+        rules = {each["rule"]: each["verdict"] for each in row["findings"] if each["rule"].startswith("tls-")}
+        assert rules["tls-version"] == ("fail" if oldest == TLS10 else "pass")
 
 
 def test_of_several_clusters_each_certificate_says_whose_it_is() -> None:

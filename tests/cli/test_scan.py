@@ -124,12 +124,13 @@ def test_the_whole_file_end_to_end(call: Call, farm: Farm, tmp_path: Path) -> No
     assert (answer.code, answer.err) == (0, "")
     assert "mozilla/5.8/old  verdict" in answer.out
     assert report.exists()
-    told = call("scan", "--config", path, "--profile", "intermediate", "--fail-on", "low", "--format", "json")
+    told = call("scan", "--config", path, "--profile", "intermediate@4.23", "--fail-on", "low", "--format", "json")
     assert told.code == 1
-    assert told.document["scanner"]["profile"] == "openshift/4.23/intermediate"
+    said = "openshift/4.23/intermediate (asked for as intermediate@4.23)"
+    assert told.document["scanner"]["profile"] == said
     assert told.document["scanner"]["mode"] == "verdict"
     assert told.document["endpoints"][0]["origins"] == [f"{path}: target 1"]
-    assert told.document["endpoints"][0]["expected"]["because"] == ["--profile: openshift/4.23/intermediate"]
+    assert told.document["endpoints"][0]["expected"]["because"] == [f"--profile: {said}"]
 
 
 def test_a_policy_decides(call: Call, farm: Farm, tmp_path: Path) -> None:

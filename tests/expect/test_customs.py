@@ -68,6 +68,9 @@ def test_what_is_dropped_is_a_finding_of_its_own() -> None:
     )
     assert finding.fix == "DHE-RSA-AES128-GCM-SHA256: remove it; TLS_RSA_WITH_AES_128_CBC_SHA: write AES128-SHA"
     assert finding.about == "APIServer/cluster spec.tlsSecurityProfile.custom.ciphers"
+    use = uses["APIServer/cluster"]
+    _, alone = custom_findings([replace(use, readings=use.readings[:1])])
+    assert (alone.message, alone.fix) == (finding.message, finding.fix), "every name that one reader drops"
 
 
 def test_what_a_router_takes_of_ianas_names_depends_on_its_openssl() -> None:

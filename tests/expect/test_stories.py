@@ -13,7 +13,7 @@ from scanner.kube.kinds import API_SERVER
 from scanner.kube.objects import KubeObject
 from scanner.model.catalogue import load_profile
 from scanner.model.component_files import load_catalogue
-from scanner.model.expectation import Because, Expectation
+from scanner.model.expectation import Because, Expectation, Lever
 from scanner.model.known import Unknown
 from scanner.model.profile import Profile
 from scanner.model.scan_policy import ScanPolicy
@@ -116,6 +116,80 @@ def test_nobody_rolls_out_what_is_only_assumed(story: str) -> None:
     asked = [each for each in owed if _deciding(each)[0].source == "--profile"]
     assert all(each.binding == "must-follow" and not each.alternatives for each in asked)
     assert asked
+
+
+@pytest.mark.parametrize(
+    ("story", "name", "lever"),
+    [
+        (
+            "custom",
+            "StaticPod/openshift-etcd/etcd:2379",
+            Lever(where="APIServer/cluster", field="spec.tlsSecurityProfile", applied_by="etcd"),
+        ),
+        (
+            "gateway-legacy",
+            "Deployment/openshift-ingress/front-openshift-default:443",
+            Lever(where="APIServer/cluster", field="spec.tlsSecurityProfile", applied_by="gateway"),
+        ),
+        (
+            "contour-gateway",
+            "Deployment/edge/contour-front:8001",
+            Lever(
+                where="Gateway/edge/front",
+                field="spec.listeners[].tls.options",
+                others=("the configuration of the controller 'projectcontour.io/gateway-controller'",),
+            ),
+        ),
+        (
+            "compact",
+            "Node/m0:10250",
+            Lever(where="KubeletConfig/masters", field="spec.tlsSecurityProfile", applied_by="kubelet"),
+        ),
+        (
+            "custom",
+            "Deployment/openshift-ingress/router-default:443",
+            Lever(
+                where="IngressController/openshift-ingress-operator/default",
+                field="spec.tlsSecurityProfile",
+                applied_by="router",
+            ),
+        ),
+        (
+            "kubeadm",
+            "StaticPod/kube-system/etcd:2379",
+            Lever(
+                where="Pod/kube-system/etcd-cp",
+                minimum="--tls-min-version",
+                suites="--cipher-suites",
+                spelling="etcd",
+                container="etcd",
+                files=("/etc/kubernetes/manifests/etcd.yaml",),
+                others=("ConfigMap/kube-system/kubeadm-config",),
+            ),
+        ),
+        (
+            "kubeadm",
+            "Node/cp:10250",
+            Lever(
+                where="the kubelet of Node/cp",
+                minimum="tlsMinVersion",
+                suites="tlsCipherSuites",
+                spelling="component-base",
+                files=("/var/lib/kubelet/config.yaml",),
+                others=("ConfigMap/kube-system/kubelet-config",),
+            ),
+        ),
+    ],
+)
+def test_a_fix_knows_where_the_profile_is_set(story: str, name: str, lever: Lever) -> None:
+    assert stories.load(story).owed(name).lever == lever
+
+
+def test_the_profile_that_a_user_asks_for_is_named_with_its_release() -> None:
+    """Several releases have the same lists, under the name of one of them."""
+    told = stories.load("modern-strict", profile=load_profile("old@4.14"))
+    asked = [_deciding(told.owed(name))[0].said for name in told.endpoints]
+    assert any(each.endswith(" (asked for as old@4.14)") for each in asked), asked
 
 
 @pytest.mark.parametrize("story", stories.names())
