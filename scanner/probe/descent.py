@@ -202,7 +202,7 @@ def _rest_of_version(talk: Talk, offer: Offer) -> list[Offer]:
     several hellos, each has suites for one kind of certificate, so that their order decides nothing.
     """
     version, size = offer.version, talk.part
-    whole = not talk.lean and len(offer.suites) <= talk.widest and len(offer.suites) <= 2 * size
+    whole = not talk.lean and len(offer.suites) <= 2 * size
     if whole:
         again = candidates.in_other_order(offer.suites)
         first, rest = [offer.suites], [*again, *(code for code in offer.suites[size:] if code not in again)]

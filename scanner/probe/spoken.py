@@ -139,7 +139,7 @@ def _once_more(
     make, pick = suites_offer(offer, note=" with credentials" if apart else " again"), _suite_of(version)
     while again or apart:
         rest = [code for code in (*again, *apart) if code not in tally.accepted]
-        one = Sieve(rest, tally, depth=sieve.read, kind=authentication)
+        one = Sieve(rest, tally, depth=sieve.read)
         known = manner if apart else talk.manner
         last = yield from sift(one, make, pick, known, None if apart else offer, room=room)
         if last is None:
@@ -170,7 +170,7 @@ def _split(talk: Talk, version: int, offer: Offer, sieve: Sieve, asked: Offer, r
         del tally.refused[code]
     make, pick = suites_offer(offer, note=" by key exchange"), _suite_of(version)
     for part in candidates.by_exchange(rest):
-        one = Sieve(part, tally, depth=sieve.read, kind=authentication)
+        one = Sieve(part, tally, depth=sieve.read)
         yield from sift(one, make, pick, talk.manner, offer, room=len(offer.suites))
 
 

@@ -603,6 +603,57 @@ def test_of_suites_that_need_credentials_a_way_to_refuse_of_another_version_prov
 
 
 @dataclass
+class Keyed:
+    """Has a pre-shared key below TLS 1.2, and an alert of its own for a hello that lists such a suite."""
+
+    server: ModelServer
+
+    def answer(self, offer: Offer) -> Reply:
+        if SSL2 < offer.version < TLS12:
+            return INTERNAL_ERROR if 0x008C in offer.suites else HANDSHAKE_FAILURE
+        return self.server.answer(offer)
+
+
+def test_a_version_is_not_refused_by_another_alert_to_suites_that_need_credentials() -> None:
+    """Even where that alert refuses the suites of a version that is accepted."""
+    server = ModelServer(suites={TLS12: ECDHE_RSA_AEAD}, groups=GROUPS, refusal=INTERNAL_ERROR)
+    for question in BOTH:
+        asked = interview(Keyed(server), question)
+        assert "alert 80" in asked.evidence.manner.learnt
+        assert not conclude(asked).versions.refused & {TLS11, TLS10, SSL3}
+
+
+@dataclass
+class Garbled:
+    """Refuses the first hello for TLS 1.1, and answers the same hello again with a version that does not exist."""
+
+    server: ModelServer
+    first: Offer | None = None
+
+    def answer(self, offer: Offer) -> Reply:
+        if offer.version != TLS11:
+            return self.server.answer(offer)
+        if self.first is None:
+            self.first = offer
+            return HANDSHAKE_FAILURE
+        return (
+            Reply("hello", version=0x0200, suite=0x002F, done=True)
+            if offer == self.first
+            else self.server.answer(offer)
+        )
+
+
+def test_a_version_that_was_not_on_offer_contradicts_no_refusal() -> None:
+    """All versions between it and the one on offer would be called refused."""
+    old: dict[int, tuple[int, ...]] = {TLS11: (0x002F,), TLS10: (0x002F,)}
+    for question in BOTH:
+        server = Garbled(replace(CONFORMING, suites={**CONFORMING.suites, **old}))
+        seen = conclude(interview(server, question)).versions
+        assert set(seen.accepted) >= {TLS13, TLS12, TLS11, TLS10}
+        assert seen.refused == {SSL3, SSL2}
+
+
+@dataclass
 class Apart:
     """Answers a hello of each version with that version or not at all."""
 
@@ -664,6 +715,27 @@ def test_in_a_verdict_on_groups_a_forbidden_one_is_found_and_the_others_are_refu
 def test_a_listener_that_takes_32_suites_is_judged_all_the_same(most: int) -> None:
     server = ModelServer(suites={TLS12: ECDHE_RSA_AEAD}, most=most, groups=GROUPS)
     assert_conforming(conclude(interview(server, VERDICT)), TLS12)
+
+
+@pytest.mark.parametrize("suite", [candidates.credential_suites(TLS12)[0], 0x0019])
+def test_before_anything_was_accepted_no_part_has_more_than_32_suites(suite: int) -> None:
+    """Some listeners take no more. The suite is not in the lean hello, so that only the parts find it."""
+    seen = conclude(interview(ModelServer(suites={TLS12: (suite,)}, most=32), INVENTORY))
+    assert suite in seen.suites[TLS12].accepted
+
+
+def test_of_a_listener_that_takes_short_hellos_only_suites_that_need_credentials_are_asked_in_short_ones() -> None:
+    server = ModelServer(suites={TLS12: (*ECDHE_RSA_AEAD, 0x008C)}, longest=250)
+    seen = conclude(interview(server, VERDICT)).suites[TLS12]
+    assert 0x008C in seen.accepted
+    assert {*candidates.credential_suites(TLS12)} - {0x008C} <= {*seen.refused}
+
+
+def test_tls13_that_takes_a_lean_hello_only_is_enumerated_to_its_end() -> None:
+    server = ModelServer(suites={TLS13: TLS13_SUITES[:2]}, most=3, too_many=INTERNAL_ERROR)
+    seen = conclude(interview(server, INVENTORY)).suites[TLS13]
+    assert seen.refused == {*candidates.suites(TLS13)} - {*TLS13_SUITES[:2]}
+    assert seen.unasked is None
 
 
 def test_a_forbidden_version_is_offered_what_is_obsolete_last() -> None:
