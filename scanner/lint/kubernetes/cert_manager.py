@@ -29,7 +29,9 @@ _USERS: Final[tuple[Kind, ...]] = (
 )
 """Kinds that serve the Secret under names of their own."""
 _ISSUERS: Final = {"": ISSUER, ISSUER.name: ISSUER, CLUSTER_ISSUER.name: CLUSTER_ISSUER}
-ISSUED_BY: Final = ("cert-manager.io/cluster-issuer", "cert-manager.io/issuer", "kubernetes.io/tls-acme")
+_ACME: Final = "kubernetes.io/tls-acme"
+_TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
+_ISSUED_BY: Final = ("cert-manager.io/cluster-issuer", "cert-manager.io/issuer", _ACME)
 """Annotations by which cert-manager makes the Secrets of an Ingress or Gateway (cert-manager.io, "Annotated Ingress
 resource", "Annotated Gateway resource")."""
 _USAGES: Final[Mapping[Role, str]] = {"certificate": "server auth", "client-certificate": "client auth"}
@@ -63,10 +65,17 @@ def stands_for_secret(user: KubeObject, at: Steps) -> bool:
     return any(steps[: len(at)] == at for steps in used)
 
 
+def issued_by(user: KubeObject) -> str | None:
+    """The annotation by which cert-manager makes the object's Secrets."""
+    said = ((each, user.annotations.get(each)) for each in _ISSUED_BY)
+    # The last one is read by Go's strconv.ParseBool (cert-manager pkg/controller/certificate-shim).
+    return next((each for each, value in said if value and (each != _ACME or value in _TRUE)), None)
+
+
 def makes_its_own(user: KubeObject, at: Steps) -> bool:
     """Whether cert-manager makes the Secret that the object refers to in that field, for the hosts beside it, because
     an annotation of the object names an issuer."""
-    if user.kind not in (kinds.INGRESS, kinds.GATEWAY) or not any(map(user.annotations.get, ISSUED_BY)):
+    if user.kind not in (kinds.INGRESS, kinds.GATEWAY) or not issued_by(user):
         return False
     own = (each for each in links(user) if each.role == "certificate" and each.namespace == user.namespace)
     return any(each.steps[: len(at)] == at and _hosts(each) for each in own)

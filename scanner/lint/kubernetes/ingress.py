@@ -11,7 +11,7 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.references import TLS_CERT_NAMESPACE, ingress_class, links
 from scanner.lint.certificates import leaf_flaws
 from scanner.lint.contour.uses import is_contours
-from scanner.lint.kubernetes.cert_manager import ISSUED_BY
+from scanner.lint.kubernetes.cert_manager import issued_by
 from scanner.lint.references import READS, mend, name_flaws, readable, secret_flaws, secret_of
 from scanner.model.declared import Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
@@ -44,7 +44,7 @@ def _elsewhere(subject: Subject) -> Iterator[Flaw]:
 
 def _made(ingress: KubeObject, found: KubeObject | Missing) -> KubeObject | Missing:
     """A Secret that an annotation has made is not missing before the Ingress is there."""
-    issuer = next((each for each in ISSUED_BY if ingress.annotations.get(each)), None)
+    issuer = issued_by(ingress)
     if isinstance(found, Missing) and found.gap is None and issuer:
         return replace(found, gap=f"cert-manager makes it ({issuer})")
     return found

@@ -144,7 +144,13 @@ def test_what_a_certificate_will_make_is_no_open_question(tmp_path: Path, servin
 
 
 ANNOTATED = "namespace: shop, annotations: {cert-manager.io/cluster-issuer: letsencrypt}}"
+ACME = ANNOTATED.replace("cert-manager.io/cluster-issuer: letsencrypt", "kubernetes.io/tls-acme: 'true'")
 MAKERS = {
+    "an Ingress that asks for ACME": (INGRESS.replace("namespace: shop}", ACME), []),
+    "an Ingress that asks for no ACME": (
+        INGRESS.replace("namespace: shop}", ACME.replace("true", "false")),
+        ["Secret/shop/web-tls"],
+    ),
     "an Ingress": (INGRESS.replace("namespace: shop}", ANNOTATED), []),
     "a Gateway": (GATEWAY.replace("namespace: shop}", ANNOTATED), []),
     "an Ingress without hosts": (
