@@ -40,7 +40,7 @@ def named(facts: Facts, draft: Draft) -> Named | None:
     if draft.endpoint.segment == "Backend":
         return None
     found = _routed(facts, draft) or _listed(facts, draft)
-    return found if found and (found.secrets or found.inline or found.refused) else None
+    return found if found.secrets or found.inline or found.refused else None
 
 
 # --- OpenShift's routers ----------------------------------------------------------------------------------------------
@@ -113,11 +113,9 @@ def _admission(route: KubeObject, router: str) -> str:
 # --- Everything else --------------------------------------------------------------------------------------------------
 
 
-def _listed(facts: Facts, draft: Draft) -> Named | None:
+def _listed(facts: Facts, draft: Draft) -> Named:
     """What all objects that lead to this name say: any of it may be served, unless its owner does not let them."""
     every = tuple(references(facts, draft.endpoint))
-    if not every:
-        return None
     allowed = {each.secret for each in every if each.allowed is True}
     refused = tuple(each for each in every if each.allowed is not True and each.secret not in allowed)
     unsure = (each.secret for each in refused if isinstance(each.allowed, Unknown))

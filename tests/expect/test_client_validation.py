@@ -89,8 +89,21 @@ def test_a_proxy_that_was_not_seen_validates_nobody() -> None:
     assert owed(of_proxy()).client_trust is None
 
 
-def of_proxy() -> Endpoint:
-    said = {**HERE, "origins": ["HTTPProxy/shop/web"], "subject": "HTTPProxy/shop/web"}
+def test_what_passes_connections_on_validates_nobody() -> None:
+    """Its backend answers, with settings of its own."""
+    validation = {"caSecret": "clients"}
+    assert owed(of_proxy(), proxy(passthrough=True, clientValidation=validation)).client_trust is None
+    assert owed(at("a.example"), gateway("HTTPS", default=VALIDATION, mode="Passthrough")).client_trust is None
+
+
+def test_a_backend_does_not_validate_what_the_proxy_before_it_does() -> None:
+    before = proxy(secretName="web", clientValidation={"caSecret": "clients"})
+    assert owed(of_proxy(), before).client_trust is not None
+    assert owed(of_proxy(segment="Backend"), before).client_trust is None
+
+
+def of_proxy(segment: str = "Frontend") -> Endpoint:
+    said = {**HERE, "origins": ["HTTPProxy/shop/web"], "subject": "HTTPProxy/shop/web", "segment": segment}
     return endpoint("DaemonSet/edge/envoy:8443#web.example", said)
 
 

@@ -123,6 +123,34 @@ def test_more_backends_than_are_compared_leave_it_unknown_what_is_owed(monkeypat
     assert profile.reason.endswith("has more than 1 backends, which are not all compared")
 
 
+def test_more_backends_of_a_gateways_routes_than_are_compared_leave_it_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passthrough, "_MOST", 1)
+    parent = {"name": "gw", "namespace": "edge"}
+    one, *more = tls_route(), gateway("Passthrough"), service(), slice_of("10.0.0.5")
+    backends = [{"name": "web", "port": 443}, {"name": "web", "port": "8443"}]
+    one["spec"] = {"parentRefs": [parent], "rules": [{"backendRefs": backends}]}
+    more[0]["spec"]["listeners"][0]["allowedRoutes"] = {"namespaces": {"from": "All"}}
+    said = {"origins": ["Gateway/edge/gw listener tls"], "subject": "Gateway/edge/gw", "address": "10.0.0.1"}
+    near = endpoint(NEAR, {**said, "segment": "Frontend"})
+    behind = endpoint(WEB, {"address": "10.0.0.5", "segment": "Backend"})
+    found = Expectations(snapshot_of([one, *more]), CATALOGUE, ScanPolicy(), endpoints=(near, behind)).of(near).profile
+    assert isinstance(found, Unknown)
+    assert found.reason == "Gateway/edge/gw has more than 1 backends, which are not all compared"
+
+
+def test_other_ports_of_a_backends_slice_are_not_passed_on_to() -> None:
+    admin = "Deployment/shop/web:9443"
+    sliced = slice_of("10.0.0.5")
+    sliced["ports"].append({"name": "admin", "port": 9443})
+    said = {"origins": ["Gateway/edge/gw listener tls TLSRoute/shop/web"], "subject": "TLSRoute/shop/web"}
+    near = endpoint(NEAR, {**said, "segment": "Frontend", "address": "10.0.0.1"})
+    behind = [endpoint(each, {"address": "10.0.0.5", "segment": "Backend"}) for each in (WEB, admin)]
+    snapshot = snapshot_of([tls_route(), gateway("Passthrough"), service(), sliced])
+    found = Expectations(snapshot, CATALOGUE, ScanPolicy(), endpoints=(near, *behind)).of(near).passed_on
+    assert found is not None
+    assert found.backends == (WEB,)
+
+
 def test_a_listener_that_terminates_passes_nothing_on() -> None:
     assert passed("Terminate", WEB) is None
 

@@ -50,6 +50,15 @@ def test_a_gateway_without_a_grant_is_to_serve_nothing() -> None:
     assert found.withheld == f"{LISTENER} names Secret/certs/shared, which nobody has let it name"
 
 
+def test_of_a_secret_that_is_refused_nothing_stays_unread() -> None:
+    """Only where nobody knows whether it may be named, it may be what is served."""
+    found = owed(at(LISTENER), gateway(listener("https", {"name": "web"}, SHARED)), HELD, secret("edge", "web"))
+    assert [each.secret for each in found.certificate.ungranted] == ["Secret/certs/shared"]
+    stored = found.certificate.stored
+    assert stored is not None
+    assert ([each.place for each in stored.leaves], stored.unread) == (["Secret/edge/web data[tls.crt]"], ())
+
+
 @pytest.mark.parametrize("to", [{}, {"name": "shared"}])
 def test_with_a_grant_it_is_to_serve_it(to: dict[str, str]) -> None:
     found = listened(grant(**to))
@@ -172,24 +181,61 @@ def test_an_ingress_with_contours_annotation_needs_one_too() -> None:
     assert not owed(at("Ingress/shop/web"), one, HELD, delegation("shared")).withheld
 
 
-@pytest.mark.parametrize("given", ["spec", "annotation"])
-def test_of_another_controllers_ingress_nobody_knows_whether_the_annotation_means_anything(given: str) -> None:
-    """As of one that was Contour's once."""
+def annotated(classed: str, given: str = "spec") -> dict[str, Any]:
+    """An Ingress of a class whose annotation names another namespace for its Secrets, if Contour reads it."""
     annotations = {"projectcontour.io/tls-cert-namespace": "certs"}
     spec: dict[str, Any] = {"tls": [{"hosts": ["web.example"], "secretName": "shared"}]}
     if given == "spec":
-        spec["ingressClassName"] = "nginx"
+        spec["ingressClassName"] = classed
     else:
-        annotations["kubernetes.io/ingress.class"] = "nginx"
-    one = made("Ingress", "shop", "web", "networking.k8s.io/v1", metadata={"annotations": annotations}, spec=spec)
+        annotations["kubernetes.io/ingress.class"] = classed
+    return made("Ingress", "shop", "web", "networking.k8s.io/v1", metadata={"annotations": annotations}, spec=spec)
+
+
+@pytest.mark.parametrize("given", ["spec", "annotation"])
+def test_of_a_class_of_unknown_controller_nobody_knows_whether_the_annotation_means_anything(given: str) -> None:
+    one = annotated("public", given)
     found = owed(at("Ingress/shop/web"), one, HELD, secret("shop", "shared"))
     assert found.withheld == ""
     (ungranted,) = found.certificate.ungranted
-    assert "whether the class 'nginx' is its is not known" in ungranted.doubt
+    assert "whether the class 'public' is its is not known" in ungranted.doubt
     stored = found.certificate.stored
     assert stored is not None
     assert "Secret/shop/shared data[tls.crt]" in [each.place for each in stored.leaves]
     assert owed(at("Ingress/shop/web"), one, HELD, delegation("shared")).certificate.ungranted == ()
+
+
+@pytest.mark.parametrize("given", ["spec", "annotation"])
+def test_to_another_controllers_class_the_annotation_says_nothing(given: str) -> None:
+    found = owed(at("Ingress/shop/web"), annotated("nginx", given), HELD, secret("shop", "shared"))
+    assert (found.withheld, found.certificate.ungranted) == ("", ())
+    assert found.certificate.stored is not None
+    assert [each.place for each in found.certificate.stored.leaves] == ["Secret/shop/shared data[tls.crt]"]
+
+
+@pytest.mark.parametrize(
+    ("controllers", "is_contours"),
+    [
+        ({"public": "projectcontour.io/ingress-controller"}, True),
+        ({"other": "k8s.io/ingress-nginx", "public": "projectcontour.io/ingress-controller"}, True),
+        ({"public": "k8s.io/ingress-nginx"}, False),
+        ({"other": "projectcontour.io/ingress-controller", "public": "k8s.io/ingress-nginx"}, False),
+    ],
+)
+def test_the_class_that_an_ingress_names_says_whose_it_is(controllers: dict[str, str], is_contours: bool) -> None:
+    classes = [
+        made("IngressClass", "", name, "networking.k8s.io/v1", spec={"controller": controller})
+        for name, controller in controllers.items()
+    ]
+    found = owed(at("Ingress/shop/web"), annotated("public"), *classes, HELD, secret("shop", "shared"))
+    assert bool(found.withheld) is is_contours
+    assert [each.doubt for each in found.certificate.ungranted] == ([""] if is_contours else [])
+
+
+def test_of_a_class_that_was_not_found_another_class_says_nothing() -> None:
+    other = made("IngressClass", "", "other", "networking.k8s.io/v1", spec={"controller": "k8s.io/ingress-nginx"})
+    found = owed(at("Ingress/shop/web"), annotated("public"), other, HELD, secret("shop", "shared"))
+    assert [bool(each.doubt) for each in found.certificate.ungranted] == [True]
 
 
 def test_the_fallback_certificate_is_for_those_it_is_delegated_to() -> None:
