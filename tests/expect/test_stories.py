@@ -141,6 +141,21 @@ def test_nobody_rolls_out_what_is_only_assumed(story: str) -> None:
             ),
         ),
         (
+            "contour",
+            "DaemonSet/projectcontour/envoy:8443#plain.example",
+            Lever(where="HTTPProxy/shop/plain", field="spec.virtualhost.tls.minimumProtocolVersion"),
+        ),
+        (
+            "contour-gateway",
+            "DaemonSet/edge/envoy-front:8443#web.example",
+            Lever(where="ContourConfiguration/edge/contourconfig-front", field="spec.envoy.listener.tls"),
+        ),
+        (
+            "microshift",
+            "Deployment/openshift-ingress/router-default:443",
+            Lever(where="/etc/microshift/config.yaml", field="ingress.tlsSecurityProfile"),
+        ),
+        (
             "compact",
             "Node/m0:10250",
             Lever(where="KubeletConfig/masters", field="spec.tlsSecurityProfile", applied_by="kubelet"),
