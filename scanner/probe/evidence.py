@@ -268,14 +268,14 @@ def _add(tally: Tally, code: int | None) -> None:
 
 def _answers(tally: Tally, manner: Manner, unknown: str, dead_ends: Collection[int]) -> Answers:
     """A refusal in a manner that later befell something accepted is taken back, and one of what was once selected."""
-    refused = frozenset(tally.refused).difference(tally.accepted)
+    refused = frozenset[int]() if tally.provisional else frozenset(tally.refused).difference(tally.accepted)
     doubted = {code for code in refused if tally.refused[code] in manner.doubtful} if manner.doubtful else set()
     unasked = tally.unasked
     if doubted:
         unasked = "the listener ends accepted offers in the way in which it refuses"
     elif not refused.isdisjoint(dead_ends):
         unasked = "the listener selected, and then did not go on with the handshake"
-    elif not tally.complete and unasked is None:
+    elif (tally.provisional or not tally.complete) and unasked is None:
         unasked = unknown
     if doubted or dead_ends:
         refused = refused.difference(doubted, dead_ends)

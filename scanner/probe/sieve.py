@@ -32,6 +32,8 @@ class Tally:
     """Why the others are not known."""
     complete: bool = False
     """Whether the questions came to their end; False after a deadline."""
+    provisional: bool = False
+    """Whether what was refused is yet to be asked again in another order: until then it is not known to be refused."""
 
     open: Callable[[int, Collection[int]], str | None] | None = None
     """Why the refusal of a code proves nothing beside what is accepted, None if it does; None: each one proves."""

@@ -44,6 +44,7 @@ def spoken(talk: Talk, version: int, offer: Offer, reply: Reply) -> Plan[None]:
     sieve = Sieve(list(offer.suites), tally, talk.stop, kind=authentication)
     if not sieve.take(offer.suites, reply.suite):
         return
+    tally.provisional = True
     left = candidates.others(version, offer.suites)
     if left & talk.dead_ends:
         tally.unasked = "some suites were selected, and then the handshake was not gone on with"
@@ -60,6 +61,7 @@ def spoken(talk: Talk, version: int, offer: Offer, reply: Reply) -> Plan[None]:
         yield from _verdict_groups(talk, version, offer, reply)
     talk.depth = max(talk.depth, sieve.read)
     yield from _second_look(talk, version, offer, sieve)
+    tally.provisional = False
     if talk.question.mode == "verdict":
         tally.unasked = tally.unasked or VERDICT_ONLY
 

@@ -257,6 +257,19 @@ def test_a_deadline_at_any_moment_leaves_nothing_wrong(server: ModelServer, ques
     assert not false_acceptances(server, seen)
 
 
+def test_a_deadline_before_the_other_order_leaves_the_suites_open() -> None:
+    """A certificate chosen by the first suite hides one that only the other order shows."""
+    server = ModelServer(suites={TLS12: (0x000A, 0x0012)}, named=frozenset({0x000A, 0x0012, 0xC006}))
+    for question in (INVENTORY, replace(VERDICT, allowed=frozenset())):
+        done = interview(server, question)
+        assert 0x000A in conclude(done).suites[TLS12].accepted
+        for limit in range(done.connections):
+            seen = conclude(interview(server, question, limit))
+            assert not false_refusals(server, seen)
+            if TLS12 in seen.suites and 0x000A not in seen.suites[TLS12].accepted:
+                assert seen.suites[TLS12].unasked is not None
+
+
 @MANY
 @given(server=plain_servers())
 def test_inventory_of_a_server_without_quirks_is_complete(server: ModelServer) -> None:
