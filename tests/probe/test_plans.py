@@ -832,6 +832,16 @@ def test_a_first_offer_that_ended_by_accident_costs_no_knowledge(question: Quest
     assert all(offer.shares == "common" for offer, _ in shares.asked[4:] if offer.version == TLS13)
 
 
+@pytest.mark.parametrize("no_retry", ["empty", "ever"])
+def test_a_hello_with_key_shares_names_the_groups_of_them(no_retry: Literal["empty", "ever"]) -> None:
+    """RFC 8446, section 4.2.8; also once a group was chosen, which is left out of hellos without shares."""
+    asked = interview(replace(CONFORMING, no_retry=no_retry), INVENTORY)
+    groups = [offer.groups for offer, _ in asked.asked if offer.shares == "common"]
+    assert len(groups) > 2
+    assert all({X25519, SECP256R1} <= {*named} for named in groups)
+    assert conclude(asked).groups[TLS13].unasked is not None
+
+
 @dataclass
 class Once:
     """Ends the first connection in its own way."""
