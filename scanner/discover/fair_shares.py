@@ -32,12 +32,9 @@ def shares(endpoints: list[Endpoint], trust: Trust, most: int) -> Shares:
     declared ones before those that are merely possible. The platform has no limit: only administrators write it."""
     users: dict[str, list[tuple[int, int]]] = {}
     turns = [0] * len(endpoints)
-    platform: dict[str | None, bool] = {None: True}
     for place, each in enumerate(endpoints):
         namespace = payer(each)
-        if namespace not in platform:
-            platform[namespace] = trust.is_platform(namespace or "")
-        if namespace is not None and not platform[namespace]:
+        if namespace is not None and not trust.is_platform(namespace):
             users.setdefault(namespace, []).append((rank(each.certainty), place))
     beyond: dict[int, str] = {}
     for namespace, mine in users.items():

@@ -64,8 +64,13 @@ def test_a_local_api_and_a_crd_without_webhook_lead_nowhere() -> None:
 {kind: APIService, metadata: {name: v1.}, spec: {service: null}}
 ---
 {kind: CustomResourceDefinition, metadata: {name: a.b}, spec: {conversion: {strategy: None}}}
+---
+{kind: CustomResourceDefinition, metadata: {name: c.d},
+ spec: {conversion: {strategy: None, webhook: {clientConfig: {service: {namespace: guard, name: policy}}}}}}
 """
-    assert not found(text).endpoints
+    discovery = found(text + webhook(""))
+    assert not discovery.endpoints
+    assert not [each for each in left_out(discovery) if "calls of the API server" in each]
 
 
 @pytest.mark.parametrize(

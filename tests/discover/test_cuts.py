@@ -8,6 +8,7 @@ import pytest
 
 from scanner.discover import Discovery, discover
 from tests.discover.objects import CATALOGUE, found, of_objects, origins
+from tests.discover.test_flags import static
 from tests.discover.test_gateways import PASS, gateway
 from tests.discover.test_ingresses import ingress
 from tests.discover.test_routes import ROUTER, SHOP, route
@@ -41,6 +42,14 @@ def monitor(endpoints: list[dict[str, Any]]) -> dict[str, Any]:
 
 def cuts(discovery: Discovery) -> dict[str, int]:
     return {reason: times for reason, times in discovery.left_out if ": cut, not" in reason}
+
+
+def addresses(number: int) -> str:
+    return ", ".join(f"{{value: 198.51.100.{n}}}" for n in range(number))
+
+
+def networks(number: int) -> str:
+    return ", ".join(f"100.66.{n}.0/24" for n in range(number))
 
 
 def test_equal_endpoints_of_a_monitor_are_one() -> None:
@@ -87,6 +96,17 @@ def test_ports_and_probes_of_one_pod_are_bounded() -> None:
     assert cuts(discovery) == {"ports and probes of one pod beyond the first 300: cut, not looked at": 5_700}
 
 
+def backends(number: int) -> str:
+    return ", ".join(f"{{addresses: [198.51.100.{n}]}}" for n in range(number))
+
+
+API_SERVER = """
+{kind: Service, metadata: {name: kubernetes, namespace: default}, spec: {ports: [{name: https, port: 443}]}}
+---
+{kind: EndpointSlice, metadata: {name: kubernetes, namespace: default,
+ labels: {kubernetes.io/service-name: kubernetes}}, ports: [{name: https, port: 6443}], endpoints: [FEW]}
+"""
+
 MANY = "[" + ", ".join(f"h{n}.ex.com" for n in range(150)) + "]"
 
 
@@ -100,6 +120,13 @@ MANY = "[" + ", ".join(f"h{n}.ex.com" for n in range(150)) + "]"
             8,
         ),
         (gateway(*[PASS] * 130), "listeners of one Gateway or ListenerSet beyond the first 128", 2),
+        (gateway(PASS, status=f"addresses: [{addresses(33)}]"), "addresses of one Gateway beyond the first 32", 1),
+        (
+            f"{{kind: Node, metadata: {{name: n}}, spec: {{podCIDRs: [{networks(33)}]}}}}",
+            "networks of one object beyond the first 32",
+            1,
+        ),
+        (API_SERVER.replace("FEW", backends(129)), "addresses of the API server beyond the first 128", 1),
         (
             ROUTER
             + SHOP
@@ -145,6 +172,49 @@ def test_no_cut_is_silent(text: str, what: str, times: int) -> None:
     discovery = found(text)
     assert cuts(discovery) == {f"{what}: cut, not looked at": times}
     assert discovery.truncated == times
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        gateway(*[PASS] * 128),
+        gateway(PASS, status=f"addresses: [{addresses(32)}]"),
+        f"{{kind: Node, metadata: {{name: n}}, spec: {{podCIDRs: [{networks(32)}]}}}}",
+        API_SERVER.replace("FEW", backends(128)),
+        static("x", ", ".join(["a" * 8000] * 8)),
+    ],
+)
+def test_as_much_as_the_limit_is_looked_at(text: str) -> None:
+    discovery = found(text)
+    assert (cuts(discovery), discovery.truncated) == ({}, 0)
+
+
+def test_what_is_beyond_a_limit_is_not_open_to_the_scan() -> None:
+    node = f"{{kind: Node, metadata: {{name: n}}, spec: {{podCIDRs: [{networks(33)}]}}}}"
+    scope = found(node).scope
+    assert [bool(scope.refusal(f"100.66.{n}.9")) for n in (0, 31, 32)] == [False, False, True]
+
+
+def test_arguments_that_are_too_long_are_counted() -> None:
+    discovery = found(static("x", ", ".join(["a" * 8000] * 9)))
+    assert cuts(discovery) == {"arguments of one container beyond 65,536 characters: cut, not read": 1}
+    assert discovery.truncated == 1
+
+
+@pytest.mark.parametrize(("routes", "cut"), [(3, []), (4, [1])])
+def test_what_objects_of_a_namespace_say_of_one_service_counts_up_to_the_limit(
+    routes: int, cut: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scanner.discover.view.MAX_LED", 3)
+    every = (route("passthrough").replace("name: shop, namespace", f"name: r{n}, namespace") for n in range(routes))
+    assert list(cuts(found(ROUTER + SHOP + "".join(every))).values()) == cut
+
+
+def test_what_no_namespace_says_of_a_service_is_never_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scanner.discover.view.MAX_LED", 0)
+    discovery = found(ROUTER + SHOP)
+    assert cuts(discovery) == {}
+    assert "Service/shop/shop port https" in origins(next(each for each in discovery.endpoints if each.port == 8443))
 
 
 def test_what_is_said_of_one_service_is_bounded_for_each_namespace_and_the_service_itself_is_never_cut() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from scanner.discover import Discovery, discover
@@ -9,6 +11,7 @@ from scanner.discover.fair_shares import payer
 from scanner.model.endpoint import Certainty
 from tests.discover.objects import CATALOGUE, by_id, found, of_objects
 from tests.discover.test_routes import ROUTER, SHOP, route
+from tests.origins import origin
 
 
 def pods(namespace: str, count: int, *, port: str = "tcp", first: int = 0) -> list[dict[str, object]]:
@@ -110,3 +113,13 @@ def test_who_points_at_what_is_not_theirs_pays_for_it(address: str) -> None:
     turns = {each.port: turn for each, turn in zip(discovery.endpoints, discovery.turns, strict=True)}
     assert sorted(turn for port, turn in turns.items() if 20000 <= port < 20020) == [1, 2, 3]
     assert discovery.truncated == 17
+
+
+def test_a_listener_that_its_own_namespace_declares_too_takes_that_one_s_share() -> None:
+    """A foreign object without a known place names nobody who could pay instead."""
+    endpoint = next(each for each in of(*pods("aaa", 1)).endpoints)
+    own = origin("Service/aaa/web")
+    foreign = replace(origin("Route/zoo/r"), foreign=True)
+    assert payer(replace(endpoint, origins=(foreign,))) == "zoo"
+    assert payer(replace(endpoint, origins=(foreign, own))) == "aaa"
+    assert payer(replace(endpoint, origins=(replace(foreign, reference=None),))) == "aaa"

@@ -8,8 +8,8 @@ from typing import get_args
 
 import pytest
 
-from scanner.discover.draft import Claim, Naming
-from scanner.discover.merge import MAX_FOREIGN, MAX_ORIGINS, Said, rank, stronger
+from scanner.discover.draft import Claim, Draft, Naming, Place
+from scanner.discover.merge import Listener, Said, rank, stronger
 from scanner.model.endpoint import Certainty
 from tests.discover.objects import found, only
 from tests.origins import origin
@@ -49,14 +49,36 @@ def test_a_hint_of_either_object_is_a_hint(service: str, container: str, certain
 def test_as_many_origins_as_are_kept_are_cut_only_beyond_the_limit() -> None:
     """Another namespace's are counted apart: they push none out by which the listener is judged."""
     said = Said()
-    for number in range(MAX_ORIGINS):
-        said.origin(origin(f"CustomResourceDefinition/x{number} conversion"))
-    assert (len(said.origins), said.cut) == (MAX_ORIGINS, 0)
-    said.origin(origin("CustomResourceDefinition/more conversion"))
-    assert (len(said.origins), said.cut) == (MAX_ORIGINS, 1)
-    for number in range(MAX_FOREIGN + 1):
+    for number in range(20):
         said.origin(replace(origin(f"Route/shop/r{number}"), foreign=True))
-    assert (len(said.origins), said.cut, said.cut_foreign) == (MAX_ORIGINS + MAX_FOREIGN, 1, 1)
+    for number in range(1_000):
+        said.origin(origin(f"CustomResourceDefinition/x{number} conversion"))
+    assert (len(said.origins), said.cut, said.cut_foreign) == (1_020, 0, 0)
+    said.origin(origin("CustomResourceDefinition/more conversion"))
+    assert (len(said.origins), said.cut, said.cut_foreign) == (1_020, 1, 0)
+    said.origin(replace(origin("Route/shop/more"), foreign=True))
+    assert (len(said.origins), said.cut, said.cut_foreign) == (1_020, 1, 1)
+
+
+@pytest.mark.parametrize("count", [2, 40])
+def test_an_origin_that_several_claims_share_is_kept_once(count: int) -> None:
+    said = Said()
+    every = [origin(f"CustomResourceDefinition/x{number} conversion") for number in range(count)]
+    for each in (*every, *every):
+        said.origin(each)
+    assert said.origins == every
+
+
+def test_what_one_draft_says_of_a_listener_is_kept_where_the_next_says_nothing() -> None:
+    listener = Listener(Place("10.128.0.7", 9000))
+    here = origin("Service/shop/web")
+    names = tuple(f"s{number}.shop.svc:443" for number in range(51))
+    listener.add(
+        Draft(Claim(certainty="hinted", origin=here, app_protocol="postgresql"), listener.place, aliases=names)
+    )
+    listener.add(Draft(Claim(certainty="hinted", origin=here), listener.place, aliases=names[:1]))
+    assert listener.app_protocol == "postgresql"
+    assert listener.aliases == list(names[:50])
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scanner.model.component_files import load_catalogue
+from scanner.model.components import Catalogue, Listener
 from scanner.model.endpoint import Owner, Tunnel
 from tests.discover.objects import CATALOGUE, NOTHING, by_id, found, instances, left_out, only, origins
 
@@ -48,6 +49,9 @@ def test_a_host_network_port_belongs_to_whom_declares_it() -> None:
     one = by_id(found(NODE + host_pod("agent-x", 9100)))["DaemonSet/infra/agent:9100"]
     assert (one.node, one.runs_on, one.candidates) == ("worker-0", "worker-0", ())
     assert one.instance == "DaemonSet/infra/agent:9100 @ 192.0.2.5:9100 on worker-0"
+    probed = host_pod("agent-x", 9100).replace("}]}]}", "}], livenessProbe: {httpGet: {port: 9100}}}]}")
+    assert "livenessProbe" in probed
+    assert by_id(found(NODE + probed))["DaemonSet/infra/agent:9100"].candidates == ()
 
 
 def test_a_port_that_several_pods_declare_is_asked_once_with_all_candidates() -> None:
@@ -75,6 +79,20 @@ def test_a_port_that_nobody_declares_has_every_host_network_workload_as_candidat
 """
     one = by_id(found(text, NOTHING))["Node/worker-0:9999"]
     assert (one.node, [each.name for each in one.candidates]) == ("worker-0", ["agent"])
+    assert one.labels == (("node-role.kubernetes.io/worker", ""),)
+    on_nodes = Listener(component="x", listener="y", namespaces=(), ports=(9999,), governor="own", host_network=True)
+    assert by_id(found(text, Catalogue(listeners=(on_nodes,))))["Node/x:9999"].component == "x"
+
+
+def test_what_the_node_s_status_names_has_its_port_whichever_pod_declares_it_and_a_guess_has_not() -> None:
+    """The catalogue may know the kubelet as a process of nodes alone."""
+    kubelet = Listener(
+        component="kubelet", listener="api", namespaces=(), ports=(10250,), governor="kubelet", host_network=True
+    )
+    ports = by_id(found(NODE + host_pod("x", 10250), Catalogue(listeners=(kubelet,))))
+    assert ports["Node/kubelet:10250"].component == "kubelet"
+    assert "DaemonSet/infra/agent:10250" not in ports
+    assert "DaemonSet/infra/agent:10010" in by_id(found(NODE + host_pod("x", 10010)))
 
 
 def test_the_kubelet_s_port_is_the_kubelet_s_whatever_service_leads_there() -> None:

@@ -8,6 +8,9 @@ import pytest
 import yaml
 
 from scanner.discover import discover
+from scanner.model.components import Catalogue, Listener
+from scanner.model.endpoint import Origin
+from scanner.report.found_by import origin_text
 from tests.discover.objects import CATALOGUE, NOTHING, by_id, found, instances, left_out, of_objects, only, origins
 
 
@@ -217,3 +220,16 @@ def test_replicas_share_the_id_and_a_new_roll_out_keeps_it() -> None:
     later = found(pod(ports=[{"containerPort": 8443}]).replace("5d8f", "77aa").replace("10.128.0.7", "10.128.3.9"))
     assert list(by_id(first)) == list(by_id(later))
     assert instances(first) != instances(later)
+
+
+def test_a_name_that_the_catalogue_knows_is_asked_beside_the_listener_itself() -> None:
+    known = Listener(
+        component="x", listener="y", namespaces=("shop",), ports=(9000,), governor="own", server_names=("x.example",)
+    )
+    text = """
+{kind: Pod, metadata: {name: web, namespace: shop}, spec: {containers: [{name: c, ports: [{containerPort: 9000}]}]},
+ status: {podIP: 10.128.0.7}}
+"""
+    endpoints = by_id(found(text, Catalogue(listeners=(known,))))
+    assert set(endpoints) == {"Pod/shop/web:9000", "Pod/shop/web:9000#x.example"}
+    assert origins(endpoints["Pod/shop/web:9000#x.example"]) == [origin_text(Origin(role="catalogue", part="x y"))]

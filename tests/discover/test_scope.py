@@ -255,3 +255,9 @@ def test_a_cluster_on_loopback_is_dialled_only_when_asked_to() -> None:
 def test_a_network_may_be_as_wide_as_the_widest_that_clusters_have(network: str, open_to_the_scan: bool) -> None:
     text = f"{{kind: Network, metadata: {{name: cluster}}, spec: {{serviceNetwork: [{network}]}}}}"
     assert (found(text).scope.refusal("10.200.0.1") is None) is open_to_the_scan
+
+
+def test_an_ingress_without_tls_publishes_nothing_that_is_asked_by_tls() -> None:
+    ingress = Owner(kind="Ingress", name="a", namespace="s")
+    assert found(CLUSTER).scope.refusal("198.51.100.4", 443, ingress) is None
+    assert found(CLUSTER.replace("tls: [{hosts: [a.b]}]", "rules: []")).scope.refusal("198.51.100.4", 443, ingress)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from scanner.discover.balanced import Balanced
+from scanner.discover.cuts import Cuts
+from scanner.discover.workloads import Workloads
 from scanner.kube.kinds import ENDPOINT_SLICE
 from scanner.kube.objects import Reference
 from scanner.model.endpoint import Origin
-from tests.discover.objects import by_id, found, instances, left_out, only, origins
+from tests.discover.objects import by_id, found, instances, left_out, only, origins, snapshot
 
 PODS = """
 ---
@@ -197,3 +200,11 @@ def test_of_several_ports_the_annotation_means_those_that_look_like_tls() -> Non
         9000: ("candidate", "a.s.svc"),
         8080: ("candidate", None),
     }
+
+
+@pytest.mark.parametrize("target", ["0", "''", "[1]", "null"])
+def test_a_target_port_that_is_none_is_the_port_itself(target: str) -> None:
+    spec = f"{{ports: [{{port: 9, targetPort: {target}}}]}}"
+    held = snapshot(f"{{kind: Service, metadata: {{name: s, namespace: shop}}, spec: {spec}}}")
+    (one,) = Balanced(held, Workloads(held, Cuts(), primary_only=False), Cuts()).services["shop", "s"].ports
+    assert (one.number, one.target) == (9, None)

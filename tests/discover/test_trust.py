@@ -96,8 +96,17 @@ def test_whether_somebody_else_s_pod_is_ready_says_the_pod(ready: bool) -> None:
     assert one.ready == ready
 
 
-def trust(text: str = "") -> Trust:
-    return Trust(Workloads(snapshot(text), Cuts(), primary_only=False), KNOWN)
+def trust(text: str = "", catalogue: Catalogue = KNOWN) -> Trust:
+    return Trust(Workloads(snapshot(text), Cuts(), primary_only=False), catalogue)
+
+
+def test_a_port_that_the_catalogue_knows_as_a_node_s_process_is_not_a_router_s() -> None:
+    kubelet = Listener(
+        component="kubelet", listener="api", namespaces=(), ports=(10250,), governor="kubelet", host_network=True
+    )
+    of = trust(catalogue=Catalogue(listeners=(kubelet,)))
+    assert of.served(Place("192.0.2.10", 10250, node="master-0")) == "other"
+    assert of.served(Place("192.0.2.10", 10251, node="master-0")) == "nobody"
 
 
 @pytest.mark.parametrize(

@@ -326,3 +326,10 @@ def test_what_was_made_after_the_latest_possible_change_is_a_violation(
 ) -> None:
     (found,) = judged(replace(RSA, not_before=LATER), NAME, config=replace(VAGUE, until=until))
     assert (found.verdict, found.status) == (verdict, status)
+
+
+def test_a_key_that_nobody_knows_the_requirement_of_says_why() -> None:
+    config = replace(CONFIG, reason="unreadable", platform_said="403 Forbidden")
+    (finding,) = judged(RSA, NAME, config=config)
+    assert (finding.verdict, finding.status) == ("inconclusive", "not-tested")
+    assert "whether that is right is not known: PKI/cluster: 403 Forbidden" in finding.message

@@ -356,3 +356,8 @@ def test_a_release_that_is_older_than_the_gate_reads_no_object(release: str, rea
     """A downgrade leaves the object behind."""
     version = kinds.CLUSTER_VERSION, {"metadata": {"name": "version"}, "status": {"desired": {"version": release}}}
     assert pki_config(snapshot(pki(CUSTOM), version)).reason == reason
+
+
+def test_of_pki_objects_of_other_names_the_first_five_are_named() -> None:
+    (remark,) = pki_config(snapshot(pki(CUSTOM), *(pki(CUSTOM, name=f"o{n}") for n in range(6)), gate="on")).remarks
+    assert remark.endswith("'o0', 'o1', 'o2', 'o3', 'o4'")

@@ -132,6 +132,16 @@ def test_a_signature_that_no_signer_of_that_name_can_have_made() -> None:
     assert len(Seen().signer(RSA_SIGNER, ours=False).leaf(LEAF, ours=False).said("pki-signature")) == 1
 
 
+def test_signers_beyond_the_limit_are_compared_with_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scanner.pki.across._SIGNERS", 2)
+    first = (replace(RSA_SIGNER, subject=f"CN=s{number}", sha256=f"{number:064}") for number in range(2))
+    few, many = Seen().signer(next(first)), Seen()
+    assert len(few.signer(RSA_SIGNER).leaf(SIGNED_BY_RSA).said("pki-signer-strength")) == 1
+    for each in range(2):
+        many.signer(replace(RSA_SIGNER, subject=f"CN=s{each}", sha256=f"{each:064}"))
+    assert many.signer(RSA_SIGNER).leaf(SIGNED_BY_RSA).said("pki-signer-strength") == []
+
+
 # --- Keys that several have -------------------------------------------------------------------------------------------
 
 MINE = replace(LEAF, subject="CN=web", dns_names=("web.shop.svc",), key_sha256="cc" * 32)

@@ -74,7 +74,7 @@ def _find(view: View) -> Iterator[Found]:
 def _claims(container: Container, named: list[_Mounted], owner: Owner) -> Iterator[tuple[int, Claim]]:
     """One for each port, whatever the container mounts."""
     ports = list(_ports(container))
-    mounted = {each.text("name") for each in container.raw.each("volumeMounts")} if ports else ()
+    mounted = {each.text("name") for each in container.raw.each("volumeMounts")}
     reference = Reference(kind=owner.kind, name=owner.name, namespace=owner.namespace)
     origins = dict.fromkeys(
         Origin(role="mount", reference=reference, container=container.name, through=each.secret, part=each.what)
