@@ -47,3 +47,10 @@ def test_the_controller_of_a_listener(
     name: str, said: dict[str, Any], controllers: tuple[str, ...], governs: str | None
 ) -> None:
     assert governed_by(name, said, *controllers) == governs
+
+
+def test_a_listener_of_a_route_is_the_routers_whatever_serves_it() -> None:
+    """HAProxy applies a profile's groups; the catalogue has no entry for a Deployment of that name."""
+    where = endpoint("Deployment/edge/sharded:443#web.example", ROUTED)
+    found = Expectations(snapshot_of([ROUTE, controller("own")]), CATALOGUE, ScanPolicy()).of(where)
+    assert (found.component, found.groups_configurable) == ("router", True)

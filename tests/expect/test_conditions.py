@@ -1,0 +1,25 @@
+"""When fields were last written, by ``managedFields``."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from scanner.expect.conditions import changed
+from scanner.kube.objects import Fields
+
+
+def entry(time: object, **more: object) -> dict[str, object]:
+    return {"time": time, "fieldsV1": {"f:spec": {"f:tlsSecurityProfile": {}}}, **more}
+
+
+def at(*entries: dict[str, object]) -> datetime | None:
+    return changed(
+        Fields({"metadata": {"generation": 2, "managedFields": list(entries)}}), ("spec", "tlsSecurityProfile")
+    )
+
+
+def test_an_entry_without_a_valid_time_is_left_out() -> None:
+    first, last = (datetime(2026, 11, day, tzinfo=UTC) for day in (1, 2))
+    assert at(entry("never"), entry("2026-11-02T00:00:00Z"), entry(None), entry("2026-11-01T00:00:00Z")) == last
+    assert at(entry("2026-11-01T00:00:00Z"), entry("2026-11-02T00:00:00Z", subresource="status")) == first
+    assert at(entry("never"), entry(None)) is None

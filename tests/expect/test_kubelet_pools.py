@@ -1,0 +1,48 @@
+"""Who governs kubelets: pools of machines here, or the NodePools of a hosting cluster."""
+
+from __future__ import annotations
+
+import pytest
+
+from scanner.expect import Expectations
+from scanner.kube.kinds import KUBELET_CONFIG, MACHINE_CONFIG_POOL, Kind
+from scanner.model.expectation import Expectation
+from scanner.model.known import Unknown
+from scanner.model.scan_policy import ScanPolicy
+from tests.expect.stories import endpoint, snapshot_of
+from tests.expect.test_binding import api_server, version
+from tests.expect.test_stored import CATALOGUE, made
+
+MACHINES = "machineconfiguration.openshift.io/v1"
+WORKER = "node-role.kubernetes.io/worker"
+
+
+def owes(*absent: Kind, pool: bool) -> Expectation:
+    objects = [api_server("Old"), version("4.22.3"), made("Node", None, "w", metadata={"labels": {WORKER: ""}})]
+    if pool:
+        spec = {"nodeSelector": {"matchLabels": {WORKER: ""}}}
+        objects.append(made("MachineConfigPool", None, "worker", MACHINES, spec=spec))
+    snapshot = snapshot_of(objects, absent=frozenset(absent))
+    return Expectations(snapshot, CATALOGUE, ScanPolicy()).of(endpoint("Node/w:10250", {}))
+
+
+def sources(found: Expectation) -> set[str]:
+    return {each.source.partition("/")[0] for each in found.because}
+
+
+def test_without_both_kinds_of_pools_the_control_plane_is_hosted() -> None:
+    found = owes(MACHINE_CONFIG_POOL, KUBELET_CONFIG, pool=False)
+    assert isinstance(found.profile, Unknown)
+    assert "NodePool" in found.profile.reason
+
+
+@pytest.mark.parametrize("absent", [(), (KUBELET_CONFIG,)])
+def test_where_there_are_pools_they_count(absent: tuple[Kind, ...]) -> None:
+    found = owes(*absent, pool=True)
+    assert not isinstance(found.profile, Unknown)
+    assert "MachineConfigPool" in sources(found)
+    assert "NodePool" not in sources(found)
+
+
+def test_without_one_of_the_kinds_the_control_plane_is_not_hosted() -> None:
+    assert "NodePool" not in sources(owes(MACHINE_CONFIG_POOL, pool=False))
