@@ -14,7 +14,7 @@ from scanner.demo.listening import Part
 from scanner.demo.tls_server import TlsSettings, tls_context, tls_part
 from scanner.demo.tls_stream import TlsStream
 from scanner.model.known import Unknown
-from scanner.probe.asides import asides, insist
+from scanner.probe.asides import asides, insist, leave_open
 from scanner.probe.evidence import NO_REQUEST, Evidence
 from scanner.probe.talk import Question
 from scanner.tls.codepoints import TLS12, TLS13
@@ -234,3 +234,13 @@ async def test_who_refuses_every_name_by_now_has_refused_none(refusing: Part) ->
 async def test_a_silence_leaves_a_name_open(clock: MockClock) -> None:
     evidence = await asked(silent, reads_hello=True, strays=(OTHER,))
     assert isinstance(evidence.strays[0].answer, Unknown)
+
+
+def test_a_deadline_leaves_an_answer_as_it_is() -> None:
+    """Only what was not asked becomes unknown; an answer without TLS that came is a finding."""
+    question = Question(mode="verdict", cleartext=True, plain_port=(80, "/"))
+    evidence = Evidence(cleartext="HTTP/1.1 200", interrupted="the deadline was reached")
+    evidence.versions.accepted.append(TLS13)
+    leave_open(peer(("127.0.0.1", 443)), question, evidence)
+    assert evidence.cleartext == "HTTP/1.1 200"
+    assert evidence.plain_port == Unknown("the deadline was reached")
