@@ -128,6 +128,13 @@ def test_the_source_of_anchors_is_an_object_and_field() -> None:
     assert expected(HOOK, HOOKED).anchor_source == "ValidatingWebhookConfiguration/hook caBundle"
 
 
+def test_a_bundle_without_a_certificate_is_no_source_of_anchors() -> None:
+    every = [each for each in OBJECTS if each["kind"] != "ValidatingWebhookConfiguration"]
+    snapshot = snapshot_of([*every, webhook("no certificate")])
+    found = Expectations(snapshot, CATALOGUE, ScanPolicy()).of(endpoint(HOOK, HOOKED)).certificate
+    assert (found.anchors, found.anchor_source) == ((), "")
+
+
 @pytest.mark.parametrize(("names", "judged"), [(["api.c.example"], False), ([], False), (["other.example"], True)])
 def test_named_certificates_are_from_whoever_signed_them(*, names: list[str], judged: bool) -> None:
     found = expected(f"{KAS}#api.c.example", {"node": "m"}, api_server(*names))

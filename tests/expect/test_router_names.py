@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from scanner.expect import Expectations
+from scanner.expect.facts import ROUTER_LABEL
 from scanner.model.known import Unknown
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import endpoint, snapshot_of
@@ -41,6 +42,7 @@ def governed_by(name: str, said: dict[str, Any], *controllers: str) -> str | Non
         ("Router/unknown:443#web.example", ROUTED, ("default", "own"), None),
         ("Router/unknown:443#web.example", ROUTED, ("default",), "default"),
         ("Deployment/openshift-ingress/router-own:9443", {}, ("default", "own"), "own"),
+        ("Pod/openshift-ingress/router-default:9443", {"labels": {ROUTER_LABEL: "own"}}, ("default", "own"), "own"),
     ],
 )
 def test_the_controller_of_a_listener(

@@ -58,6 +58,12 @@ def test_an_http_proxy_that_contour_does_not_serve(error: str, asked: bool) -> N
     assert (("bad.example", "refused") in others(*found)) == asked
 
 
+def test_other_listeners_are_not_asked_for_what_an_http_proxy_does_not_serve() -> None:
+    listening = two_listeners("web.example")
+    found = owed(at("Gateway/edge/gw listener https"), listening, proxy("bad", "TLSError")).other_names
+    assert "bad.example" not in [name for name, _ in others(*found)]
+
+
 @pytest.mark.parametrize(("generation", "asked"), [(1, True), (2, False)])
 def test_what_contour_said_of_an_older_generation_is_not_what_it_serves_now(generation: int, asked: bool) -> None:
     bad = proxy("bad", "TLSError")
