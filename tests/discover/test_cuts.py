@@ -181,7 +181,7 @@ def test_no_cut_is_silent(text: str, what: str, times: int) -> None:
         gateway(PASS, status=f"addresses: [{addresses(32)}]"),
         f"{{kind: Node, metadata: {{name: n}}, spec: {{podCIDRs: [{networks(32)}]}}}}",
         API_SERVER.replace("FEW", backends(128)),
-        static("x", ", ".join(["a" * 8000] * 8)),
+        static("x", f"{', '.join(['a' * 8000] * 8)}, --secure-port=6443"),
     ],
 )
 def test_as_much_as_the_limit_is_looked_at(text: str) -> None:

@@ -49,9 +49,6 @@ def test_a_host_network_port_belongs_to_whom_declares_it() -> None:
     one = by_id(found(NODE + host_pod("agent-x", 9100)))["DaemonSet/infra/agent:9100"]
     assert (one.node, one.runs_on, one.candidates) == ("worker-0", "worker-0", ())
     assert one.instance == "DaemonSet/infra/agent:9100 @ 192.0.2.5:9100 on worker-0"
-    probed = host_pod("agent-x", 9100).replace("}]}]}", "}], livenessProbe: {httpGet: {port: 9100}}}]}")
-    assert "livenessProbe" in probed
-    assert by_id(found(NODE + probed))["DaemonSet/infra/agent:9100"].candidates == ()
 
 
 def test_a_port_that_several_pods_declare_is_asked_once_with_all_candidates() -> None:

@@ -117,6 +117,8 @@ def test_a_host_port_is_another_way_to_the_same_listener() -> None:
     node = "{kind: Node, metadata: {name: worker-0}, status: {addresses: [{type: InternalIP, address: 192.0.2.5}]}}"
     one = only(found(f"{pod(ports=[{'containerPort': 8443, 'hostPort': 443}])}\n---\n{node}\n", catalogue=NOTHING))
     assert one.aliases == ("192.0.2.5:443",)
+    elsewhere = pod(ports=[{"containerPort": 8443, "hostPort": 443, "hostIP": "192.0.2.99"}])
+    assert only(found(f"{elsewhere}\n---\n{node}\n", catalogue=NOTHING)).aliases != ("192.0.2.5:443",)
 
 
 def test_udp_and_sctp_are_left_out_and_counted() -> None:
