@@ -46,3 +46,24 @@ def test_where_there_are_pools_they_count(absent: tuple[Kind, ...]) -> None:
 
 def test_without_one_of_the_kinds_the_control_plane_is_not_hosted() -> None:
     assert "NodePool" not in sources(owes(MACHINE_CONFIG_POOL, pool=False))
+
+
+BOTH = {"tlsMinVersion": "VersionTLS12", "tlsCipherSuites": ["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"]}
+
+
+@pytest.mark.parametrize("apart", [(), ("tlsMinVersion",), ("tlsCipherSuites",)])
+def test_only_where_a_config_sets_both_the_profile_below_it_may_be_unknown(apart: tuple[str, ...]) -> None:
+    labels = {"own": ""}
+    metadata = {"labels": labels}
+    pool = {"nodeSelector": {"matchLabels": {WORKER: ""}}}
+    settings = {key: value for key, value in BOTH.items() if key not in apart}
+    spec = {"machineConfigPoolSelector": {"matchLabels": labels}, "kubeletConfig": settings}
+    objects = [
+        version("4.22.3"),
+        made("Node", None, "w", metadata={"labels": {WORKER: ""}}),
+        made("MachineConfigPool", None, "worker", MACHINES, metadata=metadata, spec=pool),
+        made("KubeletConfig", None, "own", MACHINES, spec=spec),
+    ]
+    snapshot = snapshot_of(objects, unreadable={"apiservers.config.openshift.io": "forbidden"})
+    found = Expectations(snapshot, CATALOGUE, ScanPolicy()).of(endpoint("Node/w:10250", {})).profile
+    assert isinstance(found, Unknown) is bool(apart)
