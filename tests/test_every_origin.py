@@ -153,6 +153,33 @@ def test_what_is_too_much_for_one_listener_is_counted_and_the_scan_is_incomplete
     assert times >= MANY - 20
 
 
+def behind(number: int, namespace: str = "shop") -> list[Raw]:
+    """One more Service of the listener."""
+    service = metadata(f"s{number}", namespace)
+    ports = [{"name": "https", "port": 443}]
+    address = f"172.30.{1 + number // 250}.{number % 250}"
+    labels = {"kubernetes.io/service-name": f"s{number}"}
+    return [
+        {"kind": "Service", "metadata": service, "spec": {"clusterIP": address, "ports": ports}},
+        {
+            "kind": "EndpointSlice",
+            "metadata": {**service, "labels": labels},
+            "ports": [{"name": "https", "port": 8443}],
+            "endpoints": [{"addresses": ["10.128.0.7"]}],
+        },
+    ]
+
+
+def test_too_many_services_of_one_listener_are_counted_and_the_scan_is_incomplete(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(merge, "MAX_ALIASES", 20)
+    found = surveyed(*PLACE, *(raw for n in range(MANY) for raw in behind(n)))
+    ((reason, times),) = [each for each in found.discovery.left_out if "addresses of Services" in each[0]]
+    assert reason.endswith(": cut, not looked at")
+    assert found.discovery.truncated == times > 0
+
+
 def test_of_other_namespaces_only_the_first_are_kept_and_that_leaves_nothing_open(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

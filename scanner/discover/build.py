@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from scanner.discover import hints
 from scanner.discover.draft import Omission
-from scanner.discover.merge import MAX_FOREIGN, MAX_ORIGINS, Listener, Said, stronger
+from scanner.discover.merge import MAX_ALIASES, MAX_FOREIGN, MAX_ORIGINS, Listener, Said, stronger
 from scanner.discover.names import part, server_name
 from scanner.discover.view import View
 from scanner.discover.workloads import Pod
@@ -174,6 +174,8 @@ class Built:
 
     def _origins(self, said: Said, identity: str) -> tuple[Origin, ...]:
         cuts = self._view.cuts
+        if cut := self._listener.cut_aliases:
+            cuts.note(f"addresses of Services of one listener beyond the first {MAX_ALIASES:,}", identity, cut)
         if said.cut:
             cuts.note(f"objects that lead to one listener beyond the first {MAX_ORIGINS:,}", identity, said.cut)
         if said.cut_foreign:

@@ -20,7 +20,10 @@ MAX_ORIGINS = 1_000
 one conversion webhook; each may have a CA of its own, to be verified by."""
 MAX_FOREIGN = 20
 """Of other namespaces: they decide nothing."""
-MAX_ALIASES = 50
+MAX_ALIASES = 1_000
+"""Addresses of Services that lead to a listener. Owners, Secrets and names are looked up by them."""
+MAX_FOREIGN_ALIASES = 50
+"""Of Services of other namespaces: they decide nothing."""
 _FEW = 8
 
 _RANK: dict[Certainty, int] = {"declared": 0, "hinted": 1, "candidate": 2}
@@ -97,7 +100,11 @@ class Listener:
     soft: tuple[int, bool, str] | None = None
     """The best name that clients verify and that changes nothing else."""
     named: dict[str, Said] = field(default_factory=dict)
-    aliases: list[str] = field(default_factory=list)
+    aliases: dict[str, None] = field(default_factory=dict)
+    foreign_aliases: int = 0
+    """How many of them are of other namespaces."""
+    cut_aliases: int = 0
+    """Aliases that are not kept."""
     ready: bool = False
     loopback: frozenset[bool] = frozenset()
     called: bool = False
@@ -122,8 +129,8 @@ class Listener:
             self.owner = place.owner
         self._say(claim)
         for alias in aliases:
-            if len(self.aliases) < MAX_ALIASES and alias not in self.aliases:
-                self.aliases.append(alias)
+            if alias not in self.aliases:
+                self._alias(alias, foreign=claim.origin.foreign)
         self.ready = self.ready or ready
         self.called = self.called or called
         if claim.loopback is not None:
@@ -131,6 +138,16 @@ class Listener:
         self.app_protocol = self.app_protocol or claim.app_protocol
         self.guess = self.guess and claim.guess
         self.known_port = self.known_port or claim.known_port
+
+    def _alias(self, alias: str, *, foreign: bool) -> None:
+        if foreign:
+            if self.foreign_aliases == MAX_FOREIGN_ALIASES:
+                return
+            self.foreign_aliases += 1
+        elif len(self.aliases) - self.foreign_aliases == MAX_ALIASES:
+            self.cut_aliases += 1
+            return
+        self.aliases[alias] = None
 
     def _say(self, claim: Claim) -> None:
         if claim.name and claim.naming != "soft":

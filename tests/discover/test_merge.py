@@ -72,13 +72,26 @@ def test_an_origin_that_several_claims_share_is_kept_once(count: int) -> None:
 def test_what_one_draft_says_of_a_listener_is_kept_where_the_next_says_nothing() -> None:
     listener = Listener(Place("10.128.0.7", 9000))
     here = origin("Service/shop/web")
-    names = tuple(f"s{number}.shop.svc:443" for number in range(51))
-    listener.add(
-        Draft(Claim(certainty="hinted", origin=here, app_protocol="postgresql"), listener.place, aliases=names)
-    )
-    listener.add(Draft(Claim(certainty="hinted", origin=here), listener.place, aliases=names[:1]))
+    listener.add(Draft(Claim(certainty="hinted", origin=here, app_protocol="postgresql"), listener.place))
+    listener.add(Draft(Claim(certainty="hinted", origin=here), listener.place))
     assert listener.app_protocol == "postgresql"
-    assert listener.aliases == list(names[:50])
+
+
+def test_addresses_of_services_beyond_the_limit_are_counted_and_those_of_others_push_none_out() -> None:
+    listener = Listener(Place("10.128.0.7", 9000))
+    here = origin("Service/shop/web")
+
+    def add(prefix: str, count: int, *, foreign: bool = False) -> None:
+        claim = Claim(certainty="hinted", origin=replace(here, foreign=foreign))
+        listener.add(Draft(claim, listener.place, aliases=tuple(f"{prefix}{number}:443" for number in range(count))))
+
+    add("other", 51, foreign=True)
+    assert (len(listener.aliases), listener.cut_aliases) == (50, 0)
+    add("own", 1_000)
+    add("own", 1_000)
+    assert (len(listener.aliases), listener.cut_aliases) == (1_050, 0)
+    add("own", 1_001)
+    assert (len(listener.aliases), listener.cut_aliases) == (1_050, 1)
 
 
 @pytest.mark.parametrize(
