@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
 from scanner.expect import Expectations
@@ -9,6 +12,7 @@ from scanner.kube.kinds import KUBELET_CONFIG, MACHINE_CONFIG_POOL, Kind
 from scanner.model.expectation import Expectation
 from scanner.model.known import Unknown
 from scanner.model.scan_policy import ScanPolicy
+from scanner.tls.codepoints import TLS10, TLS13
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_binding import api_server, version
 from tests.expect.test_stored import CATALOGUE, made
@@ -51,19 +55,38 @@ def test_without_one_of_the_kinds_the_control_plane_is_not_hosted() -> None:
 BOTH = {"tlsMinVersion": "VersionTLS12", "tlsCipherSuites": ["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"]}
 
 
-@pytest.mark.parametrize("apart", [(), ("tlsMinVersion",), ("tlsCipherSuites",)])
-def test_only_where_a_config_sets_both_the_profile_below_it_may_be_unknown(apart: tuple[str, ...]) -> None:
+def configured(settings: Mapping[str, object], *more: dict[str, Any], **unreadable: str) -> Expectation:
+    """What a kubelet owes under a KubeletConfig with these settings."""
     labels = {"own": ""}
     metadata = {"labels": labels}
     pool = {"nodeSelector": {"matchLabels": {WORKER: ""}}}
-    settings = {key: value for key, value in BOTH.items() if key not in apart}
     spec = {"machineConfigPoolSelector": {"matchLabels": labels}, "kubeletConfig": settings}
     objects = [
         version("4.22.3"),
         made("Node", None, "w", metadata={"labels": {WORKER: ""}}),
         made("MachineConfigPool", None, "worker", MACHINES, metadata=metadata, spec=pool),
         made("KubeletConfig", None, "own", MACHINES, spec=spec),
+        *more,
     ]
-    snapshot = snapshot_of(objects, unreadable={"apiservers.config.openshift.io": "forbidden"})
-    found = Expectations(snapshot, CATALOGUE, ScanPolicy()).of(endpoint("Node/w:10250", {})).profile
+    snapshot = snapshot_of(objects, unreadable={f"{kind}.config.openshift.io": why for kind, why in unreadable.items()})
+    return Expectations(snapshot, CATALOGUE, ScanPolicy()).of(endpoint("Node/w:10250", {}))
+
+
+@pytest.mark.parametrize("apart", [(), ("tlsMinVersion",), ("tlsCipherSuites",)])
+def test_only_where_a_config_sets_both_the_profile_below_it_may_be_unknown(apart: tuple[str, ...]) -> None:
+    settings = {key: value for key, value in BOTH.items() if key not in apart}
+    found = configured(settings, apiservers="forbidden").profile
     assert isinstance(found, Unknown) is bool(apart)
+
+
+def test_what_a_config_does_not_set_stays_what_the_profile_below_it_says() -> None:
+    old = configured({}, api_server("Old")).profile
+    alone = configured({"tlsMinVersion": "VersionTLS13"}, api_server("Old")).profile
+    suites = configured({"tlsCipherSuites": BOTH["tlsCipherSuites"]}, api_server("Old")).profile
+    assert not isinstance(old, Unknown)
+    assert not isinstance(alone, Unknown)
+    assert not isinstance(suites, Unknown)
+    assert (alone.min_version, alone.suites) == (TLS13, old.suites)
+    assert (suites.min_version, 0xC02F in suites.suites, 0x002F in suites.suites) == (old.min_version, True, False)
+    assert old.min_version == TLS10
+    assert 0x002F in old.suites
