@@ -22,6 +22,8 @@ from tests.discover.objects import NOTHING, by_id, found, instances, left_out, o
         ("--secure-listen-address=[$(IP)]:9103", [(9103, "declared", "$(IP)")]),
         ('--secure-listen-address="[::1]:9103"', [(9103, "declared", "::1")]),
         ("--metrics-bind-address=:8443", [(8443, "candidate", "")]),
+        ("--metrics-bind-address=0", []),  # controller-runtime: switched off
+        ("--secure-listen-address=0.0.0.0:https", []),
         (
             "--listen-client-urls=https://127.0.0.1:2379,https://192.0.2.5:2379,http://127.0.0.1:2381",
             [(2379, "declared", "127.0.0.1"), (2379, "declared", "192.0.2.5")],

@@ -67,6 +67,10 @@ def test_client_validation(validation: str, expected: str) -> None:
     assert by_id(found(ENVOY + text))[ID].expects == expected
 
 
+def test_without_client_validation_no_client_certificate_is_expected() -> None:
+    assert by_id(found(ENVOY + proxy("secretName: a")))[ID].expects is None
+
+
 @pytest.mark.parametrize("status", ["currentStatus: invalid", "currentStatus: orphaned"])
 def test_what_contour_does_not_serve_is_counted(status: str) -> None:
     discovery = found(ENVOY + proxy("secretName: a", status=status))

@@ -47,6 +47,10 @@ def test_what_cannot_be_asked_is_counted() -> None:
     }
 
 
+def test_a_name_that_is_no_dns_name_is_not_asked_without_a_name_instead() -> None:
+    assert only(found(ingress("{ip: 198.51.100.4}", "[a b, a.b]"))).server_name == "a.b"
+
+
 def test_a_hundred_names_of_one_ingress_are_enough() -> None:
     hosts = "[" + ", ".join(f"h{number}.ex.com" for number in range(500)) + "]"
     assert len(found(ingress("{ip: 198.51.100.4}", hosts)).endpoints) == 100

@@ -121,6 +121,19 @@ def test_a_host_port_is_another_way_to_the_same_listener() -> None:
     assert only(found(f"{elsewhere}\n---\n{node}\n", catalogue=NOTHING)).aliases != ("192.0.2.5:443",)
 
 
+def test_a_host_port_on_a_node_that_was_not_read_is_no_other_way() -> None:
+    assert only(found(pod(ports=[{"containerPort": 8443, "hostPort": 443}]), catalogue=NOTHING)).aliases == ()
+
+
+def test_in_the_nodes_network_the_host_port_is_the_port_itself() -> None:
+    raw = yaml.safe_load(pod(ports=[{"containerPort": 8443, "hostPort": 8443}]))
+    raw["spec"]["hostNetwork"] = True
+    node = {"kind": "Node", "metadata": {"name": "worker-0"}}
+    node["status"] = {"addresses": [{"type": "InternalIP", "address": "10.128.0.7"}]}
+    one = only(discover(of_objects([raw, node]), NOTHING))
+    assert (one.instance, one.aliases) == ("Deployment/shop/web:8443 @ 10.128.0.7:8443 on worker-0", ())
+
+
 def test_udp_and_sctp_are_left_out_and_counted() -> None:
     discovery = found(pod(ports=[{"containerPort": 53, "protocol": "UDP"}, {"containerPort": 99, "protocol": "SCTP"}]))
     assert not discovery.endpoints

@@ -238,6 +238,11 @@ def test_a_kubeconfig_that_names_files() -> None:
     ]
 
 
+def test_a_kubeconfig_whose_user_has_a_token_names_no_file() -> None:
+    found = contents(kubeconfig(token="secret"))
+    assert (found.files, [role for role, _, _ in told(found)]) == ((), ["trusted"])
+
+
 def test_a_kubeconfig_with_nonsense_in_it() -> None:
     found = contents(kubeconfig(client_certificate_data="'%%%'"))
     assert found.problems == ("user admin client-certificate-data is not base64",)

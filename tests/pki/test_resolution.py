@@ -299,9 +299,10 @@ def test_what_was_asked_before_is_answered_alike_and_another_configuration_begin
     assert config == replace(config)
 
 
-def test_an_override_of_a_certificate_that_looks_like_nothing_stands_over_its_names_category() -> None:
+@pytest.mark.parametrize("category", ["unknown", "serving"])
+def test_an_override_stands_over_its_names_category_whatever_the_certificate_looks_like(category: Category) -> None:
     config = document(categories={"client": RSA_4096, "serving": P384}, overrides={NAMES["client"]: P521})
-    found = required(config, "unknown", (NAMES["client"],))
+    found = required(config, category, (NAMES["client"],))
     assert found.key == P521
     assert any(str(RSA_4096) in step.said for step in found.because)
     assert not any(str(P384) in step.said for step in found.because)

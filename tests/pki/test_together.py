@@ -95,6 +95,14 @@ def test_of_an_old_and_a_new_signer_of_one_name_the_stronger_counts(order: int) 
 
 
 @pytest.mark.parametrize("order", [1, -1])
+def test_a_signer_that_has_its_name_in_one_place_only_is_the_platforms(order: int) -> None:
+    seen = Seen()
+    for ours in (True, False)[::order]:
+        seen.signer(RSA_SIGNER, ours=ours)
+    assert len(seen.leaf(SIGNED_BY_RSA).said("pki-signer-strength")) == 1
+
+
+@pytest.mark.parametrize("order", [1, -1])
 @pytest.mark.parametrize(("size", "severity"), [(2048, "low"), (3072, "info")])
 def test_of_two_weaker_signers_the_stronger_is_named_and_decides_the_severity(
     order: int, size: int, severity: str
