@@ -73,5 +73,11 @@ def test_selection(selection: str, certainty: str) -> None:
     assert only(found(TARGET + monitor("port: metrics, scheme: https", selection))).certainty == certainty
 
 
+def test_a_monitor_without_a_port_s_name_does_not_mean_the_one_without_a_name() -> None:
+    unnamed = TARGET.replace("{name: metrics, port:", "{port:")
+    assert only(found(unnamed + monitor("targetPort: 9187, scheme: https"))).certainty == "declared"
+    assert only(found(unnamed + monitor("targetPort: 9188, scheme: https"))).certainty == "candidate"
+
+
 def test_a_pod_monitor_may_name_the_number() -> None:
     assert only(found(TARGET + monitor("portNumber: 9187, scheme: https", kind="PodMonitor"))).certainty == "declared"

@@ -166,6 +166,11 @@ def test_without_pods_the_router_s_service_is_a_sample_or_leads_to_nothing_ready
     assert one["Service/openshift-ingress/router-internal-default:443#shop.apps.ex.com"].address == "172.30.0.77"
 
 
+def test_without_pods_and_service_a_route_is_asked_where_its_router_says() -> None:
+    one = by_id(found(ROUTER.partition("---\n{kind: Pod")[0] + route("edge")))["Router/default:443#shop.apps.ex.com"]
+    assert (one.host, one.sampled, one.expects) == ("r.ex.com", True, "requested")
+
+
 def test_a_router_on_the_host_network_listens_where_its_strategy_says() -> None:
     text = ROUTER.replace("spec: {containers", "spec: {nodeName: w, hostNetwork: true, containers").replace(
         "status: {domain", "status: {endpointPublishingStrategy: {hostNetwork: {httpsPort: 10443}}, domain"

@@ -109,6 +109,30 @@ def test_a_port_that_the_catalogue_knows_as_a_node_s_process_is_not_a_router_s()
     assert of.served(Place("192.0.2.10", 10251, node="master-0")) == "nobody"
 
 
+@pytest.mark.parametrize(("host_network", "who"), [(True, "other"), (None, "other"), (False, "front")])
+def test_what_the_catalogue_knows_of_a_pod_s_network_is_not_said_of_the_node_s(
+    host_network: bool | None, who: str
+) -> None:
+    entry = Listener(
+        component="etcd",
+        listener="peer",
+        namespaces=("kube-system",),
+        ports=(2380,),
+        governor="flags",
+        host_network=host_network,
+    )
+    etcd = static("etcd", "etcd", ", ports: [{containerPort: 2380}]")
+    of = trust(NODE + etcd, Catalogue(listeners=(entry,)))
+    assert of.served(Place("192.0.2.10", 2380, node="master-0")) == who
+
+
+def test_a_tenant_s_word_does_not_confirm_what_only_the_catalogue_suggests() -> None:
+    known = Catalogue(
+        listeners=(Listener(component="crio", listener="stream", namespaces=(), ports=(10010,), governor="own"),)
+    )
+    assert by_id(found(NODE + tenant(10010), known))["Node/crio:10010"].certainty == "candidate"
+
+
 @pytest.mark.parametrize(
     ("namespace", "owner", "may"),
     [

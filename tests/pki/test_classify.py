@@ -199,6 +199,12 @@ def test_kubelets_are_told_apart_by_usage() -> None:
 # --- Outside ----------------------------------------------------------------------------------------------------------
 
 
+def test_what_was_asked_for_by_a_request_is_not_the_platforms_key() -> None:
+    request = Place(role="request", reference=Reference(kind="CertificateSigningRequest", name="csr-abcde"))
+    found = classify(HeldCertificate(facts=made("web.example"), place=request), names())
+    assert (found.names, found.governed) == ((), False)
+
+
 def test_what_users_provided_is_outside_even_in_the_platforms_secret() -> None:
     place = held(certificate(SIGNERS[4]), secret=f"{OPERATOR}/loadbalancer-serving-signer").place
     given = replace(place, user_provided="APIServer/cluster spec.servingCerts.namedCertificates[0]")

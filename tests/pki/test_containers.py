@@ -108,6 +108,13 @@ def test_der_that_is_no_certificate_is_a_problem() -> None:
     assert found.problems[0].startswith("no certificate that can be read: ")
 
 
+def test_der_of_which_the_subject_cannot_be_read_is_a_certificate_all_the_same() -> None:
+    common_name = b"\x0c\x0bweb.example"
+    assert LEAF.der.count(common_name) == 1
+    found = contents(LEAF.der.replace(common_name, b"\xf3" + common_name[1:]))
+    assert [each.facts.subject for each in found.certificates] == [None]
+
+
 @pytest.mark.parametrize("password", [(), (b"wrong", PASSWORD)], ids=["without", "with"])
 def test_pkcs12_with_and_without_a_password(password: tuple[bytes, ...]) -> None:
     found = contents(p12(BestAvailableEncryption(PASSWORD) if password else NoEncryption()), password)

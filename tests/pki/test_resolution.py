@@ -216,9 +216,14 @@ def test_twice_the_same_name_is_unknown() -> None:
     assert "listed twice" in str(required(read({"overrides": twice}), "serving", ("etcd-server",)).unknown)
 
 
-def test_a_mode_that_nobody_knows() -> None:
-    config = read({"certificateManagement": {"mode": "Magic"}})
+@pytest.mark.parametrize("management", [{"mode": "Magic"}, {}, {"mode": None}])
+@pytest.mark.parametrize("beside", [{}, {"custom": {"defaults": said(P256)}}, {"custom": lists(P256, {}, {})}])
+def test_with_a_mode_that_nobody_knows_nothing_counts_that_is_beside_it(
+    management: dict[str, Any], beside: dict[str, Any]
+) -> None:
+    config = read({"certificateManagement": {**management, **beside}})
     assert required(config, "serving").fit(P521) == "unknown"
+    assert required(config, "serving").fit(P256) == "unknown"
 
 
 def test_ambiguous_names_stand_where_they_agree() -> None:
