@@ -8,12 +8,17 @@ from typing import Any
 import pytest
 
 from scanner.expect import Expectations
+from scanner.expect.api_server import Wishes
+from scanner.expect.facts import Facts
+from scanner.kube.kinds import API_SERVER
 from scanner.kube.objects import Reference
+from scanner.model.component_files import load_catalogue
 from scanner.model.components import Catalogue, Component, Listener
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.known import Unknown
-from scanner.model.scan_policy import ScanPolicy
+from scanner.model.scan_policy import Override, ScanPolicy
+from scanner.model.selector import Selector
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_certificates import config_map
 from tests.expect.test_stored import made
@@ -114,3 +119,66 @@ def test_the_service_ca_signs_for_the_service_that_asks_and_by_the_name_that_is_
     objects = [asking, made("Service", "shop", "other"), bundle, version("4.22.0"), api_server("Modern")]
     found = Expectations(snapshot_of(objects), CATALOGUE, ScanPolicy(), endpoints=(where,)).of(where)
     assert found.certificate.anchors == ((b"service-ca",) if signed else ())
+
+
+def overridden(origin: str = "", *, foreign: bool = False, override: bool = True) -> Expectation:
+    where = endpoint(VAULT, {"origins": [origin] if origin else []})
+    where = replace(where, origins=tuple(replace(each, foreign=foreign) for each in where.origins))
+    override_all = Override(selector=Selector(), profile="modern", justification="", source="a:1:1", binding=True)
+    policy = ScanPolicy(overrides=(override_all,) if override else ())
+    snapshot = snapshot_of([version("4.22.0"), api_server("Intermediate")])
+    return Expectations(snapshot, CATALOGUE, policy, endpoints=(where,)).of(where)
+
+
+def test_a_profile_of_the_policy_file_has_groups_also_where_the_component_applies_none() -> None:
+    assert overridden().groups_configurable
+    assert not overridden(override=False).groups_configurable
+
+
+@pytest.mark.parametrize(
+    ("origin", "foreign", "role"),
+    [
+        ("ServiceMonitor/openshift-vault/vault", False, "metrics"),
+        ("APIService/v1.vault", False, "api"),
+        ("ValidatingWebhookConfiguration/vault webhook vault", False, "webhook"),
+        ("ServiceMonitor/openshift-vault/vault", True, None),
+        ("Service/openshift-vault/vault", False, None),
+    ],
+)
+def test_what_leads_to_an_overridden_listener_says_what_it_serves(
+    origin: str, role: str | None, *, foreign: bool
+) -> None:
+    assert overridden(origin, foreign=foreign).overridden == role
+
+
+def test_on_plain_kubernetes_no_component_is_let_off_for_want_of_adherence() -> None:
+    """Only MicroShift's file is for some components and not for others."""
+    where = endpoint("Deployment/kube-system/unheard-of:4443", {})
+    snapshot = snapshot_of([], absent=frozenset({API_SERVER}))
+    found = Expectations(snapshot, load_catalogue("kubernetes"), ScanPolicy(), endpoints=(where,)).of(where)
+    assert (found.standing, found.binding) == ("platform", "must-follow")
+
+
+def test_of_two_entries_of_a_component_the_one_of_the_namespace_is_meant() -> None:
+    """Also where discovery knew the component, and no entry has the workload's name."""
+    elsewhere, here = (
+        Listener(
+            component="vault", listener=namespace, namespaces=(namespace,), workloads=("vault",), ports=(8200,),
+            governor="own", server_names=(f"{namespace}.example",),
+        )
+        for namespace in ("elsewhere", "here")
+    )  # fmt: skip
+    catalogue = Catalogue(listeners=(elsewhere, here), components=(Component(name="vault"),))
+    where = replace(endpoint("Pod/here/another:8200", {}), component="vault")
+    facts = Facts(snapshot_of([]), catalogue, ScanPolicy(), (where,), Wishes())
+    assert facts.entry(where) == here
+
+
+def test_operators_that_could_not_be_read_leave_it_unsaid_whether_they_are_at_work() -> None:
+    where, objects = endpoint(VAULT, {}), [version("4.22.0"), api_server("Modern")]
+    said = [
+        [each for each in found.remarks if "whether its operator is rolling out a change is not known" in each]
+        for gaps in ({}, {"clusteroperators.config.openshift.io": "HTTP 403"})
+        for found in [Expectations(snapshot_of(objects, unreadable=gaps), CATALOGUE, ScanPolicy()).of(where)]
+    ]
+    assert [len(each) for each in said] == [0, 1]

@@ -181,3 +181,41 @@ def test_a_conversion_webhooks_caller_trusts_the_bundle_of_its_definition() -> N
     }
     subject = {"subject": "CustomResourceDefinition/others.example"}
     assert expected("Deployment/n/m:9443#m.n.svc", subject, definition).anchors == (b"crd",)
+
+
+OAUTH = "Deployment/openshift-authentication/oauth-openshift:6443#web.apps.example"
+
+
+@pytest.mark.parametrize(
+    ("component_route", "routers"),
+    [
+        ({}, True),
+        ({"hostname": "web.apps.example", "servingCertKeyPairSecret": {"name": "own"}}, False),
+        ({"hostname": "web.apps.example"}, True),
+        ({"hostname": "console.apps.example", "servingCertKeyPairSecret": {"name": "own"}}, True),
+    ],
+)
+def test_a_certificate_of_an_administrator_for_another_host_leaves_this_one_the_routers(
+    component_route: dict[str, Any], *, routers: bool
+) -> None:
+    ingress = {
+        "apiVersion": "config.openshift.io/v1",
+        "kind": "Ingress",
+        "metadata": {"name": "cluster"},
+        "spec": {"componentRoutes": [component_route]},
+    }
+    found = expected(OAUTH, {"subject": "Route/shop/web", "segment": "Backend"}, route(), ingress)
+    assert found.anchors == ((b"router",) if routers else ())
+
+
+@pytest.mark.parametrize("names", [[], [{"type": "Hostname", "hostname": "other.example"}]])
+def test_a_name_that_a_gateway_only_sends_is_none_of_the_certificates(names: list[dict[str, str]]) -> None:
+    """With subjectAltNames the hostname is SNI and nothing else (GEP-3155)."""
+    policy = {
+        "apiVersion": "gateway.networking.k8s.io/v1",
+        "kind": "BackendTLSPolicy",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"validation": {"hostname": "web.example", "subjectAltNames": names}},
+    }
+    found = expected("Deployment/shop/web:8443#web.example", {"subject": "BackendTLSPolicy/shop/web"}, policy)
+    assert found.names == (() if names else ("web.example",))

@@ -244,3 +244,11 @@ def test_what_an_object_has_a_listener_ask_for_is_owed(expects: Any) -> None:  #
     assert owed(asking, gateway("HTTPS")).client_certificate == expects
     library = replace(endpoint("Deployment/shop/web:8443", {}), expects=expects)
     assert owed(library).client_certificate == ("required" if expects == "required" else None)
+
+
+def test_a_routers_port_for_metrics_does_not_validate_as_its_frontend_does() -> None:
+    """HAProxy does not answer there; the port is the router's all the same."""
+    router = controller(clientTLS={"clientCertificatePolicy": "Required", "clientCA": {"name": "clients"}})
+    frontend, metrics = (endpoint(f"Deployment/openshift-ingress/router-default:{port}", {}) for port in (443, 1936))
+    assert owed(frontend, router).client_trust is not None
+    assert owed(metrics, router).client_trust is None

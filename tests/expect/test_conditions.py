@@ -23,3 +23,8 @@ def test_an_entry_without_a_valid_time_is_left_out() -> None:
     assert at(entry("never"), entry("2026-11-02T00:00:00Z"), entry(None), entry("2026-11-01T00:00:00Z")) == last
     assert at(entry("2026-11-01T00:00:00Z"), entry("2026-11-02T00:00:00Z", subresource="status")) == first
     assert at(entry("never"), entry(None)) is None
+
+
+def test_where_no_field_is_meant_nothing_says_when_it_was_written() -> None:
+    managed = [entry("2026-11-01T00:00:00Z")]
+    assert changed(Fields({"metadata": {"generation": 2, "managedFields": managed}}), ()) is None

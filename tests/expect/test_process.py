@@ -1,15 +1,23 @@
-"""Flags of static pods and the kubelet's configuration."""
+"""Flags of static pods, the kubelet's configuration and MicroShift's."""
 
 from __future__ import annotations
 
 import pytest
 
+from scanner.expect import Expectations, microshift
+from scanner.expect.api_server import Wishes
 from scanner.expect.process import COMPONENT_BASE, ETCD, Flags, Told, by_configuration, by_flags, profile
 from scanner.kube.objects import Fields
+from scanner.model.component_files import load_catalogue
+from scanner.model.custom_profile import TLS13_SUITES
+from scanner.model.declared_profile import Declared
 from scanner.model.known import Unknown
 from scanner.model.profile import Profile
+from scanner.model.scan_policy import ScanPolicy
 from scanner.tls.codepoints import TLS10, TLS12, TLS13
 from scanner.tls.names import is_tls13
+from tests.expect.stories import endpoint, snapshot_of
+from tests.expect.test_stored import made
 
 
 def pod(*words: str) -> Fields:
@@ -70,3 +78,36 @@ def test_suites_that_go_lacks_are_left_out_and_named() -> None:
     told = known(Told(suites=("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256")))
     assert set(told.suites) == {0xC02F, 0x1301, 0x1302, 0x1303}
     assert told.notes == ("Pod/x lists 'TLS_DHE_RSA_WITH_AES_128_GCM_SHA256', which Go does not have",)
+
+
+def of_microshift(release: str, *suites: str) -> Declared:
+    version = made("ConfigMap", "kube-public", "microshift-version", data={"version": release})
+    file = made("MicroShiftConfig", None, "node", "microshift/v1", apiServer={"tls": {"cipherSuites": list(suites)}})
+    found = microshift.authority(snapshot_of([version, file]), Wishes())
+    assert found is not None
+    assert found.fixed is not None
+    return found.fixed
+
+
+def test_microshift_has_each_suite_of_tls13_once_and_remarks_on_what_it_refuses() -> None:
+    listed = ("TLS_AES_128_GCM_SHA256", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_RSA_WITH_AES_128_CBC_SHA")
+    found = of_microshift("4.21.3", *listed)
+    assert isinstance(found.profile, Profile)
+    assert found.profile.suites == (*TLS13_SUITES, 0xC02F)
+    assert found.remarks == ("MicroShift does not start with the cipher suite 'TLS_RSA_WITH_AES_128_CBC_SHA'",)
+
+
+def test_of_a_release_that_is_not_known_no_list_of_suites_means_anything() -> None:
+    found = of_microshift("nightly", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256")
+    assert isinstance(found.profile, Unknown)
+
+
+def test_a_flag_is_changed_at_the_container_of_the_component() -> None:
+    containers = [{"name": "beside"}, {"name": "etcd", "command": ["etcd", "--cipher-suites=A"]}]
+    etcd = made(
+        "Pod", "kube-system", "etcd-m", metadata={"labels": {"component": "etcd"}}, spec={"containers": containers}
+    )
+    where = endpoint("Pod/kube-system/etcd-m:2379", {"pod": "kube-system/etcd-m", "node": "m"})
+    found = Expectations(snapshot_of([etcd]), load_catalogue("kubernetes"), ScanPolicy()).of(where)
+    assert found.lever is not None
+    assert found.lever.container == "etcd"

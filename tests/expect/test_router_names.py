@@ -8,6 +8,7 @@ import pytest
 
 from scanner.expect import Expectations
 from scanner.expect.facts import ROUTER_LABEL
+from scanner.model.expectation import Expectation
 from scanner.model.known import Unknown
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import endpoint, snapshot_of
@@ -56,3 +57,35 @@ def test_a_listener_of_a_route_is_the_routers_whatever_serves_it() -> None:
     where = endpoint("Deployment/edge/sharded:443#web.example", ROUTED)
     found = Expectations(snapshot_of([ROUTE, controller("own")]), CATALOGUE, ScanPolicy()).of(where)
     assert (found.component, found.groups_configurable) == ("router", True)
+
+
+def listens(route: dict[str, Any], **status: Any) -> Expectation:  # noqa: ANN401 - JSON
+    """What a Route's frontend at the router owes; ``status`` is the IngressController's."""
+    where = endpoint("Deployment/openshift-ingress/router-default:443#web.example", ROUTED)
+    spec = {"tlsSecurityProfile": {"type": "Custom", "custom": {"minTLSVersion": "VersionTLS12", "ciphers": CIPHERS}}}
+    snapshot = snapshot_of([route, {**controller("default"), "spec": spec, "status": status}])
+    return Expectations(snapshot, CATALOGUE, ScanPolicy()).of(where)
+
+
+CIPHERS = ["ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-CHACHA20-POLY1305"]
+
+
+def test_a_route_that_is_passed_through_is_not_answered_by_haproxy() -> None:
+    through = {**ROUTE, "spec": {"host": "web.example", "tls": {"termination": "passthrough"}}}
+    said = [[because.said for because in listens(each).because] for each in (ROUTE, through)]
+    assert ["the router answers" in " ".join(each) for each in said] == [True, False]
+
+
+@pytest.mark.parametrize("admitted", [True, False])
+def test_a_profile_that_is_not_admitted_says_nothing_of_what_the_router_keeps(*, admitted: bool) -> None:
+    conditions = [{"type": "Admitted", "status": str(admitted), "message": "no"}]
+    assert isinstance(listens(ROUTE, conditions=conditions).profile, Unknown) is not admitted
+
+
+@pytest.mark.parametrize(("ciphers", "same"), [(CIPHERS, True), (CIPHERS[:1], False)])
+def test_a_router_that_lacks_chacha20_outside_of_fips_mode_uses_another_profile(
+    ciphers: list[str], *, same: bool
+) -> None:
+    found = listens(ROUTE, tlsProfile={"minTLSVersion": "VersionTLS12", "ciphers": ciphers})
+    (said,) = [each.said for each in found.because if each.field == "status.tlsProfile"]
+    assert (said == "the router uses it") is same

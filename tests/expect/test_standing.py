@@ -103,3 +103,11 @@ def test_the_api_server_is_the_platform_s_whatever_its_slices_say(port: int, dis
     found = owes(endpoint(f"Service/default/kubernetes:{port}", {}), distribution=distribution)
     assert (found.standing, found.component) == ("platform", "kube-apiserver")
     assert owes(endpoint(f"Service/default/web:{port}", {}), distribution="kubernetes").component is None
+
+
+def test_an_operand_that_only_has_the_name_of_a_users_workload_says_nothing_of_it() -> None:
+    """A Service of that name counts where it leads there, or where nothing but the Service is known."""
+    apart = replace(at(), aliases=())
+    assert owes(apart, version(), owned("Service", "central")).standing == "user"
+    alone = endpoint("Service/stackrox/central:8443", {})
+    assert owes(alone, version(), owned("Service", "central")).standing == "layered"

@@ -229,3 +229,12 @@ def test_a_secret_that_is_odd_does_no_harm() -> None:
     stored = found(WEB, service(), odd)
     assert stored is not None
     assert len(stored.unread) == 1
+
+
+def test_a_well_known_name_means_the_secret_in_its_own_namespace() -> None:
+    name = "localhost-serving-cert-certkey"
+    stored = found(KAS, secret("openshift-kube-apiserver", name), secret("shop", name), said={"node": "m"})
+    assert stored is not None
+    wanted = f"Secret/openshift-kube-apiserver/{name} data[tls.crt]"
+    assert wanted in [each.place for each in stored.leaves]
+    assert not any(name in each for each in stored.unread)

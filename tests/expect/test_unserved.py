@@ -111,3 +111,20 @@ def test_what_is_too_much_is_not_forgotten() -> None:
     assert len(found) == 21
     assert (found[-1].name, found[-1].owed) == (None, "unasked")
     assert found[-1].because.startswith("5 more names")
+
+
+@pytest.mark.parametrize(
+    ("place", "said", "asked"),
+    [
+        ("443", {}, True),
+        ("443#web.example", {}, False),
+        ("443#web.example", {"subject": "Route/shop/web", "segment": "Frontend"}, False),
+        ("1936", {}, False),
+    ],
+)
+def test_a_route_that_is_not_served_is_asked_for_at_the_routers_frontend_without_a_name_alone(
+    place: str, said: dict[str, Any], *, asked: bool
+) -> None:
+    where = endpoint(f"Deployment/openshift-ingress/router-default:{place}", {"address": "10.0.0.1", **said})
+    found = owed(where, controller(), route("web", "True"), route("bad", "False")).other_names
+    assert ("bad.example" in [name for name, _ in others(*found)]) is asked
