@@ -92,6 +92,13 @@ def test_in_the_other_order_the_last_kind_of_certificate_comes_first(last: str) 
     assert one == two[::-1]
 
 
+def test_suites_for_rsa_and_for_ecdsa_are_parts_of_their_own_and_all_others_one_part() -> None:
+    """More parts would use up the connections that a listener of short offers may cost."""
+    codes = [0xC02F, 0xC02B, 0x0032, 0x0018, 0x002F]
+    assert [authentication(code) for code in codes] == ["RSA", "ECDSA", "DSS", "anon", "RSA"]
+    assert candidates.by_certificate(codes) == [[0xC02F, 0x002F], [0xC02B], [0x0032, 0x0018]]
+
+
 @pytest.mark.parametrize("version", [SSL3, TLS10, TLS11, TLS12])
 def test_a_lean_offer_is_short_and_has_few_groups(version: int) -> None:
     groups = candidates.groups(version) if version > SSL3 else ()

@@ -637,6 +637,27 @@ def test_a_version_is_not_refused_by_another_alert_to_suites_that_need_credentia
 
 
 @dataclass
+class Mute:
+    """Does not answer a hello that lists a PSK suite."""
+
+    server: ModelServer
+
+    def answer(self, offer: Offer) -> Reply:
+        return SILENCE if 0x008C in offer.suites else self.server.answer(offer)
+
+
+@pytest.mark.parametrize("question", BOTH, ids=["inventory", "verdict"])
+def test_silence_ends_the_second_look_and_leaves_open_what_it_asked_for(question: Question) -> None:
+    """A suite that was refused only once is not refused."""
+    asked = interview(Mute(CONFORMING), question)
+    again = [reply for offer, reply in asked.asked if offer.name == "TLSv1.2 with credentials"]
+    assert again == [SILENCE]
+    refused = conclude(asked).suites[TLS12].refused
+    assert refused
+    assert all(candidates.is_obsolete(code) for code in refused)
+
+
+@dataclass
 class Garbled:
     """Refuses the first hello for TLS 1.1, and answers the same hello again with a version that does not exist."""
 
