@@ -657,6 +657,39 @@ def test_silence_ends_the_second_look_and_leaves_open_what_it_asked_for(question
     assert all(candidates.is_obsolete(code) for code in refused)
 
 
+def test_a_group_that_an_ecdsa_suite_was_selected_with_stays_in_every_offer() -> None:
+    """The certificate's curve has to be listed (RFC 8422, section 5.1): without it the other suites look refused."""
+    server = ModelServer(suites={TLS12: (0xC02B, 0xC02C)}, groups=(SECP256R1, 0x0018), curves={"ECDSA": SECP256R1})
+    asked = interview(server, INVENTORY)
+    assert set(conclude(asked).suites[TLS12].accepted) == {0xC02B, 0xC02C}
+    assert {offer.groups for offer, _ in asked.asked if offer.version == TLS12} == {candidates.groups(TLS12)}
+
+
+@pytest.mark.parametrize("too_many", [PROTOCOL_VERSION, SILENCE])
+@pytest.mark.parametrize("question", BOTH, ids=["inventory", "verdict"])
+def test_a_wide_hello_is_followed_by_a_lean_one_whatever_it_ended_in(question: Question, too_many: Reply) -> None:
+    """Nothing as wide was accepted before, so that even ``protocol_version`` may be about the width."""
+    server = ModelServer(suites={TLS12: ECDHE_RSA_AEAD}, groups=GROUPS, most=16, too_many=too_many)
+    versions = conclude(interview(server, question)).versions
+    assert versions.accepted == (TLS12,)
+    assert {TLS11, TLS10, SSL3} <= versions.refused
+
+
+@pytest.mark.parametrize(
+    ("refusal", "hellos"),
+    [
+        (PROTOCOL_VERSION, ["TLSv1.3"]),
+        (HANDSHAKE_FAILURE, ["TLSv1.3", "TLSv1.3, with shares", "TLSv1.3, with shares, lean"]),
+    ],
+)
+def test_tls13_that_was_refused_in_so_many_words_is_not_asked_for_again(refusal: Reply, hellos: list[str]) -> None:
+    server = ModelServer(suites={TLS12: ECDHE_RSA_AEAD}, groups=GROUPS, version_refusal=refusal)
+    for question in BOTH:
+        asked = interview(server, question)
+        assert [offer.name for offer, _ in asked.asked if offer.version == TLS13] == hellos
+        assert TLS13 in conclude(asked).versions.refused
+
+
 @dataclass
 class Garbled:
     """Refuses the first hello for TLS 1.1, and answers the same hello again with a version that does not exist."""
