@@ -690,6 +690,15 @@ def test_tls13_that_was_refused_in_so_many_words_is_not_asked_for_again(refusal:
         assert TLS13 in conclude(asked).versions.refused
 
 
+def test_of_a_forbidden_version_no_suites_are_asked_for() -> None:
+    """That it is spoken is the finding, whatever its suites are."""
+    asked = interview(replace(CONFORMING, suites={**CONFORMING.suites, TLS11: (0xC013, 0x002F)}), VERDICT)
+    seen = conclude(asked)
+    assert TLS11 in seen.versions.accepted
+    assert [offer.name for offer, reply in asked.asked if TLS11 in (offer.version, reply.version)] == ["TLSv1.1"]
+    assert (seen.suites[TLS11].refused, seen.suites[TLS11].unasked) == (frozenset(), "the version itself is forbidden")
+
+
 @dataclass
 class Garbled:
     """Refuses the first hello for TLS 1.1, and answers the same hello again with a version that does not exist."""
