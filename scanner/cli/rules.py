@@ -50,7 +50,7 @@ def page(each: AnyRule) -> str:
     """A rule's page for the terminal: what the front matter says becomes a heading and the last section."""
     references = "\n".join(f"* {reference}" for reference in each.references)
     head = f"# {each.title}\n\nRule `{each.id}`, severity {each.severity}."
-    return f"{head}\n\n{each.page.strip()}\n\n## References\n\n{references}"
+    return f"{head}\n\n{each.page}\n\n## References\n\n{references}"
 
 
 def find(rule_id: str) -> AnyRule:

@@ -173,7 +173,7 @@ class Summary:
     self_signed: int = 0
     """Those of them whose leaf is its own issuer."""
     names_unchecked: int = 0
-    """Endpoints that served a certificate, and of which no name is known: targets given by an IP address."""
+    """Endpoints with a certificate and without a known name: targets given by an IP address."""
     outcomes: dict[Outcome, int] = field(default_factory=lambda: dict.fromkeys(OUTCOMES, 0))
     """Endpoints by the word that every format has for them."""
     connections: int = 0

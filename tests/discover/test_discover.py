@@ -104,21 +104,24 @@ def test_a_pod_that_ends_gives_way_to_one_that_stays(text: str) -> None:
     assert left_out(discovery) == {"listeners at an address that another one has": 1}
 
 
-def test_of_pods_at_one_address_those_that_stay_are_what_a_slice_means() -> None:
-    service = """
+HEADLESS = """
 ---
 {kind: Service, metadata: {name: s, namespace: b}, spec: {clusterIP: None, ports: [{name: https, port: 9000}]}}
 ---
 {kind: EndpointSlice, metadata: {name: s-1, namespace: b, labels: {kubernetes.io/service-name: s}},
  ports: [{name: https, port: 9000}], endpoints: [{addresses: [10.128.0.9]}]}
 """
+"""A Service without an address, and a slice that names no pod."""
+
+
+def test_of_pods_at_one_address_those_that_stay_are_what_a_slice_means() -> None:
     first, second = (claimant("b", leaves).replace("name: a,", f"name: {name},") for name, leaves in WHO)
-    discovery = found(first + second + service, NOTHING)
+    discovery = found(first + second + HEADLESS, NOTHING)
     assert {each.id for each in discovery.endpoints if each.port == 9000} == {"Pod/b/stays:9000"}
     assert left_out(discovery) == {"listeners at an address that another one has": 1}  # only what it declares itself
     # With one that another namespace has, and that stays too, both are meant; what leaves is not.
     third = claimant("zzz").replace("name: a,", "name: other,")
-    discovery = found(first + second + third + service, NOTHING)
+    discovery = found(first + second + third + HEADLESS, NOTHING)
     assert {each.id for each in discovery.endpoints if each.port == 9000} == {"Pod/b/stays:9000", "Pod/zzz/other:9000"}
 
 
@@ -134,12 +137,5 @@ def test_replicas_at_one_address_are_one_listener() -> None:
 
 
 def test_a_slice_that_names_no_pod_means_each_that_may_be_there() -> None:
-    service = """
----
-{kind: Service, metadata: {name: s, namespace: b}, spec: {clusterIP: None, ports: [{name: https, port: 9000}]}}
----
-{kind: EndpointSlice, metadata: {name: s-1, namespace: b, labels: {kubernetes.io/service-name: s}},
- ports: [{name: https, port: 9000}], endpoints: [{addresses: [10.128.0.9]}]}
-"""
-    text = claimant("b") + claimant("b").replace("name: a,", "name: z,") + service
+    text = claimant("b") + claimant("b").replace("name: a,", "name: z,") + HEADLESS
     assert {each.id for each in found(text, NOTHING).endpoints if each.port == 9000} == {"Pod/b/a:9000", "Pod/b/z:9000"}

@@ -119,7 +119,7 @@ class Near:
 
     @property
     def is_slip(self) -> bool:
-        """Whether it can mean nothing else: another namespace, name or kind may be what somebody else needs."""
+        """Whether it is certainly a mistake. Another namespace, name or kind may be right for another reference."""
         return self.field.endswith(".group") or self.said.lower() == self.wanted.lower()
 
 
