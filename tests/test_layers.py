@@ -124,3 +124,35 @@ def test_the_ladder_can_be_broken() -> None:
     assert broken_rungs("probe", "judge")
     assert broken_rungs("report", "scan")
     assert not broken_rungs("scan", "probe")
+
+
+UNTYPED = frozenset({"at", "has", "text", "number", "flag", "fields", "each", "texts", "words", "items"})
+"""How ``kube.objects.Fields`` and a rule's ``Subject`` read a field by its name, which no type checker can see."""
+READ_RAW = ("kube/", "cluster/", "lint/fields/")
+"""Where that is the task: the typed views, the reader of clusters, and the walker of schemas."""
+MOST_UNTYPED = 1_568
+"""Such reads outside; the number only falls, and ends at 0."""
+
+
+def untyped_reads(tree: ast.AST) -> int:
+    """Count the calls that read a field by a literal name or by a tuple of steps."""
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args)
+    return sum(
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr in UNTYPED
+        and (
+            isinstance(call.args[0], ast.Starred)
+            or (isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str))
+        )
+        for call in calls
+    )
+
+
+def test_fields_are_read_by_their_types() -> None:
+    found = {name_of(path): untyped_reads(ast.parse(path.read_text())) for path in modules()}
+    outside = {name: count for name, count in found.items() if count and not name.startswith(READ_RAW)}
+    assert sum(outside.values()) <= MOST_UNTYPED, outside
+
+
+def test_untyped_reads_are_counted() -> None:
+    assert untyped_reads(ast.parse("item.text('spec', 'host'); item.at(*steps); dict.items(); at('x')")) == 2

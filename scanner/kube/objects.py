@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Self, TypeAlias
 
 from scanner.kube.kinds import Kind
+
+Steps: TypeAlias = tuple[str | int, ...]
+"""The way to a value: keys and indexes from the object's top."""
 
 _NOTHING: Mapping[str, object] = {}
 _MAPPING = (dict, Mapping)
@@ -22,6 +26,11 @@ class Fields:
     """A JSON object and what it says; steps are the names of nested fields."""
 
     raw: Mapping[str, object]
+
+    @property
+    def steps(self) -> Steps:
+        """The way to it from the object's top."""
+        return ()
 
     def at(self, *steps: str) -> object:
         """The value there, whatever it is, or None."""
@@ -97,6 +106,11 @@ class KubeObject(Fields):
     """One object of the cluster."""
 
     kind: Kind
+
+    @classmethod
+    def of(cls, item: KubeObject) -> Self:
+        """Read an object by the type of its kind: ``Gateway.of(item)``."""
+        return item if isinstance(item, cls) else cls(item.raw, item.kind)
 
     @property
     def name(self) -> str:

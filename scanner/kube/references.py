@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal
 
 from scanner.kube import kinds
 from scanner.kube.kinds import CONFIG_MAP, SECRET, Kind
-from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.objects import Fields, KubeObject, Steps
 
-Steps: TypeAlias = tuple[str | int, ...]
-"""The way to a value: keys and indexes from the top."""
 Role = Literal[
     "certificate",
     "client-certificate",

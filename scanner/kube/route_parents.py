@@ -9,8 +9,7 @@ from itertools import islice
 from typing import Final
 
 from scanner.kube.kinds import GATEWAY, LISTENER_SET, X_LISTENER_SET, Kind
-from scanner.kube.objects import Fields, KubeObject
-from scanner.kube.references import Steps
+from scanner.kube.objects import Fields, KubeObject, Steps
 
 HOLDERS: Final[Mapping[str, Kind]] = {each.name: each for each in (GATEWAY, LISTENER_SET, X_LISTENER_SET)}
 """What has listeners, by the kind's name."""

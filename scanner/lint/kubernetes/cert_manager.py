@@ -9,8 +9,8 @@ from typing import Final
 
 from scanner.kube import kinds
 from scanner.kube.kinds import CERTIFICATE, CLUSTER_ISSUER, ISSUER, SECRET, Kind
-from scanner.kube.objects import Fields, KubeObject
-from scanner.kube.references import Link, Role, Steps, links
+from scanner.kube.objects import Fields, KubeObject, Steps
+from scanner.kube.references import Link, Role, links
 from scanner.lint.openshift.routes import KEYS, external, hosts
 from scanner.lint.references import is_named
 from scanner.model.declared import Declared, Missing
