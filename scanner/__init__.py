@@ -28,11 +28,12 @@ The whole program is plain functions between values; I/O is in two places, ``clu
   ``linting`` is its story: manifests or a snapshot -> rules -> report.
 * ``report``   report -> text. Pure; one file a format. ``metrics``: the same for Prometheus.
 * ``demo``     a cluster on loopback: its API server, and listeners that commit the usual sins.
+* ``files``    YAML and JSON of other people with the place of every value; what is wrong with them, as errors.
 * ``data``     where ``profiles/`` and ``reports/templates/`` are. ``errors``: what we cannot do, and what to do next.
 
 Imports go downwards only: ``cli`` > ``scan`` and its companions, ``demo`` > ``cluster``, ``discover``, ``expect``,
 ``probe``, ``judge``, ``lint``, ``report``, ``metrics`` (which never import each other) > ``model`` > ``kube`` >
-``data`` > ``tls``, ``errors`` (``tests/test_layers.py``).
+``data``, ``files`` > ``tls``, ``errors`` (``tests/test_layers.py``).
 """
 
 __version__ = "0.1.0"

@@ -16,11 +16,11 @@ from types import TracebackType
 from typing import Self
 
 from scanner.errors import InputError, ResourceError, UsageError
+from scanner.files.regular_file import content, opened
 from scanner.kube.snapshot import Snapshot
 from scanner.model.observation_record import Seen, encode
 from scanner.model.policy import MOST_DAYS
 from scanner.model.record import NotARecord, codec
-from scanner.model.regular_file import content, opened
 from scanner.model.report import FindingRow
 from scanner.model.saved_scan import COMPONENTS, EARLIER, FINDINGS, HEAD, OBSERVATIONS, POLICY, ROWS, SCHEMA, Head
 from scanner.report.stream import dumps

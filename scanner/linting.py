@@ -10,6 +10,7 @@ from itertools import chain
 from scanner import __version__
 from scanner.cluster.given import Bad, Manifests
 from scanner.cluster.manifest_files import Skipped
+from scanner.files.source_positions import Steps, dotted
 from scanner.kube import references
 from scanner.kube.kinds import PKI, PKI_CERTIFICATE_DEFINITION, ROUTE, Kind
 from scanner.kube.objects import KubeObject
@@ -34,7 +35,6 @@ from scanner.model.lint_report import (
     UnseenRow,
 )
 from scanner.model.local_files import INSTALL_CONFIG
-from scanner.model.located import Steps, dotted
 from scanner.model.pki_config import PkiConfig
 from scanner.model.pki_names import load_names
 from scanner.model.report import OwnerRow, UnreadableRow

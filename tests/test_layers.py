@@ -12,7 +12,7 @@ SCANNER = Path(__file__).parent.parent / "scanner"
 
 ROWS: tuple[frozenset[str], ...] = (
     frozenset({"tls", "errors"}),
-    frozenset({"data"}),
+    frozenset({"data", "files"}),
     frozenset({"kube"}),
     frozenset({"model"}),
     frozenset({"cluster", "discover", "expect", "pki", "probe", "judge", "lint", "report", "metrics"}),
@@ -58,7 +58,7 @@ HOMES: dict[str, frozenset[str]] = {
     "rich": frozenset({"cli/progress"}),
     "sslyze": frozenset({"probe/second_opinion_worker"}),
     "trio": frozenset({"cluster", "probe", "scan", "tunnel", "serve", "demo", "cli"}),
-    "yaml": frozenset({"model/yaml_values"}),
+    "yaml": frozenset({"files/yaml_values"}),
 }
 """Where each third-party library may be imported: a package, or one module of it."""
 

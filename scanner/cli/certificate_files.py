@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scanner.errors import InputError
+from scanner.files.regular_file import NOT_REGULAR, content
 from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.known import Known, Unknown
-from scanner.model.regular_file import NOT_REGULAR, content
 from scanner.pki.containers import MAX_BYTES, Contained, Named, contents, with_role
 from scanner.pki.pem import apart
 

@@ -19,11 +19,11 @@ from scanner.cli.cluster_options import ClusterAsked, held_cluster
 from scanner.cli.progress import colors
 from scanner.cli.streams import say, width
 from scanner.errors import UsageError
+from scanner.files import yaml_values
+from scanner.files.source_positions import Located
 from scanner.kube.snapshot import Snapshot
-from scanner.model import located
 from scanner.model.held_certificate import HeldCertificate
 from scanner.model.known import Unknown
-from scanner.model.located import Located
 from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING, EXIT_OK, FailOn, FindingRow, fails
 from scanner.pki.day_one import asked_of_installer
 from scanner.pki.installation import INSTALLATION, before_installation
@@ -79,7 +79,7 @@ def certs(
         if by["install_config_file"] is None:
             raise UsageError("neither a path nor a cluster was given", hint="adhere certs PATH..., or --cluster")
         asked.none_given()
-        listing = _installation(located.read(str(by["install_config_file"])))
+        listing = _installation(yaml_values.read(str(by["install_config_file"])))
         return _end(listing, format_, fail_on, exit_code(listing, fail_on) if listing.findings else EXIT_OK)
     certificates = basis(asked, tell=search.keep, **by)  # type: ignore[arg-type] # see above
     certificates.inventory  # noqa: B018 - now the cluster is looked through, before the files

@@ -12,9 +12,10 @@ from scanner.cli.policies import load_policy
 from scanner.cli.previous import check, earlier
 from scanner.cli.streams import say
 from scanner.errors import UsageError
+from scanner.files import yaml_values
 from scanner.kube.kinds import NAMESPACE, PKI, SECRET
 from scanner.kube.snapshot import Origin, Snapshot, union
-from scanner.model import cluster_facts, located
+from scanner.model import cluster_facts
 from scanner.model.held_certificate import HeldCertificate
 from scanner.model.pki_config import PkiConfig
 from scanner.pki import wanted
@@ -35,8 +36,8 @@ def basis(
 ) -> Certificates:
     """The certificates of the cluster, if one is meant, judged as they and others will be. Raises ``ScannerError``."""
     policy = load_policy(policy_file)
-    configured = None if pki is None else pki_config_of_file(located.read(pki))
-    day_one = None if install_config_file is None else install_config(located.read(install_config_file))
+    configured = None if pki is None else pki_config_of_file(yaml_values.read(pki))
+    day_one = None if install_config_file is None else install_config(yaml_values.read(install_config_file))
     for remark in (*(configured.remarks if configured else ()), *(day_one.remarks if day_one else ())):
         say(f"adhere: {plain(remark, 500)}")
     if asked.meant:

@@ -16,12 +16,12 @@ from scanner.cli.secrets import SECRETS, as_wanted, asked_for
 from scanner.cli.selecting import parse_selector
 from scanner.cli.streams import say
 from scanner.errors import UsageError
+from scanner.files.source_positions import shown
 from scanner.kube.kinds import CONFIG_MAP, LINTED, SECRET, Kind
 from scanner.kube.snapshot import Snapshot
 from scanner.model.access_review import Review
 from scanner.model.cluster_facts import identity
 from scanner.model.local_files import LOCAL_KINDS, with_local_files
-from scanner.model.located import shown
 from scanner.model.profile import Profile
 from scanner.model.scan_policy import ScanPolicy
 from scanner.report.escape import plain

@@ -17,8 +17,8 @@ from scanner.cli.progress import colors
 from scanner.cli.secrets import SECRETS
 from scanner.cli.streams import say
 from scanner.errors import UsageError
+from scanner.files.source_positions import shown
 from scanner.model.lint_report import LintReport, exit_code
-from scanner.model.located import shown
 from scanner.model.report import FailOn
 from scanner.report.atomic import atomic_write
 from scanner.report.lint import FORMATS

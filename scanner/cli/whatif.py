@@ -17,10 +17,10 @@ from scanner.cli.progress import colors
 from scanner.cli.streams import width
 from scanner.errors import UsageError
 from scanner.expect.adherence import SPELLINGS
-from scanner.model import located
+from scanner.files import yaml_values
+from scanner.files.problems import did_you_mean
+from scanner.files.source_positions import shown
 from scanner.model.catalogue import is_known_release, known_releases, load_profile
-from scanner.model.located import shown
-from scanner.model.problems import did_you_mean
 from scanner.model.saved_scan import FINDINGS, POLICY, ROWS, Head
 from scanner.model.scan_policy import ScanPolicy
 from scanner.pki.config import pki_config_of_file
@@ -104,7 +104,7 @@ def viewpoint(
         default_profile=head.profile,
         profile=load_profile(profile, release=release or head.release or None) if profile else None,
         adherence=adherence,
-        pki=pki_config_of_file(located.read(pki)) if pki else None,
+        pki=pki_config_of_file(yaml_values.read(pki)) if pki else None,
         release=release,
     )
 

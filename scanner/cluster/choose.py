@@ -16,8 +16,8 @@ from scanner.cluster.exec_plugin import VERSIONS, Executed, Plugin, terminal
 from scanner.cluster.kubeconfig import Entry, Kubeconfig
 from scanner.cluster.proxies import checked, environment_proxy, understood
 from scanner.errors import InputError, UsageError
+from scanner.files.source_positions import shown
 from scanner.kube.objects import Fields
-from scanner.model.located import shown
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Where the kubelet mounts a pod's identity (Kubernetes, "Accessing the Kubernetes API from a Pod")."""

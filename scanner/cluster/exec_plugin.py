@@ -21,8 +21,8 @@ import trio
 from scanner.cluster.api_server import Credential, Pair
 from scanner.cluster.credentials import checked_token
 from scanner.errors import ClusterError
+from scanner.files.source_positions import shown
 from scanner.kube.objects import Fields
-from scanner.model.located import shown
 
 VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 PATIENCE = 60.0

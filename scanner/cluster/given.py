@@ -15,10 +15,11 @@ from scanner.cluster.given_objects import MAX_OBJECTS, Bad, Manifests, Objects
 from scanner.cluster.manifest_files import STANDARD_INPUT, Skipped, Unlisted, chart_of, files, rendered
 from scanner.cluster.strangers import is_stranger
 from scanner.errors import InputError
+from scanner.files.source_positions import PlacedError
+from scanner.files.yaml_stream import Behind, document_at, stream
+from scanner.files.yaml_values import MAX_BYTES
 from scanner.kube.kinds import Kind
 from scanner.model.declared import DEFAULT, Place
-from scanner.model.located import MAX_BYTES, PlacedError
-from scanner.model.yaml_stream import Behind, document_at, stream
 
 __all__ = ["MAX_FILE", "MAX_OBJECTS", "Bad", "Manifests", "read_manifests"]
 

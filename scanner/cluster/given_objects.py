@@ -15,13 +15,13 @@ from scanner.cluster.prune import Pruner
 from scanner.cluster.sops import ENCRYPTED, is_encrypted, may_serve
 from scanner.cluster.templates import TEMPLATES, is_template, processed
 from scanner.errors import InputError
+from scanner.files.source_positions import Located, Steps, shown
 from scanner.kube.kinds import ROUTE, SECRET, Kind
 from scanner.kube.objects import Fields, KubeObject
 from scanner.model.apis import misnamed
 from scanner.model.declared import DEFAULT, Given, Identity, Place, identity
 from scanner.model.held_profiles import held_profiles
 from scanner.model.local_files import INSTALL_CONFIG
-from scanner.model.located import Located, Steps, shown
 
 MAX_OBJECTS = 1_000_000
 _LISTS = 3

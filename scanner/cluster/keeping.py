@@ -10,9 +10,9 @@ from scanner.cluster.prune import Pruner
 from scanner.cluster.secrets import without_key
 from scanner.cluster.shapes import OTHERS, SHAPES
 from scanner.errors import InputError
+from scanner.files import yaml_values
 from scanner.kube.kinds import ROUTE, SECRET, Kind
 from scanner.kube.objects import Fields, KubeObject
-from scanner.model import located
 from scanner.model.forms import form_of
 from scanner.model.kubelet_pools import MANIFESTS, in_manifests
 from scanner.model.removed import WITHHELD
@@ -94,7 +94,7 @@ def _text(value: object, fields: frozenset[str] | None) -> object:
     if fields is None or not isinstance(value, str):
         return value
     try:
-        document = located.load(value.encode("utf-8", "replace"), "").value
+        document = yaml_values.load(value.encode("utf-8", "replace"), "").value
     except InputError:
         return f"{{ {WITHHELD}"  # still no YAML: what depends on it stays unknown
     if not isinstance(document, dict):

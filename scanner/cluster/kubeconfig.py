@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Literal, NoReturn
 
 from scanner.errors import InputError
+from scanner.files.problems import did_you_mean
+from scanner.files.source_positions import Located, Steps, dotted, shown
+from scanner.files.yaml_values import read
 from scanner.kube.objects import Fields
-from scanner.model.located import Located, Steps, dotted, read, shown
-from scanner.model.problems import did_you_mean
 
 MAX_BYTES = 16 << 20
 """Of one file: those with the certificates of some hundred clusters have a few megabytes."""

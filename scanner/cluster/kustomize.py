@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scanner.errors import InputError
+from scanner.files.regular_file import content
+from scanner.files.yaml_values import MAX_BYTES, load
 from scanner.kube.objects import Fields
-from scanner.model.located import MAX_BYTES, load
-from scanner.model.regular_file import content
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from scanner.cluster.kustomize import Kustomization, patching
 from scanner.cluster.manifests import SUFFIXES
 from scanner.errors import InputError
-from scanner.model.regular_file import LINK_OUT, NOT_REGULAR, leads_out
+from scanner.files.regular_file import LINK_OUT, NOT_REGULAR, leads_out
 
 MAX_FILES = 100_000
 STANDARD_INPUT = "-"

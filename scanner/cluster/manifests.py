@@ -17,11 +17,12 @@ from pathlib import Path
 from scanner.cluster.keeping import kept
 from scanner.cluster.prune import Pruner
 from scanner.errors import InputError
+from scanner.files import regular_file
+from scanner.files.source_positions import shown
+from scanner.files.yaml_values import MAX_BYTES, documents
 from scanner.kube.kinds import SECRET, Kind
 from scanner.kube.objects import KubeObject
-from scanner.model import regular_file
 from scanner.model.local_files import MICROSHIFT_CONFIG, named_file
-from scanner.model.located import MAX_BYTES, documents, shown
 
 SUFFIXES = (".yaml", ".yml", ".json")
 MAX_YAML = 64 * MAX_BYTES

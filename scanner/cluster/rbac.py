@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from scanner.errors import UsageError
+from scanner.files.problems import did_you_mean
 from scanner.kube.kinds import LINTED, OPERATORS, Kind
 from scanner.model.event import EVENT
-from scanner.model.problems import did_you_mean
 
 NAME = "adhere-scan"
 READING = ("get", "list")

@@ -12,11 +12,11 @@ from scanner.cluster.manifests import SUFFIXES, Found, contents, manifests
 from scanner.cluster.prune import Pruner
 from scanner.cluster.saving import FORMAT, HEAD, OBJECTS
 from scanner.errors import InputError
+from scanner.files.problems import MOST
+from scanner.files.source_positions import shown
 from scanner.kube.kinds import Kind
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.snapshot import YEARS, Gap, Origin, Snapshot, Unreadable
-from scanner.model.located import shown
-from scanner.model.problems import MOST
 
 _SHOWN = 5
 """Names in one reason."""

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from scanner.errors import InputError
-from scanner.model.yaml_values import scalars
+from scanner.files.yaml_values import scalars
 
 _WORDS: Final = frozenset({"apiversion", "kind"})
 """Without a key of either there is no object, whatever YAML makes of the rest. In whatever letters: a mistake in them

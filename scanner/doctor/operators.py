@@ -16,15 +16,15 @@ from scanner.doctor.patient import Patient
 from scanner.errors import InputError
 from scanner.expect.authority import Authority
 from scanner.expect.implementations import effective
+from scanner.files import yaml_values
+from scanner.files.source_positions import shown
 from scanner.kube import kinds
 from scanner.kube.kinds import Kind
 from scanner.kube.objects import Fields, KubeObject
-from scanner.model import located
 from scanner.model.custom_profile import suite_named
 from scanner.model.diagnosis import Answer, Outcome
 from scanner.model.expectation import Because
 from scanner.model.known import Unknown
-from scanner.model.located import shown
 from scanner.tls.codepoints import TLS13
 from scanner.tls.names import is_tls13, suite_name, version_code, version_name
 
@@ -221,7 +221,7 @@ def _documents(each: KubeObject, authority: Authority) -> Iterator[Answer]:
     for key, text in each.words("data").items():
         place = f"{each.reference} data[{key[:60]}]"
         try:
-            value = located.load(text.encode("utf-8", "replace"), place).get(())
+            value = yaml_values.load(text.encode("utf-8", "replace"), place).get(())
         except InputError as error:
             yield Answer(outcome="unknown", said=(error.message,))
             continue

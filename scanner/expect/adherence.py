@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from scanner.expect.gates import State
+from scanner.files.source_positions import shown
 from scanner.model.adherence_spelling import LEGACY, SPELLINGS, STRICT
-from scanner.model.located import shown
 
 __all__ = ["LEGACY", "SPELLINGS", "STRICT", "Adherence", "read"]
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from scanner.errors import InputError
 from scanner.expect.facts import Facts
+from scanner.files import yaml_values
 from scanner.kube.kinds import CONFIG_MAP, CONTOUR_CONFIGURATION, POD
 from scanner.kube.objects import Fields, KubeObject
-from scanner.model import located
 from scanner.model.contour_file import KEY, tls_of_file
 
 USUAL = ("projectcontour", "contour")
@@ -104,7 +104,7 @@ def _of_file(facts: Facts, namespace: str | None) -> Everywhere:
         gap = facts.snapshot.gap(CONFIG_MAP)
         return Everywhere(unknown=f"{source} may say more: {gap or 'there is no such ConfigMap'}")
     try:
-        value = located.load(found.text("data", KEY).encode("utf-8", "replace"), f"{source} {KEY}").value
+        value = yaml_values.load(found.text("data", KEY).encode("utf-8", "replace"), f"{source} {KEY}").value
     except InputError as error:
         return Everywhere(unknown=f"what {source} says cannot be read: {error.message}")
     if not (found.has("data", KEY) and (value is None or isinstance(value, dict))):

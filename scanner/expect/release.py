@@ -8,6 +8,7 @@ from functools import cache, lru_cache, partial
 
 from scanner.errors import UsageError
 from scanner.expect.conditions import condition
+from scanner.files.source_positions import shown
 from scanner.kube.kinds import CLUSTER_VERSION
 from scanner.kube.objects import Fields
 from scanner.kube.snapshot import Snapshot
@@ -15,7 +16,6 @@ from scanner.model.catalogue import TYPES, load_profile, profile_names
 from scanner.model.declared_profile import Meaning
 from scanner.model.expectation import Because
 from scanner.model.known import Known, Unknown
-from scanner.model.located import shown
 from scanner.model.profile import Profile
 
 _KUBERNETES = re.compile(r"v1\.([0-9]{1,3})\b", re.ASCII)

@@ -8,9 +8,9 @@ from typing import Final
 from scanner.expect import contour
 from scanner.expect.facts import Facts
 from scanner.expect.origins import gateway_listeners, gateways
+from scanner.files.source_positions import shown
 from scanner.kube.objects import Fields, KubeObject
 from scanner.model.endpoint import Endpoint
-from scanner.model.located import shown
 
 _SOME: Final = "ListenersNotValid"
 """Why Contour calls a Gateway not programmed of which it programs the other listeners."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from scanner.files.source_positions import dotted
 from scanner.kube.kinds import Kind
 from scanner.kube.snapshot import union
 from scanner.lint.contour import CONTOUR_RULES
@@ -20,7 +21,6 @@ from scanner.lint.kubernetes.cert_manager import makes_its_own, stands_for_secre
 from scanner.lint.openshift import OPENSHIFT_RULES
 from scanner.model.declared import Declared, Given, Place
 from scanner.model.finding import Finding, Verdict
-from scanner.model.located import dotted
 from scanner.model.object_rule import ANY, Flaw, ObjectRule, Subject, Unseen
 
 RULES: tuple[ObjectRule, ...] = (*GATEWAY_RULES, *OPENSHIFT_RULES, *CONTOUR_RULES, *KUBERNETES_RULES, *FIELD_RULES)

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from scanner.model.located import shown
+from scanner.files.source_positions import shown
 
 
 class Misnamed(NamedTuple):

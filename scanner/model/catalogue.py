@@ -13,9 +13,10 @@ from typing import Final, TypeAlias
 
 from scanner import data
 from scanner.errors import UsageError
-from scanner.model import located, tls_security_profile
+from scanner.files import yaml_values
+from scanner.files.source_positions import Located, Steps, shown
+from scanner.model import tls_security_profile
 from scanner.model.custom_profile import GO_SUITES
-from scanner.model.located import Located, Steps, shown
 from scanner.model.profile import Profile
 from scanner.tls.names import group_code, openssl_name, suite_code, version_code
 
@@ -65,7 +66,7 @@ def load_profile(name: str, *, release: str | None = None) -> Profile:
     if name == "-":
         raise UsageError("a profile is not read from standard input", hint="give a file, or /dev/stdin")
     if _is_file(name):
-        return replace(tls_security_profile.parse(located.read(name), partial(_openshift, release)), asked=name)
+        return replace(tls_security_profile.parse(yaml_values.read(name), partial(_openshift, release)), asked=name)
     raise UsageError(f"there is no profile {shown(name)}", hint=_nearest(name))
 
 
@@ -175,7 +176,7 @@ def _nearest(text: str) -> str:
 def _tables(family: str) -> tuple[_Table, ...]:
     """The tables of a family, newest first."""
     files = [file for file in (data.data("profiles") / family).iterdir() if file.name.endswith(".yaml")]
-    tables = [_table(family, located.load(file.read_bytes(), f"profiles/{family}/{file.name}")) for file in files]
+    tables = [_table(family, yaml_values.load(file.read_bytes(), f"profiles/{family}/{file.name}")) for file in files]
     return tuple(sorted(tables, key=lambda table: table.first, reverse=True))
 
 

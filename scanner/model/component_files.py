@@ -13,11 +13,11 @@ from typing import Any, Final, get_args
 
 from scanner import data
 from scanner.errors import UsageError
-from scanner.model import located
+from scanner.files import yaml_values
+from scanner.files.problems import Problems, did_you_mean
+from scanner.files.source_positions import Located, shown
 from scanner.model.components import Catalogue, Component, Governor, Listener, Speaks
-from scanner.model.located import Located, shown
 from scanner.model.observation import ClientCertificate
-from scanner.model.problems import Problems, did_you_mean
 from scanner.model.section import Section, header
 
 KIND: Final = "ComponentCatalogue"
@@ -81,7 +81,7 @@ def load_catalogue(distribution: str, files: Sequence[str] = (), *, hosted: Sequ
     if distribution not in DISTRIBUTIONS:
         raise UsageError(f"there is no catalogue {shown(distribution)}", hint=did_you_mean(distribution, DISTRIBUTIONS))
     names = dict.fromkeys((*(("hypershift",) if hosted else ()), *DISTRIBUTIONS[distribution]))
-    documents = [*map(located.read, files), *map(_shipped, names)]
+    documents = [*map(yaml_values.read, files), *map(_shipped, names)]
     parsed = [parse(document, hosted or USUAL_HOSTED) for document in documents]
     return Catalogue(
         listeners=tuple(listener for each in parsed for listener in each.listeners),
@@ -92,7 +92,7 @@ def load_catalogue(distribution: str, files: Sequence[str] = (), *, hosted: Sequ
 
 def _shipped(name: str) -> Located:
     file = data.data("profiles") / "components" / f"{name}.yaml"
-    return located.load(file.read_bytes(), f"profiles/components/{name}.yaml")
+    return yaml_values.load(file.read_bytes(), f"profiles/components/{name}.yaml")
 
 
 def parse(document: Located, hosted: Sequence[str] = USUAL_HOSTED) -> Catalogue:

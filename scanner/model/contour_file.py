@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Final
 
 from scanner.errors import InputError
+from scanner.files import yaml_values
 from scanner.kube.kinds import CONFIG_MAP, CONTOUR_CONFIGURATION
 from scanner.kube.objects import Fields, KubeObject
-from scanner.model import located
 
 KEY: Final = "contour.yaml"
 """Under which the file stands in its ConfigMap."""
@@ -30,7 +30,7 @@ def configured(item: KubeObject) -> KubeObject:
     is. What cannot be read names none."""
     text = item.text("data", KEY) if item.kind == CONFIG_MAP else ""
     try:
-        value = located.load(text.encode("utf-8", "replace"), KEY).value if text else None
+        value = yaml_values.load(text.encode("utf-8", "replace"), KEY).value if text else None
     except InputError:
         return item
     if not isinstance(value, dict):

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from scanner.files.source_positions import Located, Mark, Steps
 from scanner.kube.kinds import NAMESPACE, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
 from scanner.model.access_review import Review
-from scanner.model.located import Located, Mark, Steps
 from scanner.model.once import Once
 
 

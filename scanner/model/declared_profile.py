@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias, cast
 
+from scanner.files.problems import Problems
+from scanner.files.source_positions import Mark, Steps, Value, shown
 from scanner.kube.objects import Fields
 from scanner.model import custom_profile
 from scanner.model.custom_profile import API_SERVER, HAPROXY, KUBELET, Consumer, suite_named
 from scanner.model.dropped_ciphers import Loss, lost
 from scanner.model.ingress_admission import Refusal, is_a_set, refusals
 from scanner.model.known import Known, Unknown
-from scanner.model.located import Mark, Steps, Value, shown
-from scanner.model.problems import Problems
 from scanner.model.profile import Profile
 from scanner.tls.codepoints import TLS13
 from scanner.tls.names import is_tls13, openssl_name

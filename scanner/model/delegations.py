@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, TypeAlias
 
+from scanner.files.source_positions import Steps
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.references import split_name
-from scanner.model.located import Steps
 
 EVERYWHERE: Final = ("*",)
 _SHOWN: Final = 10

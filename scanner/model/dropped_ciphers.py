@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from scanner.files.problems import did_you_mean
+from scanner.files.source_positions import shown
 from scanner.model.custom_profile import TLS13_SUITES, Consumer, suite_named
 from scanner.model.ingress_admission import is_a_set
-from scanner.model.located import shown
-from scanner.model.problems import did_you_mean
 from scanner.tls.codepoints import SUITES
 from scanner.tls.names import is_tls13, openssl_name
 

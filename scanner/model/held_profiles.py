@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.files.source_positions import Steps
 from scanner.kube.objects import Fields
-from scanner.model.located import Steps
 
 FIELD: Final = "tlsSecurityProfile"
 _DEEPEST: Final = 8

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from scanner.files.source_positions import shown
 from scanner.kube.objects import Fields
 from scanner.model.custom_profile import VERSIONS, suite_named
-from scanner.model.located import shown
 
 TLS13_NAMES: Final = frozenset(
     {

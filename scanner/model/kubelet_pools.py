@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from scanner.files import yaml_values
 from scanner.kube.kinds import KUBELET_CONFIG
 from scanner.kube.objects import Fields, KubeObject
-from scanner.model import located
 from scanner.model.label_selector import is_empty, selects
 
 SUFFIX = "machineconfiguration.openshift.io/mc-name-suffix"
@@ -41,7 +41,7 @@ def _order(config: KubeObject) -> tuple[str, str, str]:
 
 def in_manifests(text: str) -> Iterator[Fields]:
     """Yield the KubeletConfigs among manifests. Raises ``InputError`` for what is no YAML, or too long."""
-    for each in located.documents(text.encode("utf-8", "replace"), MANIFESTS, _LONGEST):
+    for each in yaml_values.documents(text.encode("utf-8", "replace"), MANIFESTS, _LONGEST):
         found = Fields(each if isinstance(each, dict) else {})
         group, _, _ = found.text("apiVersion").partition("/")
         if (group, found.text("kind")) == (KUBELET_CONFIG.group, KUBELET_CONFIG.name):

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from scanner.files.source_positions import Steps
 from scanner.kube.kinds import Kind
 from scanner.kube.objects import Fields, KubeObject
 from scanner.model.declared import Declared, Missing, identity
 from scanner.model.finding import Severity, Status, Verdict
-from scanner.model.located import Steps
 from scanner.model.once import Once
 from scanner.model.rule import Documented
 

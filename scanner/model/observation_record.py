@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
 
 from scanner.errors import InputError
+from scanner.files.regular_file import opened
 from scanner.kube.snapshot import YEARS
 from scanner.model.endpoint import Endpoint
 from scanner.model.observation import Observation
 from scanner.model.opinion import Opinion
 from scanner.model.record import NotARecord, codec
-from scanner.model.regular_file import opened
 
 T = TypeVar("T")
 

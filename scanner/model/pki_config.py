@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal
 
+from scanner.files.source_positions import Steps, dotted
 from scanner.model.expectation import Because
 from scanner.model.key import Key
 from scanner.model.known import Known
-from scanner.model.located import Steps, dotted
 
 Usage = Literal["signer", "serving", "client"]
 """A category that a configuration knows."""

@@ -8,10 +8,10 @@ from typing import Final, get_args
 
 from scanner import data
 from scanner.errors import UsageError
-from scanner.model import located
+from scanner.files import yaml_values
+from scanner.files.problems import Problems, did_you_mean
+from scanner.files.source_positions import Located, shown
 from scanner.model.component_files import HOSTED, USUAL_HOSTED
-from scanner.model.located import Located, shown
-from scanner.model.problems import Problems, did_you_mean
 from scanner.model.section import Section, header
 from scanner.model.well_known import Category, Inside, Names, Origin, Outside, Owner, Recognition, Rotation, WellKnown
 
@@ -46,7 +46,7 @@ def load_names(platform: str = "openshift", *, hosted: Sequence[str] = (), relea
     if platform not in PLATFORMS:
         raise UsageError(f"there are no certificate names of {shown(platform)}", hint=did_you_mean(platform, PLATFORMS))
     file = data.data("profiles") / "pki" / f"{platform}.yaml"
-    document = located.load(file.read_bytes(), f"profiles/pki/{platform}.yaml")
+    document = yaml_values.load(file.read_bytes(), f"profiles/pki/{platform}.yaml")
     return parse(document, hosted or USUAL_HOSTED, release)
 
 

@@ -10,11 +10,11 @@ from typing import Annotated, TypeAlias
 from pydantic import ConfigDict, Field, GetCoreSchemaHandler, GetPydanticSchema, TypeAdapter, ValidationError
 from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
-from scanner.model import located
+from scanner.files import yaml_values
+from scanner.files.problems import Problems, did_you_mean
+from scanner.files.source_positions import Located, Steps, shown
 from scanner.model.config import Config
-from scanner.model.located import Located, Steps, shown
 from scanner.model.policy import MOST_DAYS, Policy
-from scanner.model.problems import Problems, did_you_mean
 
 _CONFIG = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -104,7 +104,7 @@ _SAYINGS = {
 
 def load_config(path: str) -> Config:
     """Read the file. Raises ``InputError`` with everything that is wrong in it, each with file, line and column."""
-    return parse(located.read(path))
+    return parse(yaml_values.read(path))
 
 
 def parse(document: Located) -> Config:

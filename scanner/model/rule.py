@@ -10,13 +10,13 @@ from typing import Final, Literal
 
 from scanner.data import data
 from scanner.errors import InputError, ResourceError
+from scanner.files.yaml_values import Builder
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.finding import SEVERITIES, Finding, Severity, Status
 from scanner.model.observation import Observation
 from scanner.model.opinion import Opinion
 from scanner.model.policy import Policy
-from scanner.model.yaml_values import Builder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,13 +13,14 @@ from fnmatch import fnmatchcase
 from typing import Final, Literal, TypeAlias
 
 from scanner.errors import InputError, UsageError
+from scanner.files import yaml_values
+from scanner.files.problems import Problems, did_you_mean
+from scanner.files.source_positions import Located, shown
 from scanner.kube import kinds
-from scanner.model import catalogue, located
+from scanner.model import catalogue
 from scanner.model.finding import SEVERITIES, Severity
 from scanner.model.key import CURVES
-from scanner.model.located import Located, shown
 from scanner.model.policy import MOST_DAYS, Policy
-from scanner.model.problems import Problems, did_you_mean
 from scanner.model.retired_rules import current
 from scanner.model.scan_policy import CertificateMinimums, Override, Require, ScanPolicy, Scope, Waiver
 from scanner.model.section import Section, header
@@ -79,7 +80,7 @@ def load_scan_policy(path: str, rules: Collection[str]) -> ScanPolicy:
 
     Raises ``InputError`` with everything that is wrong in it, each with file, line and column.
     """
-    return parse(located.read(path), rules)
+    return parse(yaml_values.read(path), rules)
 
 
 def parse(document: Located, rules: Collection[str]) -> ScanPolicy:

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from scanner.model.located import Steps, shown
-from scanner.model.problems import Problems, did_you_mean
+from scanner.files.problems import Problems, did_you_mean
+from scanner.files.source_positions import Steps, shown
 from scanner.model.selector import Selector
 
 Word = TypeVar("Word", bound=str)

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from scanner.files.problems import Problems, did_you_mean
+from scanner.files.source_positions import Document, Located, Steps, shown
 from scanner.model import custom_profile
 from scanner.model.custom_profile import API_SERVER, HAPROXY, KUBELET, Consumer
-from scanner.model.located import Document, Located, Steps, shown
-from scanner.model.problems import Problems, did_you_mean
 from scanner.model.profile import Profile
 
 _FIELDS = {"Old": "old", "Intermediate": "intermediate", "Modern": "modern", "Custom": "custom"}

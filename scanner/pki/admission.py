@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.files.source_positions import shown
 from scanner.kube.kinds import (
     PKI,
     PKI_CERTIFICATE_DEFINITION,
@@ -15,7 +16,6 @@ from scanner.kube.kinds import (
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
 from scanner.model.finding import Finding
-from scanner.model.located import shown
 from scanner.model.rule import ScanRule
 from scanner.pki.configuration import Configuration
 

@@ -12,13 +12,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
+from scanner.files.problems import Problems
+from scanner.files.source_positions import Document, Located, Steps, shown
 from scanner.kube.kinds import CLUSTER_VERSION, FEATURE_GATE, PKI, PKI_CERTIFICATE_DEFINITION, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
 from scanner.model.feature_gates import State, gates
-from scanner.model.located import Document, Located, Steps, shown
 from scanner.model.pki_config import Complaint, PkiConfig, Reason
-from scanner.model.problems import Problems
 from scanner.pki.definitions import registered
 from scanner.pki.reading import RECOMMENDED, RECOMMENDED_SAID, of_spec
 from scanner.pki.shapes import NAME_RULE, SERVICE_SERVING, WELL_KNOWN

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
 
+from scanner.files.source_positions import Steps, dotted
 from scanner.kube.kinds import PKI
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
 from scanner.model.finding import Finding, Severity
-from scanner.model.located import Steps, dotted
 from scanner.model.pki_config import PkiConfig
 from scanner.model.rule import ScanRule
 from scanner.model.well_known import Names

@@ -11,14 +11,14 @@ from dataclasses import replace
 from typing import Final
 
 from scanner.errors import InputError
+from scanner.files import yaml_values
+from scanner.files.problems import Problems
+from scanner.files.source_positions import Located, Steps, dotted
 from scanner.kube.kinds import CONFIG_MAP, Kind
 from scanner.kube.snapshot import Snapshot
-from scanner.model import located
 from scanner.model.key import CURVES, Key
 from scanner.model.known import Known, Unknown
-from scanner.model.located import Located, Steps, dotted
 from scanner.model.pki_config import Complaint, PkiConfig, Rule
-from scanner.model.problems import Problems
 from scanner.pki.schema import Schema, complaints, unknown_fields, without_nulls
 from scanner.pki.shapes import ALGORITHMS
 
@@ -70,7 +70,9 @@ def install_config_of_cluster(snapshot: Snapshot) -> PkiConfig | None:
         return None
     source = f"{found.reference} data[install-config]"
     try:
-        return asked_of_installer(located.load(found.text("data", "install-config").encode("utf-8", "replace"), source))
+        return asked_of_installer(
+            yaml_values.load(found.text("data", "install-config").encode("utf-8", "replace"), source)
+        )
     except InputError as error:
         return PkiConfig(source=source, reason="unreadable", platform_said=error.message)
 

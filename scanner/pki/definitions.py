@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from scanner.files.source_positions import shown
 from scanner.kube.kinds import PKI_CERTIFICATE_DEFINITION
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
 from scanner.model.finding import Severity
-from scanner.model.located import shown
 from scanner.model.pki_config import Usage
 from scanner.model.well_known import Names, Owner, Recognition, WellKnown
 from scanner.pki.shapes import CATEGORIES, WELL_KNOWN

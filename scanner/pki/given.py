@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
+from scanner.files.source_positions import dotted
 from scanner.kube.kinds import (
     API_SERVER,
     BACKEND_TLS_POLICY,
@@ -26,7 +27,6 @@ from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.references import Link, links
 from scanner.kube.snapshot import Snapshot
 from scanner.model.contour_file import configured
-from scanner.model.located import dotted
 
 PLATFORM: tuple[Kind, ...] = (API_SERVER, INGRESS_CONFIG, INGRESS_CONTROLLER)
 """Whose Secrets take the place of those that operators generate."""

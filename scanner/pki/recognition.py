@@ -14,8 +14,8 @@ from typing import Final, Literal
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.x509 import load_der_x509_certificate
 
+from scanner.files.source_positions import shown
 from scanner.model.held_certificate import HeldCertificate, Place
-from scanner.model.located import shown
 from scanner.model.well_known import Category, Inside, Names, WellKnown, fits
 from scanner.pki.distinguished import common_name, organizations
 from scanner.tls.certificate import CertificateFacts

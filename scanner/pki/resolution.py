@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from scanner.files.source_positions import shown
 from scanner.model.expectation import Because
 from scanner.model.key import Key
 from scanner.model.known import Unknown
-from scanner.model.located import shown
 from scanner.model.pki_config import USAGES, PkiConfig, Required, Rule, Usage
 from scanner.pki.shapes import WELL_KNOWN
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from scanner.model.located import Steps
+from scanner.files.source_positions import Steps
 from scanner.model.pki_config import Complaint
 
 Type = Literal["object", "array", "string", "integer"]

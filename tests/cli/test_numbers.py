@@ -7,7 +7,7 @@ import pytest
 
 from scanner.cli.numbers import COUNT, RATE, SECONDS
 from scanner.errors import InputError
-from scanner.model.located import load
+from scanner.files.yaml_values import load
 from scanner.model.policy_file import parse
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from scanner.cli.cluster_options import ClusterAsked, snapshots
 from scanner.cluster import load
+from scanner.files.yaml_values import documents
 from scanner.kube.kinds import BACKEND_TLS_POLICY, CONFIG_MAP, POD, ROLE_BINDING, ROUTE, SECRET, SERVICE
-from scanner.model.located import documents
 from tests.cli.calling import Call
 from tests.cluster.api import Answer, Api, Asked, authority, named, refused, running
 from tests.serving import serving

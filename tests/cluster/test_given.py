@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from scanner.cluster import given_objects, manifest_files
 from scanner.cluster.given import MAX_FILE, Manifests, read_manifests
 from scanner.errors import InputError
+from scanner.files import yaml_values
 from scanner.kube.kinds import GATEWAY, ROUTE, SECRET
-from scanner.model import yaml_values
 from tests.cluster.test_keeping import JSON
 
 KINDS = (GATEWAY, ROUTE, SECRET)

@@ -13,9 +13,9 @@ from scanner.cluster.decoding import decoded
 from scanner.cluster.keeping import config_map, kept
 from scanner.cluster.prune import Pruner
 from scanner.cluster.shapes import LAST_APPLIED
+from scanner.files import yaml_values
 from scanner.kube.kinds import BACKEND_TLS_POLICY, CONFIG_MAP, GATEWAY, KINDS, PKI, ROUTE, Kind
 from scanner.kube.objects import KubeObject
-from scanner.model import located
 from scanner.pki.pem import Parser
 from tests.certs import Authority
 
@@ -95,7 +95,7 @@ def test_certificates_of_an_install_config_are_found_in_what_is_kept_of_it() -> 
     raw = {"metadata": {"name": "cluster-config-v1", "namespace": "kube-system"}, "data": {"install-config": text}}
     once = config_map(KubeObject(raw, CONFIG_MAP))
     less = once.text("data", "install-config")
-    assert located.load(less.encode(), "").value == {
+    assert yaml_values.load(less.encode(), "").value == {
         "additionalTrustBundle": pem,
         "fips": True,
         "networking": {"serviceNetwork": ["10.0.0.0/8"]},

@@ -6,9 +6,9 @@ import pytest
 
 from scanner.cluster.rbac import OPTIONS, READING, RISK, as_yaml, cluster_role
 from scanner.errors import UsageError
+from scanner.files.yaml_values import documents
 from scanner.kube.kinds import CONFIG_MAP, KINDS
 from scanner.kube.objects import Fields
-from scanner.model.located import documents
 
 
 def roles(*options: str) -> list[Fields]:

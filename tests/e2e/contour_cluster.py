@@ -15,10 +15,10 @@ from typing import Any, Final, Self
 from scanner.cli.cluster_options import bundles
 from scanner.cli.secrets import asked_for
 from scanner.cluster import access, read
+from scanner.files.yaml_values import documents
 from scanner.kube.kinds import ENDPOINT_SLICE, SECRET
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
-from scanner.model.located import documents
 from scanner.scan import Settings
 from scanner.survey import READS
 from scanner.tls.certificate import parsed_once

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from scanner.files.source_positions import Steps
 from scanner.lint.fields.shape import ANY, TEXT, Either, Flag, Items, Number, Record, Shape, Text, Words
-from scanner.model.located import Steps
 from tests.e2e.writing import Object
 
 ADDRESS: tuple[Steps, ...] = (("metadata",), ("metadata", "name"), ("metadata", "namespace"))

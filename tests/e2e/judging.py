@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from scanner.cluster import access, read
+from scanner.files.yaml_values import documents
 from scanner.kube.kinds import CONFIG_MAP, SECRET
 from scanner.kube.snapshot import Snapshot, union
 from scanner.lint import Linted
 from scanner.linting import referred
-from scanner.model.located import documents
 from scanner.model.object_rule import ANY, ObjectRule
 from tests.e2e.completing import completed
 from tests.e2e.control_plane import ControlPlane

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from scanner.files.source_positions import dotted
 from scanner.kube.kinds import Kind
 from scanner.kube.objects import KubeObject
 from scanner.lint.fields.shape import ANY, Flag, Items, Number, Record, Shape, Text, Words
 from scanner.lint.fields.shapes import OBJECT, SHAPES, shape_of
-from scanner.model.located import dotted
 from tests.e2e.writing import Object
 
 GIVEN_UP = {

@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scanner.cluster import access, read
+from scanner.files.source_positions import dotted
 from scanner.kube.kinds import PKI, PKI_CERTIFICATE_DEFINITION
 from scanner.model.key import Key
-from scanner.model.located import dotted
 from scanner.model.pki_config import PkiConfig
 from scanner.pki.config import READS, pki_config
 from scanner.pki.reading import of_spec

@@ -14,11 +14,11 @@ from typing import Any
 
 import yaml
 
+from scanner.files.yaml_values import load
 from scanner.jobs import Surroundings
 from scanner.judge import RULES, judge, judgement
 from scanner.judge.scan_rules import WAIVABLE
 from scanner.model.finding import Finding
-from scanner.model.located import load
 from scanner.model.rule import Case, ScanRule
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.scan_policy_file import parse

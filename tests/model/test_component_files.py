@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scanner import data
 from scanner.errors import InputError, UsageError
-from scanner.model import located
+from scanner.files import yaml_values
 from scanner.model.component_files import DISTRIBUTIONS, load_catalogue, parse
 from scanner.model.components import Catalogue, Governor, Listener
 
@@ -255,7 +255,7 @@ def test_every_listener_belongs_to_a_component_and_says_who_told(distribution: s
 @pytest.mark.parametrize("name", FILES)
 def test_every_file_says_its_source_and_date(name: str) -> None:
     file = data.data("profiles") / "components" / f"{name}.yaml"
-    document = located.load(file.read_bytes(), file.name)
+    document = yaml_values.load(file.read_bytes(), file.name)
     assert all(document.get((field,)) for field in ("title", "source", "date"))
 
 
@@ -309,7 +309,7 @@ components:
 
 
 def parsed(text: str) -> Catalogue:
-    return parse(located.load(text.encode(), "own.yaml"))
+    return parse(yaml_values.load(text.encode(), "own.yaml"))
 
 
 def test_a_user_s_file_is_tried_first(tmp_path: Path) -> None:

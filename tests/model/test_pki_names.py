@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scanner.errors import InputError, UsageError
-from scanner.model import located
+from scanner.files import yaml_values
 from scanner.model.component_files import load_catalogue
 from scanner.model.pki_names import load_names, parse
 from scanner.model.well_known import Names
@@ -24,7 +24,7 @@ enhancement:
 
 
 def names_of(text: str) -> Names:
-    return parse(located.load(text.encode(), "names.yaml"))
+    return parse(yaml_values.load(text.encode(), "names.yaml"))
 
 
 def test_the_enhancement_names_15_signers_9_servers_and_8_clients() -> None:

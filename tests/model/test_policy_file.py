@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.errors import InputError
+from scanner.files.yaml_values import load
 from scanner.model.config import Config
-from scanner.model.located import load
 from scanner.model.policy import Policy
 from scanner.model.policy_file import load_config, parse
 

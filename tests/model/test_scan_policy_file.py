@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from scanner.errors import InputError
+from scanner.files.source_positions import Located
+from scanner.files.yaml_values import load
 from scanner.judge.across import ACROSS
 from scanner.judge.scan_rules import SCAN_RULES, WAIVABLE
 from scanner.model import component_files
-from scanner.model.located import Located, load
 from scanner.model.policy import Policy
 from scanner.model.retired_rules import RETIRED
 from scanner.model.scan_policy import CertificateMinimums, Override, Require, ScanPolicy, Scope, Waiver

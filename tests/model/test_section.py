@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from scanner.model.located import load
-from scanner.model.problems import Problems
+from scanner.files.problems import Problems
+from scanner.files.yaml_values import load
 from scanner.model.section import MOST_ITEMS, MOST_TEXT, Section, header
 from scanner.model.selector import Selector
 

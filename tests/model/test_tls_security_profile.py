@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.errors import InputError
+from scanner.files.yaml_values import load
 from scanner.model.catalogue import load_profile
-from scanner.model.located import load
 from scanner.model.profile import Profile
 from scanner.model.tls_security_profile import parse
 

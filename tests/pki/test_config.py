@@ -13,12 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scanner.errors import InputError
+from scanner.files.source_positions import dotted
+from scanner.files.yaml_values import load
 from scanner.kube import kinds
 from scanner.kube.kinds import Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable
 from scanner.model.key import Key
-from scanner.model.located import dotted, load
 from scanner.model.pki_config import USAGES, PkiConfig
 from scanner.pki.config import READS, pki_config, pki_config_of_file
 from scanner.pki.reading import RECOMMENDED, of_spec

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from scanner.files.yaml_values import load
 from scanner.kube import kinds
 from scanner.kube.kinds import Kind
 from scanner.model.finding import Finding
-from scanner.model.located import load
 from scanner.model.pki_names import load_names
 from scanner.pki.config import pki_config
 from scanner.pki.configuration import Configuration

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from scanner.errors import InputError
+from scanner.files import yaml_values
+from scanner.files.source_positions import Steps, Value, shown
 from scanner.kube.kinds import CONFIG_MAP, CONTOUR_CONFIGURATION, CONTOUR_DEPLOYMENT, Kind
 from scanner.kube.objects import Fields, KubeObject
-from scanner.model import located
 from scanner.model.contour_file import KEY as FILE
 from scanner.model.contour_file import tls_of_file
 from scanner.model.declared import Declared, Missing
 from scanner.model.delegations import SecretName
-from scanner.model.located import Steps, shown
 
 READS: Final[tuple[Kind, ...]] = (CONTOUR_CONFIGURATION, CONTOUR_DEPLOYMENT, CONFIG_MAP)
 """What a rule that asks this must read."""
@@ -96,11 +96,11 @@ def _of_file(holder: KubeObject) -> Configuration | None:
     )
 
 
-def _loaded(holder: KubeObject) -> located.Value | InputError:
+def _loaded(holder: KubeObject) -> Value | InputError:
     """What the file says; null where there is none."""
     text = holder.text("data", FILE)
     try:
-        return located.load(text.encode("utf-8", "replace"), FILE).value if text else None
+        return yaml_values.load(text.encode("utf-8", "replace"), FILE).value if text else None
     except InputError as error:
         return error
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
+from scanner.files.source_positions import shown
 from scanner.kube.kinds import HTTP_PROXY, INGRESS_CLASS, NAMESPACE, TLS_CERTIFICATE_DELEGATION, Kind
 from scanner.lint.contour import configuration
 from scanner.lint.contour.configuration import configurations
@@ -14,7 +15,6 @@ from scanner.lint.references import READS as SECRETS
 from scanner.lint.references import secret_of
 from scanner.model.declared import Declared, Missing
 from scanner.model.delegations import EVERYWHERE, Delegation, delegations
-from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _Users = Mapping[tuple[str | None, str], frozenset[str | None]]

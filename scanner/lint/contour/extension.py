@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.files.source_positions import Steps
 from scanner.kube.kinds import EXTENSION_SERVICE, SECRET
 from scanner.kube.objects import Fields
 from scanner.lint.certificates import authority_flaws, entry, of_text
@@ -14,7 +15,6 @@ from scanner.lint.contour.secrets import verifying
 from scanner.lint.references import secret_of
 from scanner.model.declared import Missing
 from scanner.model.delegations import secret_name
-from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _PROTOCOL: Final = ("spec", "protocol")

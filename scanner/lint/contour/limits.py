@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.files.source_positions import shown
 from scanner.kube.kinds import CONFIG_MAP, CONTOUR_CONFIGURATION, CONTOUR_DEPLOYMENT
 from scanner.lint.contour.configuration import Configuration, of_object, unread
 from scanner.lint.contour.versions import VERSIONS
 from scanner.model.contour_file import KEY as FILE
-from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _STRONG: Final = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.files.source_positions import Steps
 from scanner.kube.kinds import HTTP_PROXY, INGRESS, INGRESS_CLASS
 from scanner.lint.contour.configuration import READS as CONFIGURATIONS
 from scanner.lint.contour.configuration import configurations, unread_file
@@ -12,7 +13,6 @@ from scanner.lint.contour.included import has_tls, roots_of, unlooked_below
 from scanner.lint.contour.uses import VHOST, is_contours
 from scanner.model.contour_includes import includes
 from scanner.model.declared import Missing
-from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _REDIRECT: Final = "ingress.kubernetes.io/force-ssl-redirect"

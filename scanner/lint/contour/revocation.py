@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+from scanner.files.source_positions import Steps
 from scanner.kube.kinds import HTTP_PROXY, SECRET
 from scanner.kube.objects import Fields, KubeObject, moment
 from scanner.lint.certificates import called, entry, of_text
@@ -18,7 +19,6 @@ from scanner.lint.references import secret_of
 from scanner.model.certificate_faults import date, short
 from scanner.model.declared import Missing
 from scanner.model.delegations import secret_name
-from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 from scanner.tls.certificate import CertificateFacts
 from scanner.tls.revocation import Signed, signed

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.files.source_positions import Steps
 from scanner.kube.kinds import HTTP_PROXY, INGRESS_ROUTE
 from scanner.kube.objects import Fields
 from scanner.lint.contour.configuration import READS as CONFIGURATIONS
 from scanner.lint.contour.configuration import configurations
 from scanner.lint.contour.uses import TLS, VHOST
 from scanner.model.declared import Missing
-from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _FQDN: Final = (*VHOST, "fqdn")

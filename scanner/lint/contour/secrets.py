@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.files.source_positions import Steps
 from scanner.kube.kinds import Kind
 from scanner.kube.objects import KubeObject
 from scanner.lint import references
 from scanner.lint.certificates import entry, instead, of_text
 from scanner.lint.references import absent, secret_flaws
 from scanner.model.declared import Missing
-from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, Subject
 
 READS: Final[tuple[Kind, ...]] = references.READS

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from scanner.files.source_positions import Steps
 from scanner.kube.kinds import HTTP_PROXY
 from scanner.kube.objects import Fields, KubeObject
 from scanner.lint.contour.uses import TLS, VHOST
-from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _VALIDATION: Final = (*TLS, "clientValidation")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scanner.files.source_positions import shown
 from scanner.kube.kinds import TLS_CERTIFICATE_DELEGATION
 from scanner.lint.certificates import chain_of
 from scanner.lint.contour.delegations import is_name
@@ -11,7 +12,6 @@ from scanner.lint.contour.secrets import READS, unusable
 from scanner.lint.references import secret_of
 from scanner.model.declared import Missing
 from scanner.model.delegations import EVERYWHERE, Delegation, delegations
-from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Final
 
+from scanner.files.source_positions import shown
 from scanner.kube.kinds import HTTP_PROXY
 from scanner.kube.objects import Fields
-from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _REASONS: Final[Mapping[str, str]] = {

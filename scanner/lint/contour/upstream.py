@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.files.source_positions import Steps
 from scanner.kube.kinds import HTTP_PROXY, SERVICE
 from scanner.kube.objects import Fields, KubeObject
 from scanner.lint.contour.uses import services
 from scanner.model.declared import Missing
-from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _WITH_TLS: Final = ("tls", "h2")

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from scanner.files.source_positions import Steps
 from scanner.kube import references
 from scanner.kube.kinds import HTTP_PROXY, INGRESS, INGRESS_CLASS, INGRESS_ROUTE, Kind
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.references import ingress_class
 from scanner.model.declared import Declared
 from scanner.model.delegations import SecretName
-from scanner.model.located import Steps
 from scanner.model.object_rule import Subject
 
 VHOST: Final = ("spec", "virtualhost")

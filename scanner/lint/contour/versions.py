@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.files.source_positions import Steps, shown
 from scanner.kube.kinds import HTTP_PROXY, INGRESS, INGRESS_CLASS
 from scanner.lint.contour.configuration import READS as CONFIGURATIONS
 from scanner.lint.contour.configuration import configurations
 from scanner.lint.contour.uses import TLS, is_contours
-from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 VERSIONS: Final = ("1.2", "1.3")

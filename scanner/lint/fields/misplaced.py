@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from scanner.files.source_positions import Steps
 from scanner.kube import kinds
 from scanner.kube.kinds import Kind
 from scanner.lint.fields.gateway_releases import kept_at
 from scanner.lint.fields.shape import FORMER, Items, Record, Shape
 from scanner.lint.fields.shapes import shape_of
-from scanner.model.located import Steps
 from scanner.model.object_rule import Subject
 
 _PROFILE: Final = ("tlsSecurityProfile", "minTLSVersion", "ciphers")

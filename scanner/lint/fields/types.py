@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from scanner.files.source_positions import shown
 from scanner.lint.fields.shape import MOST_EXACT, Items, Text
 from scanner.lint.fields.shapes import SHAPES
 from scanner.lint.fields.walk import Mistyped, compare
-from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]*\Z")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
+from scanner.files.source_positions import dotted, shown
 from scanner.kube.kinds import CUSTOM_RESOURCE_DEFINITION
 from scanner.lint.fields.misplaced import belongs
 from scanner.lint.fields.shapes import SHAPES
 from scanner.lint.fields.walk import Unknown, compare
-from scanner.model.located import dotted, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _CUTOFF = 0.75

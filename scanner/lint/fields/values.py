@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from scanner.files.source_positions import Steps, shown
 from scanner.lint.fields.shape import Number, Text
 from scanner.lint.fields.shapes import SHAPES
 from scanner.lint.fields.unknown import nearest
 from scanner.lint.fields.walk import Clashing, Lacking, Miscounted, Unknown, Untaken, compare
-from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _PLAIN = re.compile(r"[A-Za-z0-9*][A-Za-z0-9./*-]*\Z")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from scanner.files.source_positions import Steps
 from scanner.kube.objects import Fields
 from scanner.lint.fields.shape import (
     MOST_EXACT,
@@ -22,7 +23,6 @@ from scanner.lint.fields.shape import (
     Words,
 )
 from scanner.lint.fields.shapes import shape_of
-from scanner.model.located import Steps
 from scanner.model.object_rule import Subject
 
 _TYPES: Mapping[type[object], tuple[str, type | tuple[type, ...]]] = {

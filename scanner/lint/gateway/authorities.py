@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.files.source_positions import Steps, shown
 from scanner.kube.kinds import CONFIG_MAP, SECRET
 from scanner.kube.objects import Fields
 from scanner.lint.certificates import authority_flaws
 from scanner.lint.references import look_up
 from scanner.model.declared import Missing
-from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, Subject, undecided
 
 _KINDS: Final = {"ConfigMap": CONFIG_MAP, "Secret": SECRET}

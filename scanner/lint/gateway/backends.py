@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from scanner.files.source_positions import Steps, shown
 from scanner.kube.kinds import (
     GATEWAY_CLASS,
     GRPC_ROUTE,
@@ -24,7 +25,6 @@ from scanner.lint.gateway.routes import Backend, backends, strangers
 from scanner.lint.references import look_up
 from scanner.model.declared import Declared, Missing
 from scanner.model.gateway_classes import CONTOUR, controller_of
-from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _ENCRYPTED: Final = frozenset({"https", "kubernetes.io/wss", "tls", "grpcs", "wss"})

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Final
 
+from scanner.files.source_positions import Steps, shown
 from scanner.kube.kinds import SECRET
 from scanner.kube.objects import KubeObject
 from scanner.kube.references import Link, links, of_listener
@@ -16,7 +17,6 @@ from scanner.lint.gateway.listeners import HOLDERS, Listener, conditions, listen
 from scanner.lint.references import READS as SECRETS
 from scanner.lint.references import look_up, secret_flaws
 from scanner.model.declared import Declared, Missing
-from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _MOST: Final = 64

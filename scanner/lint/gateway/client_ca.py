@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.files.source_positions import Steps
 from scanner.kube.kinds import CONFIG_MAP, GATEWAY
 from scanner.kube.objects import Fields
 from scanner.lint.gateway.authorities import reference_flaws
 from scanner.lint.gateway.frontend_validation import configurations
 from scanner.lint.references import READS as SECRETS
-from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _MOST: Final = 16

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scanner.files.source_positions import shown
 from scanner.kube.kinds import BACKEND_TLS_POLICY, GATEWAY, NAMESPACE
 from scanner.lint.certificates import leaf_flaws
 from scanner.lint.gateway.attachment import on_listener
@@ -15,7 +16,6 @@ from scanner.lint.gateway.routes import ROUTES, backends
 from scanner.lint.references import READS as SECRETS
 from scanner.lint.references import mend, secret_flaws
 from scanner.model.declared import Missing
-from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from scanner.files.source_positions import Steps, shown
 from scanner.kube.kinds import REFERENCE_GRANT, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.references import Link
 from scanner.model.declared import Declared, Missing
-from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, undecided
 from scanner.model.reference_grants import From, froms, grants
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from scanner.files.source_positions import shown
 from scanner.lint.gateway.listeners import HOLDERS, MOST, Listener, listeners
-from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _TERMINATED: Final = "tls:\n  mode: Terminate\n  certificateRefs:\n  - name: SECRET"

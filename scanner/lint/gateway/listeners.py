@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, TypeAlias
 
+from scanner.files.source_positions import Steps
 from scanner.kube.kinds import GATEWAY, LISTENER_SET, NAMESPACE, X_LISTENER_SET, Kind
 from scanner.kube.objects import Fields, KubeObject
 from scanner.lint.references import look_up
 from scanner.model.declared import Declared, Missing
 from scanner.model.label_selector import selects
-from scanner.model.located import Steps
 from scanner.model.object_rule import Subject
 
 HOLDERS: Final[tuple[Kind, ...]] = (GATEWAY, LISTENER_SET, X_LISTENER_SET)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scanner.files.source_positions import Steps
 from scanner.lint.gateway.attachment import Attached, of_route
 from scanner.lint.gateway.certificate_refs import secrets_of
 from scanner.lint.gateway.listeners import HolderKey, Listener, key_of
 from scanner.lint.references import mend, name_flaws
 from scanner.model.declared import Declared, Missing
-from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, Subject, undecided
 
 

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.files.source_positions import Steps, shown
 from scanner.kube.kinds import BACKEND_TLS_POLICY
 from scanner.kube.objects import Fields
 from scanner.lint.gateway.listeners import HOLDERS, listeners
-from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 from scanner.tls.codepoints import TLS12
 from scanner.tls.names import version_code, version_label

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from scanner.files.source_positions import Steps
 from scanner.kube.kinds import BACKEND_TLS_POLICY, SERVICE, Kind
 from scanner.kube.objects import Fields, KubeObject, Reference
 from scanner.lint.gateway.routes import Backend
 from scanner.lint.references import look_up
 from scanner.model.declared import Declared, Missing
-from scanner.model.located import Steps
 
 READS: Final[tuple[Kind, ...]] = (BACKEND_TLS_POLICY, SERVICE)
 _TARGETS: Final = 16

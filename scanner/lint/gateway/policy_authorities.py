@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from scanner.files.source_positions import Steps, shown
 from scanner.kube.kinds import BACKEND_TLS_POLICY, CONFIG_MAP
 from scanner.lint.gateway.authorities import reference_flaws
 from scanner.lint.gateway.policies import shape_of
 from scanner.lint.references import READS as SECRETS
-from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _CAS: Final = 8

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from scanner.files.source_positions import shown
 from scanner.kube.kinds import BACKEND_TLS_POLICY, NAMESPACE, SERVICE
 from scanner.kube.objects import KubeObject
 from scanner.lint.gateway.attachment import of_route
@@ -14,7 +15,6 @@ from scanner.lint.gateway.policies import Target, policies, shape_of, targets
 from scanner.lint.gateway.routes import ROUTES, Backend, leading_to
 from scanner.lint.references import look_up
 from scanner.model.declared import Missing
-from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _ANCESTORS: Final = 16

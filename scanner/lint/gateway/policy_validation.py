@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from scanner.files.source_positions import Steps, shown
 from scanner.kube.kinds import BACKEND_TLS_POLICY
 from scanner.kube.objects import Fields
 from scanner.lint.fields.names import PRECISE
 from scanner.lint.gateway.policies import shape_of
 from scanner.model.hostnames import is_address
-from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.files.source_positions import Steps, dotted
 from scanner.kube.kinds import CUSTOM_RESOURCE_DEFINITION
 from scanner.kube.objects import Fields
 from scanner.lint.fields.gateway_releases import EACH, FORMER, LATER, Former, Installed, Later, installed, kept_at
 from scanner.model.finding import Severity
-from scanner.model.located import Steps, dotted
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, TypeAlias
 
+from scanner.files.source_positions import Steps, shown
 from scanner.kube import kinds
 from scanner.kube.kinds import GATEWAY, NAMESPACE, REFERENCE_GRANT, Kind
 from scanner.kube.objects import Fields
@@ -12,7 +13,6 @@ from scanner.lint.gateway.certificate_refs import crossings
 from scanner.lint.gateway.grants import granting, nearest
 from scanner.lint.gateway.listeners import HOLDERS
 from scanner.model.declared import Declared, Missing
-from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 from scanner.model.reference_grants import From, To, froms, tos
 

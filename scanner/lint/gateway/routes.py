@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from scanner.files.source_positions import Steps
 from scanner.kube.kinds import GRPC_ROUTE, HTTP_ROUTE, TCP_ROUTE, TLS_ROUTE, UDP_ROUTE, Kind
 from scanner.kube.objects import Fields, KubeObject
 from scanner.model.declared import Declared
-from scanner.model.located import Steps
 from scanner.model.object_rule import Subject
 
 ROUTES: Final[tuple[Kind, ...]] = (HTTP_ROUTE, GRPC_ROUTE, TLS_ROUTE, TCP_ROUTE, UDP_ROUTE)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from scanner.files.source_positions import Steps, shown
 from scanner.kube.kinds import BACKEND_TLS_POLICY
 from scanner.kube.objects import Fields
 from scanner.lint.gateway.listeners import HOLDERS, MOST
 from scanner.lint.gateway.routes import ROUTES
-from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _WANTED: Final = {"Accepted": "True", "Programmed": "True", "ResolvedRefs": "True", "Conflicted": "False"}

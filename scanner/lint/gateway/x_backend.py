@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.files.source_positions import shown
 from scanner.kube.kinds import X_BACKEND
-from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _TLS: Final = ("ServerOnly", "ClientAndServer")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from scanner.files.source_positions import Steps
 from scanner.kube.kinds import API_SERVICE
 from scanner.kube.objects import KubeObject
 from scanner.lint.certificates import called, limited, of_text
@@ -13,7 +14,6 @@ from scanner.model.certificate_faults import date
 from scanner.model.coded import decoded
 from scanner.model.finding import Severity
 from scanner.model.forms import broken, form_of
-from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 from scanner.model.removed import REMOVED
 from scanner.tls.certificate import CertificateFacts

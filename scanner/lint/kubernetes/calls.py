@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from scanner.files.source_positions import Steps
 from scanner.kube.kinds import API_SERVICE, CUSTOM_RESOURCE_DEFINITION, MUTATING_WEBHOOK, VALIDATING_WEBHOOK, Kind
 from scanner.kube.objects import Fields
-from scanner.model.located import Steps
 from scanner.model.object_rule import Subject
 
 CONVERSION: Final[tuple[str, ...]] = ("spec", "conversion", "webhook", "clientConfig")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Final
 
+from scanner.files.source_positions import shown
 from scanner.kube import kinds
 from scanner.kube.kinds import CERTIFICATE, CLUSTER_ISSUER, ISSUER, SECRET, Kind
 from scanner.kube.objects import Fields, KubeObject, Steps
@@ -15,7 +16,6 @@ from scanner.lint.openshift.routes import KEYS, external, hosts
 from scanner.lint.references import is_named
 from scanner.model.declared import Declared, Missing
 from scanner.model.lint_report import NOT_GIVEN
-from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _USERS: Final[tuple[Kind, ...]] = (

@@ -7,11 +7,11 @@ import marshal
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from scanner.files.source_positions import Steps
 from scanner.kube import kinds
 from scanner.kube.kinds import CONFIG_MAP, POD, ROUTE, SECRET, Kind
 from scanner.kube.objects import KubeObject
 from scanner.model.finding import Severity
-from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 from scanner.model.removed import CONTAINER, REMOVED
 

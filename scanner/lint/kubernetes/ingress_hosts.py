@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from scanner.files.source_positions import Steps, shown
 from scanner.kube.kinds import INGRESS, INGRESS_CLASS, SECRET
 from scanner.kube.objects import KubeObject
 from scanner.kube.references import ingress_class, links
@@ -15,7 +16,6 @@ from scanner.lint.certificates import chain_of
 from scanner.lint.contour.uses import is_contours
 from scanner.lint.references import look_up
 from scanner.model.declared import Declared, Missing
-from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _ANNOTATION: Final = "kubernetes.io/ingress.class"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from scanner.files.source_positions import Steps, shown
 from scanner.kube.kinds import CONFIG_MAP, POD_MONITOR, PROBE, SCRAPE_CONFIG, SECRET, SERVICE_MONITOR, Kind
 from scanner.kube.objects import Fields, KubeObject
 from scanner.lint import references
@@ -15,7 +16,6 @@ from scanner.lint.kubernetes.ports import READS
 from scanner.lint.kubernetes.unverified import configurations
 from scanner.lint.references import look_up
 from scanner.model.declared import Missing
-from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _VERSIONS: Final = ("TLS10", "TLS11", "TLS12", "TLS13")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from scanner.files.source_positions import Steps, shown
 from scanner.kube.kinds import POD_MONITOR, PROBE, SCRAPE_CONFIG, SERVICE_MONITOR
 from scanner.kube.objects import Fields, KubeObject
 from scanner.lint.kubernetes.ports import (
@@ -21,7 +22,6 @@ from scanner.lint.kubernetes.ports import (
     selected,
 )
 from scanner.lint.kubernetes.unverified import configurations
-from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _RELABELINGS: Final = ("relabelings", "relabelConfigs")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scanner.files.source_positions import shown
 from scanner.kube.kinds import SERVICE
 from scanner.lint.kubernetes.ports import READS, SCHEMES, WORKLOADS, Claim, Probe, http_probes, of_pod, of_port, replica
-from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 

@@ -7,11 +7,11 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
+from scanner.files.source_positions import shown
 from scanner.kube.kinds import API_SERVICE, CUSTOM_RESOURCE_DEFINITION, SERVICE
 from scanner.kube.objects import KubeObject
 from scanner.lint.kubernetes.calls import CALLS, CONVERSION, Call
 from scanner.model.declared import Missing
-from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _PORT: Final = 443

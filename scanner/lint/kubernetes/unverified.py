@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from scanner.files.source_positions import Steps
 from scanner.kube.kinds import API_SERVICE, POD_MONITOR, PROBE, SCRAPE_CONFIG, SERVICE_MONITOR, Kind
 from scanner.kube.objects import Fields
-from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 ENDPOINTS: Final[Mapping[Kind, str]] = {SERVICE_MONITOR: "endpoints", POD_MONITOR: "podMetricsEndpoints"}

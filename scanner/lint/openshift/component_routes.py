@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.files.source_positions import Steps
 from scanner.kube.kinds import CONSOLE, INGRESS_CONFIG, INGRESS_CONTROLLER
 from scanner.kube.objects import Fields
 from scanner.lint import references
 from scanner.lint.openshift.controllers import CONFIG, uncovered
 from scanner.lint.openshift.serving import OPAQUE, named_secret, serving_flaws
 from scanner.model.declared import Missing
-from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _ROUTES: Final = ("spec", "componentRoutes")

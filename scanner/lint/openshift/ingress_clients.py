@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.files.source_positions import shown
 from scanner.kube.kinds import CONFIG_MAP, INGRESS_CONTROLLER
 from scanner.lint.openshift.controllers import CONFIG
 from scanner.lint.openshift.serving import bundle_flaws
 from scanner.lint.openshift.subject_patterns import lets_everything, refused
-from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _CLIENT_TLS: Final = ("spec", "clientTLS")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.files.problems import did_you_mean
+from scanner.files.source_positions import shown
 from scanner.kube.kinds import INGRESS
 from scanner.lint import references
 from scanner.lint.certificates import chain_of
 from scanner.lint.references import secret_of
 from scanner.model.declared import Missing
-from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
-from scanner.model.problems import did_you_mean
 
 _TERMINATION: Final = "route.openshift.io/termination"
 _DESTINATION: Final = "route.openshift.io/destination-ca-certificate-secret"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.files.problems import did_you_mean
+from scanner.files.source_positions import Steps, shown
 from scanner.kube.kinds import API_SERVER, KUBELET_CONFIG
 from scanner.kube.objects import Fields, KubeObject
 from scanner.lint.openshift.kubelet_override import overrides
 from scanner.model.custom_profile import GO_SUITES, HTTP2, VERSIONS, suite_named
-from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-from scanner.model.problems import did_you_mean
 from scanner.model.weak_suites import weakness
 from scanner.tls.names import is_tls13, suite_name
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.files.problems import did_you_mean
+from scanner.files.source_positions import shown
 from scanner.kube.kinds import API_SERVER
 from scanner.lint.openshift import gates
 from scanner.lint.openshift.profile_groups import group_flaws
 from scanner.lint.openshift.profiles import SUBJECTS, Declaration, declarations
 from scanner.model.custom_profile import GO_SUITES, HTTP2, VERSIONS, suite_named
 from scanner.model.ingress_admission import refusals
-from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-from scanner.model.problems import did_you_mean
 from scanner.tls.names import openssl_name
 
 _MOST: Final = 500

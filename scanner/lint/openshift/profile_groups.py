@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from scanner.files.problems import did_you_mean
+from scanner.files.source_positions import Steps, shown
 from scanner.kube.kinds import HOSTED_CLUSTER, HOSTED_CONTROL_PLANE, KUBELET_CONFIG
 from scanner.lint.openshift import gates
 from scanner.lint.openshift.profiles import Declaration
 from scanner.model.custom_profile import GROUPS
 from scanner.model.declared import Declared
-from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw
-from scanner.model.problems import did_you_mean
 
 GATE: Final = ("TLSGroupPreferences", "TLSCurvePreferences")
 """The feature gate of the field, and its earlier name (openshift/api ``features/features.go``)."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.files.problems import did_you_mean
+from scanner.files.source_positions import shown
 from scanner.kube.kinds import API_SERVER
 from scanner.lint.fields.unknown import nearest
 from scanner.lint.openshift.profiles import SUBJECTS, Declaration, declarations
 from scanner.model.declared_profile import TYPES
-from scanner.model.located import shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-from scanner.model.problems import did_you_mean
 
 _NAME: Final = "cluster"
 _RECOMMENDED: Final = ("Intermediate", "Modern")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from scanner.files.source_positions import Steps
 from scanner.kube.kinds import API_SERVER as API_SERVERS
 from scanner.kube.kinds import (
     HOSTED_CLUSTER,
@@ -17,7 +18,6 @@ from scanner.kube.kinds import (
 from scanner.kube.objects import Fields, KubeObject
 from scanner.model.custom_profile import API_SERVER, HAPROXY, HYPERSHIFT, KUBELET, Consumer
 from scanner.model.held_profiles import held_profiles
-from scanner.model.located import Steps
 from scanner.model.object_rule import ANY
 
 SUBJECTS: Final[tuple[Kind, ...]] = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.files.source_positions import Steps
 from scanner.kube.kinds import ROUTE, SERVICE
 from scanner.lint import references
 from scanner.lint.certificates import broken_flaws, chain_of, ended, flaws, instead, is_no_ca, of_text
@@ -13,7 +14,6 @@ from scanner.lint.openshift.routes import TLS, has_tls, termination
 from scanner.lint.references import secret_of
 from scanner.model import service_ca
 from scanner.model.declared import Missing
-from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _DESTINATION: Final = (*TLS, "destinationCACertificate")

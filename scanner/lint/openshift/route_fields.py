@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from scanner.files.source_positions import Steps, shown
 from scanner.kube.kinds import ROUTE
 from scanner.kube.objects import KubeObject
 from scanner.lint.fields.unknown import nearest
 from scanner.lint.openshift.routes import EXTERNAL, TLS, has_tls, termination
-from scanner.model.located import Steps, shown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _TERMINATIONS: Final = ("edge", "passthrough", "reencrypt")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from scanner.files.source_positions import Steps
 from scanner.kube.kinds import ROUTE
 from scanner.kube.objects import KubeObject
 from scanner.lint.certificates import broken_flaws, called, instead, of_text
 from scanner.lint.openshift.routes import KEYS, TLS, beside_key, rejected_signature, terminates, unrecognized
-from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 from scanner.tls.certificate import CertificateFacts
 

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Final
 
+from scanner.files.source_positions import Steps
 from scanner.kube.kinds import ROUTE
 from scanner.kube.objects import KubeObject
 from scanner.lint.references import secret_of
 from scanner.model.declared import Missing
-from scanner.model.located import Steps
 from scanner.model.object_rule import Subject
 from scanner.tls.certificate import CertificateFacts
 

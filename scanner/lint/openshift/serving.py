@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
+from scanner.files.source_positions import Steps
 from scanner.kube.kinds import CONFIG_MAP, SECRET
 from scanner.kube.objects import KubeObject
 from scanner.lint.certificates import authority_flaws, called, chain_of, leaf_flaws
 from scanner.lint.references import TLS, look_up, mend, name_flaws, secret_flaws
 from scanner.model.declared import Missing
-from scanner.model.located import Steps
 from scanner.model.object_rule import Flaw, Subject, undecided
 from scanner.tls.certificate import CertificateFacts
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from scanner.files.source_positions import Steps
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot
 from scanner.lint import READS, lint
 from scanner.lint.gateway import GATEWAY_RULES
 from scanner.model.declared import Declared, Given
-from scanner.model.located import Steps
 from scanner.model.object_rule import ObjectRule
 from tests.lint.examples import authority, examples, manifests
 

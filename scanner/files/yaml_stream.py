@@ -14,9 +14,8 @@ from functools import partial
 from typing import NoReturn
 
 from scanner.errors import InputError
-from scanner.model.located import Located
-from scanner.model.places import Mark, Node, PlacedError, Value
-from scanner.model.yaml_values import MAX_DEPTH, Builder, decoded, places, told
+from scanner.files.source_positions import Located, Mark, Node, PlacedError, Value
+from scanner.files.yaml_values import MAX_DEPTH, Builder, decoded, positions, yaml_errors
 
 MOST_BAD = 20
 """Documents of one file that cannot be read: whoever has more mends these first."""
@@ -92,10 +91,10 @@ def _documents(part: bytes, name: str, line: int) -> Iterator[Located | InputErr
         if text.lstrip(" \t\r\n").startswith("{") and (found := _json(text, name, line)) is not None:
             yield from found
             return
-        with told(name, text, line):
+        with yaml_errors(name, text, line):
             builder = Builder(name, text, line)
             for number, value in enumerate(builder.documents()):
-                yield Located(name, value, partial(places, text, number, line), builder.start)
+                yield Located(name, value, partial(positions, text, number, line), builder.start)
     except InputError as error:
         yield error
 
@@ -106,7 +105,7 @@ def _documents(part: bytes, name: str, line: int) -> Iterator[Located | InputErr
 
 
 def _json(text: str, name: str, line: int) -> list[Located] | None:
-    """Every object of a text of JSON, or None for what is none, or is no good: read as YAML that is told with its
+    """Every object of a text of JSON, or None for what is none, or is no good: read as YAML, that is reported with its
     place."""
     decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refused, parse_float=_finite)
     found: list[Located] = []
@@ -130,8 +129,8 @@ def _json_places(text: str, begin: int, end: int, start: Mark) -> Node:
     """Each pair of surrogates is replaced by as many characters that YAML takes."""
     plain = re.sub(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}", "xxxxxx", text[begin:end])
     try:
-        with told("", plain, start.line):
-            return places(plain, 0, start.line, start.column - 1)
+        with yaml_errors("", plain, start.line):
+            return positions(plain, 0, start.line, start.column - 1)
     except InputError:
         return Node(start)
 

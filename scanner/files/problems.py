@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from scanner.errors import InputError
-from scanner.model.located import Document, Mark, Steps, dotted, shown
+from scanner.files.source_positions import Document, Mark, Steps, dotted, shown
 
 MOST = 20
 """Problems that are said; whoever has more mends these first."""

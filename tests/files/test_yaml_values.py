@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.errors import InputError
-from scanner.model import located, yaml_values
-from scanner.model.located import Located, Value, dotted, load, read, shown
+from scanner.files import yaml_values
+from scanner.files.source_positions import Located, Value, dotted, shown
+from scanner.files.yaml_values import load, read
 
 PLAIN: dict[str, Value] = {
     "": None,
@@ -131,9 +132,9 @@ REFUSED = {
     "colon": (b"a: b: c\n", "f:1:5: mapping values are not allowed", "needs quotes"),
     "list as key": (b"? [a]\n: 1\n", "f:1:3: a key must be text", ""),
     "too deep": (b"[" * 65, "f:1:65: nested more than 64 deep", ""),
-    "far too deep": (b"[" * located.MAX_BYTES, "f:1:65: nested more than 64 deep", ""),
+    "far too deep": (b"[" * yaml_values.MAX_BYTES, "f:1:65: nested more than 64 deep", ""),
     "deep by dashes": (b"- " * 100_000, "f:1:129: nested more than 64 deep", ""),
-    "too large": (b"#" * (located.MAX_BYTES + 1), "f: larger than 1024 KiB", "right file"),
+    "too large": (b"#" * (yaml_values.MAX_BYTES + 1), "f: larger than 1024 KiB", "right file"),
     "UTF-16": (b"\xff\xfea\x00:\x00", "f:1:1: not UTF-8", "PowerShell"),
     "Latin-1": (b"a: b\nc: d\xe9\n", "f:2:5: not UTF-8", "save it as UTF-8"),
     "control character": (b"a: b\r\nc: \x1b[2J\n", "f:2:4: the control character U+001B", "escape in double quotes"),

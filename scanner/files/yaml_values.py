@@ -12,13 +12,13 @@ import re
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from itertools import islice
+from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 import yaml
 
 from scanner.errors import InputError
-from scanner.model.places import Mark, Node, PlacedError, Value, shown
-from scanner.model.yaml_marks import Marks, YamlMark
+from scanner.files.source_positions import Located, Mark, Marks, Node, PlacedError, Value, YamlMark, shown
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 64
@@ -60,8 +60,37 @@ _Event: TypeAlias = Any
 """A ``yaml.Event``, of whose attributes the type stubs know few."""
 
 
+def read(path: str, limit: int = MAX_BYTES) -> Located:
+    """Read a file. Raises ``InputError`` for one that cannot be read, is over ``limit`` bytes or is not what ``load``
+    takes."""
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(limit + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(f"{path}: cannot be read: {reason}", hint="is the path right?") from None
+    return load(data, path, limit)
+
+
+def load(data: bytes, name: str, limit: int = MAX_BYTES) -> Located:
+    """Parse one YAML or JSON document. Raises ``InputError`` with ``name:line:column``."""
+    text = decoded(data, name, limit)
+    with yaml_errors(name, text):
+        return Located(name, Builder(name, text).document(), lambda: positions(text))
+
+
+def documents(data: bytes, name: str, limit: int = MAX_BYTES) -> Iterator[Value]:
+    """The values of each document of a YAML stream or JSON file, one after the other, without their places.
+
+    Raises ``InputError`` with ``name:line:column`` at the first that is not what ``load`` takes.
+    """
+    text = decoded(data, name, limit)
+    with yaml_errors(name, text):
+        yield from Builder(name, text).documents()
+
+
 @contextmanager
-def told(name: str, text: str, first: int = 1) -> Generator[None]:
+def yaml_errors(name: str, text: str, first: int = 1) -> Generator[None]:
     """Turns the parser's exceptions into ours, of a ``text`` that begins in the line ``first``."""
     try:
         yield
@@ -204,7 +233,7 @@ def scalars(text: str) -> Iterator[tuple[str, str]]:
     """Value and tag of every scalar, whatever is refused elsewhere. Raises ``InputError`` for what is no YAML, and for
     what is nested too deep: the parser's time grows with the square of the depth."""
     depth = 0
-    with told("", text):
+    with yaml_errors("", text):
         following = _events(text)
         while not isinstance(event := following(), yaml.StreamEndEvent):
             if isinstance(event, yaml.ScalarEvent):
@@ -214,7 +243,7 @@ def scalars(text: str) -> Iterator[tuple[str, str]]:
                 _refuse("", Mark(1, 1), _TOO_DEEP)
 
 
-def places(text: str, number: int = 0, first: int = 1, before: int = 0) -> Node:
+def positions(text: str, number: int = 0, first: int = 1, before: int = 0) -> Node:
     """Where the values of a document stand. ``text`` was built before, so that nothing in it is refused here;
     ``number``: of the document in it; ``first`` and ``before`` are ``Marks``'."""
     following = _events(text)

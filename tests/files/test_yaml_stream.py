@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.errors import InputError
-from scanner.model import yaml_stream
-from scanner.model.located import Located, Mark, Value, documents
-from scanner.model.places import Node
-from scanner.model.yaml_stream import MOST_BAD, stream
-from scanner.model.yaml_values import places
+from scanner.files import yaml_stream
+from scanner.files.source_positions import Located, Mark, Node, Value
+from scanner.files.yaml_stream import MOST_BAD, stream
+from scanner.files.yaml_values import documents, positions
 
 LIMIT = 1 << 20
 
@@ -96,9 +95,9 @@ def test_objects_of_json_in_one_line_are_placed_each_by_itself(monkeypatch: pyte
 
     def noted(text: str, number: int, first: int, before: int) -> Node:
         looked.append(text)
-        return places(text, number, first, before)
+        return positions(text, number, first, before)
 
-    monkeypatch.setattr(yaml_stream, "places", noted)
+    monkeypatch.setattr(yaml_stream, "positions", noted)
     found = [each for each in stream(b'{"a": 1} ' * 100, "f", LIMIT) if isinstance(each, Located)]
     assert [each.position() for each in found] == [f"f:1:{9 * index + 1}" for index in range(100)]
     assert looked == []

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scanner.errors import InputError
-from scanner.model.located import load
-from scanner.model.problems import MOST, Problems, did_you_mean
+from scanner.files.problems import MOST, Problems, did_you_mean
+from scanner.files.yaml_values import load
 
 
 def problems(text: str) -> Problems:
