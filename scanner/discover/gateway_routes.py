@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from scanner.discover.cuts import Cuts
 from scanner.discover.names import MAX_NAMES, port, server_name
+from scanner.kube.hostnames import narrower, overlap
 from scanner.kube.kinds import Kind
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.route_parents import MOST, Parent, parents, refused
 from scanner.kube.snapshot import Snapshot
-from scanner.model.hostnames import narrower, overlap
 
 MAX_REFERENCES = 32
 """Rules of one route, and backends of one rule."""

@@ -7,9 +7,9 @@ from shlex import quote
 
 from scanner.doctor.operators import observer
 from scanner.doctor.patient import Patient
-from scanner.expect.conditions import Condition, condition
 from scanner.expect.pools import pool_of, updating
 from scanner.expect.rollout import OPERATOR_TAKES
+from scanner.kube.conditions import Condition, condition
 from scanner.kube.kinds import CLUSTER_OPERATOR, MACHINE_CONFIG_POOL, NODE
 from scanner.kube.objects import Fields, KubeObject
 from scanner.model.diagnosis import Answer

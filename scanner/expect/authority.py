@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from scanner.expect.adherence import Adherence
-from scanner.expect.conditions import changed
 from scanner.expect.draft import Draft
 from scanner.expect.gates import State
 from scanner.expect.release import Releases, meaning
+from scanner.kube.conditions import changed
 from scanner.kube.objects import Fields
 from scanner.model.declared_profile import LIBRARY_GO, Declared, Reader, declared
 from scanner.model.known import Known, Unknown

@@ -12,10 +12,10 @@ from itertools import islice
 from typing import Final
 
 from scanner.expect import upstream
-from scanner.expect.conditions import condition
 from scanner.expect.facts import Facts
 from scanner.expect.origins import led
 from scanner.expect.stale import is_stale
+from scanner.kube.conditions import condition
 from scanner.kube.kinds import BACKEND_TLS_POLICY, GATEWAY, Kind
 from scanner.kube.objects import Fields, KubeObject
 from scanner.model.endpoint import Endpoint

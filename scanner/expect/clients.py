@@ -8,6 +8,7 @@ from typing import Final
 from scanner.expect import upstream
 from scanner.expect.origins import led
 from scanner.expect.pem import certificates, decoded
+from scanner.kube.hostnames import host_of
 from scanner.kube.kinds import (
     API_SERVICE,
     BACKEND_TLS_POLICY,
@@ -25,7 +26,6 @@ from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Endpoint, Origin
 from scanner.model.expectation import Client
-from scanner.model.hostnames import host_of
 
 SERVICE_CA_BUNDLES: Final = (
     ("openshift-service-ca", "signing-cabundle", "ca-bundle.crt"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scanner.expect.authority import Authority
-from scanner.expect.conditions import condition
 from scanner.expect.draft import Draft, same_profile
 from scanner.expect.facts import Facts
+from scanner.kube.conditions import condition
 from scanner.kube.kinds import CLUSTER_OPERATOR
 from scanner.kube.objects import KubeObject
 from scanner.model.expectation import Because, Lever

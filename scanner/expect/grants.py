@@ -9,10 +9,10 @@ from collections.abc import Iterable
 
 from scanner.kube.kinds import HEPTIO_DELEGATION, REFERENCE_GRANT, TLS_CERTIFICATE_DELEGATION, Kind
 from scanner.kube.objects import KubeObject
+from scanner.kube.reference_grants import To, grants
 from scanner.kube.snapshot import Snapshot
 from scanner.model.delegations import by_secret
 from scanner.model.known import Known, Unknown
-from scanner.model.reference_grants import To, grants
 
 _SECRET: To = ("", "Secret")
 _FORMER = "only a TLSCertificateDelegation of contour.heptio.com allows it, which no Contour since 1.6 reads"

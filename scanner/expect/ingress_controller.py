@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from scanner.expect.conditions import changed, condition
 from scanner.expect.draft import Draft
 from scanner.expect.facts import ROUTER_LABEL, ROUTER_NAMESPACE, Facts
 from scanner.expect.implementations import effective
 from scanner.expect.release import meaning
 from scanner.expect.rollout import OPERATOR_TAKES, settling
+from scanner.kube.conditions import changed, condition
 from scanner.kube.kinds import INGRESS_CONTROLLER, ROUTE
 from scanner.kube.objects import KubeObject
 from scanner.model.declared_profile import INGRESS, INHERITED_BY_INGRESS, Declared, declared

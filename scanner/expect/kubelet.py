@@ -11,11 +11,11 @@ from dataclasses import replace
 from datetime import timedelta
 
 from scanner.expect import node_pools, pools, process
-from scanner.expect.conditions import changed, condition
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.expect.release import meaning, minor, of_kubelet
 from scanner.expect.rollout import settling
+from scanner.kube.conditions import changed, condition
 from scanner.kube.kinds import KUBELET_CONFIG as KUBELET_CONFIGS
 from scanner.kube.kinds import MACHINE_CONFIG_POOL, NODE
 from scanner.kube.objects import KubeObject

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scanner.expect.conditions import condition
 from scanner.expect.draft import Draft
 from scanner.expect.facts import ROUTER_NAMESPACE, Facts
 from scanner.expect.ingress_controller import NAMESPACE, router_name
 from scanner.expect.origins import led
 from scanner.expect.references import Name, Reference, references
+from scanner.kube.conditions import condition
 from scanner.kube.kinds import INGRESS_CONTROLLER, ROUTE
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot

@@ -13,11 +13,11 @@ from scanner.expect.contour import falling_back
 from scanner.expect.facts import Facts
 from scanner.expect.origins import gateway_listeners
 from scanner.expect.withheld import hostnames
+from scanner.kube.hostnames import within
 from scanner.kube.kinds import HTTP_PROXY
 from scanner.kube.route_parents import HOLDERS
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Neighbour
-from scanner.model.hostnames import within
 
 _KINDS = frozenset({HTTP_PROXY.name, *HOLDERS})
 _MOST = 3

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts, Follow
 from scanner.expect.origins import gateway_listeners
+from scanner.kube.hostnames import within
 from scanner.kube.kinds import HTTP_PROXY, ROUTE, SERVICE, TLS_ROUTE
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.route_parents import HOLDERS, attached
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PassedOn
-from scanner.model.hostnames import within
 from scanner.model.known import Unknown
 
 _LONGEST = 8

@@ -13,11 +13,12 @@ from dataclasses import replace
 from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias
 
-from scanner.expect.conditions import condition
 from scanner.expect.facts import Facts
 from scanner.expect.origins import all_listeners, gateways, led
 from scanner.expect.services import service_of
 from scanner.expect.withheld import refused
+from scanner.kube.conditions import condition
+from scanner.kube.hostnames import within
 from scanner.kube.kinds import GATEWAY, HTTP_PROXY, INGRESS, POD, ROUTE, TLS_ROUTE
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.route_parents import HOLDERS
@@ -25,7 +26,6 @@ from scanner.kube.snapshot import Snapshot
 from scanner.model.contour_includes import includes
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PlainPort
-from scanner.model.hostnames import within
 from scanner.model.names import asked_path
 
 HTTP = 80

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from scanner.expect.conditions import Condition, condition
+from scanner.kube.conditions import Condition, condition
 from scanner.kube.kinds import KUBELET_CONFIG, MACHINE_CONFIG_POOL
+from scanner.kube.label_selector import is_empty, selects
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.snapshot import Snapshot
 from scanner.model.known import Known, Unknown
 from scanner.model.kubelet_pools import in_order, is_for
-from scanner.model.label_selector import is_empty, selects
 
 CURRENT = "machineconfiguration.openshift.io/currentConfig"
 _DEGRADED = ("Degraded", "NodeDegraded", "RenderDegraded")

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 
 from scanner.errors import UsageError
-from scanner.expect.conditions import condition
 from scanner.files.source_positions import shown
+from scanner.kube.conditions import condition
 from scanner.kube.kinds import CLUSTER_VERSION
 from scanner.kube.objects import Fields
 from scanner.kube.snapshot import Snapshot

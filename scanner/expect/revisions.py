@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from scanner.expect.conditions import condition
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.kube import kinds
+from scanner.kube.conditions import condition
 from scanner.kube.kinds import Kind
 
 OPERATORS: Mapping[str, Kind] = {

@@ -11,10 +11,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from scanner.expect.cluster_profile import operator
-from scanner.expect.conditions import Condition, condition
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.expect.revisions import Revision, revision_of
+from scanner.kube.conditions import Condition, condition
 from scanner.kube.kinds import CLUSTER_OPERATOR
 from scanner.model.profile import Profile
 

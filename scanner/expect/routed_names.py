@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scanner.expect.conditions import condition
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.expect.ingress_controller import NAMESPACE, router_name
+from scanner.kube.conditions import condition
 from scanner.kube.kinds import INGRESS_CONTROLLER, ROUTE
 from scanner.model.expectation import OtherName
 from scanner.model.known import Unknown

@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal
 
-from scanner.expect.conditions import condition
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.expect.ingress_controller import router_name
 from scanner.expect.origins import all_listeners, gateway_listeners, gateways
 from scanner.expect.stale import is_stale
 from scanner.expect.withheld import answered, refused
+from scanner.kube.conditions import condition
+from scanner.kube.hostnames import within
 from scanner.kube.kinds import HTTP_PROXY, ROUTE
 from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import OtherName
-from scanner.model.hostnames import within
 from scanner.model.known import Unknown
 from scanner.model.server_names import server_name
 

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from scanner.expect import contour
-from scanner.expect.conditions import condition
 from scanner.expect.facts import Facts
 from scanner.expect.origins import gateway_listeners
 from scanner.expect.references import Reference, references
 from scanner.expect.stale import is_stale, outdated
+from scanner.kube.conditions import condition
+from scanner.kube.hostnames import within
 from scanner.kube.kinds import HTTP_PROXY, INGRESS
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.route_parents import HOLDERS
 from scanner.model.endpoint import Endpoint
-from scanner.model.hostnames import within
 
 _CERTIFICATE: Final = frozenset({"InvalidCertificateRef", "RefNotPermitted"})
 """Reasons of ``ResolvedRefs`` that leave a listener with one certificate without any."""

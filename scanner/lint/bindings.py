@@ -9,9 +9,9 @@ from itertools import chain, islice
 from typing import Final, TypeAlias
 
 from scanner.kube.kinds import CLUSTER_ROLE, CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING, Kind
+from scanner.kube.label_selector import selects
 from scanner.kube.objects import Fields, KubeObject
 from scanner.model.declared import Declared, Missing
-from scanner.model.label_selector import selects
 
 READS: Final[tuple[Kind, ...]] = (ROLE, ROLE_BINDING, CLUSTER_ROLE, CLUSTER_ROLE_BINDING)
 """What a rule that asks this must read."""

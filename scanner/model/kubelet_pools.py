@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 
 from scanner.files import yaml_values
 from scanner.kube.kinds import KUBELET_CONFIG
+from scanner.kube.label_selector import is_empty, selects
 from scanner.kube.objects import Fields, KubeObject
-from scanner.model.label_selector import is_empty, selects
 
 SUFFIX = "machineconfiguration.openshift.io/mc-name-suffix"
 """On a KubeletConfig: the N of the ``99-POOL-generated-kubelet-N`` that it becomes, empty for the first."""

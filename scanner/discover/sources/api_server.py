@@ -13,12 +13,12 @@ from scanner.discover.cuts import Cuts
 from scanner.discover.draft import Claim, Draft, Found, Place, Source
 from scanner.discover.names import MAX_NAMES, server_name
 from scanner.discover.view import View
+from scanner.kube.hostnames import host_of
 from scanner.kube.kinds import API_SERVER, INFRASTRUCTURE
 from scanner.kube.objects import Reference
 from scanner.kube.snapshot import Snapshot
 from scanner.model.components import API_SERVICE as NAME
 from scanner.model.endpoint import Origin, Owner
-from scanner.model.hostnames import host_of
 
 INSIDE = ("localhost", "kubernetes", "kubernetes.default.svc")
 """Each shows another certificate on OpenShift; on Kubernetes all show the same, and the last is asked alone."""

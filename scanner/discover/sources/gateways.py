@@ -16,10 +16,10 @@ from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source,
 from scanner.discover.gateway_routes import Routes
 from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.view import View
+from scanner.kube.hostnames import within
 from scanner.kube.kinds import GATEWAY, GRPC_ROUTE, HTTP_ROUTE, LISTENER_SET, TLS_ROUTE, X_LISTENER_SET
 from scanner.kube.objects import Fields, KubeObject
 from scanner.model.endpoint import Origin, Owner
-from scanner.model.hostnames import within
 from scanner.model.observation import ClientCertificate
 
 GATEWAY_NAME = "gateway.networking.k8s.io/gateway-name"

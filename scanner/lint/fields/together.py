@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from scanner.kube.hostnames import is_address
 from scanner.kube.objects import Fields
 from scanner.lint.fields.shape import Clash
-from scanner.model.hostnames import is_address
 
 _KEY: Final = re.compile(r"[-._a-zA-Z0-9]{1,253}\Z")
 _DOMAIN_AT_MOST: Final = 253

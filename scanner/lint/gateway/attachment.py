@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from scanner.files.source_positions import Steps
+from scanner.kube.hostnames import narrower
 from scanner.kube.kinds import GRPC_ROUTE, HTTP_ROUTE, TCP_ROUTE, TLS_ROUTE, UDP_ROUTE, Kind
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.route_parents import Parent, parents
@@ -22,7 +23,6 @@ from scanner.lint.gateway.listeners import (
 from scanner.lint.gateway.routes import ROUTES, hostnames
 from scanner.lint.references import look_up
 from scanner.model.declared import Declared, Missing
-from scanner.model.hostnames import narrower
 
 CARRIES: Final[Mapping[tuple[str, str], tuple[Kind, ...]]] = {
     ("HTTP", ""): (HTTP_ROUTE, GRPC_ROUTE),

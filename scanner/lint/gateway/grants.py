@@ -10,10 +10,10 @@ from typing import Final
 from scanner.files.source_positions import Steps, shown
 from scanner.kube.kinds import REFERENCE_GRANT, Kind
 from scanner.kube.objects import KubeObject
+from scanner.kube.reference_grants import From, froms, grants
 from scanner.kube.references import Link
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, undecided
-from scanner.model.reference_grants import From, froms, grants
 
 READS: Final[tuple[Kind, ...]] = (REFERENCE_GRANT,)
 _ENTRIES: Final = 16

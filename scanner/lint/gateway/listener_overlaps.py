@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.kube.hostnames import overlap, within
 from scanner.kube.objects import KubeObject
 from scanner.lint.certificates import chain_of
 from scanner.lint.gateway.certificate_refs import secrets_of
@@ -14,7 +15,6 @@ from scanner.lint.gateway.sharing import pairs_of, uncompared
 from scanner.lint.references import READS as SECRETS
 from scanner.model.declared import Missing
 from scanner.model.finding import Severity
-from scanner.model.hostnames import overlap, within
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 from scanner.tls.certificate import CertificateFacts
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from scanner.files.source_positions import shown
+from scanner.kube.hostnames import overlap
 from scanner.kube.kinds import GATEWAY, NAMESPACE
 from scanner.lint.gateway.listeners import HOLDERS, SETS, admits, is_gateway, parent_of
 from scanner.lint.gateway.sharing import pairs_of, uncompared
 from scanner.lint.references import look_up
 from scanner.model.declared import Missing
-from scanner.model.hostnames import overlap
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _PARENT: Final = ("spec", "parentRef")

@@ -9,10 +9,10 @@ from typing import Final, TypeAlias
 
 from scanner.files.source_positions import Steps
 from scanner.kube.kinds import GATEWAY, LISTENER_SET, NAMESPACE, X_LISTENER_SET, Kind
+from scanner.kube.label_selector import selects
 from scanner.kube.objects import Fields, KubeObject
 from scanner.lint.references import look_up
 from scanner.model.declared import Declared, Missing
-from scanner.model.label_selector import selects
 from scanner.model.object_rule import Subject
 
 HOLDERS: Final[tuple[Kind, ...]] = (GATEWAY, LISTENER_SET, X_LISTENER_SET)

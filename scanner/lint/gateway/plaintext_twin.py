@@ -7,12 +7,12 @@ from itertools import islice
 from typing import Final
 
 from scanner.files.source_positions import shown
+from scanner.kube.hostnames import overlap
 from scanner.kube.kinds import GATEWAY, GRPC_ROUTE, HTTP_ROUTE, NAMESPACE
 from scanner.kube.objects import Fields, KubeObject
 from scanner.lint.gateway.attachment import Attached, of_route
 from scanner.lint.gateway.listeners import HOLDERS
 from scanner.model.declared import Declared
-from scanner.model.hostnames import overlap
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _NAMES: Final = 200

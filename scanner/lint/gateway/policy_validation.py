@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from itertools import islice
 
 from scanner.files.source_positions import Steps, shown
+from scanner.kube.hostnames import is_address
 from scanner.kube.kinds import BACKEND_TLS_POLICY
 from scanner.kube.objects import Fields
 from scanner.lint.fields.names import PRECISE
 from scanner.lint.gateway.policies import shape_of
-from scanner.model.hostnames import is_address
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 

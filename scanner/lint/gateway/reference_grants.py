@@ -9,12 +9,12 @@ from scanner.files.source_positions import Steps, shown
 from scanner.kube import kinds
 from scanner.kube.kinds import GATEWAY, NAMESPACE, REFERENCE_GRANT, Kind
 from scanner.kube.objects import Fields
+from scanner.kube.reference_grants import From, To, froms, tos
 from scanner.lint.gateway.certificate_refs import crossings
 from scanner.lint.gateway.grants import granting, nearest
 from scanner.lint.gateway.listeners import HOLDERS
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
-from scanner.model.reference_grants import From, To, froms, tos
 
 _WATCHED: Final = frozenset({("", "Secret"), ("", "ConfigMap")})
 """What holds certificates."""

@@ -7,13 +7,13 @@ from itertools import islice
 from typing import Final
 
 from scanner.files.source_positions import dotted, shown
+from scanner.kube.hostnames import is_address, overlap
 from scanner.kube.kinds import NAMESPACE, TLS_ROUTE, Kind
 from scanner.kube.route_parents import MOST, parents
 from scanner.lint.gateway.attachment import CARRIES, Attachment, names_kind, of_route
 from scanner.lint.gateway.listeners import HOLDERS, Listener, listeners, undecided_parent
 from scanner.lint.gateway.routes import ROUTES, hostnames
 from scanner.model.declared import Missing
-from scanner.model.hostnames import is_address, overlap
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _SHOWN: Final = 20

@@ -12,9 +12,9 @@ from typing import Final
 
 from scanner.files.source_positions import Steps
 from scanner.kube.kinds import DAEMON_SET, DEPLOYMENT, POD, SERVICE, STATEFUL_SET, Kind
+from scanner.kube.label_selector import is_empty, selects
 from scanner.kube.objects import Fields, KubeObject
 from scanner.model.declared import Declared
-from scanner.model.label_selector import is_empty, selects
 from scanner.model.port_names import name_says, protocol_says
 
 WORKLOADS: Final[tuple[Kind, ...]] = (POD, DEPLOYMENT, STATEFUL_SET, DAEMON_SET)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from scanner.files.source_positions import Steps
+from scanner.kube.hostnames import host_of
 from scanner.kube.kinds import INFRASTRUCTURE
 from scanner.kube.objects import Fields, KubeObject
 from scanner.lint import references
@@ -13,7 +14,6 @@ from scanner.lint.certificates import chain_of
 from scanner.lint.openshift.api_servers import HOLDERS
 from scanner.lint.openshift.serving import named_secret, serving_flaws
 from scanner.model.declared import Declared, Missing
-from scanner.model.hostnames import host_of
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _INTERNAL: Final = (

@@ -8,12 +8,12 @@ from typing import Final
 
 from scanner.files.source_positions import shown
 from scanner.kube.kinds import KUBELET_CONFIG, MACHINE_CONFIG_POOL
+from scanner.kube.label_selector import is_empty
 from scanner.kube.objects import KubeObject
 from scanner.lint.openshift.kubelet_pools import known_pools
 from scanner.lint.openshift.kubelet_tls import speaks_of_tls
 from scanner.model.declared import Declared, Missing
 from scanner.model.kubelet_pools import SUFFIX, in_order, is_for
-from scanner.model.label_selector import is_empty
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _SELECTOR: Final = ("spec", "machineConfigPoolSelector")

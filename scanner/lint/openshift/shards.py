@@ -8,9 +8,9 @@ from typing import Final
 from scanner.files.source_positions import Steps
 from scanner.kube.kinds import INGRESS_CONTROLLER, ROUTE
 from scanner.kube.kinds import NAMESPACE as NAMESPACES
+from scanner.kube.label_selector import excludes, is_empty, selects
 from scanner.kube.objects import KubeObject
 from scanner.model.declared import Declared, Missing
-from scanner.model.label_selector import excludes, is_empty, selects
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _SPEC: Final = ("spec",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.model.hostnames import is_address, narrower, overlap, within
+from scanner.kube.hostnames import is_address, narrower, overlap, within
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scanner.kube.label_selector import excludes, is_empty, selects
 from scanner.kube.objects import Fields
-from scanner.model.label_selector import excludes, is_empty, selects
 
 LABELS = {"tier": "edge", "infra": ""}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from scanner.expect.conditions import changed
+from scanner.kube.conditions import changed
 from scanner.kube.objects import Fields
 
 

@@ -3,42 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
-from scanner.kube.objects import Fields, moment
+from scanner.kube.objects import Fields, KubeObject, moment
+from scanner.kube.view import Moment, Number, Parts, Text, View
 
 _MOST = 1000
 """Entries of ``managedFields`` that are looked at; a real object has a handful."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
-    """One condition of one object."""
+class Condition(View):
+    """One condition (meta/v1). Its texts are cut, for anybody may have written them."""
 
-    type: str
-    holds: bool
-    """Whether its status is ``True``; ``Unknown`` does not hold."""
-    status: str
-    since: datetime | None
-    message: str
-    reason: str = ""
+    type = Text()
+    status = Text()
+    observed_generation = Number()
+    since = Moment("lastTransitionTime")
+
+    @property
+    def reason(self) -> str:
+        """The reason in one word."""
+        return self.text("reason")[:100]
+
+    @property
+    def message(self) -> str:
+        """The reason for people."""
+        return self.text("message")[:300]
+
+    @property
+    def holds(self) -> bool:
+        """Whether its status is ``True``; ``Unknown`` does not hold."""
+        return self.status == "True"
+
+    def is_current(self, holder: KubeObject) -> bool:
+        """Whether it was not set for an older generation of ``holder`` (meta/v1 ``observedGeneration``)."""
+        seen, generation = self.observed_generation, holder.number("metadata", "generation")
+        return seen is None or generation is None or seen >= generation
+
+
+def conditions(holder: Fields, *steps: str) -> tuple[Condition, ...]:
+    """Those in ``status.conditions``, or at ``steps``."""
+    return Parts(Condition, *(steps or ("status", "conditions"))).read(holder)
 
 
 def condition(holder: Fields, type_: str, *steps: str) -> Condition | None:
     """The condition of that type in ``status.conditions`` (or at ``steps``), or None."""
-    for each in holder.each(*(steps or ("status", "conditions"))):
-        if each.text("type") == type_:
-            return Condition(
-                type=type_,
-                holds=each.text("status") == "True",
-                status=each.text("status"),
-                since=moment(each.text("lastTransitionTime")),
-                message=each.text("message")[:300],
-                reason=each.text("reason")[:100],
-            )
-    return None
+    return of_type(conditions(holder, *steps), type_)
+
+
+def of_type(every: Iterable[Condition], type_: str) -> Condition | None:
+    """The first condition of a type, or None."""
+    return next((each for each in every if each.type == type_), None)
 
 
 def latest(times: Iterable[datetime | None]) -> datetime | None:
