@@ -19,14 +19,14 @@ from scanner.judge.vulnerabilities import DEEP_RULES
 from scanner.judge.waivers import WaiverLedger
 from scanner.judge.witness import heard
 from scanner.kube.kinds import NETWORK_POLICY, SECRET
+from scanner.kube.maybe import Unknown
+from scanner.kube.profile import Profile
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.inventory import InventoryRow
-from scanner.model.known import Unknown
 from scanner.model.local_files import LOCAL_KINDS, with_local_files
 from scanner.model.observation import Observation
 from scanner.model.observation_record import Seen, read
-from scanner.model.profile import Profile
 from scanner.model.report import EndpointRow, FindingRow
 from scanner.model.rule import Case
 from scanner.model.saved_scan import HEAD, OBSERVATIONS, ROWS, Head, cluster_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from scanner.kube.maybe import Unknown
 from scanner.model.finding import SEVERITIES, Finding
 from scanner.model.inventory import InventoryRow, RenewalRow
 from scanner.model.key import Key
-from scanner.model.known import Unknown
 from scanner.model.pki_config import PkiConfig, Rule
 from scanner.model.report import NEVER_FAILS, VERDICTS
 from scanner.pki.compliance import KEY

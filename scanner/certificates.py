@@ -9,9 +9,10 @@ from functools import cached_property
 
 from scanner.certificate_rows import configuration_line, inventory_rows
 from scanner.kube import olm
+from scanner.kube.cluster_facts import hosted_namespaces
 from scanner.kube.kinds import CLUSTER_SERVICE_VERSION, CLUSTER_VERSION, SECRET, Kind
+from scanner.kube.profile import Profile
 from scanner.kube.snapshot import Snapshot, union
-from scanner.model.cluster_facts import hosted_namespaces
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding
@@ -20,7 +21,6 @@ from scanner.model.inventory import InventoryRow, NamesRow
 from scanner.model.observation import Observation
 from scanner.model.pki_config import PkiConfig
 from scanner.model.pki_names import load_names
-from scanner.model.profile import Profile
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.well_known import Names
 from scanner.pki import admission, governing, stored

@@ -9,15 +9,15 @@ from functools import lru_cache
 from ipaddress import ip_address
 
 from scanner.judge.network_policy import NetworkPolicies
+from scanner.kube.maybe import Known, Unknown
+from scanner.kube.profile import Profile
 from scanner.kube.snapshot import Unreadable
 from scanner.model.dial_scope import DialScope
 from scanner.model.endpoint import Endpoint, Origin, Owner, host_port
 from scanner.model.expectation import Because, CertificateExpectation, Expectation
 from scanner.model.finding import Finding
 from scanner.model.inventory import CertificateReport, NamesRow
-from scanner.model.known import Known, Unknown
 from scanner.model.observation import Observation
-from scanner.model.profile import Profile
 from scanner.model.target import Target
 
 Owes = Callable[[Endpoint], Expectation]

@@ -20,9 +20,9 @@ from scanner.judge.scan_rules import SCAN_RULES
 from scanner.judge.second_opinion import inquiry
 from scanner.judge.vulnerabilities import DEEP_RULES
 from scanner.judge.witness import heard
+from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
-from scanner.model.known import Unknown
 from scanner.model.observation import JUDGEABLE, Answers, Observation, Reach
 from scanner.model.observation_record import Seen
 from scanner.model.opinion import Opinion

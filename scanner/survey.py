@@ -19,18 +19,17 @@ from scanner.judge import network_policy
 from scanner.judge.custom_profiles import custom_findings
 from scanner.judge.network_policy import NetworkPolicies
 from scanner.judge.unknown_adherence import adherence_findings
-from scanner.kube import kinds
+from scanner.kube import cluster_facts, kinds
+from scanner.kube.cluster_facts import ClusterFacts, same_cluster
 from scanner.kube.kinds import PKI, Kind
+from scanner.kube.maybe import Known, Unknown
+from scanner.kube.profile import Profile
 from scanner.kube.snapshot import Snapshot, union
-from scanner.model import cluster_facts
-from scanner.model.cluster_facts import ClusterFacts, same_cluster
 from scanner.model.component_files import load_catalogue
 from scanner.model.components import Catalogue
 from scanner.model.finding import Finding
 from scanner.model.inventory import CertificateReport, NamesRow, certificate_report
-from scanner.model.known import Known, Unknown
 from scanner.model.pki_config import PkiConfig
-from scanner.model.profile import Profile
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.selector import Selector
 

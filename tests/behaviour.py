@@ -72,11 +72,11 @@ from scanner.cluster.rbac import OPTIONS
 from scanner.judge import RULES, judge
 from scanner.judge.scan_rules import SCAN_RULES
 from scanner.judge.vulnerabilities import DEEP_RULES
+from scanner.kube.maybe import Unknown
 from scanner.lint import RULES as LINT_RULES
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding
-from scanner.model.known import Unknown
 from scanner.model.observation import Answered, Answers, Attempt, Negotiated, Observation, Reach, Stray
 from scanner.model.observation_record import Seen, encode
 from scanner.model.policy import Policy

@@ -13,12 +13,12 @@ from scanner.again import Again, again, outlook
 from scanner.archive import Archive, load_head
 from scanner.cli.whatif import compared
 from scanner.errors import InputError
+from scanner.kube.maybe import Unknown
+from scanner.kube.profile import Profile
 from scanner.model.expectation import Because, Expectation, Lever
-from scanner.model.known import Unknown
 from scanner.model.observation import Answers, Observation, Reach
 from scanner.model.observation_record import Seen
 from scanner.model.opinion import Opinion
-from scanner.model.profile import Profile
 from scanner.model.report import EndpointRow
 from scanner.model.saved_scan import HEAD, Head
 from scanner.survey import Viewpoint

@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 import pytest
 
 from scanner.certificate_rows import configuration_line, inventory_row
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Reference
 from scanner.model.finding import Finding, Severity, Status, Verdict
 from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.inventory import certificate_report
 from scanner.model.key import RSA_2048, Key
-from scanner.model.known import Unknown
 from scanner.model.pki_config import PkiConfig, Rule
 from scanner.pki.inventory import Entry, collect
 from tests.pki.making import made

@@ -12,13 +12,13 @@ import pytest
 from scanner.certificates import READS, Certificates
 from scanner.jobs import Surroundings
 from scanner.kube.kinds import SECRET
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject, Reference
 from scanner.kube.snapshot import Origin, Snapshot
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding
 from scanner.model.held_certificate import HeldCertificate, Place
-from scanner.model.known import Unknown
 from scanner.model.scan_policy import ScanPolicy
 from scanner.survey import READS as SURVEYED
 from scanner.whole import whole

@@ -17,15 +17,15 @@ from scanner.discover import Discovery
 from scanner.doctor import INJECTED_MAPS, NO_EVENTS, READS, STEPS, Hear, Served, diagnose, diagnosis_of, injected
 from scanner.expect import Expectations
 from scanner.kube import kinds
+from scanner.kube.cluster_facts import cluster_facts
+from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import KubeObject
-from scanner.model.cluster_facts import cluster_facts
 from scanner.model.component_files import load_catalogue
 from scanner.model.component_tally import Honours
 from scanner.model.components import Catalogue
 from scanner.model.diagnosis import Answer, Diagnosis, Step
 from scanner.model.dial_scope import DialScope
 from scanner.model.event import EVENT, Events
-from scanner.model.known import Known, Unknown
 from scanner.model.scan_policy import Override, ScanPolicy
 from scanner.model.selector import Selector
 from scanner.survey import READS as SURVEYED

@@ -16,14 +16,14 @@ import trio.testing
 from scanner.demo.tls_server import TlsSettings
 from scanner.errors import UsageError
 from scanner.jobs import Job, Owed, of_targets
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Reference
+from scanner.kube.profile import Profile
 from scanner.model.catalogue import load_profile
 from scanner.model.dial_scope import DialScope
 from scanner.model.endpoint import Endpoint, Owner, Tunnel
 from scanner.model.expectation import Expectation, Neighbour, PassedOn, PlainPort
-from scanner.model.known import Unknown
 from scanner.model.policy import Policy
-from scanner.model.profile import Profile
 from scanner.model.report import EndpointRow, Report, exit_code
 from scanner.model.scan_policy import ScanPolicy, Waiver
 from scanner.model.selector import Selector

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from scanner.errors import InputError
 from scanner.files.regular_file import NOT_REGULAR, content
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.held_certificate import HeldCertificate, Place
-from scanner.model.known import Known, Unknown
 from scanner.pki.containers import MAX_BYTES, Contained, Named, contents, with_role
 from scanner.pki.pem import apart
 

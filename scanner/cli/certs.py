@@ -21,9 +21,9 @@ from scanner.cli.streams import say, width
 from scanner.errors import UsageError
 from scanner.files import yaml_values
 from scanner.files.source_positions import Located
+from scanner.kube.maybe import Unknown
 from scanner.kube.snapshot import Snapshot
 from scanner.model.held_certificate import HeldCertificate
-from scanner.model.known import Unknown
 from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING, EXIT_OK, FailOn, FindingRow, fails
 from scanner.pki.day_one import asked_of_installer
 from scanner.pki.installation import INSTALLATION, before_installation

@@ -13,9 +13,9 @@ from scanner.cli.previous import check, earlier
 from scanner.cli.streams import say
 from scanner.errors import UsageError
 from scanner.files import yaml_values
+from scanner.kube import cluster_facts
 from scanner.kube.kinds import NAMESPACE, PKI, SECRET
 from scanner.kube.snapshot import Origin, Snapshot, union
-from scanner.model import cluster_facts
 from scanner.model.held_certificate import HeldCertificate
 from scanner.model.pki_config import PkiConfig
 from scanner.pki import wanted

@@ -17,12 +17,12 @@ from scanner.cli.selecting import parse_selector
 from scanner.cli.streams import say
 from scanner.errors import UsageError
 from scanner.files.source_positions import shown
+from scanner.kube.cluster_facts import identity
 from scanner.kube.kinds import CONFIG_MAP, LINTED, SECRET, Kind
+from scanner.kube.profile import Profile
 from scanner.kube.snapshot import Snapshot
 from scanner.model.access_review import Review
-from scanner.model.cluster_facts import identity
 from scanner.model.local_files import LOCAL_KINDS, with_local_files
-from scanner.model.profile import Profile
 from scanner.model.scan_policy import ScanPolicy
 from scanner.report.escape import plain
 

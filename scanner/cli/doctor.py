@@ -14,10 +14,10 @@ from scanner.cli.streams import width
 from scanner.doctor import INJECTED_MAPS, NOT_READ, READS, diagnose, injected, served
 from scanner.errors import UsageError
 from scanner.files.problems import did_you_mean
+from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import union
 from scanner.model.diagnosis import Diagnosis
-from scanner.model.known import Known, Unknown
 from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_OK
 from scanner.report.diagnosis import exit_line, write
 from scanner.report.escape import plain

@@ -12,9 +12,9 @@ from scanner.cli.saved import Subject
 from scanner.doctor import NO_EVENTS, Hear
 from scanner.errors import InputError
 from scanner.kube.kinds import Kind
+from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import KubeObject
 from scanner.model.event import EVENT, Events
-from scanner.model.known import Known, Unknown
 
 
 def hearing(asked: ClusterAsked, subject: Subject) -> Hear:

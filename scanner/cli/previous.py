@@ -8,10 +8,9 @@ from pathlib import Path
 import click
 
 from scanner.errors import InputError, UsageError
-from scanner.kube import kinds
+from scanner.kube import cluster_facts, kinds
+from scanner.kube.cluster_facts import same_cluster
 from scanner.kube.snapshot import Snapshot, union
-from scanner.model import cluster_facts
-from scanner.model.cluster_facts import same_cluster
 from scanner.model.saved_scan import HEAD
 from scanner.report.escape import plain
 from scanner.report.rows import timestamp

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import click
 
 from scanner.cli.streams import width
+from scanner.kube.profile import Profile
 from scanner.model.catalogue import load_profile
 from scanner.model.catalogue import profiles as shipped
-from scanner.model.profile import Profile
 from scanner.report.escape import plain
 from scanner.tls.names import group_label, group_name, openssl_name, suite_name, version_name
 

@@ -13,11 +13,11 @@ from scanner.cli.policies import load_policy
 from scanner.cli.whatif import viewpoint as as_then
 from scanner.errors import UsageError
 from scanner.judge.waivers import WaiverLedger
+from scanner.kube.cluster_facts import READS as IDENTITY
+from scanner.kube.cluster_facts import ClusterFacts, cluster_facts
 from scanner.kube.kinds import Kind
 from scanner.kube.snapshot import Snapshot
 from scanner.model.catalogue import load_profile
-from scanner.model.cluster_facts import READS as IDENTITY
-from scanner.model.cluster_facts import ClusterFacts, cluster_facts
 from scanner.model.observation_record import Seen, read
 from scanner.model.row import EndpointRow
 from scanner.model.saved_scan import OBSERVATIONS, Head, cluster_of

@@ -15,9 +15,9 @@ from scanner.cli.previous import check
 from scanner.cluster import Access
 from scanner.jobs import Job
 from scanner.kube.kinds import SECRET
+from scanner.kube.profile import Profile
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
-from scanner.model.profile import Profile
 from scanner.model.scan_policy import ScanPolicy
 from scanner.probe.limits import Limits
 from scanner.survey import READS, Survey, surroundings, survey

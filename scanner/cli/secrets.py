@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from scanner.kube.cluster_facts import hosted_namespaces
 from scanner.kube.kinds import SECRET
 from scanner.kube.snapshot import Snapshot, Unreadable
-from scanner.model.cluster_facts import hosted_namespaces
 
 if TYPE_CHECKING:
     from scanner.cluster.reading import Wanted

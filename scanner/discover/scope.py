@@ -13,12 +13,12 @@ from scanner.discover import view as views
 from scanner.discover.names import parsed
 from scanner.discover.view import View
 from scanner.discover.workloads import all_addresses
+from scanner.kube.cluster_facts import document
 from scanner.kube.kinds import CONFIG_MAP, NETWORK
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Fields
 from scanner.kube.snapshot import Snapshot
-from scanner.model.cluster_facts import document
 from scanner.model.dial_scope import Address, DialScope, Network
-from scanner.model.known import Unknown
 
 READS = (NETWORK, CONFIG_MAP, *published.READS, *views.READS)
 

@@ -13,13 +13,13 @@ from scanner.doctor import authorities, events, keys, kubeadm, listeners, operat
 from scanner.doctor.patient import NO_EVENTS, NOT_READ, Patient, Served, served
 from scanner.kube import kinds
 from scanner.kube.kinds import Kind
+from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import union
 from scanner.model.diagnosis import Answer, Diagnosis, Step
 from scanner.model.endpoint import Endpoint
 from scanner.model.event import Events
 from scanner.model.expectation import Expectation
-from scanner.model.known import Known, Unknown
 from scanner.survey import Survey
 
 __all__ = [

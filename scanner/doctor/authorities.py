@@ -9,8 +9,8 @@ from scanner.expect import adherence, gates
 from scanner.expect.authority import Authority
 from scanner.expect.microshift import FILE
 from scanner.kube.kinds import API_SERVER
+from scanner.kube.maybe import Unknown
 from scanner.model.diagnosis import Answer
-from scanner.model.known import Unknown
 from scanner.tls.names import version_name
 
 _REFUSED = "admission refuses: "

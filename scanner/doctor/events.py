@@ -11,9 +11,9 @@ from shlex import quote
 
 from scanner.doctor.patient import Patient
 from scanner.kube.kinds import CLUSTER_OPERATOR
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.model.diagnosis import Answer
-from scanner.model.known import Unknown
 
 _MOST = 5
 """Namespaces, and events, that are named."""

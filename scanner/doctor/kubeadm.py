@@ -14,12 +14,12 @@ from scanner.expect import process
 from scanner.expect.flags import FLAGS, pod_of
 from scanner.expect.process import Told
 from scanner.kube.kinds import POD
+from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Fields
+from scanner.kube.profile import Profile
 from scanner.model.diagnosis import Answer, Outcome
 from scanner.model.endpoint import Endpoint
-from scanner.model.known import Known, Unknown
 from scanner.model.local_files import KUBELET_CONFIGZ
-from scanner.model.profile import Profile
 
 _NO_OPERATOR = (
     "plain Kubernetes has no operator that applies a profile: flags, the node's manifests and kubeadm's ConfigMap do"

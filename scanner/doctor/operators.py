@@ -20,11 +20,11 @@ from scanner.files import yaml_values
 from scanner.files.source_positions import shown
 from scanner.kube import kinds
 from scanner.kube.kinds import Kind
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Fields, KubeObject
 from scanner.model.custom_profile import suite_named
 from scanner.model.diagnosis import Answer, Outcome
 from scanner.model.expectation import Because
-from scanner.model.known import Unknown
 from scanner.tls.codepoints import TLS13
 from scanner.tls.names import is_tls13, suite_name, version_code, version_name
 

@@ -9,13 +9,13 @@ from typing import Literal
 from scanner.certificates import Certificates
 from scanner.expect.authority import Authority
 from scanner.expect.facts import Facts
+from scanner.kube.cluster_facts import ClusterFacts
+from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import KubeObject
-from scanner.model.cluster_facts import ClusterFacts
 from scanner.model.component_tally import Honours, honours
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.event import Events
 from scanner.model.expectation import Expectation
-from scanner.model.known import Known, Unknown
 from scanner.model.row import EndpointRow
 
 World = Literal["openshift", "hypershift", "microshift", "kubernetes", "hosted"]

@@ -11,9 +11,9 @@ from scanner.expect.pools import pool_of, updating
 from scanner.expect.rollout import OPERATOR_TAKES
 from scanner.kube.conditions import Condition, condition
 from scanner.kube.kinds import CLUSTER_OPERATOR, MACHINE_CONFIG_POOL, NODE
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Fields, KubeObject
 from scanner.model.diagnosis import Answer
-from scanner.model.known import Unknown
 
 _CONDITIONS = ("Available", "Progressing", "Degraded")
 _NOT_THERE = {

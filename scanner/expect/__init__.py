@@ -41,6 +41,8 @@ from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.kube import kinds
 from scanner.kube.kinds import Kind
+from scanner.kube.maybe import Unknown
+from scanner.kube.profile import Profile
 from scanner.kube.route_parents import HOLDERS
 from scanner.kube.snapshot import Snapshot
 from scanner.model.adherence_use import UnknownAdherence
@@ -49,9 +51,7 @@ from scanner.model.components import Catalogue, Listener
 from scanner.model.custom_use import CustomUse
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
-from scanner.model.known import Unknown
 from scanner.model.observation import ClientCertificate
-from scanner.model.profile import Profile
 from scanner.model.scan_policy import ScanPolicy
 
 __all__ = ["READS", "RESOLVERS", "Expectations"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from scanner.expect.gates import State
 from scanner.files.source_positions import shown
-from scanner.model.adherence_spelling import LEGACY, SPELLINGS, STRICT
+from scanner.kube.adherence import LEGACY, SPELLINGS, STRICT
 
 __all__ = ["LEGACY", "SPELLINGS", "STRICT", "Adherence", "read"]
 

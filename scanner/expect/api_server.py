@@ -11,14 +11,14 @@ from scanner.expect import adherence, gates
 from scanner.expect.adherence import Adherence
 from scanner.expect.authority import Authority
 from scanner.expect.release import Releases, asked_for, of_cluster
+from scanner.kube.cluster_facts import distribution
 from scanner.kube.kinds import API_SERVER
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
+from scanner.kube.profile import Profile
 from scanner.kube.snapshot import Snapshot
 from scanner.model.catalogue import TYPES, load_profile
-from scanner.model.cluster_facts import distribution
 from scanner.model.declared_profile import Declared
-from scanner.model.known import Unknown
-from scanner.model.profile import Profile
 
 _STEPS = ("spec", "tlsSecurityProfile")
 _FIELD = ".".join(_STEPS)

@@ -11,9 +11,9 @@ from scanner.expect.draft import Draft
 from scanner.expect.gates import State
 from scanner.expect.release import Releases, meaning
 from scanner.kube.conditions import changed
+from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Fields
 from scanner.model.declared_profile import LIBRARY_GO, Declared, Reader, declared
-from scanner.model.known import Known, Unknown
 
 _NOTHING = Fields({})
 

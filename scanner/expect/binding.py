@@ -9,9 +9,9 @@ from scanner.expect.adherence import Adherence
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.expect.release import minor
+from scanner.kube.maybe import Unknown
 from scanner.model.components import Governor
 from scanner.model.expectation import Binding
-from scanner.model.known import Unknown
 
 _ALWAYS: Mapping[Governor, str] = {
     "apiserver": "follows the cluster's profile whatever tlsAdherence says",

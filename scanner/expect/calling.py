@@ -17,11 +17,11 @@ from scanner.expect.origins import led
 from scanner.expect.stale import is_stale
 from scanner.kube.conditions import condition
 from scanner.kube.kinds import BACKEND_TLS_POLICY, GATEWAY, Kind
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Fields, KubeObject
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Upstream
 from scanner.model.gateway_classes import CONTOUR, controller_of
-from scanner.model.known import Unknown
 
 _KINDS: Final[Mapping[str, Kind]] = {BACKEND_TLS_POLICY.name: BACKEND_TLS_POLICY}
 _MOST: Final = 16

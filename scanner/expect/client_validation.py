@@ -13,9 +13,9 @@ from scanner.expect.ingress_controller import NAMESPACE, router_name
 from scanner.expect.origins import gateway_listeners, gateways
 from scanner.expect.passthrough import passed_through
 from scanner.kube.kinds import HTTP_PROXY, INGRESS_CONTROLLER
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Endpoint
-from scanner.model.known import Unknown
 
 _POLICIES = ("Required", "Optional")
 """Of an IngressController. HAProxy's ``verify optional`` does without a certificate, and refuses a wrong one."""

@@ -9,9 +9,9 @@ from scanner.expect.draft import Draft, same_profile
 from scanner.expect.facts import Facts
 from scanner.kube.conditions import condition
 from scanner.kube.kinds import CLUSTER_OPERATOR
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.model.expectation import Because, Lever
-from scanner.model.known import Unknown
 
 
 def resolve(facts: Facts, draft: Draft) -> Draft:

@@ -20,13 +20,13 @@ from scanner.expect.passthrough import passed_through
 from scanner.expect.process import weaker
 from scanner.files.source_positions import shown
 from scanner.kube.kinds import HTTP_PROXY
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.profile import Profile
 from scanner.model.custom_profile import TLS13_SUITES, suite_named
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Lever
 from scanner.model.gateway_classes import CONTOUR, controller_of
-from scanner.model.known import Unknown
-from scanner.model.profile import Profile
 from scanner.tls.codepoints import TLS12, TLS13
 from scanner.tls.names import group_code, version_name
 

@@ -10,6 +10,7 @@ from scanner.expect.implementations import IMPLEMENTATIONS, effective, not_admit
 from scanner.expect.release import meaning
 from scanner.kube.kinds import API_SERVER, HOSTED_CLUSTER, INGRESS_CONTROLLER, Kind
 from scanner.kube.kinds import KUBELET_CONFIG as KUBELET_CONFIGS
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.model.custom_use import CustomUse
 from scanner.model.declared_profile import (
@@ -22,7 +23,6 @@ from scanner.model.declared_profile import (
     Reader,
     declared,
 )
-from scanner.model.known import Unknown
 
 _STEPS = ("spec", "tlsSecurityProfile")
 _HOSTED = ("spec", "configuration", "apiServer", "tlsSecurityProfile")

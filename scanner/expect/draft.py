@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, TypeAlias
 
+from scanner.kube.maybe import Known, Unknown
+from scanner.kube.profile import Profile
 from scanner.model.components import Listener
 from scanner.model.declared_profile import Declared
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Because, Binding, Lever, PassedOn, Standing
-from scanner.model.known import Known, Unknown
 from scanner.model.observation import ClientCertificate
-from scanner.model.profile import Profile
 
 NOTHING_SAID = Unknown("nothing says what it owes (--profile, or 'profile:' in the policy file)")
 _NO_RELEASE = Unknown("the release is not known")

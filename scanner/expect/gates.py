@@ -6,9 +6,9 @@ never guessed from the release: FeatureGate and the schema of the CustomResource
 
 from __future__ import annotations
 
+from scanner.kube.feature_gates import Gates, State, gates
 from scanner.kube.kinds import CUSTOM_RESOURCE_DEFINITION
 from scanner.kube.snapshot import Snapshot
-from scanner.model.feature_gates import Gates, State, gates
 
 __all__ = ["ADHERENCE", "GROUPS", "Gates", "State", "gates", "served"]
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scanner.kube.kinds import HEPTIO_DELEGATION, REFERENCE_GRANT, TLS_CERTIFICATE_DELEGATION, Kind
+from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.reference_grants import To, grants
 from scanner.kube.snapshot import Snapshot
 from scanner.model.delegations import by_secret
-from scanner.model.known import Known, Unknown
 
 _SECRET: To = ("", "Secret")
 _FORMER = "only a TLSCertificateDelegation of contour.heptio.com allows it, which no Contour since 1.6 reads"

@@ -13,11 +13,11 @@ from scanner.expect import adherence
 from scanner.expect.api_server import Wishes, with_wishes
 from scanner.expect.authority import Authority
 from scanner.expect.release import Releases, asked_for, of_history
+from scanner.kube.cluster_facts import hosted_namespace
 from scanner.kube.conditions import condition
 from scanner.kube.kinds import HOSTED_CLUSTER, HOSTED_CONTROL_PLANE
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
-from scanner.model.cluster_facts import hosted_namespace
 from scanner.model.declared_profile import HYPERSHIFT
 
 _STEPS = ("spec", "configuration", "apiServer")

@@ -17,12 +17,12 @@ from scanner.expect.release import meaning
 from scanner.expect.rollout import OPERATOR_TAKES, settling
 from scanner.kube.conditions import changed, condition
 from scanner.kube.kinds import INGRESS_CONTROLLER, ROUTE
+from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import KubeObject
+from scanner.kube.profile import Profile
 from scanner.model.declared_profile import INGRESS, INHERITED_BY_INGRESS, Declared, declared
 from scanner.model.expectation import Lever
-from scanner.model.known import Known, Unknown
 from scanner.model.observation import ClientCertificate
-from scanner.model.profile import Profile
 from scanner.tls.codepoints import TLS13
 
 NAMESPACE = "openshift-ingress-operator"

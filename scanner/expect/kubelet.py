@@ -18,13 +18,13 @@ from scanner.expect.rollout import settling
 from scanner.kube.conditions import changed, condition
 from scanner.kube.kinds import KUBELET_CONFIG as KUBELET_CONFIGS
 from scanner.kube.kinds import MACHINE_CONFIG_POOL, NODE
+from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import KubeObject
+from scanner.kube.profile import Profile
 from scanner.model.declared_profile import KUBELET_CONFIG, Declared, declared
 from scanner.model.expectation import Because, Lever
-from scanner.model.known import Known, Unknown
 from scanner.model.kubelet_pools import MANIFESTS
 from scanner.model.local_files import KUBELET_CONFIGZ
-from scanner.model.profile import Profile
 
 _STEPS = ("spec", "tlsSecurityProfile")
 _FIELD = ".".join(_STEPS)

@@ -8,9 +8,9 @@ from scanner.expect import microshift
 from scanner.expect.draft import Draft
 from scanner.expect.facts import ROUTER_NAMESPACE, Facts
 from scanner.expect.release import meaning
+from scanner.kube.maybe import Unknown
 from scanner.model.declared_profile import MICROSHIFT_INGRESS, declared
 from scanner.model.expectation import Lever
-from scanner.model.known import Unknown
 
 _STEPS = ("ingress", "tlsSecurityProfile")
 _FIELD = ".".join(_STEPS)

@@ -12,10 +12,10 @@ from scanner.expect.origins import led
 from scanner.expect.references import Name, Reference, references
 from scanner.kube.conditions import condition
 from scanner.kube.kinds import INGRESS_CONTROLLER, ROUTE
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Endpoint
-from scanner.model.known import Unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

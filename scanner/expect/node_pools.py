@@ -11,12 +11,12 @@ from typing import TypeAlias
 from scanner.errors import InputError
 from scanner.expect.facts import Facts
 from scanner.kube import references
+from scanner.kube.cluster_facts import identity
 from scanner.kube.kinds import CONFIG_MAP, HOSTED_CLUSTER, NODE, NODE_POOL
+from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
 from scanner.model import kubelet_pools
-from scanner.model.cluster_facts import identity
-from scanner.model.known import Known, Unknown
 
 Held: TypeAlias = tuple[Snapshot, KubeObject]
 """An object, and the snapshot that holds it."""

@@ -14,11 +14,11 @@ from scanner.expect.facts import Facts, Follow
 from scanner.expect.origins import gateway_listeners
 from scanner.kube.hostnames import within
 from scanner.kube.kinds import HTTP_PROXY, ROUTE, SERVICE, TLS_ROUTE
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.route_parents import HOLDERS, attached
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PassedOn
-from scanner.model.known import Unknown
 
 _LONGEST = 8
 """Listeners in a chain."""

@@ -10,9 +10,9 @@ from datetime import datetime
 from scanner.kube.conditions import Condition, condition
 from scanner.kube.kinds import KUBELET_CONFIG, MACHINE_CONFIG_POOL
 from scanner.kube.label_selector import is_empty, selects
+from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.snapshot import Snapshot
-from scanner.model.known import Known, Unknown
 from scanner.model.kubelet_pools import in_order, is_for
 
 CURRENT = "machineconfiguration.openshift.io/currentConfig"

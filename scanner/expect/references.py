@@ -15,10 +15,10 @@ from scanner.expect.origins import gateway_listeners, led
 from scanner.files.source_positions import shown
 from scanner.kube import references as links
 from scanner.kube.kinds import HTTP_PROXY, INGRESS, INGRESS_CLASS, Kind
+from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.references import TLS_CERT_NAMESPACE, Link, ingress_class, is_contours
 from scanner.model.endpoint import Endpoint
-from scanner.model.known import Known, Unknown
 
 Name: TypeAlias = tuple[str, str]
 """Namespace and name of a Secret."""

@@ -10,13 +10,13 @@ from scanner.errors import UsageError
 from scanner.files.source_positions import shown
 from scanner.kube.conditions import condition
 from scanner.kube.kinds import CLUSTER_VERSION
+from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Fields
+from scanner.kube.profile import Profile
 from scanner.kube.snapshot import Snapshot
 from scanner.model.catalogue import TYPES, load_profile, profile_names
 from scanner.model.declared_profile import Meaning
 from scanner.model.expectation import Because
-from scanner.model.known import Known, Unknown
-from scanner.model.profile import Profile
 
 _KUBERNETES = re.compile(r"v1\.([0-9]{1,3})\b", re.ASCII)
 _MINORS_APART = 13

@@ -14,8 +14,8 @@ from scanner.expect.facts import Facts
 from scanner.expect.ingress_controller import NAMESPACE, router_name
 from scanner.kube.conditions import condition
 from scanner.kube.kinds import INGRESS_CONTROLLER, ROUTE
+from scanner.kube.maybe import Unknown
 from scanner.model.expectation import OtherName
-from scanner.model.known import Unknown
 from scanner.model.names import NOBODYS
 from scanner.model.server_names import server_name
 

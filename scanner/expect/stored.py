@@ -15,10 +15,10 @@ from scanner.expect.pem import certificates, decoded
 from scanner.expect.references import Name
 from scanner.expect.services import service_of
 from scanner.kube.kinds import API_SERVER, SECRET
+from scanner.kube.maybe import Known, Unknown
 from scanner.kube.snapshot import Snapshot
 from scanner.model import service_ca
 from scanner.model.expectation import Stored, StoredIssuer, StoredLeaf
-from scanner.model.known import Known, Unknown
 from scanner.model.pki_names import load_names
 from scanner.model.well_known import Names, fits
 from scanner.tls.certificate import parsed_once

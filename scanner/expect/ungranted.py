@@ -8,9 +8,9 @@ from scanner.expect.facts import Facts
 from scanner.expect.named import Named
 from scanner.expect.references import references
 from scanner.expect.stored import leaf_of, wants_secrets
+from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Ungranted
-from scanner.model.known import Unknown
 
 
 def ungranted(facts: Facts, said: Named) -> tuple[Ungranted, ...]:

@@ -17,10 +17,10 @@ from scanner.expect.withheld import answered, refused
 from scanner.kube.conditions import condition
 from scanner.kube.hostnames import within
 from scanner.kube.kinds import HTTP_PROXY, ROUTE
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import OtherName
-from scanner.model.known import Unknown
 from scanner.model.server_names import server_name
 
 _MOST: Final = 20

@@ -31,8 +31,8 @@ from scanner.judge.upstreams import BACKEND_IDENTITY, FAIL_OPEN
 from scanner.judge.validity import EXPIRED, EXPIRING, NOT_YET_VALID
 from scanner.judge.versions import VERSION
 from scanner.judge.withheld import WITHHELD
+from scanner.kube.maybe import Unknown
 from scanner.model.finding import SEVERITIES, Finding, Status, Verdict
-from scanner.model.known import Unknown
 from scanner.model.observation import JUDGEABLE
 from scanner.model.report import NEVER_FAILS
 from scanner.model.rule import Case, Rule

@@ -8,9 +8,9 @@ from dataclasses import replace
 from scanner.judge import remediation, served
 from scanner.judge.chain import objection
 from scanner.judge.verdicts import Tally, Words, conclude, promised
+from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Client
 from scanner.model.finding import Finding
-from scanner.model.known import Unknown
 from scanner.model.rule import Case, Rule
 from scanner.model.san import covers
 

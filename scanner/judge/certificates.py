@@ -8,9 +8,9 @@ from dataclasses import replace
 from scanner.judge import served
 from scanner.judge.verdicts import LISTED, Tally, Words, listed, promised, remark
 from scanner.kube.hostnames import is_address
+from scanner.kube.maybe import Unknown
 from scanner.model.certificate_faults import MIN_CURVE_BITS, weak_key, weak_signature
 from scanner.model.finding import Finding
-from scanner.model.known import Unknown
 from scanner.model.rule import Case, Rule
 from scanner.model.san import covers
 from scanner.tls.certificate import CertificateFacts

@@ -16,8 +16,8 @@ from scanner.judge import remediation
 from scanner.judge.route import MOST, Anchors, by_subject, route
 from scanner.judge.served import unreadable
 from scanner.judge.verdicts import Tally, Words, conclude, promised, remark
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.finding import Finding
-from scanner.model.known import Known, Unknown
 from scanner.model.rule import Case, Rule
 from scanner.tls.certificate import LONGEST, CertificateFacts
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from scanner.judge import remediation
 from scanner.judge.verdicts import Tally, Words, conclude, remark
 from scanner.kube.kinds import BACKEND_TLS_POLICY
+from scanner.kube.maybe import Unknown
 from scanner.model.finding import Finding
-from scanner.model.known import Unknown
 from scanner.model.rule import Case, Rule
 
 _REFUSALS = ("400", "426")

@@ -9,8 +9,8 @@ from typing import Final
 from scanner.judge import remediation
 from scanner.judge.verdicts import Tally, Words, conclude, promised, remark
 from scanner.kube.kinds import GATEWAY, LISTENER_SET, X_LISTENER_SET
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.finding import Finding, Severity
-from scanner.model.known import Known, Unknown
 from scanner.model.observation import ClientCertificate, Observation, Reach
 from scanner.model.rule import Case, Rule
 

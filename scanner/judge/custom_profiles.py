@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 
 from scanner.judge.unknown_adherence import UNKNOWN_ADHERENCE
 from scanner.judge.verdicts import listed
+from scanner.kube.maybe import Unknown
 from scanner.model.custom_use import CustomUse
 from scanner.model.declared_profile import Declared
 from scanner.model.dropped_ciphers import Loss
 from scanner.model.finding import Finding
-from scanner.model.known import Unknown
 from scanner.model.rule import ScanRule
 from scanner.tls.names import suite_name, version_name
 

@@ -7,9 +7,9 @@ from typing import Final
 
 from scanner.judge import remediation
 from scanner.judge.verdicts import Tally, Words, conclude, promised
+from scanner.kube.maybe import Unknown
 from scanner.model.expectation import PlainPort
 from scanner.model.finding import Finding
-from scanner.model.known import Unknown
 from scanner.model.rule import Case, Rule
 
 _NOTHING: Final = ("400", "404", "421", "426", "503")

@@ -9,10 +9,10 @@ from functools import cache, lru_cache
 from scanner.judge import remediation
 from scanner.judge.verdicts import Tally, Words, conclude, forbidden, inconclusive, remark
 from scanner.judge.versions import undecided
+from scanner.kube.maybe import Unknown
+from scanner.kube.profile import Profile
 from scanner.model.finding import Finding
-from scanner.model.known import Unknown
 from scanner.model.observation import Answers, Observation
-from scanner.model.profile import Profile
 from scanner.model.rule import Case, Rule
 from scanner.tls import codepoints, names
 from scanner.tls.codepoints import TLS12, TLS13

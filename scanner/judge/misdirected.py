@@ -8,9 +8,9 @@ from typing import Final, TypeAlias
 
 from scanner.judge import remediation
 from scanner.judge.verdicts import Tally, Words, conclude, promised
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.expectation import Neighbour
 from scanner.model.finding import Finding
-from scanner.model.known import Known, Unknown
 from scanner.model.names import NOBODYS
 from scanner.model.observation import HttpVersion, Observation
 from scanner.model.rule import Case, Rule

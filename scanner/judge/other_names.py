@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from scanner.judge import remediation, served
 from scanner.judge.verdicts import Tally, Words, conclude, promised
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.expectation import OtherName
 from scanner.model.finding import Finding
-from scanner.model.known import Known, Unknown
 from scanner.model.observation import Stray
 from scanner.model.rule import Case, Rule
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from scanner.judge.verdicts import listed
+from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Binding, Expectation
 from scanner.model.finding import Finding, Status
-from scanner.model.known import Unknown
 from scanner.model.observation import JUDGEABLE, Answers, Observation
 from scanner.model.rule import ScanRule
 from scanner.tls.names import group_label, suite_label, version_label, version_name

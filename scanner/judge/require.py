@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.finding import Finding
 from scanner.model.inventory import NamesRow
-from scanner.model.known import Known, Unknown
 from scanner.model.rule import ScanRule
 from scanner.model.scan_policy import Require
 

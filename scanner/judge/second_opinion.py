@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from scanner.judge.suites import TLS13_ALWAYS
 from scanner.judge.verdicts import forbidden, listed
+from scanner.kube.maybe import Unknown
 from scanner.model.finding import Finding, SecondOpinion
-from scanner.model.known import Unknown
 from scanner.model.observation import JUDGEABLE, Answers
 from scanner.model.opinion import Inquiry, Opinion
 from scanner.model.report import NEVER_FAILS

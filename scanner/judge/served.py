@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 from scanner.judge import remediation
 from scanner.judge.verdicts import Tally, Words, conclude
+from scanner.kube.maybe import Unknown
 from scanner.model.certificate_faults import SHOWN, Reading, date, field, short, span, unreadable
 from scanner.model.finding import Finding, Severity
-from scanner.model.known import Unknown
 from scanner.model.rule import Case, Rule
 from scanner.tls.certificate import CertificateFacts
 

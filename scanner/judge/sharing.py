@@ -13,10 +13,10 @@ from typing import Final, TypeAlias
 from scanner.judge import remediation
 from scanner.judge.verdicts import listed
 from scanner.kube.kinds import ROUTE
+from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding
-from scanner.model.known import Unknown
 from scanner.model.observation import Observation
 from scanner.model.rule import ScanRule
 

@@ -9,9 +9,9 @@ from typing import Final
 
 from scanner.judge import remediation, served
 from scanner.judge.verdicts import inconclusive, listed, promised, remark, status_of_failure
+from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Stored, StoredLeaf
 from scanner.model.finding import Finding
-from scanner.model.known import Unknown
 from scanner.model.rule import Case, Rule
 from scanner.tls.certificate import CertificateFacts
 

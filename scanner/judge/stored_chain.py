@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from scanner.judge import remediation, served
 from scanner.judge.verdicts import inconclusive, listed, promised, remark, status_of_failure
+from scanner.kube.maybe import Unknown
 from scanner.model.expectation import StoredIssuer, StoredLeaf
 from scanner.model.finding import Finding, Severity
-from scanner.model.known import Unknown
 from scanner.model.rule import Case, Rule
 from scanner.tls.certificate import CertificateFacts
 

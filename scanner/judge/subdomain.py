@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from scanner.judge import remediation, served
 from scanner.judge.other_names import as_its_own
 from scanner.judge.verdicts import Tally, Words, conclude, promised
+from scanner.kube.maybe import Unknown
 from scanner.model.expectation import OtherName
 from scanner.model.finding import Finding
-from scanner.model.known import Unknown
 from scanner.model.observation import Stray
 from scanner.model.rule import Case, Rule
 

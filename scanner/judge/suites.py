@@ -8,11 +8,11 @@ from functools import cache, lru_cache
 from scanner.judge import remediation
 from scanner.judge.verdicts import Tally, Words, conclude, forbidden, inconclusive
 from scanner.judge.versions import undecided
+from scanner.kube.maybe import Unknown
+from scanner.kube.profile import Profile
 from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding, Severity
-from scanner.model.known import Unknown
 from scanner.model.observation import Answers, Observation
-from scanner.model.profile import Profile
 from scanner.model.rule import Case, Rule
 from scanner.model.weak_suites import weakness
 from scanner.tls import codepoints, names

@@ -18,8 +18,8 @@ from scanner.judge.stored import STORED
 from scanner.judge.suites import SUITE
 from scanner.judge.untrusted_client import UNTRUSTED_CLIENT
 from scanner.judge.versions import VERSION
+from scanner.kube.profile import Profile
 from scanner.model.finding import Finding
-from scanner.model.profile import Profile
 from scanner.model.rule import Case, Rule
 from scanner.tls.codepoints import TLS10
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from scanner.judge import remediation, served
 from scanner.judge.verdicts import Tally, Words, conclude, promised, remark
+from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Ungranted
 from scanner.model.finding import Finding
-from scanner.model.known import Unknown
 from scanner.model.rule import Case, Rule
 from scanner.tls.certificate import CertificateFacts
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from scanner.judge import remediation
 from scanner.judge.client_certificate import found as asked_for
 from scanner.judge.verdicts import Tally, Words, conclude, promised
+from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Upstream
 from scanner.model.finding import Finding
-from scanner.model.known import Unknown
 from scanner.model.observation import Observation
 from scanner.model.rule import Case, Rule
 

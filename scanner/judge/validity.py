@@ -9,9 +9,9 @@ from functools import partial
 from scanner.judge import served
 from scanner.judge.served import Reading
 from scanner.judge.verdicts import Words
+from scanner.kube.maybe import Unknown
 from scanner.model.expiry import expiry_severity, expiry_text, renewal_window
 from scanner.model.finding import SEVERITIES, Finding, Severity
-from scanner.model.known import Unknown
 from scanner.model.rule import Case, Rule
 from scanner.tls.certificate import CertificateFacts
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from scanner.judge.verdicts import Tally, Words, conclude
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.finding import Finding, Severity
-from scanner.model.known import Known, Unknown
 from scanner.model.observation import JUDGEABLE
 from scanner.model.opinion import Flaw
 from scanner.model.rule import Case, Rule

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from scanner.judge import remediation, served
 from scanner.judge.verdicts import Tally, Words, conclude, promised
+from scanner.kube.maybe import Unknown
 from scanner.model.finding import Finding
-from scanner.model.known import Unknown
 from scanner.model.rule import Case, Rule
 
 

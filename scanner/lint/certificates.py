@@ -12,11 +12,11 @@ from typing import Final
 
 from scanner.files.source_positions import Steps
 from scanner.kube.kinds import ROUTE
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.model.certificate_faults import Reading, date, field, short, weak_key, weak_signature
 from scanner.model.finding import Severity
 from scanner.model.forms import broken, form_of
-from scanner.model.known import Unknown
 from scanner.model.object_rule import Flaw
 from scanner.model.pem import looks_like_a_key, pem_certificates, unreadable
 from scanner.tls.certificate import CertificateFacts, parse_certificate

@@ -13,11 +13,11 @@ from typing import Final
 
 from scanner.files.source_positions import Steps, dotted, shown
 from scanner.kube.kinds import CERTIFICATE, CONFIG_MAP, SECRET, Kind
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.lint.certificates import chain_of, entry, instead
 from scanner.model.declared import Declared, Missing
 from scanner.model.forms import broken
-from scanner.model.known import Unknown
 from scanner.model.object_rule import Flaw, Subject, undecided
 from scanner.model.san import covers
 from scanner.tls.certificate import CertificateFacts

@@ -15,9 +15,9 @@ from scanner import data
 from scanner.errors import UsageError
 from scanner.files import yaml_values
 from scanner.files.source_positions import Located, Steps, shown
+from scanner.kube.profile import Profile
 from scanner.model import tls_security_profile
 from scanner.model.custom_profile import GO_SUITES
-from scanner.model.profile import Profile
 from scanner.tls.names import group_code, openssl_name, suite_code, version_code
 
 TYPES: Final = ("old", "intermediate", "modern")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
-from scanner.model.known import Known, Unknown
+from scanner.kube.maybe import Known, Unknown
 from scanner.tls.certificate import CertificateFacts
 
 Reading: TypeAlias = str | Unknown | None

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from scanner.files.problems import Problems, did_you_mean
 from scanner.files.source_positions import Steps, shown
-from scanner.model.profile import Profile
+from scanner.kube.profile import Profile
 from scanner.tls.codepoints import EMPTY_RENEGOTIATION_INFO_SCSV, FALLBACK_SCSV, SUITES, TLS12, TLS13
 from scanner.tls.names import group_code, is_tls13, openssl_name, suite_code, version_code
 

@@ -13,13 +13,13 @@ from typing import Final, Literal, TypeAlias, cast
 
 from scanner.files.problems import Problems
 from scanner.files.source_positions import Mark, Steps, Value, shown
+from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Fields
+from scanner.kube.profile import Profile
 from scanner.model import custom_profile
 from scanner.model.custom_profile import API_SERVER, HAPROXY, KUBELET, Consumer, suite_named
 from scanner.model.dropped_ciphers import Loss, lost
 from scanner.model.ingress_admission import Refusal, is_a_set, refusals
-from scanner.model.known import Known, Unknown
-from scanner.model.profile import Profile
 from scanner.tls.codepoints import TLS13
 from scanner.tls.names import is_tls13, openssl_name
 

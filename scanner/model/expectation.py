@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from scanner.model.known import Known
-from scanner.model.profile import Profile
+from scanner.kube.maybe import Known
+from scanner.kube.profile import Profile
 
 Binding = Literal["must-follow", "settling", "not-enforced"]
 """``must-follow``: a deviation is a violation. ``settling``: a change is being rolled out, and what

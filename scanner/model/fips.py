@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from scanner.kube.cluster_facts import document
+from scanner.kube.maybe import Known, Unknown
 from scanner.kube.snapshot import Snapshot
-from scanner.model.cluster_facts import document
-from scanner.model.known import Known, Unknown
 
 CHACHA20: Final = frozenset({0x1303, *(0xCCA8 + offset for offset in range(7))})
 """RFC 8446 and RFC 7905: not approved by FIPS 140."""

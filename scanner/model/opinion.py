@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from scanner.model.known import Known, Unknown
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import Answers, ClientCertificate
 
 Flaw = Literal[

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from hashlib import sha256
 
-from scanner.model.known import Known, Unknown
+from scanner.kube.maybe import Known, Unknown
 from scanner.tls.certificate import CertificateFacts, parsed_once
 from scanner.tls.wire import Malformed, Reader
 

@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Final, Literal
 
 from scanner.files.source_positions import Steps, dotted
+from scanner.kube.maybe import Known
 from scanner.model.expectation import Because
 from scanner.model.key import Key
-from scanner.model.known import Known
 
 Usage = Literal["signer", "serving", "client"]
 """A category that a configuration knows."""

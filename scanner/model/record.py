@@ -18,7 +18,7 @@ from math import isfinite
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from scanner.model.known import Unknown
+from scanner.kube.maybe import Unknown
 from scanner.tls.certificate import CertificateFacts, parsed_once
 
 _LARGEST = 2**53

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from scanner.kube.profile import Profile
 from scanner.model.policy import Policy
-from scanner.model.profile import Profile
 
 SCHEMA = "adhere.saved/v1"
 EARLIER = "earlier"

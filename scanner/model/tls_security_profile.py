@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 from scanner.files.problems import Problems, did_you_mean
 from scanner.files.source_positions import Document, Located, Steps, shown
+from scanner.kube.profile import Profile
 from scanner.model import custom_profile
 from scanner.model.custom_profile import API_SERVER, HAPROXY, KUBELET, Consumer
-from scanner.model.profile import Profile
 
 _FIELDS = {"Old": "old", "Intermediate": "intermediate", "Modern": "modern", "Custom": "custom"}
 """``type``, and the field that goes with it."""

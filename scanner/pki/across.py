@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from scanner.kube.maybe import Unknown
 from scanner.model.held_certificate import HeldCertificate
 from scanner.model.key import Key, key_of
-from scanner.model.known import Unknown
 from scanner.model.well_known import Names
 from scanner.pki.classify import Classified
 from scanner.pki.recognition import given_there, inside

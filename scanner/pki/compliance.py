@@ -13,10 +13,10 @@ from functools import lru_cache
 from typing import get_args
 
 from scanner.kube.kinds import SECRET
+from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Because
 from scanner.model.finding import Finding, Severity, Status, Verdict
 from scanner.model.key import RSA_2048, Algorithm, Key, key_of
-from scanner.model.known import Unknown
 from scanner.model.pki_config import Required
 from scanner.model.rule import ScanRule
 from scanner.model.well_known import Owner, WellKnown, fits

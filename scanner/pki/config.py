@@ -14,10 +14,10 @@ from typing import Final
 
 from scanner.files.problems import Problems
 from scanner.files.source_positions import Document, Located, Steps, shown
+from scanner.kube.feature_gates import State, gates
 from scanner.kube.kinds import CLUSTER_VERSION, FEATURE_GATE, PKI, PKI_CERTIFICATE_DEFINITION, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
-from scanner.model.feature_gates import State, gates
 from scanner.model.pki_config import Complaint, PkiConfig, Reason
 from scanner.pki.definitions import registered
 from scanner.pki.reading import RECOMMENDED, RECOMMENDED_SAID, of_spec

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 
 from scanner.errors import InputError
 from scanner.files.yaml_values import load
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Fields
 from scanner.model.held_certificate import Role
-from scanner.model.known import Unknown
 from scanner.pki import jks, pkcs12
 from scanner.pki.pem import MOST, Parser, chain_first, chain_of, inside, looks_like_a_key, pem_certificates, roles
 from scanner.tls.certificate import CertificateFacts

@@ -15,9 +15,9 @@ from scanner.files import yaml_values
 from scanner.files.problems import Problems
 from scanner.files.source_positions import Located, Steps, dotted
 from scanner.kube.kinds import CONFIG_MAP, Kind
+from scanner.kube.maybe import Known, Unknown
 from scanner.kube.snapshot import Snapshot
 from scanner.model.key import CURVES, Key
-from scanner.model.known import Known, Unknown
 from scanner.model.pki_config import Complaint, PkiConfig, Rule
 from scanner.pki.schema import Schema, complaints, unknown_fields, without_nulls
 from scanner.pki.shapes import ALGORITHMS

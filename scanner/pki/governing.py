@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from scanner.kube.cluster_facts import hosted_namespaces, is_guest
 from scanner.kube.kinds import CONFIG_MAP, HOSTED_CLUSTER, HOSTED_CONTROL_PLANE, INFRASTRUCTURE, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
-from scanner.model.cluster_facts import hosted_namespaces, is_guest
 from scanner.model.expectation import Because
 from scanner.model.local_files import MICROSHIFT_CONFIG
 from scanner.model.pki_config import PkiConfig

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from scanner.files.source_positions import Located, Steps, dotted
+from scanner.kube.maybe import Unknown
 from scanner.model.finding import Finding
 from scanner.model.key import Key
-from scanner.model.known import Unknown
 from scanner.model.pki_config import PkiConfig, Required
 from scanner.model.rule import ScanRule
 from scanner.pki.configuration import Configuration

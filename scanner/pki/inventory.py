@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Because
 from scanner.model.finding import Finding
 from scanner.model.held_certificate import HeldCertificate
 from scanner.model.key import Key, key_of
-from scanner.model.known import Unknown
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.well_known import Names
 from scanner.pki.across import Across

@@ -7,10 +7,10 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final, TypeAlias
 
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.certificate_faults import MIN_CURVE_BITS, weak_key
 from scanner.model.finding import Finding
 from scanner.model.key import Key, key_of
-from scanner.model.known import Known, Unknown
 from scanner.model.rule import ScanRule
 from scanner.model.scan_policy import CertificateMinimums, ScanPolicy
 from scanner.pki.resolution import required

@@ -9,8 +9,8 @@ from typing import Final
 
 from scanner.files.problems import MOST
 from scanner.files.source_positions import Steps, dotted, shown
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.key import RSA_2048, Key
-from scanner.model.known import Known, Unknown
 from scanner.model.pki_config import USAGES, Complaint, PkiConfig, Rule, Shape, Usage
 from scanner.pki.schema import complaints, unknown_fields, without_nulls
 from scanner.pki.shapes import CATEGORIES, FIELDS, KEYS, NAME_RULE, WELL_KNOWN, shape_of, spec

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from scanner.files.source_positions import shown
+from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Because
 from scanner.model.key import Key
-from scanner.model.known import Unknown
 from scanner.model.pki_config import USAGES, PkiConfig, Required, Rule, Usage
 from scanner.pki.shapes import WELL_KNOWN
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint
 from scanner.model.held_certificate import HeldCertificate, Place, Role
-from scanner.model.known import Unknown
 from scanner.model.observation import Observation
 from scanner.tls.certificate import CertificateFacts
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
+from scanner.kube.maybe import Unknown
 from scanner.model.finding import Finding
 from scanner.model.key import RSA_2048, Key, key_of
-from scanner.model.known import Unknown
 from scanner.model.pki_config import PkiConfig
 from scanner.model.rule import ScanRule
 from scanner.model.well_known import Names, WellKnown, fits

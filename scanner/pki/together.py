@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import Final
 
+from scanner.kube.maybe import Unknown
 from scanner.model.finding import Finding, Severity
 from scanner.model.key import Key, key_of
-from scanner.model.known import Unknown
 from scanner.model.rule import ScanRule
 from scanner.pki.across import Across, Signed, Use
 from scanner.pki.signature import SIGNATURE, cannot_have_signed

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from scanner.kube.maybe import Unknown
+from scanner.kube.profile import Profile
 from scanner.model.finding import Finding
 from scanner.model.key import Key, key_of
-from scanner.model.known import Unknown
 from scanner.model.pki_config import PkiConfig, Required
-from scanner.model.profile import Profile
 from scanner.model.rule import ScanRule
 from scanner.pki.classify import Classified
 from scanner.pki.resolution import required

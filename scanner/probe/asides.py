@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, Literal
 
-from scanner.model.known import Known, Unknown
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.names import NOBODYS
 from scanner.model.observation import Answered, ClientCertificate, HttpVersion, Stray
 from scanner.probe import http2, request

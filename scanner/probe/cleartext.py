@@ -9,7 +9,7 @@ from typing import Final
 
 import trio
 
-from scanner.model.known import Known, Unknown
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.names import asked_path
 from scanner.model.observation import Attempt
 from scanner.probe.converse import Peer

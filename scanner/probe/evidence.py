@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 import trio
 
-from scanner.model.known import Known, Unknown
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import (
     Answered,
     Answers,

@@ -15,7 +15,7 @@ from functools import partial
 import trio
 from OpenSSL import SSL, crypto
 
-from scanner.model.known import Known, Unknown
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import Attempt, ClientCertificate, Negotiated
 from scanner.probe import starttls
 from scanner.probe.converse import Peer, upgrade

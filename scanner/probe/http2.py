@@ -19,7 +19,7 @@ from h2.events import Event, InformationalResponseReceived, ResponseReceived, St
 from h2.exceptions import H2Error
 from h2.settings import SettingCodes, Settings
 
-from scanner.model.known import Known, Unknown
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import Attempt
 from scanner.probe.converse import Peer
 from scanner.probe.dial import Broken, turn

@@ -11,8 +11,8 @@ from itertools import chain
 
 import trio
 
+from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint
-from scanner.model.known import Unknown
 from scanner.model.observation import Attempt, Observation, Reach
 from scanner.probe.asides import asides, insist, leave_open
 from scanner.probe.converse import Patience, Peer, converse

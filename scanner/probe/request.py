@@ -7,7 +7,7 @@ from typing import Final
 
 import trio
 
-from scanner.model.known import Known, Unknown
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import Attempt
 from scanner.probe.converse import Peer
 from scanner.probe.dial import Broken, turn

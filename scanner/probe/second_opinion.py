@@ -19,8 +19,8 @@ from typing import Any, Final
 import trio
 
 from scanner.errors import ResourceError
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.endpoint import Endpoint, Transport
-from scanner.model.known import Known, Unknown
 from scanner.model.observation import Answers, ClientCertificate
 from scanner.model.opinion import Flaw, Inquiry, Opinion
 from scanner.probe.plaintext import shown

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from scanner.model.known import Unknown
+from scanner.kube.maybe import Unknown
 from scanner.probe import candidates
 from scanner.probe.manner import AT_ONCE, ask_contradicted, ask_control
 from scanner.probe.offers import Offer, Plan, Reply

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from scanner import __version__
-from scanner.model.cluster_facts import ClusterFacts
+from scanner.kube.cluster_facts import ClusterFacts
 from scanner.model.diagnosis import Diagnosis
 from scanner.model.endpoint import host_port
 from scanner.model.row import EndpointRow, FindingRow

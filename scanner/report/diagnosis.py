@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from scanner.model.cluster_facts import ClusterFacts
+from scanner.kube.cluster_facts import ClusterFacts
 from scanner.model.diagnosis import Conclusion, Diagnosis, Outcome, Step
 from scanner.report.escape import plain
 from scanner.report.escape import width as columns

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
+from scanner.kube.maybe import Unknown
+from scanner.kube.profile import Profile
 from scanner.model.endpoint import Endpoint, host_port
 from scanner.model.expectation import Because, Binding, Expectation, Standing
-from scanner.model.known import Unknown
-from scanner.model.profile import Profile
 from scanner.report.escape import plain
 from scanner.report.found_by import origin_text
 from scanner.tls.names import group_name, suite_name, version_name

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, TypedDict, TypeVar, cast
 
+from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Reference
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding, Status, Verdict, outcome
-from scanner.model.known import Known, Unknown
 from scanner.model.object_rule import ObjectRule
 from scanner.model.observation import Answers, Negotiated, Observation
 from scanner.model.report import (

@@ -21,10 +21,10 @@ from scanner.cluster.scrub import scrubbed
 from scanner.errors import InputError, ResourceError, UsageError
 from scanner.kube import kinds
 from scanner.kube.kinds import CONFIG_MAP, GATEWAY, NODE, POD, ROUTE, SECRET, SERVICE, Kind
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable
 from scanner.model.fips import in_fips_mode
-from scanner.model.known import Unknown
 from scanner.model.kubelet_pools import in_manifests
 from scanner.model.removed import REMOVED
 from tests.certs import private_key

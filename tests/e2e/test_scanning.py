@@ -11,7 +11,7 @@ import pytest
 
 from scanner.cli import cluster_options, scan_cluster
 from scanner.cli.cluster_options import ClusterAsked
-from scanner.model.profile import Profile
+from scanner.kube.profile import Profile
 from scanner.model.scan_policy import ScanPolicy
 from scanner.survey import Viewpoint
 from tests.cli.calling import Call, called

@@ -16,10 +16,10 @@ from typing import Any
 import yaml
 
 from scanner.expect import Expectations
+from scanner.kube import cluster_facts
 from scanner.kube.kinds import KINDS, Kind
 from scanner.kube.objects import KubeObject, Reference
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable
-from scanner.model import cluster_facts
 from scanner.model.catalogue import load_profile
 from scanner.model.component_files import load_catalogue
 from scanner.model.components import Catalogue

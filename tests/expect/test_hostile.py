@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from scanner.expect import READS, Expectations
 from scanner.kube import kinds
 from scanner.kube.kinds import Kind
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot, Unreadable
 from scanner.model.component_files import load_catalogue
 from scanner.model.endpoint import Endpoint
-from scanner.model.known import Unknown
 from scanner.model.local_files import LOCAL_KINDS
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect import stories

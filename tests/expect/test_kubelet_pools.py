@@ -9,8 +9,8 @@ import pytest
 
 from scanner.expect import Expectations
 from scanner.kube.kinds import KUBELET_CONFIG, MACHINE_CONFIG_POOL, Kind
+from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Expectation
-from scanner.model.known import Unknown
 from scanner.model.scan_policy import ScanPolicy
 from scanner.tls.codepoints import TLS10, TLS13
 from tests.expect.stories import endpoint, snapshot_of

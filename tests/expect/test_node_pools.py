@@ -10,9 +10,9 @@ import yaml
 
 from scanner.expect import Expectations
 from scanner.kube.kinds import CONFIG_MAP
+from scanner.kube.maybe import Unknown
 from scanner.model.component_files import load_catalogue
 from scanner.model.expectation import Expectation
-from scanner.model.known import Unknown
 from scanner.model.scan_policy import ScanPolicy
 from scanner.survey import Viewpoint, survey
 from scanner.tls.codepoints import TLS13

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from scanner.expect import Expectations, passthrough
+from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PassedOn
-from scanner.model.known import Unknown
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_named import GATEWAY_API

@@ -8,9 +8,9 @@ import pytest
 
 from scanner.expect.gates import GROUPS, Gates, gates
 from scanner.expect.release import meaning, minor, of_cluster, of_kubelet
+from scanner.kube.maybe import Unknown
+from scanner.kube.profile import Profile
 from scanner.model.catalogue import load_profile
-from scanner.model.known import Unknown
-from scanner.model.profile import Profile
 from tests.expect.stories import snapshot_of
 
 

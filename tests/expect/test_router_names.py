@@ -8,8 +8,8 @@ import pytest
 
 from scanner.expect import Expectations
 from scanner.expect.facts import ROUTER_LABEL
+from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Expectation
-from scanner.model.known import Unknown
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_stored import CATALOGUE, made

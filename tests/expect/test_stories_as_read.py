@@ -11,9 +11,9 @@ import pytest
 
 from scanner.cli.cluster_options import ClusterAsked, snapshots
 from scanner.expect import Expectations
+from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
-from scanner.model.known import Unknown
 from scanner.survey import READS, Survey, Viewpoint, survey
 from tests.expect import stories
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from scanner.expect import Expectations
+from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
-from scanner.model.known import Unknown
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_named import GATEWAY_API, PROXY, delegation, gateway, grant, listener, proxy

@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from scanner.expect import Expectations
+from scanner.kube.maybe import Unknown
 from scanner.model.component_files import load_catalogue
 from scanner.model.expectation import Expectation
-from scanner.model.known import Unknown
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import CLUSTERS, endpoint, load, snapshot_of
 from tests.expect.test_stored import CATALOGUE

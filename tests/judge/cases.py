@@ -8,12 +8,12 @@ from hashlib import sha256
 from typing import Any
 
 from scanner.judge import rule
+from scanner.kube.profile import Profile
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Because, Expectation
 from scanner.model.finding import Finding
 from scanner.model.observation import Answers, Observation, Reach
 from scanner.model.policy import Policy
-from scanner.model.profile import Profile
 from scanner.model.rule import Case
 from scanner.tls.certificate import CertificateFacts
 from scanner.tls.codepoints import ALL_SUITES, GROUPS, TLS12, TLS13, VERSIONS

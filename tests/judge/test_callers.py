@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Binding, CertificateExpectation, Client
 from scanner.model.finding import Finding
-from scanner.model.known import Unknown
 from scanner.tls.certificate import parse_certificate
 from tests.certs import Authority
 from tests.judge.cases import NOW, case, finding, findings

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.expectation import CertificateExpectation
 from scanner.model.finding import Finding
-from scanner.model.known import Known, Unknown
 from scanner.tls.certificate import CertificateFacts
 from tests.judge.cases import ISSUER, LEAF, ROOT, case, finding, findings
 

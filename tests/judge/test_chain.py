@@ -9,9 +9,9 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from scanner.judge import judge
+from scanner.kube.maybe import Unknown
 from scanner.model.expectation import CertificateExpectation
 from scanner.model.finding import Finding
-from scanner.model.known import Unknown
 from scanner.tls.certificate import CertificateFacts, parse_certificate
 from tests.certs import Authority, Credential, not_a_certificate, private_key, weakly_signed
 from tests.judge.cases import LEAF, NOW, case, finding

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Reference
-from scanner.model.known import Unknown
 from tests.judge.cases import case, finding, findings
 
 RULE = "tls-cleartext"

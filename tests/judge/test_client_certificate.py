@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Reference
-from scanner.model.known import Unknown
 from scanner.model.observation import Reach
 from tests.judge.cases import case, finding, findings
 

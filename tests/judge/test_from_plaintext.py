@@ -5,9 +5,9 @@ from typing import Any, Literal
 
 import pytest
 
+from scanner.kube.maybe import Unknown
 from scanner.model.expectation import PlainPort
 from scanner.model.finding import Finding
-from scanner.model.known import Unknown
 from tests.judge.cases import case, finding, findings
 
 RULE = "http-redirect"

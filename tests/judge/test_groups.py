@@ -6,7 +6,7 @@ import pytest
 
 from scanner.judge import judge
 from scanner.judge.groups import known_groups
-from scanner.model.known import Unknown
+from scanner.kube.maybe import Unknown
 from scanner.model.observation import Answers, Negotiated
 from scanner.tls.codepoints import TLS10, TLS12, TLS13, VERSIONS
 from tests.judge.cases import ALLOWED_GROUPS, CONFORMING, PROFILE, all_groups, answers, case, finding

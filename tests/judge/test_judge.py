@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 import scanner.judge
 from scanner.judge import RULES, judge, rule
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Reference
+from scanner.kube.profile import Profile
 from scanner.model.endpoint import Certainty
 from scanner.model.expectation import Binding, CertificateExpectation
 from scanner.model.finding import SEVERITIES, Finding
-from scanner.model.known import Unknown
 from scanner.model.observation import JUDGEABLE, Answers, Reach
-from scanner.model.profile import Profile
 from scanner.model.rule import Case, Rule
 from scanner.tls.certificate import parse_certificate
 from scanner.tls.codepoints import TLS10, TLS12, TLS13, VERSIONS

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.expectation import Neighbour
 from scanner.model.finding import Finding
-from scanner.model.known import Known, Unknown
 from scanner.model.names import NOBODYS
 from scanner.model.observation import Answered, HttpVersion
 from tests.judge.cases import ENDPOINT, case, finding, findings

@@ -5,9 +5,9 @@ from typing import Literal
 
 import pytest
 
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.expectation import OtherName
 from scanner.model.finding import Finding
-from scanner.model.known import Known, Unknown
 from scanner.model.observation import Stray
 from tests.judge.cases import LEAF, case, finding, findings
 

@@ -9,9 +9,9 @@ import pytest
 
 from scanner.judge.across import ACROSS
 from scanner.judge.passages import Passages
+from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Binding, Expectation, OtherName, PassedOn
 from scanner.model.finding import Finding
-from scanner.model.known import Unknown
 from scanner.model.observation import Observation, Stray
 from tests.judge.cases import CONFORMING, ENDPOINT, LEAF, PROFILE
 

@@ -11,8 +11,8 @@ import pytest
 import scanner.judge
 from scanner.judge.require import Outcome, required
 from scanner.judge.scan_rules import SCAN_RULES
+from scanner.kube.maybe import Unknown
 from scanner.model.inventory import NamesRow
-from scanner.model.known import Unknown
 from scanner.model.rule import ScanRule
 from scanner.model.scan_policy import Require
 

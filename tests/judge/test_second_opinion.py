@@ -11,8 +11,8 @@ import pytest
 
 from scanner.judge import judge, judgement
 from scanner.judge.second_opinion import CERTIFICATE_RULES, WITNESSES, confirm, inquiry
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.finding import Finding
-from scanner.model.known import Known, Unknown
 from scanner.model.observation import Answers, ClientCertificate, Reach
 from scanner.model.opinion import Inquiry, Opinion
 from scanner.model.rule import Case

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from scanner.judge.sharing import Sharing
+from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Reference
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation, PassedOn
 from scanner.model.finding import Finding
-from scanner.model.known import Known, Unknown
 from scanner.model.observation import Observation
 from tests.judge.cases import CONFORMING, ENDPOINT, LEAF, PROFILE
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from scanner.judge import judge
+from scanner.kube.maybe import Unknown
 from scanner.model.expectation import CertificateExpectation, Stored, StoredLeaf
 from scanner.model.finding import Finding
-from scanner.model.known import Unknown
 from tests.judge.cases import ISSUER, LEAF, NOW, case, finding, findings
 
 SAME = StoredLeaf(

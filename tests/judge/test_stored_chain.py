@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from scanner.judge import judge
+from scanner.kube.maybe import Unknown
 from scanner.model.expectation import CertificateExpectation, Stored, StoredIssuer, StoredLeaf
 from scanner.model.finding import Finding
-from scanner.model.known import Unknown
 from scanner.tls.certificate import CertificateFacts
 from tests.judge.cases import LEAF, case, finding, findings
 

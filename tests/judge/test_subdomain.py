@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from scanner.kube.maybe import Unknown
 from scanner.model.expectation import OtherName
 from scanner.model.finding import Finding
-from scanner.model.known import Unknown
 from scanner.model.observation import Stray
 from tests.judge.cases import LEAF, case, finding, findings
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.judge.suites import severity
-from scanner.model.known import Unknown
+from scanner.kube.maybe import Unknown
 from scanner.model.observation import Answers
 from scanner.tls.codepoints import TLS10, TLS11, TLS12, TLS13, VERSIONS
 from scanner.tls.names import suite_code

@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from scanner.judge import judge
+from scanner.kube.profile import Profile
 from scanner.model.finding import Finding
-from scanner.model.profile import Profile
 from scanner.model.rule import Case
 from scanner.tls.codepoints import SSL3, TLS11, TLS12, TLS13
 from tests.judge.cases import LEAF, NOW, PROFILE, TLS13_SUITES, answers, case

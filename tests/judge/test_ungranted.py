@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from scanner.judge import judge
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.expectation import CertificateExpectation, PlainPort, Stored, StoredLeaf, Ungranted
 from scanner.model.finding import Finding
-from scanner.model.known import Known, Unknown
 from scanner.model.observation import Reach
 from tests.judge.cases import LEAF, case, finding, findings
 

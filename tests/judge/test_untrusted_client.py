@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Reference
 from scanner.model.finding import Finding
-from scanner.model.known import Unknown
 from tests.judge.cases import case, finding, findings
 
 RULE = "tls-untrusted-client"

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from scanner.judge import judge
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.expectation import Upstream
 from scanner.model.finding import Finding
-from scanner.model.known import Known, Unknown
 from scanner.model.observation import ClientCertificate, Reach
 from tests.judge.cases import case, finding, findings
 

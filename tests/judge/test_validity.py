@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from scanner.judge import judge
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.finding import Finding
-from scanner.model.known import Known, Unknown
 from scanner.tls.certificate import CertificateFacts
 from tests.judge.cases import ISSUER, LEAF, NOW, ROOT, case, finding
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanner.model.known import Unknown
+from scanner.kube.maybe import Unknown
 from scanner.model.observation import Answers
 from scanner.tls.codepoints import SSL2, SSL3, TLS10, TLS11, TLS12, TLS13, VERSIONS
 from tests.judge.cases import BECAUSE_OBJECT, PROFILE, answers, case, finding

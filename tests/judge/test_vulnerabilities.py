@@ -10,7 +10,7 @@ import pytest
 
 from scanner.judge import RULES
 from scanner.judge.vulnerabilities import DEEP_RULES, deep_findings
-from scanner.model.known import Known, Unknown
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import Reach
 from scanner.model.opinion import Flaw, Opinion
 from scanner.model.rule import Rule

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scanner.judge import RULES, judge, judgement
 from scanner.judge.scan_rules import SCAN_RULES, WAIVABLE
 from scanner.judge.waivers import WaiverLedger, expired, waive
+from scanner.kube.maybe import Unknown
 from scanner.model.finding import Finding
-from scanner.model.known import Unknown
 from scanner.model.report import NEVER_FAILS
 from scanner.model.scan_policy import Waiver
 from scanner.model.selector import Selector

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from scanner.model.known import Unknown
+from scanner.kube.maybe import Unknown
 from scanner.model.observation import Answered, Reach, Stray
 from tests.judge.described import certificate, chain
 from tests.judge.drafts import Draft, Word

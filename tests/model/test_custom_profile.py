@@ -6,9 +6,9 @@ import pytest
 
 from scanner.errors import InputError
 from scanner.files.yaml_values import load
+from scanner.kube.profile import Profile
 from scanner.model import custom_profile
 from scanner.model.catalogue import load_profile
-from scanner.model.profile import Profile
 from scanner.model.tls_security_profile import parse
 from scanner.tls.codepoints import TLS10, TLS12, TLS13
 from scanner.tls.names import group_code, suite_code

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Fields
+from scanner.kube.profile import Profile
 from scanner.model.catalogue import load_profile
 from scanner.model.custom_profile import TLS13_SUITES
 from scanner.model.declared_profile import (
@@ -23,8 +25,6 @@ from scanner.model.declared_profile import (
     Reader,
     declared,
 )
-from scanner.model.known import Unknown
-from scanner.model.profile import Profile
 from scanner.tls.codepoints import TLS12, TLS13
 from scanner.tls.names import suite_code
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from scanner.demo.certificates import Authority
 from scanner.errors import InputError
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Reference
 from scanner.model.endpoint import Endpoint, Origin, Owner, Role, Tunnel
-from scanner.model.known import Unknown
 from scanner.model.observation import Answered, Answers, Attempt, Negotiated, Observation, Reach, Stray
 from scanner.model.observation_record import MOST_BYTES, RECORD, Seen, decode, encode, read
 from scanner.model.opinion import Flaw, Opinion

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanner.model.known import Unknown
+from scanner.kube.maybe import Unknown
 from scanner.model.san import covers
 from tests.judge.cases import LEAF
 

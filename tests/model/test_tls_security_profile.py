@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from scanner.errors import InputError
 from scanner.files.yaml_values import load
+from scanner.kube.profile import Profile
 from scanner.model.catalogue import load_profile
-from scanner.model.profile import Profile
 from scanner.model.tls_security_profile import parse
 
 

@@ -20,11 +20,11 @@ from scanner.certificates import READS, Certificates
 from scanner.cluster.given import read_manifests
 from scanner.files.yaml_values import load
 from scanner.kube.kinds import SECRET
+from scanner.kube.profile import Profile
 from scanner.kube.snapshot import Origin, Snapshot, union
 from scanner.model.endpoint import Owner
 from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding
-from scanner.model.profile import Profile
 from scanner.model.rule import ScanRule
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.scan_policy_file import parse

@@ -8,11 +8,11 @@ from typing import Literal
 
 import pytest
 
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Reference
 from scanner.model.finding import Finding
 from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.key import RSA_2048, Key
-from scanner.model.known import Unknown
 from scanner.model.pki_config import PkiConfig, Rule
 from scanner.model.well_known import Owner, Recognition, Rotation, WellKnown
 from scanner.pki.classify import Classified

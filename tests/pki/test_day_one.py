@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from scanner.errors import InputError
 from scanner.files.yaml_values import load
 from scanner.kube.kinds import CONFIG_MAP
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot
 from scanner.model.key import Key
-from scanner.model.known import Unknown
 from scanner.pki.day_one import install_config, install_config_of_cluster
 from scanner.pki.resolution import required
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scanner.kube.maybe import Unknown
 from scanner.model.key import RSA_2048, Key
-from scanner.model.known import Unknown
 from scanner.model.pki_config import USAGES, PkiConfig, Required, Rule, Usage
 from scanner.pki.reading import RECOMMENDED, of_spec
 from scanner.pki.resolution import Category, required

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scanner.kube.kinds import SECRET
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import NotRead, Snapshot
 from scanner.model.held_certificate import HeldCertificate
 from scanner.model.key import key_of
-from scanner.model.known import Unknown
 from scanner.model.pki_names import load_names
 from scanner.pki.stored import READS, SOURCES, held, signers
 from tests.certs import Authority

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from scanner.kube.profile import Profile
 from scanner.model.finding import Finding
 from scanner.model.key import RSA_2048
 from scanner.model.pki_config import PkiConfig, Rule
-from scanner.model.profile import Profile
 from scanner.pki.classify import Classified
 from scanner.pki.with_profile import PROFILE, Serving
 from scanner.tls.certificate import CertificateFacts

@@ -13,7 +13,7 @@ from trio.testing import MockClock
 from scanner.demo.listening import Part
 from scanner.demo.tls_server import TlsSettings, tls_context, tls_part
 from scanner.demo.tls_stream import TlsStream
-from scanner.model.known import Unknown
+from scanner.kube.maybe import Unknown
 from scanner.probe.asides import asides, insist, leave_open
 from scanner.probe.evidence import NO_REQUEST, Evidence
 from scanner.probe.talk import Question

@@ -10,7 +10,7 @@ from trio.testing import MockClock
 
 from scanner.demo.listening import Part
 from scanner.demo.tls_server import TlsSettings, tls_part
-from scanner.model.known import Known, Unknown
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import Attempt
 from scanner.probe.cleartext import cleartext, plain_port
 from scanner.probe.dial import Connection

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from scanner.model.known import Known, Unknown
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import ClientCertificate, Negotiated, Observation, Reach
 from scanner.probe.evidence import CHAINS_LENGTH, OTHER_CHAINS, Evidence
 from scanner.probe.offers import Reply

@@ -15,8 +15,8 @@ from trio.testing import MockClock
 from scanner.demo.behaviours import smtp
 from scanner.demo.listening import Part
 from scanner.demo.tls_server import TlsSettings, can_choose_groups, tls_part
+from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Transport
-from scanner.model.known import Unknown
 from scanner.probe.converse import Peer
 from scanner.probe.dial import Broken, Connection, Where, connect
 from scanner.probe.engine import suites_for

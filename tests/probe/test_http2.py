@@ -19,7 +19,7 @@ from trio.testing import MockClock
 from scanner.demo.listening import Part
 from scanner.demo.tls_server import TlsSettings, tls_context, tls_part
 from scanner.demo.tls_stream import TlsStream
-from scanner.model.known import Known, Unknown
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.names import NOBODYS
 from scanner.model.observation import Attempt
 from scanner.probe.asides import asides

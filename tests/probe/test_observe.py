@@ -20,8 +20,8 @@ from scanner.demo.behaviours import after_hello
 from scanner.demo.listening import Part, background, open_listening
 from scanner.demo.tls_server import TlsSettings
 from scanner.errors import ResourceError
+from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint, Owner, Transport
-from scanner.model.known import Unknown
 from scanner.model.observation import Negotiated, Observation, Reach
 from scanner.probe import observe as observe_module
 from scanner.probe.converse import Patience, Peer, converse

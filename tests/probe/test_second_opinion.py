@@ -20,8 +20,8 @@ import trio
 from trio.testing import MockClock
 
 from scanner.demo.tls_server import TlsSettings, can_choose_groups
+from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint, Owner, Transport
-from scanner.model.known import Unknown
 from scanner.model.opinion import Flaw, Inquiry
 from scanner.probe import second_opinion
 from scanner.probe.second_opinion import ANSWER_LIMIT, RECYCLE, STARTTLS, SUITE_COMMANDS, WORKER, Bench, available

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from scanner.kube.kinds import ROUTE, SECRET
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Reference
 from scanner.kube.snapshot import Unreadable
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Because, Expectation
 from scanner.model.finding import Finding
-from scanner.model.known import Unknown
 from scanner.model.observation import Observation, Reach
 from scanner.model.report import Coverage, EndpointRow, Report, ScannerRow
 from scanner.report.coverage import discovery_row

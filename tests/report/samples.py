@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from scanner.kube.maybe import Unknown
+from scanner.kube.profile import Profile
 from scanner.model.endpoint import Endpoint, Origin, Owner
 from scanner.model.expectation import Because, Expectation
 from scanner.model.finding import Finding, Severity, Status, Verdict
-from scanner.model.known import Unknown
 from scanner.model.observation import Answers, Attempt, Negotiated, Observation, Reach
-from scanner.model.profile import Profile
 from scanner.model.report import Coverage, EndpointRow, Report, RuleRow, ScannerRow, Summary
 from scanner.report.rows import endpoint_row, finding_row
 from scanner.tls.certificate import CertificateFacts

@@ -8,7 +8,7 @@ from io import StringIO
 
 from markdown_it import MarkdownIt
 
-from scanner.model.cluster_facts import ClusterFacts
+from scanner.kube.cluster_facts import ClusterFacts
 from scanner.model.diagnosis import Answer, Diagnosis, Outcome, Step
 from scanner.model.endpoint import Owner
 from scanner.report.bug import Bug, bug_report

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from scanner.model.known import Unknown
+from scanner.kube.maybe import Unknown
 from scanner.model.observation import Answers, Observation, Reach
 from scanner.model.report import EndpointRow
 from scanner.report.rows import certificate_row, endpoint_row, timestamp

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from scanner.judge import Judgement, judge
+from scanner.kube.profile import Profile
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Expectation
 from scanner.model.observation import Observation
 from scanner.model.policy import Policy
-from scanner.model.profile import Profile
 from scanner.model.rule import Case
 from scanner.probe.limits import Gate, Limits
 from scanner.probe.observe import observe

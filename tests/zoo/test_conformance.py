@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.model.known import Unknown
+from scanner.kube.maybe import Unknown
+from scanner.kube.profile import Profile
 from scanner.model.observation import Observation
-from scanner.model.profile import Profile
 from scanner.tls.names import suite_label, version_name
 from tests.zoo.cases import CASES, PROGRAMS, Case, Running, running
 from tests.zoo.observing import PROFILES, ask, endpoint, judged

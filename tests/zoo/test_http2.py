@@ -9,7 +9,7 @@ from typing import Literal
 
 import pytest
 
-from scanner.model.known import Known
+from scanner.kube.maybe import Known
 from scanner.model.names import NOBODYS
 from scanner.model.observation import Attempt
 from scanner.probe.converse import Peer

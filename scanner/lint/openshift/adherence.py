@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from scanner.files.source_positions import shown
+from scanner.kube.adherence import LEGACY, SPELLINGS, STRICT
 from scanner.kube.kinds import API_SERVER, HOSTED_CLUSTER, Kind
 from scanner.lint.openshift import gates
-from scanner.model.adherence_spelling import LEGACY, SPELLINGS, STRICT
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _FIELDS: Final[Mapping[Kind, tuple[str, ...]]] = {

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from scanner.kube.feature_gates import gates
 from scanner.kube.kinds import CLUSTER_VERSION, FEATURE_GATE
 from scanner.model.declared import Declared, Missing
-from scanner.model.feature_gates import gates
 
 READS = (CLUSTER_VERSION, FEATURE_GATE)
 

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from scanner.kube.kinds import API_SERVER
+from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Fields
+from scanner.kube.profile import Profile
 from scanner.model.catalogue import load_profile
 from scanner.model.custom_profile import VERSIONS
 from scanner.model.declared import Missing
 from scanner.model.declared_profile import KUBELET_CONFIG, LIBRARY_GO, Declared, declared
 from scanner.model.finding import Severity
-from scanner.model.known import Known, Unknown
 from scanner.model.object_rule import Flaw, Subject, undecided
-from scanner.model.profile import Profile
 from scanner.tls.names import version_code
 
 _PROFILE: Final = ("spec", "tlsSecurityProfile")

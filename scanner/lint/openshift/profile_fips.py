@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from scanner.kube.kinds import API_SERVER, CONFIG_MAP, HOSTED_CLUSTER, HOSTED_CONTROL_PLANE, INGRESS_CONTROLLER
+from scanner.kube.maybe import Known, Unknown
 from scanner.lint.openshift.profiles import SUBJECTS, Declaration, declarations
 from scanner.model.custom_profile import GROUPS, VERSIONS, suite_named
 from scanner.model.finding import Severity
 from scanner.model.fips import CHACHA20, FIPS_TLS13, NOT_FIPS_GROUPS, in_fips_mode
 from scanner.model.ingress_admission import TLS13_NAMES
-from scanner.model.known import Known, Unknown
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 from scanner.tls.names import group_code, is_tls13
 

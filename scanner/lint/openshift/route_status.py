@@ -8,11 +8,11 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from scanner.files.source_positions import Steps, shown
+from scanner.kube.feature_gates import gates
 from scanner.kube.kinds import CLUSTER_VERSION, FEATURE_GATE, ROUTE
 from scanner.kube.objects import Fields
 from scanner.lint.openshift.routes import EXTERNAL, external
 from scanner.model.declared import Missing
-from scanner.model.feature_gates import gates
 from scanner.model.finding import Severity
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 

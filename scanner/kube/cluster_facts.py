@@ -8,9 +8,9 @@ from typing import Literal
 from scanner.errors import InputError
 from scanner.files.yaml_values import load
 from scanner.kube import kinds
+from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.snapshot import Snapshot
-from scanner.model.known import Known, Unknown
 
 Distribution = Literal["openshift", "hypershift", "microshift", "kubernetes"]
 """``hypershift``: a guest cluster whose control plane is hosted elsewhere. ``microshift``: OpenShift's for the edge."""

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from scanner.kube import kinds
+from scanner.kube.cluster_facts import cluster_facts, hosted_namespaces
 from scanner.kube.kinds import KINDS, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Gap, Origin, Snapshot, Unreadable
-from scanner.model.cluster_facts import cluster_facts, hosted_namespaces
 
 
 def object_(kind: Kind, name: str, namespace: str | None = None, **more: Any) -> KubeObject:  # noqa: ANN401 - JSON
