@@ -142,7 +142,7 @@ class Balanced:
             if sound(raw.namespace or "", raw.name):
                 self.services[raw.namespace or "", raw.name] = _service(raw, cuts)
         for each in snapshot.every(ENDPOINT_SLICE):
-            service = self.services.get((each.namespace or "", each.text("metadata", "labels", SERVICE_NAME)))
+            service = self.services.get((each.namespace or "", each.labels.get(SERVICE_NAME, "")))
             if service:
                 service.slices.append(each)
         self._at: dict[str, list[Service]] = {}

@@ -84,9 +84,7 @@ class Workloads:
         self._node_at: dict[str, str] = {}
         for node in self.nodes.values():
             self._node_at |= {each: node.name for each in all_addresses(node.raw, cuts) if each not in self._node_at}
-        self._ambient = frozenset(
-            each.name for each in snapshot.every(NAMESPACE) if each.text("metadata", "labels", MODE) == "ambient"
-        )
+        self._ambient = frozenset(each.name for each in snapshot.every(NAMESPACE) if each.labels.get(MODE) == "ambient")
         self._alike = _Alike()
         self.pods = [pod for pod in map(self._pod, snapshot.every(POD)) if pod]
         self.named = {(pod.namespace, pod.name): pod for pod in self.pods}

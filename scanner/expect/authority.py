@@ -12,7 +12,7 @@ from scanner.expect.gates import State
 from scanner.expect.release import Releases, meaning
 from scanner.kube.conditions import changed
 from scanner.kube.maybe import Known, Unknown
-from scanner.kube.objects import Fields
+from scanner.kube.objects import Fields, KubeObject
 from scanner.model.declared_profile import LIBRARY_GO, Declared, Reader, declared
 
 _NOTHING = Fields({})
@@ -62,7 +62,8 @@ class Authority:
         if self.fixed is not None:
             return None
         paths = (self.steps, (*self.steps[:-1], "tlsAdherence"))
-        return changed(self.holder, *paths) or self.first_seen
+        at = changed(self.holder, *paths) if isinstance(self.holder, KubeObject) else None
+        return at or self.first_seen
 
     def onto(self, draft: Draft, reader: Reader | None = None) -> Draft:
         """``draft`` with what this authority declares, as ``reader`` understands it."""

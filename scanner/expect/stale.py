@@ -18,7 +18,7 @@ _SOME: Final = "ListenersNotValid"
 
 def is_stale(holder: KubeObject, fields: Fields, *steps: str) -> bool:
     """Whether a condition at ``steps`` of ``fields`` was set for an older generation of ``holder``."""
-    generation = holder.number("metadata", "generation")
+    generation = holder.generation
     if generation is None:
         return False
     seen = (each.number("observedGeneration") for each in fields.each(*steps))

@@ -71,10 +71,10 @@ def _as_operand(facts: Facts, endpoint: Endpoint) -> _Verdict | None:
     """What an object of a layered product owns: by the ownerReferences of the pod, of the workload where it was read,
     and of the Services that lead there."""
     for each in _owned(facts.snapshot, endpoint):
-        for owner in each.each("metadata", "ownerReferences"):
-            version = facts.owned_kinds.get((owner.text("apiVersion").rpartition("/")[0], owner.text("kind")))
+        for owner in each.owner_references:
+            version = facts.owned_kinds.get((owner.group, owner.kind))
             if version is not None:
-                said = f"owns the kind of {owner.text('kind')}/{owner.text('name')}, which owns {each.reference}"
+                said = f"owns the kind of {owner.kind}/{owner.name}, which owns {each.reference}"
                 return "layered", version, "spec.customresourcedefinitions.owned", f"{said}: a layered product"
     return None
 

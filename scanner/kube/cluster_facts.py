@@ -112,7 +112,7 @@ def identity(snapshot: Snapshot) -> str:
     version = _first(snapshot.objects.get(kinds.CLUSTER_VERSION, ()))
     spaces = snapshot.objects.get(kinds.NAMESPACE, ())
     system = next((each for each in spaces if each.name == "kube-system"), None)
-    return version.text("spec", "clusterID") or (system.text("metadata", "uid") if system else "")
+    return version.text("spec", "clusterID") or (system.uid if system else "")
 
 
 def same_cluster(one: Snapshot, other: Snapshot) -> bool:

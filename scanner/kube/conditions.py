@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from itertools import islice
 
-from scanner.kube.objects import Fields, KubeObject, moment
+from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.view import Moment, Number, Parts, Text, View
-
-_MOST = 1000
-"""Entries of ``managedFields`` that are looked at; a real object has a handful."""
 
 
 class Condition(View):
@@ -38,7 +34,7 @@ class Condition(View):
 
     def is_current(self, holder: KubeObject) -> bool:
         """Whether it was not set for an older generation of ``holder`` (meta/v1 ``observedGeneration``)."""
-        seen, generation = self.observed_generation, holder.number("metadata", "generation")
+        seen, generation = self.observed_generation, holder.generation
         return seen is None or generation is None or seen >= generation
 
 
@@ -64,16 +60,14 @@ def latest(times: Iterable[datetime | None]) -> datetime | None:
     return max(known) if known and len(known) == len(every) else None
 
 
-def changed(holder: Fields, *paths: tuple[str, ...]) -> datetime | None:
+def changed(holder: KubeObject, *paths: tuple[str, ...]) -> datetime | None:
     """The time at which one of the fields at ``paths`` was last written, by who manages them (``managedFields``); None
     where nothing says it. Too late where the same manager has since written something else."""
-    if holder.number("metadata", "generation") == 1:
-        return moment(holder.text("metadata", "creationTimestamp"))
-    entries = islice(holder.each("metadata", "managedFields"), _MOST)
-    owned = [tuple(f"f:{step}" for step in path) for path in paths if path]
+    if holder.generation == 1:
+        return holder.created
     times = (
-        moment(each.text("time"))
-        for each in entries
-        if not each.text("subresource") and any(each.has("fieldsV1", *steps) for steps in owned)
+        each.time
+        for each in holder.managed_fields
+        if not each.subresource and any(each.owns(*path) for path in paths if path)
     )
     return max((each for each in times if each is not None), default=None)

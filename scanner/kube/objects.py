@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Self, TypeAlias
 
 from scanner.kube.kinds import Kind
@@ -102,6 +103,54 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnerReference(Fields):
+    """An entry of ``metadata.ownerReferences`` (meta/v1)."""
+
+    @property
+    def group(self) -> str:
+        """The group of ``apiVersion``; "" for that of the core."""
+        return self.text("apiVersion").rpartition("/")[0]
+
+    @property
+    def kind(self) -> str:
+        """The owner's kind."""
+        return self.text("kind")
+
+    @property
+    def name(self) -> str:
+        """The owner's name. Its namespace is that of the owned object, or none."""
+        return self.text("name")
+
+    @property
+    def is_controller(self) -> bool:
+        """Whether this owner manages the object; at most one does."""
+        return self.flag("controller")
+
+
+@dataclass(frozen=True, slots=True)
+class ManagedFields(Fields):
+    """An entry of ``metadata.managedFields`` (meta/v1): what one manager wrote last, and when."""
+
+    @property
+    def time(self) -> datetime | None:
+        """The manager's last change of any field that it owns."""
+        return moment(self.text("time"))
+
+    @property
+    def subresource(self) -> str:
+        """``status`` or another; "" for the object itself."""
+        return self.text("subresource")
+
+    def owns(self, *steps: str) -> bool:
+        """Whether the manager owns the field or a part of it."""
+        return self.has("fieldsV1", *(f"f:{step}" for step in steps))
+
+    def owned(self, *steps: str) -> frozenset[str]:
+        """Names of the fields below ``steps`` that the manager owns, or owns a part of."""
+        return frozenset(each.removeprefix("f:") for each in self.fields("fieldsV1", *(f"f:{s}" for s in steps)).raw)
+
+
+@dataclass(frozen=True, slots=True)
 class KubeObject(Fields):
     """One object of the cluster."""
 
@@ -131,6 +180,41 @@ class KubeObject(Fields):
     def annotations(self) -> dict[str, str]:
         """``metadata.annotations``."""
         return self.words("metadata", "annotations")
+
+    @property
+    def uid(self) -> str:
+        """``metadata.uid``; "" in a file, which no API server has taken."""
+        return self.text("metadata", "uid")
+
+    @property
+    def generation(self) -> int | None:
+        """``metadata.generation``: counts the changes of the spec from 1."""
+        return self.number("metadata", "generation")
+
+    @property
+    def creation_timestamp(self) -> str:
+        """``metadata.creationTimestamp`` as it is written, which sorts like the time."""
+        return self.text("metadata", "creationTimestamp")
+
+    @property
+    def created(self) -> datetime | None:
+        """``metadata.creationTimestamp``."""
+        return moment(self.creation_timestamp)
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether it was deleted, and exists until its finalizers and processes have ended."""
+        return self.has("metadata", "deletionTimestamp")
+
+    @property
+    def owner_references(self) -> tuple[OwnerReference, ...]:
+        """``metadata.ownerReferences``."""
+        return tuple(OwnerReference(each.raw) for each in self.each("metadata", "ownerReferences"))
+
+    @property
+    def managed_fields(self) -> Iterator[ManagedFields]:
+        """``metadata.managedFields``, the first 1,000; a real object has a handful."""
+        return (ManagedFields(each.raw) for each in islice(self.each("metadata", "managedFields"), 1000))
 
     @property
     def reference(self) -> Reference:

@@ -57,7 +57,7 @@ def attached(route: KubeObject, holder: KubeObject, listener: Fields) -> bool:
 def refused(route: KubeObject, parent: Parent) -> bool:
     """Whether every controller that speaks of this parent refuses the route; what was said of an older generation does
     not count. A parent that no status names may well have it."""
-    generation = route.number("metadata", "generation")
+    generation = route.generation
     answers: dict[bool, list[bool]] = {True: [], False: []}
     for entry in islice(route.each("status", "parents"), MOST):
         named = _parent(route, (), entry.fields("parentRef"))

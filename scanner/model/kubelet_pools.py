@@ -36,7 +36,7 @@ def in_order(configs: Iterable[KubeObject]) -> tuple[KubeObject, ...]:
 
 
 def _order(config: KubeObject) -> tuple[str, str, str]:
-    return config.annotations.get(SUFFIX, ""), config.text("metadata", "creationTimestamp"), config.name
+    return config.annotations.get(SUFFIX, ""), config.creation_timestamp, config.name
 
 
 def in_manifests(text: str) -> Iterator[Fields]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scanner.kube.objects import Fields
+from scanner.kube.objects import KubeObject
 
 ANNOTATIONS = (
     "service.beta.openshift.io/serving-cert-secret-name",
@@ -10,11 +10,11 @@ ANNOTATIONS = (
 )
 
 
-def asks(service: Fields) -> bool:
+def asks(service: KubeObject) -> bool:
     """Whether the service CA signs what this Service's pods serve."""
     return bool(secret(service))
 
 
-def secret(service: Fields) -> str:
+def secret(service: KubeObject) -> str:
     """The Secret that a Service asks to be filled in, or ""."""
-    return next(filter(None, (service.text("metadata", "annotations", each) for each in ANNOTATIONS)), "")
+    return next(filter(None, (service.annotations.get(each) for each in ANNOTATIONS)), "")

@@ -146,7 +146,7 @@ def _strays(snapshot: Snapshot) -> Iterator[str]:
 
 
 def _going(found: KubeObject) -> Iterator[str]:
-    if found.has("metadata", "deletionTimestamp"):
+    if found.is_deleted:
         yield f"{found.reference} is being deleted, and in force until it is gone"
 
 

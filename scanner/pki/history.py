@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from scanner.kube.kinds import NAMESPACE, PKI, Kind
-from scanner.kube.objects import moment
 from scanner.kube.snapshot import Snapshot
 from scanner.model.pki_config import PkiConfig
 from scanner.pki.config import ALWAYS, pki_config
@@ -69,7 +68,7 @@ def _installed(snapshot: Snapshot) -> Iterator[Past]:
     """The signers of the installation have the keys that its install-config asked for."""
     config = install_config_of_cluster(snapshot)
     system = snapshot.get(NAMESPACE, "kube-system") if NAMESPACE in snapshot.objects else None
-    made = moment(system.text("metadata", "creationTimestamp")) if system else None
+    made = system.created if system else None
     if config is None or made is None or not config.in_force:
         return
     yield Past(config=config, since=made, until=made, slack=INSTALLATION, said=config.source)

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from scanner.kube.objects import Fields, KubeObject, moment
+from scanner.kube.objects import KubeObject, ManagedFields
 
-_MOST: Final = 1000
-"""Entries that are looked at; a real object has a handful."""
-_APPLIED: Final = frozenset({".", "f:kubectl.kubernetes.io/last-applied-configuration"})
+_APPLIED: Final = frozenset({".", "kubectl.kubernetes.io/last-applied-configuration"})
 """What ``kubectl apply`` writes beside the spec, whenever it writes the spec."""
 
 
@@ -35,11 +33,11 @@ def changed(found: KubeObject) -> Change:
     (``metadata.managedFields``). An entry has one time for all that its manager owns, so one that owns labels too was
     written at that time at the latest.
     """
-    created = moment(found.text("metadata", "creationTimestamp"))
-    generation = found.number("metadata", "generation")
+    created = found.created
+    generation = found.generation
     if generation == 1 and created is not None:
         return Change(since=created)
-    entries = [(each, time) for each in _of_spec(found) if (time := moment(each.text("time"))) is not None]
+    entries = [(each, time) for each in _of_spec(found) if (time := each.time) is not None]
     certain = max((time for each, time in entries if _spec_alone(each)), default=None)
     latest = max((time for _, time in entries), default=None)
     since = max((time for time in (created, certain) if time is not None), default=None)
@@ -50,14 +48,10 @@ def changed(found: KubeObject) -> Change:
     return Change(since=since, vague=unseen)
 
 
-def _of_spec(found: KubeObject) -> Iterator[Fields]:
-    for each in list(found.each("metadata", "managedFields"))[:_MOST]:
-        if not each.text("subresource") and each.has("fieldsV1", "f:spec"):
-            yield each
+def _of_spec(found: KubeObject) -> Iterator[ManagedFields]:
+    return (each for each in found.managed_fields if not each.subresource and each.owns("spec"))
 
 
-def _spec_alone(entry: Fields) -> bool:
+def _spec_alone(entry: ManagedFields) -> bool:
     """Whether the entry's manager owns nothing else whose change would move its time."""
-    metadata = entry.fields("fieldsV1", "f:metadata")
-    others = set(metadata.raw) - {"f:annotations"}
-    return not others and set(metadata.fields("f:annotations").raw) <= _APPLIED
+    return entry.owned("metadata") <= {"annotations"} and entry.owned("metadata", "annotations") <= _APPLIED

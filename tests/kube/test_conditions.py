@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from scanner.kube.conditions import changed
-from scanner.kube.objects import Fields
+from scanner.kube.kinds import API_SERVER
+from scanner.kube.objects import KubeObject
 
 
 def entry(time: object, **more: object) -> dict[str, object]:
@@ -13,9 +14,8 @@ def entry(time: object, **more: object) -> dict[str, object]:
 
 
 def at(*entries: dict[str, object]) -> datetime | None:
-    return changed(
-        Fields({"metadata": {"generation": 2, "managedFields": list(entries)}}), ("spec", "tlsSecurityProfile")
-    )
+    metadata = {"generation": 2, "managedFields": list(entries)}
+    return changed(KubeObject({"metadata": metadata}, API_SERVER), ("spec", "tlsSecurityProfile"))
 
 
 def test_an_entry_without_a_valid_time_is_left_out() -> None:
@@ -27,4 +27,4 @@ def test_an_entry_without_a_valid_time_is_left_out() -> None:
 
 def test_where_no_field_is_meant_nothing_says_when_it_was_written() -> None:
     managed = [entry("2026-11-01T00:00:00Z")]
-    assert changed(Fields({"metadata": {"generation": 2, "managedFields": managed}}), ()) is None
+    assert changed(KubeObject({"metadata": {"generation": 2, "managedFields": managed}}, API_SERVER), ()) is None

@@ -118,7 +118,7 @@ def _by_tls(given: Fields, service: Service, wanted: ServicePort) -> bool:
     """Whether Envoy speaks TLS there: the HTTPProxy says so, else an annotation of the Service does."""
     if given.text("protocol"):
         return given.text("protocol") in _TLS
-    named = (service.raw.text("metadata", "annotations", f"{_UPSTREAM}{each}") for each in _TLS)
+    named = (service.raw.annotations.get(f"{_UPSTREAM}{each}", "") for each in _TLS)
     ports = {each.strip() for text in named for each in text.split(",")}
     return bool(ports & {str(wanted.number), wanted.name or "-"})
 

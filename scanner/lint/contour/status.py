@@ -56,7 +56,7 @@ def check_status(subject: Subject) -> Iterator[Flaw]:
 
 
 def _condition(subject: Subject, steps: tuple[str | int, ...], condition: Fields) -> Iterator[Flaw]:
-    seen, present = condition.number("observedGeneration"), subject.object.number("metadata", "generation")
+    seen, present = condition.number("observedGeneration"), subject.object.generation
     if seen is not None and present is not None and seen < present:
         yield Flaw(
             message=f"Contour has not looked at it since it was changed (generation {seen} of {present})",

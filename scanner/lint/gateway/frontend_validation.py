@@ -45,7 +45,7 @@ def check_insecure_fallback(subject: Subject) -> Iterator[Flaw]:
 def _only_reported(subject: Subject) -> Iterator[Flaw]:
     """A controller that says it of the present spec, in which it does not stand: a default of its own, or one of its
     own policies."""
-    generation = subject.object.number("metadata", "generation")
+    generation = subject.object.generation
     for steps, each in subject.items("status", "conditions"):
         seen = each.number("observedGeneration")
         current = seen is None or generation is None or seen >= generation

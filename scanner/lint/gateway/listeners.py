@@ -153,7 +153,7 @@ def _sets(declared: Declared) -> Mapping[tuple[str | None, str], list[KubeObject
 
 def precedence(item: KubeObject) -> tuple[str, str, str]:
     """One that has no time yet is about to be created, and the youngest."""
-    created = item.text("metadata", "creationTimestamp") or "~"
+    created = item.creation_timestamp or "~"
     return created, item.namespace or "", item.name
 
 

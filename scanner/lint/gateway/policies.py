@@ -100,7 +100,7 @@ def policies(declared: Declared) -> Mapping[Service, list[tuple[KubeObject, Targ
 
 def _precedence(policy: KubeObject) -> tuple[str, str, str]:
     """One that has no time yet is about to be created, and the youngest."""
-    return policy.text("metadata", "creationTimestamp") or "~", policy.namespace or "", policy.name
+    return policy.creation_timestamp or "~", policy.namespace or "", policy.name
 
 
 def port_of(service: KubeObject, number: int | None) -> Fields:

@@ -40,7 +40,7 @@ _PARTS: Final[Mapping[str, _Part]] = {
 
 def check_status(subject: Subject) -> Iterator[Flaw]:
     """The status of a Gateway is that of its present spec, and says that it is programmed; that of a route likewise."""
-    generation = subject.object.number("metadata", "generation")
+    generation = subject.object.generation
     yield from _conditions(subject.object, ("status",), generation, _WANTED)
     for field, part in _PARTS.items():
         for steps, each in islice(subject.items("status", field), MOST):

@@ -47,7 +47,7 @@ def _looked_at(subject: Subject, call: Call) -> Iterator[Flaw]:
         yield _undecided(call, "what is in the caBundle beside a private key: nothing else of it was kept")
     elif content is None:
         yield _bad(subject, call, "is not base64, and the API server refuses it")
-    elif _filler(subject.object) and not subject.object.text("metadata", "uid"):
+    elif _filler(subject.object) and not subject.object.uid:
         yield _undecided(call, f"what {_filler(subject.object)} puts into the caBundle of what is applied", "info")
     elif not content.strip():
         yield from _empty(subject, call)
@@ -94,7 +94,7 @@ def _empty(subject: Subject, call: Call) -> Iterator[Flaw]:
     filler = _filler(subject.object)
     if filler:
         yield _bad(subject, call, f"is empty, and {filler}, which an annotation asks to fill it, has not")
-    elif call.in_cluster and not subject.object.text("metadata", "uid"):
+    elif call.in_cluster and not subject.object.uid:
         yield _undecided(call, "who fills the empty caBundle; as it is, no call is verified, and every one fails")
     elif call.in_cluster:
         yield _bad(subject, call, "is empty: the API server trusts public CAs alone, and none signs a Service's name")

@@ -54,7 +54,7 @@ def pod_of(workload: KubeObject) -> tuple[Steps, Fields]:
 
 def replica(declared: Declared, workload: KubeObject) -> bool:
     """Whether a pod was made by something that is judged itself."""
-    owners = {each.text("kind") for each in workload.each("metadata", "ownerReferences")}
+    owners = {each.kind for each in workload.owner_references}
     return workload.kind == POD and bool(owners & _CONTROLLERS) and not declared.gap(DEPLOYMENT)
 
 

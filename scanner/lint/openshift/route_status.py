@@ -61,7 +61,7 @@ _FUTURE: Final = "UnservableInFutureVersions"
 def check_status(subject: Subject) -> Iterator[Flaw]:
     """Every router that has looked at a Route has admitted it."""
     entries = list(islice(subject.items("status", "ingress"), _ROUTERS))
-    if not entries and subject.object.has("metadata", "uid"):
+    if not entries and subject.object.uid:
         yield Flaw(
             message="no router has looked at it",
             at=("status", "ingress"),
