@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from scanner.kube.kinds import HEPTIO_DELEGATION, REFERENCE_GRANT, TLS_CERTIFICATE_DELEGATION, Kind
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import KubeObject
-from scanner.kube.reference_grants import To, grants
+from scanner.kube.reference_grants import ReferenceGrant, To
 from scanner.kube.snapshot import Snapshot
 from scanner.model.delegations import by_secret
 
@@ -23,8 +23,8 @@ class Grants:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._grants: dict[str, list[KubeObject]] = {}
-        for each in snapshot.every(REFERENCE_GRANT):
+        self._grants: dict[str, list[ReferenceGrant]] = {}
+        for each in map(ReferenceGrant.of, snapshot.every(REFERENCE_GRANT)):
             self._grants.setdefault(each.namespace or "", []).append(each)
         self._delegated = by_secret(snapshot.every(TLS_CERTIFICATE_DELEGATION))
         self._formerly = by_secret(snapshot.every(HEPTIO_DELEGATION))
@@ -34,7 +34,7 @@ class Grants:
         its Gateway's grants (GEP-1713)."""
         if namespace == holder.namespace:
             return True
-        if any(grants(each, holder, _SECRET, name) for each in self._grants.get(namespace, ())):
+        if any(each.allows(holder, _SECRET, name) for each in self._grants.get(namespace, ())):
             return True
         return self._no(f"a ReferenceGrant in {namespace} may allow it", (REFERENCE_GRANT,))
 

@@ -1,82 +1,51 @@
-"""Which listeners a route is attached to, and why to none (Gateway API apis/v1 ``RouteConditionReason``, GEP-2907)."""
+"""Whether routes are attached to listeners, and listeners to kinds that they can carry (Gateway API apis/v1
+``RouteConditionReason``, GEP-2907)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final
 
-from scanner.files.source_positions import Steps
-from scanner.kube.hostnames import narrower
-from scanner.kube.kinds import GRPC_ROUTE, HTTP_ROUTE, TCP_ROUTE, TLS_ROUTE, UDP_ROUTE, Kind
-from scanner.kube.objects import Fields, KubeObject
-from scanner.kube.route_parents import Parent, parents
-from scanner.lint.gateway.listeners import (
-    HOLDERS,
-    HolderKey,
-    Listener,
-    is_turned_away,
-    key_of,
-    listeners,
-    takes_namespace,
-)
-from scanner.lint.gateway.routes import ROUTES, hostnames
+from scanner.files.source_positions import dotted, shown
+from scanner.kube import gateway_routes
+from scanner.kube.gateway import HOLDERS, ROUTES, HolderKey, Listener, carried, holder_of, key_of
+from scanner.kube.gateway_routes import MAX_PARENTS, Attached, Parent, Route, attach, parents
+from scanner.kube.hostnames import is_address, overlap
+from scanner.kube.kinds import NAMESPACE, SERVICE, TLS_ROUTE, Kind
+from scanner.kube.objects import KubeObject, Steps
+from scanner.lint.gateway.listeners import is_turned_away, listeners, undecided_parent, unlabelled
 from scanner.lint.references import look_up
 from scanner.model.declared import Declared, Missing
+from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
-CARRIES: Final[Mapping[tuple[str, str], tuple[Kind, ...]]] = {
-    ("HTTP", ""): (HTTP_ROUTE, GRPC_ROUTE),
-    ("HTTPS", "Terminate"): (HTTP_ROUTE, GRPC_ROUTE),
-    ("TLS", "Passthrough"): (TLS_ROUTE,),
-    # A TCPRoute here is up to the implementation: Contour takes it, others do not.
-    ("TLS", "Terminate"): (TLS_ROUTE, TCP_ROUTE),
-    # GEP-2907 has "TCP, Terminate: yes", but the CRD admits no tls on a TCP listener: that is protocol TLS.
-    ("TCP", ""): (TCP_ROUTE,),
-    ("UDP", ""): (UDP_ROUTE,),
-}
-"""Protocol and mode of a listener -> the kinds of routes that it can carry. A protocol of an implementation's own, with
-a slash in it, may carry any."""
+_SHOWN: Final = 20
+"""Hostnames of one route that are said one by one."""
+_NAMELESS: Final = "/v1alpha2"
+"""In whose TLSRoutes hostnames may be left out: then they have all of the listener's (CRDs of releases 1.0 to 1.6)."""
 
-Reason: TypeAlias = str
+
+# --- Of all routes ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Attached:
-    """A listener that takes the route, and under which names."""
+class Attachment(gateway_routes.Attachment):
+    """The listeners that one parent of a route attaches it to, or why to none."""
 
-    route: KubeObject
-    listener: Listener
-    names: tuple[str, ...]
-    """What both match; an empty one is every name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Attachment:
-    """What becomes of one parent of a route."""
-
-    parent: Parent
-    attached: tuple[Attached, ...] = ()
     missing: Missing | None = None
     """The parent, or a Namespace whose labels decide, was not found."""
-    unsure: tuple[Listener, ...] = ()
-    """Listeners that carry the route, if the labels of its Namespace, which nobody saw, are right."""
-    why: str = ""
-    """For people, where it is attached to nothing."""
-    reason: Reason = ""
-    """One of those that the route's status would give."""
 
 
 @dataclass(slots=True)
-class Attachments:
+class _Attachments:
     """Of every route that is known."""
 
     of_route: dict[HolderKey, list[Attachment]] = field(default_factory=dict)
     of_listener: dict[tuple[HolderKey, Steps], list[Attached]] = field(default_factory=dict)
 
 
-def attachments(declared: Declared) -> Attachments:
-    """All of them. Ask by ``declared.once``."""
-    found = Attachments()
+def _attachments(declared: Declared) -> _Attachments:
+    found = _Attachments()
     for kind in ROUTES:
         for route in declared.every(kind):
             every = [_attach(declared, route, parent) for parent in parents(route)]
@@ -88,90 +57,142 @@ def attachments(declared: Declared) -> Attachments:
 
 
 def of_route(declared: Declared, route: KubeObject) -> list[Attachment]:
-    """What becomes of each parent of the route."""
-    return declared.once(attachments).of_route.get(key_of(route), [])
+    """The attachment of each parent of the route."""
+    return declared.once(_attachments).of_route.get(key_of(route), [])
 
 
 def on_listener(declared: Declared, listener: Listener) -> list[Attached]:
     """The routes that the listener takes."""
-    return declared.once(attachments).of_listener.get(listener.key, [])
+    return declared.once(_attachments).of_listener.get(listener.key, [])
 
 
 def _attach(declared: Declared, route: KubeObject, parent: Parent) -> Attachment:
     holder = look_up(declared, parent.kind, parent.name, parent.namespace)
     if isinstance(holder, Missing):
-        return Attachment(parent, missing=holder, why=f"{holder.name} does not exist", reason="NoMatchingParent")
-    every = [each for each in listeners(declared, holder) if parent.takes(each.name, each.port)]
-    if not every:
-        return Attachment(parent, why=f"{holder.reference} has no {_wanted(parent)}", reason="NoMatchingParent")
-    if is_turned_away(declared, holder):
+        return Attachment(parent, why=f"{holder.name} does not exist", reason="NoMatchingParent", missing=holder)
+    found = attach(declared.known, route, parent, holder_of(holder), listeners(declared, holder))
+    if found.reason != "NoMatchingParent" and is_turned_away(declared, holder):
         return Attachment(parent, why=f"the Gateway of {holder.reference} does not take it", reason="NoMatchingParent")
-    able = declared.once(_able).get((key_of(holder), route.kind), frozenset())
-    carrying = [each for each in every if each.steps in able]
-    if not carrying:
-        return Attachment(parent, why=_unsuitable(holder, every, route), reason="NotAllowedByListeners")
-    return _of_namespace(declared, route, parent, carrying)
+    missing = unlabelled(route.namespace) if found.unsure and not found.attached else None
+    return Attachment(parent, found.attached, found.unsure, found.why, found.reason, missing)
 
 
-def _of_namespace(declared: Declared, route: KubeObject, parent: Parent, carrying: list[Listener]) -> Attachment:
-    namespace = route.namespace
-    answers = [(each, takes_namespace(declared, each, namespace)) for each in carrying]
-    open_ones = [each for each, answer in answers if answer]
-    wanted = hostnames(route)
-    unsure = tuple(each for each, answer in answers if answer is None and _names(each, wanted))
-    named = ((each, _names(each, wanted)) for each in open_ones)
-    attached = tuple(Attached(route, each, names) for each, names in named if names)
-    if attached:
-        return Attachment(parent, attached=attached, unsure=unsure)
-    if unsure:
-        missing = Missing(name=f"Namespace/{namespace}", gap="its labels decide")
-        return Attachment(parent, missing=missing, unsure=unsure)
-    if not open_ones:
-        why = f"no listener takes routes of the namespace {namespace}: allowedRoutes.namespaces"
-        return Attachment(parent, why=why, reason="NotAllowedByListeners")
-    theirs = ", ".join(sorted({each.hostname for each in open_ones})[:5])
-    return Attachment(parent, why=f"none of its hostnames is within {theirs}", reason="NoMatchingListenerHostname")
+# --- Rules ------------------------------------------------------------------------------------------------------------
 
 
-def _able(declared: Declared) -> Mapping[tuple[HolderKey, Kind], frozenset[Steps]]:
-    """By holder and kind of route, the listeners that carry it."""
-    return {
-        (key_of(holder), route): frozenset(each.steps for each in listeners(declared, holder) if carries(each, route))
-        for kind in HOLDERS
-        for holder in declared.every(kind)
-        for route in ROUTES
-    }
+def check_attachment(subject: Subject) -> Iterator[Flaw]:
+    """A route is attached to every parent that it names, with every hostname."""
+    yield from _of_tls_route(subject)
+    yield from _strangers(subject)
+    every = of_route(subject.declared, subject.object)
+    for each in every:
+        yield from _parent(subject, each)
+    if every and all(each.attached for each in every):
+        yield from _hostnames(subject, every)
 
 
-def _wanted(parent: Parent) -> str:
-    if parent.section:
-        return f"listener {parent.section!r}"
-    return f"listener on port {parent.port}" if parent.port is not None else "listeners"
+def _strangers(subject: Subject) -> Iterator[Flaw]:
+    """Parents that have no listeners: a Service is one of a mesh, whatever else it is nobody knows here."""
+    route = Route.of(subject.object)
+    if not route.parent_refs:
+        yield Flaw(
+            message="names no parent: it takes traffic only where another route delegates to it",
+            at=("spec", "parentRefs"),
+            severity="info",
+            fix=f"{subject.object.reference}: name a Gateway in parentRefs, or a route that delegates to it",
+        )
+    known = {each.steps for each in parents(route)}
+    for each in route.parent_refs[:MAX_PARENTS]:
+        # Without a group it is the Gateway API's, whatever the kind.
+        of_mesh = each.has_group and (each.group, each.kind) == (SERVICE.group, SERVICE.name)
+        if each.steps not in known and not of_mesh:
+            message = f"cannot be decided here: whether a {shown(each.kind)} can be a parent"
+            yield Flaw(message=message, at=each.steps, verdict="inconclusive")
 
 
-def carries(listener: Listener, kind: Kind) -> bool:
-    """Whether its protocol and mode, and its ``allowedRoutes.kinds``, take routes of this kind."""
-    able = CARRIES.get((listener.protocol, listener.mode), ())
-    if kind not in able and "/" not in listener.protocol:
-        return False
-    allowed = list(listener.fields.each("allowedRoutes", "kinds"))
-    return not allowed or any(names_kind(each, kind) for each in allowed)
+def _of_tls_route(subject: Subject) -> Iterator[Flaw]:
+    if subject.object.kind != TLS_ROUTE:
+        return
+    route = Route.of(subject.object)
+    if not route.hostnames and not route.api_version.endswith(_NAMELESS):
+        yield Flaw(
+            message="a TLSRoute must have hostnames: by them the Gateway chooses",
+            at=("spec", "hostnames"),
+            fix=f"{subject.object.reference}: hostnames",
+        )
+    for index, name in enumerate(route.hostnames):
+        if is_address(name):
+            yield Flaw(message="Hostnames cannot contain an IP", at=("spec", "hostnames", index))
 
 
-def names_kind(allowed: Fields, kind: Kind) -> bool:
-    """The group of the Gateway API is the default where none is said; an empty one is the core's."""
-    group = allowed.text("group") if allowed.has("group") else kind.group
-    return (group, allowed.text("kind")) == (kind.group, kind.name)
+def _parent(subject: Subject, each: Attachment) -> Iterator[Flaw]:
+    if each.missing is not None and each.missing.gap:
+        yield undecided(each.missing, each.parent.steps, "whether the route is attached to a listener")
+    elif each.attached:
+        missing = undecided_parent(subject.declared, each.attached[0].listener.holder)
+        if missing is not None:
+            yield undecided(missing, each.parent.steps, "whether its Gateway takes the ListenerSet")
+    else:
+        yield Flaw(
+            message=f"not attached: {each.why}",
+            at=each.parent.steps,
+            evidence=(f"reason: {each.reason}",),
+            fix=f"{subject.object.reference}: let {dotted(each.parent.steps)} name a listener that takes it",
+        )
 
 
-def _unsuitable(holder: KubeObject, every: list[Listener], route: KubeObject) -> str:
-    shapes = sorted({" ".join(filter(None, (each.protocol, each.mode))) or "without protocol" for each in every})
-    return f"{holder.reference} has only listeners that take no {route.kind.name}: {', '.join(shapes[:5])}"
+def _hostnames(subject: Subject, every: list[Attachment]) -> Iterator[Flaw]:
+    """Those that no listener takes, where others are taken."""
+    taken = {one.listener.hostname for each in every for one in each.attached}
+    unsure = {listener.hostname for each in every for listener in each.unsure}
+    said = 0
+    for index, name in enumerate(Route.of(subject.object).hostnames):
+        if said >= _SHOWN or any(overlap(name, each) for each in taken):
+            continue
+        said += 1
+        at = ("spec", "hostnames", index)
+        if any(overlap(name, each) for each in unsure):
+            yield undecided(
+                unlabelled(subject.object.namespace), at, f"whether a listener takes the hostname {shown(name)}"
+            )
+        else:
+            yield Flaw(
+                message=f"no listener takes the hostname {shown(name)}",
+                at=at,
+                fix=f"{subject.object.reference}: a hostname within {', '.join(sorted(taken)[:5])}",
+            )
 
 
-def _names(listener: Listener, names: tuple[str, ...]) -> tuple[str, ...]:
-    if not names:
-        return (listener.hostname,)
-    if not listener.hostname or listener.protocol in ("TCP", "UDP"):
-        return names
-    return tuple(filter(None, (narrower(each, listener.hostname) for each in names)))
+def check_kinds(subject: Subject) -> Iterator[Flaw]:
+    """A listener allows only kinds of routes that it can carry."""
+    for listener in listeners(subject.declared, subject.object):
+        able = carried(listener.protocol, listener.mode)
+        if able is not None:
+            yield from _kinds(listener, able)
+
+
+def _kinds(listener: Listener, able: tuple[Kind, ...]) -> Iterator[Flaw]:
+    for each in listener.allowed_kinds:
+        if not any(map(each.means, able)):
+            shape = " ".join(filter(None, (listener.protocol, listener.mode)))
+            group = each.group if each.group != TLS_ROUTE.group else ""
+            named = "/".join(filter(None, (group, each.kind)))
+            yield Flaw(
+                message=f"a {shape} listener carries no {shown(named)}: InvalidRouteKinds",
+                at=each.steps,
+                expected=tuple(sorted(kind.name for kind in able)),
+                fix=f"{listener.holder.reference}: remove the kind, or change protocol and mode",
+            )
+
+
+ATTACHMENT = ObjectRule(
+    id="gateway-route-attachment",
+    subjects=ROUTES,
+    check=check_attachment,
+    reads=(*HOLDERS, NAMESPACE),
+)
+KINDS = ObjectRule(
+    id="gateway-route-kinds",
+    subjects=HOLDERS,
+    check=check_kinds,
+)

@@ -6,34 +6,112 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from scanner.files.source_positions import Steps, shown
-from scanner.kube.kinds import CONFIG_MAP, SECRET
-from scanner.kube.objects import Fields
+from scanner.files.source_positions import shown
+from scanner.kube.backend_tls import BackendTLSPolicy
+from scanner.kube.gateway import FrontendValidation, Gateway, ObjectReference
+from scanner.kube.kinds import BACKEND_TLS_POLICY, CONFIG_MAP, GATEWAY, SECRET
+from scanner.kube.objects import Steps
 from scanner.lint.certificates import authority_flaws
+from scanner.lint.references import READS as SECRETS
 from scanner.lint.references import look_up
 from scanner.model.declared import Missing
-from scanner.model.object_rule import Flaw, Subject, undecided
+from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _KINDS: Final = {"ConfigMap": CONFIG_MAP, "Secret": SECRET}
 _BUNDLE: Final = "ClusterTrustBundle"
 _BUNDLES: Final = ("", "certificates.k8s.io")
 """Groups by which it is named: Envoy Gateway takes one in the core's."""
+_OF_FRONTEND: Final = 16
+_OF_BACKEND: Final = 8
+"""References of one validation (MaxItems)."""
+_INTERNAL: Final = (".svc", ".cluster.local", ".local", ".internal", ".localhost", ".test", ".invalid")
+"""What no public CA issues for: names that are not in the public DNS (RFC 6761, RFC 6762; CA/Browser Forum Baseline
+Requirements, "Internal Name"; ICANN's ``.internal``)."""
 
 
-def reference_flaws(
-    subject: Subject, at: Steps, reference: Fields, namespace: str | None, *, other_kind: str, question: str
+def check_client_ca(subject: Subject) -> Iterator[Flaw]:
+    """The CAs by which a Gateway validates clients are there."""
+    for each in Gateway.of(subject.object).frontends:
+        if each.has_validation:
+            yield from _number(subject, each.validation)
+    for each in Gateway.of(subject.object).frontends:
+        for reference in each.validation.ca_certificate_refs[:_OF_FRONTEND]:
+            yield from _reference_flaws(
+                subject,
+                reference,
+                reference.namespace or subject.object.namespace,
+                other_kind="InvalidCACertificateKind",
+                question="whether there is a CA to validate clients by",
+            )
+
+
+def _number(subject: Subject, validation: FrontendValidation) -> Iterator[Flaw]:
+    count, at = len(validation.ca_certificate_refs), (*validation.steps, "caCertificateRefs")
+    if not count:
+        yield Flaw(
+            message="clients are to be validated, and by no CA",
+            at=at,
+            fix=f"{subject.object.reference}: name a ConfigMap with the CA",
+        )
+    elif count > 1:
+        message = "more than one reference: only a single ConfigMap works with every implementation"
+        yield Flaw(message=message, at=at, severity="low")
+
+
+def check_ca(subject: Subject) -> Iterator[Flaw]:
+    """The CA by which a BackendTLSPolicy validates the backend is there and can have issued its certificate."""
+    validation = BackendTLSPolicy.of(subject.object).validation
+    for reference in validation.ca_certificate_refs[:_OF_BACKEND]:
+        yield from _reference_flaws(
+            subject,
+            reference,
+            subject.object.namespace,
+            other_kind="InvalidKind",
+            question="whether there is a CA to validate the backend by",
+        )
+    at, known = (*validation.steps, validation.well_known_field), validation.well_known
+    if known not in ("", "System"):
+        yield _of_its_own(at, known)
+    hostname = validation.hostname.lower()
+    # Beside references the API server refuses it: ``backend-tls-validation``.
+    if known == "System" and _is_internal(hostname) and not validation.ca_certificate_refs:
+        field = validation.authorities_field
+        yield Flaw(
+            message=f"no public CA issues certificates for {shown(hostname)}",
+            at=at,
+            fix=f"{subject.object.reference}: {field} with the CA of the backend",
+            correction=f'{field}:\n- group: ""\n  kind: ConfigMap\n  name: CONFIGMAP',
+        )
+
+
+def _of_its_own(at: Steps, known: str) -> Flaw:
+    if "/" in known:
+        message = f"cannot be decided here: which CAs an implementation means by {shown(known)}"
+        return Flaw(message=message, at=at, verdict="inconclusive")
+    return Flaw(message=f"{shown(known)} is neither System nor a name with a domain before it", at=at)
+
+
+def _is_internal(hostname: str) -> bool:
+    return bool(hostname) and ("." not in hostname or hostname.removesuffix(".").endswith(_INTERNAL))
+
+
+def _reference_flaws(
+    subject: Subject, reference: ObjectReference, namespace: str | None, *, other_kind: str, question: str
 ) -> Iterator[Flaw]:
     """What is wrong with what is referred to in ``namespace``.
 
-    ``other_kind``: the reason in a status for what is no ConfigMap. ``question``: what nobody knows of one that was not
-    seen.
+    ``other_kind``: the reason in a status for an object that is no ConfigMap. ``question``: what is not known of an
+    object that was not seen.
     """
-    if _is_bundle(reference):
-        yield _of_bundle(reference, at)
+    at = reference.steps
+    if reference.kind == _BUNDLE and reference.group in _BUNDLES:
+        # Only some implementations take one (Gateway API, "Implementation-specific: other kinds of resources").
+        what = f"whether this implementation takes the {_BUNDLE} {shown(reference.name)}, and what is in it"
+        yield Flaw(message=f"cannot be decided here: {what}", at=at, verdict="inconclusive")
         return
-    kind = _KINDS.get(reference.text("kind"))
-    if kind is None or reference.text("group"):
-        named = "/".join(filter(None, (reference.text("group"), reference.text("kind"))))
+    kind = _KINDS.get(reference.kind)
+    if kind is None or reference.group:
+        named = "/".join(filter(None, (reference.group, reference.kind)))
         yield Flaw(
             message=f"refers to {shown(named)}, not to a ConfigMap: {other_kind}",
             at=at,
@@ -42,7 +120,7 @@ def reference_flaws(
         return
     if kind == SECRET:
         yield Flaw(message="a Secret with CAs works with some implementations only", at=at, severity="low")
-    found = look_up(subject.declared, kind, reference.text("name"), namespace)
+    found = look_up(subject.declared, kind, reference.name, namespace)
     if not isinstance(found, Missing):
         yield from authority_flaws(found, at, subject.declared.known.taken_at)
     elif found.gap:
@@ -55,12 +133,15 @@ def reference_flaws(
         )
 
 
-def _is_bundle(reference: Fields) -> bool:
-    """Whether CAs are referred to in a ClusterTrustBundle, which only some implementations take (Gateway API,
-    caCertificateRefs, "Implementation-specific: other kinds of resources")."""
-    return reference.text("kind") == _BUNDLE and reference.text("group") in _BUNDLES
-
-
-def _of_bundle(reference: Fields, at: Steps) -> Flaw:
-    what = f"whether this implementation takes the {_BUNDLE} {shown(reference.text('name'))}, and what is in it"
-    return Flaw(message=f"cannot be decided here: {what}", at=at, verdict="inconclusive")
+CLIENT_CA = ObjectRule(
+    id="gateway-client-ca",
+    subjects=(GATEWAY,),
+    check=check_client_ca,
+    reads=(CONFIG_MAP, *SECRETS),
+)
+CA = ObjectRule(
+    id="backend-tls-ca",
+    subjects=(BACKEND_TLS_POLICY,),
+    check=check_ca,
+    reads=(CONFIG_MAP, *SECRETS),
+)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from scanner.files.source_positions import Steps, shown
+from scanner.files.source_positions import shown
+from scanner.kube.backend_tls import XBackend
+from scanner.kube.gateway import CONTOUR, HOLDERS, Listener, controller_of, gateway_of
+from scanner.kube.gateway_routes import BackendRef, Route
 from scanner.kube.kinds import (
     GATEWAY_CLASS,
     GRPC_ROUTE,
@@ -16,21 +19,20 @@ from scanner.kube.kinds import (
     TLS_ROUTE,
     X_BACKEND,
 )
-from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.objects import KubeObject
 from scanner.lint.gateway.attachment import Attachment, of_route
-from scanner.lint.gateway.listeners import HOLDERS, Listener, gateway_of
-from scanner.lint.gateway.policies import READS as POLICIES
-from scanner.lint.gateway.policies import port_of, protected
-from scanner.lint.gateway.routes import Backend, backends, strangers
+from scanner.lint.gateway.backend_tls import READS as POLICIES
+from scanner.lint.gateway.backend_tls import port_of, protected, service_of
 from scanner.lint.references import look_up
 from scanner.model.declared import Declared, Missing
-from scanner.model.gateway_classes import CONTOUR, controller_of
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _ENCRYPTED: Final = frozenset({"https", "kubernetes.io/wss", "tls", "grpcs", "wss"})
 """Values of ``appProtocol`` that mean TLS (KEP-3726; IANA service names)."""
 _NAMES: Final = ("https", "tls", "grpcs", "wss")
 """Beginnings of a port's name that mean TLS, as Istio reads them; the API gives names no meaning."""
+_TLS: Final = ("ServerOnly", "ClientAndServer")
+"""Modes of an XBackend with TLS."""
 
 
 def check_plaintext(subject: Subject) -> Iterator[Flaw]:
@@ -41,20 +43,21 @@ def check_plaintext(subject: Subject) -> Iterator[Flaw]:
     if not ended and missing is None:
         return
     contours = next((str(each) for each in _ending(every) if _is_contours(subject.declared, each)), "")
-    for backend in backends(subject.object, subject.declared):
+    route = Route.of(subject.object)
+    for backend in (each for each in route.backends if each.is_service):
         if contours:  # a policy would change nothing
-            yield _unread(backend, contours)
+            yield _unread(route, backend, contours)
             continue
-        answer = protected(subject.declared, backend)
+        answer = protected(subject.declared, route, backend)
         if answer is True:
             continue
         unseen = missing if not ended else answer
         if isinstance(unseen, Missing):
             yield undecided(unseen, backend.steps, "whether the Gateway encrypts what it sends to the backend")
         else:
-            yield _unprotected(backend, "TLS ends at the Gateway, which speaks plaintext to")
-    for steps, reference in strangers(subject.object, subject.declared):
-        yield from _stranger(subject, steps, reference, None if ended else missing)
+            yield _unprotected(route, backend, "TLS ends at the Gateway, which speaks plaintext to")
+    for backend in (each for each in route.backends if not each.is_service):
+        yield from _stranger(subject, backend, None if ended else missing)
 
 
 def _ending(every: Iterable[Attachment]) -> Iterator[Listener]:
@@ -62,36 +65,35 @@ def _ending(every: Iterable[Attachment]) -> Iterator[Listener]:
 
 
 def _is_contours(declared: Declared, listener: Listener) -> bool:
-    gateway = gateway_of(declared, listener.holder)
+    gateway = gateway_of(declared.known, listener.holder)
     return gateway is not None and controller_of(declared.known, gateway) == CONTOUR
 
 
-def _unread(backend: Backend, listener: str) -> Flaw:
+def _unread(route: Route, backend: BackendRef, listener: str) -> Flaw:
     return Flaw(
         message=(
             f"TLS ends at {listener}, which is Contour's: it speaks plaintext to the Service {shown(backend.name)}, "
             "since it looks at BackendTLSPolicies for HTTPRoutes alone"
         ),
         at=backend.steps,
-        fix=f"{backend.route.reference}: a listener in mode Passthrough, or an HTTPRoute",
+        fix=f"{route.reference}: a listener in mode Passthrough, or an HTTPRoute",
     )
 
 
-def _stranger(subject: Subject, at: Steps, reference: Fields, unseen: Missing | None) -> Iterator[Flaw]:
+def _stranger(subject: Subject, reference: BackendRef, unseen: Missing | None) -> Iterator[Flaw]:
     """An XBackend says itself whether it is spoken to over TLS; of other kinds nobody knows."""
     found: KubeObject | Missing | None = unseen
-    if unseen is None and (reference.text("group"), reference.text("kind")) == (X_BACKEND.group, X_BACKEND.name):
-        namespace = reference.text("namespace") or subject.object.namespace
-        found = look_up(subject.declared, X_BACKEND, reference.text("name"), namespace)
+    at = reference.steps
+    if unseen is None and (reference.group, reference.kind) == (X_BACKEND.group, X_BACKEND.name):
+        namespace = reference.namespace or subject.object.namespace
+        found = look_up(subject.declared, X_BACKEND, reference.name, namespace)
     if found is None:
-        message = (
-            f"cannot be decided here: whether the Gateway encrypts what it sends to a {shown(reference.text('kind'))}"
-        )
+        message = f"cannot be decided here: whether the Gateway encrypts what it sends to a {shown(reference.kind)}"
         yield Flaw(message=message, at=at, verdict="inconclusive")
     elif isinstance(found, Missing):
         if found.gap:
             yield undecided(found, at, "whether the Gateway encrypts what it sends to the backend")
-    elif found.text("spec", "tls", "mode") in ("", "None"):
+    elif XBackend.of(found).is_plaintext:
         yield Flaw(
             message=f"TLS ends at the Gateway, which speaks plaintext to {found.reference}",
             at=at,
@@ -99,12 +101,13 @@ def _stranger(subject: Subject, at: Steps, reference: Fields, unseen: Missing | 
         )
 
 
-def _unprotected(backend: Backend, message: str) -> Flaw:
-    home = f"  namespace: {backend.namespace}\n" if backend.namespace else ""
+def _unprotected(route: Route, backend: BackendRef, message: str) -> Flaw:
+    namespace, _ = service_of(route, backend)
+    home = f"  namespace: {namespace}\n" if namespace else ""
     return Flaw(
         message=f"{message} the Service {shown(backend.name)}: it has no BackendTLSPolicy",
         at=backend.steps,
-        fix=f"a BackendTLSPolicy in {backend.namespace or 'the namespace'} of the Service {backend.name}",
+        fix=f"a BackendTLSPolicy in {namespace or 'the namespace'} of the Service {backend.name}",
         correction=(
             "apiVersion: gateway.networking.k8s.io/v1\nkind: BackendTLSPolicy\n"
             f"metadata:\n  name: {backend.name}\n{home}spec:\n"
@@ -117,25 +120,49 @@ def _unprotected(backend: Backend, message: str) -> Flaw:
 
 def check_protocol(subject: Subject) -> Iterator[Flaw]:
     """A backend that speaks TLS has a BackendTLSPolicy."""
-    for backend in backends(subject.object, subject.declared):
-        service = look_up(subject.declared, SERVICE, backend.name, backend.namespace)
+    route = Route.of(subject.object)
+    for backend in (each for each in route.backends if each.is_service):
+        namespace, name = service_of(route, backend)
+        service = look_up(subject.declared, SERVICE, name, namespace)
         if isinstance(service, Missing):
             if service.gap:
                 yield undecided(service, backend.steps, "whether the backend speaks TLS")
             continue
         port = port_of(service, backend.port)
-        said = port.text("appProtocol") or port.text("name")
-        if not _speaks_tls(port.text("appProtocol").lower(), port.text("name")):
+        if port is None or not _speaks_tls(port.app_protocol.lower(), port.name):
             continue
-        answer = protected(subject.declared, backend)
+        said, answer = port.app_protocol or port.name, protected(subject.declared, route, backend)
         if isinstance(answer, Missing):
             yield undecided(answer, backend.steps, f"whether the Gateway speaks TLS to a port that says {shown(said)}")
         elif not answer:
-            yield _unprotected(backend, f"its port says {shown(said)}, and the Gateway speaks plaintext to")
+            yield _unprotected(route, backend, f"its port says {shown(said)}, and the Gateway speaks plaintext to")
 
 
 def _speaks_tls(protocol: str, name: str) -> bool:
     return protocol in _ENCRYPTED if protocol else any(name == each or name.startswith(f"{each}-") for each in _NAMES)
+
+
+def check_external(subject: Subject) -> Iterator[Flaw]:
+    """A backend outside of the cluster is spoken to over TLS."""
+    backend = XBackend.of(subject.object)
+    if backend.type != "ExternalHostname":
+        return
+    mode = backend.mode
+    if backend.is_plaintext:
+        yield Flaw(
+            message="traffic to a backend outside of the cluster is in plaintext",
+            at=("spec", "tls", "mode"),
+            expected=_TLS,
+            observed=(mode or "no tls",),
+            fix=f"{subject.object.reference}: spec.tls.mode ServerOnly, with a validation",
+            correction="tls:\n  mode: ServerOnly\n  validation: {hostname: NAME, wellKnownCACertificates: System}",
+        )
+    elif mode not in _TLS:
+        message = f"cannot be decided here: whether the mode {shown(mode)} means TLS"
+        yield Flaw(message=message, at=("spec", "tls", "mode"), verdict="inconclusive")
+    elif not backend.validation:
+        message = "cannot be decided here: by which CA and name an implementation validates, where none is given"
+        yield Flaw(message=message, at=("spec", "tls", "validation"), verdict="inconclusive")
 
 
 PLAINTEXT = ObjectRule(
@@ -149,4 +176,9 @@ PROTOCOL = ObjectRule(
     subjects=(HTTP_ROUTE, GRPC_ROUTE),
     check=check_protocol,
     reads=POLICIES,
+)
+EXTERNAL = ObjectRule(
+    id="x-backend-plaintext",
+    subjects=(X_BACKEND,),
+    check=check_external,
 )

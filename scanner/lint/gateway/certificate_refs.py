@@ -7,13 +7,15 @@ from itertools import chain, islice
 from typing import Final
 
 from scanner.files.source_positions import Steps, shown
+from scanner.kube.conditions import of_type
+from scanner.kube.gateway import HOLDERS, Listener
 from scanner.kube.kinds import SECRET
 from scanner.kube.objects import KubeObject
 from scanner.kube.references import Link, links, of_listener
 from scanner.lint.certificates import broken_flaws, chain_of
 from scanner.lint.gateway.grants import READS as GRANTS
 from scanner.lint.gateway.grants import Crossing, crossing, grant_flaws
-from scanner.lint.gateway.listeners import HOLDERS, Listener, conditions, listeners
+from scanner.lint.gateway.listeners import listeners
 from scanner.lint.references import READS as SECRETS
 from scanner.lint.references import look_up, secret_flaws
 from scanner.model.declared import Declared, Missing
@@ -26,7 +28,7 @@ _MOST: Final = 64
 def references(listener: Listener) -> Iterator[Link]:
     """The certificateRefs that are served: those of a listener that terminates."""
     if listener.terminates:
-        yield from islice(of_listener(listener.holder, listener.fields, listener.steps), _MOST)
+        yield from islice(of_listener(listener.holder, listener, listener.steps), _MOST)
 
 
 def secret_at(declared: Declared, link: Link) -> KubeObject | Missing:
@@ -47,7 +49,8 @@ def check_certificate_refs(subject: Subject) -> Iterator[Flaw]:
         for each in references(listener):
             steps, found = each.steps, list(_reference_flaws(subject, each))
             yield from found
-            if any(flaw.verdict == "fail" for flaw in found) and conditions(listener).get("ResolvedRefs") == "True":
+            resolved = of_type(listener.conditions, "ResolvedRefs")
+            if any(flaw.verdict == "fail" for flaw in found) and resolved is not None and resolved.holds:
                 yield Flaw(
                     message="its status says ResolvedRefs all the same: what it serves is not this",
                     at=steps,

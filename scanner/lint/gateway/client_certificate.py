@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scanner.files.source_positions import shown
+from scanner.kube.gateway import HOLDERS, ROUTES, SETS
+from scanner.kube.gateway_routes import Route
 from scanner.kube.kinds import BACKEND_TLS_POLICY, GATEWAY, NAMESPACE
 from scanner.lint.certificates import leaf_flaws
 from scanner.lint.gateway.attachment import on_listener
+from scanner.lint.gateway.backend_tls import READS as POLICIES
+from scanner.lint.gateway.backend_tls import policies, service_of
 from scanner.lint.gateway.certificate_refs import client_reference, secret_at
-from scanner.lint.gateway.listeners import HOLDERS, SETS, merged
-from scanner.lint.gateway.policies import READS as POLICIES
-from scanner.lint.gateway.policies import policies
-from scanner.lint.gateway.routes import ROUTES, backends
+from scanner.lint.gateway.listeners import all_listeners
 from scanner.lint.references import READS as SECRETS
 from scanner.lint.references import mend, secret_flaws
 from scanner.model.declared import Missing
@@ -55,10 +56,10 @@ def check_unused(subject: Subject) -> Iterator[Flaw]:
 
 def _is_used(subject: Subject) -> bool:
     known = subject.declared.once(policies)
-    for listener in merged(subject.declared, subject.object):
+    for listener in all_listeners(subject.declared, subject.object):
         for attached in on_listener(subject.declared, listener) if listener.mode != "Passthrough" else ():
-            every = backends(attached.route, subject.declared)
-            if any((each.namespace, each.name) in known for each in every):
+            route = Route.of(attached.route)
+            if any(each.is_service and service_of(route, each) in known for each in route.backends):
                 return True
     return False
 

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from scanner.files.source_positions import Steps, shown
+from scanner.files.source_positions import Steps, dotted, shown
 from scanner.kube.kinds import REFERENCE_GRANT, Kind
 from scanner.kube.objects import KubeObject
-from scanner.kube.reference_grants import From, froms, grants
+from scanner.kube.reference_grants import MOST, Entry, From, ReferenceGrant
 from scanner.kube.references import Link
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, undecided
 
 READS: Final[tuple[Kind, ...]] = (REFERENCE_GRANT,)
-_ENTRIES: Final = 16
 _SHOWN: Final = 3
 
 
@@ -49,21 +48,21 @@ def crossing(link: Link) -> Crossing | None:
     )
 
 
-def _by_who(declared: Declared) -> Mapping[tuple[str, From], list[KubeObject]]:
+def _by_who(declared: Declared) -> Mapping[tuple[str, From], list[ReferenceGrant]]:
     """By their namespace, and who may refer into it."""
-    found: dict[tuple[str, From], list[KubeObject]] = {}
-    for each in declared.every(REFERENCE_GRANT):
-        for source in froms(each):
+    found: dict[tuple[str, From], list[ReferenceGrant]] = {}
+    for each in map(ReferenceGrant.of, declared.every(REFERENCE_GRANT)):
+        for source in each.froms:
             found.setdefault((each.namespace or "", source), []).append(each)
     return found
 
 
-def granting(declared: Declared, crossed: Crossing) -> Iterator[KubeObject]:
+def granting(declared: Declared, crossed: Crossing) -> Iterator[ReferenceGrant]:
     """The grants that allow it: of the target's namespace."""
     target, source = (crossed.group, crossed.kind), crossed.source
     who = (source.kind.group, source.kind.name, source.namespace or "")
     for grant in declared.once(_by_who).get((crossed.namespace, who), ()):
-        if grants(grant, crossed.source, target, crossed.name):
+        if grant.allows(source, target, crossed.name):
             yield grant
 
 
@@ -87,9 +86,9 @@ def grant_flaws(declared: Declared, crossed: Crossing | None) -> Iterator[Flaw]:
     )
 
 
-def _by_namespace(declared: Declared) -> Mapping[str, list[KubeObject]]:
-    found: dict[str, list[KubeObject]] = {}
-    for each in declared.every(REFERENCE_GRANT):
+def _by_namespace(declared: Declared) -> Mapping[str, list[ReferenceGrant]]:
+    found: dict[str, list[ReferenceGrant]] = {}
+    for each in map(ReferenceGrant.of, declared.every(REFERENCE_GRANT)):
         found.setdefault(each.namespace or "", []).append(each)
     return found
 
@@ -98,7 +97,7 @@ def _by_namespace(declared: Declared) -> Mapping[str, list[KubeObject]]:
 class Near:
     """The field of a ReferenceGrant that keeps it from allowing a reference."""
 
-    grant: KubeObject
+    grant: ReferenceGrant
     field: str
     said: str
     wanted: str
@@ -129,24 +128,24 @@ def nearest(declared: Declared, crossed: Crossing) -> Iterator[Near]:
     source, gap = crossed.source, declared.gap(REFERENCE_GRANT)
     who = {"group": source.kind.group, "kind": source.kind.name, "namespace": source.namespace or ""}
     what = {"group": crossed.group, "kind": crossed.kind, "name": crossed.name}
-    for grant in islice(declared.once(_by_namespace).get(crossed.namespace, ()), _ENTRIES):
-        wrong = [*_differing(grant, "from", who), *_differing(grant, "to", what)]
+    for grant in islice(declared.once(_by_namespace).get(crossed.namespace, ()), MOST):
+        wrong = [*_differing(grant, grant.sources, who), *_differing(grant, grant.targets, what)]
         if len(wrong) == 1 and wrong[0] is not None and (wrong[0].is_slip or not gap):
             yield wrong[0]
 
 
-def _differing(grant: KubeObject, field: str, wanted: Mapping[str, str]) -> list[Near | None]:
+def _differing(grant: ReferenceGrant, entries: tuple[Entry, ...], wanted: Mapping[str, str]) -> list[Near | None]:
     """How the nearest entry differs: empty if one fits, None if none differs in a single field. A slip is nearest."""
     found: Near | None = None
-    for index, each in enumerate(islice(grant.each("spec", field), _ENTRIES)):
-        said = {name: each.text(name) for name in wanted if name != "name" or each.text(name)}
+    for each in entries[:MOST]:
+        every = {"group": each.group, "kind": each.kind, "namespace": each.namespace, "name": each.name}
+        said = {name: every[name] for name in wanted if name != "name" or each.name}
         wrong = [name for name, text in said.items() if text != wanted[name]]
         if not wrong:
             return []
         if len(wrong) == 1:
             (name,) = wrong
-            place = f"spec.{field}[{index}].{name}"
-            near = Near(grant=grant, field=place, said=said[name], wanted=wanted[name])
+            near = Near(grant=grant, field=dotted((*each.steps, name)), said=said[name], wanted=wanted[name])
             found = near if found is None or not found.is_slip else found
     return [found]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from scanner.lint.gateway.listeners import HOLDERS, HolderKey, Listener, key_of
+from scanner.kube.gateway import HOLDERS, HolderKey, Listener, key_of
 from scanner.lint.gateway.sharing import READS as SHARING
 from scanner.lint.gateway.sharing import pairs_of, ports, uncompared
 from scanner.model.declared import Declared
@@ -34,7 +34,7 @@ def _optional(subject: Subject) -> Iterator[Flaw]:
     """What the API leaves to the implementation, once for each port."""
     told: set[tuple[int | None, str]] = set()
     for first, later in pairs_of(subject):
-        found = _conflict(first, later) if later.holder is subject.object else None
+        found = _conflict(first, later) if later.holder.raw is subject.object.raw else None
         if found is not None and found.optional and (later.port, found.message) not in told:
             told.add((later.port, found.message))
             yield Flaw(

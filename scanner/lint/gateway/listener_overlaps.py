@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.kube.conditions import of_type
+from scanner.kube.gateway import HOLDERS, Listener
 from scanner.kube.hostnames import overlap, within
 from scanner.kube.objects import KubeObject
 from scanner.lint.certificates import chain_of
 from scanner.lint.gateway.certificate_refs import secrets_of
-from scanner.lint.gateway.listeners import HOLDERS, Listener, conditions, listeners
+from scanner.lint.gateway.listeners import listeners
 from scanner.lint.gateway.sharing import READS as SHARING
 from scanner.lint.gateway.sharing import pairs_of, uncompared
 from scanner.lint.references import READS as SECRETS
@@ -19,8 +21,6 @@ from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 from scanner.tls.certificate import CertificateFacts
 
 _CONDITION: Final = "OverlappingTLSConfig"
-_DEMANDS: Final = ("options", "frontendValidation")
-"""What one listener can demand in its own ``tls``; everything else is declared for the port."""
 
 
 def check_overlap(subject: Subject) -> Iterator[Flaw]:
@@ -29,11 +29,11 @@ def check_overlap(subject: Subject) -> Iterator[Flaw]:
     for first, later in pairs_of(subject):
         if _overlap(first, later):
             shown |= {first.name, later.name}
-            if later.holder is subject.object:
+            if later.holder.raw is subject.object.raw:
                 yield _shared_name(subject, first, later)
             continue
         for listener, beside in ((first, later), (later, first)):
-            if listener.holder is subject.object and listener.terminates and beside.terminates:
+            if listener.holder.raw is subject.object.raw and listener.terminates and beside.terminates:
                 flaws = list(_certificates(subject, listener, beside))
                 shown |= {first.name, later.name} if flaws else set()
                 yield from flaws
@@ -54,17 +54,21 @@ def _shared_name(subject: Subject, first: Listener, later: Listener) -> Flaw:
 
 def _reported(listener: Listener) -> tuple[str, ...]:
     """Whether the controller, which must set the condition on every listener that overlaps, has done so."""
-    said = conditions(listener)
-    if not said:
+    if not listener.conditions:
         return ()
-    return (f"its status {'says' if said.get(_CONDITION) == 'True' else 'does not say, as it must,'} {_CONDITION}",)
+    return (f"its status {'says' if _is_reported(listener) else 'does not say, as it must,'} {_CONDITION}",)
+
+
+def _is_reported(listener: Listener) -> bool:
+    found = of_type(listener.conditions, _CONDITION)
+    return found is not None and found.holds
 
 
 def _only_reported(subject: Subject, shown: set[str]) -> Iterator[Flaw]:
     """What the controller found where the objects show nothing: in another Gateway, or in a certificate. ``shown``:
     names of listeners of which they do."""
     for listener in listeners(subject.declared, subject.object):
-        if listener.name not in shown and conditions(listener).get(_CONDITION) == "True":
+        if listener.name not in shown and _is_reported(listener):
             yield Flaw(
                 message=f"its status says {_CONDITION}: the controller found another listener with the same names",
                 at=listener.steps,
@@ -79,8 +83,9 @@ def _overlap(first: Listener, later: Listener) -> bool:
 
 
 def _severity(first: Listener, later: Listener) -> Severity | None:
-    demands = [[each.fields.at("tls", name) or None for name in _DEMANDS] for each in (first, later)]
-    return "medium" if demands[0] != demands[1] else None
+    """Everything else than these two fields is declared for the port."""
+    one, other = ((each.tls.options, each.tls.former_validation or None) for each in (first, later))
+    return "medium" if one != other else None
 
 
 def _certificates(subject: Subject, listener: Listener, beside: Listener) -> Iterator[Flaw]:

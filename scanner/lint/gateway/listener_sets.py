@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from scanner.files.source_positions import shown
+from scanner.kube.gateway import HOLDERS, SETS, ListenerSet, admits
 from scanner.kube.hostnames import overlap
 from scanner.kube.kinds import GATEWAY, NAMESPACE
-from scanner.lint.gateway.listeners import HOLDERS, SETS, admits, is_gateway, parent_of
+from scanner.lint.gateway.listeners import parent_of, unlabelled
 from scanner.lint.gateway.sharing import pairs_of, uncompared
-from scanner.lint.references import look_up
 from scanner.model.declared import Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
@@ -19,19 +19,18 @@ _PARENT: Final = ("spec", "parentRef")
 
 def check_admitted(subject: Subject) -> Iterator[Flaw]:
     """A ListenerSet is admitted by its Gateway."""
-    parent = subject.object.fields(*_PARENT)
-    if not is_gateway(parent):
-        named = "/".join(filter(None, (parent.text("group"), parent.text("kind"))))
+    listener_set = ListenerSet.of(subject.object)
+    if not listener_set.has_gateway:
+        named = "/".join(filter(None, (listener_set.parent_ref.group, listener_set.parent_ref.kind)))
         yield Flaw(
             message=f"its parent must be a Gateway, not {shown(named)}: nobody takes its listeners",
             at=_PARENT,
             fix=f"{subject.object.reference}: leave group and kind out",
         )
         return
-    namespace, name = parent_of(subject.object)
-    if not name:
+    if not listener_set.gateway[1]:
         return  # the API server refuses it: ``field-value``
-    gateway = look_up(subject.declared, GATEWAY, name, namespace)
+    gateway = parent_of(subject.declared, listener_set)
     if isinstance(gateway, Missing):
         if gateway.gap:
             yield undecided(gateway, _PARENT, "whether its Gateway takes it")
@@ -42,10 +41,9 @@ def check_admitted(subject: Subject) -> Iterator[Flaw]:
                 fix=f"{subject.object.reference}: the Gateway's name and namespace",
             )
         return
-    answer = admits(subject.declared, gateway, subject.object)
+    answer = admits(subject.declared.known, gateway, listener_set)
     if answer is None:
-        missing = Missing(name=f"Namespace/{subject.object.namespace}", gap="its labels decide")
-        yield undecided(missing, _PARENT, "whether its Gateway takes it")
+        yield undecided(unlabelled(listener_set.namespace), _PARENT, "whether its Gateway takes it")
     elif not answer:
         yield Flaw(
             message=f"{gateway.reference} takes no ListenerSets of this namespace: NotAllowed",
@@ -56,14 +54,13 @@ def check_admitted(subject: Subject) -> Iterator[Flaw]:
 
 def check_capture(subject: Subject) -> Iterator[Flaw]:
     """A ListenerSet takes no names from listeners of another namespace."""
-    namespace, name = parent_of(subject.object)
-    if not name:
+    if not ListenerSet.of(subject.object).gateway[1]:
         return  # the API server refuses it: ``field-value``
-    gateway = look_up(subject.declared, GATEWAY, name, namespace)
-    if name and isinstance(gateway, Missing) and gateway.gap:
+    gateway = parent_of(subject.declared, subject.object)
+    if isinstance(gateway, Missing) and gateway.gap:
         yield undecided(gateway, _PARENT, "whether it takes names from its Gateway")
     for first, later in pairs_of(subject):
-        if later.holder is not subject.object or first.holder.namespace == later.holder.namespace:
+        if later.holder.raw is not subject.object.raw or first.holder.namespace == later.holder.namespace:
             continue
         if overlap(first.hostname, later.hostname):
             yield Flaw(

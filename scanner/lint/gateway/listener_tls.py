@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from scanner.files.source_positions import shown
-from scanner.lint.gateway.listeners import HOLDERS, MOST, Listener, listeners
+from scanner.kube.gateway import HOLDERS, MAX_LISTENERS, Listener, holder_of
+from scanner.lint.gateway.listeners import listeners
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _TERMINATED: Final = "tls:\n  mode: Terminate\n  certificateRefs:\n  - name: SECRET"
@@ -19,7 +20,7 @@ def check_tls(subject: Subject) -> Iterator[Flaw]:
     for listener in listeners(subject.declared, subject.object):
         message = _lacking(listener)
         if message:
-            has_one = bool(listener.fields.at("tls", "certificateRefs"))
+            has_one = bool(listener.tls.certificate_refs)
             what = "the mode Terminate" if has_one else "a certificate"
             yield Flaw(
                 message=message,
@@ -30,12 +31,11 @@ def check_tls(subject: Subject) -> Iterator[Flaw]:
 
 
 def _lacking(listener: Listener) -> str:
-    tls = listener.fields.fields("tls")
-    if listener.protocol == "HTTPS" and not listener.fields.has("tls"):
+    if listener.protocol == "HTTPS" and not listener.has_tls:
         return "an HTTPS listener without tls has no certificate"
-    if listener.protocol == "TLS" and not tls.text("mode"):
+    if listener.protocol == "TLS" and not listener.tls.mode:
         return "tls mode must be set for protocol TLS (CRDs of release 1.5 and later refuse this)"
-    if listener.terminates and not (tls.at("certificateRefs") or tls.at("options")):
+    if listener.terminates and not (listener.tls.certificate_refs or listener.tls.options):
         return "certificateRefs or options must be specified when mode is Terminate"
     return ""
 
@@ -51,7 +51,7 @@ def check_refused(subject: Subject) -> Iterator[Flaw]:
                     at=(*listener.steps, *field.split(".")),
                     fix=f"{subject.object.reference}: another protocol for {shown(listener.name)}, or no {field}",
                 )
-        if listener.mode == "Passthrough" and listener.fields.at("tls", "certificateRefs"):
+        if listener.mode == "Passthrough" and listener.tls.certificate_refs:
             yield Flaw(
                 message="certificateRefs are never served in mode Passthrough: the backend's certificate is",
                 at=(*listener.steps, "tls", "certificateRefs"),
@@ -61,9 +61,10 @@ def check_refused(subject: Subject) -> Iterator[Flaw]:
         names[listener.name] = names.get(listener.name, 0) + 1
         if names[listener.name] == 2:
             yield Flaw(message="Listener name must be unique within the Gateway", at=(*listener.steps, "name"))
-    every = subject.object.at("spec", "listeners")
-    if isinstance(every, list) and len(every) > MOST:
-        yield Flaw(message=f"{len(every)} listeners; the API takes {MOST}", at=("spec", "listeners", MOST))
+    count = len(holder_of(subject.object).listener_items)
+    if count > MAX_LISTENERS:
+        message = f"{count} listeners; the API takes {MAX_LISTENERS}"
+        yield Flaw(message=message, at=("spec", "listeners", MAX_LISTENERS))
 
 
 _REFUSED: Final[Mapping[str, str]] = {
@@ -76,7 +77,7 @@ _REFUSED: Final[Mapping[str, str]] = {
 
 def _is_refused(field: str, listener: Listener) -> bool:
     if field == "tls":
-        return listener.protocol in _NO_TLS and listener.fields.has("tls")
+        return listener.protocol in _NO_TLS and listener.has_tls
     if field == "tls.mode":
         return listener.protocol == "HTTPS" and listener.mode == "Passthrough"
     return listener.protocol in ("TCP", "UDP") and bool(listener.hostname)

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from scanner.files.source_positions import Steps, shown
+from scanner.kube.backend_tls import BackendTLSPolicy
+from scanner.kube.gateway import HOLDERS
 from scanner.kube.kinds import BACKEND_TLS_POLICY
-from scanner.kube.objects import Fields
-from scanner.lint.gateway.listeners import HOLDERS, listeners
+from scanner.lint.gateway.listeners import listeners
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 from scanner.tls.codepoints import TLS12
 from scanner.tls.names import version_code, version_label
@@ -27,8 +28,8 @@ _LONGEST: Final = 4096
 
 def check_options(subject: Subject) -> Iterator[Flaw]:
     """TLS options have a prefix and allow no version before TLS 1.2."""
-    for steps, each in _options(subject):
-        for key, value in list(each.words().items())[:_MOST]:
+    for steps, options in _options(subject):
+        for key, value in list(options.items())[:_MOST]:
             if "/" not in key:
                 yield Flaw(
                     message=f"{shown(key)} has no prefix: such keys are reserved",
@@ -50,12 +51,12 @@ def _fix(subject: Subject, key: str) -> str:
     return f"{subject.object.reference}: option {shown(key)}, as the implementation documents it"
 
 
-def _options(subject: Subject) -> Iterator[tuple[Steps, Fields]]:
+def _options(subject: Subject) -> Iterator[tuple[Steps, dict[str, str]]]:
     if subject.object.kind == BACKEND_TLS_POLICY:
-        yield ("spec", "options"), subject.object.fields("spec", "options")
+        yield ("spec", "options"), BackendTLSPolicy.of(subject.object).options
         return
     for listener in listeners(subject.declared, subject.object):
-        yield (*listener.steps, "tls", "options"), listener.fields.fields("tls", "options")
+        yield (*listener.steps, "tls", "options"), listener.tls.options
 
 
 def _old_version(value: str) -> str | None:

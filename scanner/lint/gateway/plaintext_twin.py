@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from typing import Final
 
 from scanner.files.source_positions import shown
+from scanner.kube.gateway import HOLDERS, GatewayName, ListenerSet
+from scanner.kube.gateway_routes import Attached, Route, RouteRule
 from scanner.kube.hostnames import overlap
 from scanner.kube.kinds import GATEWAY, GRPC_ROUTE, HTTP_ROUTE, NAMESPACE
-from scanner.kube.objects import Fields, KubeObject
-from scanner.lint.gateway.attachment import Attached, of_route
-from scanner.lint.gateway.listeners import HOLDERS
+from scanner.kube.objects import KubeObject
+from scanner.lint.gateway.attachment import of_route
 from scanner.model.declared import Declared
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _NAMES: Final = 200
 """Hostnames per listener that are compared: each with each."""
-_RULES: Final = 64
+_MATCHES: Final = 64
 _CHALLENGES: Final = "/.well-known/acme-challenge/"
 
 
@@ -27,7 +27,7 @@ def check_twin(subject: Subject) -> Iterator[Flaw]:
     for each in every:
         if each.missing is not None and each.missing.gap:
             yield undecided(each.missing, each.parent.steps, "whether the route answers in plaintext too")
-    rules = list(islice(subject.object.each("spec", "rules"), _RULES))
+    rules = Route.of(subject.object).rules
     if rules and all(_harmless(each) for each in rules):
         return
     encrypted = [one for each in every for one in each.attached if one.listener.protocol == "HTTPS"]
@@ -59,10 +59,10 @@ def check_twin(subject: Subject) -> Iterator[Flaw]:
             )
 
 
-def _harmless(rule: Fields) -> bool:
+def _harmless(rule: RouteRule) -> bool:
     """Redirects to https, or answers the challenges of ACME, which come in plaintext (RFC 8555 section 8.3)."""
-    paths = [each.text("path", "value") for each in islice(rule.each("matches"), _RULES)]
-    return any(each.text("requestRedirect", "scheme") == "https" for each in rule.each("filters")) or (
+    paths = [each.path.value for each in rule.matches[:_MATCHES]]
+    return any(each.redirect_scheme == "https" for each in rule.filters) or (
         bool(paths) and all(each.startswith(_CHALLENGES) for each in paths)
     )
 
@@ -72,12 +72,12 @@ def _of_another(subject: Subject, one: Attached) -> tuple[str, KubeObject] | Non
     every = subject.declared.once(_encrypted)
     for name in one.names[:_NAMES]:
         found = every.get((_gateway(one.listener.holder), name))
-        if name and found is not None and found is not subject.object:
+        if name and found is not None and found.raw is not subject.object.raw:
             return name, found
     return None
 
 
-def _encrypted(declared: Declared) -> Mapping[tuple[tuple[str | None, str], str], KubeObject]:
+def _encrypted(declared: Declared) -> Mapping[tuple[GatewayName, str], KubeObject]:
     """By Gateway and name, a route on an HTTPS listener."""
     return {
         (_gateway(one.listener.holder), name): one.route
@@ -90,12 +90,9 @@ def _encrypted(declared: Declared) -> Mapping[tuple[tuple[str | None, str], str]
     }
 
 
-def _gateway(holder: KubeObject) -> tuple[str | None, str]:
-    """Namespace and name, of a ListenerSet those of its parent."""
-    if holder.kind == GATEWAY:
-        return holder.namespace, holder.name
-    parent = holder.fields("spec", "parentRef")
-    return parent.text("namespace") or holder.namespace, parent.text("name")
+def _gateway(holder: KubeObject) -> GatewayName:
+    """The Gateway itself, or that of a ListenerSet."""
+    return (holder.namespace, holder.name) if holder.kind == GATEWAY else ListenerSet.of(holder).gateway
 
 
 def _same_names(one: Attached, other: Attached) -> bool:

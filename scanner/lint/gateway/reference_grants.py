@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, TypeAlias
 
-from scanner.files.source_positions import Steps, shown
+from scanner.files.source_positions import shown
 from scanner.kube import kinds
+from scanner.kube.gateway import HOLDERS
 from scanner.kube.kinds import GATEWAY, NAMESPACE, REFERENCE_GRANT, Kind
-from scanner.kube.objects import Fields
-from scanner.kube.reference_grants import From, To, froms, tos
+from scanner.kube.reference_grants import Entry, From, ReferenceGrant, To
 from scanner.lint.gateway.certificate_refs import crossings
 from scanner.lint.gateway.grants import granting, nearest
-from scanner.lint.gateway.listeners import HOLDERS
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
@@ -34,11 +33,11 @@ _Uses: TypeAlias = Mapping[tuple[str, From, To], set[str]]
 
 def check_broad(subject: Subject) -> Iterator[Flaw]:
     """A ReferenceGrant names the Secrets that it grants."""
-    for steps, each in subject.items("spec", "to"):
-        if (each.text("group"), each.text("kind")) == ("", "Secret") and not each.text("name"):
+    for each in ReferenceGrant.of(subject.object).targets:
+        if (each.group, each.kind) == ("", "Secret") and not each.name:
             yield Flaw(
                 message=f"grants every Secret in {subject.object.namespace}",
-                at=steps,
+                at=each.steps,
                 fix=f"{subject.object.reference}: name the Secret",
                 correction='to:\n- group: ""\n  kind: Secret\n  name: NAME',
             )
@@ -46,24 +45,25 @@ def check_broad(subject: Subject) -> Iterator[Flaw]:
 
 def check_unused(subject: Subject) -> Iterator[Flaw]:
     """A ReferenceGrant for certificates is used, by a namespace that exists."""
-    if id(subject.object) in subject.declared.once(_blamed):
+    if id(subject.object.raw) in subject.declared.once(_blamed):
         return
-    yield from _misspelt(subject, "from", _GRANTEES)
-    yield from _misspelt(subject, "to", _GRANTED)
-    for steps, each in subject.items("spec", "to"):
-        yield from _of_target(subject, each, steps)
-    if not any(kind in _WATCHED for kind, _ in tos(subject.object)):
+    grant = ReferenceGrant.of(subject.object)
+    yield from _misspelt(grant, grant.sources, _GRANTEES)
+    yield from _misspelt(grant, grant.targets, _GRANTED)
+    for each in grant.targets:
+        yield from _of_target(grant, each)
+    if not any(kind in _WATCHED for kind, _ in grant.tos):
         return
-    for steps, each in subject.items("spec", "from"):
-        yield from _of_source(subject, each, steps)
-        found = subject.declared.namespace(each.text("namespace"))
+    for each in grant.sources:
+        yield from _of_source(grant, each)
+        found = subject.declared.namespace(each.namespace)
         if isinstance(found, Missing):
-            yield _no_namespace(subject, found, (*steps, "namespace"))
-    allowed = froms(subject.object)
-    for steps, each in subject.items("spec", "to"):
-        kind = (each.text("group"), each.text("kind"))
-        if kind in _WATCHED and not _is_used(subject, allowed, kind, each.text("name")):
-            flaw = _unused(subject, allowed, steps)
+            yield _no_namespace(subject, found, (*each.steps, "namespace"))
+    allowed = grant.froms
+    for each in grant.targets:
+        kind = (each.group, each.kind)
+        if kind in _WATCHED and not _is_used(subject, allowed, kind, each.name):
+            flaw = _unused(subject, allowed, each.steps)
             yield from (flaw,) if flaw else ()
 
 
@@ -97,9 +97,9 @@ def _is_known(group: str, kind: str) -> bool:
     return (group, kind) in _REFERRING or group == GATEWAY.group or kind in _NAMES
 
 
-def _of_source(subject: Subject, source: Fields, steps: Steps) -> Iterator[Flaw]:
+def _of_source(grant: ReferenceGrant, source: Entry) -> Iterator[Flaw]:
     """A ``from`` entry of a kind that refers to no certificate, or of the right kind in a wrong group."""
-    group, kind = source.text("group"), source.text("kind")
+    group, kind, steps = source.group, source.kind, source.steps
     if (group, kind) in _REFERRING or not _is_known(group, kind):
         return
     meant = _NAMES.get(kind)
@@ -109,7 +109,7 @@ def _of_source(subject: Subject, source: Fields, steps: Steps) -> Iterator[Flaw]
             at=(*steps, "group"),
             expected=(meant.group,),
             observed=(group,),
-            fix=f"{subject.object.reference}: set the group to {meant.group}",
+            fix=f"{grant.reference}: set the group to {meant.group}",
             correction=f"group: {meant.group}",
         )
     elif not _meant(source, _GRANTEES):
@@ -118,41 +118,41 @@ def _of_source(subject: Subject, source: Fields, steps: Steps) -> Iterator[Flaw]
             at=(*steps, "kind"),
             expected=tuple(sorted(_NAMES)),
             observed=(kind,),
-            fix=f"{subject.object.reference}: name the kind that refers to it",
+            fix=f"{grant.reference}: name the kind that refers to it",
         )
 
 
-def _of_target(subject: Subject, target: Fields, steps: Steps) -> Iterator[Flaw]:
+def _of_target(grant: ReferenceGrant, target: Entry) -> Iterator[Flaw]:
     """A ``to`` entry of the right kind in a wrong group: ``core`` is a name that no reference has."""
-    group, kind = target.text("group"), target.text("kind")
+    group, kind, steps = target.group, target.kind, target.steps
     if ("", kind) in _WATCHED and group in _CORE:
         yield Flaw(
             message=f"grants nothing: {kind} belongs to the core group, which is written as '', not {shown(group)}",
             at=(*steps, "group"),
             expected=("''",),
             observed=(group,),
-            fix=f"{subject.object.reference}: set the group to ''",
+            fix=f"{grant.reference}: set the group to ''",
             correction='group: ""',
         )
 
 
-def _meant(reference: Fields, known: Iterable[Kind]) -> Kind | None:
+def _meant(reference: Entry, known: Iterable[Kind]) -> Kind | None:
     """The kind that is written in another case or in the plural."""
-    group, written = reference.text("group"), reference.text("kind")
+    group, written = reference.group, reference.kind
     near = (each for each in known if written.lower() in (each.name.lower(), each.plural))
     return next((each for each in near if each.group == group and each.name != written), None)
 
 
-def _misspelt(subject: Subject, field: str, known: Iterable[Kind]) -> Iterator[Flaw]:
+def _misspelt(grant: ReferenceGrant, entries: Iterable[Entry], known: Iterable[Kind]) -> Iterator[Flaw]:
     """An API server takes any kind there, so that nothing but the grant's idleness tells."""
-    for steps, each in subject.items("spec", field):
+    for each in entries:
         if meant := _meant(each, known):
             yield Flaw(
-                message=f"grants nothing: no kind is called {shown(each.text('kind'))}; did you mean {meant.name}?",
-                at=(*steps, "kind"),
+                message=f"grants nothing: no kind is called {shown(each.kind)}; did you mean {meant.name}?",
+                at=(*each.steps, "kind"),
                 expected=(meant.name,),
-                observed=(each.text("kind"),),
-                fix=f"{subject.object.reference}: write {meant.name}",
+                observed=(each.kind,),
+                fix=f"{grant.reference}: write {meant.name}",
                 correction=f"kind: {meant.name}",
             )
 
@@ -161,7 +161,7 @@ def _blamed(declared: Declared) -> frozenset[int]:
     """The grants that findings on Gateways name: one slip is one finding."""
     every = (each for kind in HOLDERS for holder in declared.every(kind) for each in crossings(declared, holder))
     refused = (each for each in every if not any(granting(declared, each)))
-    return frozenset(id(near.grant) for each in refused for near in nearest(declared, each))
+    return frozenset(id(near.grant.raw) for each in refused for near in nearest(declared, each))
 
 
 def _uses(declared: Declared) -> _Uses:

@@ -7,19 +7,21 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final
 
-from scanner.kube.kinds import ENVOY_PROXY, GATEWAY, GATEWAY_CLASS, NAMESPACE, Kind
-from scanner.kube.objects import KubeObject
-from scanner.lint.gateway.listeners import (
+from scanner.kube.gateway import (
     HOLDERS,
     SETS,
+    EnvoyProxy,
+    Gateway,
+    GatewayClass,
     HolderKey,
     Listener,
     gateway_of,
     key_of,
-    listeners,
-    merged,
     precedence,
 )
+from scanner.kube.kinds import ENVOY_PROXY, GATEWAY, GATEWAY_CLASS, NAMESPACE, Kind
+from scanner.kube.objects import KubeObject
+from scanner.lint.gateway.listeners import all_listeners, listeners
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, Subject
 
@@ -60,21 +62,21 @@ def uncompared(subject: Subject) -> Iterator[Flaw]:
 def _sharing(declared: Declared) -> _Sharing:
     found = _Sharing()
     for together in _together(declared):
-        _add(found, [each for gateway in together for each in merged(declared, gateway)])
+        _add(found, [each for gateway in together for each in all_listeners(declared, gateway)])
     for kind in SETS:
         for each in declared.every(kind):
-            if gateway_of(declared, each) is None:
+            if gateway_of(declared.known, each) is None:
                 _add(found, list(listeners(declared, each)))
     return found
 
 
-def _together(declared: Declared) -> Iterator[list[KubeObject]]:
+def _together(declared: Declared) -> Iterator[list[Gateway]]:
     """Gateways whose listeners are served as those of one, the oldest first: Envoy Gateway's ``mergeGateways`` is for
     all of a class."""
     merging = {each.name for each in declared.every(GATEWAY_CLASS) if _merges(declared, each)}
-    by_class: dict[str, list[KubeObject]] = {}
-    for gateway in sorted(declared.every(GATEWAY), key=precedence):
-        name = gateway.text("spec", "gatewayClassName")
+    by_class: dict[str, list[Gateway]] = {}
+    for gateway in sorted(map(Gateway.of, declared.every(GATEWAY)), key=precedence):
+        name = gateway.gateway_class_name
         if name in merging:
             by_class.setdefault(name, []).append(gateway)
         else:
@@ -83,11 +85,11 @@ def _together(declared: Declared) -> Iterator[list[KubeObject]]:
 
 
 def _merges(declared: Declared, gateway_class: KubeObject) -> bool:
-    said = gateway_class.fields("spec", "parametersRef")
-    if (said.text("group"), said.text("kind")) != (ENVOY_PROXY.group, ENVOY_PROXY.name):
+    named = GatewayClass.of(gateway_class).parameters_ref
+    if (named.group, named.kind) != (ENVOY_PROXY.group, ENVOY_PROXY.name):
         return False
-    found = declared.find(ENVOY_PROXY, said.text("name"), said.text("namespace"))
-    return not isinstance(found, Missing) and found.flag("spec", "mergeGateways")
+    found = declared.find(ENVOY_PROXY, named.name, named.namespace)
+    return not isinstance(found, Missing) and EnvoyProxy.of(found).merge_gateways
 
 
 def _add(found: _Sharing, together: list[Listener]) -> None:

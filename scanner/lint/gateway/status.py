@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from scanner.files.source_positions import Steps, shown
+from scanner.files.source_positions import shown
+from scanner.kube.backend_tls import BackendTLSPolicy
+from scanner.kube.conditions import Condition
+from scanner.kube.gateway import HOLDERS, MAX_LISTENERS, ROUTES, holder_of
+from scanner.kube.gateway_routes import Route
 from scanner.kube.kinds import BACKEND_TLS_POLICY
-from scanner.kube.objects import Fields
-from scanner.lint.gateway.listeners import HOLDERS, MOST
-from scanner.lint.gateway.routes import ROUTES
+from scanner.kube.objects import KubeObject
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _WANTED: Final = {"Accepted": "True", "Programmed": "True", "ResolvedRefs": "True", "Conflicted": "False"}
@@ -20,45 +21,32 @@ _OF_ROUTES: Final = {"Accepted": "True", "ResolvedRefs": "True", "PartiallyInval
 _CONDITIONS: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Conditions of something in a status, beside those of the object."""
-
-    called: str
-    name: tuple[str, ...]
-    wanted: Mapping[str, str]
-
-
-_PARTS: Final[Mapping[str, _Part]] = {
-    "listeners": _Part("listener", ("name",), _WANTED),
-    "parents": _Part("parent", ("parentRef", "name"), _OF_ROUTES),
-    # What a Gateway says no to of a policy is said by the rule on the policy's targets.
-    "ancestors": _Part("Gateway", ("ancestorRef", "name"), {}),
-}
-"""By the field of the status."""
-
-
 def check_status(subject: Subject) -> Iterator[Flaw]:
     """The status of a Gateway is that of its present spec, and says that it is programmed; that of a route likewise."""
-    generation = subject.object.generation
-    yield from _conditions(subject.object, ("status",), generation, _WANTED)
-    for field, part in _PARTS.items():
-        for steps, each in islice(subject.items("status", field), MOST):
-            whose = f"{part.called} {shown(each.text(*part.name))}: "
-            yield from _conditions(each, steps, generation, part.wanted, whose)
+    for every, wanted, whose in islice(_parts(subject.object), MAX_LISTENERS + 1):
+        for each in every[:_CONDITIONS]:
+            where = each.steps[:-1]
+            if not each.is_current(subject.object):
+                generations = f"generation {each.observed_generation}, the object of {subject.object.generation}"
+                yield Flaw(message=f"{whose}{shown(each.type)} is of {generations}", at=where)
+            elif each.type in wanted and each.status != wanted[each.type]:
+                yield Flaw(message=f"{whose}{each.type} is {shown(each.status)}: {shown(each.reason)}", at=where)
 
 
-def _conditions(
-    fields: Fields, at: Steps, generation: int | None, wanted: Mapping[str, str], whose: str = ""
-) -> Iterator[Flaw]:
-    steps = ("status", "conditions") if at == ("status",) else ("conditions",)
-    for each in islice(fields.each(*steps), _CONDITIONS):
-        kind, status, seen = each.text("type"), each.text("status"), each.number("observedGeneration")
-        where = (*at, "conditions")
-        if seen is not None and generation is not None and seen < generation:
-            yield Flaw(message=f"{whose}{shown(kind)} is of generation {seen}, the object of {generation}", at=where)
-        elif kind in wanted and status != wanted[kind]:
-            yield Flaw(message=f"{whose}{kind} is {shown(status)}: {shown(each.text('reason'))}", at=where)
+def _parts(item: KubeObject) -> Iterator[tuple[tuple[Condition, ...], Mapping[str, str], str]]:
+    """All conditions in a status, how they are where all is well, and what they are about."""
+    if item.kind == BACKEND_TLS_POLICY:
+        # Why a Gateway does not apply it is said by the rule on the policy's targets.
+        for each in BackendTLSPolicy.of(item).ancestors:
+            yield each.conditions, {}, f"Gateway {shown(each.ancestor_ref.name)}: "
+    elif item.kind in HOLDERS:
+        holder = holder_of(item)
+        yield holder.conditions, _WANTED, ""
+        for listener in holder.listener_statuses:
+            yield listener.conditions, _WANTED, f"listener {shown(listener.name)}: "
+    else:
+        for parent in Route.of(item).parent_statuses:
+            yield parent.conditions, _OF_ROUTES, f"parent {shown(parent.parent_ref.name)}: "
 
 
 STATUS = ObjectRule(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.lint.gateway import client_certificate, listener_sets, options, status, x_backend
+from scanner.lint.gateway import backends, client_certificate, listener_sets, options, status
 from tests.lint.gateway.cases import GATEWAY, core, listening, of, said, secret, verdicts
 
 CLIENT = listening(
@@ -164,4 +164,4 @@ def test_statuses(condition: str, of_listener: str, messages: list[str]) -> None
     ],
 )
 def test_backends_outside(spec: str, expected: list[str]) -> None:
-    assert verdicts(x_backend.EXTERNAL, of("XBackend", "pay", spec)) == expected
+    assert verdicts(backends.EXTERNAL, of("XBackend", "pay", spec)) == expected

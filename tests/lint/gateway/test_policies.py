@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scanner.lint import RULES
-from scanner.lint.gateway import policy_authorities, policy_targets, policy_validation
+from scanner.lint.gateway import authorities, backend_tls
 from tests.lint.examples import WHOLE, linted
 from tests.lint.gateway.cases import core, listening, of, said, secret, verdicts
 
@@ -61,7 +61,7 @@ TO_WEB = "{group: '', kind: Service, name: web"
     ],
 )
 def test_targets(texts: tuple[str, ...], expected: list[str]) -> None:
-    found = said(policy_targets.TARGET, *texts, whole=True)
+    found = said(backend_tls.TARGET, *texts, whole=True)
     assert len(found) == len(expected)
     assert all(word in message for word, (_, _, message) in zip(expected, found, strict=True))
     assert all(verdict == "fail" for verdict, _, _ in found)
@@ -70,7 +70,7 @@ def test_targets(texts: tuple[str, ...], expected: list[str]) -> None:
 def test_the_older_policy_comes_first() -> None:
     younger = policy(name="a").replace("name: a,", "name: a, creationTimestamp: '2026-01-02T00:00:00Z',")
     older = policy(name="b").replace("name: b,", "name: b, creationTimestamp: '2026-01-01T00:00:00Z',")
-    ((_, _, message),) = said(policy_targets.TARGET, younger, older, policy(name="A"), SERVICE, ROUTE, whole=True)[:1]
+    ((_, _, message),) = said(backend_tls.TARGET, younger, older, policy(name="A"), SERVICE, ROUTE, whole=True)[:1]
     assert message.startswith("BackendTLSPolicy/shop/b has the same target")
 
 
@@ -85,9 +85,9 @@ FILTERS = [
 @pytest.mark.parametrize("kind", ["HTTPRoute", "GRPCRoute"])
 def test_a_filter_leads_to_a_service_too(kind: str, rule: str) -> None:
     route = of(kind, "web", f"parentRefs: [{{name: edge}}], rules: [{{{rule}}}]")
-    assert said(policy_targets.TARGET, policy(), SERVICE, route, whole=True) == []
+    assert said(backend_tls.TARGET, policy(), SERVICE, route, whole=True) == []
     elsewhere = route.replace("name: web, port", "name: web, namespace: elsewhere, port")
-    assert len(said(policy_targets.TARGET, policy(), SERVICE, elsewhere, whole=True)) == 1
+    assert len(said(backend_tls.TARGET, policy(), SERVICE, elsewhere, whole=True)) == 1
 
 
 def status(accepted: str, reason: str = "Any") -> str:
@@ -96,34 +96,32 @@ def status(accepted: str, reason: str = "Any") -> str:
 
 def test_a_policy_without_a_route_is_informational_and_none_that_is_accepted(tmp_path: Path) -> None:
     """A mesh uses it, or an implementation's own policy."""
-    ((finding,),) = (
-        one.findings for one in linted(tmp_path, f"{WHOLE}\n{policy()}{SERVICE}", [policy_targets.TARGET])[0]
-    )
+    ((finding,),) = (one.findings for one in linted(tmp_path, f"{WHOLE}\n{policy()}{SERVICE}", [backend_tls.TARGET])[0])
     assert finding.finding.severity == "info"
-    assert said(policy_targets.TARGET, policy(more=status("True")), SERVICE, whole=True) == []
-    assert len(said(policy_targets.TARGET, policy(more=status("False")), SERVICE, whole=True)) == 2
+    assert said(backend_tls.TARGET, policy(more=status("True")), SERVICE, whole=True) == []
+    assert len(said(backend_tls.TARGET, policy(more=status("False")), SERVICE, whole=True)) == 2
 
 
 def test_a_policy_that_lost_a_conflict_names_the_winner() -> None:
     lost = policy(name="b", more=status("False", "Conflicted"))
-    found = said(policy_targets.TARGET, lost, policy(name="a"), SERVICE, ROUTE, whole=True)
+    found = said(backend_tls.TARGET, lost, policy(name="a"), SERVICE, ROUTE, whole=True)
     assert [message for _, _, message in found] == [
         "BackendTLSPolicy/shop/a has the same target and takes precedence: Conflicted"
     ]
     first = policy(name="a", more=status("True"))
-    found = said(policy_targets.TARGET, policy(name="A", more=status("True")), first, SERVICE, ROUTE, whole=True)
+    found = said(backend_tls.TARGET, policy(name="A", more=status("True")), first, SERVICE, ROUTE, whole=True)
     assert [message for _, _, message in found] == [
         "BackendTLSPolicy/shop/A has the same target and takes precedence, though the status accepts both"
     ]
     refused = policy(name="A", more=status("False", "Invalid"))
-    found = said(policy_targets.TARGET, first, refused, SERVICE, ROUTE, whole=True)
+    found = said(backend_tls.TARGET, first, refused, SERVICE, ROUTE, whole=True)
     assert [message for _, _, message in found] == ["Gateway '' does not apply it: Accepted is False: 'Invalid'"]
 
 
 def test_what_was_not_seen_is_not_decided() -> None:
-    assert verdicts(policy_targets.TARGET, policy()) == ["inconclusive"] * 2
-    assert verdicts(policy_targets.PASSTHROUGH, policy()) == ["inconclusive"]
-    assert verdicts(policy_targets.TARGET, policy("{group: example.com, kind: Thing, name: a}")) == ["inconclusive"]
+    assert verdicts(backend_tls.TARGET, policy()) == ["inconclusive"] * 2
+    assert verdicts(backend_tls.PASSTHROUGH, policy()) == ["inconclusive"]
+    assert verdicts(backend_tls.TARGET, policy("{group: example.com, kind: Thing, name: a}")) == ["inconclusive"]
 
 
 PASSED = "name: a, port: 443, protocol: TLS, tls: {mode: Passthrough}"
@@ -137,7 +135,7 @@ ENDED = "name: b, port: 444, protocol: TLS, tls: {mode: Terminate, certificateRe
 def test_passthrough(listeners: tuple[str, ...], section: str, count: int) -> None:
     rules = "hostnames: [web.shop.example], rules: [{backendRefs: [{name: web, port: 443}]}]"
     route = of("TLSRoute", "web", f"parentRefs: [{{name: edge{section}}}], {rules}")
-    assert verdicts(policy_targets.PASSTHROUGH, policy(), route, listening(*listeners), whole=True) == ["fail"] * count
+    assert verdicts(backend_tls.PASSTHROUGH, policy(), route, listening(*listeners), whole=True) == ["fail"] * count
 
 
 WITH_CA = "validation: {hostname: web.shop.svc, caCertificateRefs: [{group: '', kind: ConfigMap, name: ca}]}"
@@ -159,15 +157,15 @@ WITH_CA = "validation: {hostname: web.shop.svc, caCertificateRefs: [{group: '', 
     ],
 )
 def test_authorities(validation: str, others: tuple[str, ...], expected: list[str]) -> None:
-    assert verdicts(policy_authorities.CA, policy(rest=validation), *others) == expected
+    assert verdicts(authorities.CA, policy(rest=validation), *others) == expected
 
 
 def test_the_first_version_has_other_names() -> None:
     block = "tls: {hostname: web.shop.svc, caCertRefs: [{group: '', kind: ConfigMap, name: ca}]}"
     old = policy(rest=block, version="v1alpha2")
-    assert verdicts(policy_authorities.CA, old, core("ConfigMap", "ca", "data: {}")) == ["fail"]
-    assert verdicts(policy_validation.VALIDATION, old) == []
-    assert verdicts(policy_validation.VALIDATION, policy(rest=block)) == ["fail", "fail"]
+    assert verdicts(authorities.CA, old, core("ConfigMap", "ca", "data: {}")) == ["fail"]
+    assert verdicts(backend_tls.VALIDATION, old) == []
+    assert verdicts(backend_tls.VALIDATION, policy(rest=block)) == ["fail", "fail"]
 
 
 @pytest.mark.parametrize(
@@ -186,7 +184,7 @@ def test_the_first_version_has_other_names() -> None:
     ],
 )
 def test_what_is_refused(validation: str, fields: list[str]) -> None:
-    found = said(policy_validation.VALIDATION, policy(rest=f"validation: {{{validation}}}"))
+    found = said(backend_tls.VALIDATION, policy(rest=f"validation: {{{validation}}}"))
     assert [field for _, field, _ in found] == [f"spec.validation.{each}" for each in fields]
 
 
@@ -205,8 +203,8 @@ def test_what_is_refused(validation: str, fields: list[str]) -> None:
 )
 def test_alternative_names(name: str, refused: int, unnamed: int) -> None:
     text = policy(rest=f"{SYSTEM[:-1]}, subjectAltNames: [{name}]}}")
-    assert len(said(policy_validation.VALIDATION, text)) == refused
-    assert len(said(policy_validation.NAMES, text)) == unnamed
+    assert len(said(backend_tls.VALIDATION, text)) == refused
+    assert len(said(backend_tls.NAMES, text)) == unnamed
 
 
 @pytest.mark.parametrize(
@@ -222,13 +220,13 @@ def test_alternative_names(name: str, refused: int, unnamed: int) -> None:
 def test_authorities_that_have_a_name(known: str, version: str, expected: list[str]) -> None:
     block = f"hostname: web.shop.example, wellKnownCACer{'tificates' if version == 'v1' else 'ts'}: {known}"
     rest = f"validation: {{{block}}}" if version == "v1" else f"tls: {{{block}}}"
-    assert verdicts(policy_authorities.CA, policy(rest=rest, version=version), whole=True) == expected
+    assert verdicts(authorities.CA, policy(rest=rest, version=version), whole=True) == expected
 
 
 def test_a_policy_that_is_about_to_be_made_comes_last() -> None:
     """Whatever its name: those of the cluster are older."""
     there = policy(name="b").replace("{name: b", "{creationTimestamp: '2026-01-01T00:00:00Z', name: b")
-    found = said(policy_targets.TARGET, policy(name="a"), there, SERVICE, ROUTE, whole=True)
+    found = said(backend_tls.TARGET, policy(name="a"), there, SERVICE, ROUTE, whole=True)
     assert [message for _, _, message in found] == [
         "BackendTLSPolicy/shop/b has the same target and takes precedence: Conflicted"
     ]
@@ -238,7 +236,7 @@ def test_a_policy_that_is_about_to_be_made_comes_last() -> None:
 def test_a_trust_bundle_is_taken_by_some_implementations(group: str) -> None:
     reference = f"caCertificateRefs: [{{group: {group}, kind: ClusterTrustBundle, name: cas}}]"
     texts = policy(rest=f"validation: {{hostname: web.shop.svc, {reference}}}"), SERVICE, ROUTE
-    ((verdict, _, message),) = said(policy_authorities.CA, *texts, whole=True)
+    ((verdict, _, message),) = said(authorities.CA, *texts, whole=True)
     assert verdict == "inconclusive"
     assert "whether this implementation takes the ClusterTrustBundle 'cas'" in message
 

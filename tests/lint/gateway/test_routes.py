@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from scanner.lint.gateway import backends, plaintext_twin, route_attachment
+from scanner.lint.gateway import attachment, backends, plaintext_twin
 from tests.lint.examples import linted
 from tests.lint.gateway.cases import core, listening, of, said, verdicts
 
 TLS = "tls: {mode: MODE, certificateRefs: [{name: a}]}"
 PASSTHROUGH, TERMINATE = (f"protocol: TLS, {TLS.replace('MODE', mode)}" for mode in ("Passthrough", "Terminate"))
-ATTACHMENT = route_attachment.ATTACHMENT
+ATTACHMENT = attachment.ATTACHMENT
 
 
 def route(kind: str, rest: str = "", *, parent: str = "name: edge", namespace: str = "shop") -> str:
@@ -169,7 +169,7 @@ def test_a_former_tls_route_without_hostnames_has_those_of_the_listener() -> Non
 )
 def test_kinds_that_a_listener_cannot_carry(listener: str, kinds: str, count: int) -> None:
     text = listening(f"name: a, port: 443, {listener}, allowedRoutes: {{kinds: [{{kind: {kinds}}}]}}")
-    assert verdicts(route_attachment.KINDS, text) == ["fail"] * count
+    assert verdicts(attachment.KINDS, text) == ["fail"] * count
 
 
 TO_DB = "rules: [{backendRefs: [{name: db, port: 5432}]}]"

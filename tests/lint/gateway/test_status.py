@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.lint.gateway import policy_targets, status
+from scanner.lint.gateway import backend_tls, status
 from tests.lint.gateway.cases import GATEWAY, of, said
 
 ROUTE = of("TLSRoute", "web", "parentRefs: [{name: edge}], hostnames: [a.example]").replace(
@@ -105,7 +105,7 @@ def test_of_a_policy(condition: str, reason: str) -> None:
     more = f"status: {{ancestors: [{{ancestorRef: {{name: edge}}, {conditions}}}]}}"
     text = of("BackendTLSPolicy", "web", "targetRefs: []", more=more).replace("{name: web", "{generation: 1, name: web")
     assert f"Gateway 'edge' does not apply it: {condition} is False: '{reason}'" in [
-        message for _, _, message in said(policy_targets.TARGET, text)
+        message for _, _, message in said(backend_tls.TARGET, text)
     ]
     assert said(status.STATUS, text) == []
     ((_, _, message),) = said(status.STATUS, text.replace("generation: 1,", "generation: 2,"))

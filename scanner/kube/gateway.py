@@ -1,0 +1,404 @@
+"""Gateways and ListenerSets: their listeners, which of them count, and the TLS of a Gateway itself.
+
+Gateway API apis/v1 ``Gateway``; GEP-1713 (ListenerSet); GEP-91 (client certificates); GEP-2907 (the segments of TLS).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, TypeAlias
+
+from scanner.kube.conditions import Condition, of_type
+from scanner.kube.kinds import (
+    GATEWAY,
+    GATEWAY_CLASS,
+    GRPC_ROUTE,
+    HTTP_ROUTE,
+    LISTENER_SET,
+    NAMESPACE,
+    TCP_ROUTE,
+    TLS_ROUTE,
+    UDP_ROUTE,
+    X_LISTENER_SET,
+    Kind,
+)
+from scanner.kube.label_selector import selects
+from scanner.kube.objects import KubeObject, Steps
+from scanner.kube.snapshot import Snapshot
+from scanner.kube.view import Flag, Number, Part, Parts, Present, Text, Value, View, Words
+
+GATEWAY_NAME: Final = "gateway.networking.k8s.io/gateway-name"
+"""The label on what an implementation makes for a Gateway (GEP-1762)."""
+OPENSHIFT: Final = "openshift.io/gateway-controller/v1"
+CONTOUR: Final = "projectcontour.io/gateway-controller"
+"""Values of ``spec.controllerName`` of a GatewayClass."""
+
+SETS: Final[tuple[Kind, ...]] = (LISTENER_SET, X_LISTENER_SET)
+HOLDERS: Final[tuple[Kind, ...]] = (GATEWAY, *SETS)
+"""The kinds that have listeners."""
+HOLDER_NAMES: Final[Mapping[str, Kind]] = {each.name: each for each in HOLDERS}
+ROUTES: Final[tuple[Kind, ...]] = (HTTP_ROUTE, GRPC_ROUTE, TLS_ROUTE, TCP_ROUTE, UDP_ROUTE)
+MAX_LISTENERS: Final = 64
+"""Listeners of one object (MaxItems of ``spec.listeners``). The API server refuses an object with more."""
+_CARRIES: Final[Mapping[tuple[str, str], tuple[Kind, ...]]] = {
+    ("HTTP", ""): (HTTP_ROUTE, GRPC_ROUTE),
+    ("HTTPS", "Terminate"): (HTTP_ROUTE, GRPC_ROUTE),
+    ("TLS", "Passthrough"): (TLS_ROUTE,),
+    # A TCPRoute here is up to the implementation: Contour takes it, others do not.
+    ("TLS", "Terminate"): (TLS_ROUTE, TCP_ROUTE),
+    # GEP-2907 has "TCP, Terminate: yes", but the CRD admits no tls on a TCP listener: that is protocol TLS.
+    ("TCP", ""): (TCP_ROUTE,),
+    ("UDP", ""): (UDP_ROUTE,),
+}
+"""Protocol and mode of a listener -> the kinds of routes that it can carry."""
+
+HolderKey: TypeAlias = tuple[Kind, str | None, str]
+"""Kind, namespace and name of an object with listeners."""
+GatewayName: TypeAlias = tuple[str | None, str]
+"""Namespace and name."""
+
+
+# --- Fields -----------------------------------------------------------------------------------------------------------
+
+
+class ObjectReference(View):
+    """A reference to a Secret, a ConfigMap or another object (``SecretObjectReference``, ``ObjectReference``)."""
+
+    group = Text()
+    has_group = Present("group")
+    kind = Text()
+    namespace = Text()
+    has_namespace = Present("namespace")
+    name = Text()
+
+
+class NamespaceRule(View):
+    """The namespaces that routes or ListenerSets may come from (``RouteNamespaces``, ``ListenerNamespaces``)."""
+
+    source = Text("from")
+    has_selector = Present("selector")
+    selector = Part(View)
+
+
+class RouteKind(View):
+    """An entry of ``allowedRoutes.kinds``."""
+
+    group = Text()
+    has_group = Present("group")
+    kind = Text()
+
+    def means(self, kind: Kind) -> bool:
+        """Whether it names this kind. The default group is the Gateway API's; an empty one is the core's."""
+        return (self.group if self.has_group else kind.group, self.kind) == (kind.group, kind.name)
+
+
+class ListenerTLS(View):
+    """``tls`` of a listener (``ListenerTLSConfig``)."""
+
+    mode = Text()
+    certificate_refs = Parts(ObjectReference)
+    options = Words()
+    former_validation = Value("frontendValidation")
+    """Validation of clients in the experimental CRDs of releases 1.2 and 1.3."""
+
+
+class ListenerStatus(View):
+    """An entry of ``status.listeners``."""
+
+    name = Text()
+    conditions = Parts(Condition)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listener(View):
+    """A listener of a Gateway or ListenerSet. What is asked for each of thousands of routes is read once."""
+
+    holder: ListenerHolder
+    name: str
+    hostname: str
+    """In lower case; empty: every name."""
+    port: int | None
+    """None in an XListenerSet that leaves it to the implementation, which gives each a port of its own: the CRD then
+    has 0."""
+    protocol: str
+    """``HTTP``, ``HTTPS``, ``TLS``, ``TCP``, ``UDP`` or an implementation's own, with a slash."""
+    mode: str
+    """``Terminate``, which is the default, or ``Passthrough``; empty without TLS."""
+    routes: tuple[Kind, ...]
+    """The kinds of routes that it takes, by its protocol, mode and ``allowedRoutes.kinds``."""
+
+    has_tls = Present("tls")
+    tls = Part(ListenerTLS)
+    allowed_kinds = Parts(RouteKind, "allowedRoutes", "kinds")
+    allowed_namespaces = Part(NamespaceRule, "allowedRoutes", "namespaces")
+
+    @property
+    def terminates(self) -> bool:
+        """Whether the client's TLS ends here."""
+        return self.protocol in ("HTTPS", "TLS") and self.mode == "Terminate"
+
+    @property
+    def key(self) -> tuple[HolderKey, Steps]:
+        """Identifies it among all listeners."""
+        return key_of(self.holder), self.steps
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The conditions of its status; empty where no controller has set any."""
+        every = islice(self.holder.listener_statuses, MAX_LISTENERS)
+        return next((each.conditions for each in every if each.name == self.name), ())
+
+    def __str__(self) -> str:
+        return f"listener {self.name or '?'} of {self.holder.reference}"
+
+
+class ListenerHolder(KubeObject):
+    """A Gateway or ListenerSet."""
+
+    listener_items = Parts(View, "spec", "listeners")
+    """All listeners as they are written, beyond the first 64 too."""
+    listener_statuses = Parts(ListenerStatus, "status", "listeners")
+    conditions = Parts(Condition, "status", "conditions")
+
+    @property
+    def listeners(self) -> tuple[Listener, ...]:
+        """The first 64."""
+        return tuple(_listener(self, each) for each in self.listener_items[:MAX_LISTENERS])
+
+    def named(self, name: str) -> Iterator[Listener]:
+        """The listeners of that name, which the API makes unique."""
+        for each in self.listener_items[:MAX_LISTENERS]:
+            if _NAME.read(each) == name:
+                yield _listener(self, each)
+
+
+class FrontendValidation(View):
+    """How client certificates are validated (``FrontendTLSValidation``)."""
+
+    mode = Text()
+    ca_certificate_refs = Parts(ObjectReference)
+
+    @property
+    def falls_back(self) -> bool:
+        """Whether clients without a valid certificate are let in."""
+        return self.mode == "AllowInsecureFallback"
+
+
+class FrontendTLS(View):
+    """TLS with clients, of one port or by default (``TLSConfig``)."""
+
+    has_validation = Present("validation")
+    validation = Part(FrontendValidation)
+
+
+class PortTLS(View):
+    """An entry of ``spec.tls.frontend.perPort``."""
+
+    port = Number()
+    tls = Part(FrontendTLS)
+
+
+class Address(View):
+    """An entry of ``status.addresses``."""
+
+    value = Text()
+
+
+class Gateway(ListenerHolder):
+    """A Gateway."""
+
+    gateway_class_name = Text("spec", "gatewayClassName")
+    allowed_listeners = Part(NamespaceRule, "spec", "allowedListeners", "namespaces")
+    default_frontend = Part(FrontendTLS, "spec", "tls", "frontend", "default")
+    per_port = Parts(PortTLS, "spec", "tls", "frontend", "perPort")
+    client_certificate_ref = Part(ObjectReference, "spec", "tls", "backend", "clientCertificateRef")
+    addresses = Parts(Address, "status", "addresses")
+
+    @property
+    def frontends(self) -> Iterator[FrontendTLS]:
+        """The default TLS configuration and that of each port."""
+        if self.default_frontend:
+            yield self.default_frontend
+        yield from (each.tls for each in self.per_port)
+
+    def validation(self, port: int | None) -> FrontendValidation | None:
+        """How the HTTPS listeners on ``port`` validate clients, or None. No other protocol does (GEP-91). An entry for
+        the port replaces the default, also where it says nothing."""
+        chosen = self.default_frontend
+        for each in self.per_port:
+            if each.port == port:
+                chosen = each.tls
+        return chosen.validation if chosen.has_validation else None
+
+
+class ListenerSet(ListenerHolder):
+    """A ListenerSet or XListenerSet."""
+
+    parent_ref = Part(ObjectReference, "spec", "parentRef")
+
+    @property
+    def gateway(self) -> GatewayName:
+        """The Gateway that it belongs to; no name where its parent is none."""
+        parent = self.parent_ref
+        return parent.namespace or self.namespace, parent.name if self.has_gateway else ""
+
+    @property
+    def has_gateway(self) -> bool:
+        """Whether its parent is a Gateway, which is the default (``ParentGatewayReference``)."""
+        parent = self.parent_ref
+        return parent.kind in ("", GATEWAY.name) and (parent.group if parent.has_group else GATEWAY.group) == (
+            GATEWAY.group
+        )
+
+
+class GatewayClass(KubeObject):
+    """A GatewayClass."""
+
+    controller_name = Text("spec", "controllerName")
+    parameters_ref = Part(ObjectReference, "spec", "parametersRef")
+    conditions = Parts(Condition, "status", "conditions")
+
+
+class EnvoyProxy(KubeObject):
+    """The parameters of a GatewayClass of Envoy Gateway."""
+
+    merge_gateways = Flag("spec", "mergeGateways")
+    """Whether the listeners of all Gateways of the class are served as those of one."""
+
+
+# --- Listeners --------------------------------------------------------------------------------------------------------
+
+_NAME: Final = Text("name")
+_HOSTNAME: Final = Text("hostname")
+_PORT: Final = Number("port")
+_PROTOCOL: Final = Text("protocol")
+
+
+def _listener(holder: ListenerHolder, item: View) -> Listener:
+    protocol = _PROTOCOL.read(item)
+    mode = _mode(protocol, item)
+    return Listener(
+        item.raw,
+        item.steps,
+        holder=holder,
+        name=_NAME.read(item),
+        hostname=_HOSTNAME.read(item).lower(),
+        port=_PORT.read(item) or None,
+        protocol=protocol,
+        mode=mode,
+        routes=_routes(protocol, mode, item),
+    )
+
+
+def _mode(protocol: str, item: View) -> str:
+    if protocol not in ("HTTPS", "TLS") and not item.has("tls"):
+        return ""
+    return item.text("tls", "mode") or "Terminate"
+
+
+def carried(protocol: str, mode: str) -> tuple[Kind, ...] | None:
+    """The kinds of routes that such a listener can carry; None where the API does not say."""
+    return _CARRIES.get((protocol, mode))
+
+
+def _routes(protocol: str, mode: str, item: View) -> tuple[Kind, ...]:
+    """A protocol of an implementation's own, with a slash in it, may carry any kind."""
+    able = ROUTES if "/" in protocol else carried(protocol, mode) or ()
+    allowed = Listener.allowed_kinds.read(item)
+    return tuple(kind for kind in able if not allowed or any(each.means(kind) for each in allowed))
+
+
+def holder_of(item: KubeObject) -> ListenerHolder:
+    """Read a Gateway or ListenerSet by its type."""
+    return Gateway.of(item) if item.kind == GATEWAY else ListenerSet.of(item)
+
+
+def key_of(item: KubeObject) -> HolderKey:
+    """Identifies a Gateway, ListenerSet or route."""
+    return item.kind, item.namespace, item.name
+
+
+def rejection(listener: Listener) -> Condition | None:
+    """The condition by which the controller rejects a listener, or None. A listener that no controller has spoken of
+    may serve; a condition of an older generation does not count."""
+    for kind, status in (("Accepted", "False"), ("Conflicted", "True")):
+        found = of_type(listener.conditions, kind)
+        if found is not None and found.status == status and found.is_current(listener.holder):
+            return found
+    return None
+
+
+# --- A Gateway and its ListenerSets -----------------------------------------------------------------------------------
+
+
+def gateway_of(snapshot: Snapshot, holder: KubeObject) -> Gateway | None:
+    """The Gateway itself, or that of a ListenerSet, if it is known."""
+    if holder.kind == GATEWAY:
+        return Gateway.of(holder)
+    namespace, name = ListenerSet.of(holder).gateway
+    found = snapshot.get(GATEWAY, name, namespace) if name else None
+    return Gateway.of(found) if found else None
+
+
+def sets_by_gateway(snapshot: Snapshot) -> Mapping[GatewayName, list[ListenerSet]]:
+    """By Gateway, the ListenerSets that name it, in their order of precedence (GEP-1713): the oldest first, then by
+    namespace and name."""
+    found: dict[GatewayName, list[ListenerSet]] = {}
+    for kind in SETS:
+        for each in map(ListenerSet.of, snapshot.every(kind)):
+            found.setdefault(each.gateway, []).append(each)
+    for several in found.values():
+        several.sort(key=precedence)
+    return found
+
+
+def precedence(item: KubeObject) -> tuple[str, str, str]:
+    """The key to sort by: an object that has no time yet is about to be created, and the youngest."""
+    return item.creation_timestamp or "~", item.namespace or "", item.name
+
+
+def admits(snapshot: Snapshot, gateway: Gateway, listener_set: KubeObject) -> bool | None:
+    """Whether ``spec.allowedListeners`` takes a ListenerSet; None where that depends on a Namespace that was not
+    read."""
+    return _selects(snapshot, gateway.allowed_listeners, gateway.namespace, listener_set.namespace)
+
+
+def merged(snapshot: Snapshot, gateway: Gateway, sets: Iterable[ListenerSet]) -> list[Listener]:
+    """The Gateway's own listeners and then those of the ``sets`` that it does not turn away."""
+    holders = (gateway, *(each for each in sets if admits(snapshot, gateway, each) is not False))
+    return [listener for holder in holders for listener in holder.listeners]
+
+
+def takes_namespace(snapshot: Snapshot, listener: Listener, namespace: str | None) -> bool | None:
+    """Whether ``allowedRoutes.namespaces`` has a route's namespace; None where that depends on a Namespace that was not
+    read."""
+    return _selects(snapshot, listener.allowed_namespaces, listener.holder.namespace, namespace, default="Same")
+
+
+def _selects(
+    snapshot: Snapshot, rule: NamespaceRule, home: str | None, namespace: str | None, default: str = "None"
+) -> bool | None:
+    source = rule.source or default
+    if source != "Selector":
+        return source == "All" or (source == "Same" and home == namespace)
+    if not rule.has_selector:
+        return False  # one that is not there selects nothing, and an empty one everything (LabelSelectorAsSelector)
+    found = snapshot.get(NAMESPACE, namespace or "") if NAMESPACE in snapshot.objects else None
+    if found is None:
+        return None
+    # The API server gives every Namespace a label with its name.
+    return selects(rule.selector, {**found.labels, "kubernetes.io/metadata.name": found.name})
+
+
+def class_of(snapshot: Snapshot, gateway: Gateway) -> GatewayClass | None:
+    """The class of a Gateway, if it is known."""
+    found = snapshot.get(GATEWAY_CLASS, gateway.gateway_class_name)
+    return GatewayClass.of(found) if found else None
+
+
+def controller_of(snapshot: Snapshot, gateway: Gateway) -> str:
+    """The controller that its class names for a Gateway; "" where that is not known."""
+    found = class_of(snapshot, gateway)
+    return found.controller_name if found else ""

@@ -1,0 +1,275 @@
+"""Routes of the Gateway API: which listeners they are attached to, and why to none (apis/v1 ``CommonRouteSpec``,
+``RouteParentStatus``, ``RouteConditionReason``; GEP-2907)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from scanner.kube.conditions import Condition
+from scanner.kube.gateway import HOLDER_NAMES, Listener, ListenerHolder, takes_namespace
+from scanner.kube.hostnames import narrower
+from scanner.kube.kinds import GATEWAY, SERVICE, Kind
+from scanner.kube.objects import KubeObject, Steps
+from scanner.kube.snapshot import Snapshot
+from scanner.kube.view import Number, Part, Parts, Present, Text, Texts, Value, View
+
+MAX_PARENTS: Final = 32
+"""Parents of one route, and entries of its status (MaxItems)."""
+_MOST: Final = 64
+"""Rules of one route, and backends of one rule; the CRDs admit fewer."""
+_NAMES: Final = 1024
+"""Hostnames of one route."""
+
+
+class ParentRef(View):
+    """An entry of ``parentRefs``, or ``parentRef`` in a status."""
+
+    group = Text()
+    has_group = Present("group")
+    kind = Text()
+    namespace = Text()
+    name = Text()
+    section_name = Text()
+    port = Number()
+
+
+class BackendRef(View):
+    """A reference to a backend."""
+
+    group = Text()
+    kind = Text()
+    namespace = Text()
+    name = Text()
+    port = Number()
+    weight = Value()
+
+    @property
+    def is_service(self) -> bool:
+        """Whether it names a Service, which is the default. An empty group is the core's."""
+        return (self.group, self.kind or SERVICE.name) == (SERVICE.group, SERVICE.name)
+
+
+class PathMatch(View):
+    """``path`` of an entry of ``matches``."""
+
+    value = Text()
+
+
+class RouteMatch(View):
+    """An entry of ``matches`` of an HTTPRoute."""
+
+    path = Part(PathMatch)
+
+
+class RouteFilter(View):
+    """A filter of a rule or of a backend."""
+
+    redirect_scheme = Text("requestRedirect", "scheme")
+    mirror = Part(BackendRef, "requestMirror", "backendRef")
+    authorization = Part(BackendRef, "externalAuth", "backendRef")
+
+    @property
+    def backends(self) -> Iterator[BackendRef]:
+        """The backends to which it sends requests (``HTTPRequestMirrorFilter``, ``HTTPExternalAuthFilter``)."""
+        yield from filter(None, (self.mirror, self.authorization))
+
+
+class RuleBackendRef(BackendRef):
+    """An entry of ``backendRefs``."""
+
+    filters = Parts(RouteFilter)
+
+
+class RouteRule(View):
+    """A rule of a route."""
+
+    matches = Parts(RouteMatch)
+    filters = Parts(RouteFilter)
+    backend_refs = Parts(RuleBackendRef)
+
+
+class ParentStatus(View):
+    """An entry of ``status.parents``."""
+
+    parent_ref = Part(ParentRef)
+    conditions = Parts(Condition)
+
+
+class Route(KubeObject):
+    """An HTTPRoute, GRPCRoute, TLSRoute, TCPRoute or UDPRoute."""
+
+    api_version = Text()
+    parent_refs = Parts(ParentRef, "spec", "parentRefs")
+    every_hostname = Texts("spec", "hostnames")
+    """As they are written."""
+    every_rule = Parts(RouteRule, "spec", "rules")
+    parent_statuses = Parts(ParentStatus, "status", "parents")
+
+    @property
+    def hostnames(self) -> tuple[str, ...]:
+        """In lower case; none: every name that the listener takes."""
+        return tuple(map(str.lower, self.every_hostname[:_NAMES]))
+
+    @property
+    def rules(self) -> tuple[RouteRule, ...]:
+        """As many as a CRD admits."""
+        return self.every_rule[:_MOST]
+
+    @property
+    def backends(self) -> Iterator[RuleBackendRef]:
+        """The backends that the rules lead to."""
+        for rule in self.rules:
+            yield from rule.backend_refs[:_MOST]
+
+    @property
+    def filter_backends(self) -> Iterator[BackendRef]:
+        """The backends to which filters of the rules and of their backends send requests."""
+        for rule in self.rules:
+            of_backends = (each for backend in rule.backend_refs[:_MOST] for each in backend.filters)
+            for each in islice((*rule.filters, *of_backends), _MOST):
+                yield from each.backends
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parent:
+    """A reference to a Gateway or ListenerSet, with the API's defaults."""
+
+    steps: Steps
+    """The way to it from the route's top."""
+    kind: Kind
+    namespace: str
+    name: str
+    section: str
+    """Name of the listener; empty: every one."""
+    port: int | None
+
+    def is_(self, holder: KubeObject) -> bool:
+        """Whether this is the parent's object."""
+        return (self.kind, self.namespace, self.name) == (holder.kind, holder.namespace or "", holder.name)
+
+    def takes(self, listener: str, port: int | None) -> bool:
+        """Whether it means a listener with this name and port."""
+        return self.section in ("", listener) and self.port in (None, port)
+
+    def __str__(self) -> str:
+        if self.section:
+            return f"listener {self.section!r}"
+        return f"listener on port {self.port}" if self.port is not None else "listeners"
+
+
+def parents(route: KubeObject) -> Iterator[Parent]:
+    """The Gateways and ListenerSets among the parents; others (Services of a mesh) have no listeners."""
+    for each in Route.of(route).parent_refs[:MAX_PARENTS]:
+        found = _parent(route, each)
+        if found is not None:
+            yield found
+
+
+def _parent(route: KubeObject, reference: ParentRef) -> Parent | None:
+    kind = HOLDER_NAMES.get(reference.kind or GATEWAY.name)
+    if kind is None or kind.group != (reference.group if reference.has_group else GATEWAY.group):
+        return None
+    return Parent(
+        steps=reference.steps,
+        kind=kind,
+        namespace=reference.namespace or route.namespace or "",
+        name=reference.name,
+        section=reference.section_name,
+        port=reference.port,
+    )
+
+
+# --- By the spec ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """A listener that takes the route, and under which names."""
+
+    route: KubeObject
+    listener: Listener
+    names: tuple[str, ...]
+    """The hostnames that both match; an empty one is every name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """The listeners that one parent of a route attaches it to, or why to none."""
+
+    parent: Parent
+    attached: tuple[Attached, ...] = ()
+    unsure: tuple[Listener, ...] = ()
+    """Listeners that carry the route, if the labels of its Namespace, which was not read, are right."""
+    why: str = ""
+    """For people, where it is attached to nothing."""
+    reason: str = ""
+    """The reason that the route's status would give."""
+
+
+def attach(
+    snapshot: Snapshot, route: KubeObject, parent: Parent, holder: ListenerHolder, /, listeners: Iterable[Listener]
+) -> Attachment:
+    """Decide by the specs which ``listeners`` of ``holder``, the parent's object, take the route."""
+    every = [each for each in listeners if parent.takes(each.name, each.port)]
+    if not every:
+        return Attachment(parent, why=f"{holder.reference} has no {parent}", reason="NoMatchingParent")
+    carrying = [each for each in every if route.kind in each.routes]
+    if not carrying:
+        return Attachment(parent, why=_unsuitable(holder, every, route), reason="NotAllowedByListeners")
+    namespace, wanted = route.namespace, Route.of(route).hostnames
+    answers = [(each, takes_namespace(snapshot, each, namespace)) for each in carrying]
+    unsure = tuple(each for each, answer in answers if answer is None and common(each, wanted))
+    named = ((each, common(each, wanted)) for each, answer in answers if answer)
+    attached = tuple(Attached(route, each, names) for each, names in named if names)
+    if attached or unsure:
+        return Attachment(parent, attached=attached, unsure=unsure)
+    open_ones = [each for each, answer in answers if answer]
+    if not open_ones:
+        why = f"no listener takes routes of the namespace {namespace}: allowedRoutes.namespaces"
+        return Attachment(parent, why=why, reason="NotAllowedByListeners")
+    theirs = ", ".join(sorted({each.hostname for each in open_ones})[:5])
+    return Attachment(parent, why=f"none of its hostnames is within {theirs}", reason="NoMatchingListenerHostname")
+
+
+def _unsuitable(holder: ListenerHolder, every: list[Listener], route: KubeObject) -> str:
+    shapes = sorted({" ".join(filter(None, (each.protocol, each.mode))) or "without protocol" for each in every})
+    return f"{holder.reference} has only listeners that take no {route.kind.name}: {', '.join(shapes[:5])}"
+
+
+def common(listener: Listener, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The hostnames that the listener and a route with these ``names`` both match."""
+    if not names:
+        return (listener.hostname,)
+    if not listener.hostname or listener.protocol in ("TCP", "UDP"):
+        return names
+    return tuple(filter(None, (narrower(each, listener.hostname) for each in names)))
+
+
+# --- By the status ----------------------------------------------------------------------------------------------------
+
+
+def refused(route: KubeObject, parent: Parent) -> bool:
+    """Whether every controller that speaks of this parent refuses the route; a condition of an older generation does
+    not count. A parent that no status names may well have it."""
+    answers: dict[bool, list[bool]] = {True: [], False: []}
+    for entry in Route.of(route).parent_statuses[:MAX_PARENTS]:
+        named = _parent(route, entry.parent_ref)
+        if named is None or (named.kind, named.namespace, named.name) != (parent.kind, parent.namespace, parent.name):
+            continue
+        exact = (named.section, named.port) == (parent.section, parent.port)
+        if exact or (named.section in ("", parent.section) and named.port in (None, parent.port)):
+            accepted = (each for each in entry.conditions if each.type == "Accepted" and each.is_current(route))
+            answers[exact] += (each.status != "False" for each in accepted)
+    said = answers[True] or answers[False]
+    return bool(said) and not any(said)
+
+
+def attached(route: KubeObject, listener: Listener) -> bool:
+    """Whether the route names the listener, and its status does not say that this was refused."""
+    return any(
+        each.is_(listener.holder) and each.takes(listener.name, listener.port) and not refused(route, each)
+        for each in parents(route)
+    )

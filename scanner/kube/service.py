@@ -1,0 +1,113 @@
+"""Services and EndpointSlices: which ports lead to which pods (core/v1, discovery.k8s.io/v1)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from scanner.kube.kinds import SERVICE
+from scanner.kube.objects import KubeObject
+from scanner.kube.snapshot import Snapshot
+from scanner.kube.view import Number, Parts, Text, Texts, Value, View, Words
+
+SERVICE_NAME: Final = "kubernetes.io/service-name"
+"""Label of an EndpointSlice: the Service that it belongs to."""
+
+
+class ServicePort(View):
+    """A port of a Service."""
+
+    name = Text()
+    port = Number()
+    node_port = Number()
+    app_protocol = Text()
+    target_port = Value()
+
+    @property
+    def protocol(self) -> str:
+        """``protocol``, by default TCP."""
+        return self.text("protocol") or "TCP"
+
+    @property
+    def target(self) -> int | str | None:
+        """Number or name of the pod's port; the Service's own where ``targetPort`` is not set."""
+        said = self.target_port
+        if isinstance(said, bool) or not isinstance(said, int | str) or not said:
+            return self.port
+        return said
+
+
+class Published(View):
+    """An address of a load balancer, in the status of a Service, Ingress or HTTPProxy."""
+
+    ip = Text()
+    hostname = Text()
+
+
+class Service(KubeObject):
+    """A Service."""
+
+    type = Text("spec", "type")
+    selector = Words("spec", "selector")
+    ports = Parts(ServicePort, "spec", "ports")
+    cluster_ip = Text("spec", "clusterIP")
+    cluster_ips = Texts("spec", "clusterIPs")
+    external_ips = Texts("spec", "externalIPs")
+
+    @property
+    def is_external_name(self) -> bool:
+        """Whether it is only another name for a host: then it has no addresses of its own."""
+        return self.type == "ExternalName"
+
+    @property
+    def dns(self) -> str:
+        """Its name inside the cluster, which clients verify in its certificate."""
+        return f"{self.name}.{self.namespace or ''}.svc"
+
+
+PUBLISHED: Final = Parts(Published, "status", "loadBalancer", "ingress")
+"""Services, Ingresses and HTTPProxies have it alike."""
+
+
+def service_of(snapshot: Snapshot, host: str) -> Service | None:
+    """The Service with the name ``NAME.NAMESPACE.svc``, with or without the cluster's domain."""
+    name, namespace, *domain = (*host.split("."), "", "")
+    found = snapshot.get(SERVICE, name, namespace) if domain[0] == "svc" else None
+    return Service.of(found) if found else None
+
+
+class SlicePort(View):
+    """A port of an EndpointSlice; without a number, all ports."""
+
+    name = Text()
+    """Name of the Service's port that leads here."""
+    port = Number()
+
+    @property
+    def protocol(self) -> str:
+        """``protocol``, by default TCP."""
+        return self.text("protocol") or "TCP"
+
+
+class Backend(View):
+    """An endpoint of an EndpointSlice."""
+
+    addresses = Texts()
+    target = Text("targetRef", "name")
+    """Name of the pod."""
+
+    @property
+    def is_ready(self) -> bool:
+        """False where the cluster says that it is not."""
+        return self.at("conditions", "ready") is not False
+
+
+class EndpointSlice(KubeObject):
+    """Some of the backends of a Service."""
+
+    ports = Parts(SlicePort, "ports")
+    endpoints = Parts(Backend, "endpoints")
+
+    @property
+    def service_name(self) -> str:
+        """The Service that it belongs to, or ""."""
+        return self.text("metadata", "labels", SERVICE_NAME)
