@@ -22,9 +22,9 @@ from scanner.__main__ import SELDOM
 from scanner.cluster import Access, read
 from scanner.cluster.api_server import Credential, Trust
 from scanner.cluster.credentials import Fixed
+from scanner.config.component_catalogue import load_catalogue
 from scanner.discover import READS, discover
 from scanner.kube.kinds import ENDPOINT_SLICE, POD, SERVICE, Kind
-from scanner.model.component_files import load_catalogue
 from tests.cluster.api import Answer, Api, Asked, authority, running
 
 KINDS = (POD, SERVICE, ENDPOINT_SLICE)

@@ -16,11 +16,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from scanner.__main__ import SELDOM
+from scanner.config.component_catalogue import load_catalogue
 from scanner.discover import READS, Discovery, discover
 from scanner.kube.kinds import ENDPOINT_SLICE, NODE, POD, SERVICE, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot
-from scanner.model.component_files import load_catalogue
 
 Raw = dict[str, Any]
 

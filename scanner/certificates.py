@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from scanner.certificate_rows import configuration_line, inventory_rows
+from scanner.config.certificate_names import load_names
 from scanner.kube import olm
 from scanner.kube.cluster_facts import hosted_namespaces
 from scanner.kube.kinds import CLUSTER_SERVICE_VERSION, CLUSTER_VERSION, SECRET, Kind
@@ -20,7 +21,6 @@ from scanner.model.held_certificate import HeldCertificate
 from scanner.model.inventory import InventoryRow, NamesRow
 from scanner.model.observation import Observation
 from scanner.model.pki_config import PkiConfig
-from scanner.model.pki_names import load_names
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.well_known import Names
 from scanner.pki import admission, governing, stored

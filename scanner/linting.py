@@ -10,6 +10,7 @@ from itertools import chain
 from scanner import __version__
 from scanner.cluster.given import Bad, Manifests
 from scanner.cluster.manifest_files import Skipped
+from scanner.config.certificate_names import load_names
 from scanner.files.source_positions import Steps, dotted
 from scanner.kube import references
 from scanner.kube.kinds import PKI, PKI_CERTIFICATE_DEFINITION, ROUTE, Kind
@@ -36,7 +37,6 @@ from scanner.model.lint_report import (
 )
 from scanner.model.local_files import INSTALL_CONFIG
 from scanner.model.pki_config import PkiConfig
-from scanner.model.pki_names import load_names
 from scanner.model.report import OwnerRow, UnreadableRow
 from scanner.model.rule import Rule, ScanRule
 from scanner.pki.configuration import DEFINITIONS, OBJECT, Configuration, placed

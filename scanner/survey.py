@@ -11,6 +11,7 @@ from itertools import chain
 
 from scanner import certificates, discover, expect
 from scanner.certificates import Certificates
+from scanner.config.component_catalogue import load_catalogue
 from scanner.discover import Discovery
 from scanner.discover.fair_shares import payer
 from scanner.expect import Expectations
@@ -25,7 +26,6 @@ from scanner.kube.kinds import PKI, Kind
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.profile import Profile
 from scanner.kube.snapshot import Snapshot, union
-from scanner.model.component_files import load_catalogue
 from scanner.model.components import Catalogue
 from scanner.model.finding import Finding
 from scanner.model.inventory import CertificateReport, NamesRow, certificate_report

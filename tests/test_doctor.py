@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from scanner.certificates import Certificates
+from scanner.config.component_catalogue import load_catalogue
 from scanner.discover import Discovery
 from scanner.doctor import INJECTED_MAPS, NO_EVENTS, READS, STEPS, Hear, Served, diagnose, diagnosis_of, injected
 from scanner.expect import Expectations
@@ -20,7 +21,6 @@ from scanner.kube import kinds
 from scanner.kube.cluster_facts import cluster_facts
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import KubeObject
-from scanner.model.component_files import load_catalogue
 from scanner.model.component_tally import Honours
 from scanner.model.components import Catalogue
 from scanner.model.diagnosis import Answer, Diagnosis, Step

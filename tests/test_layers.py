@@ -15,6 +15,7 @@ ROWS: tuple[frozenset[str], ...] = (
     frozenset({"data", "files"}),
     frozenset({"kube"}),
     frozenset({"model"}),
+    frozenset({"config"}),
     frozenset({"cluster", "discover", "expect", "pki", "probe", "judge", "lint", "report", "metrics"}),
     frozenset(
         {"scan", "jobs", "survey", "coverage", "whole", "archive", "again", "tunnel", "doctor", "demo"}
@@ -24,7 +25,7 @@ ROWS: tuple[frozenset[str], ...] = (
 )
 """From the bottom to the top (design, "Layout")."""
 
-APART = ROWS[4]
+APART = ROWS[5]
 """Stages of one row that never import each other."""
 
 HOMES: dict[str, frozenset[str]] = {
@@ -53,8 +54,8 @@ HOMES: dict[str, frozenset[str]] = {
     "msgspec": frozenset({"cluster"}),
     "OpenSSL": frozenset({"probe/engine", "probe/handshake", "probe/session", "demo"}),
     "prometheus_client": frozenset({"metrics", "serve"}),
-    "pydantic_core": frozenset({"cluster", "model/policy_file"}),
-    "pydantic": frozenset({"model/policy_file"}),
+    "pydantic_core": frozenset({"cluster", "config"}),
+    "pydantic": frozenset({"config"}),
     "rich": frozenset({"cli/progress"}),
     "sslyze": frozenset({"probe/second_opinion_worker"}),
     "trio": frozenset({"cluster", "probe", "scan", "tunnel", "serve", "demo", "cli"}),

@@ -220,7 +220,7 @@ def config_of(asked: Asked) -> Config:
     """What ``--config`` sets, if anything. Raises ``InputError``."""
     if asked.config is None:
         return Config()
-    from scanner.model.policy_file import load_config  # noqa: PLC0415 - pydantic takes 60 ms that most scans don't need
+    from scanner.config.configuration import load_config  # noqa: PLC0415 - pydantic takes 60 ms that most scans don't need
 
     return load_config(str(asked.config))
 

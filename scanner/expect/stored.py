@@ -8,6 +8,7 @@ from functools import cache
 from itertools import islice
 from typing import Final
 
+from scanner.config.certificate_names import load_names
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.expect.named import Named
@@ -19,7 +20,6 @@ from scanner.kube.maybe import Known, Unknown
 from scanner.kube.snapshot import Snapshot
 from scanner.model import service_ca
 from scanner.model.expectation import Stored, StoredIssuer, StoredLeaf
-from scanner.model.pki_names import load_names
 from scanner.model.well_known import Names, fits
 from scanner.tls.certificate import parsed_once
 

@@ -83,10 +83,10 @@ class Problems:
             raise InputError("\n".join(f"{each.text} ({each.hint})" if each.hint else each.text for each in self.found))
 
 
-def did_you_mean(name: str, known: Iterable[str], *, otherwise: str = "") -> str:
-    """A hint with the known name that is nearest to ``name``, else ``otherwise`` or all of them."""
+def did_you_mean(name: str, known: Iterable[str], *, otherwise: str | None = None) -> str:
+    """A hint with the known name that is nearest to ``name``, else ``otherwise``, which is a list of all of them."""
     spellings = {each.lower(): each for each in known}
     close = get_close_matches(name[:80].lower(), spellings, n=1, cutoff=0.6)
     if close:
         return f"did you mean '{spellings[close[0]]}'?"
-    return otherwise or f"known here: {', '.join(spellings.values()) or 'nothing'}"
+    return otherwise if otherwise is not None else f"known here: {', '.join(spellings.values()) or 'nothing'}"

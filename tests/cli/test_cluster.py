@@ -15,8 +15,8 @@ from trio.testing import MockClock
 
 from scanner.cli import cluster_options, scan_cluster
 from scanner.cli.running import Work
+from scanner.config.component_catalogue import load_catalogue
 from scanner.demo.surprises import surprises
-from scanner.model.component_files import load_catalogue
 from scanner.probe.limits import Gate, Limits
 from tests.cli.calling import PATIENT, POLICY, Call
 from tests.cli.conftest import Place

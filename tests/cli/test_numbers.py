@@ -6,9 +6,9 @@ import click
 import pytest
 
 from scanner.cli.numbers import COUNT, RATE, SECONDS
+from scanner.config.configuration import parse
 from scanner.errors import InputError
 from scanner.files.yaml_values import load
-from scanner.model.policy_file import parse
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ import click
 import pytest
 
 from scanner.cli.scan import Asked, owed_of, policy_of, scan, settings_of, targets_of
+from scanner.config.configuration import load_config
 from scanner.errors import ScannerError, UsageError
 from scanner.jobs import Owed
 from scanner.model.config import Config
 from scanner.model.policy import Policy
-from scanner.model.policy_file import load_config
 from scanner.model.scan_policy import ScanPolicy
 from scanner.probe.limits import Limits
 from scanner.scan import Settings

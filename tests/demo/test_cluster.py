@@ -15,6 +15,7 @@ from OpenSSL import SSL
 
 from scanner.certificates import Certificates
 from scanner.cluster import Access, access, read
+from scanner.config.component_catalogue import load_catalogue
 from scanner.demo import cluster as module
 from scanner.demo.cluster import DemoCluster, demo_cluster
 from scanner.demo.listening import bind, bind_exactly
@@ -28,7 +29,6 @@ from scanner.kube import kinds
 from scanner.kube.kinds import KINDS
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
-from scanner.model.component_files import load_catalogue
 from scanner.model.observation import Reach
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import RowFile

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scanner.model.component_files import load_catalogue
+from scanner.config.component_catalogue import load_catalogue
 from scanner.model.components import Catalogue, Listener
 from scanner.model.endpoint import Owner, Tunnel
 from tests.discover.objects import CATALOGUE, NOTHING, by_id, found, instances, left_out, only, origins

@@ -15,13 +15,13 @@ from typing import Any
 
 import yaml
 
+from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import Expectations
 from scanner.kube import cluster_facts
 from scanner.kube.kinds import KINDS, Kind
 from scanner.kube.objects import KubeObject, Reference
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable
 from scanner.model.catalogue import load_profile
-from scanner.model.component_files import load_catalogue
 from scanner.model.components import Catalogue
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Expectation

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import Expectations
 from scanner.expect.api_server import Wishes
 from scanner.expect.facts import Facts
 from scanner.kube.kinds import API_SERVER
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Reference
-from scanner.model.component_files import load_catalogue
 from scanner.model.components import Catalogue, Component, Listener
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import Expectations
 from scanner.expect.pem import certificates
-from scanner.model.component_files import load_catalogue
 from scanner.model.endpoint import Certainty
 from scanner.model.expectation import CertificateExpectation
 from scanner.model.scan_policy import ScanPolicy

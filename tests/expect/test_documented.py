@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import Expectations
 from scanner.expect.adherence import SPELLINGS
 from scanner.expect.ingress_controller import STATS_PORT
 from scanner.expect.process import COMPONENT_BASE, ETCD
 from scanner.expect.rollout import CHANGE_TAKES, OPERATOR_TAKES
-from scanner.model.component_files import load_catalogue
 from scanner.model.declared_profile import (
     HYPERSHIFT,
     INGRESS,

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import READS, Expectations
 from scanner.kube import kinds
 from scanner.kube.kinds import Kind
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot, Unreadable
-from scanner.model.component_files import load_catalogue
 from scanner.model.endpoint import Endpoint
 from scanner.model.local_files import LOCAL_KINDS
 from scanner.model.scan_policy import ScanPolicy

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import Expectations
 from scanner.kube.kinds import HTTP_PROXY
 from scanner.kube.objects import Reference
 from scanner.kube.snapshot import Snapshot, Unreadable
-from scanner.model.component_files import load_catalogue
 from scanner.model.expectation import PlainPort
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import endpoint, snapshot_of

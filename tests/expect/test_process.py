@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import Expectations, microshift
 from scanner.expect.api_server import Wishes
 from scanner.expect.process import COMPONENT_BASE, ETCD, Flags, Told, by_configuration, by_flags, profile
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Fields
 from scanner.kube.profile import Profile
-from scanner.model.component_files import load_catalogue
 from scanner.model.custom_profile import TLS13_SUITES
 from scanner.model.declared_profile import Declared
 from scanner.model.scan_policy import ScanPolicy

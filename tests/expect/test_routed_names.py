@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import Expectations
-from scanner.model.component_files import load_catalogue
 from scanner.model.expectation import OtherName
 from scanner.model.names import NOBODYS
 from scanner.model.scan_policy import ScanPolicy

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import Expectations
 from scanner.kube.kinds import DEPLOYMENT
 from scanner.kube.objects import Reference
-from scanner.model.component_files import load_catalogue
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.scan_policy import ScanPolicy

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import pytest
 
+from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import Expectations
 from scanner.kube.kinds import SECRET
 from scanner.kube.snapshot import Unreadable
-from scanner.model.component_files import load_catalogue
 from scanner.model.expectation import Stored
 from scanner.model.scan_policy import ScanPolicy
 from scanner.tls.certificate import parse_certificate

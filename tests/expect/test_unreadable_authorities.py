@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import yaml
 
+from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import Expectations
 from scanner.kube.maybe import Unknown
-from scanner.model.component_files import load_catalogue
 from scanner.model.expectation import Expectation
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import CLUSTERS, endpoint, load, snapshot_of

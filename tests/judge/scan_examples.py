@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from scanner.config.scan_policy import parse
 from scanner.files.yaml_values import load
 from scanner.jobs import Surroundings
 from scanner.judge import RULES, judge, judgement
@@ -21,7 +22,6 @@ from scanner.judge.scan_rules import WAIVABLE
 from scanner.model.finding import Finding
 from scanner.model.rule import Case, ScanRule
 from scanner.model.scan_policy import ScanPolicy
-from scanner.model.scan_policy_file import parse
 from scanner.survey import Viewpoint, surroundings, survey
 from scanner.whole import Whole, whole
 from tests.expect.stories import snapshot_of

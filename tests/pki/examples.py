@@ -18,6 +18,7 @@ import yaml
 
 from scanner.certificates import READS, Certificates
 from scanner.cluster.given import read_manifests
+from scanner.config.scan_policy import parse
 from scanner.files.yaml_values import load
 from scanner.kube.kinds import SECRET
 from scanner.kube.profile import Profile
@@ -27,7 +28,6 @@ from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding
 from scanner.model.rule import ScanRule
 from scanner.model.scan_policy import ScanPolicy
-from scanner.model.scan_policy_file import parse
 from scanner.tls.certificate import parse_certificate
 from scanner.tls.codepoints import TLS12
 from scanner.tls.names import suite_code

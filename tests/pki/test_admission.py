@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from scanner.config.certificate_names import load_names
 from scanner.kube.kinds import VALIDATING_ADMISSION_POLICY as POLICY
 from scanner.kube.kinds import VALIDATING_ADMISSION_POLICY_BINDING as BINDING
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Unreadable
 from scanner.model.finding import Finding
-from scanner.model.pki_names import load_names
 from scanner.pki.admission import ADMISSION
 from scanner.pki.config import pki_config
 from scanner.pki.configuration import Configuration

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scanner.config.certificate_names import load_names
 from scanner.kube.objects import Reference
 from scanner.model.held_certificate import HeldCertificate, Place, Role
-from scanner.model.pki_names import load_names
 from scanner.model.well_known import Names
 from scanner.pki.classify import Classified, classify
 from scanner.tls.certificate import CertificateFacts, parse_certificate

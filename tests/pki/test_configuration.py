@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from scanner.config.certificate_names import load_names
 from scanner.kube import kinds
 from scanner.kube.kinds import Kind
 from scanner.model.finding import Finding
-from scanner.model.pki_names import load_names
 from scanner.pki.config import pki_config
 from scanner.pki.configuration import Configuration
 from scanner.pki.definitions import with_registered

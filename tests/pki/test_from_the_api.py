@@ -7,9 +7,9 @@ from functools import partial
 import pytest
 
 from scanner.cluster import read
+from scanner.config.certificate_names import load_names
 from scanner.kube.kinds import SECRET, SERVICE
 from scanner.kube.snapshot import union
-from scanner.model.pki_names import load_names
 from scanner.pki import stored, wanted
 from tests.certs import Authority
 from tests.cluster.api import MANNERS, Api, running

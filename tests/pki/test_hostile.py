@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from scanner.config.certificate_names import load_names
 from scanner.kube.profile import Profile
 from scanner.model.held_certificate import HeldCertificate, Place
-from scanner.model.pki_names import load_names
 from scanner.model.scan_policy import CertificateMinimums, ScanPolicy
 from scanner.pki.across import Across
 from scanner.pki.classify import classify

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from scanner.config.certificate_names import load_names
 from scanner.files.yaml_values import load
 from scanner.kube import kinds
 from scanner.kube.kinds import Kind
 from scanner.model.finding import Finding
-from scanner.model.pki_names import load_names
 from scanner.pki.config import pki_config
 from scanner.pki.configuration import Configuration
 from scanner.pki.day_one import install_config

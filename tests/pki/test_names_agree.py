@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from scanner.config.certificate_names import load_names
 from scanner.kube.kinds import CONFIG_MAP
-from scanner.model.pki_names import load_names
 from scanner.model.well_known import Index, fits
 from scanner.pki import shapes
 

@@ -6,11 +6,11 @@ import pytest
 
 from scanner.cluster.keeping import kept
 from scanner.cluster.prune import Pruner
+from scanner.config.certificate_names import load_names
 from scanner.kube.kinds import SECRET
 from scanner.kube.objects import KubeObject
 from scanner.model.finding import Finding
 from scanner.model.pki_config import PkiConfig
-from scanner.model.pki_names import load_names
 from scanner.pki.configuration import Configuration
 from scanner.pki.pairs import MOST, PAIRS
 from tests.certs import Authority

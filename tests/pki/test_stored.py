@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scanner.config.certificate_names import load_names
 from scanner.kube.kinds import SECRET
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import NotRead, Snapshot
 from scanner.model.held_certificate import HeldCertificate
 from scanner.model.key import key_of
-from scanner.model.pki_names import load_names
 from scanner.pki.stored import READS, SOURCES, held, signers
 from tests.certs import Authority
 from tests.pki.objects import coded, secret, snapshot

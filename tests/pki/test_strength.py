@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from scanner.config.certificate_names import load_names
 from scanner.model.finding import Finding
 from scanner.model.key import RSA_2048, Key
 from scanner.model.pki_config import Rule
-from scanner.model.pki_names import load_names
 from scanner.pki.config import pki_config
 from scanner.pki.configuration import Configuration
 from scanner.pki.reading import RECOMMENDED

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from scanner.config.certificate_names import load_names
 from scanner.kube.objects import Reference
 from scanner.model.finding import Finding
 from scanner.model.held_certificate import HeldCertificate, Place, Role
-from scanner.model.pki_names import load_names
 from scanner.model.well_known import Owner
 from scanner.pki.across import PLATFORM, Across
 from scanner.pki.rules import of_all

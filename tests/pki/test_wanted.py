@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scanner.config.certificate_names import load_names
 from scanner.kube.objects import KubeObject
 from scanner.kube.references import MOST
 from scanner.kube.snapshot import Snapshot
-from scanner.model.pki_names import load_names
 from scanner.pki.wanted import wanted_secrets
 from tests.pki.objects import snapshot
 from tests.pki.test_stored import GIVERS

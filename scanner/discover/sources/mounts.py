@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from scanner.config.certificate_names import load_names
 from scanner.discover import balanced, hints, workloads
 from scanner.discover.alike import Alike
 from scanner.discover.containers import Container
@@ -19,7 +20,6 @@ from scanner.kube.kinds import CERTIFICATE
 from scanner.kube.objects import Fields, Reference
 from scanner.model import service_ca
 from scanner.model.endpoint import Origin, Owner
-from scanner.model.pki_names import load_names
 
 MAX_VOLUMES = 200
 """Of one pod, and as many Secrets in them."""

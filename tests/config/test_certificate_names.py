@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from scanner.config.certificate_names import load_names, parse
+from scanner.config.component_catalogue import load_catalogue
 from scanner.errors import InputError, UsageError
 from scanner.files import yaml_values
-from scanner.model.component_files import load_catalogue
-from scanner.model.pki_names import load_names, parse
 from scanner.model.well_known import Names
 
 FILE = """\
@@ -155,15 +155,15 @@ def test_a_file_of_names() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("kind: CertificateNames", "kind: Other", "must be CertificateNames"),
-        ("rotates: never", "rotates: sometimes", "is not known here"),
-        ("owner: me", "owner: you", "is not known here"),
+        ("kind: CertificateNames", "kind: Other", "must be 'CertificateNames'"),
+        ("rotates: never", "rotates: sometimes", "must be 'operator', 'day-1' or 'never', not 'sometimes'"),
+        ("owner: me", "owner: you", "'you' is not in this file"),
         ("category: signer, ", "", "category is missing"),
         ("rotates: never", "rotates: never, days: 2, refreshDays: 3", "must be less than days"),
-        ("rotates: never", "rotates: never, successor: two", "is no name of this file"),
+        ("rotates: never", "rotates: never, successor: two", "'two' is not in this file"),
         ("rotates: never", "rotates: never, delete: [x]", "is no namespace/name"),
         ("aliases: [me.one]", "aliases: [one-signer]", "is the name of two"),
-        ("subjects: [one]", "sans: [one]", "neither secrets nor subjects"),
+        ("subjects: [one]", "sans: [one]", "secrets and subjects are missing"),
         ("subjects: [one]", "subjects: [one], emails: [x]", "unknown field 'emails'"),
         ('implements: "4.22"', "note: x", "implements is missing"),
         ('implements: "4.22"', "implements: soon", "'soon' is no release"),

@@ -1,0 +1,1 @@
+"""The files that adhere defines: policy, component catalogue, certificate names, configuration."""

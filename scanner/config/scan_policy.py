@@ -1,0 +1,255 @@
+"""Read the policy file of a scan, ``adhere.yaml``: ``kind: ScanPolicy``. Docs: ``docs/policy.md``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from datetime import date
+from fnmatch import fnmatchcase
+from typing import Annotated, ClassVar, Final, Literal, TypeAlias
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
+from pydantic_core import PydanticKnownError
+
+from scanner.config.file_reader import (
+    AdhereFile,
+    FileSection,
+    SelectorSection,
+    Several,
+    Text,
+    one_of,
+    parse_file,
+    wrong,
+)
+from scanner.errors import InputError, UsageError
+from scanner.files import yaml_values
+from scanner.files.problems import did_you_mean
+from scanner.files.source_positions import Located, shown
+from scanner.kube import kinds
+from scanner.model import catalogue
+from scanner.model.key import CURVES
+from scanner.model.policy import MOST_DAYS, Policy
+from scanner.model.retired_rules import current
+from scanner.model.scan_policy import (
+    MOST_OF_NAMESPACE,
+    CertificateMinimums,
+    Override,
+    Require,
+    ScanPolicy,
+    Scope,
+    Waiver,
+)
+from scanner.model.selector import Selector
+from scanner.tls.oids import SIGNATURES
+
+_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
+_RESOURCES: Final = tuple(each.resource for each in kinds.KINDS)
+_SIGNATURES: Final = tuple(dict.fromkeys(name for name, _ in SIGNATURES.values()))
+
+_Enforcement: TypeAlias = Literal["enforced", "readiness"]
+_Count: TypeAlias = Annotated[int, Field(ge=1, le=10_000_000)]
+
+
+def _profile(name: str) -> str:
+    """The name of a profile that exists, or of a file that holds one."""
+    try:
+        catalogue.load_profile(name)
+    except (UsageError, InputError) as error:
+        raise wrong(error.message, error.hint) from None
+    return name
+
+
+def _rule(pattern: str, info: ValidationInfo) -> str:
+    rules: Collection[str] = (info.context or {})["rules"]
+    rule = current(pattern)
+    if not any(fnmatchcase(known, rule) for known in rules):
+        hint = did_you_mean(rule, rules, otherwise="'adhere rules' lists them all")
+        raise wrong(f"no rule about endpoints is called {shown(rule)}", hint)
+    return rule
+
+
+def _day(value: object) -> date:
+    if not isinstance(value, str):
+        raise PydanticKnownError("string_type")
+    try:
+        if _DAY.match(value):
+            return date.fromisoformat(value)
+    except ValueError:  # the 31st of February
+        pass
+    raise wrong(f"{shown(value)} is no day", "write it as in 2027-03-31")
+
+
+def _some(values: tuple[str, ...]) -> tuple[str, ...]:
+    """An empty list would refuse everything, by mistake more often than not."""
+    if not values:
+        raise wrong("lists nothing", "remove it to accept any value")
+    return values
+
+
+_Profile: TypeAlias = Annotated[Text, AfterValidator(_profile)]
+_Selectors: TypeAlias = Several[SelectorSection]
+
+
+class OverrideSection(FileSection):
+    """Another profile for some endpoints."""
+
+    select: SelectorSection = Field(description="select the endpoints, as in select: {namespaces: [shop]}")
+    profile: _Profile = Field(description="the profile that these endpoints must follow instead")
+    justification: Text = Field(description="say why they may deviate")
+    enforcement: _Enforcement = "enforced"
+
+
+class WaiverSection(FileSection):
+    """A finding that is accepted until a day."""
+
+    rule: Annotated[Text, AfterValidator(_rule)] = Field(
+        description="the id of a rule, or a pattern as in cert-*: see 'adhere rules'"
+    )
+    select: SelectorSection = Field(description="select the endpoints, as in select: {namespaces: [shop]}")
+    reason: Text = Field(description="say why the finding is accepted")
+    owner: Text = Field(description="say who answers for it")
+    expires: Annotated[date, BeforeValidator(_day)] = Field(
+        description="every waiver ends: its last day, as in expires: 2027-03-31"
+    )
+
+
+class ScopeSection(FileSection):
+    """What is scanned."""
+
+    include: _Selectors = ()
+    exclude: _Selectors = ()
+    accept_unreadable: Several[
+        Annotated[Text, one_of(_RESOURCES, "write it as oc get does: secrets, routes.route.openshift.io")]
+    ] = ()
+    endpoints_per_namespace: _Count = MOST_OF_NAMESPACE
+
+    def value(self) -> Scope:
+        """The scope itself."""
+        include, exclude = _selectors(self.include), _selectors(self.exclude)
+        return Scope(**{**self.given(), "include": include, "exclude": exclude})
+
+
+class RequireSection(FileSection):
+    """What must be true of the scan."""
+
+    min_endpoints: _Count | None = None
+    adherence: Literal["Strict"] | None = None
+    max_inconclusive: Annotated[int, Field(ge=0, le=10_000_000)] | None = None
+    pki_coverage: Literal["complete"] | None = None
+    pki_not_implemented: Literal["violation"] | None = None
+    severity: Literal["low", "medium", "high", "critical"] = "high"
+
+    def value(self) -> Require:
+        """The requirements themselves."""
+        return Require(
+            min_endpoints=self.min_endpoints,
+            strict_adherence=self.adherence is not None,
+            max_inconclusive=self.max_inconclusive,
+            pki_coverage=self.pki_coverage is not None,
+            pki_not_implemented=self.pki_not_implemented is not None,
+            severity=self.severity,
+        )
+
+
+class CertificatesSection(FileSection):
+    """What certificates must be that no PKI object governs."""
+
+    HINTS: ClassVar = {"maxDays": "write longestDays"}
+
+    min_rsa_bits: Annotated[int, Field(ge=512, le=16_384)] | None = None
+    curves: Annotated[Several[Annotated[Text, one_of(CURVES)]], AfterValidator(_some)] = ()
+    signatures: Annotated[Several[Annotated[Text, one_of(_SIGNATURES)]], AfterValidator(_some)] = ()
+    longest_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
+
+    def value(self) -> CertificateMinimums:
+        """The minimums themselves."""
+        return CertificateMinimums(
+            rsa_bits=self.min_rsa_bits,
+            curves=self.curves,
+            signatures=self.signatures,
+            longest_days=self.longest_days,
+        )
+
+
+_Days: TypeAlias = Annotated[int, Field(ge=0, le=MOST_DAYS)]
+Plaintext: TypeAlias = Literal["not_applicable", "warn", "fail"]
+
+
+class ThresholdsSection(FileSection):
+    """What rules compare with; the configuration file has it too."""
+
+    expires_within_days: _Days = Policy().expires_within_days
+    expires_within_days_medium: _Days = Policy().expires_within_days_medium
+    expires_within_days_high: _Days = Policy().expires_within_days_high
+    min_rsa_bits: Annotated[int, Field(ge=512, le=16_384)] = Policy().min_rsa_bits
+    groups: Literal["informational", "enforced"] = Policy().groups
+
+
+class PolicyFile(AdhereFile):
+    """The whole file."""
+
+    HINTS: ClassVar = {
+        "spec": "its fields stand at the top of the file",
+        "metadata": "a policy has no name and no labels",
+        "plaintext": "write plaintextPorts",
+    }
+
+    kind: Literal["ScanPolicy"] = Field(description="write kind: ScanPolicy")
+    profile: _Profile | None = None
+    overrides: Several[OverrideSection] = ()
+    layered: _Selectors = ()
+    user_workloads: _Enforcement = "readiness"
+    plaintext_ports: Plaintext = Policy().plaintext_candidate
+    scope: ScopeSection = Field(default_factory=ScopeSection)
+    certificates: CertificatesSection = Field(default_factory=CertificatesSection)
+    thresholds: ThresholdsSection = Field(default_factory=ThresholdsSection)
+    waivers: Several[WaiverSection] = ()
+    require: RequireSection = Field(default_factory=RequireSection)
+
+
+def load_scan_policy(path: str, rules: Collection[str]) -> ScanPolicy:
+    """Read the policy file. ``rules`` are the ids of all rules that judge an endpoint: what can be waived.
+
+    Raises ``InputError`` with everything that is wrong in it, each with file, line and column.
+    """
+    return parse(yaml_values.read(path), rules)
+
+
+def parse(document: Located, rules: Collection[str]) -> ScanPolicy:
+    """``load_scan_policy`` of a file that was read already."""
+    file = parse_file(document, PolicyFile, "policy", rules=rules)
+    return ScanPolicy(
+        source=document.file,
+        profile=file.profile,
+        overrides=tuple(
+            Override(
+                selector=each.select.value(),
+                profile=each.profile,
+                justification=each.justification,
+                source=document.position(("overrides", number)),
+                binding=each.enforcement == "enforced",
+            )
+            for number, each in enumerate(file.overrides)
+        ),
+        layered=_selectors(file.layered),
+        user_workloads_bound=file.user_workloads == "enforced",
+        scope=file.scope.value(),
+        waivers=tuple(
+            Waiver(
+                rule=each.rule,
+                selector=each.select.value(),
+                reason=each.reason,
+                owner=each.owner,
+                expires=each.expires,
+                source=document.position(("waivers", number)),
+            )
+            for number, each in enumerate(file.waivers)
+        ),
+        require=file.require.value(),
+        certificates=file.certificates.value(),
+        thresholds=Policy(**file.thresholds.given(), plaintext_candidate=file.plaintext_ports),
+    )
+
+
+def _selectors(sections: tuple[SelectorSection, ...]) -> tuple[Selector, ...]:
+    return tuple(each.value() for each in sections)
