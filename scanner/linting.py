@@ -10,7 +10,6 @@ from itertools import chain
 from scanner import __version__
 from scanner.cluster.given import Bad, Manifests
 from scanner.cluster.manifest_files import Skipped
-from scanner.config.certificate_names import load_names
 from scanner.files.source_positions import Steps, dotted
 from scanner.kube import references
 from scanner.kube.kinds import PKI, PKI_CERTIFICATE_DEFINITION, ROUTE, Kind
@@ -39,6 +38,7 @@ from scanner.model.local_files import INSTALL_CONFIG
 from scanner.model.pki_config import PkiConfig
 from scanner.model.report import OwnerRow, UnreadableRow
 from scanner.model.rule import Rule, ScanRule
+from scanner.model.well_known import Names
 from scanner.pki.configuration import DEFINITIONS, OBJECT, Configuration, placed
 from scanner.pki.definitions import registered
 from scanner.pki.installation import INSTALLATION, before_installation
@@ -177,15 +177,21 @@ def _pki_object(declared: Declared, given: Given) -> Iterator[tuple[Steps, Findi
     known = _of_kinds(declared, (given.object,))
     names = registered(known).categories
     config = of_spec(given.object.raw, ("spec",), source=str(given.object.reference), registered=names)
-    return placed(OBJECT, Configuration(config=config, snapshot=known, names=load_names()))
+    return placed(OBJECT, Configuration(config=config, snapshot=known, names=_names()))
 
 
 def _pki_definition(declared: Declared, given: Given) -> Iterator[tuple[Steps, Finding]]:
     known, about = _of_kinds(declared, ()), str(given.object.reference)
-    config = Configuration(config=PkiConfig(source=about), snapshot=known, names=load_names())
+    config = Configuration(config=PkiConfig(source=about), snapshot=known, names=_names())
     for each in DEFINITIONS.check(DEFINITIONS, config):
         if each.about == about:
             yield ("spec", "certificates"), each
+
+
+def _names() -> Names:
+    from scanner.config.certificate_names import load_names  # noqa: PLC0415 - pydantic takes 60 ms
+
+    return load_names()
 
 
 def _install_config(_: Declared, given: Given) -> Iterator[tuple[Steps, Finding]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, model_validator
@@ -134,7 +135,8 @@ class NamesFile(AdhereFile):
         return ((origin, name, entry) for origin, section in sections for name, entry in section.items())
 
 
-def load_names(platform: str = "openshift", *, hosted: Sequence[str] = (), release: str = "") -> Names:
+@cache
+def load_names(platform: str = "openshift", *, hosted: tuple[str, ...] = (), release: str = "") -> Names:
     """The shipped names. ``hosted`` are the namespaces of HyperShift's control planes; without any, ``clusters-*``.
     ``release`` decides which operators follow the PKI object; without one, it is the newest that is known.
 

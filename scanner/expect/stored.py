@@ -146,7 +146,7 @@ def _well_known(facts: Facts, draft: Draft) -> Iterator[Name]:
         return
     serving = [
         each
-        for each in _names().all
+        for each in load_names().all
         if any(component == entry.component and port in ports for component, ports in each.recognition.listeners)
     ]
     if serving and all(each.recognition.secrets for each in serving):
