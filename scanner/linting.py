@@ -17,8 +17,7 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable, union
 from scanner.lint import READS, RULES, Linted, Placed, lint
 from scanner.lint.manifests import KIND_UNKNOWN, UNREADABLE
-from scanner.lint.openshift.custom_host import CUSTOM_HOST, custom_host_reviews
-from scanner.lint.openshift.route_access import route_reviews
+from scanner.lint.openshift.route_access import CUSTOM_HOST, custom_host_reviews, route_reviews
 from scanner.lint.twice import TWICE, given_twice, told_apart
 from scanner.model.access_review import Review, reviews
 from scanner.model.contour_file import configured

@@ -28,7 +28,7 @@ from scanner.kube.kinds import (
     Kind,
 )
 from scanner.kube.objects import Fields, KubeObject
-from scanner.model import service_ca
+from scanner.kube.secrets import service_ca_secret
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import CertificateExpectation
 
@@ -142,7 +142,7 @@ def _by_service_ca(facts: Facts, endpoint: Endpoint) -> bool:
         return False
     hosts = {endpoint.server_name or endpoint.host} - {""} or {each.rpartition(":")[0] for each in endpoint.aliases}
     services = (service_of(facts.snapshot, each) for each in hosts)
-    return any(service_ca.asks(each) for each in services if each is not None)
+    return any(service_ca_secret(each) for each in services if each is not None)
 
 
 def _is_routers(facts: Facts, draft: Draft) -> bool:

@@ -17,8 +17,8 @@ from scanner.expect.references import Name
 from scanner.expect.services import service_of
 from scanner.kube.kinds import API_SERVER, SECRET
 from scanner.kube.maybe import Known, Unknown
+from scanner.kube.secrets import KEEPER, service_ca_secret
 from scanner.kube.snapshot import Snapshot
-from scanner.model import service_ca
 from scanner.model.expectation import Stored, StoredIssuer, StoredLeaf
 from scanner.model.well_known import Names, fits
 from scanner.tls.certificate import parsed_once
@@ -32,8 +32,6 @@ _LENGTH: Final = 64 * 1024
 """Bytes of one chain, two thirds of what OpenSSL takes. They are read while listeners are asked."""
 _SERVICE_CA: Final = "service-ca"
 _API_SERVER: Final = "kube-apiserver"
-_KEEPER: Final = "cert-manager.io/certificate-name"
-"""Annotation of a Secret that cert-manager writes: the Certificate that asked for it."""
 
 
 def stored(facts: Facts, draft: Draft, said: Named | None) -> Stored | None:
@@ -92,7 +90,7 @@ def leaf_of(snapshot: Snapshot, name: Name) -> Known[StoredLeaf]:
     if secret is None:
         return Unknown(f"{where} was not read: {snapshot.gap(SECRET) or 'there is none, or nobody asked for it'}")
     found = _of_pem(decoded(secret.text("data", _FIELD)), f"{where} data[{_FIELD}]")
-    keeper = secret.annotations.get(_KEEPER)
+    keeper = secret.annotations.get(KEEPER)
     if isinstance(found, Unknown) or not keeper:
         return found
     return replace(found, kept_by=f"Certificate/{name[0]}/{keeper[:253]}")
@@ -134,8 +132,8 @@ def _of_services(facts: Facts, draft: Draft) -> Iterator[Name]:
     hosts = (endpoint.server_name or "", endpoint.host, *(each.rpartition(":")[0] for each in endpoint.aliases))
     for host in dict.fromkeys(filter(None, hosts)):
         service = service_of(facts.snapshot, host)
-        if service is not None and service_ca.asks(service):
-            yield service.namespace or "", service_ca.secret(service)
+        if service is not None and service_ca_secret(service):
+            yield service.namespace or "", service_ca_secret(service)
 
 
 def _well_known(facts: Facts, draft: Draft) -> Iterator[Name]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from scanner.kube.objects import Fields
+from scanner.kube.view import Parts, Text, Texts, View, Words
 
 _OPERATORS: Mapping[str, Callable[[str | None, tuple[str, ...]], bool]] = {
     "In": lambda value, values: value in values,
@@ -12,6 +13,26 @@ _OPERATORS: Mapping[str, Callable[[str | None, tuple[str, ...]], bool]] = {
     "Exists": lambda value, _: value is not None,
     "DoesNotExist": lambda value, _: value is None,
 }
+
+
+class Requirement(View):
+    """One of ``matchExpressions``."""
+
+    key = Text()
+    operator = Text()
+    values = Texts()
+
+    def holds(self, labels: Mapping[str, str]) -> bool:
+        """Whether labels meet it; an operator that the API does not have selects nothing."""
+        operator = _OPERATORS.get(self.operator)
+        return operator is not None and operator(labels.get(self.key), self.values)
+
+
+class LabelSelector(View):
+    """A LabelSelector."""
+
+    match_labels = Words()
+    match_expressions = Parts(Requirement)
 
 
 def is_empty(selector: Fields) -> bool:
@@ -24,12 +45,7 @@ def selects(selector: Fields, labels: Mapping[str, str]) -> bool:
     wanted = selector.fields("matchLabels").raw
     if not all(labels.get(key) == value for key, value in wanted.items()):
         return False
-    return all(_holds(term, labels) for term in selector.each("matchExpressions"))
-
-
-def _holds(term: Fields, labels: Mapping[str, str]) -> bool:
-    operator = _OPERATORS.get(term.text("operator"))
-    return operator is not None and operator(labels.get(term.text("key")), term.texts("values"))
+    return all(each.holds(labels) for each in LabelSelector.match_expressions.read(selector))
 
 
 def excludes(one: Fields, other: Fields) -> bool:
@@ -43,8 +59,8 @@ def _wishes(selector: Fields) -> Mapping[str, list[tuple[str, frozenset[str]]]]:
     found: dict[str, list[tuple[str, frozenset[str]]]] = {}
     for key, value in selector.fields("matchLabels").raw.items():
         found.setdefault(key, []).append(("In", frozenset({str(value)})))
-    for term in selector.each("matchExpressions"):
-        found.setdefault(term.text("key"), []).append((term.text("operator"), frozenset(term.texts("values"))))
+    for term in LabelSelector.match_expressions.read(selector):
+        found.setdefault(term.key, []).append((term.operator, frozenset(term.values)))
     return found
 
 

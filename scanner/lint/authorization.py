@@ -16,7 +16,19 @@ from scanner.kube.objects import KubeObject
 from scanner.lint.bindings import ACCOUNT, READS, Identity, Index, Wish, index_of
 from scanner.model.declared import Declared, Missing
 
-__all__ = ["READS", "Access", "Grant", "Identity", "Wish", "access", "account", "allows", "nameable", "subjects"]
+__all__ = [
+    "ACCOUNT",
+    "READS",
+    "Access",
+    "Grant",
+    "Identity",
+    "Wish",
+    "access",
+    "account",
+    "allows",
+    "nameable",
+    "subjects",
+]
 
 _RECENT: Final = 64
 """Answers that are kept."""

@@ -11,9 +11,9 @@ from itertools import islice
 from typing import Final
 
 from scanner.files.source_positions import Steps
-from scanner.kube.kinds import ROUTE
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
+from scanner.kube.secrets import ConfigMap, Secret
 from scanner.model.certificate_faults import Reading, date, field, short, weak_key, weak_signature
 from scanner.model.finding import Severity
 from scanner.model.forms import broken, form_of
@@ -32,10 +32,13 @@ _ANY_USAGE: Final = "2.5.29.37.0"
 
 def entry(holder: KubeObject, name: str) -> str | None:
     """The text of an entry of a Secret or ConfigMap; None where there is none, "" of what is not base64."""
-    coded = holder.text("data" if holder.kind.name == "Secret" else "binaryData", name)
-    if not coded:
-        return holder.text("data", name) or None if holder.kind.name == "ConfigMap" else None
-    return _decoded(coded)
+    if holder.kind.name == "Secret":
+        coded = Secret.of(holder).data.get(name)
+    else:
+        coded = ConfigMap.of(holder).binary_data.get(name)
+    if coded:
+        return _decoded(coded)
+    return ConfigMap.of(holder).data.get(name) or None if holder.kind.name == "ConfigMap" else None
 
 
 @lru_cache(maxsize=128)  # as ``of_text``, which takes a text at once that it has seen itself
@@ -49,14 +52,16 @@ def _decoded(coded: str) -> str:
 def instead(holder: KubeObject, name: str) -> str:
     """``: it is a PKCS #12 container``, of an entry of a Secret or ConfigMap that has no certificate in PEM; "" where
     nobody can tell what it is."""
-    what: str | None
     if holder.kind.name == "Secret":  # of which only this is kept
-        what = holder.text("adhere", "forms", name)
-    elif holder.kind == ROUTE:
-        what = form_of(holder.text("spec", "tls", name).encode("utf-8", "replace"))
-    else:
-        text = holder.text("data", name)
-        what = form_of(text.encode("utf-8", "replace") if text else _binary(holder.text("binaryData", name)) or b"")
+        what = Secret.of(holder).forms.get(name)
+        return f": it is {what}" if what else ""
+    found = ConfigMap.of(holder)
+    return instead_of(found.data.get(name) or _binary(found.binary_data.get(name, "")) or b"")
+
+
+def instead_of(content: str | bytes) -> str:
+    """The same of a text."""
+    what = form_of(content.encode("utf-8", "replace") if isinstance(content, str) else content)
     return f": it is {what}" if what else ""
 
 

@@ -25,6 +25,7 @@ from scanner.kube.kinds import (
 )
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.references import Link, links
+from scanner.kube.secrets import KEEPER, OF_SERVICE
 from scanner.kube.snapshot import Snapshot
 from scanner.model.contour_file import configured
 
@@ -46,11 +47,6 @@ READS: tuple[Kind, ...] = (
 Name: TypeAlias = tuple[str, str]
 """Namespace and name."""
 
-_CERT_MANAGER = "cert-manager.io/certificate-name"
-_SERVICE_CA = (
-    "service.beta.openshift.io/originating-service-name",
-    "service.alpha.openshift.io/originating-service-name",
-)
 _INJECTED = ("cert-manager.io/inject-ca-from", "cert-manager.io/inject-ca-from-secret")
 _TRUST_BUNDLE = "config.openshift.io/inject-trusted-cabundle"
 _INSTALL_CONFIG = ("kube-system", "cluster-config-v1")
@@ -84,9 +80,9 @@ class Given:
         name = (secret.namespace or "", secret.name)
         if name in self._platform:
             return self._platform[name]
-        if any(each in secret.annotations for each in _SERVICE_CA):
+        if any(each in secret.annotations for each in OF_SERVICE):
             return None
-        issued = secret.annotations.get(_CERT_MANAGER)
+        issued = secret.annotations.get(KEEPER)
         return f"cert-manager's Certificate {issued[:253]}" if issued else self._workloads.get(name)
 
     def config_map(self, found: KubeObject) -> str | None:

@@ -8,6 +8,7 @@ from itertools import chain, islice
 
 from scanner.kube.kinds import INGRESS_CONTROLLER, NAMESPACE, NODE, SERVICE, Kind
 from scanner.kube.references import MOST
+from scanner.kube.secrets import service_ca_secret
 from scanner.kube.snapshot import Snapshot
 from scanner.model.well_known import Names
 from scanner.pki import given
@@ -15,10 +16,6 @@ from scanner.pki.given import Name
 
 READS: tuple[Kind, ...] = (*given.READS, SERVICE, NODE, NAMESPACE)
 
-_SERVING_CERT = (
-    "service.beta.openshift.io/serving-cert-secret-name",
-    "service.alpha.openshift.io/serving-cert-secret-name",
-)
 _CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 
 _ROUTER = "openshift-ingress"
@@ -82,5 +79,4 @@ def _of_routers(snapshot: Snapshot) -> Iterator[Name]:
 
 def _of_services(snapshot: Snapshot) -> Iterator[Name]:
     for service in snapshot.every(SERVICE):
-        annotations = service.annotations
-        yield from ((service.namespace or "", annotations[each]) for each in _SERVING_CERT if each in annotations)
+        yield service.namespace or "", service_ca_secret(service)

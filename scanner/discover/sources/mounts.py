@@ -18,7 +18,7 @@ from scanner.discover.sources.pods import MAX_PORTS
 from scanner.discover.view import View
 from scanner.kube.kinds import CERTIFICATE
 from scanner.kube.objects import Fields, Reference
-from scanner.model import service_ca
+from scanner.kube.secrets import service_ca_secret
 from scanner.model.endpoint import Origin, Owner
 
 MAX_VOLUMES = 200
@@ -98,7 +98,7 @@ def _known(view: View) -> dict[tuple[str, str], str]:
         key = (each.namespace or "", each.text("spec", "secretName"))
         found[key] = f"of {each.reference}"
     for service in view.balanced.services.values():
-        name = service_ca.secret(service.raw)
+        name = service_ca_secret(service.raw)
         if name:
             found[service.namespace, name] = "of the service CA"
     return found

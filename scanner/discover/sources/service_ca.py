@@ -11,13 +11,13 @@ from scanner.discover import hints
 from scanner.discover.balanced import READS, Service, ServicePort
 from scanner.discover.draft import Claim, Found, Source
 from scanner.discover.view import View
-from scanner.model import service_ca
+from scanner.kube.secrets import service_ca_secret
 from scanner.model.endpoint import Origin
 
 
 def _find(view: View) -> Iterator[Found]:
     for service in view.balanced.services.values():
-        if service_ca.asks(service.raw):
+        if service_ca_secret(service.raw):
             ports = [
                 each for each in service.ports if each.protocol == "TCP" and not hints.is_plain(each.number, each.name)
             ]

@@ -12,7 +12,8 @@ from scanner.kube import kinds
 from scanner.kube.kinds import CERTIFICATE, CLUSTER_ISSUER, ISSUER, SECRET, Kind
 from scanner.kube.objects import Fields, KubeObject, Steps
 from scanner.kube.references import Link, Role, links
-from scanner.lint.openshift.routes import KEYS, external, hosts
+from scanner.kube.route import Route
+from scanner.lint.openshift.route_certificate import KEYS
 from scanner.lint.references import is_named
 from scanner.model.declared import Declared, Missing
 from scanner.model.lint_report import NOT_GIVEN
@@ -122,7 +123,7 @@ def _hosts(user: Link) -> tuple[str, ...]:
     """The names under which the object serves the Secret."""
     source = user.source
     if source.kind == kinds.ROUTE:
-        return hosts(source)
+        return Route.of(source).hosts
     if source.kind == kinds.INGRESS:
         return tuple(each.lower() for each in user.beside.texts("hosts"))
     if source.kind in (kinds.HTTP_PROXY, kinds.INGRESS_ROUTE):
@@ -137,7 +138,7 @@ def _users(declared: Declared) -> Mapping[tuple[str | None, str], list[Link]]:
     """By namespace and name of the Secret."""
     found: dict[tuple[str | None, str], list[Link]] = {}
     for each in chain.from_iterable(map(declared.every, _USERS)):
-        for link in links(each) if each.kind != kinds.ROUTE or external(each) else ():
+        for link in links(each) if each.kind != kinds.ROUTE or Route.of(each).external_secret else ():
             if link.role in _USAGES and link.is_secret:
                 found.setdefault((link.namespace, link.name), []).append(link)
     return found

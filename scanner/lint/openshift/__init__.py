@@ -4,15 +4,10 @@ its configuration."""
 from __future__ import annotations
 
 from scanner.lint.openshift.adherence import REMOVED, VALUE
-from scanner.lint.openshift.api_server_certificates import NAMED
-from scanner.lint.openshift.api_server_clients import CLIENT_CA
+from scanner.lint.openshift.api_servers import CLIENT_CA, NAMED
 from scanner.lint.openshift.component_routes import COMPONENT_ROUTES
-from scanner.lint.openshift.custom_host import CUSTOM_HOST
 from scanner.lint.openshift.identity_providers import PROVIDERS
-from scanner.lint.openshift.ingress_certificate import DEFAULT_CERTIFICATE
-from scanner.lint.openshift.ingress_clients import CLIENT_TLS
-from scanner.lint.openshift.ingress_domains import DOMAIN
-from scanner.lint.openshift.ingress_routes import INGRESS_ROUTE
+from scanner.lint.openshift.ingress_controllers import CLIENT_TLS, DEFAULT_CERTIFICATE, DOMAIN, SHARDS
 from scanner.lint.openshift.inherited import INHERITED
 from scanner.lint.openshift.kubelet_conflict import CONFLICT
 from scanner.lint.openshift.kubelet_pools import POOL
@@ -23,18 +18,12 @@ from scanner.lint.openshift.profile_fips import FIPS
 from scanner.lint.openshift.profile_type import TYPE
 from scanner.lint.openshift.profile_version import VERSION
 from scanner.lint.openshift.profile_weak import KEYS, WEAK
-from scanner.lint.openshift.route_access import ACCESS, WIDE
+from scanner.lint.openshift.route_access import ACCESS, CUSTOM_HOST, WIDE, WRITERS
 from scanner.lint.openshift.route_backend import BACKEND_NAME, BACKEND_TRUST
-from scanner.lint.openshift.route_certificate import CERTIFICATE, HOST
-from scanner.lint.openshift.route_fields import FIELDS
-from scanner.lint.openshift.route_hosts import DEFAULT, SAME_HOST
-from scanner.lint.openshift.route_inline import INLINE, KEY
-from scanner.lint.openshift.route_plain import INSECURE, WITHOUT_TLS
-from scanner.lint.openshift.route_policy import CLIENTS, WILDCARD
-from scanner.lint.openshift.route_secret import CHAIN, SECRET
+from scanner.lint.openshift.route_certificate import CERTIFICATE, CHAIN, HOST, INLINE, KEY, SECRET
+from scanner.lint.openshift.route_fields import FIELDS, INGRESS_ROUTE, INSECURE, WITHOUT_TLS
+from scanner.lint.openshift.route_hosts import CLIENTS, DEFAULT, SAME_HOST, WILDCARD
 from scanner.lint.openshift.route_status import STATUS, SUPPORT
-from scanner.lint.openshift.route_writers import WRITERS
-from scanner.lint.openshift.shards import SHARDS
 from scanner.model.object_rule import ObjectRule
 
 ROUTE_RULES: tuple[ObjectRule, ...] = (

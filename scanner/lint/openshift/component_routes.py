@@ -6,15 +6,20 @@ from collections.abc import Iterator
 from typing import Final
 
 from scanner.files.source_positions import Steps
+from scanner.kube.ingress_controller import (
+    CONFIG_NAMESPACE,
+    ComponentRoute,
+    Console,
+    IngressConfig,
+    IngressController,
+)
 from scanner.kube.kinds import CONSOLE, INGRESS_CONFIG, INGRESS_CONTROLLER
-from scanner.kube.objects import Fields
 from scanner.lint import references
-from scanner.lint.openshift.controllers import CONFIG, uncovered
+from scanner.lint.openshift.ingress_controllers import uncovered
 from scanner.lint.openshift.serving import OPAQUE, named_secret, serving_flaws
 from scanner.model.declared import Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
-_ROUTES: Final = ("spec", "componentRoutes")
 _CONSOLE: Final = ("spec", "route")
 _APPS: Final = ("spec", "appsDomain")
 _MOST: Final = 50
@@ -25,21 +30,22 @@ def check_routes(subject: Subject) -> Iterator[Flaw]:
     if subject.object.kind == CONSOLE:
         yield from _console(subject)
         return
-    domain = subject.object.text("spec", "domain").lower()
-    for steps, each in subject.items(*_ROUTES):
-        yield from _route(subject, steps, each, domain)
-    apps = subject.object.text(*_APPS).lower()
+    config = IngressConfig.of(subject.object)
+    domain = config.domain.lower()
+    for each in config.component_routes:
+        yield from _route(subject, each, domain)
+    apps = config.apps_domain.lower()
     if apps and apps != domain:
         yield from _apps(subject, f"*.{apps}")
 
 
-def _route(subject: Subject, steps: Steps, each: Fields, domain: str) -> Iterator[Flaw]:
-    host, name = each.text("hostname").lower(), each.text("servingCertKeyPairSecret", "name")
-    if name:
-        at = (*steps, "servingCertKeyPairSecret")
-        yield from serving_flaws(subject, at, named_secret(subject, name, CONFIG), (host,) if host else ())
+def _route(subject: Subject, each: ComponentRoute, domain: str) -> Iterator[Flaw]:
+    host = each.hostname.lower()
+    if each.secret:
+        secret = named_secret(subject, each.secret, CONFIG_NAMESPACE)
+        yield from serving_flaws(subject, (*each.steps, "servingCertKeyPairSecret"), secret, (host,) if host else ())
     elif host:
-        yield from _bare(host, domain, (*steps, "hostname"), "servingCertKeyPairSecret")
+        yield from _bare(host, domain, (*each.steps, "hostname"), "servingCertKeyPairSecret")
 
 
 def _bare(host: str, domain: str, at: Steps, field: str) -> Iterator[Flaw]:
@@ -56,21 +62,22 @@ def _bare(host: str, domain: str, at: Steps, field: str) -> Iterator[Flaw]:
 def _console(subject: Subject) -> Iterator[Flaw]:
     """The console's host, as its own configuration has it since before ``componentRoutes`` (operator/v1 Console)."""
     found = subject.declared.find(INGRESS_CONFIG, "cluster")
-    host = subject.object.text(*_CONSOLE, "hostname")
-    if subject.object.text(*_CONSOLE, "secret", "name"):
-        secret = named_secret(subject, subject.object.text(*_CONSOLE, "secret", "name"), CONFIG)
+    console = Console.of(subject.object)
+    host = console.hostname
+    if console.secret:
+        secret = named_secret(subject, console.secret, CONFIG_NAMESPACE)
         yield from serving_flaws(subject, (*_CONSOLE, "secret"), secret, (host,) if host else (), types=OPAQUE)
     elif host and isinstance(found, Missing) and found.gap:
         yield undecided(found, (*_CONSOLE, "hostname"), f"whether the default certificate covers {host}")
     elif host:
-        domain = "" if isinstance(found, Missing) else found.text("spec", "domain").lower()
+        domain = "" if isinstance(found, Missing) else IngressConfig.of(found).domain.lower()
         yield from _bare(host.lower(), domain, (*_CONSOLE, "hostname"), "secret")
 
 
 def _apps(subject: Subject, name: str) -> Iterator[Flaw]:
     declared = subject.declared
     controllers = declared.every(INGRESS_CONTROLLER)
-    answers = [uncovered(declared, each, (name,)) for each in controllers[:_MOST]]
+    answers = [uncovered(declared, IngressController.of(each), (name,)) for each in controllers[:_MOST]]
     if any(answer == () for answer in answers):
         return
     unseen = next((answer for answer in answers if isinstance(answer, Missing)), None)

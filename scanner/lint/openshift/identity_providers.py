@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from scanner.files.source_positions import Steps, shown
+from scanner.kube.ingress_controller import CONFIG_NAMESPACE as CONFIG
 from scanner.kube.kinds import CONFIG_MAP, OAUTH
 from scanner.kube.objects import Fields
 from scanner.lint import references
-from scanner.lint.openshift.controllers import CONFIG
 from scanner.lint.openshift.serving import OPAQUE, bundle_flaws, named_secret, serving_flaws
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 

@@ -1,15 +1,16 @@
-"""Whether the router may read the Secret of a Route's external certificate, and how many others."""
+"""Rights that a Route needs: the router's and others' on the Secret of its certificate, and of who applies it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, TypeAlias
 
 from scanner.kube.kinds import ROUTE
 from scanner.kube.objects import KubeObject
+from scanner.kube.route import Route
 from scanner.lint import authorization
-from scanner.lint.authorization import Grant, Identity, Wish, access, account
-from scanner.lint.openshift.routes import EXTERNAL, external
+from scanner.lint.authorization import ACCOUNT, Access, Grant, Identity, Wish, access, account, nameable, subjects
+from scanner.lint.openshift.route_certificate import EXTERNAL
 from scanner.lint.reviewing import answer, question
 from scanner.model.access_review import Review
 from scanner.model.declared import Declared
@@ -19,11 +20,37 @@ _ROUTER: Final = account("openshift-ingress", "router")
 """The name is written into library-go's validation; an IngressController of another account does not count there."""
 _GROUPS: Final = ("system:serviceaccounts", "system:serviceaccounts:openshift-ingress", "system:authenticated")
 _VERBS: Final = ("get", "list", "watch")
+_WRITES: Final = ("update", "patch", "delete")
+_HOST: Final = "routes/custom-host"
+_ROUTES: Final = "route.openshift.io"
+_EVERYBODY: Final = 500
+"""Subjects of one namespace that are looked at."""
+_NAMED: Final = 5
+_PLATFORM: Final = (
+    "system:kube-",
+    "system:node",
+    "system:masters",
+    "system:serviceaccount:kube-",
+    "system:serviceaccount:openshift-",
+    "system:serviceaccounts:kube-",
+    "system:serviceaccounts:openshift-",
+)
+"""What the names of the platform's own users, service accounts and groups begin with: they need no Route for harm."""
+
+_Candidate: TypeAlias = tuple[Identity, frozenset[str] | None]
+_HOST_FIELD: Final = ("spec", "host")
+_SUBDOMAIN: Final = ("spec", "subdomain")
+_SAYS_HOST: Final = "you do not have permission to set the host field of the route"
+_SAYS_SUBDOMAIN: Final = "you do not have permission to set the subdomain field of the route"
+_SAYS_TLS: Final = "you do not have permission to set certificate fields on the route"
+_TLS: Final = ("spec", "tls")
+
+# --- The router -------------------------------------------------------------------------------------------------------
 
 
 def check_access(subject: Subject) -> Iterator[Flaw]:
     """The router may read the Secret of a Route's external certificate."""
-    name, declared = external(subject.object), subject.declared
+    name, declared = Route.of(subject.object).external_secret, subject.declared
     if not name:
         return
     wishes = {verb: _reading(subject, verb, name) for verb in _VERBS}
@@ -55,7 +82,7 @@ def check_access(subject: Subject) -> Iterator[Flaw]:
 
 def route_reviews(route: KubeObject) -> Iterator[Review]:
     """What the API server's own validation of a Route asks of itself: of the router's account, without groups."""
-    name = external(route)
+    name = Route.of(route).external_secret
     for verb in _VERBS if name and route.namespace else ():
         wish = Wish(verb=verb, resource="secrets", namespace=route.namespace, name=name)
         yield question(_ROUTER, wish)
@@ -88,7 +115,7 @@ def _role(subject: Subject, name: str) -> str:
 
 def check_wide(subject: Subject) -> Iterator[Flaw]:
     """The router may read no more Secrets than it must."""
-    name = external(subject.object)
+    name = Route.of(subject.object).external_secret
     if not name:
         return
     wide: dict[str, Grant] = {}
@@ -108,6 +135,155 @@ def check_wide(subject: Subject) -> Iterator[Flaw]:
         )
 
 
+# --- Others, on the Secret --------------------------------------------------------------------------------------------
+
+
+def check_writers(subject: Subject) -> Iterator[Flaw]:
+    """Who may replace a Route's external certificate may also set one in the Route."""
+    name, declared = Route.of(subject.object).external_secret, subject.declared
+    if not name:
+        return
+    found = list(_writers(declared, subject.object.namespace, name))
+    if found:
+        yield Flaw(
+            message=f"{_counted(len(found))} may change Secret {name}, and so the Route's certificate, without the "
+            f"permission {_HOST} that a certificate in the Route needs",
+            at=EXTERNAL,
+            observed=tuple(found[:_NAMED]),
+            fix=f"leave Secret {name} out of what they may write, or allow them {_HOST}",
+        )
+    elif any(declared.gap(kind) for kind in authorization.READS):
+        yield Flaw(
+            message="cannot be decided here: who may replace the certificate; not all roles and bindings were seen",
+            at=EXTERNAL,
+            verdict="inconclusive",
+            severity="info",
+        )
+
+
+def _counted(count: int) -> str:
+    return f"{count} user or group" if count == 1 else f"{count} users or groups"
+
+
+def _writers(declared: Declared, namespace: str | None, name: str) -> Iterator[str]:
+    for who, names in _candidates(declared, namespace):
+        if names is None or name in names:
+            yield who.name or f"group {_called(who)}"
+
+
+def _candidates(declared: Declared, namespace: str | None) -> tuple[_Candidate, ...]:
+    """Who lacks the right on Routes in a namespace, and which Secrets they may write there (None: all); worked out once
+    for each namespace."""
+    known = declared.once(_by_namespace)
+    if namespace not in known:
+        hosts = [Wish(verb=verb, resource=_HOST, group=_ROUTES, namespace=namespace) for verb in ("create", "update")]
+        lacking = (
+            who
+            for who in subjects(declared, namespace)[:_EVERYBODY]
+            if not _called(who).startswith(_PLATFORM)
+            and all(access(declared, who, wish).known is False for wish in hosts)
+        )
+        known[namespace] = tuple((who, _written(declared, who, namespace)) for who in lacking)
+    return known[namespace]
+
+
+def _called(who: Identity) -> str:
+    return who.name or who.groups[0]
+
+
+def _by_namespace(_: Declared) -> dict[str | None, tuple[_Candidate, ...]]:
+    return {}
+
+
+def _written(declared: Declared, who: Identity, namespace: str | None) -> frozenset[str] | None:
+    found: frozenset[str] = frozenset()
+    for verb in _WRITES:
+        names = nameable(declared, who, Wish(verb=verb, resource="secrets", namespace=namespace))
+        if names is None:
+            return None
+        found |= names
+    return found
+
+
+# --- Who applies the Route --------------------------------------------------------------------------------------------
+
+
+def identity(user: str, groups: tuple[str, ...] = ()) -> Identity:
+    """Somebody as the API server sees them: in the groups that everybody is in, and service accounts in theirs."""
+    own: tuple[str, ...] = ()
+    if user.startswith(ACCOUNT):
+        namespace = user.removeprefix(ACCOUNT).partition(":")[0]
+        own = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
+    return Identity(name=user, groups=tuple(dict.fromkeys((*groups, *own, "system:authenticated"))))
+
+
+def check_custom_host(subject: Subject) -> Iterator[Flaw]:
+    """Whoever applies a Route may set its host and certificates."""
+    user = subject.declared.user
+    if user is None:
+        return
+    who = identity(user, subject.declared.groups)
+    before = Route.of(subject.before) if subject.before is not None else None
+    for at, says, verbs in _asked(Route.of(subject.object), before):
+        wishes = [_wish(subject.object, verb) for verb in verbs]
+        found = [access(subject.declared, who, each) for each in wishes]
+        answers = [answer(subject.declared, who, wish, each) for wish, each in zip(wishes, found, strict=True)]
+        if not any(answers):
+            open_ones = [each for each, known in zip(found, answers, strict=True) if known is None]
+            yield from _not_allowed(user, at, says, verbs, open_ones, named=any(each.named for each in found))
+
+
+def custom_host_reviews(item: KubeObject, user: str, groups: tuple[str, ...]) -> Iterator[Review]:
+    """What the API server asks of itself when ``user`` applies the Route."""
+    route = Route.of(item)
+    if route.namespace and (route.host or route.subdomain or any(_certificates(route))):
+        for verb in ("create", "update"):
+            yield question(identity(user, groups), _wish(route, verb))
+
+
+def _wish(route: KubeObject, verb: str) -> Wish:
+    return Wish(verb=verb, resource=_HOST, group=_ROUTES, namespace=route.namespace)
+
+
+def _asked(route: Route, before: Route | None) -> Iterator[tuple[tuple[str, ...], str, tuple[str, ...]]]:
+    """Field, the API server's words, and the verbs of which one will do (library-go ``hostassignment``)."""
+    certified = _certificates(route)
+    if before is None:
+        if route.host:
+            yield _HOST_FIELD, _SAYS_HOST, ("create",)
+        elif any(certified):
+            yield _TLS, _SAYS_TLS, ("create",)
+        return
+    if route.host and route.host != before.host:
+        yield _HOST_FIELD, _SAYS_HOST, ("update",)
+    if route.subdomain != before.subdomain:
+        yield _SUBDOMAIN, _SAYS_SUBDOMAIN, ("update",)
+    if any(certified) and (certified != _certificates(before) or route.tls.external):
+        yield _TLS, _SAYS_TLS, ("update", "create")
+
+
+def _certificates(route: Route) -> tuple[str, ...]:
+    tls = route.tls
+    return tls.certificate, tls.key, tls.ca_certificate, tls.destination_ca, tls.external
+
+
+def _not_allowed(
+    user: str, at: tuple[str, ...], says: str, verbs: tuple[str, ...], open_ones: list[Access], *, named: bool
+) -> Iterator[Flaw]:
+    """``open_ones``: rights of which nobody can tell. ``named``: whether bindings that were seen name the user."""
+    unseen = next((each.unseen for each in open_ones if not (named and each.known is False)), None)
+    if unseen is not None:
+        yield undecided(unseen, at, f"whether {user} may set it")
+        return
+    listed = " or ".join(verbs)
+    yield Flaw(
+        message=f"the API server refuses it from {user}: {says}",
+        at=at,
+        fix=f"allow {user} to {listed} routes/custom-host in the namespace, or leave the field out",
+        correction=f"apiGroups: [route.openshift.io]\nresources: [routes/custom-host]\nverbs: [{', '.join(verbs)}]",
+    )
+
+
 ACCESS = ObjectRule(
     id="route-router-access",
     subjects=(ROUTE,),
@@ -118,5 +294,17 @@ WIDE = ObjectRule(
     id="route-router-access-wide",
     subjects=(ROUTE,),
     check=check_wide,
+    reads=authorization.READS,
+)
+WRITERS = ObjectRule(
+    id="route-secret-writers",
+    subjects=(ROUTE,),
+    check=check_writers,
+    reads=authorization.READS,
+)
+CUSTOM_HOST = ObjectRule(
+    id="route-custom-host",
+    subjects=(ROUTE,),
+    check=check_custom_host,
     reads=authorization.READS,
 )

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from scanner.files.source_positions import Steps
 from scanner.kube.kinds import ROUTE, SERVICE
+from scanner.kube.objects import Steps
+from scanner.kube.route import Route
+from scanner.kube.secrets import SERVICE_CA, service_ca_secret
 from scanner.lint import references
-from scanner.lint.certificates import broken_flaws, chain_of, ended, flaws, instead, is_no_ca, of_text
-from scanner.lint.openshift.route_inline import old_signature, unknown_block
-from scanner.lint.openshift.routes import TLS, has_tls, termination
+from scanner.lint.certificates import broken_flaws, chain_of, ended, flaws, instead_of, is_no_ca, of_text
+from scanner.lint.openshift.route_certificate import old_signature, unknown_block
 from scanner.lint.references import secret_of
-from scanner.model import service_ca
 from scanner.model.declared import Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
-_DESTINATION: Final = (*TLS, "destinationCACertificate")
+_DESTINATION: Final = ("spec", "tls", "destinationCACertificate")
 _BACKENDS: Final = 4
 """Services that the API allows one Route."""
 
 
 def check_backend_name(subject: Subject) -> Iterator[Flaw]:
     """A router that re-encrypts verifies the name of its backend."""
-    route = subject.object
-    if termination(route) == "reencrypt" and route.text(*_DESTINATION):
+    route = Route.of(subject.object)
+    if route.termination == "reencrypt" and route.tls.destination_ca:
         yield Flaw(
             message="the router verifies the backend's chain by this CA, and not its name",
             at=_DESTINATION,
@@ -34,10 +34,10 @@ def check_backend_name(subject: Subject) -> Iterator[Flaw]:
 
 def check_backend_trust(subject: Subject) -> Iterator[Flaw]:
     """A router that re-encrypts can verify its backend."""
-    route = subject.object
-    if termination(route) != "reencrypt" or not has_tls(route):
+    route = Route.of(subject.object)
+    if route.termination != "reencrypt" or not route.has_tls:
         return
-    if text := route.text(*_DESTINATION):
+    if text := route.tls.destination_ca:
         yield from _anchors(subject, text)
     else:
         yield from _services(subject)
@@ -46,15 +46,14 @@ def check_backend_trust(subject: Subject) -> Iterator[Flaw]:
 def _anchors(subject: Subject, text: str) -> Iterator[Flaw]:
     found = of_text(text)
     if not found:
-        what = instead(subject.object, "destinationCACertificate")
-        says = f"the router rejects it: failed to parse destination CA certificate{what}"
+        says = f"the router rejects it: failed to parse destination CA certificate{instead_of(text)}"
         yield Flaw(message=says, at=_DESTINATION, severity="high", fix="give CA certificates in PEM")
     fix = f"{subject.object.reference}: give the CA of the backend's certificate"
     yield from broken_flaws(
         subject.object, found, _DESTINATION, name="destinationCACertificate", severity="high", fix=fix
     )
     faults = ((None, is_no_ca), (None, ended(subject.declared.known.taken_at)))
-    yield from unknown_block(subject.object, _DESTINATION)
+    yield from unknown_block(text, _DESTINATION)
     for each in found:
         yield from flaws(subject.object, each, _DESTINATION, faults, fix=fix)
         yield from old_signature(each, _DESTINATION)
@@ -65,7 +64,7 @@ def _anchors(subject: Subject, text: str) -> Iterator[Flaw]:
 def _issued(subject: Subject, name: str, subjects: set[str | None]) -> Iterator[Flaw]:
     """Whether the certificate that the service CA made for a Service is of one of the CAs, by the names."""
     service = subject.find(SERVICE, name)
-    named = "" if isinstance(service, Missing) else service_ca.secret(service)
+    named = "" if isinstance(service, Missing) else service_ca_secret(service)
     secret = secret_of(subject, named) if named else None
     if secret is None or isinstance(secret, Missing):
         return
@@ -87,21 +86,19 @@ def _services(subject: Subject) -> Iterator[Flaw]:
                 yield undecided(service, steps, "whether the router can verify the backend")
             else:
                 yield Flaw(message=f"{service.name} does not exist", at=steps, fix=f"create {service.name}")
-        elif not service_ca.asks(service):
+        elif not service_ca_secret(service):
             yield Flaw(
                 message=f"{service.reference} has no certificate of the service CA, by which the router verifies it",
                 at=steps,
-                fix=f"annotate {service.reference} with {service_ca.ANNOTATIONS[0]}, or give destinationCACertificate",
-                correction=f"metadata:\n  annotations:\n    {service_ca.ANNOTATIONS[0]}: {name}-tls",
+                fix=f"annotate {service.reference} with {SERVICE_CA[0]}, or give destinationCACertificate",
+                correction=f"metadata:\n  annotations:\n    {SERVICE_CA[0]}: {name}-tls",
             )
 
 
 def _backends(subject: Subject) -> Iterator[tuple[Steps, str]]:
-    backends = [(("spec", "to"), subject.object.fields("spec", "to"))]
-    backends += [(steps, each) for steps, each in subject.items("spec", "alternateBackends")]  # type: ignore[misc]
-    for steps, each in backends[:_BACKENDS]:
-        if each.text("kind") in ("", "Service") and each.text("name"):
-            yield (*steps, "name"), each.text("name")
+    for each in Route.of(subject.object).backends[:_BACKENDS]:
+        if each.service:
+            yield (*each.steps, "name"), each.service
 
 
 BACKEND_NAME = ObjectRule(

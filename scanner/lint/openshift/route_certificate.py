@@ -1,25 +1,270 @@
-"""The certificate that a Route brings, wherever it stands: whether clients take it."""
+"""The certificate that a Route brings, in itself or in a Secret: whether the router and clients accept it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from scanner.kube.kinds import ROUTE
-from scanner.kube.objects import KubeObject
+from scanner.kube.objects import KubeObject, Steps
+from scanner.kube.route import Route
+from scanner.kube.secrets import KeyHolder, Secret
 from scanner.lint import references
-from scanner.lint.certificates import leaf_flaws
-from scanner.lint.openshift.routes import hosts, served
-from scanner.lint.references import mend, name_flaws
-from scanner.model.object_rule import Flaw, ObjectRule, Subject
+from scanner.lint.certificates import broken_flaws, called, chain_of, entry, instead_of, leaf_flaws, of_text
+from scanner.lint.references import mend, name_flaws, secret_flaws, secret_of
+from scanner.model.declared import Missing
+from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+from scanner.tls.certificate import CertificateFacts
+
+EXTERNAL: Final = ("spec", "tls", "externalCertificate")
+_CERTIFICATE: Final = ("spec", "tls", "certificate")
+_KEY: Final = ("spec", "tls", "key")
+_AUTHORITY: Final = ("spec", "tls", "caCertificate")
+
+KEYS: Final = ("RSA", "ECDSA")
+"""Of private keys that the router takes (openshift/router ``pkg/router/routeapihelpers/validation.go``)."""
+_OLD: Final = ("SHA1", "MD5", "MD2")
+_LABEL: Final = re.compile(r"-----BEGIN ([^\n-]{1,60})-----[^-]*-----END \1-----")
+_BLOCKS: Final = frozenset(
+    {
+        *("CERTIFICATE", "EC PARAMETERS", "PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "ECDSA PRIVATE KEY"),
+        *("PUBLIC KEY", "RSA PUBLIC KEY", "DSA PUBLIC KEY", "ECDSA PUBLIC KEY"),
+    }
+)
+"""What the router knows in PEM (``knownBlockDecoders``, the same file)."""
+
+
+# --- What the router takes --------------------------------------------------------------------------------------------
+
+
+def _rejected_signature(certificate: CertificateFacts) -> str | None:
+    """Why the router takes none of what the certificate is in, in its words, or None. What signed itself it takes."""
+    signed = certificate.signature_hash
+    if signed in _OLD and not certificate.self_issued:
+        return f"router does not support CA-signed certs using {signed}"
+    return None
+
+
+def _unrecognized(text: str) -> str | None:
+    """Why the router takes none of a text in PEM: a block that it does not know."""
+    label = next((match[1] for match in _LABEL.finditer(text) if match[1] not in _BLOCKS), None)
+    return f"unrecognized PEM block {label}" if label else None
+
+
+def _beside_key(holder: KeyHolder) -> str | None:
+    """Why the router takes no key of a Route or Secret: something else stands there too."""
+    labels = holder.key_blocks
+    return f"field contains invalid types {', '.join(labels)}" if labels else None
+
+
+def unknown_block(text: str, at: Steps) -> Iterator[Flaw]:
+    """That a field has a block in PEM that the router does not know."""
+    if says := _unrecognized(text):
+        yield Flaw(message=f"the router rejects it: {says}", at=at, severity="high", fix=f"remove it from {at[-1]}")
+
+
+def old_signature(certificate: CertificateFacts, at: Steps) -> Iterator[Flaw]:
+    """That a certificate in a field is signed in a way that the router does not take."""
+    if says := _rejected_signature(certificate):
+        yield Flaw(
+            message=f"the router rejects it: {says}",
+            at=at,
+            severity="high",
+            observed=(called(certificate),),
+            fix="get it signed with SHA-256",
+        )
+
+
+# --- In the Route -----------------------------------------------------------------------------------------------------
+
+
+def check_key(subject: Subject) -> Iterator[Flaw]:
+    """A Route does not hold a private key."""
+    if Route.of(subject.object).tls.key:
+        yield Flaw(
+            message="a private key stands in the Route, where everybody reads it who may read Routes",
+            at=_KEY,
+            fix="put certificate and key into a Secret, and name it in externalCertificate",
+            correction="externalCertificate:\n  name: NAME",
+        )
+
+
+def check_inline(subject: Subject) -> Iterator[Flaw]:
+    """A Route's own certificate, key and CA are what the router takes."""
+    route = Route.of(subject.object)
+    tls = route.tls
+    if not route.is_terminated:
+        return
+    if not tls.certificate:
+        for at, text in ((_KEY, tls.key), (_AUTHORITY, tls.ca_certificate)):
+            if text:
+                message = f"{at[-1]} is of no use without a certificate, and the router serves its default one"
+                yield Flaw(message=message, at=at, severity="low", fix=f"add the certificate, or remove {at[-1]}")
+        return
+    chain = of_text(tls.certificate)
+    if not chain:
+        message = f"the router rejects it: no certificate in PEM{instead_of(tls.certificate)}"
+        yield Flaw(message=message, at=_CERTIFICATE, fix="give it in PEM")
+        return
+    yield from broken_flaws(route, chain, _CERTIFICATE, name="certificate")
+    yield from _pair(route)
+    for place, each in enumerate(chain):
+        yield from _rejected(each, leaf=place == 0)
+    if tls.ca_certificate:
+        authorities = of_text(tls.ca_certificate)
+        yield from broken_flaws(route, authorities, _AUTHORITY, name="caCertificate")
+        yield from _chained(chain, authorities)
+        for each in authorities:
+            yield from old_signature(each, _AUTHORITY)
+    yield from unknown_block(tls.certificate, _CERTIFICATE)
+    yield from unknown_block(tls.ca_certificate, _AUTHORITY)
+
+
+def _pair(route: Route) -> Iterator[Flaw]:
+    matches = route.key_matches
+    if says := _beside_key(route):
+        yield Flaw(message=f"the router rejects it: {says}", at=_KEY, fix="keep nothing but the private key in key")
+        if matches is not False:
+            return
+    if matches is False:
+        yield Flaw(
+            message="the router rejects it: private key does not match public key",
+            at=_KEY,
+            fix="give the key that the first certificate was made for",
+        )
+    elif isinstance(matches, str) and matches == "there is no tls.key":
+        yield Flaw(message="the router rejects it: no key specified", at=_KEY, fix="add the key")
+    elif isinstance(matches, str) and matches.startswith("tls.key "):
+        message = f"the router rejects it: key {matches.removeprefix('tls.key ')}"
+        yield Flaw(message=message, at=_KEY, fix="give the key in PEM, not encrypted")
+    elif matches is not True:
+        said = f" ({matches})" if isinstance(matches, str) else ""
+        message = f"cannot be decided here: whether the key belongs to the certificate{said}"
+        yield Flaw(message=message, at=_KEY, verdict="inconclusive")
+
+
+def _rejected(certificate: CertificateFacts, *, leaf: bool) -> Iterator[Flaw]:
+    algorithm = certificate.key_algorithm
+    if leaf and algorithm is not None and algorithm not in KEYS:
+        message = f"the router rejects it: it takes no {algorithm} key (block private key is not valid)"
+        yield Flaw(message=message, at=_KEY, expected=KEYS, observed=(algorithm,), fix="use an RSA or ECDSA key")
+    yield from old_signature(certificate, _CERTIFICATE)
+
+
+def _chained(chain: Sequence[CertificateFacts], authorities: Sequence[CertificateFacts]) -> Iterator[Flaw]:
+    subjects = {each.subject for each in authorities}
+    if not authorities:
+        message = "the router rejects it: failed to parse CA certificate"
+        yield Flaw(message=message, at=_AUTHORITY, fix="give CA certificates in PEM")
+    elif chain[0].issuer is not None and chain[0].issuer not in subjects and chain[0] not in authorities:
+        yield Flaw(
+            message="the router rejects it: caCertificate has none that issued the certificate",
+            at=_AUTHORITY,
+            expected=(chain[0].issuer[:200],),
+            observed=tuple(called(each) for each in authorities[:5]),
+            fix="put the issuer of the certificate into caCertificate",
+        )
+
+
+# --- In a Secret ------------------------------------------------------------------------------------------------------
+
+
+def check_secret(subject: Subject) -> Iterator[Flaw]:
+    """A Route's external certificate can be served."""
+    name = Route.of(subject.object).external_secret
+    if not name:
+        return
+    secret = secret_of(subject, name)
+    yield from secret_flaws(subject.declared, secret, EXTERNAL)
+    if isinstance(secret, Missing):
+        return
+    chain, keeper = chain_of(secret), mend(subject.declared, name, subject.object.namespace)
+    yield from broken_flaws(secret, chain, EXTERNAL)
+    rejected = {
+        "tls.key": _beside_key(Secret.of(secret)),
+        "tls.crt": _unrecognized(entry(secret, "tls.crt") or ""),
+    }
+    for entry_, says in rejected.items():
+        if says:
+            fix = f"{keeper}: keep nothing else in {entry_}"
+            yield Flaw(message=f"{secret.reference}: the router rejects {entry_}: {says}", at=EXTERNAL, fix=fix)
+    for place, each in enumerate(chain):
+        for message in _rejected_from_secret(each, leaf=place == 0):
+            fix = f"{keeper}: another certificate"
+            yield Flaw(message=f"{secret.reference}: {called(each)} {message}", at=EXTERNAL, fix=fix)
+
+
+def _rejected_from_secret(certificate: CertificateFacts, *, leaf: bool) -> Iterator[str]:
+    """What the router takes of no Route, in its words where it has some."""
+    algorithm = certificate.key_algorithm
+    if leaf and algorithm is not None and algorithm not in KEYS:
+        yield f"has an {algorithm} key, which the router does not take: block private key is not valid"
+    if says := _rejected_signature(certificate):
+        yield f"is rejected: {says}"
+
+
+def check_chain(subject: Subject) -> Iterator[Flaw]:
+    """The Secret of a Route's external certificate holds one serving certificate."""
+    secret = secret_of(subject, name) if (name := Route.of(subject.object).external_secret) else None
+    if isinstance(secret, Missing) and secret.gap and not secret.promised:
+        flaw = undecided(secret, EXTERNAL, "whether it holds one certificate")  # another rule counts that
+        yield Flaw(message=flaw.message, at=flaw.at, verdict=flaw.verdict, severity="info")
+    if secret is None or isinstance(secret, Missing):
+        return
+    behind = chain_of(secret)[1:]
+    if behind:
+        what = "a CA's" if any(each.is_ca for each in behind) else "another"
+        yield Flaw(
+            message=f"{secret.reference} has {what} certificate behind the leaf, and the API asks for one alone",
+            at=EXTERNAL,
+            fix=f"{mend(subject.declared, secret.name, secret.namespace)}: keep the leaf alone where clients know its "
+            "issuer; else give certificate, key and caCertificate in the Route, so that intermediates are served",
+            evidence=tuple(called(each) for each in behind[:5]),
+        )
+    if entry(secret, "ca.crt"):
+        yield Flaw(
+            message=f"{secret.reference} has a ca.crt, which the router does not read",
+            at=EXTERNAL,
+            severity="info",
+            status="informational",
+        )
+
+
+# --- Wherever it is ---------------------------------------------------------------------------------------------------
 
 
 def check_certificate(subject: Subject) -> Iterator[Flaw]:
     """A Route's certificate is one that clients take."""
-    found = served(subject)
+    found = _served(subject)
     if found is not None:
         holder, at = found
         now = subject.declared.known.taken_at
         yield from leaf_flaws(holder, at, now, fix=f"{_where(subject, holder)}: replace the certificate")
+
+
+def check_host(subject: Subject) -> Iterator[Flaw]:
+    """A Route's certificate covers its host."""
+    found = _served(subject)
+    if found is not None:
+        holder, at = found
+        fix = f"{_where(subject, holder)}: a certificate with these names"
+        yield from name_flaws(holder, Route.of(subject.object).hosts, at, fix=fix)
+
+
+def _served(subject: Subject) -> tuple[KubeObject, Steps] | None:
+    """What holds the certificate of a Route in ``tls.crt``, and the field that says so; None where it has none, or
+    nobody saw it."""
+    route = Route.of(subject.object)
+    if name := route.external_secret:
+        found = secret_of(subject, name)
+        return None if isinstance(found, Missing) else (found, EXTERNAL)
+    if not route.inline_certificate:
+        return None
+    coded = b64encode(route.inline_certificate.encode()).decode()
+    metadata = {"name": route.name, "namespace": route.namespace}
+    return KubeObject({"metadata": metadata, "binaryData": {"tls.crt": coded}}, ROUTE), _CERTIFICATE
 
 
 def _where(subject: Subject, holder: KubeObject) -> str:
@@ -28,16 +273,28 @@ def _where(subject: Subject, holder: KubeObject) -> str:
     return mend(subject.declared, holder.name, holder.namespace)
 
 
-def check_host(subject: Subject) -> Iterator[Flaw]:
-    """A Route's certificate covers its host."""
-    found = served(subject)
-    if found is not None:
-        holder, at = found
-        yield from name_flaws(
-            holder, hosts(subject.object), at, fix=f"{_where(subject, holder)}: a certificate with these names"
-        )
-
-
+KEY = ObjectRule(
+    id="route-inline-key",
+    subjects=(ROUTE,),
+    check=check_key,
+)
+INLINE = ObjectRule(
+    id="route-inline-certificate",
+    subjects=(ROUTE,),
+    check=check_inline,
+)
+SECRET = ObjectRule(
+    id="route-external-secret",
+    subjects=(ROUTE,),
+    check=check_secret,
+    reads=references.READS,
+)
+CHAIN = ObjectRule(
+    id="route-external-chain",
+    subjects=(ROUTE,),
+    check=check_chain,
+    reads=references.READS,
+)
 CERTIFICATE = ObjectRule(
     id="route-certificate",
     subjects=(ROUTE,),

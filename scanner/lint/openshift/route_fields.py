@@ -1,17 +1,23 @@
-"""Fields of a Route that exclude each other, as the API server and the router check them."""
+"""Fields of a Route that exclude each other, as the API server and the router check them; what it says of plain text;
+and the annotations by which an Ingress becomes a Route (ingress-to-route controller)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from scanner.files.problems import did_you_mean
 from scanner.files.source_positions import Steps, shown
-from scanner.kube.kinds import ROUTE
-from scanner.kube.objects import KubeObject
+from scanner.kube.kinds import INGRESS, ROUTE
+from scanner.kube.route import Route
+from scanner.lint import references
+from scanner.lint.certificates import chain_of
 from scanner.lint.fields.unknown import nearest
-from scanner.lint.openshift.routes import EXTERNAL, TLS, has_tls, termination
-from scanner.model.object_rule import Flaw, ObjectRule, Subject
+from scanner.lint.openshift.route_certificate import EXTERNAL
+from scanner.lint.references import secret_of
+from scanner.model.declared import Missing
+from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _TERMINATIONS: Final = ("edge", "passthrough", "reencrypt")
 _WITHOUT: Final = "passthrough termination does not support certificates"
@@ -21,6 +27,18 @@ _POLICIES: Final = {
     "passthrough": ("None", "Redirect"),
 }
 """``insecureEdgeTerminationPolicy``, by termination."""
+_TLS: Final = ("spec", "tls")
+_CERTIFICATES: Final[Mapping[str, Callable[[Route], str]]] = {
+    "certificate": lambda route: route.tls.certificate,
+    "key": lambda route: route.tls.key,
+    "caCertificate": lambda route: route.tls.ca_certificate,
+    "destinationCACertificate": lambda route: route.tls.destination_ca,
+}
+_ACTIONS: Final[Mapping[str, Callable[[Route], object]]] = {
+    "request": lambda route: route.request_actions,
+    "response": lambda route: route.response_actions,
+}
+_POLICY: Final = (*_TLS, "insecureEdgeTerminationPolicy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,58 +46,57 @@ class _Refusal:
     """One check of the API server."""
 
     at: tuple[str, ...]
-    when: Callable[[KubeObject], object]
+    when: Callable[[Route], object]
     says: str
     """In its own words."""
     fix: str
 
 
-def _with(kind: str, *steps: str) -> Callable[[KubeObject], object]:
-    """Whether a Route of that termination has something there."""
-    return lambda route: termination(route) == kind and route.at(*steps) not in (None, "", {}, [])
+def _with(termination: str, said: Callable[[Route], object]) -> Callable[[Route], object]:
+    """Whether a Route of that termination says it."""
+    return lambda route: route.termination == termination and said(route) not in (None, "", {}, [])
 
 
-def _both(route: KubeObject) -> bool:
-    return termination(route) in _POLICIES and bool(route.text(*TLS, "certificate") and route.text(*EXTERNAL, "name"))
+def _both(route: Route) -> bool:
+    return route.is_terminated and bool(route.tls.certificate and route.tls.external)
 
 
-_ACTIONS: Final = ("spec", "httpHeaders", "actions")
 _REFUSALS: Final = (
     *(
-        _Refusal((*TLS, name), _with("passthrough", *TLS, name), _WITHOUT, f"remove {name}, or terminate at the router")
-        for name in ("certificate", "key", "caCertificate", "destinationCACertificate")
-    ),
-    _Refusal(EXTERNAL, _with("passthrough", *EXTERNAL, "name"), _WITHOUT, "remove it, or terminate at the router"),
-    _Refusal(
-        (*TLS, "destinationCACertificate"),
-        _with("edge", *TLS, "destinationCACertificate"),
-        "edge termination does not support destination certificates",
-        "remove it, or write 'termination: reencrypt'",
+        _Refusal((*_TLS, name), _with("passthrough", said), _WITHOUT, f"remove {name}, or terminate at the router")
+        for name, said in _CERTIFICATES.items()
     ),
     _Refusal(
         EXTERNAL,
-        lambda route: termination(route) != "passthrough" and _both(route),
-        "cannot specify both tls.certificate and tls.externalCertificate",
-        "keep one of the two",
+        _with("passthrough", lambda route: route.tls.external),
+        _WITHOUT,
+        "remove it, or terminate at the router",
     ),
     _Refusal(
+        (*_TLS, "destinationCACertificate"),
+        _with("edge", lambda route: route.tls.destination_ca),
+        "edge termination does not support destination certificates",
+        "remove it, or write 'termination: reencrypt'",
+    ),
+    _Refusal(EXTERNAL, _both, "cannot specify both tls.certificate and tls.externalCertificate", "keep one of the two"),
+    _Refusal(
         ("spec", "path"),
-        _with("passthrough", "spec", "path"),
+        _with("passthrough", lambda route: route.path),
         "passthrough termination does not support paths",
         "remove the path: who does not decrypt sees none",
     ),
     *(
         _Refusal(
-            (*_ACTIONS, name),
-            _with("passthrough", *_ACTIONS, name),
+            ("spec", "httpHeaders", "actions", name),
+            _with("passthrough", said),
             "only edge and re-encrypt routes are supported for providing customized headers.",
             "remove the actions: who does not decrypt sees no header",
         )
-        for name in ("request", "response")
+        for name, said in _ACTIONS.items()
     ),
     _Refusal(
         ("spec", "wildcardPolicy"),
-        lambda route: route.text("spec", "wildcardPolicy") == "Subdomain" and not route.text("spec", "host"),
+        lambda route: route.is_subdomain and not route.host,
         "host name not specified for wildcard policy",
         "give spec.host",
     ),
@@ -89,8 +106,8 @@ _REFUSALS: Final = (
 
 def check_fields(subject: Subject) -> Iterator[Flaw]:
     """A Route's TLS fields go together."""
-    route = subject.object
-    if has_tls(route):
+    route = Route.of(subject.object)
+    if route.has_tls:
         yield from _unknown(route)
         yield from _insecure(route)
         yield from _nameless(route)
@@ -104,19 +121,19 @@ def _refused(at: Steps, says: str, fix: str, *values: str, meant: str | None = N
     return Flaw(message=f"the API server refuses it: {says}", at=at, fix=fix, expected=values, correction=correction)
 
 
-def _unknown(route: KubeObject) -> Iterator[Flaw]:
-    said = termination(route)
+def _unknown(route: Route) -> Iterator[Flaw]:
+    said = route.termination
     if said not in _TERMINATIONS:
         listed = ", ".join(f'"{each}"' for each in _TERMINATIONS)
-        written = route.at(*TLS, "termination")
+        written = route.tls.any_termination
         says = f"Unsupported value: {shown(written or '')}: supported values: {listed}"
         meant = nearest(written, _TERMINATIONS) if isinstance(written, str) else None
         fix = f"write {meant}" if meant else "write one of the three"
-        yield _refused((*TLS, "termination"), says, fix, *_TERMINATIONS, meant=meant)
+        yield _refused((*_TLS, "termination"), says, fix, *_TERMINATIONS, meant=meant)
 
 
-def _insecure(route: KubeObject) -> Iterator[Flaw]:
-    said, allowed = route.at(*TLS, "insecureEdgeTerminationPolicy"), _POLICIES.get(termination(route), ())
+def _insecure(route: Route) -> Iterator[Flaw]:
+    said, allowed = route.tls.any_insecure_policy, _POLICIES.get(route.termination, ())
     if said in (None, "") or not allowed or said in allowed:
         return
     listed = ", ".join(allowed)
@@ -124,13 +141,13 @@ def _insecure(route: KubeObject) -> Iterator[Flaw]:
     fix = "write Redirect, so that who comes in plain text is sent to https"
     meant = nearest(said, allowed) if isinstance(said, str) else None
     meant = None if meant == "Allow" else meant  # which another rule is against
-    yield _refused((*TLS, "insecureEdgeTerminationPolicy"), says, fix, *allowed, meant=meant)
+    yield _refused(_POLICY, says, fix, *allowed, meant=meant)
 
 
-def _nameless(route: KubeObject) -> Iterator[Flaw]:
-    if not route.has(*EXTERNAL) or route.text(*EXTERNAL, "name"):
+def _nameless(route: Route) -> Iterator[Flaw]:
+    if not route.tls.has_external or route.tls.external:
         return
-    beside = bool(route.text(*TLS, "certificate"))
+    beside = bool(route.tls.certificate)
     refused = "cannot have both spec.tls.certificate and spec.tls.externalCertificate"
     yield Flaw(
         message=(
@@ -145,8 +162,92 @@ def _nameless(route: KubeObject) -> Iterator[Flaw]:
     )
 
 
+# --- Plain text -------------------------------------------------------------------------------------------------------
+
+
+def check_insecure(subject: Subject) -> Iterator[Flaw]:
+    """A Route does not answer in plain text beside TLS."""
+    route = Route.of(subject.object)
+    if route.is_terminated and route.tls.insecure_policy == "Allow":
+        yield Flaw(
+            message="the router serves the same content in plain text on port 80",
+            at=_POLICY,
+            expected=("Redirect", "None"),
+            observed=("Allow",),
+            fix="write insecureEdgeTerminationPolicy: Redirect",
+            correction="insecureEdgeTerminationPolicy: Redirect",
+        )
+
+
+def check_without_tls(subject: Subject) -> Iterator[Flaw]:
+    """A Route has TLS."""
+    if not Route.of(subject.object).has_tls:
+        yield Flaw(
+            message="it is served in plain text only",
+            at=_TLS,
+            fix="add spec.tls",
+            correction="tls:\n  termination: edge\n  insecureEdgeTerminationPolicy: Redirect",
+        )
+
+
+# --- From an Ingress --------------------------------------------------------------------------------------------------
+
+
+_TERMINATION: Final = "route.openshift.io/termination"
+_DESTINATION: Final = "route.openshift.io/destination-ca-certificate-secret"
+_ANNOTATIONS: Final = ("metadata", "annotations")
+
+
+def check_ingress(subject: Subject) -> Iterator[Flaw]:
+    """The annotations by which an Ingress becomes a Route mean something."""
+    said = subject.object.annotations.get(_TERMINATION)
+    if said is not None and said not in _TERMINATIONS:
+        yield Flaw(
+            message=f"{_TERMINATION} is {shown(said)}, which is no termination",
+            at=(*_ANNOTATIONS, _TERMINATION),
+            expected=_TERMINATIONS,
+            observed=(said[:60],),
+            fix=did_you_mean(said, _TERMINATIONS),
+        )
+    name = subject.object.annotations.get(_DESTINATION)
+    if name:
+        yield from _destination(subject, name, said)
+
+
+def _destination(subject: Subject, name: str, said: str | None) -> Iterator[Flaw]:
+    at = (*_ANNOTATIONS, _DESTINATION)
+    if said != "reencrypt":
+        message = f"{_DESTINATION} means nothing without {_TERMINATION}: reencrypt"
+        yield Flaw(message=message, at=at, fix=f"add {_TERMINATION}: reencrypt, or remove it")
+    secret = secret_of(subject, name)
+    if isinstance(secret, Missing):
+        if secret.gap:
+            yield undecided(secret, at, "whether the router can verify the backend")
+        else:
+            yield Flaw(message=f"{secret.name} does not exist", at=at, fix=f"create {secret.name}")
+    elif not chain_of(secret):
+        message = f"{secret.reference} has no certificate in tls.crt, where the CA is looked for"
+        yield Flaw(message=message, at=at, fix=f"{secret.reference}: put the CA's certificate into tls.crt")
+
+
 FIELDS = ObjectRule(
     id="route-fields",
     subjects=(ROUTE,),
     check=check_fields,
+)
+INSECURE = ObjectRule(
+    id="route-insecure",
+    subjects=(ROUTE,),
+    check=check_insecure,
+)
+WITHOUT_TLS = ObjectRule(
+    id="route-without-tls",
+    subjects=(ROUTE,),
+    check=check_without_tls,
+)
+INGRESS_ROUTE = ObjectRule(
+    id="route-from-ingress",
+    subjects=(INGRESS,),
+    check=check_ingress,
+    reads=references.READS,
 )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from typing import Final, NamedTuple
 
-from scanner.files.source_positions import Steps, shown
+from scanner.files.source_positions import shown
+from scanner.kube.conditions import Condition
 from scanner.kube.feature_gates import gates
 from scanner.kube.kinds import CLUSTER_VERSION, FEATURE_GATE, ROUTE
-from scanner.kube.objects import Fields
-from scanner.lint.openshift.routes import EXTERNAL, external
+from scanner.kube.route import Route
+from scanner.lint.openshift.route_certificate import EXTERNAL
 from scanner.model.declared import Missing
 from scanner.model.finding import Severity
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
@@ -60,7 +60,7 @@ _FUTURE: Final = "UnservableInFutureVersions"
 
 def check_status(subject: Subject) -> Iterator[Flaw]:
     """Every router that has looked at a Route has admitted it."""
-    entries = list(islice(subject.items("status", "ingress"), _ROUTERS))
+    entries = Route.of(subject.object).ingresses[:_ROUTERS]
     if not entries and subject.object.uid:
         yield Flaw(
             message="no router has looked at it",
@@ -68,37 +68,35 @@ def check_status(subject: Subject) -> Iterator[Flaw]:
             severity="medium",
             fix="is there an IngressController whose selectors match the Route and its namespace?",
         )
-    for steps, entry in entries:
-        router = shown(entry.text("routerName") or "a router")
-        if not any(each.text("type") == "Admitted" for each in islice(entry.each("conditions"), _CONDITIONS)):
+    for entry in entries:
+        router, conditions = shown(entry.router_name or "a router"), entry.conditions[:_CONDITIONS]
+        if not any(each.type == "Admitted" for each in conditions):
             message = f"{router} has not said whether it has admitted it"
-            yield Flaw(message=message, at=(*steps, "conditions"), verdict="inconclusive")
-        for index, each in enumerate(islice(entry.each("conditions"), _CONDITIONS)):
-            at = (*steps, "conditions", index)
-            if each.text("type") == "Admitted":
-                yield from _admitted(router, each, at)
-            elif each.text("type") == _FUTURE and each.text("status") == "True":
+            yield Flaw(message=message, at=(*entry.steps, "conditions"), verdict="inconclusive")
+        for each in conditions:
+            if each.type == "Admitted":
+                yield from _admitted(router, each)
+            elif each.type == _FUTURE and each.holds:
                 yield Flaw(
                     message=f"{router} says that a later release will not serve it{_said(each)}",
-                    at=at,
+                    at=each.steps,
                     severity="medium",
                     fix="correct what the message names before the upgrade",
                 )
 
 
-def _admitted(router: str, each: Fields, at: Steps) -> Iterator[Flaw]:
-    status = each.text("status")
-    if status == "False":
-        means = _REASONS.get(each.text("reason"), _Meaning("for a reason that adhere does not know", "see the message"))
+def _admitted(router: str, each: Condition) -> Iterator[Flaw]:
+    if each.status == "False":
+        means = _REASONS.get(each.reason, _Meaning("for a reason that adhere does not know", "see the message"))
         message = f"{router} has not admitted it: {means.means}{_said(each)}"
-        yield Flaw(message=message, at=at, severity=means.severity, fix=means.fix)
-    elif status != "True":
+        yield Flaw(message=message, at=each.steps, severity=means.severity, fix=means.fix)
+    elif not each.holds:
         message = f"whether {router} has admitted it is not known{_said(each)}"
-        yield Flaw(message=message, at=at, verdict="inconclusive")
+        yield Flaw(message=message, at=each.steps, verdict="inconclusive")
 
 
-def _said(each: Fields) -> str:
-    parts = [part for part in (each.text("reason"), each.text("message")) if part]
+def _said(each: Condition) -> str:
+    parts = [part for part in (each.reason, each.message) if part]
     return f" ({shown(': '.join(parts), 200)})" if parts else ""
 
 
@@ -112,7 +110,7 @@ _RELEASE: Final = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})\.")
 
 def check_support(subject: Subject) -> Iterator[Flaw]:
     """The cluster's routers know `externalCertificate`."""
-    if not external(subject.object):
+    if not Route.of(subject.object).external_secret:
         return
     known = subject.declared.known
     found = subject.find(CLUSTER_VERSION, "version")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scanner.kube.kinds import CONFIG_MAP
-from scanner.lint.openshift.subject_patterns import lets_everything, refused
+from scanner.lint.openshift.ingress_controllers import lets_everything, refused
 from tests.lint.examples import authority, empty, leaf
 from tests.lint.openshift.saying import said
 

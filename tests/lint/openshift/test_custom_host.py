@@ -11,7 +11,7 @@ from scanner.cluster.replaying import load
 from scanner.kube.kinds import ROUTE
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
-from scanner.lint.openshift.custom_host import custom_host_reviews, identity
+from scanner.lint.openshift.route_access import custom_host_reviews, identity
 from scanner.linting import LINT_READS, declared, reviewed
 from scanner.model.access_review import ACCESS_REVIEW, Review
 from tests.lint.examples import empty, manifests

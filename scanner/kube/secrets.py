@@ -1,0 +1,59 @@
+"""Secrets and ConfigMaps: what they hold, and who fills a Secret.
+
+A Secret is read without its private key. The reader leaves what it saw of it under ``adhere``
+(``scanner/cluster/secrets.py``).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.view import Text, Texts, Value, Words
+
+TLS: Final = "kubernetes.io/tls"
+"""The type of a Secret that has a certificate and its key."""
+SERVICE_CA: Final = (
+    "service.beta.openshift.io/serving-cert-secret-name",
+    "service.alpha.openshift.io/serving-cert-secret-name",
+)
+"""Annotations by which a Service asks OpenShift's service CA for a certificate (openshift/service-ca-operator)."""
+OF_SERVICE: Final = (
+    "service.beta.openshift.io/originating-service-name",
+    "service.alpha.openshift.io/originating-service-name",
+)
+"""Annotations of the Secret that the service CA fills."""
+KEEPER: Final = "cert-manager.io/certificate-name"
+"""Annotation of a Secret that cert-manager writes: the Certificate that asked for it."""
+
+
+class KeyHolder(KubeObject):
+    """A Secret or Route: what was seen of its private key."""
+
+    key_matches = Value("adhere", "keyMatches")
+    """Whether the private key belongs to the certificate; a text: why that is not known."""
+    key_blocks = Texts("adhere", "keyBlocks")
+    """PEM blocks beside the private key."""
+
+
+class Secret(KeyHolder):
+    """A Secret. Its entries are in base64."""
+
+    type = Text()
+    data = Words()
+    tls_crt = Text("data", "tls.crt")
+    ca_crt = Text("data", "ca.crt")
+    forms = Words("adhere", "forms")
+    """By entry, what stands there in place of PEM."""
+
+
+class ConfigMap(KubeObject):
+    """A ConfigMap."""
+
+    data = Words()
+    binary_data = Words()
+
+
+def service_ca_secret(service: Fields) -> str:
+    """The Secret that a Service asks the service CA to fill, or ""."""
+    return next(filter(None, (service.text("metadata", "annotations", each) for each in SERVICE_CA)), "")

@@ -1,0 +1,357 @@
+"""IngressControllers: their domains, default certificates, shards, and how they verify clients."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from scanner.files.source_positions import Steps, shown
+from scanner.kube.ingress_controller import (
+    CONFIG_NAMESPACE,
+    OPERATOR_NAMESPACE,
+    ROUTER_NAMESPACE,
+    IngressConfig,
+    IngressController,
+)
+from scanner.kube.kinds import CONFIG_MAP, INGRESS_CONFIG, INGRESS_CONTROLLER, NAMESPACE, ROUTE, SECRET
+from scanner.kube.label_selector import excludes, is_empty, selects
+from scanner.kube.objects import KubeObject
+from scanner.lint import references
+from scanner.lint.certificates import chain_of
+from scanner.lint.openshift.serving import OPAQUE, bundle_flaws, named_secret, serving_flaws
+from scanner.lint.references import look_up, name_flaws
+from scanner.model.declared import Declared, Missing
+from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+
+_SPEC: Final = ("spec",)
+_DOMAIN: Final = ("spec", "domain")
+_CERTIFICATE: Final = ("spec", "defaultCertificate")
+_NAMESPACES: Final = ("spec", "namespaceSelector")
+_ROUTES: Final = ("spec", "routeSelector")
+_CLIENT_TLS: Final = ("spec", "clientTLS")
+_POLICY: Final = (*_CLIENT_TLS, "clientCertificatePolicy")
+_AUTHORITY: Final = (*_CLIENT_TLS, "clientCA")
+_PATTERNS: Final = (*_CLIENT_TLS, "allowedSubjectPatterns")
+_SAYS_OF_TLS: Final[Mapping[str, Callable[[IngressController], object]]] = {
+    "spec.tlsSecurityProfile": lambda controller: controller.any_profile,
+    "spec.clientTLS": lambda controller: controller.client_tls.raw,
+    "spec.defaultCertificate": lambda controller: controller.default_certificate,
+}
+_DOMAINS: Final = 50
+"""Domains of one namespace that are kept beside the one that nobody saw."""
+_MOST: Final = 50
+"""IngressControllers that are compared with one another."""
+_POLICIES: Final = ("Required", "Optional")
+_KEY: Final = "ca-bundle.pem"
+_MOST_PATTERNS: Final = 1000
+
+
+# --- Domains ----------------------------------------------------------------------------------------------------------
+
+
+def domain_of(declared: Declared, controller: IngressController) -> str | Missing:
+    """Its domain, in lower case: that of its status, its own or the cluster's (cluster-ingress-operator
+    ``setDefaultDomain``); "" where nobody says one, or the object that would that nobody saw."""
+    if controller.domain:
+        return controller.domain.lower()
+    config = declared.find(INGRESS_CONFIG, "cluster")
+    if isinstance(config, Missing):
+        return config if config.gap else ""
+    return IngressConfig.of(config).domain.lower()
+
+
+def uncovered(declared: Declared, controller: IngressController, names: tuple[str, ...]) -> tuple[str, ...] | Missing:
+    """The names that the default certificate of a controller does not cover, or what nobody saw of it."""
+    if controller.default_secret:
+        secret = look_up(declared, SECRET, controller.default_secret, ROUTER_NAMESPACE)
+        if isinstance(secret, Missing):
+            return secret if secret.gap else names
+        flaws = list(name_flaws(secret, names, _CERTIFICATE))
+        if unclear := next((flaw.message for flaw in flaws if flaw.verdict == "inconclusive"), None):
+            return Missing(name=str(secret.reference), gap=unclear)
+        return tuple(name for flaw in flaws for name in flaw.expected) if chain_of(secret) else names
+    domain = domain_of(declared, controller)
+    if isinstance(domain, Missing):
+        return domain
+    return tuple(name for name in names if name.partition(".")[2] != domain or not domain)
+
+
+def check_domain(subject: Subject) -> Iterator[Flaw]:
+    """An IngressController is where its operator looks, with a domain of its own."""
+    controller = IngressController.of(subject.object)
+    if controller.namespace not in (None, OPERATOR_NAMESPACE):
+        message = f"nobody looks at it: IngressControllers are in the namespace {OPERATOR_NAMESPACE}"
+        yield Flaw(
+            message=message, at=("metadata", "namespace"), severity="medium", fix=f"create it in {OPERATOR_NAMESPACE}"
+        )
+    at = _DOMAIN if controller.has_own_domain else _SPEC
+    known = subject.declared.once(_by_domain)
+    own = domain_of(subject.declared, controller)
+    beside = [each for each in known.get(_key(controller, own), ()) if each is not subject.object]
+    if beside and own:
+        where = own if isinstance(own, str) else "the cluster's"
+        message = f"{beside[0].reference} has the same domain, {where}: the operator admits one of them"
+        observed = tuple(str(each.reference) for each in beside[:5])
+        yield Flaw(message=message, at=at, observed=observed, fix="give it a domain of its own")
+    elif unseen := _unseen(subject.declared, controller, own):
+        yield undecided(unseen, at, "whether another IngressController has the same domain")
+
+
+def _key(controller: IngressController, domain: str | Missing) -> tuple[str | None, str | Missing]:
+    return controller.namespace, domain
+
+
+def _by_domain(declared: Declared) -> Mapping[tuple[str | None, str | Missing], list[KubeObject]]:
+    """The IngressControllers of each namespace and domain; those that have the cluster's are together, where nobody saw
+    which that is."""
+    found: dict[tuple[str | None, str | Missing], list[KubeObject]] = {}
+    for each in declared.every(INGRESS_CONTROLLER):
+        controller = IngressController.of(each)
+        found.setdefault(_key(controller, domain_of(declared, controller)), []).append(each)
+    return found
+
+
+def _domains(declared: Declared) -> Mapping[str | None, set[str | Missing]]:
+    """Those of each namespace that has IngressControllers: one of them, the one that nobody saw, and some others."""
+    found: dict[str | None, set[str | Missing]] = {}
+    for namespace, domain in declared.once(_by_domain):
+        several = found.setdefault(namespace, set())
+        if len(several) < _DOMAINS or isinstance(domain, Missing):
+            several.add(domain)
+    return found
+
+
+def _unseen(declared: Declared, controller: IngressController, own: str | Missing) -> Missing | None:
+    """What keeps anybody from telling whether a domain is another's."""
+    domains = declared.once(_domains).get(controller.namespace, set())
+    if isinstance(own, Missing):
+        return own if len(domains) > 1 else None
+    return next((each for each in domains if isinstance(each, Missing)), None)
+
+
+# --- Default certificates ---------------------------------------------------------------------------------------------
+
+
+def check_certificate(subject: Subject) -> Iterator[Flaw]:
+    """An IngressController's default certificate can be served, and covers its domain."""
+    controller = IngressController.of(subject.object)
+    name = controller.default_secret
+    if not name:
+        yield from _nameless(controller)
+        return
+    domain = domain_of(subject.declared, controller)
+    names = (f"*.{domain}",) if isinstance(domain, str) and domain else ()
+    yield from serving_flaws(subject, _CERTIFICATE, named_secret(subject, name, ROUTER_NAMESPACE), names, types=OPAQUE)
+    if isinstance(domain, Missing):
+        yield undecided(domain, _CERTIFICATE, "whether the certificate covers the domain")
+    elif not domain:
+        message = "cannot be decided here: whether the certificate covers the domain, for nothing says which it is"
+        yield Flaw(message=message, at=_CERTIFICATE, verdict="inconclusive")
+
+
+def _nameless(controller: IngressController) -> Iterator[Flaw]:
+    """A field that is there counts, and takes the place of the operator's own certificate
+    (``RouterEffectiveDefaultCertificateSecretName``)."""
+    if isinstance(controller.default_certificate, dict):
+        yield Flaw(
+            message="names no Secret: the router's Deployment would mount one without a name, and is refused",
+            at=_CERTIFICATE,
+            fix=f"{controller.reference}: name a Secret of {ROUTER_NAMESPACE}, or leave defaultCertificate out",
+        )
+
+
+# --- Shards -----------------------------------------------------------------------------------------------------------
+
+
+def check_shards(subject: Subject) -> Iterator[Flaw]:
+    """A Route is served by one IngressController."""
+    one = IngressController.of(subject.object)
+    at = _NAMESPACES if one.has_namespace_selector else _ROUTES if one.has_route_selector else _SPEC
+    unclear: KubeObject | None = None
+    controllers = subject.declared.every(INGRESS_CONTROLLER)
+    if len(controllers) > _MOST:
+        message = f"cannot be decided here: which Routes others serve; there are more than {_MOST} of them"
+        yield Flaw(message=message, at=at, verdict="inconclusive")
+        return
+    others = (each for each in controllers if each is not subject.object and each.namespace == one.namespace)
+    for other in map(IngressController.of, others):
+        shared = _shared(subject.declared, one, other)
+        if isinstance(shared, Missing):
+            unclear = other
+        elif shared:
+            yield _both(one, other, shared, at)
+    if unclear is not None:
+        missing = _labels(subject.declared)
+        yield undecided(missing, at, f"whether {unclear.reference} selects the same Routes")
+
+
+def _both(one: IngressController, other: IngressController, shared: str, at: Steps) -> Flaw:
+    differs = [field for field, said in _SAYS_OF_TLS.items() if said(one) != said(other)]
+    return Flaw(
+        message=f"{other.reference} serves {shared} as well"
+        + (f", with another {', '.join(differs)}" if differs else ""),
+        at=at,
+        severity="medium" if differs else "low",
+        observed=(str(other.reference),),
+        fix=f"exclude in {one.reference} what {other.reference} selects, or the other way round",
+    )
+
+
+def _shared(declared: Declared, one: IngressController, other: IngressController) -> str | Missing:
+    """The Routes that both serve, for people; "" where there are none."""
+    pairs = (
+        (one.namespace_selector, other.namespace_selector),
+        (one.route_selector, other.route_selector),
+    )
+    if any(excludes(*pair) for pair in pairs):
+        return ""
+    if all(is_empty(first) or is_empty(second) or first.raw == second.raw for first, second in pairs):
+        return "every Route" if all(is_empty(each) for pair in pairs for each in pair) else "Routes of this one"
+    routes = (each for each in declared.every(ROUTE) if _serves(declared, one, each) and _serves(declared, other, each))
+    found = next(routes, None)
+    if found is not None:
+        return str(found.reference)
+    missing = _labels(declared)
+    return missing if missing.gap else ""
+
+
+def _serves(declared: Declared, controller: IngressController, route: KubeObject) -> bool:
+    """Whether it is sure to select a Route."""
+    if not selects(controller.route_selector, route.labels):
+        return False
+    if is_empty(controller.namespace_selector):
+        return True
+    found = declared.find(NAMESPACE, route.namespace or "")
+    return not isinstance(found, Missing) and selects(controller.namespace_selector, found.labels)
+
+
+def _labels(declared: Declared) -> Missing:
+    """On whose labels it depends, and why nobody knows them all."""
+    kind = ROUTE if declared.gap(ROUTE) else NAMESPACE
+    return Missing(name=kind.name, gap=declared.gap(kind))
+
+
+# --- Client certificates ----------------------------------------------------------------------------------------------
+
+
+def check_clients(subject: Subject) -> Iterator[Flaw]:
+    """An IngressController that verifies its clients has what it takes."""
+    said = IngressController.of(subject.object).client_tls
+    if not said:
+        return
+    policy, name = said.policy, said.authority
+    if policy in _POLICIES and not name:
+        message = "clients are to be verified, and by no CA"
+        yield Flaw(message=message, at=_CLIENT_TLS, fix="name a ConfigMap in openshift-config in clientCA")
+    elif not policy:  # another word is refused, and ``field-value`` says so
+        yield _nobody(policy)
+    if policy == "Optional":
+        message = "Optional lets in who shows no certificate: it is up to the application to look"
+        yield Flaw(message=message, at=_POLICY, severity="info", status="informational", observed=(policy,))
+    if name:
+        yield from bundle_flaws(subject, _AUTHORITY, name, CONFIG_NAMESPACE, _KEY)
+    yield from _patterns(said.patterns)
+
+
+def _nobody(policy: str) -> Flaw:
+    said = shown(policy) if policy else "not set"
+    return Flaw(
+        message=f"nobody is asked for a certificate: clientCertificatePolicy is {said}",
+        at=_POLICY,
+        severity="medium",
+        expected=_POLICIES,
+        fix="write 'clientCertificatePolicy: Required'",
+        correction="clientTLS:\n  clientCertificatePolicy: Required",
+    )
+
+
+def _patterns(value: object) -> Iterator[Flaw]:
+    if value == []:
+        message = "an empty list of allowedSubjectPatterns filters nothing"
+        yield Flaw(message=message, at=_PATTERNS, severity="medium", fix="leave it out, or list patterns")
+    for index, pattern in enumerate(value[:_MOST_PATTERNS] if isinstance(value, list) else ()):
+        if not isinstance(pattern, str):
+            continue  # which the schema refuses
+        at, why = (*_PATTERNS, index), refused(pattern)
+        if why is True:
+            message = f"cannot be decided here: whether the ingress operator takes {shown(pattern)}"
+            yield Flaw(message=message, at=at, verdict="inconclusive")
+        elif why:
+            message = (
+                f"the ingress operator does not admit it, and the router keeps what it had: {shown(pattern)}: {why}"
+            )
+            yield Flaw(message=message, at=at, fix="write a regular expression that RE2 and PCRE take")
+        elif lets_everything(pattern):
+            message = f"{shown(pattern)} matches every subject, so that nothing is filtered"
+            yield Flaw(message=message, at=at, severity="medium", fix="remove it, or write which subjects are let in")
+
+
+# --- Regular expressions that two engines must take: Go's RE2 in the operator, PCRE in HAProxy ------------------------
+
+
+_LONGEST_PATTERN: Final = 4096
+_ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
+_CLASS: Final = re.compile(r"\[\^?\]?[^\]]*\]")
+_PCRE_ONLY: Final = re.compile(r"\(\?(?:<?[=!]|[>|(#R&+0-9])|\(\*|[*+?}]\+")
+"""Looking around, atomic groups, branch resets, conditions, comments, recursion; possessive quantifiers."""
+_PCRE_ESCAPES: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[1-9gkGKRXhHVZ]")
+"""References back, and classes that RE2 does not have."""
+_RE2_ONLY: Final = re.compile(r"\\[pPQEzC]|\(\?(?:[imsU-]+[:)]|<[A-Za-z])|\[\[")
+"""What Go has and Python does not, or not everywhere."""
+_COUNT: Final = re.compile(r"\{(\d{1,9})(?:,(\d{0,9}))?\}")
+_MOST_REPETITIONS: Final = 1000
+"""Repetitions that RE2 takes."""
+_EVERYTHING: Final = frozenset(
+    {"", "^", "$", "^$|.", ".", ".*", ".+", ".?", "^.*", ".*$", "^.*$", "^.+$", "(.*)", "^(.*)$"}
+)
+
+
+def refused(pattern: str) -> str | bool | None:
+    """Why the operator does not take a pattern; None where it does, True where that cannot be told here."""
+    if len(pattern) > _LONGEST_PATTERN:
+        return True
+    bare = _CLASS.sub("", _ESCAPED.sub("", pattern))
+    if _PCRE_ONLY.search(bare) or _PCRE_ESCAPES.search(pattern):
+        return "it has what PCRE knows and RE2 does not"
+    if any(int(number) > _MOST_REPETITIONS for pair in _COUNT.findall(bare) for number in pair if number):
+        return f"it repeats something more than {_MOST_REPETITIONS} times"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of sets in sets, which neither engine has
+            re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        return True if _RE2_ONLY.search(pattern) else f"it is no regular expression: {str(error)[:100]}"
+    return None
+
+
+def lets_everything(pattern: str) -> bool:
+    """Whether it is one of those that match any text."""
+    return pattern in _EVERYTHING
+
+
+DEFAULT_CERTIFICATE = ObjectRule(
+    id="ingress-default-certificate",
+    subjects=(INGRESS_CONTROLLER,),
+    check=check_certificate,
+    reads=(INGRESS_CONFIG, *references.READS),
+)
+CLIENT_TLS = ObjectRule(
+    id="ingress-client-tls",
+    subjects=(INGRESS_CONTROLLER,),
+    check=check_clients,
+    reads=(CONFIG_MAP,),
+)
+DOMAIN = ObjectRule(
+    id="ingress-controller-domain",
+    subjects=(INGRESS_CONTROLLER,),
+    check=check_domain,
+    reads=(INGRESS_CONFIG,),
+)
+SHARDS = ObjectRule(
+    id="ingress-controller-shards",
+    subjects=(INGRESS_CONTROLLER,),
+    check=check_shards,
+    reads=(ROUTE, NAMESPACE),
+)
