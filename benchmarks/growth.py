@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.shapes import SHAPES
 from benchmarks.timing import timed
-from scanner.cluster.given import read_manifests
+from scanner.cluster.lint_input import read_manifests
 from scanner.linting import LINT_READS, declared, lint_report
 from scanner.model.lint_report import LintReport
 

@@ -13,11 +13,10 @@ from scanner.errors import InputError
 from scanner.jobs import Owed, Surroundings
 from scanner.judge import RULES, judge, judgement
 from scanner.judge.network_policy import NetworkPolicies, explain
+from scanner.judge.sslyze_result import DEEP_RULES, heard
 from scanner.judge.suites import SUITE
 from scanner.judge.versions import VERSION
-from scanner.judge.vulnerabilities import DEEP_RULES
 from scanner.judge.waivers import WaiverLedger
-from scanner.judge.witness import heard
 from scanner.kube.kinds import NETWORK_POLICY, SECRET
 from scanner.kube.maybe import Unknown
 from scanner.kube.profile import Profile

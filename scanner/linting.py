@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from itertools import chain
 
 from scanner import __version__
-from scanner.cluster.given import Bad, Manifests
+from scanner.cluster.lint_input import Bad, Manifests
 from scanner.cluster.manifest_files import Skipped
 from scanner.files.source_positions import Steps, dotted
 from scanner.kube import references

@@ -17,9 +17,7 @@ from scanner.jobs import Job, Surroundings, at
 from scanner.judge import RULES, Judgement, judge, judgement
 from scanner.judge.network_policy import explain
 from scanner.judge.scan_rules import SCAN_RULES
-from scanner.judge.second_opinion import inquiry
-from scanner.judge.vulnerabilities import DEEP_RULES
-from scanner.judge.witness import heard
+from scanner.judge.sslyze_result import DEEP_RULES, heard, inquiry
 from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
@@ -30,7 +28,7 @@ from scanner.model.report import EndpointRow, Report, ScannerRow, Summary
 from scanner.model.rule import Case
 from scanner.model.scan_policy import ScanPolicy
 from scanner.pki.rules import PKI_RULES
-from scanner.probe import resolve
+from scanner.probe import dial
 from scanner.probe.dial import Way
 from scanner.probe.limits import Gate, Limits
 from scanner.probe.observe import observe
@@ -204,10 +202,10 @@ async def _addresses(endpoint: Endpoint, run: Run) -> tuple[tuple[Endpoint, ...]
     why, reach = "the resolver had not answered when the time was over", Reach.INTERRUPTED
     with run.gate.deadline() as scope:  # a resolver can be as slow as a listener, and Ctrl-C must end it too
         try:
-            found = await resolve.addresses(endpoint.host, endpoint.port)
+            found = await dial.addresses(endpoint.host, endpoint.port)
             if found:
                 return tuple(at(endpoint, address) for address in found), None
-        except resolve.NotResolved as problem:
+        except dial.NotResolved as problem:
             why, reach = str(problem), Reach.UNREACHABLE
     stopped = run.gate.stopped if scope.cancelled_caught else None
     return (), replace(unasked(endpoint, reach, why), stopped=stopped)

@@ -17,9 +17,8 @@ from scanner.discover.fair_shares import payer
 from scanner.expect import Expectations
 from scanner.jobs import Job, Surroundings
 from scanner.judge import network_policy
-from scanner.judge.custom_profiles import custom_findings
+from scanner.judge.custom_profiles import adherence_findings, custom_findings
 from scanner.judge.network_policy import NetworkPolicies
-from scanner.judge.unknown_adherence import adherence_findings
 from scanner.kube import cluster_facts, kinds
 from scanner.kube.cluster_facts import ClusterFacts, same_cluster
 from scanner.kube.kinds import PKI, Kind

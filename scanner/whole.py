@@ -9,11 +9,11 @@ from itertools import chain
 
 from scanner.jobs import Surroundings
 from scanner.judge import judgement
-from scanner.judge.across import ACROSS
-from scanner.judge.passages import Passages
+from scanner.judge.connection_coalescing import Sharing
+from scanner.judge.passthrough import Passages
 from scanner.judge.replicas import Replicas
 from scanner.judge.require import Outcome, required
-from scanner.judge.sharing import Sharing
+from scanner.judge.scan_rules import ACROSS
 from scanner.judge.waivers import WaiverLedger
 from scanner.model.finding import Finding, outcome
 from scanner.model.report import EndpointRow

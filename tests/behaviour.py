@@ -71,7 +71,7 @@ from scanner.cluster import save
 from scanner.cluster.rbac import OPTIONS
 from scanner.judge import RULES, judge
 from scanner.judge.scan_rules import SCAN_RULES
-from scanner.judge.vulnerabilities import DEEP_RULES
+from scanner.judge.sslyze_result import DEEP_RULES
 from scanner.kube.maybe import Unknown
 from scanner.lint import RULES as LINT_RULES
 from scanner.model.endpoint import Endpoint
@@ -83,9 +83,9 @@ from scanner.model.policy import Policy
 from scanner.model.report import EndpointRow
 from scanner.model.rule import Case as Judged
 from scanner.pki.rules import PKI_RULES
-from scanner.probe import resolve
+from scanner.probe import dial
+from scanner.probe.dial import NotResolved
 from scanner.probe.plans import Question
-from scanner.probe.resolve import NotResolved
 from scanner.report.explanation import explain as explanation
 from scanner.report.rows import endpoint_row, finding_row
 from scanner.report.stream import dumps
@@ -390,7 +390,7 @@ async def _addresses(host: str, port: int) -> tuple[str, ...]:
 def dialling_nothing() -> None:
     """In place of what asks servers."""
     vars(scan_story)["observe"] = _observe
-    vars(resolve)["addresses"] = _addresses
+    vars(dial)["addresses"] = _addresses
 
 
 # --- Lines: one for each finding -------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ from scanner.demo.behaviours import abort, alert, read_hello, say, silent
 from scanner.demo.listening import Part, listening
 from scanner.demo.tls_server import TlsSettings, tls_part
 from scanner.jobs import Owed, of_targets
-from scanner.judge.route import MOST
+from scanner.judge.chain import MOST
 from scanner.model.catalogue import load_profile
 from scanner.model.report import EndpointRow
 from scanner.model.target import Target

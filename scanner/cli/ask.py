@@ -7,13 +7,13 @@ from collections.abc import Callable
 import click
 import trio
 
-from scanner.cli.numbers import SECONDS
+from scanner.cli.shared_options import SECONDS
 from scanner.cli.streams import say, show
 from scanner.cli.targets import parse_server_name, parse_target
 from scanner.errors import UsageError
 from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_OK
 from scanner.model.target import Target
-from scanner.probe import candidates, resolve
+from scanner.probe import candidates, dial
 from scanner.probe.converse import Peer, converse
 from scanner.probe.dial import Where
 from scanner.probe.offers import Offer, Reply
@@ -59,7 +59,7 @@ def ask(
     offer = offer_of(version, suites, groups)
     try:
         address = trio.run(_first_address, asked)
-    except resolve.NotResolved as missing:
+    except dial.NotResolved as missing:
         say(f"adhere: {plain(asked.host, 80)}: {missing}")
         return EXIT_INCOMPLETE
     peer = Peer(
@@ -128,4 +128,4 @@ def _code(option: str, name: str, code: Callable[[str], int]) -> int:
 
 
 async def _first_address(target: Target) -> str:
-    return (await resolve.addresses(target.host, target.port))[0]
+    return (await dial.addresses(target.host, target.port))[0]

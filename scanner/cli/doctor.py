@@ -7,9 +7,9 @@ import sys
 import click
 
 from scanner.cli.cluster_options import ClusterAsked, which_cluster
-from scanner.cli.hearing import gathered, hearing
+from scanner.cli.events import gathered, hearing
 from scanner.cli.progress import colors
-from scanner.cli.saved import subjects
+from scanner.cli.results_directory import subjects
 from scanner.cli.streams import width
 from scanner.doctor import INJECTED_MAPS, NOT_READ, READS, diagnose, injected, served
 from scanner.errors import UsageError

@@ -14,7 +14,7 @@ import click
 from scanner.cli.cluster_options import ClusterAsked, snapshots
 from scanner.cli.output import Output, parse_outputs, print_whole
 from scanner.cli.progress import colors
-from scanner.cli.secrets import SECRETS
+from scanner.cli.shared_options import SECRETS
 from scanner.cli.streams import say
 from scanner.errors import UsageError
 from scanner.files.source_positions import shown
@@ -107,7 +107,7 @@ def lint(
 def _linted(
     paths: tuple[str, ...], asked: ClusterAsked, namespace: str, user: str | None, groups: tuple[str, ...]
 ) -> LintReport:
-    from scanner.cluster.given import read_manifests  # noqa: PLC0415 - what is behind it takes longer than linting
+    from scanner.cluster.lint_input import read_manifests  # noqa: PLC0415 - what is behind it takes longer than linting
     from scanner.linting import LINT_READS, declared, lint_report, referred, reviewed  # noqa: PLC0415
 
     started = datetime.now(UTC)

@@ -10,7 +10,7 @@ import click
 from scanner.errors import UsageError
 from scanner.judge import RULES
 from scanner.judge.scan_rules import SCAN_RULES
-from scanner.judge.vulnerabilities import DEEP_RULES
+from scanner.judge.sslyze_result import DEEP_RULES
 from scanner.lint import RULES as LINT_RULES
 from scanner.lint.manifests import KIND_UNKNOWN, UNREADABLE
 from scanner.lint.twice import TWICE

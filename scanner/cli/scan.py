@@ -12,14 +12,12 @@ from typing import TypeVar, get_args
 
 import click
 
-from scanner.cli.anchors import load_anchors, public_anchors
 from scanner.cli.cluster_options import ClusterAsked, dialled_cluster
-from scanner.cli.numbers import COUNT, RATE, SECONDS
 from scanner.cli.output import parse_outputs
-from scanner.cli.policies import load_policy
 from scanner.cli.progress import Loudness
 from scanner.cli.running import Work, run_and_report
-from scanner.cli.targets import parse_server_name, parse_target, read_targets
+from scanner.cli.shared_options import COUNT, RATE, SECONDS, load_policy
+from scanner.cli.targets import load_anchors, parse_server_name, parse_target, public_anchors, read_targets
 from scanner.errors import UsageError
 from scanner.jobs import Owed, of_targets
 from scanner.model.catalogue import load_profile

@@ -11,7 +11,7 @@ from itertools import accumulate
 from operator import attrgetter
 
 from scanner.cli.cluster_options import ClusterAsked, accesses, snapshots, viewpoint
-from scanner.cli.previous import check
+from scanner.cli.shared_options import check
 from scanner.cluster import Access
 from scanner.jobs import Job
 from scanner.kube.kinds import SECRET

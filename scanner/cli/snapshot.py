@@ -8,7 +8,7 @@ import click
 
 from scanner.cli.cluster_options import bundles
 from scanner.cli.running import run_trio
-from scanner.cli.secrets import SECRETS, asked_for
+from scanner.cli.shared_options import SECRETS, asked_for
 from scanner.cli.streams import say
 from scanner.kube.kinds import KINDS, SECRET
 from scanner.kube.snapshot import Snapshot

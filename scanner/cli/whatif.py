@@ -11,9 +11,8 @@ import click
 
 from scanner.again import Again, again
 from scanner.archive import component_files, earlier_places, load_head
-from scanner.cli.policies import load_policy
-from scanner.cli.previous import earlier
 from scanner.cli.progress import colors
+from scanner.cli.shared_options import earlier, load_policy
 from scanner.cli.streams import width
 from scanner.errors import UsageError
 from scanner.expect.adherence import SPELLINGS

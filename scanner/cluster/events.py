@@ -9,7 +9,7 @@ import trio
 
 from scanner.cluster.api_server import Access
 from scanner.cluster.client import ApiError, Client, Manners
-from scanner.cluster.scrub import scrubbed
+from scanner.cluster.secret_contents import scrubbed
 from scanner.errors import ClusterError
 from scanner.kube.objects import Fields, KubeObject
 from scanner.model.event import EVENT, Events

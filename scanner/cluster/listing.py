@@ -3,20 +3,66 @@ chunks")."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from types import MappingProxyType
+from functools import lru_cache
+from types import GenericAlias, MappingProxyType
+from typing import Any, TypeAlias, TypedDict, cast
 
 from scanner.cluster.client import PER_OBJECT, ApiError, Client, TooLarge
-from scanner.cluster.decoding import collector_paused
-from scanner.cluster.keeping import keeper, kept
-from scanner.cluster.projection import Decode, page_decoder
-from scanner.cluster.prune import Pruner
+from scanner.cluster.decoding import Raw, collector_paused, decoded
+from scanner.cluster.retention import OTHERS, SHAPES, Only, Pruner, Shape, Shared
 from scanner.cluster.served import Served
+from scanner.cluster.snapshot_objects import keeper, kept
 from scanner.errors import ClusterError
 from scanner.kube.kinds import Kind
 from scanner.kube.objects import Fields, KubeObject
+
+try:
+    import msgspec
+except ImportError:  # no wheel for s390x and ppc64le: there, all of a page is decoded
+    msgspec = None  # type: ignore[assignment]
+
+Decode: TypeAlias = Callable[[bytes], object]
+
+
+@lru_cache(maxsize=128)
+def page_decoder(kind: Kind) -> Decode:
+    """What decodes a page of a list of ``kind``. It raises as ``decoded`` does."""
+    shape = SHAPES.get(kind, OTHERS)
+    if msgspec is None or not isinstance(shape, Only):
+        return decoded
+    page = {"kind": Any, "metadata": Any, "items": GenericAlias(list, (_mapping(shape),)) | None}
+    projected = msgspec.json.Decoder(_typed_dict("Page", page)).decode
+
+    def decode(data: bytes) -> object:
+        with collector_paused():
+            try:
+                return cast("object", projected(data))
+            except (msgspec.MsgspecError, ValueError, RecursionError):
+                return decoded(data)  # what is of another type than any API server sends; pruning copes with it
+
+    return decode
+
+
+def _mapping(shape: Only) -> Any:  # noqa: ANN401 - a type that is made here
+    return _typed_dict("Kept", {name: _type(each) for name, each in shape.fields.items()})
+
+
+def _type(shape: Shape) -> Any:  # noqa: ANN401 - a type that is made here
+    """The type of a value in ``shape``, as the API server sends it; ``Only`` does not say whether it is a list."""
+    if isinstance(shape, Shared):
+        return _type(shape.shape) if shape.pruned else Raw
+    if isinstance(shape, Only):
+        mapping: Any = _mapping(shape)
+        return mapping | GenericAlias(list, (mapping,)) | str | int | float | bool | None
+    return Any
+
+
+def _typed_dict(name: str, fields: dict[str, Any]) -> Any:  # noqa: ANN401
+    return cast("Any", TypedDict)(name, fields, total=False)
+
 
 RESTARTS = 2
 """How often a list is begun again whose continuation has expired, before it is asked for in one piece."""

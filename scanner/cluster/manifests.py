@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from scanner.cluster.keeping import kept
-from scanner.cluster.prune import Pruner
+from scanner.cluster.retention import Pruner
+from scanner.cluster.snapshot_objects import kept
 from scanner.errors import InputError
 from scanner.files import regular_file
 from scanner.files.source_positions import shown

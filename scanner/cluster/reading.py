@@ -2,28 +2,84 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from itertools import islice
 from typing import TypeAlias
 
 import trio
 
 from scanner.cluster.api_server import Access
 from scanner.cluster.client import ApiError, Client, Manners
-from scanner.cluster.configz import configz
-from scanner.cluster.keeping import config_map
 from scanner.cluster.listing import Lister, Short
-from scanner.cluster.reviews import asked as asked_reviews
 from scanner.cluster.served import served
+from scanner.cluster.snapshot_objects import config_map
 from scanner.errors import ClusterError, ScannerError
 from scanner.kube.kinds import CONFIG_MAP, NODE, OF_OPENSHIFT, SECRET, Kind
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.snapshot import Gap, Origin, Snapshot, Unreadable
 from scanner.model.access_review import ACCESS_REVIEW, Review
 from scanner.model.local_files import KUBELET_CONFIGZ
+
+_NODES_AT_ONCE = 8
+_KEPT = ("tlsMinVersion", "tlsCipherSuites", "serverTLSBootstrap", "featureGates")
+"""Of ``kubeletconfig`` (k8s.io/kubelet config/v1beta1, KubeletConfiguration). The rest is nobody's business here."""
+
+
+async def configz(client: Client, nodes: Iterable[str]) -> tuple[tuple[KubeObject, ...], list[str]]:
+    """The answers, as objects that are named after their nodes; and the nodes of which none was had, with why."""
+    found: dict[str, KubeObject] = {}
+    missed: list[str] = []
+    limit = trio.CapacityLimiter(_NODES_AT_ONCE)
+
+    async def ask(node: str) -> None:
+        async with limit:
+            try:
+                answer = await client.get(f"/api/v1/nodes/{node}/proxy/configz")
+            except ClusterError as error:
+                missed.append(f"{node}: {error.message}")
+                return
+        told = Fields(answer if isinstance(answer, dict) else {}).fields("kubeletconfig")
+        kept = {name: told.at(name) for name in _KEPT if told.has(name)}
+        found[node] = KubeObject({"metadata": {"name": node}, "kubeletconfig": kept}, KUBELET_CONFIGZ)
+
+    async with trio.open_nursery() as nursery:
+        for node in nodes:
+            if _NAME.fullmatch(node):
+                nursery.start_soon(ask, node)
+    return tuple(found[node] for node in sorted(found)), sorted(missed)
+
+
+_PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+_MOST = 3000
+"""Questions of one reading: as many Routes as 1,000, each with three verbs. The rest is decided by Roles."""
+_REFUSED = (401, 403, 404, 405)
+"""Answers that all further questions would get."""
+
+
+async def asked_reviews(client: Client, questions: Iterable[Review]) -> tuple[KubeObject, ...]:
+    """The answers, as objects; none where reviews are forbidden. A question without an answer is left out: what
+    depends on it looks at Roles and their bindings."""
+    found: list[KubeObject] = []
+    for each in islice(dict.fromkeys(questions), _MOST):
+        body = {"apiVersion": "authorization.k8s.io/v1", "kind": ACCESS_REVIEW.name, "spec": each.spec()}
+        try:
+            answer = await client.post(_PATH, json.dumps(body).encode())
+        except ApiError as error:
+            if error.status in _REFUSED:
+                break
+            continue
+        except ClusterError:
+            break
+        allowed = Fields(answer if isinstance(answer, dict) else {}).at("status", "allowed")
+        if isinstance(allowed, bool):
+            found.append(each.answered(allowed=allowed))
+    return tuple(found)
+
 
 Names: TypeAlias = Iterable[tuple[str, str]]
 """Objects as (namespace, name)."""

@@ -1,25 +1,73 @@
-"""Secrets: of those that are read, the certificates. A key is looked at once, and dropped."""
+"""Secrets: keep their certificates, check each key once, drop it, and say what stands in the wrong field."""
 
 from __future__ import annotations
 
 import base64
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
+from typing import Final
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 from cryptography.x509 import load_pem_x509_certificate
 
-from scanner.cluster.misplaced import NOT_BASE64, misplaced
-from scanner.cluster.prune import Pruner
-from scanner.cluster.revocation import revocation_lists
-from scanner.cluster.scrub import scrubbed
-from scanner.cluster.shapes import METADATA
+from scanner.cluster.retention import LAST_APPLIED, METADATA, Pruner
+from scanner.cluster.secret_contents import revocation_lists, scrubbed
 from scanner.kube.objects import Fields
 from scanner.model.coded import decoded
+from scanner.model.forms import form_of
+from scanner.model.pem import pem_certificates
 from scanner.model.removed import REMOVED, WITHHELD
+
+NOT_BASE64: Final = "not base64"
+_PEM: Final = b"-----BEGIN "
+_PUBLIC: Final = ("tls.crt", "ca.crt")
+APPLIED: Final = "last-applied"
+"""In place of the annotation's name, the copy of what was applied: of that nothing is kept."""
+_NAMES: Final = (*_PUBLIC, "tls.key")
+_LONGEST: Final = 100
+
+
+def misplaced(
+    fields: Fields, contents: Mapping[str, bytes | None], public: Mapping[str, bytes | None]
+) -> dict[str, object]:
+    """Of a Secret: ``forms``, by name what stands there instead of PEM, and ``exposed``, the public names that have a
+    private key, and ``APPLIED``. Both only where there is something to say; of a Secret that was kept before, what it
+    said then.
+
+    ``contents``: what is in ``data`` under each name, empty where it cannot be read. ``public``: what is kept of it.
+    """
+    forms = dict(islice(fields.words("adhere", "forms").items(), len(_NAMES)))
+    found = {name[:_LONGEST]: what[:_LONGEST] for name, what in forms.items() if name in _NAMES}
+    found |= {name: what for name in _NAMES if (what := _form(fields, name, contents.get(name))) and name not in found}
+    known = {*fields.texts("adhere", "exposed"), *_exposed(fields, contents, public)}
+    exposed = [name for name in (*_PUBLIC, APPLIED) if name in known]
+    return ({"forms": found} if found else {}) | ({"exposed": exposed} if exposed else {})
+
+
+def _form(fields: Fields, name: str, content: bytes | None) -> str | None:
+    if content is None:
+        return None
+    if not content and fields.text("data", name).strip() and not fields.has("stringData", name):
+        return NOT_BASE64
+    if name not in _PUBLIC or any(pem_certificates(content.decode("utf-8", "replace"), 1)):
+        return None
+    return form_of(content)
+
+
+def _exposed(fields: Fields, contents: Mapping[str, bytes | None], public: Mapping[str, bytes | None]) -> Iterator[str]:
+    for name in _PUBLIC:
+        content, kept = contents.get(name) or b"", public.get(name) or b""
+        # Of what is no PEM nothing is kept, and it was not looked through.
+        text = kept if _PEM in content else scrubbed(content.decode("utf-8", "replace")).encode()
+        if "a private key" in (form_of(content) or "") or REMOVED.encode() in text:
+            yield name
+    applied = fields.text("metadata", "annotations", LAST_APPLIED)
+    if REMOVED in scrubbed(applied):
+        yield APPLIED
+
 
 KEPT = ("tls.crt", "ca.crt")
 """Kept as they are, also where something else in PEM than a certificate is in them; of others only the certificates
@@ -38,7 +86,6 @@ _EMBEDDED = re.compile(
     rb'"?((?:certificate-authority|client-certificate)-data)"?:[ \t]*["\']?([A-Za-z0-9+/=]{64,262144})'
 )
 """The certificates in a kubeconfig, in YAML or JSON (kubernetes.io, "kubeconfig (v1)")."""
-_PEM = b"-----BEGIN "
 _BEGINS = b"-----BEGIN CERTIFICATE-----"
 _BEGINS_LIST = b"-----BEGIN X509 CRL-----"
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]{1,65536}-----END CERTIFICATE-----")
@@ -192,3 +239,41 @@ def key_matches(certificate: bytes | None, key: bytes | None, *, checked: bool =
         return "tls.key is no private key in PEM"
     form = (Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     return private_key.public_key().public_bytes(*form) == public_key.public_bytes(*form)
+
+
+_TLS: Final = ("spec", "tls")
+_LONGEST_ROUTE: Final = 1 << 20
+_PRIVATE: Final = "PRIVATE KEY-----"
+_ROUTE_TEXTS: Final = ("certificate", "caCertificate", "destinationCACertificate")
+
+
+def route_without_key(raw: Mapping[str, object]) -> dict[str, object]:
+    """A Route as it was written, but for its key; ``adhere.keyMatches`` says of the key what it says of a Secret's
+    (``secrets``)."""
+    fields = Fields(raw)
+    spec, tls = fields.fields("spec").raw, dict(fields.fields(*_TLS).raw)
+    if not any(isinstance(tls.get(name), str) and tls[name] for name in (*_ROUTE_TEXTS, "key")):
+        return dict(raw)
+    matches, key = _route_key_matches(fields), fields.text(*_TLS, "key")
+    blocks = key_blocks(key.encode("utf-8", "replace")) if len(key) <= _LONGEST_ROUTE else ()
+    blocks = blocks or fields.texts("adhere", "keyBlocks")[:_MOST_BLOCKS]
+    checked: dict[str, object] = {"keyMatches": matches, **({"keyBlocks": list(blocks)} if blocks else {})}
+    tls.update({name: scrubbed(text) for name in _ROUTE_TEXTS if isinstance(text := tls.get(name), str)})
+    if tls.get("key"):
+        tls["key"] = REMOVED
+    return {**raw, "spec": {**spec, "tls": tls}, "adhere": checked}
+
+
+def _route_key_matches(fields: Fields) -> bool | str:
+    certificate, key = fields.text(*_TLS, "certificate"), fields.text(*_TLS, "key")
+    if key == REMOVED or (not key and REMOVED in certificate):  # of a snapshot, which may have been told before
+        known = fields.at("adhere", "keyMatches")
+        return known if isinstance(known, bool | str) else "the key was removed before"
+    if len(certificate) + len(key) > _LONGEST_ROUTE:
+        return "certificate or key is longer than 1 MiB"
+    if not key and _PRIVATE in certificate:  # which the router takes as well
+        key = certificate[certificate.rfind("-----BEGIN", 0, certificate.find(_PRIVATE)) :]
+    begin = certificate.find("-----BEGIN CERTIFICATE-----")
+    leaf = certificate[begin:] if begin >= 0 else certificate
+    private = key.encode("utf-8", "replace") or None  # as in Go an empty field is none
+    return key_matches(leaf.encode("utf-8", "replace"), private, checked=False)

@@ -10,27 +10,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from scanner.judge import transition
-from scanner.judge.callers import CALLERS
-from scanner.judge.certificates import CA_AS_LEAF, KEY_SIZE, NAME, SIGNATURE
+from scanner.judge.certificates import CA_AS_LEAF, EXPIRED, EXPIRING, KEY_SIZE, NAME, NOT_YET_VALID, SIGNATURE
 from scanner.judge.chain import CHAIN
-from scanner.judge.cleartext import CLEARTEXT
-from scanner.judge.client_certificate import CLIENT_CERTIFICATE
-from scanner.judge.from_plaintext import FROM_PLAINTEXT
+from scanner.judge.client_certificate import CLIENT_CERTIFICATE, UNTRUSTED_CLIENT
+from scanner.judge.client_trust import CALLERS
+from scanner.judge.custom_profiles import OVERRIDE
+from scanner.judge.declared_certificate import STORED, STORED_CHAIN, UNGRANTED
 from scanner.judge.groups import GROUP, PQ_READINESS
-from scanner.judge.misdirected import MISDIRECTED
-from scanner.judge.other_names import OTHER_NAMES
-from scanner.judge.overridden import OVERRIDE
+from scanner.judge.http_redirect import CLEARTEXT, FROM_PLAINTEXT
+from scanner.judge.misdirected_request import MISDIRECTED
 from scanner.judge.reach import REACH, unfinished
-from scanner.judge.stored import STORED
-from scanner.judge.stored_chain import STORED_CHAIN
-from scanner.judge.subdomain import SUBDOMAIN
+from scanner.judge.rejected_listener import WITHHELD
 from scanner.judge.suites import SUITE
-from scanner.judge.ungranted import UNGRANTED
-from scanner.judge.untrusted_client import UNTRUSTED_CLIENT
+from scanner.judge.unmatched_sni import OTHER_NAMES, SUBDOMAIN
 from scanner.judge.upstreams import BACKEND_IDENTITY, FAIL_OPEN
-from scanner.judge.validity import EXPIRED, EXPIRING, NOT_YET_VALID
 from scanner.judge.versions import VERSION
-from scanner.judge.withheld import WITHHELD
 from scanner.kube.maybe import Unknown
 from scanner.model.finding import SEVERITIES, Finding, Status, Verdict
 from scanner.model.observation import JUDGEABLE

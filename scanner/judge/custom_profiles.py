@@ -1,18 +1,47 @@
-"""Profiles of type Custom: worth knowing, because no two implementations take them in the same way."""
+"""Declared profiles: Custom ones, unknown ``tlsAdherence`` values, and policies that override them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from scanner.judge.unknown_adherence import UNKNOWN_ADHERENCE
 from scanner.judge.verdicts import listed
 from scanner.kube.maybe import Unknown
+from scanner.model.adherence_use import UnknownAdherence
 from scanner.model.custom_use import CustomUse
 from scanner.model.declared_profile import Declared
 from scanner.model.dropped_ciphers import Loss
 from scanner.model.finding import Finding
-from scanner.model.rule import ScanRule
+from scanner.model.observation import JUDGEABLE
+from scanner.model.rule import Case, Rule, ScanRule
 from scanner.tls.names import suite_name, version_name
+
+
+def adherence_findings(values: Iterable[UnknownAdherence]) -> Iterator[Finding]:
+    """A finding for each of them."""
+    for each in values:
+        yield from UNKNOWN_ADHERENCE.check(UNKNOWN_ADHERENCE, each)
+
+
+def check_unknown_adherence(rule: ScanRule, value: UnknownAdherence) -> Iterator[Finding]:
+    """`tlsAdherence` has a value that the API knows."""
+    yield Finding(
+        rule=rule.id,
+        severity=rule.severity,
+        verdict="fail",
+        status="violation",
+        message=f"{value.source} has a {value.field.rpartition('.')[2]} that no release knows: it counts as strict",
+        expected=tuple(value.known),
+        observed=(f"{value.source} {value.field}: {value.said}",),
+        fix=f"set {value.source} {value.field} to {' or '.join(value.known)}",
+        about=f"{value.source} {value.field}",
+    )
+
+
+UNKNOWN_ADHERENCE = ScanRule(
+    id="adherence-unknown",
+    check=check_unknown_adherence,
+)
+
 
 _SHOWN = 12
 """Suites or names in one sentence."""
@@ -112,3 +141,31 @@ DROPPED = ScanRule(
 
 OBJECT_RULES: tuple[ScanRule, ...] = (CUSTOM, DROPPED, UNKNOWN_ADHERENCE)
 """Every rule about an object of the cluster, whatever its listeners do."""
+
+
+_LISTENERS = {"metrics": "a metrics listener", "webhook": "a webhook listener", "api": "an aggregated API"}
+
+
+def check_override(rule: Rule, case: Case) -> Iterator[Finding]:
+    """No policy file gives a metrics or webhook listener another profile than the cluster's."""
+    role = case.expectation.overridden
+    if role is None or case.observation.reach not in JUDGEABLE:  # what speaks no TLS has no profile to deviate from
+        return
+    decided = next((step for step in case.expectation.because if step.decides), None)
+    where = decided.source if decided else "the policy file"
+    yield Finding(
+        rule=rule.id,
+        severity=rule.severity,
+        verdict="fail",
+        status="violation",
+        message=f"an override in the policy file gives {_LISTENERS[role]} a profile of its own",
+        expected=("the profile of the cluster",),
+        observed=(f"{where}: {decided.said}" if decided else where,),
+        fix=f"leave {_LISTENERS[role]} out of the override at {where}",
+    )
+
+
+OVERRIDE = Rule(
+    id="policy-override",
+    check=check_override,
+)

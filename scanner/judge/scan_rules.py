@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from scanner.judge import RULES
-from scanner.judge.across import ACROSS
+from scanner.judge.connection_coalescing import SHARING
 from scanner.judge.custom_profiles import OBJECT_RULES
+from scanner.judge.passthrough import PASSAGE
+from scanner.judge.replicas import REPLICAS
 from scanner.judge.require import REQUIRE_RULES
-from scanner.judge.vulnerabilities import DEEP_RULES
+from scanner.judge.sslyze_result import DEEP_RULES
 from scanner.judge.waivers import WAIVER_RULES
 from scanner.model.rule import ScanRule
+
+ACROSS: tuple[ScanRule, ...] = (REPLICAS, PASSAGE, SHARING)
+"""In the order in which a report has their findings."""
+
 
 SCAN_RULES: tuple[ScanRule, ...] = (*ACROSS, *OBJECT_RULES, *REQUIRE_RULES, *WAIVER_RULES)
 """In the order in which ``adhere rules`` lists them."""

@@ -1,4 +1,4 @@
-"""No cipher suite outside the profile's set."""
+"""Cipher suites outside the profile's list."""
 
 from __future__ import annotations
 

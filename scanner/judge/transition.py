@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from scanner.judge.client_certificate import CLIENT_CERTIFICATE
-from scanner.judge.from_plaintext import FROM_PLAINTEXT
+from scanner.judge.client_certificate import CLIENT_CERTIFICATE, UNTRUSTED_CLIENT
+from scanner.judge.declared_certificate import STORED
 from scanner.judge.groups import GROUP
-from scanner.judge.other_names import OTHER_NAMES
-from scanner.judge.stored import STORED
+from scanner.judge.http_redirect import FROM_PLAINTEXT
 from scanner.judge.suites import SUITE
-from scanner.judge.untrusted_client import UNTRUSTED_CLIENT
+from scanner.judge.unmatched_sni import OTHER_NAMES
 from scanner.judge.versions import VERSION
 from scanner.kube.profile import Profile
 from scanner.model.finding import Finding

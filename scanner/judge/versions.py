@@ -1,4 +1,4 @@
-"""No version below the profile's minimum."""
+"""Versions below the profile's minimum."""
 
 from __future__ import annotations
 

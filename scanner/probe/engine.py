@@ -1,4 +1,4 @@
-"""OpenSSL's engine on memory BIOs (pyOpenSSL), with our own sockets around it, and what its callbacks see.
+"""OpenSSL's engine on memory BIOs (pyOpenSSL), the sockets around it, and the certificate that the probe shows.
 
 A handshake's arithmetic is the server's choice, so it is done in a worker thread: OpenSSL lets go of Python's lock, and
 the event loop goes on (docs/decisions/0019-handshakes-in-threads.md). What it can cost is bounded all the same: no
@@ -11,20 +11,54 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import trio
+from cryptography import x509
 from cryptography.hazmat.bindings.openssl.binding import Binding
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from OpenSSL import SSL
 
 from scanner.probe.converse import Peer
 from scanner.probe.dial import Broken, Connection
-from scanner.probe.identity import Identity
 from scanner.probe.offers import EngineSuites
 from scanner.tls.flight import ServerFlight
 from scanner.tls.names import alert_name, group_code, needs_credentials, suite_code
 from scanner.tls.wire import Malformed
+
+_VALID: Final = timedelta(days=1)
+_CALLED: Final = "adhere: trusted by nobody"
+
+
+class Identity(NamedTuple):
+    """A client's certificate with its key, which never leaves the memory of this process."""
+
+    certificate: x509.Certificate
+    key: ec.EllipticCurvePrivateKey
+
+
+@cache
+def stranger() -> Identity:
+    """A client that no authority knows. Made once a run, for its key is of no worth to anybody."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, _CALLED)])
+    now = datetime.now(UTC)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _VALID)
+        .not_valid_after(now + 30 * _VALID)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+    )
+    return Identity(builder.sign(key, hashes.SHA256()), key)
+
 
 RECEIVE = 16384
 """Bytes read at once, of a record's content."""

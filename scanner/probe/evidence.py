@@ -26,10 +26,10 @@ from scanner.model.observation import (
     Stray,
 )
 from scanner.probe.candidates import LIKELY
-from scanner.probe.manner import Manner
 from scanner.probe.offers import Ending, Reply
-from scanner.probe.sieve import Tally
+from scanner.probe.refusal_evidence import Manner
 from scanner.probe.starttls import upgrades
+from scanner.probe.suite_enumeration import Tally
 from scanner.tls.certificate import CertificateFacts, parsed_once
 from scanner.tls.codepoints import TLS13
 from scanner.tls.names import ANONYMOUS, alert_name, authentication, needs_credentials

@@ -20,9 +20,19 @@ from scanner.model.observation import Attempt, ClientCertificate, Negotiated
 from scanner.probe import starttls
 from scanner.probe.converse import Peer, upgrade
 from scanner.probe.dial import Broken, Connection, connect, turn
-from scanner.probe.engine import RECEIVE, Witness, engine_for, flush, group_of, pump, reason, shake_hands, suite_of
+from scanner.probe.engine import (
+    RECEIVE,
+    Identity,
+    Witness,
+    engine_for,
+    flush,
+    group_of,
+    pump,
+    reason,
+    shake_hands,
+    suite_of,
+)
 from scanner.probe.evidence import cut_off
-from scanner.probe.identity import Identity
 from scanner.probe.offers import Ending
 from scanner.tls.names import ANONYMOUS, authentication
 from scanner.tls.wire import Malformed

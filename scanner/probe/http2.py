@@ -24,9 +24,8 @@ from scanner.model.observation import Attempt
 from scanner.probe.converse import Peer
 from scanner.probe.dial import Broken, turn
 from scanner.probe.evidence import cut_off
+from scanner.probe.http1 import Session, content, session
 from scanner.probe.plaintext import shown
-from scanner.probe.request import content
-from scanner.probe.session import Session, session
 
 _ALPN: Final = (b"h2", b"http/1.1")
 """As the full handshake offers: what is agreed upon here is what it has seen."""

@@ -1,4 +1,4 @@
-"""How much at once, how often, how long: the probe's manners towards the systems that it asks."""
+"""Limits of the probe: connections at once and per second, retries and timeouts."""
 
 from __future__ import annotations
 

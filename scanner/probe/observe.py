@@ -1,4 +1,4 @@
-"""One endpoint, observed: control offer, plans, and a full handshake at the end, within limits and a deadline."""
+"""Observe one endpoint: control offer, plans and a full handshake, within limits and a deadline."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import trio
 from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint
 from scanner.model.observation import Attempt, Observation, Reach
-from scanner.probe.asides import asides, insist, leave_open
 from scanner.probe.converse import Patience, Peer, converse
 from scanner.probe.dial import Way, Where, turn
 from scanner.probe.engine import suites_for
 from scanner.probe.evidence import Evidence, cut_off
+from scanner.probe.extra_checks import asides, insist, leave_open
 from scanner.probe.handshake import Full, handshake
 from scanner.probe.limits import Gate
 from scanner.probe.offers import Offer, Reply

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scanner.probe.descent import descend
 from scanner.probe.evidence import Evidence
-from scanner.probe.manner import Outcome, ask_contradicted, ask_soundly
 from scanner.probe.offers import Offer, Plan, Reply
-from scanner.probe.spoken import spoken
-from scanner.probe.talk import (
+from scanner.probe.refusal_evidence import Outcome, ask_contradicted, ask_soundly
+from scanner.probe.session import (
     PROTOCOL_VERSION,
     Mode,
     Question,
@@ -24,6 +22,8 @@ from scanner.probe.talk import (
     most_doubtful,
     selects,
 )
+from scanner.probe.version_details import spoken
+from scanner.probe.version_enumeration import descend
 from scanner.tls.codepoints import SSL2, TLS12, TLS13
 
 __all__ = ["MOST_OFFERS", "Mode", "Question", "interrogate"]

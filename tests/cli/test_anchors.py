@@ -9,8 +9,8 @@ from ssl import DER_cert_to_PEM_cert
 import pytest
 from cryptography import x509
 
-from scanner.cli import anchors
-from scanner.cli.anchors import load_anchors, public_anchors
+from scanner.cli import targets
+from scanner.cli.targets import load_anchors, public_anchors
 from scanner.errors import InputError, ResourceError
 from tests.certs import Authority
 
@@ -67,7 +67,7 @@ def test_the_system_bundle_may_have_odd_ones(monkeypatch: pytest.MonkeyPatch, tm
     good = Authority("Good")
     bundle = tmp_path / "system.pem"
     bundle.write_bytes(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n" + good.pem)
-    monkeypatch.setattr(anchors, "_system_bundle", lambda: bundle)
+    monkeypatch.setattr(targets, "_system_bundle", lambda: bundle)
     assert public_anchors() == (good.der,)
     assert load_anchors("system") == ((good.der,), str(bundle))
 
@@ -76,7 +76,7 @@ def test_a_system_without_a_bundle(monkeypatch: pytest.MonkeyPatch) -> None:
     def none() -> Path:
         raise ResourceError("none")
 
-    monkeypatch.setattr(anchors, "_system_bundle", none)
+    monkeypatch.setattr(targets, "_system_bundle", none)
     assert public_anchors() == ()
     with pytest.raises(ResourceError):
         load_anchors("system")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from scanner.cli.numbers import COUNT, RATE, SECONDS
+from scanner.cli.shared_options import COUNT, RATE, SECONDS
 from scanner.config.configuration import parse
 from scanner.errors import InputError
 from scanner.files.yaml_values import load

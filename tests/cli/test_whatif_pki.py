@@ -14,7 +14,7 @@ from scanner.kube.kinds import CONFIG_MAP
 from scanner.kube.objects import KubeObject
 from tests.certs import Authority
 from tests.cli.calling import Call
-from tests.cli.test_previous import day, snapshot
+from tests.cli.test_shared_options import day, snapshot
 
 FOREVER = Authority("openshift-kube-apiserver-operator_loadbalancer-serving-signer@1", key="rsa2048", now=day(5))
 """A signer that nothing renews."""

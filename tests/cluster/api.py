@@ -20,7 +20,7 @@ import trio
 
 from scanner.cluster.api_server import Access, Credential, Source, Trust
 from scanner.cluster.client import Manners
-from scanner.cluster.credentials import Fixed
+from scanner.cluster.exec_plugin import Fixed
 from scanner.kube.kinds import Kind
 from tests.certs import Authority
 

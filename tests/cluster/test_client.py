@@ -16,8 +16,7 @@ import trio
 
 from scanner.cluster.api_server import Credential, Pair, Trust
 from scanner.cluster.client import ApiError, Client, _of_proxy, redacted
-from scanner.cluster.credentials import FRESH, Fixed, TokenFile
-from scanner.cluster.exec_plugin import VERSIONS, Executed, Plugin
+from scanner.cluster.exec_plugin import FRESH, VERSIONS, Executed, Fixed, Plugin, TokenFile
 from scanner.errors import ClusterError, InputError
 from scanner.kube.kinds import NODE
 from tests.certs import Authority

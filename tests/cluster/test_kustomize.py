@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from scanner.cluster.given import Manifests, read_manifests
+from scanner.cluster.lint_input import Manifests, read_manifests
 from scanner.kube.kinds import ROUTE
-from tests.cluster.test_given import route, told, tree
+from tests.cluster.test_lint_input import route, told, tree
 
 PATCH = route("a") + "spec: {host: b.example.com}\n"
 BASE = {"base/kustomization.yaml": "resources: [a.yaml]\n", "base/a.yaml": route("a") + "spec: {host: a.example.com}\n"}

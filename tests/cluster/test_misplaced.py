@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from scanner.cluster.keeping import kept
-from scanner.cluster.misplaced import APPLIED
-from scanner.cluster.prune import Pruner
-from scanner.cluster.shapes import LAST_APPLIED
+from scanner.cluster.retention import LAST_APPLIED, Pruner
+from scanner.cluster.secrets import APPLIED
+from scanner.cluster.snapshot_objects import kept
 from scanner.kube.kinds import SECRET
 from scanner.kube.objects import KubeObject
 from tests.certs import Authority

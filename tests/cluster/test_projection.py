@@ -9,15 +9,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benchmarks.cluster import endpoint_slice, pod
-from scanner.cluster import projection
+from scanner.cluster import listing
 from scanner.cluster.decoding import decoded
-from scanner.cluster.keeping import kept
-from scanner.cluster.projection import page_decoder
-from scanner.cluster.prune import Only, Pruner
-from scanner.cluster.shapes import SHAPES
+from scanner.cluster.listing import page_decoder
+from scanner.cluster.retention import SHAPES, Only, Pruner
+from scanner.cluster.snapshot_objects import kept
 from scanner.kube.kinds import CONFIG_MAP, ENDPOINT_SLICE, POD, Kind
 from scanner.kube.objects import Fields
-from tests.cluster.test_keeping import JSON, OBJECTS
+from tests.cluster.test_retention import JSON, OBJECTS
 
 pytest.importorskip("msgspec", reason="no msgspec on this machine, so every page is decoded whole")
 PROJECTED = tuple(kind for kind, shape in SHAPES.items() if isinstance(shape, Only))
@@ -60,7 +59,7 @@ def test_kinds_that_stay_whole_are_decoded_whole() -> None:
 
 
 def test_without_msgspec_a_page_is_decoded_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(projection, "msgspec", None)
+    monkeypatch.setattr(listing, "msgspec", None)
     assert page_decoder.__wrapped__(POD) is decoded
 
 

@@ -15,7 +15,7 @@ import trio
 from scanner.cluster import listing, read
 from scanner.cluster.api_server import Credential
 from scanner.cluster.client import ApiError, Client
-from scanner.cluster.credentials import Fixed
+from scanner.cluster.exec_plugin import Fixed
 from scanner.errors import ClusterError
 from scanner.kube import kinds
 from scanner.kube.kinds import CONFIG_MAP, GATEWAY, NODE, POD, ROUTE, SECRET, SERVICE

@@ -12,7 +12,7 @@ from cryptography.x509 import CertificateRevocationListBuilder
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scanner.cluster.revocation import revocation_lists
+from scanner.cluster.secret_contents import revocation_lists
 from tests.certs import Authority
 
 ROOT = Authority("Root")
@@ -55,5 +55,5 @@ def test_no_bytes_are_too_odd(content: bytes) -> None:
 
 
 def test_of_a_list_that_is_too_long_the_rest_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scanner.cluster.revocation.LONGEST", len(SIGNED.public_bytes(Encoding.DER)) - 1)
+    monkeypatch.setattr("scanner.cluster.secret_contents.LONGEST", len(SIGNED.public_bytes(Encoding.DER)) - 1)
     assert revocation_lists(LIST) == [{name: each for name, each in FACTS.items() if name != "der"}]

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from scanner.cluster.given import read_manifests
-from scanner.cluster.keeping import kept
-from scanner.cluster.prune import Pruner
-from scanner.cluster.route_keys import without_key
+from scanner.cluster.lint_input import read_manifests
+from scanner.cluster.retention import Pruner
+from scanner.cluster.secrets import route_without_key
+from scanner.cluster.snapshot_objects import kept
 from scanner.kube.kinds import ROUTE
 from tests.certs import Authority
 
@@ -43,15 +43,15 @@ def route(**tls: object) -> dict[str, Any]:
     ],
 )
 def test_whether_the_key_is_the_certificates(tls: dict[str, object], said: object) -> None:
-    found = without_key(route(**tls))
+    found = route_without_key(route(**tls))
     assert found["adhere"] == {"keyMatches": said}
     assert "PRIVATE KEY---" not in json.dumps(found)
-    assert without_key(found)["adhere"] == {"keyMatches": said}
+    assert route_without_key(found)["adhere"] == {"keyMatches": said}
 
 
 def test_nothing_is_said_of_a_route_without_certificates() -> None:
-    assert without_key(route()) == route()
-    assert without_key({"spec": 3}) == {"spec": 3}
+    assert route_without_key(route()) == route()
+    assert route_without_key({"spec": 3}) == {"spec": 3}
 
 
 def test_it_is_so_in_a_snapshot_and_of_a_manifest(tmp_path: Path) -> None:

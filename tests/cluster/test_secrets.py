@@ -11,8 +11,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from scanner.cluster.keeping import kept
-from scanner.cluster.prune import Pruner
+from scanner.cluster.retention import Pruner
+from scanner.cluster.snapshot_objects import kept
 from scanner.kube.kinds import SECRET
 from scanner.kube.objects import Fields
 from scanner.model.removed import REMOVED

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from scanner.cluster import templates
-from scanner.cluster.given import read_manifests
-from scanner.cluster.templates import processed
+from scanner.cluster import manifest_documents
+from scanner.cluster.lint_input import read_manifests
+from scanner.cluster.manifest_documents import processed
 from scanner.kube.kinds import GATEWAY, ROUTE
 from scanner.kube.objects import Fields
 
@@ -51,7 +51,7 @@ def test_what_is_missing_in_one_object_is_missing_in_no_other() -> None:
 
 
 def test_a_template_that_multiplies_its_text_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(templates, "MOST", 100)
+    monkeypatch.setattr(manifest_documents, "MOST", 100)
     raw = Fields({"parameters": [{"name": "A", "value": "a" * 40}], "objects": ["${A}" * 2, "${A}", "b"]})
     assert [each.unknown for each in processed(raw)] == [(), ("${A}",), ()]
 

@@ -30,8 +30,7 @@ from scanner.config.scan_policy import (
 from scanner.errors import InputError
 from scanner.files.source_positions import Located
 from scanner.files.yaml_values import load
-from scanner.judge.across import ACROSS
-from scanner.judge.scan_rules import SCAN_RULES, WAIVABLE
+from scanner.judge.scan_rules import ACROSS, SCAN_RULES, WAIVABLE
 from scanner.model.policy import Policy
 from scanner.model.retired_rules import RETIRED
 from scanner.model.scan_policy import CertificateMinimums, Override, Require, ScanPolicy, Scope, Waiver

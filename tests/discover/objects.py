@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
-from scanner.cluster.keeping import kept
-from scanner.cluster.prune import Pruner
+from scanner.cluster.retention import Pruner
+from scanner.cluster.snapshot_objects import kept
 from scanner.discover import READS, Discovery, discover
 from scanner.kube.kinds import INGRESS, KINDS, Kind
 from scanner.kube.objects import KubeObject

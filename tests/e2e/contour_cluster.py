@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from scanner.cli.cluster_options import bundles
-from scanner.cli.secrets import asked_for
+from scanner.cli.shared_options import asked_for
 from scanner.cluster import access, read
 from scanner.files.yaml_values import documents
 from scanner.kube.kinds import ENDPOINT_SLICE, SECRET

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from scanner.cluster.given import read_manifests
+from scanner.cluster.lint_input import read_manifests
 from scanner.kube.kinds import API_SERVER, PKI
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scanner.cluster.given import read_manifests
+from scanner.cluster.lint_input import read_manifests
 from scanner.lint import READS, RULES, Linted, lint
 from scanner.linting import declared
 from tests.e2e import assets

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import yaml
 
-from scanner.cluster.given import read_manifests
+from scanner.cluster.lint_input import read_manifests
 from scanner.kube.snapshot import Snapshot
 from scanner.lint import READS, RULES, Linted, Placed, lint
 from scanner.linting import declared

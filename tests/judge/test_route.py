@@ -6,7 +6,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 
-from scanner.judge.route import MOST, by_subject, route
+from scanner.judge.chain import MOST, by_subject, route
 from tests.certs import Authority, slow_to_verify
 from tests.judge.cases import NOW
 
@@ -69,7 +69,7 @@ def test_each_certificate_is_looked_at_once(authorities: list[Authority], monkey
         looked.append(issuer)
         return 1
 
-    monkeypatch.setattr("scanner.judge.route._work", work)
+    monkeypatch.setattr("scanner.judge.chain._work", work)
     evil = Authority("Evil", now=NOW)
     found = route(evil.leaf(names=NAMES).certificate, _namesakes(evil, MOST), by_subject([authorities[0].certificate]))
     assert found == "it ends in a root that is not among the anchors: CN=Evil"

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from scanner.judge import RULES
-from scanner.judge.vulnerabilities import DEEP_RULES, deep_findings
+from scanner.judge.sslyze_result import DEEP_RULES, deep_findings
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import Reach
 from scanner.model.opinion import Flaw, Opinion

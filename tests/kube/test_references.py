@@ -15,7 +15,7 @@ from scanner.kube.kinds import CONFIG_MAP, SECRET, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.references import MOST
 from scanner.kube.references import named as wanted
-from tests.cluster.test_keeping import JSON
+from tests.cluster.test_retention import JSON
 
 
 def made(kind: Kind, spec: object, namespace: str | None = "shop") -> KubeObject:

@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from scanner.cluster.keeping import kept
-from scanner.cluster.prune import Pruner
+from scanner.cluster.retention import Pruner
+from scanner.cluster.snapshot_objects import kept
 from scanner.kube.kinds import CERTIFICATE, CONFIG_MAP, SECRET, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable

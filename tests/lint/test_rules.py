@@ -14,7 +14,7 @@ from scanner.kube.snapshot import Origin, Snapshot
 from scanner.lint import READS, RULES, lint
 from scanner.model.declared import Declared, Given
 from scanner.model.object_rule import ObjectRule
-from tests.cluster.test_keeping import JSON
+from tests.cluster.test_retention import JSON
 from tests.lint.examples import authority, examples, linted
 
 SECTIONS = ("What it requires", "Why", "What fails", "What is inconclusive", "How to fix")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scanner.cluster.keeping import kept
-from scanner.cluster.prune import Pruner
+from scanner.cluster.retention import Pruner
+from scanner.cluster.snapshot_objects import kept
 from scanner.kube.kinds import SECRET
 from scanner.kube.objects import KubeObject
 from scanner.lint.contour.plaintext import PLAINTEXT

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanner.cluster.given import Manifests, read_manifests
+from scanner.cluster.lint_input import Manifests, read_manifests
 from scanner.kube.kinds import ROUTE, SECRET
 from scanner.lint.twice import TWICE, check_twice, told_apart
 from scanner.linting import LINT_READS, declared, lint_report

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from scanner.certificates import READS, Certificates
-from scanner.cluster.given import read_manifests
+from scanner.cluster.lint_input import read_manifests
 from scanner.config.scan_policy import parse
 from scanner.files.yaml_values import load
 from scanner.kube.kinds import SECRET

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.cluster.keeping import kept
-from scanner.cluster.prune import Pruner
+from scanner.cluster.retention import Pruner
+from scanner.cluster.snapshot_objects import kept
 from scanner.config.certificate_names import load_names
 from scanner.kube.kinds import SECRET
 from scanner.kube.objects import KubeObject

@@ -18,8 +18,8 @@ from typing import Literal, Protocol
 from hypothesis.vendor.pretty import RepresentationPrinter
 
 from scanner.probe import candidates
+from scanner.probe.converse import BAD_LENGTHS, client_hello
 from scanner.probe.evidence import Evidence
-from scanner.probe.hello import BAD_LENGTHS, client_hello
 from scanner.probe.offers import Offer, Reply
 from scanner.probe.plans import Question, interrogate
 from scanner.tls import codepoints

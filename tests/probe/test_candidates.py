@@ -6,7 +6,7 @@ import pytest
 
 from scanner.probe import candidates
 from scanner.probe.offers import Offer
-from scanner.probe.talk import lean, length
+from scanner.probe.session import lean, length
 from scanner.tls.codepoints import ALL_SUITES, GROUPS, SSL3, TLS10, TLS11, TLS12, TLS13
 from scanner.tls.names import authentication, is_tls13, key_exchange, needs_credentials
 

@@ -12,8 +12,8 @@ from scanner.demo.listening import Part
 from scanner.demo.tls_server import TlsSettings, tls_part
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import Attempt
-from scanner.probe.cleartext import cleartext, plain_port
 from scanner.probe.dial import Connection
+from scanner.probe.http1 import cleartext, plain_port
 from tests.certs import Authority
 from tests.probe.test_handshake import peer
 from tests.servers import HTTP_400, abort, closed_port, drip, endless, finish, say, scripted, silent, stall_after

@@ -16,8 +16,8 @@ from scanner.model.endpoint import Transport
 from scanner.probe import candidates
 from scanner.probe.converse import BANNER, REPLY_LIMIT, Peer, cleaned, converse
 from scanner.probe.dial import Where
-from scanner.probe.manner import Manner, Outcome
 from scanner.probe.offers import Offer, Reply
+from scanner.probe.refusal_evidence import Manner, Outcome
 from scanner.tls import extensions as ext
 from scanner.tls.certificate import CertificateMessage
 from scanner.tls.codepoints import SSL2, SSL3, TLS10, TLS12, TLS13

@@ -10,7 +10,7 @@ from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import ClientCertificate, Negotiated, Observation, Reach
 from scanner.probe.evidence import CHAINS_LENGTH, OTHER_CHAINS, Evidence
 from scanner.probe.offers import Reply
-from scanner.probe.sieve import Tally
+from scanner.probe.suite_enumeration import Tally
 from scanner.tls.codepoints import SSL2, TLS10, TLS12, TLS13
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)

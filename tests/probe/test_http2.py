@@ -22,12 +22,12 @@ from scanner.demo.tls_stream import TlsStream
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.names import NOBODYS
 from scanner.model.observation import Attempt
-from scanner.probe.asides import asides
 from scanner.probe.dial import Broken
 from scanner.probe.evidence import Evidence
+from scanner.probe.extra_checks import asides
+from scanner.probe.http1 import Session
 from scanner.probe.http2 import _Shared, heads
-from scanner.probe.session import Session
-from scanner.probe.talk import Question
+from scanner.probe.session import Question
 from tests.certs import Authority
 from tests.probe.test_handshake import peer
 from tests.servers import closed_port, listening

@@ -16,7 +16,7 @@ from scanner.model.observation import Observation, Reach
 from scanner.probe import candidates
 from scanner.probe.offers import Ending, Offer, Reply
 from scanner.probe.plans import MOST_OFFERS, Question
-from scanner.probe.talk import as_long_as
+from scanner.probe.session import as_long_as
 from scanner.tls.codepoints import (
     EXTENDED_MASTER_SECRET,
     SERVER_NAME,

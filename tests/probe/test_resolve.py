@@ -9,7 +9,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from scanner.probe.resolve import SECONDS, NotResolved, addresses
+from scanner.probe.dial import SECONDS, NotResolved, addresses
 
 
 class Resolver(trio.abc.HostnameResolver):

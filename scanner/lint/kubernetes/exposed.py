@@ -1,5 +1,5 @@
 """Private keys that stand where everybody reads them. None is printed, nor kept: objects lose them when they are read
-(``scanner/cluster/scrub.py``), and what is left in their place is looked for here."""
+(``scanner/cluster/secret_contents.py``), and what is left in their place is looked for here."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OF_SECRETS: Final[Mapping[str, tuple[Steps, Severity | None, str]]] = {
         "which kubectl apply left, and which what shows no data of Secrets may show",
     ),
 }
-"""What was found when the Secret was read (``scanner/cluster/misplaced.py``)."""
+"""What was found when the Secret was read (``scanner/cluster/secrets.py``)."""
 _ELSEWHERE: Final = (ROUTE, ("spec", "tls", "key"))
 """``route-inline-key`` says so."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scanner.cluster.replaying import load
+from scanner.cluster.snapshot_directory import load
 from scanner.kube.kinds import ROUTE
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot

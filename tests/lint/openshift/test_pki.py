@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scanner.cluster.given import read_manifests
+from scanner.cluster.lint_input import read_manifests
 from scanner.linting import LINT_READS, declared, lint_report
 from scanner.model.lint_report import LintReport
 

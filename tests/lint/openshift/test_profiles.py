@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scanner.cluster.replaying import load
+from scanner.cluster.snapshot_directory import load
 from scanner.linting import LINT_READS
 from tests.lint.openshift.saying import holder, said
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scanner.cluster.given import read_manifests
+from scanner.cluster.lint_input import read_manifests
 from scanner.kube.snapshot import Snapshot
 from scanner.lint import READS, RULES, lint
 from scanner.linting import declared

@@ -1,0 +1,132 @@
+"""``--results DIR``: what a saved scan has seen of the cluster that is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from scanner.again import again
+from scanner.archive import load_head, snapshot_places
+from scanner.cli.cluster_options import ClusterAsked, snapshots, viewpoint
+from scanner.cli.shared_options import load_policy
+from scanner.cli.whatif import viewpoint as as_then
+from scanner.errors import UsageError
+from scanner.judge.waivers import WaiverLedger
+from scanner.kube.cluster_facts import READS as IDENTITY
+from scanner.kube.cluster_facts import ClusterFacts, cluster_facts
+from scanner.kube.kinds import Kind
+from scanner.kube.snapshot import Snapshot
+from scanner.model.catalogue import load_profile
+from scanner.model.observation_record import Seen, read
+from scanner.model.row import EndpointRow
+from scanner.model.saved_scan import OBSERVATIONS, Head, cluster_of
+from scanner.report.escape import plain
+from scanner.survey import Viewpoint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    """A saved scan of clusters."""
+
+    directory: str
+    head: Head
+    view: Viewpoint
+    """As the scan looked at them, but for what is asked now."""
+
+    def judged(self, cluster: str) -> Iterator[tuple[Seen, EndpointRow]]:
+        """What it saw of one of its clusters, and how that is judged. Raises ``InputError`` for a damaged directory."""
+        once, ledger = again(self.directory, self.head, self.view), None
+        for seen in read(Path(self.directory) / OBSERVATIONS):
+            ledger = ledger or WaiverLedger(self.view.policy.waivers, seen.observation.at.date())
+            if cluster_of(seen.endpoint.id, self.head.clusters) == cluster:
+                yield seen, once.judged(seen, ledger)
+
+    def snapshots(self, reads: tuple[Kind, ...]) -> Iterator[tuple[str, Snapshot]]:
+        """The clusters as they were when they were scanned, by name."""
+        from scanner.cluster import load  # noqa: PLC0415 - the HTTP client takes longer than most commands
+
+        for name, place in zip(self.head.clusters, self._places, strict=True):
+            yield name, load(place, reads)
+
+    def called(self, facts: ClusterFacts) -> str:
+        """How the scan called this cluster. Raises ``UsageError`` where it was another one that it saw."""
+        known = {name: cluster_facts(each) for name, each in self.snapshots(IDENTITY)}
+        found = [name for name, each in known.items() if each.id and each.id == facts.id]
+        found += [name for name, each in known.items() if name == facts.name and not (each.id and facts.id)]
+        if not found and len(known) == 1 and not facts.id:
+            found = list(known)
+        if found:
+            return found[0]
+        raise UsageError(
+            f"{self.directory}: the saved scan is of {', '.join(plain(each, 60) for each in known)}, "
+            f"and this cluster is {plain(facts.name, 60)}",
+            hint="give the results of a scan of this cluster, or no cluster: then the one in the results is looked at",
+        )
+
+    @property
+    def _places(self) -> list[Path]:
+        return snapshot_places(Path(self.directory), len(self.head.clusters))
+
+
+def load_results(directory: str, asked: ClusterAsked, policy_file: str | None) -> Results:
+    """Raises ``ScannerError`` for what is no saved scan of clusters."""
+    head = load_head(directory)
+    if not head.clusters:
+        raise UsageError(
+            f"{directory}: a scan of a list of targets, which have no components",
+            hint="adhere scan --cluster --save DIR",
+        )
+    then = as_then(
+        directory,
+        head,
+        profile=None,
+        adherence=None,
+        pki=None,
+        release=None,
+        policy_file=policy_file,
+        components=asked.components,
+    )
+    return Results(directory=directory, head=head, view=then)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """One cluster to look at, and the saved scan that saw it."""
+
+    snapshot: Snapshot
+    view: Viewpoint
+    results: Results | None = None
+    saved_as: str = ""
+
+    def judged(self) -> Iterator[tuple[Seen, EndpointRow]] | None:
+        """What was seen, and how it is judged; None where no saved scan was given."""
+        return None if self.results is None else self.results.judged(self.saved_as)
+
+
+def subjects(
+    asked: ClusterAsked,
+    reads: tuple[Kind, ...],
+    *,
+    results: str | None,
+    profile: str | None,
+    policy_file: str | None,
+) -> Iterator[Subject]:
+    """Every cluster that is meant. With results and no cluster, it is the one of the results, as it was then.
+
+    Raises ``ScannerError``.
+    """
+    if results is None:
+        view = viewpoint(asked, load_policy(policy_file), load_profile(profile) if profile else None)
+        for snapshot in snapshots(asked, reads):
+            yield Subject(snapshot=snapshot, view=view)
+        return
+    found = load_results(results, asked, policy_file)
+    wanted = viewpoint(asked, found.view.policy, load_profile(profile) if profile else found.view.default_profile)
+    view = replace(wanted, component_files=found.view.component_files)
+    if asked.meant:
+        for snapshot in snapshots(asked, reads):
+            yield Subject(snapshot=snapshot, view=view, results=found, saved_as=found.called(cluster_facts(snapshot)))
+    else:
+        for name, snapshot in found.snapshots(reads):
+            yield Subject(snapshot=snapshot, view=view, results=found, saved_as=name)

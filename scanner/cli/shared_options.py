@@ -1,0 +1,144 @@
+"""Options that several commands share: ``--previous``, ``--policy``, ``--secrets``, and numbers within limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from scanner.errors import InputError, UsageError
+from scanner.kube import cluster_facts, kinds
+from scanner.kube.cluster_facts import hosted_namespaces, same_cluster
+from scanner.kube.kinds import SECRET
+from scanner.kube.snapshot import Snapshot, Unreadable, union
+from scanner.model.saved_scan import HEAD
+from scanner.model.scan_policy import ScanPolicy
+from scanner.report.escape import plain
+from scanner.report.rows import timestamp
+
+PREVIOUS = click.option(
+    "--previous",
+    metavar="DIR",
+    multiple=True,
+    help="An earlier snapshot or saved scan: what was configured when older certificates were made.",
+)
+
+
+def earlier(directories: Iterable[str]) -> tuple[Snapshot, ...]:
+    """The snapshots in them. Raises ``InputError`` for what does not tell when it was taken, as manifests do not."""
+    return tuple(snapshot for directory in directories for snapshot in _in(directory))
+
+
+def _in(directory: str) -> Iterator[Snapshot]:
+    from scanner.cluster import load  # noqa: PLC0415 - the HTTP client takes longer than most commands
+    from scanner.pki import governing  # noqa: PLC0415
+
+    reads = union((governing.READS, cluster_facts.READS, (kinds.NAMESPACE,)))
+    return (load(place, reads) for place in _places(directory))
+
+
+def _places(directory: str) -> Iterator[Path]:
+    """Where the snapshots are."""
+    from scanner.archive import load_head, snapshot_places  # noqa: PLC0415 - see above
+    from scanner.cluster.snapshot_directory import HEAD as SNAPSHOT  # noqa: PLC0415
+
+    if (Path(directory) / SNAPSHOT).is_file():
+        yield Path(directory)
+    elif (Path(directory) / HEAD).is_file():
+        found = load_head(directory)
+        if not found.clusters:
+            raise UsageError(f"{directory}: a scan of a list of targets, and no cluster", hint="leave it out")
+        yield from snapshot_places(Path(directory), len(found.clusters))
+    else:
+        hint = "it takes what adhere snapshot save, or scan --save, has filled: others do not say when they were made"
+        raise InputError(f"{directory}: neither a snapshot of adhere's nor a saved scan", hint=hint)
+
+
+def check(found: Sequence[Snapshot], clusters: Sequence[Snapshot]) -> None:
+    """Raise ``UsageError`` for an earlier snapshot that is of none of the clusters, of nobody knows which, or not
+    earlier."""
+    for each in found:
+        name, of = plain(each.origin.name, 60), [one for one in clusters if same_cluster(each, one)]
+        if not of:
+            told = ", ".join(plain(one.origin.name, 60) for one in clusters)
+            raise UsageError(f"--previous has the cluster {name}, and this is {told}", hint="it must be the same one")
+        if len(of) > 1:
+            what = f"--previous has the cluster {name}, and nothing tells which of {len(of)} clusters that is"
+            raise UsageError(what, hint="look at one cluster at a time")
+        if each.taken_at > of[0].taken_at:
+            what = f"--previous is of {timestamp(each.taken_at)}, and the cluster as of {timestamp(of[0].taken_at)}"
+            raise UsageError(what, hint="it must be the earlier one: exchange the two")
+
+
+def load_policy(path: str | None) -> ScanPolicy:
+    """The policy in ``path``, or the default one. Raises ``InputError`` with everything that is wrong in the file."""
+    if path is None:
+        return ScanPolicy()
+    from scanner.config.scan_policy import load_scan_policy  # noqa: PLC0415
+    from scanner.judge.scan_rules import WAIVABLE  # noqa: PLC0415 - most scans have no such file
+
+    return load_scan_policy(path, WAIVABLE)
+
+
+if TYPE_CHECKING:
+    from scanner.cluster.reading import Wanted
+
+SECRETS = click.option(
+    "--secrets/--no-secrets",
+    default=None,
+    help="Read the certificates in Secrets too, or ask for no Secret at all.  [default: ask for none]",
+)
+
+
+def asked_for(*, secrets: bool | None) -> Wanted:
+    """What ``cluster.read`` is told."""
+    return _wanted if secrets else ()
+
+
+def _wanted(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """The Secrets of a cluster whose certificates matter, by namespace and name."""
+    from scanner.config.certificate_names import load_names  # noqa: PLC0415 - few scans read Secrets
+    from scanner.pki.wanted import wanted_secrets  # noqa: PLC0415
+
+    return wanted_secrets(snapshot, load_names(hosted=hosted_namespaces(snapshot)))
+
+
+def as_wanted(found: Snapshot, *, secrets: bool | None) -> Snapshot:
+    """A replayed snapshot. Secrets that it has are looked at unless nobody wants them; that it has none, or some only,
+    is a gap for those who want them."""
+    gap = found.unreadable.get(SECRET)
+    if secrets is False:
+        told = Unreadable(kind=SECRET, gap="not-asked", reason="no Secret is looked at (--no-secrets)")
+        objects = {**found.objects, SECRET: ()}
+        return replace(found, objects=objects, unreadable={**found.unreadable, SECRET: told})
+    if gap is None:
+        return found
+    return replace(found, unreadable={**found.unreadable, SECRET: _as_told(gap, wanted=secrets is True)})
+
+
+def _as_told(gap: Unreadable, *, wanted: bool) -> Unreadable:
+    """What was left out when the directory was filled is missed by those who want it, and by nobody else. That only
+    named ones were read (``option``) is no more than what a living cluster would have shown."""
+    if wanted and gap.gap == "not-asked" and not gap.option:
+        return replace(gap, gap="not-saved", reason="the snapshot was taken without --secrets")
+    return replace(gap, gap="not-asked") if gap.gap == "not-saved" and not wanted else gap
+
+
+class Amount(click.FloatRange):
+    """A positive number. ``nan`` is none, although it lies outside no range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401
+        """The number; click's usage error for anything else."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number
+
+
+SECONDS = Amount(min=0, min_open=True, max=86_400)
+RATE = Amount(min=0, min_open=True, max=1_000_000)
+COUNT = click.IntRange(min=1, max=100_000)

@@ -1,0 +1,251 @@
+"""Write a snapshot as a directory, without keys, and read back one of ours, a must-gather, or manifests.
+
+``adhere-snapshot.json`` says what the rest is; each kind's objects stand in ``objects/<resource>.json``, a Kubernetes
+List with one object a line. The former is written last: without it the directory is no snapshot.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NoReturn, get_args
+
+from scanner.cluster.manifests import SUFFIXES, Found, contents, manifests
+from scanner.cluster.retention import Pruner
+from scanner.cluster.snapshot_objects import config_map, kept
+from scanner.errors import InputError, ResourceError, UsageError
+from scanner.files.problems import MOST
+from scanner.files.source_positions import shown
+from scanner.kube.kinds import CONFIG_MAP, Kind
+from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.snapshot import YEARS, Gap, Origin, Snapshot, Unreadable
+
+FORMAT = "adhere.snapshot/v1"
+HEAD = "adhere-snapshot.json"
+OBJECTS = "objects"
+
+
+def save(snapshot: Snapshot, directory: str | Path) -> None:
+    """Write ``snapshot`` into ``directory``, which is made, or is empty, or holds a snapshot that is replaced.
+
+    Raises ``UsageError`` for a directory with something else in it, and ``ResourceError`` where it cannot be written.
+    """
+    target = Path(directory)
+    try:
+        _prepare(target)
+        for kind in snapshot.objects:
+            with (target / OBJECTS / f"{kind.resource}.json").open("w", encoding="ascii", newline="\n") as file:
+                file.writelines(_lines(snapshot.objects[kind]))
+        (target / HEAD).write_text(json.dumps(head(snapshot), indent=2) + "\n", encoding="ascii")
+    except OSError as error:
+        raise ResourceError(
+            f"{directory}: the snapshot cannot be written: {error.strerror or error}",
+            hint="name a directory that is empty or can be made",
+        ) from None
+
+
+def _prepare(target: Path) -> None:
+    """Only the owner may read what a cluster looks like."""
+    target.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not (target / HEAD).is_file() and any(target.iterdir()):
+        raise UsageError(
+            f"{target}: there is something else in it", hint="name an empty directory, or another snapshot"
+        )
+    (target / HEAD).unlink(missing_ok=True)
+    objects = target / OBJECTS
+    objects.mkdir(mode=0o700, exist_ok=True)
+    for old in objects.glob("*.json"):
+        old.unlink()
+
+
+def head(snapshot: Snapshot) -> dict[str, object]:
+    """What is said of the snapshot beside its objects."""
+    origin = snapshot.origin
+    return {
+        "format": FORMAT,
+        "taken_at": snapshot.taken_at.isoformat(),
+        "origin": {"name": origin.name, "server": origin.server, "git_version": origin.git_version},
+        "warnings": list(snapshot.warnings),
+        "kinds": [_kind(snapshot, kind) for kind in snapshot.objects],
+    }
+
+
+def _kind(snapshot: Snapshot, kind: Kind) -> dict[str, object]:
+    said: dict[str, object] = {"resource": kind.resource, "objects": len(snapshot.objects[kind])}
+    if kind in snapshot.absent:
+        said["absent"] = True
+    missing = snapshot.unreadable.get(kind)
+    if missing is not None:
+        option = {"option": missing.option} if missing.option else {}
+        said["unreadable"] = {"gap": missing.gap, "reason": missing.reason, **option}
+    if kind in snapshot.sought:
+        said["sought"] = [{"namespace": namespace, "name": name} for namespace, name in sorted(snapshot.sought[kind])]
+    return said
+
+
+def _lines(objects: tuple[KubeObject, ...]) -> Iterator[str]:
+    yield '{"apiVersion": "v1", "kind": "List", "items": ['
+    pruner = Pruner()
+    for number, each in enumerate(objects):
+        # Once more: whoever made these objects, no key leaves.
+        clean = kept(each.kind, dict(each.raw), pruner)
+        if clean is not None and clean.kind == CONFIG_MAP:
+            clean = config_map(clean)
+        if clean is not None:
+            yield (",\n" if number else "\n") + json.dumps(clean.raw)
+    yield "\n]}\n"
+
+
+_SHOWN = 5
+"""Names in one reason."""
+
+
+def load(directory: str | Path, kinds: Iterable[Kind]) -> Snapshot:
+    """The objects of ``kinds`` that a directory (or one file of manifests) holds.
+
+    Only a snapshot of our own can say that there are none of a kind, or no more; elsewhere a kind without objects is
+    unreadable, and so is one with namespaces, of which others save a part.
+    Raises ``InputError`` for a snapshot or manifests with files that cannot be read; in a must-gather these make
+    their kind unreadable.
+    """
+    path, wanted = Path(directory), tuple(dict.fromkeys(kinds))
+    if not path.exists():
+        raise InputError(f"{directory}: there is no such directory", hint="is the path right?")
+    if (path / HEAD).is_file():
+        return _own(path, wanted)
+    packed = path.is_file() and path.suffix not in SUFFIXES
+    found = Found() if packed else manifests(path, wanted)
+    if not found.files:
+        hint = "an archive must be extracted first" if packed else "is this the right directory?"
+        raise InputError(f"{directory}: neither a snapshot nor a must-gather, and no manifests", hint=hint)
+    if found.bad and not found.gathered:
+        _refuse([text for _, text in found.bad])
+    return _foreign(path, wanted, found)
+
+
+def _refuse(complaints: list[str]) -> NoReturn:
+    more = [f"and {len(complaints) - MOST} more files"] if len(complaints) > MOST else []
+    raise InputError("\n".join([*complaints[:MOST], *more]), hint="correct these files, or move them away")
+
+
+def _foreign(path: Path, wanted: tuple[Kind, ...], found: Found) -> Snapshot:
+    unreadable = {
+        kind: Unreadable(kind=kind, gap="not-saved", reason=reason)
+        for kind in wanted
+        if (reason := _not_saved(path, kind, found))
+    }
+    for kind, complaint in found.bad:
+        if kind is not None:
+            unreadable[kind] = Unreadable(kind=kind, gap="failed", reason=complaint)
+    return Snapshot(
+        taken_at=found.newest,
+        origin=Origin(name=path.resolve().name, replayed=True),
+        objects={kind: tuple(found.objects.get(kind, {}).values()) for kind in wanted},
+        unreadable=unreadable,
+        warnings=tuple(complaint for _, complaint in found.bad[:MOST]),
+    )
+
+
+def _not_saved(path: Path, kind: Kind, found: Found) -> str | None:
+    """Why there may be more of a kind than the directory holds. Of what has no namespace people save all or none."""
+    objects = found.objects.get(kind, {})
+    if not objects:
+        return f"{path} holds none; whether the cluster has is not known"
+    if kind.named:
+        left = [f"{namespace}/{name}" for namespace, name in kind.named if (namespace, name) not in objects]
+        return f"{path} does not hold all that are looked at: {_some(left)}" if left else None
+    if not kind.namespaced and kind not in found.scattered:
+        return None
+    what = "a must-gather holds" if found.gathered else "these manifests hold"
+    if not kind.namespaced:
+        return f"{what} a part: {_some(sorted(name for _, name in objects))}"
+    namespaces = sorted({namespace or "" for namespace, _ in objects})
+    return f"{what} a part: {'namespace' if len(namespaces) == 1 else 'namespaces'} {_some(namespaces)}"
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(name or "(none)" for name in names[:_SHOWN]) + more
+
+
+def _own(path: Path, wanted: tuple[Kind, ...]) -> Snapshot:
+    head = _head(path)
+    said = {each.text("resource"): each for each in head.each("kinds")}
+    known = {kind: said[kind.resource] for kind in wanted if kind.resource in said}
+    origin = head.fields("origin")
+    return Snapshot(
+        taken_at=_moment(head, path),
+        origin=Origin(
+            name=origin.text("name"),
+            server=origin.text("server"),
+            git_version=origin.text("git_version"),
+            replayed=True,
+        ),
+        objects=_all_objects(path, wanted, known),
+        absent=frozenset(kind for kind, each in known.items() if each.flag("absent")),
+        unreadable={kind: gap for kind in wanted if (gap := _gap(path, kind, known.get(kind)))},
+        sought={kind: _sought(each) for kind, each in known.items() if each.has("sought")},
+        warnings=head.texts("warnings"),
+    )
+
+
+def _head(path: Path) -> Fields:
+    file = path / HEAD
+    (document,) = contents(file, path)
+    head = Fields(document if isinstance(document, dict) else {})
+    if head.text("format") != FORMAT:
+        raise InputError(
+            f"{file}: the format is {shown(head.at('format'))}, not {FORMAT}", hint="which version of adhere wrote it?"
+        )
+    return head
+
+
+def _moment(head: Fields, path: Path) -> datetime:
+    try:
+        at = datetime.fromisoformat(head.text("taken_at"))
+    except ValueError:
+        at = None
+    if at is None or at.year not in YEARS:
+        raise InputError(f"{path / HEAD}: taken_at is no time: {shown(head.at('taken_at'))}")
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def _gap(path: Path, kind: Kind, said: Fields | None) -> Unreadable | None:
+    if said is None:
+        return Unreadable(kind=kind, gap="not-saved", reason=f"when {path} was saved, {kind.resource} was not read")
+    if not said.has("unreadable"):
+        return None
+    gap, reason = said.text("unreadable", "gap"), said.text("unreadable", "reason")
+    known: Gap = "failed"
+    for each in get_args(Gap):
+        known = each if each == gap else known
+    return Unreadable(kind=kind, gap=known, reason=reason, option=said.text("unreadable", "option"))
+
+
+def _sought(said: Fields) -> frozenset[tuple[str, str]]:
+    return frozenset((each.text("namespace"), each.text("name")) for each in said.each("sought"))
+
+
+def _all_objects(path: Path, wanted: tuple[Kind, ...], known: dict[Kind, Fields]) -> dict[Kind, tuple[KubeObject, ...]]:
+    pruner, found, bad = Pruner(), dict[Kind, tuple[KubeObject, ...]](), []
+    for kind in wanted:
+        try:
+            found[kind] = _objects(path, kind, known[kind], pruner) if kind in known else ()
+        except InputError as error:
+            bad.append(error.message)
+    if bad:
+        _refuse(bad)
+    return found
+
+
+def _objects(path: Path, kind: Kind, said: Fields, pruner: Pruner) -> tuple[KubeObject, ...]:
+    file = path / OBJECTS / f"{kind.resource}.json"
+    (document,) = contents(file, path)
+    items = document.get("items") if isinstance(document, dict) else None
+    objects = [each for item in (items if isinstance(items, list) else []) if (each := kept(kind, item, pruner))]
+    if len(objects) != said.number("objects"):
+        told = f"{len(objects)} objects, where {HEAD} says {shown(said.at('objects'))}"
+        raise InputError(f"{file}: {told}", hint="save the snapshot again")
+    return tuple(objects)

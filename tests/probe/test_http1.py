@@ -1,0 +1,115 @@
+"""Requests over TLS under one name for another."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import trio
+
+from scanner.demo.listening import Part
+from scanner.demo.tls_server import TlsSettings, tls_context, tls_part
+from scanner.demo.tls_stream import TlsStream
+from scanner.kube.maybe import Known, Unknown
+from scanner.model.observation import Attempt
+from scanner.probe.evidence import Evidence
+from scanner.probe.extra_checks import asides
+from scanner.probe.http1 import head
+from scanner.probe.session import Question
+from tests.certs import Authority
+from tests.probe.test_handshake import peer
+from tests.servers import closed_port, say, scripted, silent
+
+LEAF = Authority("Requests").leaf(names=("localhost",))
+
+
+async def asked(part: Part, *, reads: bool = False, patience: float = 20.0) -> tuple[Known[str], list[Attempt]]:
+    attempts: list[Attempt] = []
+    async with scripted(part, reads_hello=reads) as server:
+        return await head(peer(server.sockaddr, patience), "other.example", attempts), attempts
+
+
+def answering(said: bytes, *, again: bytes = b"") -> Part:
+    """These bytes inside of TLS, then ``again`` for ever, or an end."""
+    context = tls_context(TlsSettings(credential=LEAF))
+
+    async def part(transport: trio.SocketStream) -> None:
+        stream = TlsStream(transport, context)
+        try:
+            await stream.do_handshake()
+            await stream.receive_some()
+            await stream.send_all(said)
+            while again:
+                await stream.send_all(again)
+            await stream.finish()
+        except trio.BrokenResourceError:
+            await stream.aclose()
+
+    return part
+
+
+async def test_the_status_and_what_marks_the_content() -> None:
+    """The demo's server answers every request alike."""
+    found, (attempt,) = await asked(tls_part(TlsSettings(credential=LEAF)))
+    assert isinstance(found, str)
+    assert found.startswith("200")
+    assert attempt.offer == "HEAD for other.example as localhost"
+
+
+async def test_what_is_no_answer_is_not_known() -> None:
+    parts = [(say(b"\x15\x03\x03\x00\x02\x02\x28"), True), (silent, True)]
+    for part, reads in parts:
+        found, attempts = await asked(part, reads=reads, patience=0.3)
+        assert isinstance(found, Unknown)
+        assert len(attempts) == 1
+    with closed_port() as closed:
+        assert isinstance(await head(peer(closed), "other.example", []), Unknown)
+
+
+async def test_informational_answers_are_none() -> None:
+    """RFC 9110, section 15.2: any number of them may come before the final one."""
+    early = b"HTTP/1.1 103 Early Hints\r\nServer: x\r\n\r\n"
+    assert (await asked(answering(early * 2 + b"HTTP/1.1 404 Not Found\r\nServer: y\r\n\r\n")))[0] == "404; server: y"
+    assert isinstance((await asked(answering(early)))[0], Unknown)
+    with trio.fail_after(20):
+        found, _ = await asked(answering(early, again=early * 100))
+    assert found == Unknown("informational answers, and no other")
+
+
+@pytest.mark.parametrize("more", [b"", b"Server: y\r\n" * 3000], ids=["cut off", "too long"])
+async def test_half_an_answer_does_not_say_whose_it_is(more: bytes) -> None:
+    found, _ = await asked(answering(b"HTTP/1.1 404 Not Found\r\nServer: y\r\n" + more))
+    assert found == Unknown("it gave half of an answer, 404")
+
+
+async def test_who_requires_a_certificate_answers_nobody() -> None:
+    settings = TlsSettings(credential=LEAF, client_certificate="required", client_ca=Authority("Clients").certificate)
+    found, _ = await asked(tls_part(settings))
+    assert isinstance(found, Unknown)
+
+
+async def test_each_neighbour_is_asked_here_and_at_home() -> None:
+    evidence = Evidence()
+    async with scripted(tls_part(TlsSettings(credential=LEAF)), reads_hello=False) as server:
+        question = Question(mode="inventory", authorities=("other.example",))
+        await asides(peer(server.sockaddr), question, evidence)
+        assert server.connections == len(evidence.attempts) == 4
+    assert [(each.server_name, each.authority) for each in evidence.answered] == [
+        ("localhost", "localhost"),
+        ("localhost", "no-such-name.adhere.invalid"),
+        ("localhost", "other.example"),
+        ("other.example", "other.example"),
+    ]
+
+
+async def test_without_a_name_there_is_none_of_its_own() -> None:
+    evidence = Evidence()
+    async with scripted(tls_part(TlsSettings(credential=LEAF)), reads_hello=False) as server:
+        question = Question(mode="inventory", authorities=("other.example",))
+        nameless = replace(peer(server.sockaddr), server_name=None)
+        await asides(nameless, question, evidence)
+    assert [(each.server_name, each.authority) for each in evidence.answered] == [
+        ("", "no-such-name.adhere.invalid"),
+        ("", "other.example"),
+        ("other.example", "other.example"),
+    ]
