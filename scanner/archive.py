@@ -20,9 +20,9 @@ from scanner.files.regular_file import content, opened
 from scanner.kube.snapshot import Snapshot
 from scanner.model.observation_record import Seen, encode
 from scanner.model.policy import MOST_DAYS
-from scanner.model.record import NotARecord, codec
 from scanner.model.report import FindingRow
 from scanner.model.saved_scan import COMPONENTS, EARLIER, FINDINGS, HEAD, OBSERVATIONS, POLICY, ROWS, SCHEMA, Head
+from scanner.model.serialization import DecodeError, codec
 from scanner.report.stream import dumps
 
 _MOST_BYTES = 16 * 2**20
@@ -141,7 +141,7 @@ def load_head(directory: str) -> Head:
     except InputError as error:
         raise InputError(error.message, hint=hint) from None
     except (ValueError, RecursionError) as error:
-        problem = f"{error.path}: {error.problem}" if isinstance(error, NotARecord) else "not JSON"
+        problem = f"{error.path}: {error.problem}" if isinstance(error, DecodeError) else "not JSON"
         raise InputError(f"{path}: {problem}", hint=hint) from None
     if head.schema != SCHEMA:
         raise InputError(f"{path}: not an {SCHEMA}", hint=hint)

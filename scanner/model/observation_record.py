@@ -19,7 +19,7 @@ from scanner.kube.snapshot import YEARS
 from scanner.model.endpoint import Endpoint
 from scanner.model.observation import Observation
 from scanner.model.opinion import Opinion
-from scanner.model.record import NotARecord, codec
+from scanner.model.serialization import DecodeError, codec
 
 T = TypeVar("T")
 
@@ -70,7 +70,7 @@ def decode(line: str | bytes, where: str) -> Seen:
         endpoint = _member(value, "endpoint", Endpoint)
         observation = _member(value, "observation", Observation)
         opinion = _member(value, "opinion", Opinion) if "opinion" in value else None
-    except NotARecord as error:
+    except DecodeError as error:
         raise InputError(f"{where}: {error.path}: {error.problem}", hint=_HINT) from error
     if not 0 < endpoint.port < 65536:
         raise InputError(f"{where}: endpoint.port: {endpoint.port} is no port", hint=_HINT)
@@ -82,7 +82,7 @@ def decode(line: str | bytes, where: str) -> Seen:
 def _member(value: dict[str, object], name: str, kind: type[T]) -> T:
     try:
         return cast("T", codec(kind).decode(value.get(name)))
-    except NotARecord as error:
+    except DecodeError as error:
         raise error.inside(name) from None
 
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self, cast
+from typing import Any, BinaryIO, Self, cast
 
 from scanner.errors import InputError, ResourceError
 from scanner.model.report import VERDICTS, EndpointRow, FindingRow
+from scanner.model.serialization import DecodeError, codec
 from scanner.report.escape import json_text
-from scanner.report.row_types import Fits, fits
 
-_A_ROW = fits(EndpointRow)
-_A_FINDING = fits(FindingRow)
+_A_ROW = codec(EndpointRow).decode
+_A_FINDING = codec(FindingRow).decode
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
 _NONE_REFUSED = '"refused":[]'
@@ -150,22 +150,27 @@ def _opened(path: Path) -> BinaryIO:
         raise InputError(f"{path}: cannot read the rows: {error.strerror or error}") from error
 
 
-def _is_ours(value: object) -> bool:
-    """Of a file that nobody else has written since."""
-    return isinstance(value, dict) and value.keys() >= EndpointRow.__required_keys__
+def _is_ours(value: object) -> object:
+    """A row of a file that only this process has written."""
+    if not isinstance(value, dict) or not value.keys() >= EndpointRow.__required_keys__:
+        raise DecodeError("members are missing")
+    return value
 
 
-def _object(where: str, line: bytes, is_one: Fits) -> dict[str, object]:
+def _object(where: str, line: bytes, decode: Callable[[object], Any]) -> dict[str, object]:
     hint = "this is not a file of rows that adhere wrote"
     try:
-        value = json.loads(line)
+        value: dict[str, object] = decode(json.loads(line))
     except json.JSONDecodeError as error:
         raise InputError(f"{where}:{error.colno}: {error.msg}", hint=hint) from error
+    except DecodeError as error:
+        detail = f" ({error.path}: {error.problem})" if error.path else ""
+        raise InputError(f"{where}:1: not a row of adhere.scan/v1{detail}", hint=hint) from error
     except (UnicodeDecodeError, RecursionError, ValueError) as error:
         raise InputError(f"{where}:1: not a line of JSON in UTF-8", hint=hint) from error
-    if not is_one(value) or value["verdict"] not in VERDICTS:
+    if value["verdict"] not in VERDICTS:
         raise InputError(f"{where}:1: not a row of adhere.scan/v1", hint=hint)
-    return cast("dict[str, object]", value)
+    return value
 
 
 def _cannot_write(path: Path, error: OSError) -> ResourceError:

@@ -1,8 +1,11 @@
-"""Frozen values of the model as JSON and back, by their types: exact, and strict about what somebody else wrote.
+"""Convert values of the model to JSON and back, by their types: exact, and strict about files that people edited.
 
 Every field of a dataclass is a member; a tuple or set is a list, a mapping an object, an enumeration its value, a time
 RFC 3339, bytes base64, and ``Unknown`` is ``{"unknown": "the reason"}``. A member that is missing gets its default, so
-that a record of an older release can be read; one that nobody knows is refused, for it could have been meant to matter.
+that a file of an older release can be read; an unknown one is refused, for it could have been meant to matter. Rows
+(``TypedDict``) are JSON already: they are checked, and an unknown member stays.
+
+pydantic converts faster, but not in this format without annotations of its own on the types of ``tls`` and ``kube``.
 """
 
 from __future__ import annotations
@@ -16,26 +19,27 @@ from enum import Enum
 from functools import cache
 from math import isfinite
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from scanner.kube.maybe import Unknown
+from scanner.model.row import ObservedRow
 from scanner.tls.certificate import CertificateFacts, parsed_once
 
 _LARGEST = 2**53
 """Beyond it JSON's readers disagree about whole numbers (RFC 8259, section 6)."""
 
 
-class NotARecord(ValueError):
-    """``path`` names the member, ``problem`` what is wrong with it."""
+class DecodeError(ValueError):
+    """JSON that is not a value of the type: ``path`` names the member, ``problem`` what is wrong with it."""
 
     def __init__(self, problem: str, path: str = "") -> None:
         super().__init__(problem)
         self.problem, self.path = problem, path
 
-    def inside(self, step: str) -> NotARecord:
+    def inside(self, step: str) -> DecodeError:
         """The same problem, seen from one level further out."""
         joined = step + (self.path if self.path.startswith("[") or not self.path else f".{self.path}")
-        return NotARecord(self.problem, joined)
+        return DecodeError(self.problem, joined)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ class Codec:
 
     encode: Callable[[Any], object]
     decode: Callable[[object], Any]
-    """Raises ``NotARecord``."""
+    """Raises ``DecodeError``."""
 
 
 def codec(kind: Any) -> Codec:  # noqa: ANN401 - a type, as ``typing`` has them
@@ -61,17 +65,24 @@ def _made(kind: Any) -> Codec:  # noqa: ANN401 - as above
         return Codec(_same, _one_of({value: value for value in arguments}))
     if origin in (Union, UnionType):
         return _union(arguments)
-    if origin is tuple:
-        return _tuple(arguments)
-    if origin is frozenset:
-        return _set(codec(arguments[0]))
-    if origin is Mapping:
-        return _mapping(*arguments)
+    if origin in (tuple, list, frozenset, Mapping, dict):
+        return _container(origin, arguments)
+    if is_typeddict(kind):
+        return _row(kind)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return Codec(lambda value: value.value, _one_of({each.value: each for each in kind}))
     if isinstance(kind, type) and is_dataclass(kind):
         return _dataclass(kind)
     raise TypeError(f"no codec for {kind}")
+
+
+def _container(origin: Any, kinds: tuple[Any, ...]) -> Codec:  # noqa: ANN401 - as above
+    if origin is tuple:
+        return _tuple(kinds)
+    if origin in (Mapping, dict):
+        return _mapping(*kinds)
+    each = codec(kinds[0])
+    return _set(each) if origin is frozenset else Codec(_same, lambda value: _items(each, value))
 
 
 def _same(value: object) -> object:
@@ -81,7 +92,7 @@ def _same(value: object) -> object:
 def _exactly(kind: type, called: str) -> Callable[[object], Any]:
     def decode(value: object) -> object:
         if type(value) is not kind:
-            raise NotARecord(f"not {called}")
+            raise DecodeError(f"not {called}")
         return value
 
     return decode
@@ -89,13 +100,13 @@ def _exactly(kind: type, called: str) -> Callable[[object], Any]:
 
 def _number(value: object) -> int:
     if type(value) is not int or abs(value) > _LARGEST:
-        raise NotARecord("not a whole number")
+        raise DecodeError("not a whole number")
     return value
 
 
 def _seconds(value: object) -> float:
     if type(value) not in (int, float) or not isfinite(value):  # type: ignore[arg-type] # the first half has seen to it
-        raise NotARecord("not a number")
+        raise DecodeError("not a number")
     return float(value)  # type: ignore[arg-type]
 
 
@@ -105,22 +116,22 @@ def _time(value: object) -> datetime:
     except ValueError:
         moment = None
     if moment is None or moment.tzinfo is None:
-        raise NotARecord("not a time with its offset")
+        raise DecodeError("not a time with its offset")
     return moment
 
 
 def _bytes(value: object) -> bytes:
     if not isinstance(value, str):
-        raise NotARecord("not base64")
+        raise DecodeError("not base64")
     try:
         return b64decode(value, validate=True)
     except (NotBase64, ValueError) as error:
-        raise NotARecord("not base64") from error
+        raise DecodeError("not base64") from error
 
 
 def _unknown(value: object) -> Unknown:
     if not isinstance(value, dict) or value.keys() != {"unknown"} or not isinstance(value["unknown"], str):
-        raise NotARecord('not {"unknown": "the reason"}')
+        raise DecodeError('not {"unknown": "the reason"}')
     return Unknown(value["unknown"])
 
 
@@ -134,6 +145,7 @@ _PLAIN: dict[Any, Codec] = {
     bytes: Codec(lambda value: b64encode(value).decode(), _bytes),
     CertificateFacts: Codec(lambda facts: b64encode(facts.der).decode(), lambda value: parsed_once(_bytes(value))),
     Unknown: Codec(lambda unknown: {"unknown": unknown.reason}, _unknown),
+    ObservedRow: Codec(_same, _exactly(dict, "an object")),  # most of a row, and never read back
 }
 
 
@@ -141,7 +153,7 @@ def _one_of(values: dict[Any, Any]) -> Callable[[object], Any]:
     def decode(value: object) -> object:
         if isinstance(value, str) and value in values:
             return values[value]
-        raise NotARecord(f"none of {', '.join(map(str, values))}")
+        raise DecodeError(f"none of {', '.join(map(str, values))}")
 
     return decode
 
@@ -168,7 +180,7 @@ def _union(kinds: tuple[Any, ...]) -> Codec:
 
 def _listed(value: object) -> list[object]:
     if not isinstance(value, list):
-        raise NotARecord("not a list")
+        raise DecodeError("not a list")
     return value
 
 
@@ -177,7 +189,7 @@ def _items(each: Codec, value: object) -> list[Any]:
     for place, item in enumerate(_listed(value)):
         try:
             found.append(each.decode(item))
-        except NotARecord as error:
+        except DecodeError as error:
             raise error.inside(f"[{place}]") from None
     return found
 
@@ -190,7 +202,7 @@ def _tuple(kinds: tuple[Any, ...]) -> Codec:
 
     def decode(value: object) -> tuple[Any, ...]:
         if len(_listed(value)) != len(codecs):
-            raise NotARecord(f"not a list of {len(codecs)}")
+            raise DecodeError(f"not a list of {len(codecs)}")
         return tuple(one.decode(item) for one, item in zip(codecs, _listed(value), strict=True))
 
     return Codec(lambda values: [one.encode(item) for one, item in zip(codecs, values, strict=True)], decode)
@@ -208,12 +220,12 @@ def _mapping(key: Any, kind: Any) -> Codec:  # noqa: ANN401 - types
 
     def decode(value: object) -> dict[Any, Any]:
         if not isinstance(value, dict):
-            raise NotARecord("not an object")
+            raise DecodeError("not an object")
         found = {}
         for name, item in value.items():
             try:
                 found[_key(key, name)] = each.decode(item)
-            except NotARecord as error:
+            except DecodeError as error:
                 raise error.inside(name[:40]) from None
         return found
 
@@ -225,7 +237,7 @@ def _key(kind: type, name: str) -> object:
     if kind is not int:
         return name
     if not name.isascii() or not name.isdigit() or len(name) > 6:
-        raise NotARecord("not a code point")
+        raise DecodeError("not a code point")
     return int(name)
 
 
@@ -239,20 +251,40 @@ def _dataclass(kind: type) -> Codec:
 
     def decode(value: object) -> object:
         if not isinstance(value, dict):
-            raise NotARecord("not an object")
+            raise DecodeError("not an object")
         if strange := value.keys() - codecs.keys():
-            raise NotARecord(f"there is no such member: {min(strange)[:40]}")
+            raise DecodeError(f"there is no such member: {min(strange)[:40]}")
         if missing := codecs.keys() - value.keys() - defaults.keys():
-            raise NotARecord(f"{min(missing)} is missing")
+            raise DecodeError(f"{min(missing)} is missing")
         found = {}
         for name, item in value.items():
             try:
                 found[name] = codecs[name].decode(item)
-            except NotARecord as error:
+            except DecodeError as error:
                 raise error.inside(name) from None
         return kind(**found)
 
     return Codec(encode, decode)
+
+
+def _row(kind: Any) -> Codec:  # noqa: ANN401 - a type
+    types = get_type_hints(kind)
+    codecs = {name: codec(each) for name, each in types.items()}
+
+    def decode(value: object) -> object:
+        if not isinstance(value, dict):
+            raise DecodeError("not an object")
+        if missing := kind.__required_keys__ - value.keys():
+            raise DecodeError(f"{min(missing)} is missing")
+        for name, each in codecs.items():
+            if name in value:
+                try:
+                    each.decode(value[name])
+                except DecodeError as error:
+                    raise error.inside(name) from None
+        return value
+
+    return Codec(_same, decode)
 
 
 def _has_default(each: Field[Any]) -> bool:
