@@ -9,12 +9,13 @@ RUN := .venv/bin
 # The conformance tests build a server with Go: the one at hand, else a wheel of it.
 GO_GROUP := $(if $(shell command -v go 2>/dev/null),,--group go)
 
-.PHONY: help setup demo test e2e test-pip test-pip-sslyze lint format bench clean
+.PHONY: help setup demo test e2e schemas test-pip test-pip-sslyze lint format bench clean
 
 help:
 	@echo "make demo    set up, start the demo listeners and scan them"
 	@echo "make test    set up and run the tests"
 	@echo "make e2e     build a real etcd and API server once, and run the tests that need them"
+	@echo "make schemas generate profiles/schemas from the pinned modules"
 	@echo "make lint    ruff and mypy --strict"
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make bench   measure against sslscan, nmap and sslyze"
@@ -41,6 +42,10 @@ test: setup
 e2e: setup
 	$(RUN)/python -m tests.e2e.assets
 	$(RUN)/pytest -m e2e tests/e2e
+
+# Run it after a pin of tests/e2e/crds or tests/e2e/servers changed; `make e2e` fails where the files differ.
+schemas: setup
+	$(RUN)/python -m tests.e2e.schemas
 
 # What users of plain pip get: the newest cryptography, and with the extra the older one that sslyze asks for. The real
 # servers were asked under the lock already.

@@ -11,14 +11,17 @@ from typing import Literal
 
 from scanner.errors import ResourceError
 
-Kind = Literal["profiles", "templates", "rules"]
+Kind = Literal["profiles", "schemas", "templates", "rules"]
 
 _PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT: dict[Kind, tuple[str, ...]] = {
     "profiles": ("profiles",),
+    "schemas": ("profiles", "schemas"),
     "templates": ("reports", "templates"),
     "rules": ("docs", "rules"),
 }
+_PACKAGED: dict[Kind, tuple[str, ...]] = {"schemas": ("profiles", "schemas")}
+"""Where a wheel has it, if that is not its name."""
 
 
 def data(kind: Kind) -> Path:
@@ -26,7 +29,7 @@ def data(kind: Kind) -> Path:
 
     Raises ``ResourceError`` when neither the wheel's copy nor the checkout's is there (a broken installation).
     """
-    packaged = _PACKAGE / "_data" / kind
+    packaged = _PACKAGE.joinpath("_data", *_PACKAGED.get(kind, (kind,)))
     if packaged.is_dir():
         return packaged
     checkout = _PACKAGE.parent.joinpath(*_CHECKOUT[kind])

@@ -159,7 +159,7 @@ def _into(kept: Path, fill: Callable[[Path], None]) -> None:
 
 
 def _build_servers(directory: Path) -> None:
-    version = _downloaded(SERVERS, "k8s.io/kubernetes")["Version"]
+    version = downloaded(SERVERS, "k8s.io/kubernetes")["Version"]
     major, minor, _ = version.removeprefix("v").split(".")
     said = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
     _build(SERVERS, directory, "./...", *(f"-X {_STAMP}.{name}={value}" for name, value in said.items()))
@@ -186,7 +186,7 @@ def _fetch(directory: Path) -> None:
         into = directory / name
         into.mkdir()
         for number, source in enumerate(every):
-            below = Path(_downloaded(source.pinned, source.module)["Dir"])
+            below = Path(downloaded(source.pinned, source.module)["Dir"])
             for pattern in source.globs:
                 (found,) = below.glob(pattern)
                 taken = source.adapt(yaml.load_all(found.read_text(), yaml.CSafeLoader))
@@ -196,18 +196,18 @@ def _fetch(directory: Path) -> None:
 def _gather(directory: Path) -> None:
     for name, (module, pattern) in _CASES.items():
         (directory / name).mkdir()
-        for found in Path(_downloaded(SUITES, module)["Dir"]).glob(pattern):
+        for found in Path(downloaded(SUITES, module)["Dir"]).glob(pattern):
             kind = f"{found.parent.name}-" if name == "refused" else ""  # many are called alike
             shutil.copyfile(found, directory / name / f"{kind}{found.name}")
     for name, (module, root, patterns) in _TREES.items():
-        above = Path(_downloaded(SUITES, module)["Dir"], root)
+        above = Path(downloaded(SUITES, module)["Dir"], root)
         for found in (each for pattern in patterns for each in above.glob(pattern) if each.is_file()):
             copy = directory / name / found.relative_to(above)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(found, copy)
 
 
-def _downloaded(pinned: Path, module: str) -> dict[str, str]:
+def downloaded(pinned: Path, module: str) -> dict[str, str]:
     """Get a module in the version that a go.mod pins, checked against its go.sum: its ``Version`` and ``Dir``.
 
     Raises ``Missing`` with the words of ``go``.

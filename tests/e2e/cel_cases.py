@@ -123,7 +123,6 @@ _X_BACKENDS: Final[Mapping[str, Violation]] = {
             "spec.tls.validation.caCertificateRefs": [{"group": "", "kind": "ConfigMap", "name": "backends"}],
             "spec.tls.validation.wellKnownCACertificates": "System",
         },
-        words="must specify either CACertificateRefs or WellKnownCACertificates, and not both",
     ),
     "spec.tls.validation: must specify either CACertificateRefs or WellKnownCACertificates": Violation(
         "field-value",

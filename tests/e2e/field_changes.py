@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scanner.files.source_positions import Steps
-from scanner.lint.fields.shape import ANY, TEXT, Either, Flag, Items, Number, Record, Shape, Text, Words
+from scanner.kube.schema import ANY, Array, Boolean, Number, NumberOrText, Record, Shape, Text, TextMap
 from tests.e2e.writing import Object
 
 ADDRESS: tuple[Steps, ...] = (("metadata",), ("metadata", "name"), ("metadata", "namespace"))
@@ -62,30 +62,30 @@ def changes(value: Any, shape: Shape, at: Steps = ()) -> Iterator[Change]:  # no
                 if (*at, name) not in ADDRESS:
                     yield Change((*at, name), None, gone=True)
                 yield from changes(value[name], inner, (*at, name))
-    elif isinstance(shape, Items) and value:
-        yield from changes(value[0], shape.of, (*at, 0))
+    elif isinstance(shape, Array) and value:
+        yield from changes(value[0], shape.items, (*at, 0))
 
 
 def _others(value: Any, shape: Shape) -> Iterator[object]:  # noqa: ANN401 - JSON
     match shape:
         case Text(enum=words) if words:
             yield from (*words, *(word.swapcase() for word in words if word), "sweet", "", 1, True, None, [], {})
-        case Text() if shape == TEXT:
+        case Text() if shape == Text():
             yield from ("", "a b", "web\n", 443, True, 1.5, None, {}, [])
-        case Text(known=known, longest=longest):
+        case Text(known=known, max_length=longest):
             yield from (*NAMES, *known, *(word.lower() for word in known))
             yield from ("a" * length for length in (63, 64, longest or 300, (longest or 300) + 1))
         case Number():
             yield from NUMBERS
-        case Either(text=text):
+        case NumberOrText(text=text):
             yield from (*_others(value, text), *NUMBERS)
-        case Flag():
+        case Boolean():
             yield from FLAGS
-        case Words(most=most, longest=longest):
+        case TextMap(max_properties=most, max_length=longest):
             yield from ({}, {"example.com/a": 1}, {"example.com/a": None}, {"example.com/a": True}, [], "a", None)
             yield from ({f"example.com/a{n}": "b" for n in range(many)} for many in (most or 16, (most or 16) + 1))
             yield from ({"example.com/a": "b" * length} for length in (longest or 63, (longest or 63) + 1))
-        case Items(most=most):
+        case Array(max_items=most):
             yield from ([], [None], None, {}, "a", [*value, None])
             yield from ([value[0]] * many for many in (2, most, most + 1) if most) if most else ()
         case _:

@@ -14,7 +14,7 @@ from scanner.cluster.lint_input import read_manifests
 from scanner.kube.kinds import API_SERVER, PKI
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot
-from scanner.lint.fields.shapes import SHAPES
+from scanner.lint.fields.schemas import KINDS as LINTED
 from scanner.linting import LINT_READS, declared, lint_report
 from tests.e2e.cel_cases import NO_TLS, VIOLATIONS, violating
 from tests.e2e.control_plane import ControlPlane
@@ -22,7 +22,7 @@ from tests.e2e.field_bases import BASES
 from tests.e2e.writing import Object, RefusedError, Writer
 
 CASES = [pytest.param(kind, said, id=f"{kind} {said}"[:120]) for kind, every in VIOLATIONS.items() for said in every]
-KINDS = {(each.group, each.name) for each in (*SHAPES, PKI)}
+KINDS = {(each.group, each.name) for each in (*LINTED, PKI)}
 
 
 def rules(schema: Any, way: str = "") -> Iterator[tuple[str, str]]:  # noqa: ANN401 - JSON

@@ -11,9 +11,9 @@ from typing import Final
 import pytest
 
 from scanner.kube.objects import KubeObject
+from scanner.kube.schema import Record
 from scanner.lint import RULES
-from scanner.lint.fields.shape import Record
-from scanner.lint.fields.shapes import SHAPES, shape_of
+from scanner.lint.fields.schemas import KINDS, shape_of
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.field_bases import BASES
 from tests.e2e.field_changes import Change, changes
@@ -54,7 +54,7 @@ def _namespaces(cluster: ControlPlane, writer: Writer) -> None:
 
 def shape_for(item: Object) -> Record:
     group = item["apiVersion"].rpartition("/")[0]
-    (kind,) = [each for each in SHAPES if (each.group, each.name) == (group, item["kind"])]
+    (kind,) = [each for each in KINDS if (each.group, each.name) == (group, item["kind"])]
     return shape_of(KubeObject(item, kind))
 
 
@@ -105,5 +105,5 @@ def failing(directory: Path, item: Object) -> set[tuple[str, str, str]]:
 
 def test_every_kind_has_a_base() -> None:
     assert {(each["apiVersion"].rpartition("/")[0], each["kind"]) for each in BASES} == {
-        (kind.group, kind.name) for kind in SHAPES
+        (kind.group, kind.name) for kind in KINDS
     }

@@ -9,8 +9,10 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from scanner.lint.fields.shape import ANY, Record
-from scanner.lint.fields.shapes import SHAPES
+from scanner.kube.objects import KubeObject
+from scanner.kube.schema import ANY, Record
+from scanner.lint.fields.schemas import KINDS as LINTED
+from scanner.lint.fields.schemas import shape_of
 from tests.e2e import assets
 from tests.e2e.definitions import CRDS
 from tests.e2e.test_cel import linted
@@ -32,15 +34,14 @@ KINDS: Final = {
 def module() -> Path:
     """Its directory; skips, with the reason, where it cannot be had."""
     try:
-        return Path(assets._downloaded(CRDS, MODULE)["Dir"])
+        return Path(assets.downloaded(CRDS, MODULE)["Dir"])
     except assets.Missing as missing:
         pytest.skip(str(missing))
 
 
 def about_tls(item: Object) -> bool:
     """Whether lint looks into every field of its specification."""
-    shapes = {kind.name: shape.fields["spec"] for kind, shape in SHAPES.items() if "spec" in shape.fields}
-    shape = shapes.get(item["kind"])
+    shape = {kind.name: shape_of(KubeObject(item, kind)).fields.get("spec") for kind in LINTED}.get(item["kind"])
     spec = item.get("spec") or {}
     return not isinstance(shape, Record) or all(shape.fields.get(name) not in (None, ANY) for name in spec)
 

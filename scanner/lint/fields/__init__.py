@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from scanner.lint.fields.types import TYPES
 from scanner.lint.fields.unknown import UNKNOWN
-from scanner.lint.fields.values import VALUES
+from scanner.lint.fields.values import TYPES, VALUES
 from scanner.model.object_rule import ObjectRule
 
 FIELD_RULES: tuple[ObjectRule, ...] = (UNKNOWN, TYPES, VALUES)

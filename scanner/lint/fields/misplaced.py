@@ -8,9 +8,9 @@ from typing import Final
 from scanner.files.source_positions import Steps
 from scanner.kube import kinds
 from scanner.kube.kinds import Kind
+from scanner.kube.schema import FORMER, Array, Record, Shape
 from scanner.lint.fields.gateway_releases import kept_at
-from scanner.lint.fields.shape import FORMER, Items, Record, Shape
-from scanner.lint.fields.shapes import shape_of
+from scanner.lint.fields.schemas import shape_of
 from scanner.model.object_rule import Subject
 
 _PROFILE: Final = ("tlsSecurityProfile", "minTLSVersion", "ciphers")
@@ -80,5 +80,5 @@ def _paths(shape: Shape) -> Iterator[tuple[str, ...]]:
     for name, each in shape.fields.items() if isinstance(shape, Record) else ():
         if each != FORMER:
             yield (name,)
-            inner, step = (each.of, f"{name}[]") if isinstance(each, Items) else (each, name)
+            inner, step = (each.items, f"{name}[]") if isinstance(each, Array) else (each, name)
             yield from ((step, *path) for path in _paths(inner))

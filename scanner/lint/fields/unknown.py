@@ -7,9 +7,9 @@ from difflib import get_close_matches
 
 from scanner.files.source_positions import dotted, shown
 from scanner.kube.kinds import CUSTOM_RESOURCE_DEFINITION
+from scanner.kube.schema import UnknownField, definition
 from scanner.lint.fields.misplaced import belongs
-from scanner.lint.fields.shapes import SHAPES
-from scanner.lint.fields.walk import Unknown, compare
+from scanner.lint.fields.schemas import KINDS, compare
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _CUTOFF = 0.75
@@ -19,16 +19,17 @@ _CUTOFF = 0.75
 def check_unknown(subject: Subject) -> Iterator[Flaw]:
     """The TLS parts of an object have only fields that their kind has."""
     for each in compare(subject):
-        if isinstance(each, Unknown):
+        if isinstance(each, UnknownField):
             yield _flaw(subject, each)
 
 
-def _flaw(subject: Subject, unknown: Unknown) -> Flaw:
+def _flaw(subject: Subject, unknown: UnknownField) -> Flaw:
     message = f"unknown field {shown(unknown.name)}, removed by the API server"
+    checked = f"checked against {definition(subject.object.kind)}"
     field = belongs(subject, unknown.at)
     if field:
         return Flaw(
-            message=f"{message}: this security setting belongs in {field}",
+            message=f"{message}: this security setting belongs in {field} ({checked})",
             at=unknown.at,
             severity="high",
             expected=(field,),
@@ -37,7 +38,7 @@ def _flaw(subject: Subject, unknown: Unknown) -> Flaw:
         )
     meant = nearest(unknown.name, unknown.known)
     return Flaw(
-        message=f"{message}; did you mean {meant}?" if meant else message,
+        message=f"{message}; did you mean {meant}? ({checked})" if meant else f"{message} ({checked})",
         at=unknown.at,
         severity=None if meant else "low",
         expected=(meant,) if meant else unknown.known[:20],
@@ -56,7 +57,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 UNKNOWN = ObjectRule(
     id="field-unknown",
-    subjects=tuple(SHAPES),
+    subjects=KINDS,
     check=check_unknown,
     reads=(CUSTOM_RESOURCE_DEFINITION,),
 )

@@ -14,8 +14,9 @@ from scanner.kube.gateway_routes import BackendRef, Route
 from scanner.kube.hostnames import is_address
 from scanner.kube.kinds import BACKEND_TLS_POLICY, NAMESPACE, SERVICE, Kind
 from scanner.kube.objects import KubeObject, Reference
+from scanner.kube.schema import Text
 from scanner.kube.service import Service, ServicePort
-from scanner.lint.fields.names import PRECISE
+from scanner.lint.fields.constraints import LABELS
 from scanner.lint.gateway.attachment import of_route
 from scanner.lint.references import look_up
 from scanner.model.declared import Declared, Missing
@@ -26,6 +27,8 @@ READS: Final[tuple[Kind, ...]] = (BACKEND_TLS_POLICY, SERVICE)
 _ANCESTORS: Final = 16
 _MOST: Final = 100
 """References to one Service that are looked at."""
+_HOSTNAME: Final = Text(pattern=rf"^{LABELS}$", min_length=1, max_length=253)
+"""Gateway API ``PreciseHostname``."""
 
 
 # --- Which Services are protected -------------------------------------------------------------------------------------
@@ -245,7 +248,7 @@ def check_validation(subject: Subject) -> Iterator[Flaw]:
             fix=f"{fix}name the CA",
         )
     hostname = validation.hostname
-    if not PRECISE.takes(hostname) or is_address(hostname):
+    if not _HOSTNAME.accepts(hostname) or is_address(hostname):
         message = (
             f"hostname must be one DNS name in lower case, which {shown(hostname)} is not"
             if hostname

@@ -1,0 +1,392 @@
+"""The schemas of the API's kinds (``profiles/schemas``), and the walker that compares a value with one of them.
+
+The keywords are those of OpenAPI v3 as CustomResourceDefinitions use it (kubernetes.io, "Extend the Kubernetes API with
+CustomResourceDefinitions", Validation). ``parsed`` reads the ones that the walker checks.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+from scanner.data import data
+from scanner.kube.kinds import Kind
+from scanner.kube.objects import Fields, Steps
+
+MAX_EXACT: Final = (1 << 53) - 1
+"""Floating-point numbers up to here represent every whole number (IEEE 754, binary64)."""
+_MIN, _MAX = -(1 << 63), (1 << 63) - 1
+
+
+# --- What a field holds ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """Text, or one of a few words."""
+
+    enum: tuple[str, ...] = ()
+    """The only words that are accepted."""
+    pattern: str = ""
+    """As the definition writes it, in Go's syntax; found anywhere in the text unless it is anchored."""
+    min_length: int = 0
+    max_length: int | None = None
+    description: str = ""
+    """The pattern, for people: ``a DNS name in lower case``."""
+    known: tuple[str, ...] = ()
+    """Words that have a meaning. Others that the pattern accepts have none, unless a domain and a slash are before
+    them, which is how implementations spell their own."""
+    weak: tuple[str, ...] = ()
+    """Words that are accepted and never suggested."""
+
+    def accepts(self, value: str) -> bool:
+        """Whether an API server does."""
+        if self.enum:
+            return value in self.enum
+        fits = self.min_length <= len(value) and (self.max_length is None or len(value) <= self.max_length)
+        return fits and (not self.pattern or _compiled(self.pattern).search(value) is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number:
+    """A whole number."""
+
+    minimum: int | None = None
+    maximum: int | None = None
+
+    def accepts(self, value: float) -> bool:
+        """Whether an API server does."""
+        return (self.minimum is None or value >= self.minimum) and (self.maximum is None or value <= self.maximum)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberOrText:
+    """A port by its number or its name (Kubernetes ``IntOrString``)."""
+
+    number: Number
+    text: Text
+
+
+@dataclass(frozen=True, slots=True)
+class Boolean:
+    """True or false."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextMap:
+    """A mapping of free names to text."""
+
+    max_properties: int | None = None
+    max_length: int | None = None
+    """Characters of a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anything:
+    """A field that no rule on TLS looks into."""
+
+    former: bool = False
+    """Whether only earlier releases, or proposals, have the field: another rule reports it, and no hint names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A list of items of one shape."""
+
+    items: Shape
+    min_items: int = 0
+    max_items: int | None = None
+    nulls: bool = False
+    """Whether null is accepted for an empty item, as Go's own types do and definitions do not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A condition on several fields, which a definition writes in CEL or an API server in Go."""
+
+    violated: Callable[[Fields], object]
+    message: str
+    """In the API server's words, where it refuses the object."""
+    at: tuple[str, ...] = ()
+    """The field to look at."""
+    fix: str = "change one of the two"
+    accepted: bool = False
+    """Whether the API server accepts the object, though it does not do what is meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A mapping with exactly these fields."""
+
+    fields: Mapping[str, Shape]
+    required: tuple[str, ...] = ()
+    reported: tuple[str, ...] = field(default=(), kw_only=True)
+    """Fields whose wrong or missing values another rule reports."""
+    constraints: tuple[Constraint, ...] = field(default=(), kw_only=True)
+    """Those that no other rule reports."""
+    others: bool = field(default=False, kw_only=True)
+    """Whether it has more fields, which the schema does not describe."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The fields that a current definition has."""
+        return tuple(name for name, each in self.fields.items() if each != FORMER)
+
+
+Shape: TypeAlias = "Text | Number | NumberOrText | Boolean | TextMap | Anything | Array | Record"
+
+ANY: Final = Anything()
+FORMER: Final = Anything(former=True)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern of a definition. Go's ``$`` is the very end; Python's also matches before a final line break."""
+    return re.compile(pattern.replace("$", r"\Z"))
+
+
+# --- The shipped files -----------------------------------------------------------------------------------------------
+
+Schema: TypeAlias = Mapping[str, Any]
+"""A schema as its file has it."""
+Change: TypeAlias = Callable[[str, Schema], Schema]
+"""The schema to use for the one at a path (``spec.listeners[].port``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """The schemas of one kind."""
+
+    module: str
+    release: str
+    """The module's version: ``v1.6.1``, or Go's pseudo-version with the commit's date."""
+    versions: Mapping[str, Schema]
+    """By API version; the first is the current one."""
+
+    def __str__(self) -> str:
+        """The name and release of the module, for people: ``gateway-api v1.6.1``."""
+        name = self.module.removeprefix("github.com/")
+        name = name.partition("/")[2] if "." in name.partition("/")[0] else name
+        date = re.match(r"v0\.0\.0-(\d{4})(\d\d)(\d\d)", self.release)
+        return f"{name} of {'-'.join(date.groups())}" if date else f"{name} {self.release}"
+
+
+@cache
+def definition(kind: Kind) -> Definition:
+    """Read the schemas of a kind. Raises ``KeyError`` for a kind without any."""
+    try:
+        content = json.loads((data("schemas") / f"{kind.resource}.json").read_bytes())
+    except FileNotFoundError:
+        raise KeyError(kind) from None
+    versions = content["versions"]
+    found = {name: versions[each] if isinstance(each, str) else each for name, each in versions.items()}
+    return Definition(content["module"], content["version"], found)
+
+
+def parsed(schema: Schema, change: Change, path: str = "") -> Shape:
+    """Parse a schema, with a change at each path; one without a type is ``ANY``."""
+    schema = change(path, schema)
+    if schema.get("x-kubernetes-int-or-string"):
+        return NumberOrText(*(_SCALARS[each](schema.get(each, {})) for each in ("integer", "string")))  # type: ignore[arg-type]
+    kind = schema.get("type", "")
+    if kind == "array":
+        least, most = schema.get("minItems", 0), schema.get("maxItems")
+        return Array(parsed(schema["items"], change, f"{path}[]"), least, most, nulls=schema.get("nulls", False))
+    if kind == "object":
+        return _object(schema, change, path)
+    return _SCALARS[kind](schema) if kind in _SCALARS else FORMER if schema.get("former") else ANY
+
+
+def _object(schema: Schema, change: Change, path: str) -> Shape:
+    values = schema.get("additionalProperties")
+    if isinstance(values, Mapping) and values.get("type") == "string":
+        return TextMap(max_properties=schema.get("maxProperties"), max_length=values.get("maxLength"))
+    start = f"{path}." if path else ""
+    return Record(
+        {name: parsed(each, change, start + name) for name, each in schema.get("properties", {}).items()},
+        tuple(schema.get("required", ())),
+        reported=schema.get("reported", ()),
+        constraints=schema.get("constraints", ()),
+        others=bool(schema.get("x-kubernetes-preserve-unknown-fields")),
+    )
+
+
+def _text(schema: Schema) -> Text:
+    if "enum" in schema:
+        return Text(enum=tuple(schema["enum"]), weak=schema.get("weak", ()))
+    return Text(
+        pattern=schema.get("pattern", ""),
+        min_length=schema.get("minLength", 0),
+        max_length=schema.get("maxLength"),
+        description=schema.get("description", ""),
+        known=schema.get("known", ()),
+    )
+
+
+def _number(schema: Schema) -> Number:
+    beyond = 1 if schema.get("exclusiveMaximum") else 0
+    return Number(minimum=schema.get("minimum"), maximum=schema["maximum"] - beyond if "maximum" in schema else None)
+
+
+_SCALARS: Final[Mapping[str, Callable[[Schema], Shape]]] = {
+    "string": _text,
+    "integer": _number,
+    "boolean": lambda _: Boolean(),
+}
+
+
+# --- How a value differs ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownField:
+    """A field that the mapping around it does not have."""
+
+    at: Steps
+    name: str
+    known: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WrongType:
+    """A value of another type than its field's."""
+
+    at: Steps
+    value: object
+    shape: Shape
+
+    @property
+    def expected(self) -> str:
+        """The type, for people."""
+        return _TYPES[type(self.shape)][0]
+
+
+@dataclass(frozen=True, slots=True)
+class WrongValue:
+    """A value of the right type that an API server refuses, or that has no meaning."""
+
+    at: Steps
+    value: str | float
+    shape: Text | Number
+
+
+@dataclass(frozen=True, slots=True)
+class WrongCount:
+    """A list or mapping with more or fewer entries than allowed."""
+
+    at: Steps
+    count: int
+    least: int
+    most: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class MissingField:
+    """A required field that is missing."""
+
+    at: Steps
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Violated:
+    """A constraint that does not hold."""
+
+    at: Steps
+    constraint: Constraint
+
+
+Difference: TypeAlias = UnknownField | WrongType | WrongValue | WrongCount | MissingField | Violated
+
+_TYPES: Mapping[type[object], tuple[str, type | tuple[type, ...]]] = {
+    Text: ("text", str),
+    Number: ("a whole number", int),
+    NumberOrText: ("a whole number or text", (int, str)),
+    Boolean: ("true or false", bool),
+    TextMap: ("a mapping", dict),
+    Array: ("a list", list),
+    Record: ("a mapping", dict),
+}
+
+
+def differences(value: object, shape: Shape, steps: Steps = ()) -> Iterable[Difference]:
+    """Everything in the value that does not fit its shape."""
+    if isinstance(shape, Anything):
+        return ()
+    if not _fits(value, shape):
+        return (WrongType(steps, value, shape),)
+    if isinstance(shape, NumberOrText):
+        return differences(value, shape.text if isinstance(value, str) else shape.number, steps)
+    if isinstance(value, list) and isinstance(shape, Array):
+        return _items(value, shape, steps)
+    if isinstance(value, dict) and isinstance(shape, Record):
+        return _fields(value, shape, steps)
+    if isinstance(value, dict) and isinstance(shape, TextMap):
+        return _entries(value, shape, steps)
+    if isinstance(value, str | int | float) and isinstance(shape, Text | Number) and not _accepted(value, shape):
+        return (WrongValue(steps, value, shape),)
+    return ()
+
+
+def _items(value: list[object], shape: Array, steps: Steps) -> Iterator[Difference]:
+    if len(value) < shape.min_items or (shape.max_items is not None and len(value) > shape.max_items):
+        yield WrongCount(steps, len(value), shape.min_items, shape.max_items)
+    for index, each in enumerate(value):
+        if each is not None or not shape.nulls:
+            yield from differences(each, shape.items, (*steps, index))
+
+
+def _fields(value: Mapping[str, object], shape: Record, steps: Steps) -> Iterator[Difference]:
+    for name, each in value.items():
+        if name not in shape.fields:
+            if not shape.others:
+                yield UnknownField((*steps, name), name, shape.names)
+        elif each is not None:  # null counts as missing
+            found = differences(each, shape.fields[name], (*steps, name))
+            yield from _unreported(found) if name in shape.reported else found
+    for name in shape.required:
+        if value.get(name) is None and name not in shape.reported:
+            yield MissingField((*steps, name), name)
+    if shape.constraints:
+        fields = Fields(value)
+        yield from (Violated((*steps, *each.at), each) for each in shape.constraints if each.violated(fields))
+
+
+def _unreported(found: Iterable[Difference]) -> Iterator[Difference]:
+    """The differences that are not about values."""
+    return (each for each in found if isinstance(each, UnknownField | WrongType))
+
+
+def _entries(value: Mapping[str, object], shape: TextMap, steps: Steps) -> Iterator[Difference]:
+    if shape.max_properties is not None and len(value) > shape.max_properties:
+        yield WrongCount(steps, len(value), 0, shape.max_properties)
+    text = Text(max_length=shape.max_length)
+    for name, each in value.items():
+        if each is not None:
+            yield from differences(each, text, (*steps, name))
+
+
+def _fits(value: object, shape: Shape) -> bool:
+    if isinstance(shape, Number):
+        return _is_whole(value)
+    if isinstance(shape, NumberOrText) and not isinstance(value, str):
+        return isinstance(value, int) and _is_whole(value)
+    return isinstance(value, _TYPES[type(shape)][1])
+
+
+def _is_whole(value: object) -> bool:
+    """As an API server decodes JSON: what does not fit 64 bits is a floating-point number, which is whole only within
+    its precision (kube-openapi ``pkg/validation``, ``IsFloat64AJSONInteger``)."""
+    if isinstance(value, float):
+        return value.is_integer() and abs(value) <= MAX_EXACT
+    return isinstance(value, int) and not isinstance(value, bool) and _MIN <= value <= _MAX
+
+
+def _accepted(value: str | float, shape: Text | Number) -> bool:
+    if isinstance(shape, Number):
+        return not isinstance(value, str) and shape.accepts(value)
+    return isinstance(value, str) and shape.accepts(value) and (not shape.known or value in shape.known or "/" in value)
