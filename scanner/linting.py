@@ -12,6 +12,7 @@ from scanner.cluster.lint_input import Bad, Manifests
 from scanner.cluster.manifest_files import Skipped
 from scanner.files.source_positions import Steps, dotted
 from scanner.kube import references
+from scanner.kube.contour_settings import configured
 from scanner.kube.kinds import PKI, PKI_CERTIFICATE_DEFINITION, ROUTE, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable, union
@@ -20,7 +21,6 @@ from scanner.lint.manifests import KIND_UNKNOWN, UNREADABLE
 from scanner.lint.openshift.route_access import CUSTOM_HOST, custom_host_reviews, route_reviews
 from scanner.lint.twice import TWICE, given_twice, told_apart
 from scanner.model.access_review import Review, reviews
-from scanner.model.contour_file import configured
 from scanner.model.declared import DEFAULT, Declared, Given, Identity, Place, identity
 from scanner.model.finding import Finding
 from scanner.model.lint_report import (

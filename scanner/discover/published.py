@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from scanner.discover.balanced import published
 from scanner.discover.names import parsed, port
 from scanner.discover.view import View
+from scanner.kube.contour import HTTPProxy
+from scanner.kube.ingress import Ingress
 from scanner.kube.kinds import GATEWAY, GATEWAY_CLASS, HTTP_PROXY, INGRESS
 from scanner.kube.objects import KubeObject
 from scanner.model.components import API_SERVICE
@@ -36,10 +38,10 @@ def _texts(view: View) -> Iterator[tuple[str, int, Owner]]:
             yield from ((where, each.number, service.owner) for each in service.ports)
     yield from _api_server(view)
     for ingress in view.snapshot.every(INGRESS):
-        if ingress.has("spec", "tls"):
+        if Ingress.of(ingress).has_tls:
             yield from ((where, 443, _owner(ingress)) for where in published(ingress, view.cuts))
     for proxy in view.snapshot.every(HTTP_PROXY):
-        if proxy.has("spec", "virtualhost", "tls"):
+        if HTTPProxy.of(proxy).has_tls:
             yield from ((where, 443, _owner(proxy)) for where in published(proxy, view.cuts))
     for gateway in view.snapshot.every(GATEWAY):
         if _is_accepted(view, gateway):

@@ -12,6 +12,7 @@ from scanner.expect.facts import Facts
 from scanner.expect.ingress_controller import NAMESPACE, router_name
 from scanner.expect.origins import gateway_listeners, gateways
 from scanner.expect.passthrough import passed_through
+from scanner.kube.contour import HTTPProxy
 from scanner.kube.kinds import HTTP_PROXY, INGRESS_CONTROLLER
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
@@ -20,7 +21,7 @@ from scanner.model.endpoint import Endpoint
 _POLICIES = ("Required", "Optional")
 """Of an IngressController. HAProxy's ``verify optional`` does without a certificate, and refuses a wrong one."""
 _FRONTEND = ("spec", "tls", "frontend")
-_VHOST = ("spec", "virtualhost", "tls", "clientValidation")
+_VHOST = "spec.virtualhost.tls"
 
 
 def trust(facts: Facts, draft: Draft) -> str | None:
@@ -36,8 +37,8 @@ def nobody_asks(facts: Facts, draft: Draft) -> str | None:
     if endpoint.segment == "Backend" or endpoint.expects is not None or passed_through(facts, draft) is not None:
         return None
     proxy = proxy_of(facts, endpoint)
-    if proxy is not None and proxy.has(*_VHOST[:-1]):
-        return f"{proxy.reference} {'.'.join(_VHOST[:-1])}"
+    if proxy is not None and proxy.has_tls:
+        return f"{proxy.reference} {_VHOST}"
     https = [each for _, each in gateway_listeners(facts.snapshot, endpoint) if each.text("protocol") == "HTTPS"]
     found = next(gateways(facts.snapshot, endpoint), None) if https else None
     return f"{found.reference} {'.'.join(_FRONTEND)}" if found else None
@@ -78,7 +79,7 @@ def _of_proxy(facts: Facts, endpoint: Endpoint) -> str | None:
     if subject is None or subject.kind != HTTP_PROXY.name or endpoint.server_name is None:
         return None
     proxy = facts.snapshot.get(HTTP_PROXY, subject.name, subject.namespace)
-    validation = proxy.fields(*_VHOST) if proxy else None
-    if validation is None or not validation.text("caSecret") or validation.flag("skipClientCertValidation"):
+    validation = HTTPProxy.of(proxy).tls.client_validation if proxy else None
+    if validation is None or not validation.ca_secret or validation.skip_client_cert_validation:
         return None
-    return f"{subject} {'.'.join(_VHOST)}"
+    return f"{subject} {_VHOST}.clientValidation"

@@ -19,9 +19,10 @@ from scanner.expect.origins import gateway_listeners, gateways
 from scanner.expect.passthrough import passed_through
 from scanner.expect.process import weaker
 from scanner.files.source_positions import shown
+from scanner.kube.contour import HTTPProxy, VirtualHostTLS
+from scanner.kube.contour_settings import VERSIONS, ListenerTLS
 from scanner.kube.kinds import HTTP_PROXY
 from scanner.kube.maybe import Unknown
-from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.profile import Profile
 from scanner.model.custom_profile import TLS13_SUITES, suite_named
 from scanner.model.endpoint import Endpoint
@@ -30,8 +31,7 @@ from scanner.model.gateway_classes import CONTOUR, controller_of
 from scanner.tls.codepoints import TLS12, TLS13
 from scanner.tls.names import group_code, version_name
 
-_VERSIONS = {"1.2": TLS12, "1.3": TLS13}
-_VHOST = ("spec", "virtualhost", "tls")
+_VHOST = "spec.virtualhost.tls"
 _DEFAULT = (0xC02B, 0xCCA9, 0xC02F, 0xCCA8, 0xC02C, 0xC030)
 
 
@@ -48,21 +48,21 @@ class _Limits:
 def resolve(facts: Facts, draft: Draft) -> Draft:
     """What an HTTPProxy's listener owes, the one without a name beside it, and a Gateway's, where somebody limits
     them."""
-    proxy = _proxy(facts, draft.endpoint) if _is_proxy(draft) else falling_back(facts, draft.endpoint)
+    proxy = proxy_of(facts, draft.endpoint) if _is_proxy(draft) else falling_back(facts, draft.endpoint)
     if (proxy is None and not _is_gateways(facts, draft.endpoint)) or passed_through(facts, draft):
         return draft
     fronts = draft.endpoint.owner
     found = everywhere(facts, None if fronts.kind == "HTTPProxy" else fronts.namespace)
     own = str(proxy.reference) if proxy and _is_proxy(draft) else ""
-    mine = _limits(proxy.fields(*_VHOST), own) if proxy and own else _Limits()
+    mine = _limits(proxy.tls, own) if proxy and own else _Limits()
     whole = _limits(found.tls, found.source)
     draft = draft.remark(*mine.remarks, *whole.remarks, *([found.unknown] if found.unknown else []))
-    if proxy and proxy.flag(*_VHOST, "enableFallbackCertificate"):
+    if proxy and proxy.tls.enable_fallback_certificate:
         draft = draft.remark(_fallback(proxy, found))
-    source, field = (own, ".".join(_VHOST)) if own else (found.source, found.field)
+    source, field = (own, _VHOST) if own else (found.source, found.field)
     lever = Lever(where=source or "Contour", field=f"{field}.minimumProtocolVersion" if own else field or "tls")
     draft = replace(draft, implementation="contour", lever=lever)
-    if not (mine.said or whole.said or found.tls.texts("cipherSuites")):
+    if not (mine.said or whole.said or found.tls.cipher_suites):
         unless = ", unless something that could not be read says otherwise" if found.unknown else ""
         said = f"no version is set: Contour's default is TLS 1.2{unless}"
         return draft.says(source or "Contour", field, said)
@@ -71,36 +71,35 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
     return _own(facts, draft, own, found, mine, whole)
 
 
-def _proxy(facts: Facts, endpoint: Endpoint) -> KubeObject | None:
-    subject = endpoint.subject
-    return facts.snapshot.get(HTTP_PROXY, subject.name, subject.namespace) if subject else None
-
-
-def proxy_of(facts: Facts, endpoint: Endpoint) -> KubeObject | None:
+def proxy_of(facts: Facts, endpoint: Endpoint) -> HTTPProxy | None:
     """The HTTPProxy whose virtual host ``endpoint`` is."""
     subject = endpoint.subject
-    fronts = subject is not None and subject.kind == "HTTPProxy" and endpoint.segment != "Backend"
-    return _proxy(facts, endpoint) if fronts else None
+    if subject is None or subject.kind != HTTP_PROXY.name or endpoint.segment == "Backend":
+        return None
+    found = facts.snapshot.get(HTTP_PROXY, subject.name, subject.namespace)
+    return HTTPProxy.of(found) if found else None
 
 
-def falling_back(facts: Facts, endpoint: Endpoint) -> KubeObject | None:
+def falling_back(facts: Facts, endpoint: Endpoint) -> HTTPProxy | None:
     """The HTTPProxy because of which Envoy answers without a name too, with the fallback certificate."""
     return next(fallback_users(facts, endpoint), None)
 
 
-def fallback_users(facts: Facts, endpoint: Endpoint) -> Iterator[KubeObject]:
+def fallback_users(facts: Facts, endpoint: Endpoint) -> Iterator[HTTPProxy]:
     """Each HTTPProxy that wants the fallback certificate where ``endpoint`` is what answers without a name."""
     if endpoint.server_name is not None or endpoint.subject is not None:
         return
     for each in facts.listening.get((endpoint.address, endpoint.port), ()):
         proxy = proxy_of(facts, each)
-        if proxy is not None and proxy.flag(*_VHOST, "enableFallbackCertificate"):
+        if proxy is not None and proxy.tls.enable_fallback_certificate:
             yield proxy
 
 
-def _fallback(proxy: KubeObject, found: Everywhere) -> str:
-    if found.fallback:
-        return f"{proxy.reference} has the fallback certificate of {found.source}, Secret {shown(found.fallback)}"
+def _fallback(proxy: HTTPProxy, found: Everywhere) -> str:
+    secret = found.fallback
+    if secret:
+        name = shown(f"{secret.namespace or ''}/{secret.name}")
+        return f"{proxy.reference} has the fallback certificate of {found.source}, Secret {name}"
     missing = "which could not be read" if found.unknown else "of which Contour has none: the virtual host is refused"
     return f"{proxy.reference} asks for the fallback certificate, {missing}"
 
@@ -119,13 +118,13 @@ def _is_gateways(facts: Facts, endpoint: Endpoint) -> bool:
     return controllers == {CONTOUR} and "Passthrough" not in modes
 
 
-def _limits(tls: Fields, source: str) -> _Limits:
+def _limits(tls: VirtualHostTLS | ListenerTLS, source: str) -> _Limits:
     found = {"minimumProtocolVersion": TLS12, "maximumProtocolVersion": TLS13}
+    values = (tls.minimum_protocol_version, tls.maximum_protocol_version)
     said, remarks = [], []
-    for field in found:
-        value = tls.at(field)
-        if isinstance(value, str) and value in _VERSIONS:
-            found[field] = _VERSIONS[value]
+    for field, value in zip(found, values, strict=True):
+        if isinstance(value, str) and value in VERSIONS:
+            found[field] = VERSIONS[value]
             said.append(f"{field} {value}")
         elif value not in (None, ""):
             remarks.append(f"{source}: {field} {shown(value)} is none of 1.2 and 1.3, and means nothing")
@@ -137,8 +136,8 @@ def _own(facts: Facts, draft: Draft, proxy: str, found: Everywhere, mine: _Limit
     """``proxy``: the HTTPProxy that it is of, if any."""
     floor, ceiling = max(mine.floor, whole.floor), min(mine.ceiling, whole.ceiling)
     source = proxy if mine.said else found.source
-    field = ".".join(_VHOST) if mine.said else found.field
-    everything = whole.said or ("cipherSuites" if found.tls.texts("cipherSuites") else "")
+    field = _VHOST if mine.said else found.field
+    everything = whole.said or ("cipherSuites" if found.tls.cipher_suites else "")
     said = "; ".join(filter(None, (mine.said, f"for all: {everything}" if everything else "")))
     if floor > ceiling:
         draft = draft.remark(f"{source}: the minimum version is above the maximum, so that nobody can connect")
@@ -162,7 +161,7 @@ def _own(facts: Facts, draft: Draft, proxy: str, found: Everywhere, mine: _Limit
 
 
 def _suites(found: Everywhere) -> tuple[int, ...]:
-    names = (part for name in found.tls.texts("cipherSuites")[:100] for part in name.strip("[]").split("|"))
+    names = (part for name in found.tls.cipher_suites[:100] for part in name.strip("[]").split("|"))
     listed = [suite_named(each) for each in names]
     return tuple(code for code in dict.fromkeys(listed) if code is not None) or _DEFAULT
 
@@ -170,7 +169,7 @@ def _suites(found: Everywhere) -> tuple[int, ...]:
 def _groups(found: Everywhere) -> tuple[int, ...] | None:
     """Envoy has a default of its own, which is no opinion of anybody's."""
     codes: dict[int, None] = {}
-    for each in found.tls.texts("ecdhCurves")[:100]:
+    for each in found.tls.ecdh_curves[:100]:
         with suppress(KeyError):  # what is no group means nothing
             codes[group_code(each)] = None
     return tuple(codes) or None

@@ -1,9 +1,4 @@
-"""What one Contour is told for all of its virtual hosts: by a ContourConfiguration, or by the file in its ConfigMap.
-
-``contour serve`` reads the object that ``--contour-config-name`` names and, without it, the file of ``--config-path``
-(Contour ``cmd/contour/serve.go``). A ContourDeployment's ``runtimeSettings`` become a ContourConfiguration of its own
-(``internal/provisioner``). The file's keys are the object's fields in another spelling (``pkg/config/parameters.go``).
-"""
+"""The settings that one Contour has for all of its virtual hosts: by its arguments, those of an object or a file."""
 
 from __future__ import annotations
 
@@ -13,20 +8,16 @@ from dataclasses import dataclass
 
 from scanner.errors import InputError
 from scanner.expect.facts import Facts
-from scanner.files import yaml_values
+from scanner.kube.contour import SecretName
+from scanner.kube.contour_settings import FILE, ContourConfiguration, ListenerTLS, Settings, settings
 from scanner.kube.kinds import CONFIG_MAP, CONTOUR_CONFIGURATION, POD
-from scanner.kube.objects import Fields, KubeObject
-from scanner.model.contour_file import KEY, tls_of_file
 
 USUAL = ("projectcontour", "contour")
 """The ConfigMap of Contour's own manifests: the only one that is read."""
-_TLS = ("spec", "envoy", "listener", "tls")
-_ENVOY = ("spec", "envoy", "service")
-_FALLBACK = ("spec", "httpproxy", "fallbackCertificate")
 _NAMED = re.compile(r"--contour-config-name[= ]([a-z0-9.-]{1,253})(?:\s|\Z)")
 _FILE = re.compile(r"--config-path[= ]")
 
-_NOTHING = Fields({})
+_NOTHING = Settings({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,18 +27,28 @@ class Everywhere:
     source: str = ""
     """The object; empty where none says anything."""
     field: str = ""
-    tls: Fields = _NOTHING
-    """``minimumProtocolVersion``, ``maximumProtocolVersion``, ``cipherSuites``, ``ecdhCurves``."""
-    fallback: str = ""
-    """The Secret that is served without a known server name."""
+    settings: Settings = _NOTHING
     unknown: str | None = None
     """Why there may be more than is said here."""
+
+    @property
+    def tls(self) -> ListenerTLS:
+        """TLS of every listener."""
+        return self.settings.tls
+
+    @property
+    def fallback(self) -> SecretName | None:
+        """The Secret that is served without a known server name."""
+        return self.settings.fallback_certificate.secret
 
 
 def everywhere(facts: Facts, namespace: str | None) -> Everywhere:
     """What the Contour beside the Envoys of ``namespace`` is told; None: nobody knows where they are."""
-    objects = facts.snapshot.every(CONTOUR_CONFIGURATION)
-    near = [each for each in objects if namespace in (None, each.namespace, each.text(*_ENVOY, "namespace"))]
+    near = [
+        each
+        for each in map(ContourConfiguration.of, facts.snapshot.every(CONTOUR_CONFIGURATION))
+        if namespace in (None, each.namespace, each.settings.envoy_service.namespace)
+    ]
     said = list(_arguments(facts, namespace))
     named = {found[1] for each in said if (found := _NAMED.search(each))}
     if named:
@@ -75,7 +76,7 @@ def _arguments(facts: Facts, namespace: str | None) -> Iterator[str]:
                     yield " ".join(words)
 
 
-def _named(facts: Facts, near: list[KubeObject], named: set[str], namespace: str | None) -> Everywhere:
+def _named(facts: Facts, near: list[ContourConfiguration], named: set[str], namespace: str | None) -> Everywhere:
     # Contour reads its own namespace; whoever writes another object may say there that it is for these Envoys.
     found = [each for each in near if each.name in named and each.namespace == namespace]
     if len(found) == 1 and len(named) == 1:
@@ -85,14 +86,9 @@ def _named(facts: Facts, near: list[KubeObject], named: set[str], namespace: str
     return Everywhere(unknown=f"{where}, which Contour is told to read, may say more: {why}")
 
 
-def _of_object(found: KubeObject) -> Everywhere:
-    fallback = found.fields(*_FALLBACK)
-    return Everywhere(
-        source=str(found.reference),
-        field=".".join(_TLS),
-        tls=found.fields(*_TLS),
-        fallback=_secret(fallback),
-    )
+def _of_object(found: ContourConfiguration) -> Everywhere:
+    field = ".".join(map(str, found.settings.tls.steps))
+    return Everywhere(source=str(found.reference), field=field, settings=found.settings)
 
 
 def _of_file(facts: Facts, namespace: str | None) -> Everywhere:
@@ -104,19 +100,9 @@ def _of_file(facts: Facts, namespace: str | None) -> Everywhere:
         gap = facts.snapshot.gap(CONFIG_MAP)
         return Everywhere(unknown=f"{source} may say more: {gap or 'there is no such ConfigMap'}")
     try:
-        value = yaml_values.load(found.text("data", KEY).encode("utf-8", "replace"), f"{source} {KEY}").value
+        read = settings(found)
     except InputError as error:
         return Everywhere(unknown=f"what {source} says cannot be read: {error.message}")
-    if not (found.has("data", KEY) and (value is None or isinstance(value, dict))):
-        return Everywhere(unknown=f"{source} may say more: it has no {KEY} that is a mapping")
-    tls = Fields(value or {}).fields("tls")
-    return Everywhere(
-        source=source,
-        field=f"{KEY} tls",
-        tls=tls_of_file(tls),
-        fallback=_secret(tls.fields("fallback-certificate")),
-    )
-
-
-def _secret(named: Fields) -> str:
-    return f"{named.text('namespace')}/{named.text('name')}" if named.text("name") else ""
+    if read is None:
+        return Everywhere(unknown=f"{source} may say more: it has no {FILE} that is a mapping")
+    return Everywhere(source=source, field=f"{FILE} tls", settings=read)

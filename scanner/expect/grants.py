@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from scanner.kube.contour import SecretName, by_secret
 from scanner.kube.kinds import HEPTIO_DELEGATION, REFERENCE_GRANT, TLS_CERTIFICATE_DELEGATION, Kind
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.reference_grants import ReferenceGrant, To
 from scanner.kube.snapshot import Snapshot
-from scanner.model.delegations import by_secret
 
 _SECRET: To = ("", "Secret")
 _FORMER = "only a TLSCertificateDelegation of contour.heptio.com allows it, which no Contour since 1.6 reads"
@@ -42,7 +42,7 @@ class Grants:
         """Whether an HTTPProxy or Ingress may have Contour serve that Secret."""
         if namespace == user.namespace:
             return True
-        found, former = (every.get((namespace, name)) for every in (self._delegated, self._formerly))
+        found, former = (every.get(SecretName(namespace, name)) for every in (self._delegated, self._formerly))
         if found is not None and found.permits(user.namespace):
             return True
         if former is not None and former.permits(user.namespace):

@@ -13,6 +13,7 @@ from scanner.expect.contour import falling_back
 from scanner.expect.facts import Facts
 from scanner.expect.origins import gateway_listeners
 from scanner.expect.withheld import hostnames
+from scanner.kube.contour import HTTPProxy
 from scanner.kube.hostnames import within
 from scanner.kube.kinds import HTTP_PROXY
 from scanner.kube.route_parents import HOLDERS
@@ -62,7 +63,7 @@ def _beside_the_fallback(facts: Facts, endpoint: Endpoint) -> Iterator[Neighbour
         if subject is None or subject.kind != HTTP_PROXY.name or not each.server_name or not _served(facts, each):
             continue
         proxy = facts.snapshot.get(HTTP_PROXY, subject.name, subject.namespace)
-        if proxy is not None and not proxy.flag("spec", "virtualhost", "tls", "enableFallbackCertificate"):
+        if proxy is not None and not HTTPProxy.of(proxy).tls.enable_fallback_certificate:
             yield Neighbour(name=each.server_name, guarded=each.expects == "required", because=str(subject))
 
 
@@ -74,7 +75,7 @@ def _served(facts: Facts, endpoint: Endpoint) -> bool:
     if subject.kind != HTTP_PROXY.name:
         return any(each.text("protocol") == "HTTPS" for _, each in gateway_listeners(facts.snapshot, endpoint))
     proxy = facts.snapshot.get(HTTP_PROXY, subject.name, subject.namespace)
-    return proxy is not None and proxy.has("spec", "routes")
+    return proxy is not None and HTTPProxy.of(proxy).has_routes
 
 
 def _apart(facts: Facts, endpoint: Endpoint) -> frozenset[str]:

@@ -16,6 +16,7 @@ from scanner.expect.client_validation import frontend_validation
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.expect.origins import all_listeners, gateway_listeners, gateways
+from scanner.kube.contour import HTTPProxy
 from scanner.kube.kinds import GATEWAY, HTTP_PROXY, TLS_ROUTE
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.route_parents import parents, refused
@@ -125,7 +126,7 @@ def _of_contour(facts: Facts, endpoint: Endpoint) -> Iterator[OtherName]:
     mine = [each.subject for each in here if each.subject is not None and each.subject.kind == HTTP_PROXY.name]
     if not mine or any(_of_gateways(facts, each) for each in here):  # a listener of which may be for every name
         return
-    proxies = facts.snapshot.every(HTTP_PROXY)
-    if not any(each.flag("spec", "virtualhost", "tls", "enableFallbackCertificate") for each in proxies):
+    proxies = map(HTTPProxy.of, facts.snapshot.every(HTTP_PROXY))
+    if not any(each.tls.enable_fallback_certificate for each in proxies):
         because = f"{mine[0]} and all other HTTPProxies: none has enableFallbackCertificate"
         yield from (OtherName(name=name, owed="refused", because=because) for name in (NOBODYS, None))

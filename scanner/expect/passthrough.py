@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts, Follow
 from scanner.expect.origins import gateway_listeners
+from scanner.kube.contour import HTTPProxy
 from scanner.kube.hostnames import within
 from scanner.kube.kinds import HTTP_PROXY, ROUTE, SERVICE, TLS_ROUTE
 from scanner.kube.maybe import Unknown
@@ -209,11 +210,16 @@ def _route(_: Facts, route: KubeObject, __: Endpoint) -> Passage | None:
     return Passage(source=str(route.reference), field="spec.tls.termination", backends=tuple(backends))
 
 
-def _proxy(_: Facts, proxy: KubeObject, __: Endpoint) -> Passage | None:
-    if not proxy.flag("spec", "virtualhost", "tls", "passthrough"):
+def _proxy(_: Facts, item: KubeObject, __: Endpoint) -> Passage | None:
+    proxy = HTTPProxy.of(item)
+    if not proxy.tls.passthrough:
         return None
-    backends = _services(proxy.fields("spec", "tcpproxy"), "services", proxy.namespace)
-    return Passage(source=str(proxy.reference), field="spec.virtualhost.tls.passthrough", backends=backends)
+    backends = [
+        Backend(namespace=proxy.namespace or "", service=each.name, port=each.port)
+        for each in proxy.tcp_proxy.services
+        if each.name and each.weight != 0
+    ]
+    return Passage(source=str(proxy.reference), field="spec.virtualhost.tls.passthrough", backends=tuple(backends))
 
 
 def _gateway(facts: Facts, gateway: KubeObject, endpoint: Endpoint) -> Passage | None:

@@ -18,12 +18,13 @@ from scanner.expect.origins import all_listeners, gateways, led
 from scanner.expect.services import service_of
 from scanner.expect.withheld import refused
 from scanner.kube.conditions import condition
+from scanner.kube.contour import HTTPProxy, MatchCondition, ProxyRoute
 from scanner.kube.hostnames import within
+from scanner.kube.ingress import Ingress
 from scanner.kube.kinds import GATEWAY, HTTP_PROXY, INGRESS, POD, ROUTE, TLS_ROUTE
-from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.objects import KubeObject
 from scanner.kube.route_parents import HOLDERS
 from scanner.kube.snapshot import Snapshot
-from scanner.model.contour_includes import includes
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PlainPort
 from scanner.model.names import asked_path
@@ -32,9 +33,6 @@ HTTP = 80
 
 Said: TypeAlias = PlainPort | None
 """With the port that clients see, which need not be the one that is dialled."""
-
-_PATHS = frozenset({"prefix", "exact"})
-"""Of an HTTPProxy's conditions those that one request without anything else can meet."""
 
 _MOST_ROUTES = 10_000
 """Of one host, with those of included objects."""
@@ -92,11 +90,12 @@ def _of_one_route(route: KubeObject) -> PlainPort:
 
 def _of_proxy(snapshot: Snapshot, endpoint: Endpoint) -> Said:
     """What has no routes, Contour opens no port 80 for."""
-    proxy = snapshot.get(HTTP_PROXY, *_key(endpoint))
-    if proxy is None or not (proxy.has("spec", "routes") or proxy.has("spec", "includes")):
+    found = snapshot.get(HTTP_PROXY, *_key(endpoint))
+    proxy = HTTPProxy.of(found) if found else None
+    if proxy is None or not (proxy.has_routes or proxy.has_includes):
         return None
     routes = list(islice(_routes(snapshot, proxy), _MOST_ROUTES))
-    permitted = [_of_permitted(each) for each in routes if each.route is not None and each.route.flag("permitInsecure")]
+    permitted = [_of_permitted(each) for each in routes if each.route is not None and each.route.permit_insecure]
     if permitted:
         return min(permitted, key=lambda each: each.conditional)
     unseen = any(each.route is None for each in routes) or len(routes) == _MOST_ROUTES
@@ -107,37 +106,38 @@ def _of_proxy(snapshot: Snapshot, endpoint: Endpoint) -> Said:
 class _Routed(NamedTuple):
     """One route of a virtual host."""
 
-    proxy: KubeObject
-    route: Fields | None
+    proxy: HTTPProxy
+    route: ProxyRoute | None
     """None: what is included was not seen."""
-    conditions: tuple[Fields, ...]
+    conditions: tuple[MatchCondition, ...]
 
 
 def _routes(
-    snapshot: Snapshot, proxy: KubeObject, above: tuple[Fields, ...] = (), path: tuple[KubeObject, ...] = ()
+    snapshot: Snapshot, proxy: HTTPProxy, above: tuple[MatchCondition, ...] = (), path: tuple[HTTPProxy, ...] = ()
 ) -> Iterator[_Routed]:
     """Those of an HTTPProxy, and below them those that it includes. What includes itself is not served, nor is a root
     below another (Contour ``internal/dag/httpproxy_processor.go``, computeRoutes)."""
-    for route in proxy.each("spec", "routes"):
-        yield _Routed(proxy, route, (*above, *route.each("conditions")))
-    for each in includes(proxy):
-        yield _Routed(proxy, Fields({}), ())  # so that what only includes counts among the most that are looked at
-        found = snapshot.get(HTTP_PROXY, each.name, each.namespace)
+    for route in proxy.routes:
+        yield _Routed(proxy, route, (*above, *route.conditions))
+    for each in (include for include in proxy.includes if include.name):
+        yield _Routed(proxy, ProxyRoute({}), ())  # so that what only includes counts among the most that are looked at
+        item = snapshot.get(HTTP_PROXY, each.name, each.namespace or proxy.namespace)
+        found = HTTPProxy.of(item) if item else None
         if (found is None and snapshot.gap(HTTP_PROXY)) or len(path) == _DEEPEST:
             yield _Routed(proxy, None, ())
-        elif found and not any(found is other for other in (*path, proxy)) and not found.has("spec", "virtualhost"):
+        elif found and not found.is_root and all(found.reference != other.reference for other in (*path, proxy)):
             yield from _routes(snapshot, found, (*above, *each.conditions), (*path, proxy))
 
 
 def _of_permitted(routed: _Routed) -> PlainPort:
-    paths = (each.text("exact") or each.text("prefix") for each in routed.conditions)
+    paths = (each.exact or each.prefix for each in routed.conditions)
     path = _SLASHES.sub("/", "".join(paths)) or "/"
     return PlainPort(
         port=HTTP,
         path=path,
         owed="served",
         because=f"{routed.proxy.reference} permitInsecure of {path}",
-        conditional=any(each.raw.keys() - _PATHS for each in routed.conditions),
+        conditional=any(each.needs_more for each in routed.conditions),
     )
 
 
@@ -154,10 +154,10 @@ def _of_ingress(snapshot: Snapshot, endpoint: Endpoint) -> Said:
 
 def _ingress_paths(ingress: KubeObject, name: str) -> Iterator[str]:
     """Those of the rules for ``name``, and for all names."""
-    for rule in ingress.each("spec", "rules"):
-        host = rule.text("host").lower()
+    for rule in Ingress.of(ingress).rules:
+        host = rule.host.lower()
         if not host or within(name, host):
-            yield from (each.text("path") or "/" for each in rule.each("http", "paths"))
+            yield from (each.path or "/" for each in rule.paths)
 
 
 def _of_gateway(snapshot: Snapshot, endpoint: Endpoint) -> Said:

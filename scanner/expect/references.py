@@ -14,10 +14,11 @@ from scanner.expect.facts import Facts
 from scanner.expect.origins import gateway_listeners, led
 from scanner.files.source_positions import shown
 from scanner.kube import references as links
-from scanner.kube.kinds import HTTP_PROXY, INGRESS, INGRESS_CLASS, Kind
+from scanner.kube.ingress import TLS_CERT_NAMESPACE, ingress_class, is_contours
+from scanner.kube.kinds import HTTP_PROXY, INGRESS, Kind
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Fields, KubeObject
-from scanner.kube.references import TLS_CERT_NAMESPACE, Link, ingress_class, is_contours
+from scanner.kube.references import Link
 from scanner.model.endpoint import Endpoint
 
 Name: TypeAlias = tuple[str, str]
@@ -49,11 +50,11 @@ def references(facts: Facts, endpoint: Endpoint) -> Iterator[Reference]:
 def _of_fallback(facts: Facts, endpoint: Endpoint) -> Iterator[Reference]:
     """What Contour shows without a name; each HTTPProxy that wants it needs the delegation."""
     users = list(contour.fallback_users(facts, endpoint))
-    said = everywhere(facts, endpoint.owner.namespace).fallback if users else ""
-    namespace, _, name = said.partition("/")
-    for proxy in users if name else ():
-        allowed = facts.grants.to_contour(proxy, namespace, name)
-        yield Reference(who=f"{proxy.reference} enableFallbackCertificate", secret=(namespace, name), allowed=allowed)
+    fallback = everywhere(facts, endpoint.owner.namespace).fallback if users else None
+    secret = (fallback.namespace or "", fallback.name) if fallback else ("", "")
+    for proxy in users if fallback else ():
+        allowed = facts.grants.to_contour(proxy, *secret)
+        yield Reference(who=f"{proxy.reference} enableFallbackCertificate", secret=secret, allowed=allowed)
 
 
 def of_listener(facts: Facts, holder: KubeObject, listener: Fields) -> Iterator[Reference]:
@@ -69,19 +70,13 @@ def of_listener(facts: Facts, holder: KubeObject, listener: Fields) -> Iterator[
 
 def _of_ingress(facts: Facts, ingress: KubeObject, name: str | None) -> Iterator[Reference]:
     """Of each entry that lists the name; one without a Secret leaves it to the controller's default."""
-    contours = is_contours(ingress, _class(facts, ingress))
+    contours = is_contours(ingress, facts.snapshot)
     doubt = _doubt(ingress) if contours is None else ""
     for link in links.links(ingress, contours=contours):
-        if name in [host.lower() for host in link.beside.texts("hosts")]:
+        if name in [host.lower() for host in link.hosts]:
             found = _of_link(facts, link, f"{ingress.reference} spec.tls")
             unknown = link.grant is not None and doubt and found.allowed is not True
             yield replace(found, allowed=Unknown(doubt)) if unknown else found
-
-
-def _class(facts: Facts, ingress: KubeObject) -> KubeObject | None:
-    """The IngressClass that it names, where those were read."""
-    named = ingress_class(ingress)
-    return next((each for each in facts.snapshot.objects.get(INGRESS_CLASS, ()) if each.name == named), None)
 
 
 def _doubt(ingress: KubeObject) -> str:

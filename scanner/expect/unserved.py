@@ -15,6 +15,7 @@ from scanner.expect.origins import all_listeners, gateway_listeners, gateways
 from scanner.expect.stale import is_stale
 from scanner.expect.withheld import answered, refused
 from scanner.kube.conditions import condition
+from scanner.kube.contour import HTTPProxy
 from scanner.kube.hostnames import within
 from scanner.kube.kinds import HTTP_PROXY, ROUTE
 from scanner.kube.maybe import Unknown
@@ -76,9 +77,9 @@ def _of_contour(facts: Facts, endpoint: Endpoint) -> Iterator[tuple[str, str]]:
 
 def _refused_proxies(facts: Facts) -> Said:
     found: Said = {}
-    for proxy in facts.snapshot.every(HTTP_PROXY):
-        name = server_name(proxy.text("spec", "virtualhost", "fqdn"))
-        if name and proxy.has("spec", "virtualhost", "tls") and (why := _invalid(proxy)):
+    for proxy in map(HTTPProxy.of, facts.snapshot.every(HTTP_PROXY)):
+        name = server_name(proxy.fqdn)
+        if name and proxy.has_tls and (why := _invalid(proxy)):
             found[name] = why
     return found
 

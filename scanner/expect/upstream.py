@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from scanner.expect.pem import certificates, decoded
+from scanner.kube.contour import HTTPProxy, ProxyService, secret_name
 from scanner.kube.kinds import CONFIG_MAP, SECRET, Kind
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.snapshot import Snapshot
@@ -38,31 +39,26 @@ def of_policy(snapshot: Snapshot, _: Endpoint, policy: KubeObject, __: Origin | 
     yield from _client(str(policy.reference), source, anchors, names, missing)
 
 
-def of_proxy(snapshot: Snapshot, endpoint: Endpoint, proxy: KubeObject, origin: Origin) -> Iterator[Client]:
+def of_proxy(snapshot: Snapshot, endpoint: Endpoint, item: KubeObject, origin: Origin) -> Iterator[Client]:
     """An HTTPProxy's service: without ``validation`` Envoy encrypts and verifies nothing."""
     if origin.role != "backend":
         return
     hosts = {endpoint.server_name or "", endpoint.host, *(each.rpartition(":")[0] for each in endpoint.aliases)}
-    for service in _services(proxy):
-        if f"{service.text('name')}.{proxy.namespace}.svc" in hosts and service.has("validation"):
+    proxy = HTTPProxy.of(item)
+    # Those of a TCP proxy only if Envoy decrypts what it passes on.
+    connections = () if proxy.tls.passthrough else proxy.tcp_proxy.services
+    for service in (*proxy.routed_services, *connections):
+        if f"{service.name}.{proxy.namespace}.svc" in hosts and service.has_validation:
             yield from _verified(snapshot, proxy, service)
 
 
-def _services(proxy: KubeObject) -> Iterator[Fields]:
-    """Those of routes; those of a TCP proxy, unless Envoy passes on what it does not decrypt."""
-    for route in proxy.each("spec", "routes"):
-        yield from route.each("services")
-    if not proxy.flag("spec", "virtualhost", "tls", "passthrough"):
-        yield from proxy.each("spec", "tcpproxy", "services")
-
-
-def _verified(snapshot: Snapshot, proxy: KubeObject, service: Fields) -> Iterator[Client]:
-    said = service.fields("validation")
-    before, slash, name = said.text("caSecret").partition("/")
-    held = _held(snapshot, SECRET.name, before if slash else proxy.namespace or "", name if slash else before)
-    names = list(said.texts("subjectNames")) or [said.text("subjectName")]
+def _verified(snapshot: Snapshot, proxy: HTTPProxy, service: ProxyService) -> Iterator[Client]:
+    said = service.validation
+    secret = secret_name(said.ca_secret, proxy.namespace)
+    held = _held(snapshot, SECRET.name, secret.namespace or "", secret.name)
+    names = list(said.subject_names) or [said.subject_name]
     missing = f"{held.where} {held.missing}" if held.missing else ""
-    who = f"{proxy.reference} service {service.text('name')}"
+    who = f"{proxy.reference} service {service.name}"
     yield from _client(who, held.where, tuple(certificates(held.text)), names, missing)
 
 

@@ -92,8 +92,8 @@ def hostnames(facts: Facts, endpoint: Endpoint) -> Iterator[str]:
             yield listener.text("hostname").lower()
     proxy = contour.proxy_of(facts, endpoint)
     if proxy is not None:
-        yield proxy.text("spec", "virtualhost", "fqdn").lower()
-        yield from [""] if proxy.flag("spec", "virtualhost", "tls", "enableFallbackCertificate") else []
+        yield proxy.fqdn.lower()
+        yield from [""] if proxy.tls.enable_fallback_certificate else []
     subject = endpoint.subject
     if subject is not None and subject.kind == INGRESS.name:
         yield endpoint.server_name or ""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Final, Literal
 
 from scanner.kube import kinds
+from scanner.kube.contour import HTTPProxy, secret_name
+from scanner.kube.ingress import TLS_CERT_NAMESPACE, IngressTLS
 from scanner.kube.kinds import CONFIG_MAP, SECRET, Kind
 from scanner.kube.objects import Fields, KubeObject, Steps
+from scanner.kube.route import Route
 
 Role = Literal[
     "certificate",
@@ -32,17 +35,6 @@ namespace, too."""
 
 MOST: Final = 20_000
 """Objects of one kind that are referred to. Each is a request of its own to the API server."""
-TLS_CERT_NAMESPACE: Final = "projectcontour.io/tls-cert-namespace"
-"""Annotation of an Ingress (since Contour 1.20): where the Secrets of all its ``tls`` entries are."""
-_CONTOURS_CLASS: Final = "projectcontour.io/ingress.class"
-_CLASSES: Final = (_CONTOURS_CLASS, "kubernetes.io/ingress.class")
-"""Annotations that say the class of an Ingress; both before its field (Contour ``internal/ingressclass``)."""
-_CONTOURS: Final = ("projectcontour.io/", "contour.heptio.com/")
-"""Prefixes of the annotations that only Contour reads."""
-_OTHERS: Final = frozenset(
-    {"nginx", "haproxy", "traefik", "kong", "istio", "cilium", "alb", "gce", "gce-internal", "openshift-default"}
-)
-"""Classes of other controllers, as their own documentation names them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +74,19 @@ class Link:
     def is_secret(self) -> bool:
         """Whether it refers to a Secret."""
         return (self.group, self.kind) == ("", SECRET.name)
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The names under which the source serves a certificate; empty also for a Gateway's listener for all names."""
+        if self.source.kind == kinds.ROUTE:
+            return Route.of(self.source).hosts
+        if self.source.kind == kinds.INGRESS:
+            return IngressTLS(self.beside.raw).hosts
+        if self.source.kind in (kinds.HTTP_PROXY, kinds.INGRESS_ROUTE):
+            return tuple(filter(None, [HTTPProxy.of(self.source).fqdn]))
+        listeners, index = self.source.at("spec", "listeners"), self.steps[2]
+        listener = listeners[index] if isinstance(listeners, list) and isinstance(index, int) else None
+        return tuple(filter(None, [Fields(listener).text("hostname")])) if isinstance(listener, dict) else ()
 
 
 _CONFIG: Final = "openshift-config"
@@ -186,27 +191,6 @@ def of_listener(holder: KubeObject, listener: Fields, steps: Steps = ()) -> Iter
             yield found
 
 
-def ingress_class(item: KubeObject) -> str:
-    """The class that an Ingress or HTTPProxy names, or ""."""
-    said = (*map(item.annotations.get, _CLASSES), item.text("spec", "ingressClassName"))
-    return next(filter(None, said), "")
-
-
-def is_contours(ingress: KubeObject, found: KubeObject | None) -> bool | None:
-    """Whether Contour serves an Ingress; None where nothing says so. ``found``: the IngressClass that it names, if that
-    was seen. What names a class is that class's, whatever other annotations it carries."""
-    if ingress.annotations.get(_CONTOURS_CLASS):
-        return True
-    named, field = ingress_class(ingress), ingress.text("spec", "ingressClassName")
-    if field and named != field:
-        return None  # two classes: the API server refuses that, and ``ingress-class`` says it
-    if found is not None:
-        return found.text("spec", "controller").startswith(_CONTOURS[0])
-    if not named:
-        return True if any(each.startswith(_CONTOURS) for each in ingress.annotations) else None
-    return False if named in _OTHERS else True if "contour" in named else None
-
-
 def _of_ingress(
     item: KubeObject, field: _Field, steps: Steps, beside: Fields, value: object, *, contours: bool | None
 ) -> Iterator[Link]:
@@ -214,33 +198,14 @@ def _of_ingress(
     if own is None:
         return
     said = item.annotations.get(TLS_CERT_NAMESPACE)
-    namespace, name = split_name(own.name, said or item.namespace)
-    elsewhere = bool(said) or namespace != item.namespace
+    meant = secret_name(own.name, said or item.namespace)
+    elsewhere = bool(said) or meant.namespace != item.namespace
     if contours is not False and elsewhere:
-        yield _moved(own, namespace, name)
+        # As Contour reads it.
+        grant = kinds.TLS_CERTIFICATE_DELEGATION
+        yield replace(own, group="", kind=SECRET.name, namespace=meant.namespace, name=meant.name, grant=grant)
     if contours is False or not elsewhere or (contours is None and "/" not in own.name):
         yield own
-
-
-def _moved(link: Link, namespace: str | None, name: str) -> Link:
-    """What Contour takes a reference of an Ingress for."""
-    return Link(
-        source=link.source,
-        steps=link.steps,
-        beside=link.beside,
-        role=link.role,
-        group="",
-        kind=SECRET.name,
-        namespace=namespace,
-        name=name,
-        grant=kinds.TLS_CERTIFICATE_DELEGATION,
-    )
-
-
-def split_name(text: str, namespace: str | None) -> tuple[str | None, str]:
-    """Namespace and name of what ``name`` or ``namespace/name`` means to Contour in an object of ``namespace``."""
-    before, slash, name = text.partition("/")
-    return (before or namespace, name) if slash else (namespace, text)
 
 
 def _link(item: KubeObject, field: _Field, steps: Steps, beside: Fields, value: object) -> Link | None:
@@ -252,7 +217,8 @@ def _link(item: KubeObject, field: _Field, steps: Steps, beside: Fields, value: 
     if field.form in ("reference", "contour"):
         own = said.text("namespace") or own
     if field.form == "contour":
-        own, name = split_name(name, own)
+        meant = secret_name(name, own)
+        own, name = meant.namespace, meant.name
     if not name:
         return None
     return Link(

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from scanner.files.source_positions import dotted
+from scanner.kube.contour_settings import configured
 from scanner.kube.kinds import (
     API_SERVER,
     BACKEND_TLS_POLICY,
@@ -27,7 +28,6 @@ from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.references import Link, links
 from scanner.kube.secrets import KEEPER, OF_SERVICE
 from scanner.kube.snapshot import Snapshot
-from scanner.model.contour_file import configured
 
 PLATFORM: tuple[Kind, ...] = (API_SERVER, INGRESS_CONFIG, INGRESS_CONTROLLER)
 """Whose Secrets take the place of those that operators generate."""

@@ -9,20 +9,20 @@ from scanner.discover.claims import frontend
 from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source
 from scanner.discover.names import MAX_NAMES, address, server_name, sound
 from scanner.discover.view import View
+from scanner.kube.ingress import Ingress
 from scanner.kube.kinds import INGRESS
-from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Origin, Owner
 
 
 def _find(view: View) -> Iterator[Found]:
-    for ingress in view.snapshot.every(INGRESS):
-        if not ingress.has("spec", "tls") or not sound(ingress.name, ingress.namespace or ""):
+    for ingress in map(Ingress.of, view.snapshot.every(INGRESS)):
+        if not ingress.has_tls or not sound(ingress.name, ingress.namespace or ""):
             yield Omission("Ingresses without TLS")
             continue
         yield from fronts(view, ingress, Origin(role="frontend", reference=ingress.reference))
 
 
-def fronts(view: View, ingress: KubeObject, origin: Origin) -> Iterator[Found]:
+def fronts(view: View, ingress: Ingress, origin: Origin) -> Iterator[Found]:
     """Its names, at what has published it; ``origin`` says who leads there."""
     hosts = list(published(ingress, view.cuts))
     if not hosts:
@@ -36,13 +36,13 @@ def fronts(view: View, ingress: KubeObject, origin: Origin) -> Iterator[Found]:
             yield from _at(view, ingress, host, frontend(origin, name, ingress))
 
 
-def _names(view: View, ingress: KubeObject) -> list[str | None]:
-    given = dict.fromkeys(host for each in ingress.each("spec", "tls") for host in each.texts("hosts"))
+def _names(view: View, ingress: Ingress) -> list[str | None]:
+    given = dict.fromkeys(host for each in ingress.tls for host in each.hosts)
     chosen = view.cuts.first(given, MAX_NAMES, "hosts of one Ingress", ingress)
     return list(dict.fromkeys(map(server_name, chosen)))
 
 
-def _at(view: View, ingress: KubeObject, host: str, claim: Claim) -> Iterator[Found]:
+def _at(view: View, ingress: Ingress, host: str, claim: Claim) -> Iterator[Found]:
     found = list(view.behind(host, 443, claim))
     if found:
         yield from found

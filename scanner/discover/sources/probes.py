@@ -18,6 +18,8 @@ from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.sources.ingresses import fronts
 from scanner.discover.sources.monitors import MAX_MATCHES, selected
 from scanner.discover.view import View
+from scanner.kube.contour import HTTPProxy
+from scanner.kube.ingress import Ingress
 from scanner.kube.kinds import HTTP_PROXY, INGRESS, PROBE, ROUTE
 from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Certainty, Origin, Owner
@@ -47,7 +49,7 @@ def _find(view: View) -> Iterator[Found]:
         for ingress in () if static else selected(view, probe, by.fields("ingress"), ingresses.select):
             # What the Ingress itself leaves out is its own source's to count.
             origin = Origin(role="ingress", reference=probe.reference, through=ingress.reference)
-            found = fronts(view, ingress, origin)
+            found = fronts(view, Ingress.of(ingress), origin)
             yield from (each for each in found if isinstance(each, Draft))
         for target in _targets(view, probe):
             yield from _static(view, probe, target, known)
@@ -56,9 +58,9 @@ def _find(view: View) -> Iterator[Found]:
 def _published_names(view: View) -> frozenset[str | None]:
     """Names that are asked because somebody publishes them: a Probe of one leads to nothing new."""
     named = [each.text("spec", "host") for each in view.snapshot.every(ROUTE)]
-    named += [each.text("spec", "virtualhost", "fqdn") for each in view.snapshot.every(HTTP_PROXY)]
-    tls = (one for each in view.snapshot.every(INGRESS) for one in each.each("spec", "tls"))
-    named += [host for each in tls for host in each.texts("hosts")]
+    named += [HTTPProxy.of(each).fqdn for each in view.snapshot.every(HTTP_PROXY)]
+    tls = (one for each in view.snapshot.every(INGRESS) for one in Ingress.of(each).tls)
+    named += [host for each in tls for host in each.hosts]
     return frozenset(filter(None, map(server_name, named)))
 
 

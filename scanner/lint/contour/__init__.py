@@ -1,29 +1,20 @@
-"""Contour: what HTTPProxies, delegations, Ingresses and Contour's own configuration declare.
+"""Rules on HTTPProxies, delegations, Ingresses of Contour, and Contour's own configuration.
 
 Read at projectcontour/contour 31c4bb38e (2026-08-18); what differs between versions is said where it matters.
 """
 
 from __future__ import annotations
 
-from scanner.lint.contour.authority import AUTHORITY
-from scanner.lint.contour.certificate import CERTIFICATE
-from scanner.lint.contour.clients import CLIENT_VALIDATION
-from scanner.lint.contour.creators import CREATORS
-from scanner.lint.contour.delegated import DELEGATION
-from scanner.lint.contour.delegations import TARGET
-from scanner.lint.contour.extension import EXTENSION
-from scanner.lint.contour.fallback import FALLBACK
-from scanner.lint.contour.hosts import FQDN, SLASH
-from scanner.lint.contour.inert import FORMER_API
-from scanner.lint.contour.limits import LIMITS
+from scanner.lint.contour.contour_configuration import LIMITS
+from scanner.lint.contour.contour_secrets import AUTHORITY, CERTIFICATE, SLASH
+from scanner.lint.contour.delegations import BROAD, CREATORS, DELEGATION, SECRET_OF_DELEGATION, TARGET
 from scanner.lint.contour.plaintext import PLAINTEXT
-from scanner.lint.contour.revocation import REVOCATION
-from scanner.lint.contour.roots import ROOT
-from scanner.lint.contour.settings import SETTINGS
-from scanner.lint.contour.shared import BROAD, SECRET_OF_DELEGATION
-from scanner.lint.contour.status import STATUS
-from scanner.lint.contour.upstream import ANNOTATION, IGNORED, UNVERIFIED
-from scanner.lint.contour.versions import VERSION
+from scanner.lint.contour.proxy_status import STATUS
+from scanner.lint.contour.removed_apis import FORMER_API
+from scanner.lint.contour.revocation_lists import REVOCATION
+from scanner.lint.contour.roots import FQDN, ROOT
+from scanner.lint.contour.upstream_tls import ANNOTATION, EXTENSION, IGNORED, UNVERIFIED
+from scanner.lint.contour.virtual_hosts import CLIENT_VALIDATION, FALLS_BACK, SETTINGS, VERSION
 from scanner.model.object_rule import ObjectRule
 
 CONTOUR_RULES: tuple[ObjectRule, ...] = (
@@ -40,7 +31,7 @@ CONTOUR_RULES: tuple[ObjectRule, ...] = (
     SETTINGS,
     VERSION,
     CLIENT_VALIDATION,
-    FALLBACK,
+    FALLS_BACK,
     FQDN,
     PLAINTEXT,
     SLASH,

@@ -1,32 +1,122 @@
-"""TLSCertificateDelegations: to which namespaces they delegate, and whether these use what is delegated."""
+"""TLSCertificateDelegations: references that need one, and what each of them permits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Final
 
-from scanner.files.source_positions import shown
-from scanner.kube.kinds import HTTP_PROXY, INGRESS_CLASS, NAMESPACE, TLS_CERTIFICATE_DELEGATION, Kind
-from scanner.lint.contour import configuration
-from scanner.lint.contour.configuration import configurations
-from scanner.lint.contour.uses import TLS, USERS, of_object
+from scanner.files.source_positions import Steps, shown
+from scanner.kube.contour import EVERYWHERE, CertificateDelegation, Delegation, HTTPProxy, SecretName
+from scanner.kube.kinds import (
+    CLUSTER_ROLE_BINDING,
+    HTTP_PROXY,
+    INGRESS,
+    INGRESS_CLASS,
+    NAMESPACE,
+    ROLE_BINDING,
+    TLS_CERTIFICATE_DELEGATION,
+    Kind,
+)
+from scanner.kube.objects import Fields
+from scanner.lint import authorization
+from scanner.lint.authorization import Identity, Wish, access, account, allows
+from scanner.lint.certificates import chain_of
+from scanner.lint.contour import contour_configuration
+from scanner.lint.contour.contour_configuration import configurations, unseen
+from scanner.lint.contour.contour_secrets import unusable
+from scanner.lint.contour.secret_uses import DELEGATIONS, FALLBACK, USERS, Permission, Use, of_object, permission
 from scanner.lint.references import READS as SECRETS
 from scanner.lint.references import secret_of
 from scanner.model.declared import Declared, Missing
-from scanner.model.delegations import EVERYWHERE, Delegation, delegations
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
-_Users = Mapping[tuple[str | None, str], frozenset[str | None]]
+# --- References -------------------------------------------------------------------------------------------------------
+
+_REASONS: Final = {
+    "the CA of a service": "CACertificateNotDelegated",
+    "the CA of the JWKS": "RemoteJWKSCACertificateNotDelegated",
+}
+"""In the status of an HTTPProxy; of all else it is ``DelegationNotPermitted``."""
+_MEANS: Final[dict[Kind, str]] = {
+    HTTP_PROXY: "Contour calls the HTTPProxy invalid ({reason}) and serves none of it",
+    INGRESS: "Contour leaves the TLS of the Ingress out, says so in its log alone, and serves its hosts without TLS",
+}
+
+
+def check_delegation(subject: Subject) -> Iterator[Flaw]:
+    """A Secret of another namespace is referred to with a delegation."""
+    for use in of_object(subject):
+        means = _MEANS.get(subject.object.kind, "Contour refuses the reference")
+        yield from _judged(subject, use, means.format(reason=_REASONS.get(use.what, "DelegationNotPermitted")))
+    if subject.object.kind == HTTP_PROXY and HTTPProxy.of(subject.object).tls.enable_fallback_certificate:
+        yield from _fallbacks(subject)
+
+
+def _fallbacks(subject: Subject) -> Iterator[Flaw]:
+    found = [each.fallback for each in configurations(subject.declared) if each.fallback]
+    for secret in dict.fromkeys(found):
+        use = Use(steps=FALLBACK, secret=secret, what="the fallback certificate")
+        yield from _judged(subject, use, "Contour calls the HTTPProxy invalid (FallbackNotDelegated)")
+    missing = unseen(subject.declared)
+    if missing and not found:
+        yield undecided(missing, FALLBACK, "whether the fallback certificate is delegated to this namespace")
+
+
+def _judged(subject: Subject, use: Use, means: str) -> Iterator[Flaw]:
+    found = permission(subject.declared, subject.object, use.secret)
+    if found.missing:
+        yield undecided(found.missing, use.steps, f"whether {use.secret} is delegated to {_here(subject)}")
+    elif not found.allowed:
+        yield Flaw(
+            message=f"{use.what}, {use.secret}, is not delegated to {_here(subject)}: {means}",
+            at=use.steps,
+            observed=tuple(_said(found)),
+            fix=f"a TLSCertificateDelegation in {use.secret.namespace}: delegate the Secret to {_here(subject)}",
+            correction=_correction(subject, use),
+        )
+
+
+def _here(subject: Subject) -> str:
+    return subject.object.namespace or ""
+
+
+def _said(found: Permission) -> Iterator[str]:
+    for holder, each in found.near[:10]:
+        yield f"{holder.reference} delegates it to {', '.join(each.targets[:20]) or 'nobody'}"
+        if "*" in each.targets:
+            yield "beside other namespaces * does not mean all of them"
+
+
+def _correction(subject: Subject, use: Use) -> str:
+    return (
+        "apiVersion: projectcontour.io/v1\nkind: TLSCertificateDelegation\n"
+        f"metadata: {{name: {use.secret.name}, namespace: {use.secret.namespace}}}\nspec:\n  delegations:\n"
+        f"  - secretName: {use.secret.name}\n    targetNamespaces: [{_here(subject)}]"
+    )
+
+
+DELEGATION = ObjectRule(
+    id="contour-delegation",
+    subjects=USERS,
+    reads=(*DELEGATIONS, *contour_configuration.READS, INGRESS_CLASS),
+    check=check_delegation,
+)
+
+
+# --- Namespaces that are named ----------------------------------------------------------------------------------------
+
+_Users = Mapping[SecretName, frozenset[str | None]]
 _DELEGATIONS: Final = ("spec", "delegations")
-_MOST: Final = 100
+_MOST_TARGETS: Final = 100
 """Namespaces of one delegation that are looked at."""
 
 
 def check_target(subject: Subject) -> Iterator[Flaw]:
     """Delegations reach the namespaces that they name."""
     unseen: dict[str, Missing] = {}
-    for each in delegations(subject.object):
+    for each in CertificateDelegation.of(subject.object).delegations:
         if not each.targets:
             yield Flaw(
                 message="a delegation to no namespace permits nothing",
@@ -34,7 +124,7 @@ def check_target(subject: Subject) -> Iterator[Flaw]:
                 fix=f"{subject.object.reference}: name the namespaces",
                 correction='targetNamespaces: ["<namespace>"]',
             )
-        for index, name in enumerate(each.targets[:_MOST]):
+        for index, name in enumerate(each.targets[:_MOST_TARGETS]):
             again = name == "*" and index > each.targets.index("*")
             flaw = None if again else _of_target(subject, each, name, unseen)
             if flaw is not None:
@@ -87,7 +177,7 @@ def is_name(secret: str) -> bool:
 
 
 def _idle(subject: Subject, each: Delegation, name: str, unseen: dict[str, Missing]) -> Flaw | None:
-    users = subject.declared.once(_users).get((subject.object.namespace, each.secret), frozenset())
+    users = subject.declared.once(_users).get(SecretName(subject.object.namespace, each.secret), frozenset())
     if users if name == "*" else name in users:
         return None
     kind = subject.declared.once(_unseen_kind)
@@ -105,27 +195,152 @@ def _idle(subject: Subject, each: Delegation, name: str, unseen: dict[str, Missi
 
 def _unseen_kind(declared: Declared) -> Kind | None:
     """A kind of which there may be objects that refer to Secrets and were not seen."""
-    return next((kind for kind in (*USERS, *configuration.READS) if declared.gap(kind)), None)
+    return next((kind for kind in (*USERS, *contour_configuration.READS) if declared.gap(kind)), None)
 
 
 def _users(declared: Declared) -> _Users:
     """By Secret, the other namespaces from which something refers to it."""
-    found: dict[tuple[str | None, str], set[str | None]] = {}
+    found: dict[SecretName, set[str | None]] = {}
     for kind in USERS:
         for user in declared.every(kind):
             for use in of_object(Subject(user, declared)):
                 if use.secret.namespace != user.namespace:
-                    found.setdefault((use.secret.namespace, use.secret.name), set()).add(user.namespace)
-    falling = {each.namespace for each in declared.every(HTTP_PROXY) if each.flag(*TLS, "enableFallbackCertificate")}
+                    found.setdefault(use.secret, set()).add(user.namespace)
+    proxies = map(HTTPProxy.of, declared.every(HTTP_PROXY))
+    falling = {each.namespace for each in proxies if each.tls.enable_fallback_certificate}
     for each in configurations(declared):
         if each.fallback:
-            found.setdefault((each.fallback.namespace, each.fallback.name), set()).update(falling)
+            found.setdefault(each.fallback, set()).update(falling)
     return {secret: frozenset(namespaces) for secret, namespaces in found.items()}
 
 
 TARGET = ObjectRule(
     id="contour-delegation-target",
     subjects=(TLS_CERTIFICATE_DELEGATION,),
-    reads=(NAMESPACE, *SECRETS, *USERS, *configuration.READS, INGRESS_CLASS),
+    reads=(NAMESPACE, *SECRETS, *USERS, *contour_configuration.READS, INGRESS_CLASS),
     check=check_target,
+)
+
+
+# --- Secrets that are delegated ---------------------------------------------------------------------------------------
+
+
+def check_secret(subject: Subject) -> Iterator[Flaw]:
+    """A delegated Secret is there, and holds something that Contour takes."""
+    for each in CertificateDelegation.of(subject.object).delegations:
+        if is_name(each.secret):
+            yield from unusable(subject, secret_of(subject, each.secret), (*each.steps, "secretName"))
+        else:
+            yield _misnamed(subject, each)
+
+
+def _misnamed(subject: Subject, each: Delegation) -> Flaw:
+    plain = each.secret.rpartition("/")[2].replace("*", "") or "<name>"
+    return Flaw(
+        message=f"secretName {shown(each.secret)} is no Secret's name, and no reference matches it",
+        at=(*each.steps, "secretName"),
+        expected=("the name of a Secret in this namespace",),
+        observed=(each.secret,),
+        fix=f"{subject.object.reference}: name the Secret without a namespace",
+        correction=f"secretName: {plain}",
+    )
+
+
+SECRET_OF_DELEGATION = ObjectRule(
+    id="contour-delegation-secret",
+    subjects=(TLS_CERTIFICATE_DELEGATION,),
+    reads=SECRETS,
+    check=check_secret,
+)
+
+
+def check_broad(subject: Subject) -> Iterator[Flaw]:
+    """Only what is meant for all is delegated to all."""
+    for each in CertificateDelegation.of(subject.object).delegations:
+        if each.targets == EVERYWHERE and is_name(each.secret):
+            yield from _for_all(subject, each)
+
+
+def _for_all(subject: Subject, each: Delegation) -> Iterator[Flaw]:
+    at = (*each.steps, "targetNamespaces")
+    found = secret_of(subject, each.secret)
+    if isinstance(found, Missing):
+        if found.gap:
+            yield undecided(found, at, "whether the certificate is one that all namespaces may serve")
+        return
+    leaf = next(iter(chain_of(found)), None)
+    if leaf is None:
+        return  # a CA or a revocation list, which is public; another rule says what cannot be used
+    if leaf.dns_names is None:
+        yield Flaw(message=f"the names of {found.reference} cannot be read", at=at, verdict="inconclusive")
+    elif not any(name.startswith("*.") for name in leaf.dns_names):
+        yield Flaw(
+            message=f"{found.reference} is delegated to all namespaces, and its certificate is for no wildcard",
+            at=at,
+            expected=("the namespaces that serve its hosts",),
+            observed=leaf.dns_names[:5],
+            fix=f"{subject.object.reference}: name the namespaces that serve these hosts",
+            correction='targetNamespaces: ["<namespace>"]',
+        )
+
+
+BROAD = ObjectRule(
+    id="contour-delegation-broad",
+    subjects=(TLS_CERTIFICATE_DELEGATION,),
+    reads=SECRETS,
+    check=check_broad,
+)
+
+
+# --- People who may delegate ------------------------------------------------------------------------------------------
+
+_WRITING: Final = ("create", "update", "patch")
+_MOST_SUBJECTS: Final = 50
+"""Subjects of one binding that are looked at."""
+
+
+def check_creators(subject: Subject) -> Iterator[Flaw]:
+    """Whoever may delegate a namespace's Secrets may read them."""
+    if not any(allows(subject.declared, subject.object, _delegating(subject, verb)) for verb in _WRITING):
+        return
+    for index, item in enumerate(islice(subject.object.each("subjects"), _MOST_SUBJECTS)):
+        if who := _identity(item, subject.object.namespace):
+            yield from _without_secrets(subject, who, ("subjects", index))
+
+
+def _identity(item: Fields, namespace: str | None) -> Identity | None:
+    kind, name = item.text("kind"), item.text("name")
+    if not name:
+        return None
+    if kind == "ServiceAccount":
+        home = item.text("namespace") or namespace
+        return account(home, name) if home else None
+    return {"User": Identity(name=name), "Group": Identity(name="", groups=(name,))}.get(kind)
+
+
+def _delegating(subject: Subject, verb: str) -> Wish:
+    kind = TLS_CERTIFICATE_DELEGATION
+    return Wish(verb=verb, resource=kind.plural, group=kind.group, namespace=subject.object.namespace)
+
+
+def _without_secrets(subject: Subject, who: Identity, at: Steps) -> Iterator[Flaw]:
+    reads = access(subject.declared, who, Wish(verb="get", resource="secrets", namespace=subject.object.namespace))
+    where = f"in {subject.object.namespace}" if subject.object.kind == ROLE_BINDING else "in all namespaces"
+    name = who.name or f"the group {', '.join(who.groups)}"
+    if reads.allowed is None and reads.unseen:
+        yield undecided(reads.unseen, at, f"whether {name}, who may delegate Secrets {where}, may read them")
+    elif not reads.allowed:
+        groups = " (unless by a group)" if who.name and not who.name.startswith("system:serviceaccount:") else ""
+        yield Flaw(
+            message=f"{name} may delegate Secrets {where} and may not read them{groups}",
+            at=at,
+            fix=f"{subject.object.reference}: give the right to those who keep the Secrets",
+        )
+
+
+CREATORS = ObjectRule(
+    id="contour-delegation-creators",
+    subjects=(ROLE_BINDING, CLUSTER_ROLE_BINDING),
+    reads=authorization.READS,
+    check=check_creators,
 )

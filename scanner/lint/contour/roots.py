@@ -1,36 +1,39 @@
-"""Which HTTPProxies are roots of a virtual host, and what becomes of the TLS of those that are none."""
+"""Roots: HTTPProxies that have a virtual host, the TLS of those that have none, and hosts that two objects claim."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Final
 
 from scanner.files.source_positions import Steps
-from scanner.kube.kinds import HTTP_PROXY, INGRESS_ROUTE
-from scanner.kube.objects import Fields
-from scanner.lint.contour.configuration import READS as CONFIGURATIONS
-from scanner.lint.contour.configuration import configurations
-from scanner.lint.contour.uses import TLS, VHOST
-from scanner.model.declared import Missing
+from scanner.kube.contour import HTTPProxy
+from scanner.kube.ingress import Ingress, ingress_class
+from scanner.kube.kinds import HTTP_PROXY, INGRESS, INGRESS_CLASS, INGRESS_ROUTE
+from scanner.kube.objects import KubeObject
+from scanner.lint.contour.contour_configuration import READS as CONFIGURATIONS
+from scanner.lint.contour.contour_configuration import configurations
+from scanner.lint.contour.secret_uses import TLS, VHOST, is_contours
+from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
-_FQDN: Final = (*VHOST, "fqdn")
+_SHOWN: Final = 3
 
 
 def check_root(subject: Subject) -> Iterator[Flaw]:
     """TLS is configured on a root."""
-    tls = subject.object.fields(*TLS)
-    if subject.object.has("spec", "tls"):
+    proxy = HTTPProxy.of(subject.object)
+    if proxy.has_misplaced_tls:
         yield _inert(subject, ("spec", "tls"), "tls stands beside virtualhost, not below it, and is pruned when stored")
-    yield from _including(subject)
-    if not tls.raw:
+    yield from _including(subject, proxy)
+    if not proxy.tls:
         return
-    if not subject.object.text(*_FQDN):
+    if not proxy.fqdn:
         yield _inert(subject, TLS, "a virtual host without fqdn is no root (FQDNNotSpecified)")
     yield from _namespace(subject)
 
 
-def _inert(subject: Subject, at: tuple[str | int, ...], why: str) -> Flaw:
+def _inert(subject: Subject, at: Steps, why: str) -> Flaw:
     return Flaw(
         message=f"these TLS settings have no effect: {why}",
         at=at,
@@ -40,40 +43,28 @@ def _inert(subject: Subject, at: tuple[str | int, ...], why: str) -> Flaw:
 
 def _namespace(subject: Subject) -> Iterator[Flaw]:
     found = configurations(subject.declared)
-    wrong = [each for each in found if each.root_namespaces and subject.object.namespace not in each.root_namespaces]
-    if subject.object.kind == HTTP_PROXY and wrong and len(wrong) == len(found) and subject.object.namespace:
-        where = ", ".join(wrong[0].root_namespaces[:10])
-        why = f"{wrong[0].holder.reference} takes roots in {where} alone (RootProxyNotAllowedInNamespace)"
+    namespaces = [each.settings.root_namespaces for each in found]
+    elsewhere = all(each and subject.object.namespace not in each for each in namespaces)
+    if subject.object.kind == HTTP_PROXY and found and elsewhere and subject.object.namespace:
+        where = ", ".join(namespaces[0][:10])
+        why = f"{found[0].holder.reference} takes roots in {where} alone (RootProxyNotAllowedInNamespace)"
         yield _inert(subject, TLS, why)
 
 
-def _including(subject: Subject) -> Iterator[Flaw]:
-    """Of an object that is not known nothing is said: that it is missing is no matter of TLS."""
-    if not subject.object.has(*VHOST):
+def _including(subject: Subject, proxy: HTTPProxy) -> Iterator[Flaw]:
+    """Roots that it includes. An object that is not known is skipped: that it is missing does not concern TLS."""
+    if not proxy.is_root:
         return
-    for steps, child in _children(subject):
-        found = subject.find(subject.object.kind, child.text("name"), child.text("namespace") or None)
-        if isinstance(found, Missing) or not found.has(*VHOST):
-            continue
-        if subject.object.fields(*TLS).raw or found.fields(*TLS).raw:
+    for child in proxy.children:
+        found = subject.find(proxy.kind, child.name, child.namespace or None)
+        included = None if isinstance(found, Missing) else HTTPProxy.of(found)
+        if included and included.is_root and (proxy.tls or included.tls):
             yield Flaw(
-                message=f"{found.reference} has a virtual host: Contour calls whoever includes it invalid "
+                message=f"{included.reference} has a virtual host: Contour calls whoever includes it invalid "
                 "(RootIncludesRoot), and serves it under its own name, with its own TLS",
-                at=steps,
-                fix=f"{found.reference}: leave spec.virtualhost out, or stop including it",
+                at=child.steps,
+                fix=f"{included.reference}: leave spec.virtualhost out, or stop including it",
             )
-
-
-def _children(subject: Subject) -> Iterator[tuple[Steps, Fields]]:
-    yield from subject.items("spec", "includes")
-    for name in ("include", "includes"):
-        each = subject.object.fields("spec", "tcpproxy", name)
-        if each.raw:
-            yield ("spec", "tcpproxy", name), each
-    for steps, route in subject.items("spec", "routes"):
-        delegate = route.fields("delegate")
-        if delegate.raw:
-            yield (*steps, "delegate"), delegate
 
 
 ROOT = ObjectRule(
@@ -81,4 +72,74 @@ ROOT = ObjectRule(
     subjects=(HTTP_PROXY, INGRESS_ROUTE),
     reads=CONFIGURATIONS,
     check=check_root,
+)
+
+
+def _class(found: KubeObject) -> str:
+    """Two Contours may serve one host each; without a class it is the usual one's."""
+    return ingress_class(found) or "contour"
+
+
+def _host(proxy: KubeObject) -> str:
+    return HTTPProxy.of(proxy).fqdn.lower()
+
+
+def check_fqdn(subject: Subject) -> Iterator[Flaw]:
+    """A host is claimed by one HTTPProxy."""
+    key = (_host(subject.object), _class(subject.object))
+    if not key[0]:
+        return
+    at = (*VHOST, "fqdn")
+    proxies = subject.declared.once(_proxies).get(key, ())
+    if len(proxies) > 1:
+        others = (each for each in proxies if each is not subject.object)
+        claim = _for(len(proxies) - 1, "claims", "claim")
+        yield Flaw(
+            message=f"{_listed(others, len(proxies) - 1)} also {claim} {key[0]}: "
+            "Contour calls all of them invalid (DuplicateVhost)",
+            at=at,
+            fix=f"{subject.object.reference}: keep one of them",
+        )
+    ingresses = subject.declared.once(_ingresses).get(key[0], ())
+    if ingresses:
+        have = _for(len(ingresses), "has", "have")
+        yield Flaw(
+            message=f"{_listed(ingresses, len(ingresses))} also {have} rules for {key[0]}: "
+            "whose TLS settings hold is left to chance",
+            at=at,
+            severity="medium",
+            fix=f"{subject.object.reference}: keep one of them",
+        )
+
+
+def _for(count: int, one: str, several: str) -> str:
+    return one if count == 1 else several
+
+
+def _listed(found: Iterable[KubeObject], count: int) -> str:
+    more = f" and {count - _SHOWN} more" if count > _SHOWN else ""
+    return ", ".join(str(each.reference) for each in islice(found, _SHOWN)) + more
+
+
+def _proxies(declared: Declared) -> Mapping[tuple[str, str], tuple[KubeObject, ...]]:
+    found: dict[tuple[str, str], list[KubeObject]] = {}
+    for each in declared.every(HTTP_PROXY):
+        found.setdefault((_host(each), _class(each)), []).append(each)
+    return {key: tuple(each) for key, each in found.items()}
+
+
+def _ingresses(declared: Declared) -> Mapping[str, tuple[KubeObject, ...]]:
+    found: dict[str, list[KubeObject]] = {}
+    for each in declared.every(INGRESS):
+        if is_contours(declared, each):
+            for host in {rule.host.lower() for rule in Ingress.of(each).rules}:
+                found.setdefault(host, []).append(each)
+    return {key: tuple(each) for key, each in found.items()}
+
+
+FQDN = ObjectRule(
+    id="contour-fqdn",
+    subjects=(HTTP_PROXY,),
+    reads=(INGRESS, INGRESS_CLASS),
+    check=check_fqdn,
 )

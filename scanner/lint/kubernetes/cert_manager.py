@@ -9,8 +9,9 @@ from typing import Final
 
 from scanner.files.source_positions import shown
 from scanner.kube import kinds
+from scanner.kube.cert_manager import Certificate, issued_by
 from scanner.kube.kinds import CERTIFICATE, CLUSTER_ISSUER, ISSUER, SECRET, Kind
-from scanner.kube.objects import Fields, KubeObject, Steps
+from scanner.kube.objects import KubeObject, Steps
 from scanner.kube.references import Link, Role, links
 from scanner.kube.route import Route
 from scanner.lint.openshift.route_certificate import KEYS
@@ -29,12 +30,6 @@ _USERS: Final[tuple[Kind, ...]] = (
     kinds.INGRESS_ROUTE,
 )
 """Kinds that serve the Secret under names of their own."""
-_ISSUERS: Final = {"": ISSUER, ISSUER.name: ISSUER, CLUSTER_ISSUER.name: CLUSTER_ISSUER}
-_ACME: Final = "kubernetes.io/tls-acme"
-_TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
-_ISSUED_BY: Final = ("cert-manager.io/cluster-issuer", "cert-manager.io/issuer", _ACME)
-"""Annotations by which cert-manager makes the Secrets of an Ingress or Gateway (cert-manager.io, "Annotated Ingress
-resource", "Annotated Gateway resource")."""
 _USAGES: Final[Mapping[Role, str]] = {"certificate": "server auth", "client-certificate": "client auth"}
 """By what a Secret is used for."""
 _NAMES: Final = ("spec", "dnsNames")
@@ -44,12 +39,12 @@ _MOST: Final = 200
 
 def check_certificate(subject: Subject) -> Iterator[Flaw]:
     """A cert-manager Certificate makes a Secret that can be served."""
-    name = subject.object.text("spec", "secretName")
+    made = Certificate.of(subject.object)
+    name, usages = made.secret_name, made.usages
     if not name or not isinstance(subject.find(SECRET, name), Missing):
         return  # who refers to the Secret is judged by what is in it
-    yield from _issuer(subject)
+    yield from _issuer(subject, made)
     users = subject.declared.once(_users).get((subject.object.namespace, name), [])
-    usages = subject.object.texts("spec", "usages")
     for usage in sorted({_USAGES[user.role] for user in users} - set(usages)) if usages and "any" not in usages else ():
         who = next(user.source.reference for user in users if _USAGES[user.role] == usage)
         message = f"{who} uses it, and spec.usages has no {usage!r}"
@@ -57,7 +52,7 @@ def check_certificate(subject: Subject) -> Iterator[Flaw]:
         yield Flaw(message=message, at=("spec", "usages"), severity="medium", observed=usages[:5], fix=fix)
     for user in users[:_MOST]:
         if user.role == "certificate":
-            yield from _served(subject, user)
+            yield from _served(made, user)
 
 
 def stands_for_secret(user: KubeObject, at: Steps) -> bool:
@@ -66,26 +61,18 @@ def stands_for_secret(user: KubeObject, at: Steps) -> bool:
     return any(steps[: len(at)] == at for steps in used)
 
 
-def issued_by(user: KubeObject) -> str | None:
-    """The annotation by which cert-manager makes the object's Secrets."""
-    said = ((each, user.annotations.get(each)) for each in _ISSUED_BY)
-    # The last one is read by Go's strconv.ParseBool (cert-manager pkg/controller/certificate-shim).
-    return next((each for each, value in said if value and (each != _ACME or value in _TRUE)), None)
-
-
 def makes_its_own(user: KubeObject, at: Steps) -> bool:
     """Whether cert-manager makes the Secret that the object refers to in that field, for the hosts beside it, because
     an annotation of the object names an issuer."""
     if user.kind not in (kinds.INGRESS, kinds.GATEWAY) or not issued_by(user):
         return False
     own = (each for each in links(user) if each.role == "certificate" and each.namespace == user.namespace)
-    return any(each.steps[: len(at)] == at and _hosts(each) for each in own)
+    return any(each.steps[: len(at)] == at and each.hosts for each in own)
 
 
-def _issuer(subject: Subject) -> Iterator[Flaw]:
-    said = subject.object.fields("spec", "issuerRef")
-    kind = _ISSUERS.get(said.text("kind")) if said.text("group") in ("", CERTIFICATE.group) else None
-    found = subject.find(kind, said.text("name")) if kind and said.text("name") else None
+def _issuer(subject: Subject, made: Certificate) -> Iterator[Flaw]:
+    kind = made.issuer.known_kind
+    found = subject.find(kind, made.issuer.name) if kind and made.issuer.name else None
     at = ("spec", "issuerRef")
     if isinstance(found, Missing) and found.gap:
         others = kind and any(
@@ -99,10 +86,10 @@ def _issuer(subject: Subject) -> Iterator[Flaw]:
         yield Flaw(message=message, at=at, severity="medium", fix=f"create {found.name}, or name another issuer")
 
 
-def _served(subject: Subject, user: Link) -> Iterator[Flaw]:
-    names = frozenset(map(str.lower, subject.object.texts(*_NAMES)))
-    by, who = subject.object.reference, user.source.reference
-    bare = [each for each in _hosts(user) if not is_named(names, each)]
+def _served(made: Certificate, user: Link) -> Iterator[Flaw]:
+    names = frozenset(map(str.lower, made.dns_names))
+    by, who = made.reference, user.source.reference
+    bare = [each for each in map(str.lower, user.hosts) if not is_named(names, each)]
     if bare:
         yield Flaw(
             message=f"{who} serves {shown(bare[0])} with its Secret, and spec.dnsNames does not have that name",
@@ -112,26 +99,11 @@ def _served(subject: Subject, user: Link) -> Iterator[Flaw]:
             fix=f"{by}: add {bare[0]} to spec.dnsNames",
             correction=f"dnsNames: [{', '.join(bare[:5])}]",
         )
-    algorithm = subject.object.text("spec", "privateKey", "algorithm")
+    algorithm = made.algorithm
     if user.source.kind == kinds.ROUTE and algorithm and algorithm not in KEYS:
         message = f"{who} serves its Secret, and the router takes no {shown(algorithm)} key"
         at, fix = ("spec", "privateKey", "algorithm"), f"{by}: RSA or ECDSA in spec.privateKey.algorithm"
         yield Flaw(message=message, at=at, expected=KEYS, observed=(algorithm,), fix=fix)
-
-
-def _hosts(user: Link) -> tuple[str, ...]:
-    """The names under which the object serves the Secret."""
-    source = user.source
-    if source.kind == kinds.ROUTE:
-        return Route.of(source).hosts
-    if source.kind == kinds.INGRESS:
-        return tuple(each.lower() for each in user.beside.texts("hosts"))
-    if source.kind in (kinds.HTTP_PROXY, kinds.INGRESS_ROUTE):
-        return tuple(filter(None, [source.text("spec", "virtualhost", "fqdn").lower()]))
-    every, index = source.at("spec", "listeners"), user.steps[2]
-    listener = every[index] if isinstance(every, list) and isinstance(index, int) else None
-    name = Fields(listener).text("hostname").lower() if isinstance(listener, dict) else ""
-    return (name,) if name else ()
 
 
 def _users(declared: Declared) -> Mapping[tuple[str | None, str], list[Link]]:

@@ -8,17 +8,18 @@ from itertools import islice
 from typing import Final
 
 from scanner.files.source_positions import Steps, shown
+from scanner.kube.ingress import CLASS_ANNOTATION as _ANNOTATION
+from scanner.kube.ingress import Ingress, ingress_class
 from scanner.kube.kinds import INGRESS, INGRESS_CLASS, SECRET
 from scanner.kube.objects import KubeObject
-from scanner.kube.references import ingress_class, links
+from scanner.kube.references import links
 from scanner.lint import references
 from scanner.lint.certificates import chain_of
-from scanner.lint.contour.uses import is_contours
+from scanner.lint.contour.secret_uses import is_contours
 from scanner.lint.references import look_up
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
-_ANNOTATION: Final = "kubernetes.io/ingress.class"
 _FIELD: Final = ("spec", "ingressClassName")
 _SHOWN: Final = 3
 _MOST: Final = 200
@@ -27,7 +28,7 @@ _MOST: Final = 200
 
 def check_class(subject: Subject) -> Iterator[Flaw]:
     """An Ingress is of one class, which exists."""
-    named, annotated = subject.object.text(*_FIELD), subject.object.annotations.get(_ANNOTATION, "")
+    named, annotated = Ingress.of(subject.object).class_name, subject.object.annotations.get(_ANNOTATION, "")
     fix = f"{subject.object.reference}: name one class that exists"
     if named and annotated and named != annotated:
         yield Flaw(
@@ -59,16 +60,12 @@ class _Entry:
     """One host of one entry of ``spec.tls``."""
 
     ingress: KubeObject
-    index: int
+    steps: Steps
     secret: tuple[str, str]
     """Namespace and name; empty for the controller's own certificate."""
 
     def __str__(self) -> str:
         return "/".join(("Secret", *filter(None, self.secret))) if self.secret[1] else "the default certificate"
-
-    @property
-    def steps(self) -> Steps:
-        return ("spec", "tls", self.index)
 
 
 def check_certificate_of_host(subject: Subject) -> Iterator[Flaw]:
@@ -92,9 +89,9 @@ def _entries_of(declared: Declared, ingress: KubeObject) -> Iterator[tuple[_Entr
     """With the hosts of each."""
     found = links(ingress, contours=is_contours(declared, ingress))
     secrets = {each.steps[2]: (each.namespace or "", each.name) for each in found}
-    for (*_, index), each in Subject(ingress, declared).items("spec", "tls"):
-        entry = _Entry(ingress, int(index), secrets.get(index, (ingress.namespace or "", "")))
-        yield entry, dict.fromkeys(map(str.lower, each.texts("hosts")))
+    for each in Ingress.of(ingress).tls:
+        secret = secrets.get(each.steps[-1], (ingress.namespace or "", ""))
+        yield _Entry(ingress, each.steps, secret), dict.fromkeys(map(str.lower, each.hosts))
 
 
 def _entries(declared: Declared) -> Mapping[str, list[_Entry]]:

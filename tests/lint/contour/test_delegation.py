@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from scanner.kube.contour import secret_name
 from scanner.kube.kinds import TLS_CERTIFICATE_DELEGATION
 from scanner.lint import RULES
 from scanner.lint.contour import CONTOUR_RULES
-from scanner.lint.contour.delegated import DELEGATION
-from scanner.lint.contour.delegations import TARGET
-from scanner.lint.contour.shared import SECRET_OF_DELEGATION
-from scanner.model.delegations import secret_name
+from scanner.lint.contour.delegations import DELEGATION, SECRET_OF_DELEGATION, TARGET
 from scanner.model.object_rule import ObjectRule
 from tests.lint.examples import WHOLE, linted
 

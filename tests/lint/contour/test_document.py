@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scanner.lint.contour.delegated import DELEGATION
-from scanner.lint.contour.inert import FORMER_API
+from scanner.lint.contour.delegations import DELEGATION
+from scanner.lint.contour.removed_apis import FORMER_API
 from tests.lint.contour.test_shared import found
 from tests.lint.examples import WHOLE
 

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from scanner.lint.contour.creators import CREATORS
-from scanner.lint.contour.delegations import TARGET
-from scanner.lint.contour.inert import FORMER_API
+from scanner.lint.contour.delegations import BROAD, CREATORS, SECRET_OF_DELEGATION, TARGET
+from scanner.lint.contour.removed_apis import FORMER_API
 from scanner.lint.contour.roots import ROOT
-from scanner.lint.contour.shared import BROAD, SECRET_OF_DELEGATION
 from scanner.model.object_rule import ObjectRule
 from tests.lint.contour.test_delegation import ANNOTATED, CONFIGURED, FALLBACK, PROXY, REFERENCE, ROUTE, delegation
 from tests.lint.examples import WHOLE, linted

@@ -9,17 +9,13 @@ import pytest
 
 from scanner.kube.kinds import HTTP_PROXY
 from scanner.lint import RULES
-from scanner.lint.contour.authority import AUTHORITY
-from scanner.lint.contour.certificate import CERTIFICATE
-from scanner.lint.contour.clients import CLIENT_VALIDATION
-from scanner.lint.contour.fallback import FALLBACK
-from scanner.lint.contour.hosts import FQDN, SLASH
-from scanner.lint.contour.limits import LIMITS
+from scanner.lint.contour.contour_configuration import LIMITS
+from scanner.lint.contour.contour_secrets import AUTHORITY, CERTIFICATE, SLASH
 from scanner.lint.contour.plaintext import PLAINTEXT
-from scanner.lint.contour.settings import SETTINGS
-from scanner.lint.contour.status import STATUS
-from scanner.lint.contour.upstream import ANNOTATION, IGNORED, UNVERIFIED
-from scanner.lint.contour.versions import VERSION
+from scanner.lint.contour.proxy_status import STATUS
+from scanner.lint.contour.roots import FQDN
+from scanner.lint.contour.upstream_tls import ANNOTATION, IGNORED, UNVERIFIED
+from scanner.lint.contour.virtual_hosts import CLIENT_VALIDATION, FALLS_BACK, SETTINGS, VERSION
 from scanner.model.object_rule import ObjectRule
 from tests.lint.contour.test_delegation import ANNOTATED, CONFIGURED, FILE, INGRESS, PROXY, REFERENCE, ROUTE, delegation
 from tests.lint.contour.test_shared import CRL, PAIR, found, secret
@@ -216,11 +212,19 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
         [tls("clientValidation: {caSecret: a, optionalClientCertificate: true}")],
         [MEDIUM],
     ),
-    "one with the fallback": (FALLBACK, [tls("enableFallbackCertificate: true"), CONFIGURED], [MEDIUM]),
-    "the fallback, perhaps": (FALLBACK, [tls("enableFallbackCertificate: true")], [MEDIUM, ("inconclusive", "medium")]),
-    "the fallback, which is not there": (FALLBACK, [WHOLE + tls("enableFallbackCertificate: true")], [MEDIUM, HIGH]),
+    "one with the fallback": (FALLS_BACK, [tls("enableFallbackCertificate: true"), CONFIGURED], [MEDIUM]),
+    "the fallback, perhaps": (
+        FALLS_BACK,
+        [tls("enableFallbackCertificate: true")],
+        [MEDIUM, ("inconclusive", "medium")],
+    ),
+    "the fallback, which is not there": (
+        FALLS_BACK,
+        [WHOLE + tls("enableFallbackCertificate: true")],
+        [MEDIUM, HIGH],
+    ),
     "the fallback with tokens": (
-        FALLBACK,
+        FALLS_BACK,
         [tls("enableFallbackCertificate: true").replace("fqdn:", "jwtProviders: [{name: a}], fqdn:"), CONFIGURED],
         [HIGH],
     ),

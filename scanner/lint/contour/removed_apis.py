@@ -1,10 +1,11 @@
-"""TLS settings that nobody reads: former and never shipped APIs."""
+"""Objects of APIs that no Contour reads: former ones, and one that was never shipped."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from scanner.kube.contour import HTTPProxy
 from scanner.kube.kinds import (
     HEPTIO_DELEGATION,
     HTTP_PROXY,
@@ -13,7 +14,6 @@ from scanner.kube.kinds import (
     VMWARE_DELEGATION,
     Kind,
 )
-from scanner.lint.contour.uses import TLS
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _REPLACED: Final[Mapping[Kind, tuple[str, Kind]]] = {
@@ -28,15 +28,15 @@ _REPLACED: Final[Mapping[Kind, tuple[str, Kind]]] = {
 
 def check_former_api(subject: Subject) -> Iterator[Flaw]:
     """Objects are of an API that Contour reads."""
-    found = _REPLACED.get(subject.object.kind)
+    found, item = _REPLACED.get(subject.object.kind), HTTPProxy.of(subject.object)
     if found:
         reason, successor = found
         yield Flaw(
             message=f"this {subject.object.kind.name} has no effect: {reason}",
             at=("apiVersion",),
-            severity="high" if subject.object.fields(*TLS).raw else None,
+            severity="high" if item.tls else None,
             expected=(f"projectcontour.io/v1 {successor.name}",),
-            observed=(f"{subject.object.text('apiVersion') or subject.object.kind.group} {subject.object.kind.name}",),
+            observed=(f"{item.api_version or item.kind.group} {item.kind.name}",),
             fix=f"{subject.object.reference}: write it as {successor.name} of projectcontour.io/v1",
             correction=f"apiVersion: projectcontour.io/v1\nkind: {successor.name}",
         )

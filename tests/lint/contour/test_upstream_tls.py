@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scanner.lint.contour.extension import EXTENSION
+from scanner.lint.contour.upstream_tls import EXTENSION
 from tests.lint.examples import WHOLE, linted
 
 HIGH, MEDIUM, LOW, UNKNOWN = ("fail", "high"), ("fail", "medium"), ("fail", "low"), ("inconclusive", "high")

@@ -8,25 +8,20 @@ from functools import lru_cache
 from typing import Final
 
 from scanner.files.source_positions import Steps
-from scanner.kube.kinds import HTTP_PROXY, SECRET
+from scanner.kube.contour import ClientValidation, HTTPProxy, secret_name
+from scanner.kube.kinds import HTTP_PROXY
 from scanner.kube.objects import Fields, KubeObject, moment
 from scanner.lint.certificates import called, entry, of_text
-from scanner.lint.contour.certificate import READS_OF_USES
-from scanner.lint.contour.delegation import permission
-from scanner.lint.contour.secrets import CRL
-from scanner.lint.contour.uses import TLS
+from scanner.lint.contour.contour_secrets import CRL
+from scanner.lint.contour.secret_uses import READS, TLS, permission
 from scanner.lint.references import secret_of
 from scanner.model.certificate_faults import date, short
 from scanner.model.declared import Missing
-from scanner.model.delegations import secret_name
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 from scanner.tls.certificate import CertificateFacts
 from scanner.tls.revocation import Signed, signed
 
-_VALIDATION: Final = (*TLS, "clientValidation")
-_LISTS: Final = (*_VALIDATION, "crlSecret")
-_LEAVES: Final = (*_VALIDATION, "crlOnlyVerifyLeafCert")
-_AUTHORITY: Final = (*_VALIDATION, "caSecret")
+_LISTS: Final = (*TLS, "clientValidation", "crlSecret")
 _SHOWN: Final = 3
 _MOST: Final = 20
 """CAs of one name of which it is looked at whether they have signed a list."""
@@ -45,7 +40,8 @@ _UNSIGNED: Final[dict[Signed, tuple[str, str]]] = {
 
 def check_revocation(subject: Subject) -> Iterator[Flaw]:
     """A revocation list does not shut out every client."""
-    secret = _named(subject, _LISTS)
+    validation = HTTPProxy.of(subject.object).tls.client_validation
+    secret = _named(subject, validation.crl_secret)
     if isinstance(secret, Missing):
         if secret.gap:
             unseen = undecided(secret, _LISTS, "whether its revocation list has ended")
@@ -53,12 +49,12 @@ def check_revocation(subject: Subject) -> Iterator[Flaw]:
     elif secret is not None:
         lists = list(secret.fields("adhere", "revocation").each(CRL))
         yield from _aged(subject, secret, lists)
-        yield from _signers(subject, secret, lists)
+        yield from _signers(subject, validation, secret, lists)
 
 
-def _named(subject: Subject, steps: tuple[str, ...]) -> KubeObject | Missing | None:
-    """None also for one that is not delegated, of which nothing is shown: that is ``contour-delegation``'s."""
-    text = subject.object.text(*steps)
+def _named(subject: Subject, text: str) -> KubeObject | Missing | None:
+    """The Secret of that name. None also for one that is not delegated: ``contour-delegation`` reports that, and shows
+    nothing of it."""
     name = secret_name(text, subject.object.namespace)
     if not text or permission(subject.declared, subject.object, name).allowed is False:
         return None
@@ -83,8 +79,8 @@ def _aged(subject: Subject, secret: KubeObject, lists: list[Fields]) -> Iterator
             yield _flaw(secret, _LISTS, f"{whose} begins only {date(begins)}")
 
 
-def _signers(subject: Subject, secret: KubeObject, lists: list[Fields]) -> Iterator[Flaw]:
-    holder = _named(subject, _AUTHORITY)
+def _signers(subject: Subject, validation: ClientValidation, secret: KubeObject, lists: list[Fields]) -> Iterator[Flaw]:
+    holder = _named(subject, validation.ca_secret)
     readable = [each for each in lists if not each.text("unreadable")]
     if holder is None or isinstance(holder, Missing) or not readable:
         return
@@ -96,7 +92,7 @@ def _signers(subject: Subject, secret: KubeObject, lists: list[Fields]) -> Itera
     for each, answers in zip(readable, found, strict=True):
         yield from _verified(secret, holder, each, frozenset(answers.values()))
     bare = [each for place, each in enumerate(authorities) if _is_bare(place, found)]
-    if subject.object.flag(*_LEAVES):
+    if validation.crl_only_verify_leaf_cert:
         signers = {each.issuer for each in authorities if each.issuer != each.subject}
         bare = [each for each in bare if each.subject not in signers]
     yield from _bare(secret, bare)
@@ -154,6 +150,6 @@ def _bare(secret: KubeObject, bare: list[CertificateFacts]) -> Iterator[Flaw]:
 REVOCATION = ObjectRule(
     id="contour-revocation-list",
     subjects=(HTTP_PROXY,),
-    reads=(*READS_OF_USES, SECRET),
+    reads=READS,
     check=check_revocation,
 )

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scanner.lint.contour import revocation
-from scanner.lint.contour.revocation import REVOCATION
+from scanner.lint.contour import revocation_lists
+from scanner.lint.contour.revocation_lists import REVOCATION
 from tests.certs import Authority
 from tests.lint.examples import WHOLE, authority, linted, revocation_list
 
@@ -158,7 +158,7 @@ def test_a_list_is_decoded_once_for_many_hosts(tmp_path: Path, monkeypatch: pyte
         return b64decode(coded, validate=validate)
 
     seen: list[str] = []
-    monkeypatch.setattr(revocation, "b64decode", decoded)
+    monkeypatch.setattr(revocation_lists, "b64decode", decoded)
     hosts = [proxy().replace("web", f"web{number}").replace("a.example", f"a{number}.example") for number in range(9)]
     own = secret("lists", pem("crl.pem", revocation_list(Authority("a"))))
     linted(tmp_path, "---\n".join([*hosts, CA, own]), [REVOCATION])

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from typing import Final
 
 from scanner.files.source_positions import shown
+from scanner.kube.contour import DetailedCondition, HTTPProxy
 from scanner.kube.kinds import HTTP_PROXY
-from scanner.kube.objects import Fields
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _REASONS: Final[Mapping[str, str]] = {
@@ -41,41 +40,41 @@ _MOST: Final = 50
 
 def check_status(subject: Subject) -> Iterator[Flaw]:
     """Contour serves what an HTTPProxy declares."""
-    current = subject.object.text("status", "currentStatus")
-    for steps, each in subject.items("status", "conditions"):
-        if each.text("type") == "Valid":
-            yield from _condition(subject, steps, each)
-            return
-    if current in ("invalid", "orphaned"):
-        said = subject.object.text("status", "description")
+    proxy = HTTPProxy.of(subject.object)
+    valid = next((each for each in proxy.conditions if each.type == "Valid"), None)
+    current = proxy.current_status
+    if valid is not None:
+        yield from _condition(subject, valid)
+    elif current in ("invalid", "orphaned"):
         yield Flaw(
-            message=f"Contour calls it {current}: {shown(said, 200)}",
+            message=f"Contour calls it {current}: {shown(proxy.description, 200)}",
             at=("status", "currentStatus"),
             severity="low" if current == "orphaned" else None,
         )
 
 
-def _condition(subject: Subject, steps: tuple[str | int, ...], condition: Fields) -> Iterator[Flaw]:
-    seen, present = condition.number("observedGeneration"), subject.object.generation
-    if seen is not None and present is not None and seen < present:
+def _condition(subject: Subject, condition: DetailedCondition) -> Iterator[Flaw]:
+    seen, present = condition.observed_generation, subject.object.generation
+    if not condition.is_current(subject.object):
         yield Flaw(
             message=f"Contour has not looked at it since it was changed (generation {seen} of {present})",
-            at=(*steps, "observedGeneration"),
+            at=(*condition.steps, "observedGeneration"),
             verdict="inconclusive",
         )
         return
-    found = [(name, each) for name in ("errors", "warnings") for each in islice(condition.each(name), _MOST)]
+    every = (("errors", condition.errors), ("warnings", condition.warnings))
+    found = [(name, each) for name, several in every for each in several[:_MOST]]
     for name, each in found:
-        reason, kind = each.text("reason"), each.text("type")
+        reason, kind = each.reason, each.type
         yield Flaw(
             message=f"Contour says {reason or kind or 'that it is invalid'}: {_REASONS.get(reason, 'see its message')}",
-            at=(*steps, name),
+            at=(*condition.steps, name),
             severity="low" if name == "warnings" or kind == "Orphaned" else None,
-            observed=(shown(each.text("message"), 300),),
+            observed=(shown(each.message, 300),),
             fix=f"{subject.object.reference}: {_REASONS[reason]}" if reason in _REASONS else None,
         )
-    if not found and condition.text("status") == "False":
-        yield Flaw(message=f"Contour calls it invalid: {shown(condition.text('message'), 200)}", at=steps)
+    if not found and condition.status == "False":
+        yield Flaw(message=f"Contour calls it invalid: {shown(condition.message, 200)}", at=condition.steps)
 
 
 STATUS = ObjectRule(

@@ -1,0 +1,286 @@
+"""Objects of Contour (projectcontour.io/v1 and v1alpha1, and contour.heptio.com/v1beta1 before them).
+
+Read at projectcontour/contour 31c4bb38e (2026-08-18).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from scanner.kube.conditions import Condition
+from scanner.kube.objects import KubeObject
+from scanner.kube.service import Service, ServicePort
+from scanner.kube.view import Flag, Number, Part, Parts, Present, Text, Texts, Value, View
+
+# --- Names of Secrets ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SecretName:
+    """A Secret as Contour's references name it."""
+
+    namespace: str | None
+    name: str
+
+    def __str__(self) -> str:
+        return "/".join(filter(None, ("Secret", self.namespace, self.name)))
+
+
+def secret_name(text: str, namespace: str | None) -> SecretName:
+    """What ``name`` or ``namespace/name`` means in an object of ``namespace`` (``internal/k8s/namespacedname.go``)."""
+    before, slash, name = text.partition("/")
+    return SecretName(before or namespace, name) if slash else SecretName(namespace, text)
+
+
+class NamespacedName(View):
+    """A reference with a namespace."""
+
+    name = Text()
+    namespace = Text()
+
+    @property
+    def secret(self) -> SecretName | None:
+        """The Secret that it names."""
+        return SecretName(self.namespace or None, self.name) if self.name else None
+
+
+# --- HTTPProxy -------------------------------------------------------------------------------------------------------
+
+
+class UpstreamValidation(View):
+    """How Envoy verifies a service."""
+
+    ca_secret = Text()
+    subject_name = Text()
+    subject_names = Texts()
+
+
+class ProxyService(View):
+    """A service behind a route or a TCP proxy."""
+
+    name = Text()
+    port = Number()
+    any_port = Value("port")
+    weight = Value()
+    protocol = Text()
+    validation = Part(UpstreamValidation)
+    has_validation = Present("validation")
+
+
+class MatchCondition(View):
+    """A condition of a route or an include."""
+
+    prefix = Text()
+    exact = Text()
+
+    @property
+    def needs_more(self) -> bool:
+        """Whether a path alone does not meet it."""
+        return bool(self.raw.keys() - {"prefix", "exact"})
+
+
+class Include(View):
+    """A reference to an object that is included; its namespace is the object's own where none is named."""
+
+    name = Text()
+    namespace = Text()
+    conditions = Parts(MatchCondition)
+    """In front of those of the included routes."""
+
+
+class ProxyRoute(View):
+    """A route of an HTTPProxy or IngressRoute."""
+
+    services = Parts(ProxyService)
+    conditions = Parts(MatchCondition)
+    permit_insecure = Flag()
+    delegate = Part(Include)
+    """Of an IngressRoute: what it includes."""
+
+
+class ClientValidation(View):
+    """How Envoy verifies clients."""
+
+    ca_secret = Text()
+    crl_secret = Text()
+    crl_only_verify_leaf_cert = Flag()
+    skip_client_cert_validation = Flag()
+    optional_client_certificate = Flag()
+
+
+class VirtualHostTLS(View):
+    """TLS of a virtual host."""
+
+    secret_name = Text()
+    passthrough = Flag()
+    minimum_protocol_version = Value()
+    maximum_protocol_version = Value()
+    client_validation = Part(ClientValidation)
+    has_client_validation = Present("clientValidation")
+    enable_fallback_certificate = Flag()
+
+
+class TCPProxy(View):
+    """What connections are passed to."""
+
+    services = Parts(ProxyService)
+    include = Part(Include)
+    includes = Part(Include)
+    """The former spelling of ``include``."""
+
+
+class SubCondition(View):
+    """An error or a warning."""
+
+    type = Text()
+    reason = Text()
+    message = Text()
+
+
+class DetailedCondition(Condition):
+    """A condition of a status, with the errors and warnings that it is made of."""
+
+    errors = Parts(SubCondition)
+    warnings = Parts(SubCondition)
+
+
+class HTTPProxy(KubeObject):
+    """An HTTPProxy, or an IngressRoute of former releases.
+
+    With a virtual host it is a root: Contour serves it under that name, and not where another one includes it
+    (``internal/dag/httpproxy_processor.go``, computeRoutes).
+    """
+
+    api_version = Text()
+    is_root = Present("spec", "virtualhost")
+    fqdn = Text("spec", "virtualhost", "fqdn")
+    tls = Part(VirtualHostTLS, "spec", "virtualhost", "tls")
+    has_tls = Present("spec", "virtualhost", "tls")
+    has_authorization = Present("spec", "virtualhost", "authorization")
+    jwt_providers = Value("spec", "virtualhost", "jwtProviders")
+    routes = Parts(ProxyRoute, "spec", "routes")
+    has_routes = Present("spec", "routes")
+    includes = Parts(Include, "spec", "includes")
+    has_includes = Present("spec", "includes")
+    tcp_proxy = Part(TCPProxy, "spec", "tcpproxy")
+    has_tcp_proxy = Present("spec", "tcpproxy")
+    has_misplaced_tls = Present("spec", "tls")
+    """``tls`` beside ``virtualhost``, which the API server removes."""
+    current_status = Text("status", "currentStatus")
+    description = Text("status", "description")
+    conditions = Parts(DetailedCondition, "status", "conditions")
+
+    @property
+    def routed_services(self) -> Iterator[ProxyService]:
+        """The services of its routes."""
+        for route in self.routes:
+            yield from route.services
+
+    @property
+    def children(self) -> Iterator[Include]:
+        """Every reference to what it includes, in all spellings of the API."""
+        yield from self.includes
+        yield from filter(None, (self.tcp_proxy.include, self.tcp_proxy.includes))
+        yield from filter(None, (route.delegate for route in self.routes))
+
+
+UPSTREAM_PROTOCOL: Final = "projectcontour.io/upstream-protocol."
+"""Annotations of Services, each with the ports, by number or name, to which Envoy speaks that protocol."""
+TLS_PROTOCOLS: Final = ("tls", "h2")
+"""Protocols of a service that are spoken over TLS."""
+_PROTOCOLS: Final = ("tls", "h2c", "h2")
+"""In the annotations' order of precedence (``internal/annotation``, ParseUpstreamProtocols)."""
+_OF_APP_PROTOCOL: Final = {"https": "tls", "kubernetes.io/h2c": "h2c"}
+
+
+def upstream_protocol(named: ProxyService, service: KubeObject, number: int | None) -> str:
+    """What Envoy speaks to a port of a Service: "" is plain HTTP/1.1.
+
+    The reference's own protocol counts, then the port's ``appProtocol``, then the annotations by the port's name and by
+    its number (``internal/dag/accessors.go``, upstreamProtocol).
+    """
+    if named.protocol:
+        return named.protocol
+    port = next((each for each in Service.of(service).ports if each.port == number), ServicePort({}))
+    if port.app_protocol:
+        return _OF_APP_PROTOCOL.get(port.app_protocol, "")
+    annotated = {
+        each.strip(): protocol
+        for protocol in reversed(_PROTOCOLS)
+        for each in service.annotations.get(UPSTREAM_PROTOCOL + protocol, "").split(",")
+    }
+    annotated.pop("", None)
+    return annotated.get(port.name) or annotated.get(str(number)) or ""
+
+
+# --- TLSCertificateDelegation ----------------------------------------------------------------------------------------
+
+
+EVERYWHERE: Final = ("*",)
+"""Every namespace, where it is the list's only item; among others, and as a Secret's name, ``*`` means itself."""
+_SHOWN: Final = 10
+_MOST: Final = 1000
+"""Delegations of one object that are looked at."""
+
+
+class Delegation(View):
+    """One item of a TLSCertificateDelegation."""
+
+    secret = Text("secretName")
+    targets = Texts("targetNamespaces")
+
+
+class CertificateDelegation(KubeObject):
+    """A TLSCertificateDelegation: namespaces that may refer to Secrets of its own."""
+
+    every = Parts(Delegation, "spec", "delegations")
+
+    @property
+    def delegations(self) -> tuple[Delegation, ...]:
+        """Its items."""
+        return self.every[:_MOST]
+
+
+@dataclass(slots=True)
+class Delegated:
+    """All delegations of one Secret in one value: 10,000 of them must not be walked through for each reference."""
+
+    namespaces: set[str] = field(default_factory=set)
+    everywhere: bool = False
+    some: list[tuple[KubeObject, Delegation]] = field(default_factory=list)
+    """The first few, with the object that each is in."""
+
+    def permits(self, namespace: str | None) -> bool:
+        """Whether an object of ``namespace`` may refer to the Secret (``internal/dag/cache.go``,
+        ``delegationPermitted``; unchanged since 1.2). Whether the Secret exists is looked at afterwards."""
+        return self.everywhere or namespace in self.namespaces
+
+
+BySecret: TypeAlias = Mapping[SecretName, Delegated]
+
+
+def by_secret(holders: Iterable[KubeObject]) -> BySecret:
+    """What these objects delegate; each delegates Secrets of its own namespace."""
+    found: dict[SecretName, Delegated] = {}
+    for holder in holders:
+        namespace = holder.namespace
+        for each in CertificateDelegation.of(holder).delegations:
+            delegated = found.setdefault(SecretName(namespace, each.secret), Delegated())
+            delegated.namespaces.update(each.targets)
+            delegated.everywhere |= each.targets == EVERYWHERE
+            if len(delegated.some) < _SHOWN:
+                delegated.some.append((holder, each))
+    return found
+
+
+# --- ExtensionService ------------------------------------------------------------------------------------------------
+
+
+class ExtensionService(KubeObject):
+    """A service that Envoy asks for authorization, rate limits or traces."""
+
+    protocol = Text("spec", "protocol")
+    validation = Part(UpstreamValidation, "spec", "validation")
+    has_validation = Present("spec", "validation")

@@ -1,0 +1,163 @@
+"""Settings of one Contour for all of its virtual hosts: ContourConfiguration, ContourDeployment, or the ConfigMap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from scanner.errors import InputError
+from scanner.files.source_positions import Steps, shown
+from scanner.kube.contour import SecretName
+from scanner.kube.contour_settings import FILE, VERSIONS, Settings, settings
+from scanner.kube.kinds import CONFIG_MAP, CONTOUR_CONFIGURATION, CONTOUR_DEPLOYMENT, Kind
+from scanner.kube.objects import KubeObject
+from scanner.model.declared import Declared, Missing
+from scanner.model.object_rule import Flaw, ObjectRule, Subject
+
+READS: Final[tuple[Kind, ...]] = (CONTOUR_CONFIGURATION, CONTOUR_DEPLOYMENT, CONFIG_MAP)
+"""The kinds that ``configurations`` reads."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """The settings in one object."""
+
+    holder: KubeObject
+    settings: Settings
+
+    def at(self, steps: Steps) -> Steps:
+        """The way to a field of the settings; in a file, the file's key."""
+        return ("data", FILE) if self.holder.kind == CONFIG_MAP else steps
+
+    @property
+    def fallback(self) -> SecretName | None:
+        """The Secret with the certificate for names that no virtual host has."""
+        return self.settings.fallback_certificate.secret
+
+    @property
+    def client(self) -> SecretName | None:
+        """The Secret with the certificate that Envoy shows to services."""
+        return self.settings.client_certificate.secret
+
+
+def of_object(holder: KubeObject) -> Configuration | None:
+    """The object's settings; None where it is no configuration, or one that cannot be read."""
+    try:
+        found = settings(holder)
+    except InputError:
+        return None
+    return None if found is None else Configuration(holder=holder, settings=found)
+
+
+def unread(holder: KubeObject) -> str:
+    """Why the file of a ConfigMap cannot be read, or ""."""
+    try:
+        settings(holder)
+    except InputError as error:
+        return error.message
+    return ""
+
+
+def configurations(declared: Declared) -> tuple[Configuration, ...]:
+    """Every configuration that is known. Contour's arguments say which of several it reads: a rule takes only limits
+    on virtual hosts that are in all of them."""
+    return declared.once(_all)
+
+
+def _all(declared: Declared) -> tuple[Configuration, ...]:
+    found = (of_object(holder) for kind in READS for holder in declared.every(kind))
+    return tuple(each for each in found if each is not None)
+
+
+def unseen(declared: Declared) -> Missing | None:
+    """Why there may be more than ``configurations`` says, or None."""
+    gaps = ((kind, declared.gap(kind)) for kind in READS)
+    unknown = next((Missing(name=f"a {kind.name} of Contour", gap=gap) for kind, gap in gaps if gap), None)
+    return unknown or unread_file(declared)
+
+
+def unread_file(declared: Declared) -> Missing | None:
+    """The first ConfigMap with a file that cannot be read, or None."""
+    return declared.once(_unread)
+
+
+def _unread(declared: Declared) -> Missing | None:
+    found = ((each, unread(each)) for each in declared.every(CONFIG_MAP))
+    return next((Missing(name=str(each.reference), gap=shown(why, 200)) for each, why in found if why), None)
+
+
+def watched(declared: Declared) -> frozenset[str]:
+    """The namespaces whose Secrets Contour looks at; empty: all of them. With ``rootNamespaces`` it watches Secrets
+    there, and where the fallback and its own client certificate are (``cmd/contour/serve.go``)."""
+    found = configurations(declared)
+    if not found or not all(each.settings.root_namespaces for each in found):
+        return frozenset()
+    own = {each.namespace for one in found for each in (one.fallback, one.client) if each and each.namespace}
+    return frozenset(own.union(*(each.settings.root_namespaces for each in found)))
+
+
+# --- Versions, suites and groups --------------------------------------------------------------------------------------
+
+_STRONG: Final = (
+    "[ECDHE-ECDSA-AES128-GCM-SHA256|ECDHE-ECDSA-CHACHA20-POLY1305]",
+    "[ECDHE-RSA-AES128-GCM-SHA256|ECDHE-RSA-CHACHA20-POLY1305]",
+    "ECDHE-ECDSA-AES128-GCM-SHA256",
+    "ECDHE-RSA-AES128-GCM-SHA256",
+    "ECDHE-ECDSA-AES256-GCM-SHA384",
+    "ECDHE-RSA-AES256-GCM-SHA384",
+)
+_CBC: Final = ("ECDHE-ECDSA-AES128-SHA", "ECDHE-RSA-AES128-SHA", "ECDHE-ECDSA-AES256-SHA", "ECDHE-RSA-AES256-SHA")
+_RSA: Final = ("AES128-GCM-SHA256", "AES128-SHA", "AES256-GCM-SHA384", "AES256-SHA")
+"""All that Contour takes (``apis/projectcontour/v1alpha1/ciphersuites.go``)."""
+_GROUPS: Final = ("X25519", "P-256", "P-384", "P-521", "X25519MLKEM768", "MLKEM1024")
+_WEAK: Final = dict.fromkeys(_CBC, "encrypts with CBC") | dict.fromkeys(
+    _RSA, "has no forward secrecy (RSA key exchange)"
+)
+_KNOWN: Final = {"cipherSuites": frozenset((*_STRONG, *_CBC, *_RSA)), "ecdhCurves": frozenset(_GROUPS)}
+_MOST: Final = 100
+"""Suites or groups of one list."""
+
+
+def check_limits(subject: Subject) -> Iterator[Flaw]:
+    """Contour's own TLS settings are valid, and none of them is weak."""
+    found = of_object(subject.object)
+    if found is None:
+        if why := unread(subject.object):
+            message = f"cannot be decided here: what Contour is told; {shown(why, 200)}"
+            yield Flaw(message=message, at=("data", FILE), verdict="inconclusive")
+        return
+    tls = found.settings.tls
+    versions = (tls.minimum_protocol_version, tls.maximum_protocol_version)
+    for field, value in zip(("minimumProtocolVersion", "maximumProtocolVersion"), versions, strict=True):
+        if value not in (None, "", *VERSIONS):
+            yield _refused(found, field, value)
+    for (field, known), names in zip(_KNOWN.items(), (tls.cipher_suites, tls.ecdh_curves), strict=True):
+        for name in names[:_MOST]:
+            if name not in known:
+                yield _refused(found, field, name)
+            elif name in _WEAK:
+                yield Flaw(
+                    message=f"{name} {_WEAK[name]}",
+                    at=found.at((*tls.steps, field)),
+                    severity="medium",
+                    observed=(name,),
+                    fix=f"{subject.object.reference}: leave it out of {field}",
+                )
+
+
+def _refused(found: Configuration, field: str, value: object) -> Flaw:
+    return Flaw(
+        message=f"Contour does not start with {field} {shown(value)}",
+        at=found.at((*found.settings.tls.steps, field)),
+        expected=tuple(sorted(_KNOWN.get(field, VERSIONS))),
+        observed=(shown(value),),
+        fix=f"{found.holder.reference}: correct {field}",
+    )
+
+
+LIMITS = ObjectRule(
+    id="contour-limits",
+    subjects=READS,
+    check=check_limits,
+)

@@ -1,0 +1,227 @@
+"""TLS settings of one virtual host: those that exclude each other, client certificates, the fallback and versions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from scanner.files.source_positions import Steps, shown
+from scanner.kube.contour import HTTPProxy
+from scanner.kube.contour_settings import VERSIONS
+from scanner.kube.kinds import HTTP_PROXY, INGRESS, INGRESS_CLASS
+from scanner.lint.contour.contour_configuration import READS as CONFIGURATIONS
+from scanner.lint.contour.contour_configuration import configurations, unseen
+from scanner.lint.contour.secret_uses import FALLBACK, TLS, is_contours
+from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+
+_VALIDATION: Final = (*TLS, "clientValidation")
+_Test = Callable[[HTTPProxy], object]
+_CONTRADICTIONS: Final[tuple[tuple[_Test, Steps, str, str], ...]] = (
+    (
+        lambda proxy: proxy.tls.passthrough and proxy.tls.secret_name,
+        (*TLS, "secretName"),
+        "passthrough and secretName exclude each other",
+        "TLSConfigNotValid",
+    ),
+    (
+        lambda proxy: proxy.has_tls and not proxy.tls.passthrough and not proxy.tls.secret_name,
+        TLS,
+        "tls has neither passthrough nor secretName",
+        "TLSConfigNotValid",
+    ),
+    (
+        lambda proxy: proxy.tls.passthrough and proxy.tls.has_client_validation,
+        _VALIDATION,
+        "what is passed through shows Contour no client certificate",
+        "TLSIncompatibleFeatures",
+    ),
+    (
+        lambda proxy: proxy.tls.enable_fallback_certificate and proxy.tls.passthrough,
+        FALLBACK,
+        "the fallback certificate and passthrough exclude each other",
+        "TLSIncompatibleFeatures",
+    ),
+    (
+        lambda proxy: proxy.tls.enable_fallback_certificate and proxy.tls.has_client_validation,
+        FALLBACK,
+        "the fallback certificate and clientValidation exclude each other",
+        "TLSIncompatibleFeatures",
+    ),
+    (
+        lambda proxy: proxy.tls.enable_fallback_certificate and proxy.has_authorization,
+        FALLBACK,
+        "the fallback certificate and authorization exclude each other",
+        "TLSIncompatibleFeatures",
+    ),
+    (
+        lambda proxy: proxy.tls.enable_fallback_certificate and proxy.jwt_providers,
+        FALLBACK,
+        "the fallback certificate and jwtProviders exclude each other, since Contour 1.33.5",
+        "TLSIncompatibleFeatures",
+    ),
+    (
+        lambda proxy: proxy.has_tcp_proxy and proxy.is_root and not proxy.has_tls,
+        ("spec", "tcpproxy"),
+        "a TCP proxy needs TLS: without a server name Envoy cannot tell whose connection it is",
+        "TLSMustBeConfigured",
+    ),
+)
+"""When, where, what, and the reason in the object's status (``httpproxy_processor.go``)."""
+
+
+def check_settings(subject: Subject) -> Iterator[Flaw]:
+    """The TLS settings of an HTTPProxy do not exclude each other."""
+    proxy = HTTPProxy.of(subject.object)
+    for applies, at, message, reason in _CONTRADICTIONS:
+        if applies(proxy):
+            yield Flaw(
+                message=f"{message}: Contour calls the HTTPProxy invalid ({reason}) and serves none of it",
+                at=at,
+                fix=f"{subject.object.reference}: decide for one of the two",
+            )
+    if proxy.tls.passthrough and not proxy.tls.secret_name and not proxy.has_tcp_proxy:
+        yield Flaw(
+            message="passthrough has no tcpproxy to pass connections to: nobody answers TLS for this host, and Contour "
+            "calls it valid",
+            at=(*TLS, "passthrough"),
+            fix=f"{subject.object.reference}: name the services in spec.tcpproxy",
+            correction="tcpproxy:\n  services:\n  - name: <service>\n    port: 443",
+        )
+
+
+SETTINGS = ObjectRule(
+    id="contour-tls-settings",
+    subjects=(HTTP_PROXY,),
+    check=check_settings,
+)
+
+
+def check_client_validation(subject: Subject) -> Iterator[Flaw]:
+    """Client certificates that a virtual host asks for are verified."""
+    proxy = HTTPProxy.of(subject.object)
+    if not proxy.tls.has_client_validation:
+        return
+    validation = proxy.tls.client_validation
+    fix = f"{subject.object.reference}: name the clients' CA in caSecret, and let it be enforced"
+    if validation.skip_client_cert_validation:
+        if not proxy.has_authorization:
+            without = "" if validation.ca_secret else ", and without caSecret none at all as well"
+            message = f"client certificates are verified by nobody: any is taken, also a self-made one{without}"
+            yield Flaw(message=message, at=(*_VALIDATION, "skipClientCertValidation"), fix=fix)
+    elif not validation.ca_secret:
+        message = "clientValidation has no caSecret: Contour calls the HTTPProxy invalid (ClientValidationInvalid)"
+        yield Flaw(message=message, at=_VALIDATION, fix=fix, correction="clientValidation:\n  caSecret: <name>")
+    if validation.optional_client_certificate:
+        message = "clients without a certificate are let in"
+        yield Flaw(message=message, at=(*_VALIDATION, "optionalClientCertificate"), severity="medium", fix=fix)
+
+
+CLIENT_VALIDATION = ObjectRule(
+    id="contour-client-validation",
+    subjects=(HTTP_PROXY,),
+    check=check_client_validation,
+)
+
+
+def check_fallback(subject: Subject) -> Iterator[Flaw]:
+    """A virtual host does not answer clients that do not name it."""
+    proxy = HTTPProxy.of(subject.object)
+    if not proxy.tls.enable_fallback_certificate:
+        return
+    tokens = bool(proxy.jwt_providers)
+    spoilt = ", and Contour before 1.33.5 asks those for no JWT" if tokens else ""
+    yield Flaw(
+        message=f"clients that send another server name, or none, are answered{spoilt}",
+        at=FALLBACK,
+        severity="high" if tokens else None,
+        fix=f"{subject.object.reference}: leave it out",
+        correction="enableFallbackCertificate: false",
+    )
+    if not any(each.fallback for each in configurations(subject.declared)):
+        missing = unseen(subject.declared)
+        what = "whether Contour has a fallback certificate"
+        refused = "Contour has no fallback certificate, and calls the HTTPProxy invalid (FallbackNotPresent)"
+        yield undecided(missing, FALLBACK, what) if missing else Flaw(message=refused, at=FALLBACK, severity="high")
+
+
+FALLS_BACK = ObjectRule(
+    id="contour-fallback-certificate",
+    subjects=(HTTP_PROXY,),
+    reads=CONFIGURATIONS,
+    check=check_fallback,
+)
+
+
+_ANNOTATIONS: Final = {
+    "projectcontour.io/tls-minimum-protocol-version": "minimumProtocolVersion",
+    "projectcontour.io/tls-maximum-protocol-version": "maximumProtocolVersion",
+}
+
+
+def check_versions(subject: Subject) -> Iterator[Flaw]:
+    """A virtual host's protocol versions are ones that Contour knows."""
+    if subject.object.kind == INGRESS and not is_contours(subject.declared, subject.object):
+        return
+    said = dict(_said(subject))
+    for field, (at, value) in said.items():
+        if value not in VERSIONS:
+            yield _unknown(subject, at, value)
+        else:
+            yield from _overridden(subject, field, at, str(value))
+    (_, lowest), (at, highest) = (said.get(field, ((), None)) for field in _ANNOTATIONS.values())
+    if (lowest, highest) == ("1.3", "1.2"):
+        refused = ", and Contour calls the HTTPProxy invalid (TLSConfigNotValid)"
+        yield Flaw(
+            message="the minimum version is above the maximum: nobody can connect"
+            + (refused if subject.object.kind == HTTP_PROXY else ""),
+            at=at,
+            severity="high",
+            fix=f"{subject.object.reference}: raise the maximum or lower the minimum",
+        )
+
+
+def _said(subject: Subject) -> Iterator[tuple[str, tuple[Steps, object]]]:
+    tls, annotations = HTTPProxy.of(subject.object).tls, subject.object.annotations
+    values = (tls.minimum_protocol_version, tls.maximum_protocol_version)
+    for (annotation, field), value in zip(_ANNOTATIONS.items(), values, strict=True):
+        if subject.object.kind == HTTP_PROXY:
+            steps, found = (*tls.steps, field), value
+        else:
+            steps, found = ("metadata", "annotations", annotation), annotations.get(annotation)
+        if found not in (None, ""):
+            yield field, (steps, found)
+
+
+def _unknown(subject: Subject, at: Steps, value: object) -> Flaw:
+    near = next((each for each in reversed([*VERSIONS]) if each in str(value)), "1.2")
+    return Flaw(
+        message=f"{shown(value)} is no version that Contour knows, and means its default without an error",
+        at=at,
+        expected=tuple(f'"{each}"' for each in VERSIONS),
+        observed=(shown(value),),
+        fix=f"{subject.object.reference}: write one of {' and '.join(VERSIONS)} in quotes",
+        correction=f'{at[-1]}: "{near}"',
+    )
+
+
+def _overridden(subject: Subject, field: str, at: Steps, value: str) -> Iterator[Flaw]:
+    lowest = field == "minimumProtocolVersion"
+    stricter = "1.3" if lowest else "1.2"
+    found = configurations(subject.declared)
+    every = (each.settings.tls for each in found)
+    limits = (tls.minimum_protocol_version if lowest else tls.maximum_protocol_version for tls in every)
+    if value != stricter and found and all(limit == stricter for limit in limits):
+        yield Flaw(
+            message=f"{value} has no effect: {found[0].holder.reference} says {stricter}, and the stricter holds",
+            at=at,
+            severity="low",
+            fix=f"{subject.object.reference}: leave it out",
+        )
+
+
+VERSION = ObjectRule(
+    id="contour-protocol-version",
+    subjects=(HTTP_PROXY, INGRESS),
+    reads=(*CONFIGURATIONS, INGRESS_CLASS),
+    check=check_versions,
+)

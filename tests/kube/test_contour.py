@@ -1,0 +1,88 @@
+"""HTTPProxies and delegations as Contour reads them."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from scanner.kube.contour import HTTPProxy, ProxyService, SecretName, by_secret, secret_name, upstream_protocol
+from scanner.kube.kinds import HTTP_PROXY, SERVICE, TLS_CERTIFICATE_DELEGATION
+from scanner.kube.objects import KubeObject
+
+PROTOCOLS: list[tuple[str, str, str, str]] = [
+    ("", "", "", ""),
+    ("tls", "", "projectcontour.io/upstream-protocol.h2c: web", "tls"),
+    ("", "", "projectcontour.io/upstream-protocol.tls: '443'", "tls"),
+    ("", "", "projectcontour.io/upstream-protocol.tls: '80, web'", "tls"),
+    ("", "", "projectcontour.io/upstream-protocol.h2: '80,'", ""),
+    ("", "", "{projectcontour.io/upstream-protocol.h2: web, projectcontour.io/upstream-protocol.h2c: web}", "h2c"),
+    ("", "", "{projectcontour.io/upstream-protocol.h2: web, projectcontour.io/upstream-protocol.tls: '443'}", "h2"),
+    ("", "", "contour.heptio.com/upstream-protocol.tls: web", ""),
+    ("", "https", "", "tls"),
+    ("", "https", "projectcontour.io/upstream-protocol.h2c: web", "tls"),
+    ("", "kubernetes.io/h2c", "", "h2c"),
+    ("", "http", "projectcontour.io/upstream-protocol.tls: web", ""),
+    ("", "example.com/other", "projectcontour.io/upstream-protocol.tls: web", ""),
+]
+
+
+@pytest.mark.parametrize(("own", "app", "annotations", "spoken"), PROTOCOLS)
+def test_upstream_protocol(own: str, app: str, annotations: str, spoken: str) -> None:
+    port = {"name": "web", "port": 443} | ({"appProtocol": app} if app else {})
+    metadata = {"name": "a", "annotations": yaml.safe_load(annotations) or {}}
+    service = KubeObject({"metadata": metadata, "spec": {"ports": [port, {"port": 80}]}}, SERVICE)
+    assert upstream_protocol(ProxyService({"protocol": own}), service, 443) == spoken
+
+
+def proxy(spec: str) -> HTTPProxy:
+    return HTTPProxy({"metadata": {"name": "a", "namespace": "shop"}, "spec": yaml.safe_load(spec)}, HTTP_PROXY)
+
+
+def test_children_in_all_spellings() -> None:
+    found = proxy(
+        "{includes: [{name: a, namespace: b}], tcpproxy: {include: {name: c}, includes: {name: d}}, "
+        "routes: [{}, {delegate: {name: e}}]}"
+    )
+    assert [(each.name, each.steps) for each in found.children] == [
+        ("a", ("spec", "includes", 0)),
+        ("c", ("spec", "tcpproxy", "include")),
+        ("d", ("spec", "tcpproxy", "includes")),
+        ("e", ("spec", "routes", 1, "delegate")),
+    ]
+    assert not found.is_root
+
+
+def test_a_root_and_its_services() -> None:
+    found = proxy(
+        "{virtualhost: {fqdn: a.example}, routes: [{services: [{name: a, port: 1}]}, {services: [{name: b}]}], "
+        "tcpproxy: {services: [{name: c}]}}"
+    )
+    assert found.is_root
+    assert [each.name for each in found.routed_services] == ["a", "b"]
+    assert [each.name for each in found.tcp_proxy.services] == ["c"]
+    assert not found.has_tls
+
+
+def test_names_of_secrets() -> None:
+    assert secret_name("a", "shop") == SecretName("shop", "a")
+    assert secret_name("b/a", "shop") == SecretName("b", "a")
+    assert secret_name("/a", "shop") == SecretName("shop", "a")
+
+
+def delegation(namespace: str, *items: object) -> KubeObject:
+    metadata = {"name": "d", "namespace": namespace}
+    return KubeObject({"metadata": metadata, "spec": {"delegations": [*items]}}, TLS_CERTIFICATE_DELEGATION)
+
+
+def test_a_star_means_every_namespace_only_alone() -> None:
+    found = by_secret(
+        [
+            delegation("certs", {"secretName": "all", "targetNamespaces": ["*"]}, "no item"),
+            delegation("certs", {"secretName": "some", "targetNamespaces": ["*", "shop"]}),
+            delegation("certs", {"secretName": "some", "targetNamespaces": ["blog"]}),
+        ]
+    )
+    assert found[SecretName("certs", "all")].permits("anywhere")
+    some = found[SecretName("certs", "some")]
+    assert (some.permits("shop"), some.permits("blog"), some.permits("other")) == (True, True, False)
+    assert [each.targets for _, each in some.some] == [("*", "shop"), ("blog",)]
