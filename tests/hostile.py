@@ -37,7 +37,7 @@ from scanner.demo.listening import Part, listening
 from scanner.demo.tls_server import TlsSettings, tls_part
 from scanner.jobs import Owed, of_targets
 from scanner.judge.chain import MOST
-from scanner.model.catalogue import load_profile
+from scanner.kube.profile_catalogue import load_profile
 from scanner.model.report import EndpointRow
 from scanner.model.target import Target
 from scanner.probe.limits import Gate, Limits

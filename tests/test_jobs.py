@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scanner.jobs import Owed, at, endpoint_of, is_address
-from scanner.model.catalogue import load_profile
+from scanner.kube.profile_catalogue import load_profile
 from scanner.model.endpoint import Endpoint
 from scanner.model.target import Target
 from tests.servers import ordinary

@@ -19,7 +19,7 @@ from scanner.jobs import Job, Owed, of_targets
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Reference
 from scanner.kube.profile import Profile
-from scanner.model.catalogue import load_profile
+from scanner.kube.profile_catalogue import load_profile
 from scanner.model.dial_scope import DialScope
 from scanner.model.endpoint import Endpoint, Owner, Tunnel
 from scanner.model.expectation import Expectation, Neighbour, PassedOn, PlainPort

@@ -10,7 +10,7 @@ import pytest
 
 from scanner.demo.tls_server import TlsSettings
 from scanner.jobs import Job, Owed, Surroundings, at, of_targets
-from scanner.model.catalogue import load_profile
+from scanner.kube.profile_catalogue import load_profile
 from scanner.model.target import Target
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import RowFile

@@ -20,7 +20,7 @@ from scanner.demo.listeners import Listener, demo_listeners
 from scanner.demo.surprises import surprises as cluster_surprises
 from scanner.errors import ResourceError
 from scanner.jobs import Owed, of_targets
-from scanner.model.catalogue import load_profile
+from scanner.kube.profile_catalogue import load_profile
 from scanner.model.report import EXIT_INCOMPLETE, EXIT_OK, Report
 from scanner.model.target import Target
 from scanner.probe.limits import Limits

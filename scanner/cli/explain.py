@@ -14,7 +14,7 @@ from scanner.cli.results_directory import Subject, subjects
 from scanner.cli.shared_options import load_policy
 from scanner.doctor import Hear, diagnosis_of, served
 from scanner.errors import UsageError
-from scanner.model.catalogue import load_profile
+from scanner.kube.profile_catalogue import load_profile
 from scanner.model.component_tally import honours
 from scanner.model.endpoint import Endpoint, host_port
 from scanner.model.expectation import Expectation

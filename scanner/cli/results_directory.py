@@ -16,8 +16,8 @@ from scanner.judge.waivers import WaiverLedger
 from scanner.kube.cluster_facts import READS as IDENTITY
 from scanner.kube.cluster_facts import ClusterFacts, cluster_facts
 from scanner.kube.kinds import Kind
+from scanner.kube.profile_catalogue import load_profile
 from scanner.kube.snapshot import Snapshot
-from scanner.model.catalogue import load_profile
 from scanner.model.observation_record import Seen, read
 from scanner.model.row import EndpointRow
 from scanner.model.saved_scan import OBSERVATIONS, Head, cluster_of

@@ -20,7 +20,7 @@ from scanner.cli.shared_options import COUNT, RATE, SECONDS, load_policy
 from scanner.cli.targets import load_anchors, parse_server_name, parse_target, public_anchors, read_targets
 from scanner.errors import UsageError
 from scanner.jobs import Owed, of_targets
-from scanner.model.catalogue import load_profile
+from scanner.kube.profile_catalogue import load_profile
 from scanner.model.config import Config
 from scanner.model.report import FailOn
 from scanner.model.saved_scan import COMPONENTS, POLICY, Head

@@ -19,7 +19,7 @@ from scanner.expect.adherence import SPELLINGS
 from scanner.files import yaml_values
 from scanner.files.problems import did_you_mean
 from scanner.files.source_positions import shown
-from scanner.model.catalogue import is_known_release, known_releases, load_profile
+from scanner.kube.profile_catalogue import is_known_release, known_releases, load_profile
 from scanner.model.saved_scan import FINDINGS, POLICY, ROWS, Head
 from scanner.model.scan_policy import ScanPolicy
 from scanner.pki.config import pki_config_of_file

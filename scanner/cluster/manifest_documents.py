@@ -19,9 +19,9 @@ from scanner.errors import InputError
 from scanner.files.source_positions import Located, Steps, shown
 from scanner.kube.kinds import ROUTE, SECRET, Kind
 from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.tls_profile import held_profiles
 from scanner.model.apis import misnamed
 from scanner.model.declared import DEFAULT, Given, Identity, Place, identity
-from scanner.model.held_profiles import held_profiles
 from scanner.model.local_files import INSTALL_CONFIG
 
 TEMPLATES: Final = frozenset({"template.openshift.io/v1", "v1"})

@@ -25,8 +25,7 @@ from scanner.errors import InputError, UsageError
 from scanner.files import yaml_values
 from scanner.files.problems import did_you_mean
 from scanner.files.source_positions import Located, shown
-from scanner.kube import kinds
-from scanner.model import catalogue
+from scanner.kube import kinds, profile_catalogue
 from scanner.model.key import CURVES
 from scanner.model.policy import MOST_DAYS, Policy
 from scanner.model.retired_rules import current
@@ -53,7 +52,7 @@ _Count: TypeAlias = Annotated[int, Field(ge=1, le=10_000_000)]
 def _profile(name: str) -> str:
     """The name of a profile that exists, or of a file that holds one."""
     try:
-        catalogue.load_profile(name)
+        profile_catalogue.load_profile(name)
     except (UsageError, InputError) as error:
         raise wrong(error.message, error.hint) from None
     return name

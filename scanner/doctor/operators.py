@@ -19,10 +19,10 @@ from scanner.expect.implementations import effective
 from scanner.files import yaml_values
 from scanner.files.source_positions import shown
 from scanner.kube import kinds
+from scanner.kube.cipher_names import suite_named
 from scanner.kube.kinds import Kind
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Fields, KubeObject
-from scanner.model.custom_profile import suite_named
 from scanner.model.diagnosis import Answer, Outcome
 from scanner.model.expectation import Because
 from scanner.tls.codepoints import TLS13

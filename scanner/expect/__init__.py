@@ -43,12 +43,12 @@ from scanner.kube import kinds
 from scanner.kube.kinds import Kind
 from scanner.kube.maybe import Unknown
 from scanner.kube.profile import Profile
+from scanner.kube.profile_catalogue import load_profile
 from scanner.kube.route_parents import HOLDERS
 from scanner.kube.snapshot import Snapshot
+from scanner.kube.tls_profile import CustomUse
 from scanner.model.adherence_use import UnknownAdherence
-from scanner.model.catalogue import load_profile
 from scanner.model.components import Catalogue, Listener
-from scanner.model.custom_use import CustomUse
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.observation import ClientCertificate

@@ -16,9 +16,9 @@ from scanner.kube.kinds import API_SERVER
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.profile import Profile
+from scanner.kube.profile_catalogue import TYPES, load_profile
 from scanner.kube.snapshot import Snapshot
-from scanner.model.catalogue import TYPES, load_profile
-from scanner.model.declared_profile import Declared
+from scanner.kube.tls_profile import Declared
 
 _STEPS = ("spec", "tlsSecurityProfile")
 _FIELD = ".".join(_STEPS)

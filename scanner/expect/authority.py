@@ -13,7 +13,7 @@ from scanner.expect.release import Releases, meaning
 from scanner.kube.conditions import changed
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Fields, KubeObject
-from scanner.model.declared_profile import LIBRARY_GO, Declared, Reader, declared
+from scanner.kube.tls_profile import LIBRARY_GO, Declared, Reader, declared
 
 _NOTHING = Fields({})
 

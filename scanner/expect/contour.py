@@ -19,12 +19,12 @@ from scanner.expect.origins import gateway_listeners, gateways
 from scanner.expect.passthrough import passed_through
 from scanner.expect.process import weaker
 from scanner.files.source_positions import shown
+from scanner.kube.cipher_names import TLS13_SUITES, suite_named
 from scanner.kube.contour import HTTPProxy, VirtualHostTLS
 from scanner.kube.contour_settings import VERSIONS, ListenerTLS
 from scanner.kube.kinds import HTTP_PROXY
 from scanner.kube.maybe import Unknown
 from scanner.kube.profile import Profile
-from scanner.model.custom_profile import TLS13_SUITES, suite_named
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Lever
 from scanner.model.gateway_classes import CONTOUR, controller_of

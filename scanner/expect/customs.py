@@ -12,20 +12,21 @@ from scanner.kube.kinds import API_SERVER, HOSTED_CLUSTER, INGRESS_CONTROLLER, K
 from scanner.kube.kinds import KUBELET_CONFIG as KUBELET_CONFIGS
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
-from scanner.model.custom_use import CustomUse
-from scanner.model.declared_profile import (
+from scanner.kube.tls_profile import (
+    HOSTED_PROFILE,
     HYPERSHIFT,
     INGRESS,
     INHERITED_BY_INGRESS,
     KUBELET_CONFIG,
     LIBRARY_GO,
+    PROFILE,
+    CustomUse,
     Declared,
     Reader,
     declared,
+    profile_of,
 )
 
-_STEPS = ("spec", "tlsSecurityProfile")
-_HOSTED = ("spec", "configuration", "apiServer", "tlsSecurityProfile")
 _READERS: tuple[tuple[Kind, Reader], ...] = ((INGRESS_CONTROLLER, INGRESS), (KUBELET_CONFIGS, KUBELET_CONFIG))
 
 
@@ -38,17 +39,17 @@ def customs(facts: Facts) -> Iterator[CustomUse]:
         for each in facts.snapshot.every(kind):
             yield from _use(facts, each, (reader,))
     for each in facts.snapshot.every(HOSTED_CLUSTER):
-        yield from _use(facts, each, (HYPERSHIFT,), _HOSTED)
+        yield from _use(facts, each, (HYPERSHIFT,), HOSTED_PROFILE)
 
 
 def _typed(controller: KubeObject) -> bool:
-    return bool(controller.text(*_STEPS, "type"))
+    return bool(profile_of(controller).type)
 
 
 def _use(
-    facts: Facts, each: KubeObject, readers: tuple[Reader, ...], steps: tuple[str, ...] = _STEPS
+    facts: Facts, each: KubeObject, readers: tuple[Reader, ...], steps: tuple[str, ...] = PROFILE
 ) -> Iterator[CustomUse]:
-    if each.text(*steps, "type") != "Custom":
+    if profile_of(each, steps).type != "Custom":
         return
     means = meaning(facts.cluster.releases.desired)
     called = str(each.reference)
@@ -63,7 +64,7 @@ def _kind(reader: Reader) -> str:
     """Who serves what this reader passes on, by the names of ``implementations``."""
     if reader is HYPERSHIFT:
         return "hypershift"
-    return "haproxy" if reader.consumer.tls13_suites == "listed" else "go"
+    return "haproxy" if reader.is_router else "go"
 
 
 def _taken(read: Declared, kind: str, *, fips: bool) -> Declared:

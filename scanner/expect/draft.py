@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.profile import Profile
+from scanner.kube.tls_profile import Declared
 from scanner.model.components import Listener
-from scanner.model.declared_profile import Declared
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Because, Binding, Lever, PassedOn, Standing
 from scanner.model.observation import ClientCertificate

@@ -13,16 +13,15 @@ from scanner.expect.draft import Draft
 from scanner.expect.grants import Grants
 from scanner.expect.release import minor
 from scanner.kube import olm
-from scanner.kube.cluster_facts import document, is_guest
+from scanner.kube.cluster_facts import document, in_fips_mode, is_guest
 from scanner.kube.kinds import ENDPOINT_SLICE, POD
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.profile import Profile
+from scanner.kube.profile_catalogue import load_profile
 from scanner.kube.snapshot import Snapshot
-from scanner.model.catalogue import load_profile
 from scanner.model.components import Catalogue, Governor, Listener
 from scanner.model.endpoint import Endpoint
-from scanner.model.fips import in_fips_mode
 from scanner.model.once import Once
 from scanner.model.scan_policy import ScanPolicy
 

@@ -18,7 +18,7 @@ from scanner.kube.conditions import condition
 from scanner.kube.kinds import HOSTED_CLUSTER, HOSTED_CONTROL_PLANE
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
-from scanner.model.declared_profile import HYPERSHIFT
+from scanner.kube.tls_profile import HYPERSHIFT
 
 _STEPS = ("spec", "configuration", "apiServer")
 

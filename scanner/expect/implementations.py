@@ -12,10 +12,9 @@ from typing import Literal
 
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
+from scanner.kube.cipher_names import CHACHA20, GO_SUITES, HYPERSHIFT_SUITES, NOT_FIPS_GROUPS, TLS13_SUITES
 from scanner.kube.maybe import Unknown
 from scanner.kube.profile import Profile
-from scanner.model.custom_profile import GO_SUITES, HYPERSHIFT_SUITES, TLS13_SUITES
-from scanner.model.fips import CHACHA20, NOT_FIPS_GROUPS
 from scanner.tls.codepoints import TLS11, TLS12
 from scanner.tls.names import group_label, is_tls13, suite_name, version_name
 

@@ -20,7 +20,7 @@ from scanner.kube.kinds import INGRESS_CONTROLLER, ROUTE
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.profile import Profile
-from scanner.model.declared_profile import INGRESS, INHERITED_BY_INGRESS, Declared, declared
+from scanner.kube.tls_profile import INGRESS, INHERITED_BY_INGRESS, Declared, declared
 from scanner.model.expectation import Lever
 from scanner.model.observation import ClientCertificate
 from scanner.tls.codepoints import TLS13

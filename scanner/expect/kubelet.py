@@ -21,7 +21,7 @@ from scanner.kube.kinds import MACHINE_CONFIG_POOL, NODE
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.profile import Profile
-from scanner.model.declared_profile import KUBELET_CONFIG, Declared, declared
+from scanner.kube.tls_profile import KUBELET_CONFIG, Declared, declared
 from scanner.model.expectation import Because, Lever
 from scanner.model.kubelet_pools import MANIFESTS
 from scanner.model.local_files import KUBELET_CONFIGZ

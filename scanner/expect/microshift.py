@@ -11,12 +11,12 @@ from scanner.expect.api_server import Wishes, with_wishes
 from scanner.expect.authority import Authority
 from scanner.expect.release import Releases, asked_for, meaning
 from scanner.files.source_positions import shown
+from scanner.kube.cipher_names import TLS13_SUITES, suite_named
 from scanner.kube.kinds import CONFIG_MAP
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.snapshot import Snapshot
-from scanner.model.custom_profile import TLS13_SUITES, suite_named
-from scanner.model.declared_profile import Declared
+from scanner.kube.tls_profile import Declared
 from scanner.model.local_files import MICROSHIFT_CONFIG
 from scanner.tls.codepoints import TLS12
 from scanner.tls.names import is_tls13, suite_name

@@ -9,7 +9,7 @@ from scanner.expect.draft import Draft
 from scanner.expect.facts import ROUTER_NAMESPACE, Facts
 from scanner.expect.release import meaning
 from scanner.kube.maybe import Unknown
-from scanner.model.declared_profile import MICROSHIFT_INGRESS, declared
+from scanner.kube.tls_profile import MICROSHIFT_INGRESS, declared
 from scanner.model.expectation import Lever
 
 _STEPS = ("ingress", "tlsSecurityProfile")

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 from scanner.expect.draft import Draft
 from scanner.files.source_positions import shown
+from scanner.kube.cipher_names import GO_SUITES, TLS13_SUITES, suite_named
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Fields
 from scanner.kube.profile import Profile
-from scanner.model.custom_profile import GO_SUITES, TLS13_SUITES, suite_named
 from scanner.model.expectation import Lever
 from scanner.tls.codepoints import TLS12
 from scanner.tls.names import is_tls13, version_code, version_name

@@ -13,9 +13,9 @@ from scanner.kube.kinds import CLUSTER_VERSION
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Fields
 from scanner.kube.profile import Profile
+from scanner.kube.profile_catalogue import TYPES, load_profile, profile_names
 from scanner.kube.snapshot import Snapshot
-from scanner.model.catalogue import TYPES, load_profile, profile_names
-from scanner.model.declared_profile import Meaning
+from scanner.kube.tls_profile import Meaning
 from scanner.model.expectation import Because
 
 _KUBERNETES = re.compile(r"v1\.([0-9]{1,3})\b", re.ASCII)

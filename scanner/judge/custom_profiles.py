@@ -6,10 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from scanner.judge.verdicts import listed
 from scanner.kube.maybe import Unknown
+from scanner.kube.tls_profile import CustomUse, Declared, Loss
 from scanner.model.adherence_use import UnknownAdherence
-from scanner.model.custom_use import CustomUse
-from scanner.model.declared_profile import Declared
-from scanner.model.dropped_ciphers import Loss
 from scanner.model.finding import Finding
 from scanner.model.observation import JUDGEABLE
 from scanner.model.rule import Case, Rule, ScanRule

@@ -148,3 +148,12 @@ def _microshift(snapshot: Snapshot) -> str:
 
 def _first(objects: tuple[KubeObject, ...]) -> Fields:
     return objects[0] if objects else Fields({})
+
+
+def in_fips_mode(snapshot: Snapshot) -> Known[bool]:
+    """``fips`` of install-config, in ConfigMap kube-system/cluster-config-v1. A cluster without it was not made by the
+    installer, and is taken to be in none."""
+    found = document(snapshot, "cluster-config-v1", "install-config")
+    if isinstance(found, Unknown):
+        return Unknown(f"whether the cluster is in FIPS mode is not known: {found.reason}")
+    return found is not None and found.flag("fips")

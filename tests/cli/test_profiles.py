@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from scanner.cli import adhere
 from scanner.cli.profiles import table
 from scanner.errors import InputError, UsageError
-from scanner.model.catalogue import profile_names, profiles
+from scanner.kube.profile_catalogue import profile_names, profiles
 
 
 def printed(*arguments: str) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 
 from scanner.archive import load_head
 from scanner.errors import InputError
-from scanner.model.catalogue import load_profile
+from scanner.kube.profile_catalogue import load_profile
 from scanner.model.observation import Reach
 from scanner.model.observation_record import read
 from scanner.model.saved_scan import HEAD, OBSERVATIONS, ROWS, Head

@@ -20,11 +20,11 @@ from scanner.cluster.secret_contents import scrubbed
 from scanner.cluster.snapshot_objects import kept
 from scanner.errors import InputError, ResourceError, UsageError
 from scanner.kube import kinds
+from scanner.kube.cluster_facts import in_fips_mode
 from scanner.kube.kinds import CONFIG_MAP, GATEWAY, NODE, POD, ROUTE, SECRET, SERVICE, Kind
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable
-from scanner.model.fips import in_fips_mode
 from scanner.model.kubelet_pools import in_manifests
 from scanner.model.removed import REMOVED
 from tests.certs import private_key

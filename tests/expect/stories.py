@@ -20,8 +20,8 @@ from scanner.expect import Expectations
 from scanner.kube import cluster_facts
 from scanner.kube.kinds import KINDS, Kind
 from scanner.kube.objects import KubeObject, Reference
+from scanner.kube.profile_catalogue import load_profile
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable
-from scanner.model.catalogue import load_profile
 from scanner.model.components import Catalogue
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Expectation

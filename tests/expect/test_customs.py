@@ -10,10 +10,9 @@ import pytest
 
 from scanner.judge.custom_profiles import custom_findings
 from scanner.kube.kinds import API_SERVER, INGRESS_CONTROLLER
-from scanner.lint.openshift.profile_ciphers import check_ciphers
-from scanner.model.custom_profile import API_SERVER as GO
-from scanner.model.custom_profile import HAPROXY
-from scanner.model.dropped_ciphers import lost
+from scanner.kube.tls_profile import INGRESS, lost
+from scanner.kube.tls_profile import LIBRARY_GO as GO
+from scanner.lint.openshift.tls_profiles import check_ciphers
 from scanner.model.object_rule import Subject
 from scanner.survey import Viewpoint, surroundings, survey
 from tests.expect.stories import load
@@ -84,7 +83,7 @@ def test_what_a_router_takes_of_ianas_names_depends_on_its_openssl() -> None:
     name = "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256"
     both = [
         (reader, replace(read, dropped=tuple(filter(None, [lost(name, consumer)]))))
-        for (reader, read), consumer in zip(use.readings, (GO, HAPROXY), strict=True)
+        for (reader, read), consumer in zip(use.readings, (GO, INGRESS), strict=True)
     ]
     _, finding = custom_findings([replace(use, readings=tuple(both))])
     assert (finding.verdict, finding.fix) == ("fail", f"{name}: remove it")

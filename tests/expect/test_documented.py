@@ -13,14 +13,7 @@ from scanner.expect.adherence import SPELLINGS
 from scanner.expect.ingress_controller import STATS_PORT
 from scanner.expect.process import COMPONENT_BASE, ETCD
 from scanner.expect.rollout import CHANGE_TAKES, OPERATOR_TAKES
-from scanner.model.declared_profile import (
-    HYPERSHIFT,
-    INGRESS,
-    KUBELET_CONFIG,
-    LIBRARY_GO,
-    MICROSHIFT_INGRESS,
-    Reader,
-)
+from scanner.kube.tls_profile import HYPERSHIFT, INGRESS, KUBELET_CONFIG, LIBRARY_GO, MICROSHIFT_INGRESS, Reader
 from scanner.model.local_files import MICROSHIFT_CONFIG
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect import stories

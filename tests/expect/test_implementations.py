@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from scanner.expect.implementations import IMPLEMENTATIONS, effective
-from scanner.model.catalogue import load_profile, profiles
-from scanner.model.custom_profile import GO_SUITES, TLS13_SUITES
-from scanner.model.fips import CHACHA20
+from scanner.kube.cipher_names import CHACHA20, GO_SUITES, TLS13_SUITES
+from scanner.kube.profile_catalogue import load_profile, profiles
 from scanner.tls.codepoints import TLS10, TLS11, TLS12, TLS13
 from scanner.tls.names import suite_name
 

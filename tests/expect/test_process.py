@@ -8,11 +8,11 @@ from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import Expectations, microshift
 from scanner.expect.api_server import Wishes
 from scanner.expect.process import COMPONENT_BASE, ETCD, Flags, Told, by_configuration, by_flags, profile
+from scanner.kube.cipher_names import TLS13_SUITES
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Fields
 from scanner.kube.profile import Profile
-from scanner.model.custom_profile import TLS13_SUITES
-from scanner.model.declared_profile import Declared
+from scanner.kube.tls_profile import Declared
 from scanner.model.scan_policy import ScanPolicy
 from scanner.tls.codepoints import TLS10, TLS12, TLS13
 from scanner.tls.names import is_tls13

@@ -10,7 +10,7 @@ from scanner.expect.gates import GROUPS, Gates, gates
 from scanner.expect.release import meaning, minor, of_cluster, of_kubelet
 from scanner.kube.maybe import Unknown
 from scanner.kube.profile import Profile
-from scanner.model.catalogue import load_profile
+from scanner.kube.profile_catalogue import load_profile
 from tests.expect.stories import snapshot_of
 
 

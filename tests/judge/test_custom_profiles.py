@@ -7,8 +7,7 @@ from dataclasses import replace
 from scanner.judge.custom_profiles import CUSTOM, custom_findings
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Reference
-from scanner.model.custom_use import CustomUse
-from scanner.model.declared_profile import Declared
+from scanner.kube.tls_profile import CustomUse, Declared
 from tests.judge.cases import PROFILE
 
 TAKEN = Declared(said="Custom", profile=replace(PROFILE, notes=("a note",)), remarks=("drops DHE",), custom=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scanner.kube.maybe import Unknown
-from scanner.model.catalogue import load_profile
+from scanner.kube.profile_catalogue import load_profile
 from scanner.model.expectation import Expectation
 from scanner.report.explanation import explain
 from tests.report.samples import endpoint

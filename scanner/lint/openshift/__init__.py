@@ -8,22 +8,17 @@ from scanner.lint.openshift.api_servers import CLIENT_CA, NAMED
 from scanner.lint.openshift.component_routes import COMPONENT_ROUTES
 from scanner.lint.openshift.identity_providers import PROVIDERS
 from scanner.lint.openshift.ingress_controllers import CLIENT_TLS, DEFAULT_CERTIFICATE, DOMAIN, SHARDS
-from scanner.lint.openshift.inherited import INHERITED
 from scanner.lint.openshift.kubelet_conflict import CONFLICT
 from scanner.lint.openshift.kubelet_pools import POOL
 from scanner.lint.openshift.kubelet_tls import RAW_FIELDS
-from scanner.lint.openshift.profile_ciphers import CIPHERS
-from scanner.lint.openshift.profile_custom import CUSTOM
-from scanner.lint.openshift.profile_fips import FIPS
-from scanner.lint.openshift.profile_type import TYPE
-from scanner.lint.openshift.profile_version import VERSION
-from scanner.lint.openshift.profile_weak import KEYS, WEAK
+from scanner.lint.openshift.profile_suites import FIPS, KEYS, WEAK
 from scanner.lint.openshift.route_access import ACCESS, CUSTOM_HOST, WIDE, WRITERS
 from scanner.lint.openshift.route_backend import BACKEND_NAME, BACKEND_TRUST
 from scanner.lint.openshift.route_certificate import CERTIFICATE, CHAIN, HOST, INLINE, KEY, SECRET
 from scanner.lint.openshift.route_fields import FIELDS, INGRESS_ROUTE, INSECURE, WITHOUT_TLS
 from scanner.lint.openshift.route_hosts import CLIENTS, DEFAULT, SAME_HOST, WILDCARD
 from scanner.lint.openshift.route_status import STATUS, SUPPORT
+from scanner.lint.openshift.tls_profiles import CIPHERS, CUSTOM, INHERITED, TYPE, VERSION
 from scanner.model.object_rule import ObjectRule
 
 ROUTE_RULES: tuple[ObjectRule, ...] = (

@@ -9,10 +9,9 @@ from scanner.kube.kinds import API_SERVER
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Fields
 from scanner.kube.profile import Profile
-from scanner.model.catalogue import load_profile
-from scanner.model.custom_profile import VERSIONS
+from scanner.kube.profile_catalogue import load_profile
+from scanner.kube.tls_profile import KUBELET_CONFIG, LIBRARY_GO, VERSIONS, Declared, declared
 from scanner.model.declared import Missing
-from scanner.model.declared_profile import KUBELET_CONFIG, LIBRARY_GO, Declared, declared
 from scanner.model.finding import Severity
 from scanner.model.object_rule import Flaw, Subject, undecided
 from scanner.tls.names import version_code

@@ -7,10 +7,11 @@ from typing import Final
 
 from scanner.files.problems import did_you_mean
 from scanner.files.source_positions import Steps, shown
+from scanner.kube.cipher_names import GO_SUITES, HTTP2, suite_named
 from scanner.kube.kinds import API_SERVER, KUBELET_CONFIG
 from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.tls_profile import VERSIONS
 from scanner.lint.openshift.kubelet_override import overrides
-from scanner.model.custom_profile import GO_SUITES, HTTP2, VERSIONS, suite_named
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 from scanner.model.weak_suites import weakness
 from scanner.tls.names import is_tls13, suite_name

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scanner.lint.openshift.profile_type import TYPE
 from scanner.lint.openshift.route_fields import FIELDS
+from scanner.lint.openshift.tls_profiles import TYPE
 from scanner.model.object_rule import ObjectRule
 from tests.lint.examples import linted
 from tests.lint.fields.test_names_and_types import HEADS

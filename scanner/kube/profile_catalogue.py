@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache, partial
@@ -14,10 +14,24 @@ from typing import Final, TypeAlias
 from scanner import data
 from scanner.errors import UsageError
 from scanner.files import yaml_values
-from scanner.files.source_positions import Located, Steps, shown
+from scanner.files.problems import Problems
+from scanner.files.source_positions import Document, Located, Steps, shown
+from scanner.kube.cipher_names import GO_SUITES
+from scanner.kube.maybe import Unknown
 from scanner.kube.profile import Profile
-from scanner.model import tls_security_profile
-from scanner.model.custom_profile import GO_SUITES
+from scanner.kube.tls_profile import (
+    FIELD,
+    HOSTED_PROFILE,
+    LIBRARY_GO,
+    PROFILE,
+    Reader,
+    TLSSecurityProfile,
+    custom_profile,
+    ignored,
+    reader_of,
+    refused,
+)
+from scanner.kube.tls_profile import TYPES as FIELDS
 from scanner.tls.names import group_code, openssl_name, suite_code, version_code
 
 TYPES: Final = ("old", "intermediate", "modern")
@@ -66,7 +80,7 @@ def load_profile(name: str, *, release: str | None = None) -> Profile:
     if name == "-":
         raise UsageError("a profile is not read from standard input", hint="give a file, or /dev/stdin")
     if _is_file(name):
-        return replace(tls_security_profile.parse(yaml_values.read(name), partial(_openshift, release)), asked=name)
+        return replace(profile_of_file(yaml_values.read(name), partial(_openshift, release)), asked=name)
     raise UsageError(f"there is no profile {shown(name)}", hint=_nearest(name))
 
 
@@ -209,3 +223,95 @@ def _texts(document: Located, steps: Steps) -> list[str]:
 def _dropped(suites: tuple[int, ...]) -> tuple[str, ...]:
     names = [str(openssl_name(code)) for code in suites if code not in GO_SUITES]
     return (f"Go's servers leave out what they do not have: {', '.join(names)}",) if names else ()
+
+
+# --- Files ------------------------------------------------------------------------------------------------------------
+
+_PLACES: Final[tuple[Steps, ...]] = (PROFILE, HOSTED_PROFILE, (FIELD,))
+_EXAMPLE: Final = "write it as in 'tlsSecurityProfile: {type: Intermediate, intermediate: {}}'"
+
+
+def profile_of_file(document: Located, named: Callable[[str], Profile]) -> Profile:
+    """The profile in a file, written as in an API object; ``named`` gives the meaning of ``old``, ``intermediate`` and
+    ``modern``.
+
+    What a cluster refuses is refused here, and so are names that select nothing: they are typing errors. Where
+    documents and admission differ, both are taken with a note: a named type without the empty field of its name, and
+    IANA's names of suites. Raises ``InputError`` with every problem at once, each with file, line and column.
+    """
+    wrong = Problems(document)
+    steps, kind = _place(wrong)
+    wrong.mapping(steps)
+    wrong.raise_any()
+    value = document.get(steps)
+    profile = TLSSecurityProfile(value if isinstance(value, dict) else {}, steps)
+    reader = reader_of(kind) if kind else LIBRARY_GO
+    notes = tuple(_complain(wrong, profile, reader))
+    wrong.raise_any()
+    if profile.said_type is None:
+        return _unset(wrong, profile, reader, kind, named)
+    if profile.type == "Custom":
+        called, groups_known = f"custom ({Path(document.file).name})", named("intermediate").groups is not None
+        source = document.position(profile.custom.steps)
+        found = custom_profile(profile.custom, reader, called, source, groups_known=groups_known)
+        if isinstance(found, Unknown):
+            wrong.add((*profile.custom.steps, "ciphers"), found.reason, "list the suites one by one")
+            wrong.raise_any()
+        else:
+            return replace(found, notes=(*notes, *found.notes))
+    return _sourced(document, steps, named(FIELDS[profile.type]), *notes)
+
+
+def _place(wrong: Problems) -> tuple[Steps, str]:
+    """Where the profile is, and the kind of the object around it; "" for a profile alone."""
+    document = wrong.document
+    items = document.get(("items",))
+    # ``oc get apiserver -o yaml`` writes a List.
+    tops: list[Steps] = [("items", index) for index in range(len(items))] if isinstance(items, list) else [()]
+    found = [place for top in tops for place in _places(document, top)]
+    if not found:
+        wrong.add((), "no tlsSecurityProfile in this file", _EXAMPLE)
+    for steps, _ in found[1:]:
+        wrong.add(steps, "one tlsSecurityProfile too many", "keep one of them in the file")
+    wrong.raise_any()
+    return found[0]
+
+
+def _places(document: Document, top: Steps) -> list[tuple[Steps, str]]:
+    kind = document.get((*top, "kind"))
+    if kind is None and any(document.has((*top, name)) for name in ("type", *FIELDS.values())):
+        return [(top, "")]
+    ways = [(*top, *steps) for steps in _PLACES if document.has((*top, *steps))]
+    if not ways and kind == "APIServer":
+        ways = [(*top, *PROFILE)]
+    return [(way, str(kind or "")) for way in ways]
+
+
+def _complain(wrong: Problems, profile: TLSSecurityProfile, reader: Reader) -> Iterator[str]:
+    """Add what is refused to ``wrong``, once for each field; yield notes on what is taken."""
+    yield from ignored(profile)
+    places = set[Steps]()
+    for each in refused(profile, reader, iana=True):
+        if each.id == "field-missing" and not profile.given and profile.type != "Custom":
+            yield f"an APIServer object would be refused as it stands: {each.message} ({each.fix})"
+        elif each.at not in places:
+            places.add(each.at)
+            wrong.add(each.at, each.message, each.fix, key=each.key)
+
+
+def _unset(
+    wrong: Problems, profile: TLSSecurityProfile, reader: Reader, kind: str, named: Callable[[str], Profile]
+) -> Profile:
+    """No type: Intermediate where nothing else is inherited."""
+    filled = wrong.document.get(profile.steps) is not None
+    what = "type is not set" if filled else "tlsSecurityProfile is not set"
+    if (reader.empty if filled else reader.nil) == "inherit":
+        hint = "give the APIServer's file, or the profile's name"
+        wrong.add(profile.steps, f"{what}: this {kind} follows the APIServer, which is not in this file", hint)
+    wrong.raise_any()
+    return _sourced(wrong.document, profile.steps, named("intermediate"), f"{what}, which means Intermediate")
+
+
+def _sourced(document: Document, steps: Steps, shipped: Profile, *notes: str) -> Profile:
+    source = f"{document.position(steps)}, {shipped.source}"
+    return replace(shipped, source=source, notes=(*shipped.notes, *notes))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scanner.errors import InputError, UsageError
-from scanner.model.catalogue import load_profile, profile_names, profiles
+from scanner.kube.profile_catalogue import load_profile, profile_names, profiles
 from scanner.tls.codepoints import TLS10, TLS12, TLS13
 from scanner.tls.names import group_name, openssl_name
 

@@ -6,10 +6,9 @@ import pytest
 
 from scanner.errors import InputError
 from scanner.files.yaml_values import load
+from scanner.kube import cipher_names, tls_profile
 from scanner.kube.profile import Profile
-from scanner.model import custom_profile
-from scanner.model.catalogue import load_profile
-from scanner.model.tls_security_profile import parse
+from scanner.kube.profile_catalogue import load_profile, profile_of_file
 from scanner.tls.codepoints import TLS10, TLS12, TLS13
 from scanner.tls.names import group_code, suite_code
 
@@ -20,7 +19,7 @@ def custom(body: str, *, kind: str = "APIServer", release: str | None = None, fi
     """The profile of an object whose ``custom`` is ``body``: its first line is line 6, indented by six."""
     lines = "".join(f"      {line}\n" for line in body.splitlines())
     text = f"kind: {kind}\nspec:\n  tlsSecurityProfile:\n    type: Custom\n    custom:\n{lines}"
-    return parse(load(text.encode(), file), lambda type_: load_profile(type_, release=release))
+    return profile_of_file(load(text.encode(), file), lambda type_: load_profile(type_, release=release))
 
 
 def flow(minimum: str, *ciphers: str, more: str = "") -> str:
@@ -71,7 +70,8 @@ def test_ciphers_with_tls_13_are_refused(kind: str) -> None:
         custom("ciphers:\n  - TLS_AES_128_GCM_SHA256\nminTLSVersion: VersionTLS13", kind=kind)
     assert caught.value.message == (
         "p.yaml:6:7: spec.tlsSecurityProfile.custom.ciphers: "
-        "Cipher suites cannot be configured when minTLSVersion is VersionTLS13"
+        "Cipher suites cannot be configured when minTLSVersion is VersionTLS13. "
+        "TLS 1.3 cipher suites are hardcoded by the Go runtime."
     )
     assert caught.value.hint == "remove ciphers, or write 'minTLSVersion: VersionTLS12'"
 
@@ -84,10 +84,10 @@ def test_duplicates_are_noted() -> None:
 
 
 def test_groups() -> None:
-    listed = ", ".join(custom_profile.GROUPS)
+    listed = ", ".join(tls_profile.GROUPS)
     profile = custom(f"minTLSVersion: VersionTLS13\ngroups: [{listed}]")
     assert profile.groups == (29, 23, 24, 25, 4588, 4587, 4589)
-    assert profile.groups == tuple(map(group_code, custom_profile.GROUPS))
+    assert profile.groups == tuple(map(group_code, tls_profile.GROUPS))
 
 
 def test_groups_before_the_field_existed_have_no_effect() -> None:
@@ -108,19 +108,42 @@ def test_a_router_without_tls_13_suites_keeps_openssls() -> None:
     assert "no TLS 1.3 suite is listed, so HAProxy keeps OpenSSL's own, and TLS 1.3 stays on" in profile.notes
 
 
-def test_the_kubelet_has_no_admission() -> None:
-    assert custom(flow("VersionTLS12", "AES128-SHA"), kind="KubeletConfig").suites == (0x002F,)
+@pytest.mark.parametrize("kind", ["KubeletConfig", "HostedCluster", "OLSConfig"])
+def test_no_server_of_gos_starts_without_a_suite_that_http2_requires(kind: str) -> None:
+    with pytest.raises(InputError, match="no cipher suite that HTTP/2 requires"):
+        custom(flow("VersionTLS12", "AES128-SHA"), kind=kind)
+
+
+def test_a_router_needs_a_version() -> None:
+    with pytest.raises(InputError, match=r"custom\.minTLSVersion: minTLSVersion is not set"):
+        custom("ciphers: [AES128-SHA]", kind="IngressController")
+
+
+def test_a_router_understands_exclusions() -> None:
+    body = flow("VersionTLS12", "AES128-SHA", "AES256-SHA", "'!AES256-SHA'")
+    assert custom(body, kind="IngressController").suites == (0x002F,)
+    with pytest.raises(InputError, match="adhere cannot read OpenSSL's exclusion '!SHA1'"):
+        custom(flow("VersionTLS12", "AES128-SHA", "'!SHA1'"), kind="IngressController")
 
 
 WAY = "spec.tlsSecurityProfile.custom"
 HTTP2 = "ECDHE-RSA-AES128-GCM-SHA256"
+SUPPORTED = 'supported values: "VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13"'
 REFUSED = {
-    "empty": ("{}", f"p.yaml:6:7: {WAY}.ciphers: no cipher suite", "for example ECDHE-RSA-AES128-GCM-SHA256"),
-    "no suites": (flow("VersionTLS12"), f"p.yaml:7:16: {WAY}.ciphers: no cipher suite", "list at least one"),
+    "empty": (
+        "{}",
+        f"p.yaml:6:7: {WAY}.ciphers: no supported cipher suite found",
+        "for example ECDHE-RSA-AES128-GCM-SHA256",
+    ),
+    "no suites": (
+        flow("VersionTLS12"),
+        f"p.yaml:7:16: {WAY}.ciphers: no supported cipher suite found",
+        "list OpenSSL's names",
+    ),
     "only what Go has not": (
         flow("VersionTLS10", "DHE-RSA-AES128-GCM-SHA256", "AES256-SHA256"),
-        f"p.yaml:7:16: {WAY}.ciphers: no cipher suite that Go's servers have",
-        "add for example",
+        f"p.yaml:7:16: {WAY}.ciphers: no supported cipher suite found",
+        "list OpenSSL's names",
     ),
     "nothing for HTTP/2": (
         flow("VersionTLS12", "ECDHE-RSA-AES256-GCM-SHA384", "TLS_AES_128_GCM_SHA256"),
@@ -129,29 +152,36 @@ REFUSED = {
     ),
     "unknown suite": (
         flow("VersionTLS12", HTTP2, "ECDHE-RSA-AES128-GCM-SHA265"),
-        f"p.yaml:7:46: {WAY}.ciphers[1]: unknown cipher suite 'ECDHE-RSA-AES128-GCM-SHA265'",
+        (
+            f"p.yaml:7:46: {WAY}.ciphers[1]: 'ECDHE-RSA-AES128-GCM-SHA265' is no cipher suite"
+            ", and is dropped without a word"
+        ),
         "did you mean 'ECDHE-RSA-AES128-GCM-SHA256'?",
     ),
     "case": (
         flow("VersionTLS12", HTTP2.lower()),
-        f"p.yaml:7:17: {WAY}.ciphers[0]: unknown cipher suite '{HTTP2.lower()}'",
+        f"p.yaml:7:17: {WAY}.ciphers[0]: '{HTTP2.lower()}' is no cipher suite, and is dropped without a word",
         f"did you mean '{HTTP2}'?",
     ),
-    "a number": (flow("VersionTLS12", "'0x1301'"), f"p.yaml:7:17: {WAY}.ciphers[0]: unknown cipher suite '0x1301'", ""),
+    "a number": (
+        flow("VersionTLS12", "'0x1301'"),
+        f"p.yaml:7:17: {WAY}.ciphers[0]: '0x1301' is no cipher suite, and is dropped without a word",
+        "",
+    ),
     "a signal": (
         flow("VersionTLS12", "TLS_FALLBACK_SCSV"),
-        f"p.yaml:7:17: {WAY}.ciphers[0]: unknown cipher suite 'TLS_FALLBACK_SCSV'",
+        f"p.yaml:7:17: {WAY}.ciphers[0]: 'TLS_FALLBACK_SCSV' is no cipher suite, and is dropped without a word",
         "",
     ),
     "an exclusion": (
         flow("VersionTLS12", "'!AES128-SHA'"),
-        f"p.yaml:7:17: {WAY}.ciphers[0]: unknown cipher suite '!AES128-SHA'",
-        "exclusions",
+        f"p.yaml:7:17: {WAY}.ciphers[0]: '!AES128-SHA' is no cipher suite, and is dropped without a word",
+        "did you mean 'AES128-SHA'?",
     ),
     "nonsense": (
         flow("VersionTLS12", "HIGH"),
-        f"p.yaml:7:17: {WAY}.ciphers[0]: unknown cipher suite 'HIGH'",
-        "OpenSSL's and IANA's names",
+        f"p.yaml:7:17: {WAY}.ciphers[0]: 'HIGH' is no cipher suite, and is dropped without a word",
+        "remove it",
     ),
     "not a list": (
         f"minTLSVersion: VersionTLS12\nciphers: {HTTP2}",
@@ -160,7 +190,7 @@ REFUSED = {
     ),
     "not text": (
         flow("VersionTLS12", "17"),
-        f"p.yaml:7:17: {WAY}.ciphers[0]: must be text, not 17",
+        f"p.yaml:7:17: {WAY}.ciphers[0]: 17 is no name of a cipher suite",
         "",
     ),
     "too many": (
@@ -170,23 +200,23 @@ REFUSED = {
     ),
     "unknown version": (
         flow("VersionTLS14", HTTP2),
-        f"p.yaml:6:22: {WAY}.minTLSVersion: unknown version 'VersionTLS14'",
-        "one of VersionTLS10, VersionTLS11, VersionTLS12, VersionTLS13",
+        f"p.yaml:6:22: {WAY}.minTLSVersion: Unsupported value: 'VersionTLS14': " + SUPPORTED,
+        "did you mean 'VersionTLS13'?",
     ),
     "another spelling": (
         flow("TLSv1.2", HTTP2),
-        f"p.yaml:6:22: {WAY}.minTLSVersion: unknown version 'TLSv1.2'",
+        f"p.yaml:6:22: {WAY}.minTLSVersion: Unsupported value: 'TLSv1.2': " + SUPPORTED,
         "write VersionTLS12",
     ),
     "a number as version": (
         flow("1.3", HTTP2),
-        f"p.yaml:6:22: {WAY}.minTLSVersion: unknown version 1.3",
+        f"p.yaml:6:22: {WAY}.minTLSVersion: Unsupported value: 1.3: " + SUPPORTED,
         "write VersionTLS13",
     ),
     "SSL 3": (
         flow("VersionSSL30", HTTP2),
-        f"p.yaml:6:22: {WAY}.minTLSVersion: unknown version 'VersionSSL30'",
-        "one of VersionTLS10",
+        f"p.yaml:6:22: {WAY}.minTLSVersion: Unsupported value: 'VersionSSL30': " + SUPPORTED,
+        "did you mean 'VersionTLS13'?",
     ),
     "unknown field": (
         flow("VersionTLS12", HTTP2, more="cipherSuites: []"),
@@ -200,7 +230,7 @@ REFUSED = {
     ),
     "no groups": (
         "minTLSVersion: VersionTLS13\ngroups: []",
-        f"p.yaml:7:15: {WAY}.groups: no group",
+        f"p.yaml:7:15: {WAY}.groups: it has 0 groups, and must have 1 to 7",
         "leave groups out",
     ),
     "unknown group": (
@@ -220,8 +250,8 @@ REFUSED = {
     ),
     "a group twice": (
         "minTLSVersion: VersionTLS13\ngroups: [X25519, X25519]",
-        f"p.yaml:7:24: {WAY}.groups[1]: X25519 is listed twice",
-        "once",
+        f"p.yaml:7:24: {WAY}.groups[1]: Duplicate value: 'X25519'",
+        "remove it",
     ),
     "groups is no list": (
         "minTLSVersion: VersionTLS13\ngroups: X25519",
@@ -231,8 +261,8 @@ REFUSED = {
     "all at once": (
         flow("1.2", "AES", more="groups: [P-256]\nnonsense: 1"),
         (
-            f"p.yaml:6:22: {WAY}.minTLSVersion: unknown version 1.2 (write VersionTLS12)\n"
-            f"p.yaml:7:17: {WAY}.ciphers[0]: unknown cipher suite 'AES' (OpenSSL's and IANA's names are known here)\n"
+            f"p.yaml:6:22: {WAY}.minTLSVersion: Unsupported value: 1.2: {SUPPORTED} (write VersionTLS12)\n"
+            f"p.yaml:7:17: {WAY}.ciphers[0]: 'AES' is no cipher suite, and is dropped without a word (remove it)\n"
             f"p.yaml:8:16: {WAY}.groups[0]: unknown group 'P-256' (write secp256r1)\n"
             f"p.yaml:9:7: {WAY}.nonsense: unknown field 'nonsense' (known here: ciphers, minTLSVersion, groups)"
         ),
@@ -252,10 +282,10 @@ def test_refused(body: str, message: str, hint: str) -> None:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (flow("VersionTLS13"), "no TLS 1.3 cipher suite, with minTLSVersion VersionTLS13"),
-        (flow("VersionTLS13", "AES128-SHA"), "no TLS 1.3 cipher suite, with minTLSVersion VersionTLS13"),
-        (flow("VersionTLS12"), "no cipher suite"),
-        (flow("VersionTLS12", "TLS_AES_128_GCM_SHA256"), "only TLS 1.3 cipher suites"),
+        (flow("VersionTLS13"), "the list of ciphers is empty"),
+        (flow("VersionTLS13", "AES128-SHA"), "no TLS 1.3 cipher suite is listed with VersionTLS13"),
+        (flow("VersionTLS12"), "the list of ciphers is empty"),
+        (flow("VersionTLS12", "TLS_AES_128_GCM_SHA256"), "only TLS 1.3 cipher suites are listed, below VersionTLS13"),
     ],
 )
 def test_refused_for_a_router(body: str, message: str) -> None:
@@ -267,5 +297,5 @@ def test_refused_for_a_router(body: str, message: str) -> None:
 def test_go_suites_are_the_openshift_lists_without_what_go_lacks() -> None:
     listed = {code for release in ("4.21", "4.22", "4.23") for code in load_profile(f"old@{release}").suites}
     # Mapped by library-go although no profile has it.
-    assert listed & custom_profile.GO_SUITES == custom_profile.GO_SUITES - {suite_code("ECDHE-RSA-DES-CBC3-SHA")}
-    assert set(load_profile("old@4.22").suites) == listed & custom_profile.GO_SUITES
+    assert listed & cipher_names.GO_SUITES == cipher_names.GO_SUITES - {suite_code("ECDHE-RSA-DES-CBC3-SHA")}
+    assert set(load_profile("old@4.22").suites) == listed & cipher_names.GO_SUITES

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scanner.kube.cipher_names import TLS13_SUITES
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Fields
 from scanner.kube.profile import Profile
-from scanner.model.catalogue import load_profile
-from scanner.model.custom_profile import TLS13_SUITES
-from scanner.model.declared_profile import (
+from scanner.kube.profile_catalogue import load_profile
+from scanner.kube.tls_profile import (
     HYPERSHIFT,
     INGRESS,
     INHERITED_BY_INGRESS,
@@ -109,8 +109,8 @@ REFUSALS = {
     "no ciphers": (custom(), "no cipher suite"),
     "no HTTP/2": (custom("AES128-SHA"), "HTTP/2"),
     "only TLS 1.3": (custom("TLS_AES_128_GCM_SHA256"), "HTTP/2"),
-    "unknown": (custom("ECDHE-RSA-AES128-GCM-SHA256", "RC5"), "unknown cipher suite 'RC5'"),
-    "no text": (custom("ECDHE-RSA-AES128-GCM-SHA256", 7), "must be text"),
+    "unknown": (custom("ECDHE-RSA-AES128-GCM-SHA256", "RC5"), "'RC5' is no cipher suite"),
+    "no text": (custom("ECDHE-RSA-AES128-GCM-SHA256", 7), "7 is no name of a cipher suite"),
     "version": (custom("ECDHE-RSA-AES128-GCM-SHA256", minimum="TLS1.2"), "write VersionTLS12"),
     "curves": (custom("ECDHE-RSA-AES128-GCM-SHA256", curves=[]), "the field is called groups"),
     "group": (custom("ECDHE-RSA-AES128-GCM-SHA256", groups=["P-256"]), "write secp256r1"),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.kube.objects import Fields
-from scanner.model.custom_profile import suite_named
-from scanner.model.ingress_admission import TLS13_NAMES, is_a_set, is_open, refusals
+from scanner.kube.cipher_names import TLS13_NAMES, is_a_set, is_open, suite_named
+from scanner.kube.tls_profile import CustomProfile, refusals
 from scanner.tls.names import is_tls13
 
 GCM = "ECDHE-RSA-AES128-GCM-SHA256"
@@ -28,7 +27,7 @@ CASES = [
 
 @pytest.mark.parametrize(("custom", "fields"), CASES)
 def test_what_is_refused(custom: dict[str, object], fields: list[str]) -> None:
-    assert [each.field for each in refusals(Fields(custom))] == fields
+    assert [each.field for each in refusals(CustomProfile(custom))] == fields
 
 
 def test_its_names_of_tls13_are_suites_of_it() -> None:

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from scanner.errors import InputError
 from scanner.files.yaml_values import load
 from scanner.kube.profile import Profile
-from scanner.model.catalogue import load_profile
-from scanner.model.tls_security_profile import parse
+from scanner.kube.profile_catalogue import load_profile, profile_of_file
 
 
 def parsed(text: str, release: str | None = None) -> Profile:
-    return parse(load(text.encode(), "p.yaml"), lambda type_: load_profile(type_, release=release))
+    return profile_of_file(load(text.encode(), "p.yaml"), lambda type_: load_profile(type_, release=release))
 
 
 OBJECTS = {
@@ -69,7 +68,6 @@ UNSET = {
     "no spec": ("kind: APIServer\n", "tlsSecurityProfile is not set, which means Intermediate"),
     "null": ("tlsSecurityProfile:\n", "tlsSecurityProfile is not set, which means Intermediate"),
     "empty": ("tlsSecurityProfile: {}\n", "type is not set, which means Intermediate"),
-    "empty type": ("tlsSecurityProfile: {type: ''}\n", "type is not set, which means Intermediate"),
     "kubelet": ("kind: KubeletConfig\nspec: {tlsSecurityProfile: {}}\n", "type is not set, which means Intermediate"),
 }
 
@@ -114,28 +112,54 @@ REFUSED = {
         "p.yaml:3:30: items[1].spec.tlsSecurityProfile: one tlsSecurityProfile too many",
         "keep one",
     ),
-    "unknown type": ("type: Modren\n", "p.yaml:1:7: type: unknown type 'Modren'", "did you mean 'Modern'?"),
-    "case": ("type: modern\n", "p.yaml:1:7: type: unknown type 'modern'", "did you mean 'Modern'?"),
-    "type is no text": ("type: [Old]\n", "p.yaml:1:7: type: unknown type ['Old']", "Old, Intermediate, Modern, Custom"),
-    "type is a number": ("type: 0\n", "p.yaml:1:7: type: unknown type 0", "known here"),
-    "field without type": ("old: {}\n", "p.yaml:1:1: type is not set, and old is", "add 'type: Old'"),
+    "unknown type": (
+        "type: Modren\n",
+        "p.yaml:1:7: type: Unsupported value: 'Modren': supported values:",
+        "did you mean 'Modern'?",
+    ),
+    "case": (
+        "type: modern\n",
+        "p.yaml:1:7: type: Unsupported value: 'modern': supported values:",
+        "did you mean 'Modern'?",
+    ),
+    "type is no text": (
+        "type: [Old]\n",
+        "p.yaml:1:7: type: Unsupported value: ['Old']: supported values:",
+        "Old, Intermediate, Modern, Custom",
+    ),
+    "type is a number": (
+        "type: 0\n",
+        "p.yaml:1:7: type: Unsupported value: 0: supported values:",
+        "one of Old, Intermediate",
+    ),
+    "empty type": ("type: ''\n", "p.yaml:1:7: type: Unsupported value: '': supported values:", "known here"),
+    "field without type": (
+        "old: {}\n",
+        "p.yaml:1:1: one of the profiles is set but 'type' field is empty",
+        "add 'type: Old'",
+    ),
     "wrong field": (
         "spec:\n  tlsSecurityProfile:\n    type: Old\n    modern: {}\n",
-        "p.yaml:3:11: spec.tlsSecurityProfile.type: type is Old, but old is not set, and modern is",
-        "add 'old: {}', or say 'type: Modern'",
+        "p.yaml:3:11: spec.tlsSecurityProfile.type: type set to Old, but the corresponding field is unset",
+        "add 'old: {}'",
     ),
     "custom without custom": (
         "tlsSecurityProfile:\n  type: Custom\n",
-        "p.yaml:2:9: tlsSecurityProfile.type: type is Custom, but custom is not set",
-        "add 'custom: {ciphers",
+        "p.yaml:2:9: tlsSecurityProfile.type: type set to Custom, but the corresponding field is unset",
+        "add custom, with ciphers",
     ),
-    "custom is null": ("type: Custom\ncustom:\n", "p.yaml:1:7: type: type is Custom, but custom is not set", ""),
+    "custom is null": (
+        "type: Custom\ncustom:\n",
+        "p.yaml:1:7: type: type set to Custom, but the corresponding field is unset",
+        "",
+    ),
     "custom is a list": ("type: Custom\ncustom: [a]\n", "p.yaml:2:9: custom: must be a mapping, not ['a']", ""),
     "unknown field": ("type: Old\nold: {}\nodl: {}\n", "p.yaml:3:1: odl: unknown field 'odl'", "did you mean 'old'?"),
     "misplaced": (
         "type: Custom\nciphers: [AES128-SHA]\n",
         (
-            "p.yaml:1:7: type: type is Custom, but custom is not set (add 'custom: {ciphers: [...]}')\n"
+            "p.yaml:1:7: type: type set to Custom, but the corresponding field is unset"
+            " (add custom, with ciphers and minTLSVersion)\n"
             "p.yaml:2:1: ciphers: unknown field 'ciphers' (put it under 'custom:', where ciphers belongs)"
         ),
         "",

@@ -1,0 +1,807 @@
+"""``tlsSecurityProfile``: what it means to each of its readers, and what is wrong with it.
+
+Scans, lint and ``--profile FILE`` all ask here. The readers differ in what they make of what is missing
+(openshift/api ``config/v1/types_tlssecurityprofile.go`` leaves it open), and in the cipher suites that they have:
+library-go and the machine config operator configure Go's servers, the ingress operator HAProxy with OpenSSL.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from scanner.files.problems import did_you_mean
+from scanner.files.source_positions import dotted, shown
+from scanner.kube import kinds
+from scanner.kube.cipher_names import (
+    GO_SUITES,
+    HTTP2,
+    HYPERSHIFT_SUITES,
+    TLS13_NAMES,
+    TLS13_SUITES,
+    is_a_set,
+    suite_named,
+)
+from scanner.kube.kinds import Kind
+from scanner.kube.maybe import Known, Unknown
+from scanner.kube.objects import Fields, Reference, Steps
+from scanner.kube.profile import Profile
+from scanner.kube.view import Part, Text, Texts, Value, View
+from scanner.tls.codepoints import SUITES, TLS12, TLS13
+from scanner.tls.names import group_code, is_tls13, openssl_name, version_code
+
+# --- The API's type ---------------------------------------------------------------------------------------------------
+
+TYPES: Final[Mapping[str, str]] = {
+    "Old": "old",
+    "Intermediate": "intermediate",
+    "Modern": "modern",
+    "Custom": "custom",
+}
+"""``type``, and the field that goes with it."""
+VERSIONS: Final = ("VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13")
+GROUPS: Final = (
+    "X25519",
+    "secp256r1",
+    "secp384r1",
+    "secp521r1",
+    "X25519MLKEM768",
+    "SecP256r1MLKEM768",
+    "SecP384r1MLKEM1024",
+)
+"""The enumeration ``TLSGroup``. The field is behind the feature gate TLSGroupPreferences (from 4.23)."""
+FIELD: Final = "tlsSecurityProfile"
+PROFILE: Final = ("spec", FIELD)
+"""Where an APIServer, an IngressController and a KubeletConfig have it."""
+HOSTED_PROFILE: Final = ("spec", "configuration", "apiServer", FIELD)
+"""Where a HostedCluster and a HostedControlPlane have it."""
+
+_OPENSSL: Final = tuple(suite.openssl for suite in SUITES if suite.openssl)
+_HTTP2_NAMES: Final = tuple(str(openssl_name(code)) for code in HTTP2)
+_LIKE_A_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_+-]+", re.ASCII)
+_CUSTOM_FIELDS: Final = ("ciphers", "minTLSVersion", "groups")
+_MOST: Final = 500
+"""Names of a list that are read; there are 372 suites."""
+_GUESSED: Final = 20
+"""Unknown names of one list for which a near one is looked for; the others get none."""
+_GROUPS_AT_MOST: Final = 7
+_DEEPEST: Final = 8
+_MOST_VALUES: Final = 20_000
+"""Values of one object that are looked through for profiles, and how deep."""
+
+
+class CustomProfile(View):
+    """``custom``, which counts for type Custom only."""
+
+    ciphers = Texts()
+    listed = Value("ciphers")
+    """``ciphers``, whatever it is."""
+    minimum = Text("minTLSVersion")
+    said_minimum = Value("minTLSVersion")
+    groups = Texts()
+    said_groups = Value("groups")
+
+
+class TLSSecurityProfile(View):
+    """The field's value."""
+
+    type = Text()
+    said_type = Value("type")
+    """``type``, whatever it is."""
+    _custom = Part(CustomProfile, "custom")
+
+    @property
+    def custom(self) -> CustomProfile:
+        """What counts of type Custom; of another type, nothing."""
+        return self._custom if self.type == "Custom" else CustomProfile({}, self._custom.steps)
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The fields of types that are set, be they of its own type or not."""
+        return tuple(name for name in TYPES.values() if self.has(name))
+
+
+def profile_of(holder: Fields, steps: tuple[str, ...] = PROFILE) -> TLSSecurityProfile:
+    """The profile at ``steps``; an empty one where there is none."""
+    return TLSSecurityProfile(holder.fields(*steps).raw, steps)
+
+
+def has_profile(holder: Fields, steps: tuple[str, ...] = PROFILE) -> bool:
+    """Whether anything other than null is there."""
+    return holder.has(*steps)
+
+
+def held_profiles(each: Fields) -> Iterator[TLSSecurityProfile]:
+    """Every profile below ``spec``, whatever the object's kind and wherever it stands, the outermost first."""
+    waiting: deque[tuple[Steps, object]] = deque([(("spec",), each.at("spec"))])
+    seen = 0
+    while waiting and seen < _MOST_VALUES:
+        steps, value = waiting.popleft()
+        inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        for step, item in inner:
+            seen += 1
+            if step == FIELD and isinstance(item, dict):
+                yield TLSSecurityProfile(item, (*steps, FIELD))
+            elif isinstance(item, dict | list) and len(steps) < _DEEPEST:
+                waiting.append(((*steps, step), item))
+
+
+# --- Readers ----------------------------------------------------------------------------------------------------------
+
+Default = Literal["intermediate", "inherit", "refused", "undefined"]
+"""What stands in for a value that is not there. ``inherit``: the next object above decides. ``refused``: the reader
+does not take it, and what was in force before stays. ``undefined``: the reader crashes, or no source tells."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """One implementation that reads the field: what it makes of what is missing, and which suites it has."""
+
+    name: str
+    nil: Default
+    """No ``tlsSecurityProfile``."""
+    empty: Default
+    """One without a type."""
+    no_custom: Default
+    """``type: Custom`` without ``custom``."""
+    other: Default = "undefined"
+    """A type that is none of the four."""
+    no_version: Default = "intermediate"
+    """A Custom profile without ``minTLSVersion``; ``intermediate``: as if it had that of Intermediate."""
+    admission: bool = False
+    """Whether the API server's admission looks at the profile (openshift/kubernetes ``validate_apiserver.go``)."""
+    called: str = "Go"
+    """What serves."""
+    suites: frozenset[int] | None = GO_SUITES
+    """What that has; None: anything that OpenSSL names."""
+    groups: bool = True
+    """Whether it hands ``groups`` on."""
+    source: str
+
+    @property
+    def is_router(self) -> bool:
+        """Whether HAProxy serves, which speaks the TLS 1.3 suites that are listed. Go speaks its three always."""
+        return self.suites is None
+
+
+LIBRARY_GO: Final = Reader(
+    name="library-go",
+    nil="intermediate",
+    empty="intermediate",
+    no_custom="intermediate",
+    admission=True,
+    source="openshift/library-go pkg/operator/configobserver/apiserver/observe_tlssecurityprofile.go",
+)
+INGRESS: Final = Reader(
+    name="the ingress operator",
+    nil="inherit",
+    empty="inherit",
+    no_custom="refused",
+    no_version="refused",
+    called="HAProxy",
+    suites=None,
+    source="openshift/cluster-ingress-operator pkg/operator/controller/ingress/controller.go",
+)
+INHERITED_BY_INGRESS: Final = replace(INGRESS, nil="intermediate", empty="intermediate")
+"""The same operator, reading the APIServer's profile for an IngressController without one of its own."""
+KUBELET_CONFIG: Final = Reader(
+    name="the machine config operator",
+    nil="inherit",
+    empty="intermediate",
+    no_custom="intermediate",
+    other="intermediate",
+    groups=False,
+    source="openshift/machine-config-operator pkg/controller/common/helpers.go",
+)
+HYPERSHIFT: Final = Reader(
+    name="HyperShift",
+    nil="intermediate",
+    empty="undefined",
+    no_custom="undefined",
+    called="HyperShift",
+    suites=HYPERSHIFT_SUITES,
+    groups=False,
+    source="openshift/hypershift support/config/cipher.go",
+)
+MICROSHIFT_INGRESS: Final = Reader(
+    name="MicroShift's router",
+    nil="intermediate",
+    empty="intermediate",
+    no_custom="refused",
+    called="HAProxy",
+    suites=None,
+    source="openshift/microshift pkg/config/ingress.go",
+)
+OTHER: Final = Reader(
+    name="its reader",
+    nil="intermediate",
+    empty="intermediate",
+    no_custom="intermediate",
+    source="kinds that are not OpenShift's own configuration: a server of Go's, and no admission",
+)
+READERS: Final = (LIBRARY_GO, INGRESS, INHERITED_BY_INGRESS, KUBELET_CONFIG, HYPERSHIFT, MICROSHIFT_INGRESS, OTHER)
+_BY_KIND: Final[Mapping[Kind, Reader]] = {
+    kinds.API_SERVER: LIBRARY_GO,
+    kinds.HOSTED_CLUSTER: HYPERSHIFT,
+    kinds.HOSTED_CONTROL_PLANE: HYPERSHIFT,
+    kinds.INGRESS_CONTROLLER: INGRESS,
+    kinds.KUBELET_CONFIG: KUBELET_CONFIG,
+}
+
+
+def reader_of(kind: Kind | str) -> Reader:
+    """Who reads the profile of an object of this kind; of a file only the kind's name is looked at."""
+    return next((reader for each, reader in _BY_KIND.items() if kind in (each, each.name)), OTHER)
+
+
+# --- What is wrong ----------------------------------------------------------------------------------------------------
+
+ProblemId = Literal[
+    "shape",
+    "field-unknown",
+    "too-many",
+    "type-unset",
+    "type-unknown",
+    "field-missing",
+    "field-ignored",
+    "version-unknown",
+    "version-unset",
+    "suites-fixed",
+    "suites-none",
+    "suites-http2",
+    "router",
+    "groups-ignored",
+    "groups-count",
+    "group-unknown",
+    "group-twice",
+    "name-set",
+    "name-unknown",
+    "name-dropped",
+    "name-twice",
+    "name-idle",
+    "tls13-stays",
+]
+HARMLESS: Final[frozenset[ProblemId]] = frozenset(
+    {
+        "field-ignored",
+        "version-unset",
+        "groups-ignored",
+        "name-dropped",
+        "name-twice",
+        "name-idle",
+        "tls13-stays",
+    }
+)
+"""What is taken as it stands: a part of it has no effect, or means what the reader's default is."""
+_MISPLACED: Final = {name: f"put it under 'custom:', where {name} belongs" for name in _CUSTOM_FIELDS}
+_NOT_WITH_TLS13: Final = (
+    "Cipher suites cannot be configured when minTLSVersion is VersionTLS13. "
+    "TLS 1.3 cipher suites are hardcoded by the Go runtime."
+)
+"""The enhancement's words; the admission that shipped says it shorter."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing that is wrong with a profile."""
+
+    id: ProblemId
+    at: Steps
+    """The field, from the object's top."""
+    message: str
+    fix: str
+    schema: bool = False
+    """Whether the API's schema refuses it; else its reader or the admission does, or nothing."""
+    expected: tuple[str, ...] = ()
+    admission: str = ""
+    """What the admission of an APIServer says, where that differs."""
+    key: bool = False
+    """Whether it is about the field's name, not its value."""
+
+
+def problems(profile: TLSSecurityProfile, reader: Reader, *, iana: bool = False) -> Iterator[Problem]:
+    """Everything that is wrong with a profile for its reader. ``iana``: IANA's names of suites count like OpenSSL's."""
+    yield from _unknown_fields(profile, ("type", *TYPES.values()), _MISPLACED)
+    said, given = profile.said_type, profile.given
+    if said is None or (said == "" and given):
+        yield from _untyped(profile)
+    elif not isinstance(said, str) or said not in TYPES:
+        yield Problem(
+            id="type-unknown",
+            at=(*profile.steps, "type"),
+            message=_unsupported(said, TYPES),
+            fix=_did_you_mean(said, TYPES),
+            schema=True,
+            expected=tuple(TYPES),
+        )
+    else:
+        yield from _fields_of(profile, said, reader)
+        if said == "Custom" and "custom" in given:
+            yield from _custom_problems(profile.custom, reader, iana=iana)
+
+
+def refused(profile: TLSSecurityProfile, reader: Reader, *, iana: bool = False) -> Iterator[Problem]:
+    """What a cluster does not take as it stands: a list is not called insufficient where a name in it is unknown."""
+    found = [each for each in problems(profile, reader, iana=iana) if each.id not in HARMLESS]
+    doubtful = [each.at for each in found if each.id in ("shape", "too-many", "name-unknown")]
+    unknown = any("ciphers" in at or at[-1] == "custom" for at in doubtful)
+    return (each for each in found if not (unknown and each.id in ("suites-none", "suites-http2")))
+
+
+def _unsupported(said: object, known: Mapping[str, str] | tuple[str, ...]) -> str:
+    listed = ", ".join(f'"{name}"' for name in known)
+    return f"Unsupported value: {shown(said)}: supported values: {listed}"
+
+
+def _did_you_mean(said: object, known: Mapping[str, str] | tuple[str, ...]) -> str:
+    return did_you_mean(said, known) if isinstance(said, str) else f"one of {', '.join(known)}"
+
+
+def ignored(profile: TLSSecurityProfile) -> Iterator[str]:
+    """What to know about fields of other types than its own."""
+    others = [name for name in profile.given if name != TYPES.get(profile.type)]
+    if others and profile.type in TYPES:
+        yield f"type is {profile.type}, so {' and '.join(others)} means nothing"
+
+
+def _unknown_fields(view: View, known: tuple[str, ...], elsewhere: Mapping[str, str]) -> Iterator[Problem]:
+    for name in islice(view.raw, _MOST):
+        if name not in known:
+            fix = elsewhere.get(name) or did_you_mean(name, known)
+            what = f"unknown field {shown(name)}"
+            yield Problem(id="field-unknown", at=(*view.steps, name), message=what, fix=fix, key=True)
+
+
+def _untyped(profile: TLSSecurityProfile) -> Iterator[Problem]:
+    if profile.given:
+        meant = next(name for name, field in TYPES.items() if field == profile.given[0])
+        message = "one of the profiles is set but 'type' field is empty"
+        yield Problem(id="type-unset", at=profile.steps, message=message, fix=f"add 'type: {meant}'")
+
+
+def _fields_of(profile: TLSSecurityProfile, type_: str, reader: Reader) -> Iterator[Problem]:
+    own = TYPES[type_]
+    if own not in profile.given and (reader.admission or type_ == "Custom"):
+        yield Problem(
+            id="field-missing",
+            at=(*profile.steps, "type"),
+            message=f"type set to {type_}, but the corresponding field is unset",
+            fix=f"add '{own}: {{}}'" if type_ != "Custom" else "add custom, with ciphers and minTLSVersion",
+        )
+    for name in profile.given:
+        at = (*profile.steps, name)
+        value = profile.at(name)
+        if not isinstance(value, Mapping):
+            message = f"must be a mapping, not {shown(value)}"
+            yield Problem(id="shape", at=at, message=message, fix=f"write '{name}: {{}}'", schema=True)
+        elif name != own:
+            fix = f"remove {name}, or change the type"
+            yield Problem(id="field-ignored", at=at, message=f"type is {type_}, so {name} means nothing", fix=fix)
+        elif name != "custom":
+            hint = f"leave it empty, '{own}: {{}}', or write a profile of your own with 'type: Custom'"
+            yield from _unknown_fields(View(value, at), (), dict.fromkeys(_CUSTOM_FIELDS, hint))
+
+
+def _custom_problems(custom: CustomProfile, reader: Reader, *, iana: bool) -> Iterator[Problem]:
+    yield from _unknown_fields(custom, _CUSTOM_FIELDS, {"curves": "the field is called groups"})
+    yield from _version_problems(custom, reader)
+    if reader.is_router:
+        for each in _refused(custom, reader):
+            yield Problem(id="router", at=(*custom.steps, each.field), message=each.message, fix=each.fix)
+    else:
+        yield from _suite_problems(custom, iana=iana)
+    yield from _group_problems(custom, reader)
+    yield from _name_problems(custom, reader)
+
+
+def _version_problems(custom: CustomProfile, reader: Reader) -> Iterator[Problem]:
+    said, at = custom.said_minimum, (*custom.steps, "minTLSVersion")
+    if said not in (None, *VERSIONS):
+        yield Problem(
+            id="version-unknown",
+            at=at,
+            message=_unsupported(said, VERSIONS),
+            fix=_version_meant(said),
+            schema=True,
+            expected=VERSIONS,
+        )
+    elif not said and not reader.is_router:
+        yield Problem(
+            id="version-unset",
+            at=at,
+            message="minTLSVersion is not set, which counts as VersionTLS12",
+            fix="write 'minTLSVersion: VersionTLS12'",
+            expected=VERSIONS[2:],
+        )
+
+
+def _version_meant(said: object) -> str:
+    """The API's name of a version in another spelling: ``TLSv1.2``, 1.2."""
+    try:
+        meant = version_code(str(said)[:40])
+    except KeyError:
+        return _did_you_mean(said, VERSIONS)
+    return next((f"write {name}" for name in VERSIONS if version_code(name) == meant), _did_you_mean(said, VERSIONS))
+
+
+def _suite_problems(custom: CustomProfile, *, iana: bool) -> Iterator[Problem]:
+    """For Go, which speaks all of TLS 1.3 whatever is listed."""
+    names, at = custom.ciphers[:_MOST], (*custom.steps, "ciphers")
+    if custom.minimum == VERSIONS[-1]:
+        if names:
+            yield Problem(
+                id="suites-fixed",
+                at=at,
+                message=_NOT_WITH_TLS13,
+                fix="remove ciphers, or write 'minTLSVersion: VersionTLS12'",
+                admission="TLS 1.3 cipher suites are not configurable",
+                key=True,
+            )
+        return
+    found = [(name, code) for name in names if (code := suite_named(name)) is not None]
+    mapped = {code for name, code in found if iana or openssl_name(code) == name}
+    if GO_SUITES.isdisjoint(mapped):
+        fix = f"list OpenSSL's names, for example {_HTTP2_NAMES[0]}"
+        yield Problem(id="suites-none", at=at, message="no supported cipher suite found", fix=fix)
+    if mapped.isdisjoint(HTTP2):
+        either = " or ".join(_HTTP2_NAMES)
+        yield Problem(
+            id="suites-http2",
+            at=at,
+            message="no cipher suite that HTTP/2 requires",
+            fix=f"add {either}",
+            admission=(
+                "http2: TLSConfig.CipherSuites is missing an HTTP/2-required AES_128_GCM_SHA256 cipher "
+                f"(need at least one of {either})"
+            ),
+        )
+
+
+def _group_problems(custom: CustomProfile, reader: Reader) -> Iterator[Problem]:
+    value, at = custom.said_groups, (*custom.steps, "groups")
+    if value is None:
+        return
+    if not reader.groups:
+        message = f"{reader.name} hands no groups on: they mean nothing here"
+        yield Problem(id="groups-ignored", at=at, message=message, fix="leave groups out")
+    if not isinstance(value, list):
+        fix = f"a list of {', '.join(GROUPS)}"
+        yield Problem(id="shape", at=at, message=f"must be a list, not {shown(value)}", fix=fix, schema=True)
+        return
+    if not 1 <= len(value) <= _GROUPS_AT_MOST:
+        message = f"it has {len(value)} groups, and must have 1 to {_GROUPS_AT_MOST}"
+        fix = "leave groups out, so that every component has its own" if not value else "remove some"
+        yield Problem(id="groups-count", at=at, message=message, fix=fix, schema=True)
+    seen: set[str] = set()
+    for index, name in enumerate(islice(value, _MOST)):
+        here = (*at, index)
+        if not isinstance(name, str) or name not in GROUPS:
+            what = f"unknown group {shown(name)}"
+            yield Problem(id="group-unknown", at=here, message=what, fix=_group_meant(name), schema=True)
+        elif name in seen:
+            what = f"Duplicate value: {shown(name)}"
+            yield Problem(id="group-twice", at=here, message=what, fix="remove it", schema=True)
+        else:
+            seen.add(name)
+
+
+def _group_meant(name: object) -> str:
+    """The enumeration's name of a group that has others: P-256 is secp256r1."""
+    try:
+        code = group_code(name) if isinstance(name, str) else None
+    except KeyError:
+        code = None
+    return next((f"write {each}" for each in GROUPS if group_code(each) == code), _did_you_mean(name, GROUPS))
+
+
+def _name_problems(custom: CustomProfile, reader: Reader) -> Iterator[Problem]:
+    """Names in ``ciphers`` that select nothing, or change nothing."""
+    value, at = custom.listed, (*custom.steps, "ciphers")
+    if not isinstance(value, list):
+        if value is not None:
+            message = f"must be a list, not {shown(value)}"
+            yield Problem(id="shape", at=at, message=message, fix="write a list of names", schema=True)
+        return
+    if len(value) > _MOST:
+        message = f"has {len(value)} items, more than {_MOST}"
+        yield Problem(id="too-many", at=at, message=message, fix="remove names")
+    guesses, seen = _GUESSED, dict[int, str]()
+    for index, name in enumerate(value[:_MOST]):
+        found = _lost_name(name, reader, (*at, index), guess=guesses > 0)
+        if found is not None:
+            guesses -= 1
+            yield found
+        elif isinstance(name, str) and (idle := _idle(custom, name, seen, reader)):
+            id_, message = idle
+            yield Problem(id=id_, at=(*at, index), message=message, fix="remove it")
+    names = custom.ciphers[:_MOST]
+    if reader.is_router and custom.minimum in VERSIONS[:-1] and names and TLS13_NAMES.isdisjoint(names):
+        message = "no TLS 1.3 suite is listed, so that HAProxy keeps all of OpenSSL's, and TLS 1.3 stays on"
+        yield Problem(id="tls13-stays", at=at, message=message, fix="")
+
+
+def _lost_name(name: object, reader: Reader, at: Steps, *, guess: bool) -> Problem | None:
+    """Why a name selects nothing for certain; None where it selects a suite."""
+    if isinstance(name, str) and reader.is_router and is_a_set(name):
+        message = f"{name} is OpenSSL's word for many suites, which nobody has looked at one by one"
+        return Problem(id="name-set", at=at, message=message, fix="list their names")
+    loss = lost(name, reader, guess=guess)
+    if loss is None:
+        return None
+    known = isinstance(name, str) and suite_named(name) is not None
+    return Problem(id="name-dropped" if known else "name-unknown", at=at, message=loss.reason, fix=loss.fix)
+
+
+def _idle(custom: CustomProfile, name: str, seen: dict[int, str], reader: Reader) -> tuple[ProblemId, str] | None:
+    """Why a name that selects a suite changes nothing."""
+    code = suite_named(name)
+    if code is None:
+        return None
+    if code in seen:
+        return "name-twice", f"{name} is listed already" + ("" if seen[code] == name else f", as {seen[code]}")
+    seen[code] = name
+    alone = reader.is_router and custom.minimum == VERSIONS[-1]
+    return (
+        ("name-idle", f"{name} is of TLS 1.2, which VersionTLS13 leaves out") if alone and not is_tls13(code) else None
+    )
+
+
+class Loss(NamedTuple):
+    """A name of ``ciphers`` that selects nothing."""
+
+    name: str
+    reason: str
+    """A clause for people."""
+    fix: str
+    certain: bool = True
+    """Whether every release of the reader drops it."""
+
+
+def lost(name: object, reader: Reader, *, guess: bool = True) -> Loss | None:
+    """Why a reader drops a name without an error; None where it selects suites, or takes them out.
+
+    ``guess``: whether to look for a name that is meant instead.
+    """
+    if not isinstance(name, str):
+        return Loss(shown(name), f"{shown(name)} is no name of a cipher suite", "write OpenSSL's name")
+    code = suite_named(name)
+    if reader.is_router and (name.startswith("!") or is_a_set(name)):
+        return None
+    if code is None:
+        near = did_you_mean(name, _OPENSSL, otherwise="remove it") if guess else "remove it"
+        return Loss(shown(name), f"{shown(name)} is no cipher suite, and is dropped without a word", near)
+    known, has = openssl_name(code), reader.suites
+    if (has is not None and code not in {*has, *TLS13_SUITES}) or known is None:
+        return Loss(name, f"{name} is none that {reader.called} has: it is dropped without a word", "remove it")
+    if known == name or is_tls13(code):
+        return None
+    if has is None:  # OpenSSL 3.0 refuses it and 4.0 takes it; which one a router has is not known
+        reason = f"{name} is IANA's name, which older releases of OpenSSL drop without a word"
+        return Loss(name, reason, f"write {known}", certain=False)
+    reason = f"{name} is IANA's name, and only OpenSSL's are mapped: it is dropped without a word"
+    return Loss(name, reason, f"write {known}")
+
+
+class Refusal(NamedTuple):
+    """One reason for which the ingress operator does not admit an IngressController."""
+
+    field: str
+    """Of ``custom``: ``ciphers`` or ``minTLSVersion``."""
+    message: str
+    fix: str
+
+
+def refusals(custom: CustomProfile) -> Iterator[Refusal]:
+    """Every reason (cluster-ingress-operator ``ingress/controller.go``, ``validateTLSSecurityProfile``), of an
+    IngressController's own profile or of the one that it inherits."""
+    names, minimum = custom.ciphers, custom.minimum
+    if not names:
+        yield Refusal("ciphers", "the list of ciphers is empty", "list suites, those of TLS 1.3 among them")
+    elif odd := [name for name in names if not _LIKE_A_NAME.fullmatch(name.removeprefix("!"))]:
+        message = f"the list of ciphers has {shown(odd[0])}, which does not look like the name of one"
+        yield Refusal("ciphers", message, "remove it")
+    if not names or minimum not in VERSIONS:
+        pass
+    elif minimum == VERSIONS[-1] and TLS13_NAMES.isdisjoint(names):
+        message = "no TLS 1.3 cipher suite is listed with VersionTLS13"
+        yield Refusal("ciphers", message, "add TLS_AES_128_GCM_SHA256")
+    elif minimum != VERSIONS[-1] and TLS13_NAMES.issuperset(names):
+        fix = "add one of TLS 1.2, or write 'minTLSVersion: VersionTLS13'"
+        yield Refusal("ciphers", "only TLS 1.3 cipher suites are listed, below VersionTLS13", fix)
+    if not minimum:
+        yield Refusal("minTLSVersion", "minTLSVersion is not set", "write 'minTLSVersion: VersionTLS12'")
+
+
+# --- What it means ----------------------------------------------------------------------------------------------------
+
+Meaning: TypeAlias = Callable[[str], Known[Profile]]
+"""``old``, ``intermediate`` or ``modern`` -> what that means in the release at hand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """What one reader makes of one object."""
+
+    said: str
+    """For people: ``Modern``, ``not set, which means Intermediate``."""
+    profile: Known[Profile] | None
+    """None: the reader asks the next object above."""
+    spelt: frozenset[int] = frozenset()
+    """Suites of TLS 1.2 that are listed by IANA's name only: what Go's readers drop, because they map OpenSSL's."""
+    remarks: tuple[str, ...] = ()
+    dropped: tuple[Loss, ...] = ()
+    """Names of its list that the reader drops."""
+    refused: str | None = None
+    """Why the reader does not take it, where it does not: what was in force before stays."""
+    custom: bool = False
+
+
+def declared(holder: Fields, steps: tuple[str, ...], reader: Reader, called: str, meaning: Meaning) -> Declared:
+    """What ``reader`` makes of the profile at ``steps`` of the object that people call ``called``.
+
+    An object is there already, and something reads it: so nothing is refused here, what is wrong with it becomes a
+    remark, and what no source tells is unknown.
+    """
+    raw = holder.at(*steps)
+    if raw is None:
+        return _default(reader.nil, "not set", reader, meaning)
+    if not isinstance(raw, Mapping):
+        return _undefined(f"it is {shown(raw)}, which is no profile")
+    profile = TLSSecurityProfile(raw, steps)
+    type_ = profile.said_type
+    notes = tuple(islice(_remarks(profile, reader, called), _REMARKS))
+    if type_ is None or type_ == "":
+        return _noted(_default(reader.empty, "set without a type", reader, meaning), notes)
+    if not isinstance(type_, str) or type_ not in TYPES:
+        return _default(reader.other, f"of the type {shown(type_)}, which is none of the API's", reader, meaning)
+    if type_ != "Custom":
+        return _noted(Declared(said=type_, profile=meaning(TYPES[type_])), notes)
+    if not profile.custom:
+        return _noted(_default(reader.no_custom, "Custom without custom", reader, meaning), notes)
+    return _noted(_custom(profile.custom, reader, called, meaning), notes)
+
+
+_REMARKS: Final = 20
+
+
+def _remarks(profile: TLSSecurityProfile, reader: Reader, called: str) -> Iterator[str]:
+    who = "admission refuses" if reader.admission else f"{reader.name} refuses or drops"
+    yield from ignored(profile)
+    for each in refused(profile, reader):
+        fix = f" ({each.fix})" if each.fix else ""
+        yield f"{who}: {called}: {dotted(each.at)}: {each.message}{fix}"
+
+
+def _default(default: Default, what: str, reader: Reader, meaning: Meaning) -> Declared:
+    if default == "intermediate":
+        return Declared(said=f"{what}, which means Intermediate", profile=meaning("intermediate"))
+    if default == "inherit":
+        return Declared(said=f"{what}, which means the cluster's", profile=None)
+    if default == "refused":
+        reason = f"the profile is {what}, which {reader.name} refuses"
+        return Declared(said=what, profile=Unknown(reason), refused=reason)
+    return _undefined(f"the profile is {what}, and what {reader.name} makes of that is not defined")
+
+
+def _undefined(reason: str) -> Declared:
+    return Declared(said=reason, profile=Unknown(reason))
+
+
+def _noted(found: Declared, notes: tuple[str, ...]) -> Declared:
+    return replace(found, remarks=(*notes, *found.remarks)) if notes else found
+
+
+def _custom(custom: CustomProfile, reader: Reader, called: str, meaning: Meaning) -> Declared:
+    shipped = meaning("intermediate")
+    # A release that is not known may have groups.
+    groups_known = isinstance(shipped, Unknown) or shipped.groups is not None
+    meant = custom_profile(
+        custom, reader, f"custom ({called})", f"{called} {dotted(custom.steps)}", groups_known=groups_known
+    )
+    refusal = next(_refused(custom, reader), None)
+    if refusal is not None:
+        reason = f"{refusal.message}, and {reader.name} does not admit that"
+        return Declared(said="Custom", profile=Unknown(reason), refused=reason, custom=True)
+    names = custom.ciphers
+    alone = custom.minimum == VERSIONS[-1] and not reader.is_router
+    losses = () if alone else (lost(name, reader) for name in dict.fromkeys(names[:_MOST]))
+    dropped = tuple(each for each in losses if each)
+    return Declared(said="Custom", profile=meant, spelt=_spelt(names), dropped=dropped, custom=True)
+
+
+def _refused(custom: CustomProfile, reader: Reader) -> Iterator[Refusal]:
+    """Why a router's operator does not take it; nothing refuses what reaches the other readers."""
+    found = refusals(custom) if reader.is_router else ()
+    return (each for each in found if each.field != "minTLSVersion" or reader.no_version == "refused")
+
+
+def _spelt(names: tuple[str, ...]) -> frozenset[int]:
+    """Suites that are in the list, and only by a name that library-go does not map (``OpenSSLToIANACipherSuites``)."""
+    codes = {name: suite_named(name) for name in names}
+    mapped = {code for name, code in codes.items() if code is not None and openssl_name(code) == name}
+    return frozenset(code for code in codes.values() if code is not None and code not in mapped and not is_tls13(code))
+
+
+def custom_profile(
+    custom: CustomProfile, reader: Reader, name: str, source: str, *, groups_known: bool
+) -> Known[Profile]:
+    """What ``custom`` allows, as far as its values are valid; unknown where only OpenSSL tells what a name selects.
+
+    ``groups_known`` says whether the release has the field ``groups`` at all.
+    """
+    notes: list[str] = []
+    if custom.said_minimum is None:
+        notes.append("minTLSVersion is not set, which means VersionTLS12")
+    minimum = version_code(custom.minimum) if custom.minimum in VERSIONS else TLS12
+    suites = _suites(custom, minimum, reader, notes)
+    groups = _groups(custom, notes, known=groups_known)
+    found = Profile(name=name, min_version=minimum, suites=suites, groups=groups, source=source, notes=tuple(notes))
+    return _of_openssl(found, custom.ciphers) if reader.is_router else found
+
+
+def _of_openssl(profile: Profile, names: tuple[str, ...]) -> Known[Profile]:
+    """The profile without what OpenSSL's ``!NAME`` takes out of a list."""
+    if odd := next(filter(is_a_set, names), None):
+        return Unknown(f"adhere cannot tell what OpenSSL takes {odd} for")
+    taken = {name: suite_named(name[1:]) for name in names if name.startswith("!")}
+    for name, code in taken.items():
+        if code is None:
+            return Unknown(f"adhere cannot read OpenSSL's exclusion {shown(name)} in the list of ciphers")
+    return replace(profile, suites=tuple(code for code in profile.suites if code not in taken.values()))
+
+
+def _suites(custom: CustomProfile, minimum: int, reader: Reader, notes: list[str]) -> tuple[int, ...]:
+    if minimum == TLS13 and not reader.is_router:
+        notes.append("Go's servers speak the three TLS 1.3 suites whatever is configured")
+        return TLS13_SUITES
+    codes: dict[int, str] = {}
+    for name in custom.ciphers[:_MOST]:
+        code = suite_named(name)
+        if code is None:
+            continue
+        if code in codes:
+            notes.append(f"{name} is listed twice" + ("" if codes[code] == name else f", also as {codes[code]}"))
+        else:
+            codes[code] = name
+    if not reader.is_router:
+        notes.extend(_dropped_by_go(codes, reader))
+    elif not any(map(is_tls13, codes)):
+        notes.append("no TLS 1.3 suite is listed, so HAProxy keeps OpenSSL's own, and TLS 1.3 stays on")
+    return tuple(codes)
+
+
+def _dropped_by_go(codes: Mapping[int, str], reader: Reader) -> Iterator[str]:
+    """What becomes of a list on the way to a server of Go's."""
+    has = reader.suites or GO_SUITES
+    dropped = [name for code, name in codes.items() if code not in has]
+    iana = [name for code, name in codes.items() if code in has and name != openssl_name(code)]
+    if dropped:
+        yield f"Go's servers leave out what they do not have: {', '.join(dropped)}"
+    if iana:
+        yield f"a cluster drops these names, because it takes OpenSSL's only: {', '.join(iana)}"
+    yield "Go's servers speak the three TLS 1.3 suites beside the listed ones, whatever is configured"
+
+
+def _groups(custom: CustomProfile, notes: list[str], *, known: bool) -> tuple[int, ...] | None:
+    if custom.said_groups is None:
+        notes.append("groups is not set: every component has its own, and none is judged")
+        return None
+    if not known:
+        notes.append("groups has no effect: the release does not know the field")
+        return None
+    return tuple(group_code(name) for name in custom.groups[:_MOST] if name in GROUPS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CustomUse:
+    """A profile of type Custom in an object, and what each of its readers makes of it."""
+
+    reference: Reference
+    field: str
+    """``spec.tlsSecurityProfile.custom``."""
+    readings: tuple[tuple[str, Declared], ...]
+    """Who reads it (``library-go``, ``the ingress operator``), and what that makes of it."""

@@ -1,0 +1,286 @@
+"""Every ``tlsSecurityProfile`` in an object, whatever kind it is of: whether its readers take it, and what they make of
+it (openshift/api ``config/v1``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final, NamedTuple
+
+from scanner.kube.kinds import (
+    API_SERVER,
+    HOSTED_CLUSTER,
+    HOSTED_CONTROL_PLANE,
+    INGRESS_CONTROLLER,
+    KUBELET_CONFIG,
+    Kind,
+)
+from scanner.kube.objects import KubeObject
+from scanner.kube.tls_profile import (
+    HARMLESS,
+    PROFILE,
+    TYPES,
+    VERSIONS,
+    Problem,
+    ProblemId,
+    TLSSecurityProfile,
+    has_profile,
+    held_profiles,
+    problems,
+    profile_of,
+    reader_of,
+    refusals,
+)
+from scanner.lint.fields.unknown import nearest
+from scanner.lint.openshift import gates
+from scanner.model.declared import Missing
+from scanner.model.object_rule import ANY, Flaw, ObjectRule, Subject, undecided
+
+SUBJECTS: Final[tuple[Kind, ...]] = (
+    API_SERVER,
+    INGRESS_CONTROLLER,
+    KUBELET_CONFIG,
+    HOSTED_CLUSTER,
+    HOSTED_CONTROL_PLANE,
+    ANY,
+)
+"""Kinds whose profile is looked at."""
+_NAME: Final = "cluster"
+_RECOMMENDED: Final = ("Intermediate", "Modern")
+"""Types that stand in a correction: Old is weak, and Custom says nothing without a list."""
+_GATE: Final = ("TLSGroupPreferences", "TLSCurvePreferences")
+"""The feature gate of ``groups``, and its earlier name (openshift/api ``features/features.go``)."""
+
+_ABOUT_TYPES: Final[frozenset[ProblemId]] = frozenset({"type-unset", "type-unknown", "field-missing", "field-ignored"})
+_ABOUT_CUSTOM: Final[frozenset[ProblemId]] = frozenset(
+    {
+        *("version-unknown", "version-unset", "suites-fixed", "suites-none", "suites-http2", "router"),
+        *("groups-ignored", "groups-count", "group-unknown", "group-twice"),
+    }
+)
+_ABOUT_NAMES: Final[frozenset[ProblemId]] = frozenset(
+    {"name-set", "name-unknown", "name-dropped", "name-twice", "name-idle", "tls13-stays"}
+)
+_REFUSED: Final[frozenset[ProblemId]] = frozenset(
+    {"type-unset", "field-missing", "suites-fixed", "suites-none", "suites-http2", "router"}
+)
+"""What the reader of the profile does not take, where the API's schema does."""
+_SERIOUS: Final[frozenset[ProblemId]] = frozenset({"name-dropped"})
+"""Harmless in a file that says what is required, and not in an object that configures servers."""
+
+
+def check_type(subject: Subject) -> Iterator[Flaw]:
+    """A `tlsSecurityProfile` has a type that the API knows, and the field of that type."""
+    if subject.object.kind == API_SERVER and subject.object.name != _NAME:
+        yield Flaw(
+            message=f"the API server refuses it: must be {_NAME}",
+            at=("metadata", "name"),
+            expected=(_NAME,),
+            fix=f"name it {_NAME}: there is one for each cluster",
+        )
+    for profile in held_profiles(subject.object):
+        yield from _flaws(subject, profile, _ABOUT_TYPES)
+
+
+def check_custom(subject: Subject) -> Iterator[Flaw]:
+    """A Custom profile is one that its readers take."""
+    for profile in held_profiles(subject.object):
+        if profile.custom.said_groups is not None and gates.is_off(subject.declared, _GATE):
+            message = (
+                f"the feature gate {_GATE[0]} is off: groups is pruned without a word, and each component has its own"
+            )
+            fix = "leave groups out, or turn the feature gate on"
+            yield Flaw(message=message, at=(*profile.custom.steps, "groups"), severity="low", fix=fix)
+        yield from _flaws(subject, profile, _ABOUT_CUSTOM)
+
+
+def check_ciphers(subject: Subject) -> Iterator[Flaw]:
+    """Every name in a Custom profile's `ciphers` selects a suite."""
+    for profile in held_profiles(subject.object):
+        yield from _flaws(subject, profile, _ABOUT_NAMES)
+
+
+def _flaws(subject: Subject, profile: TLSSecurityProfile, about: frozenset[ProblemId]) -> Iterator[Flaw]:
+    kind = subject.object.kind
+    return (_flaw(each, profile, kind) for each in problems(profile, reader_of(kind)) if each.id in about)
+
+
+def _flaw(each: Problem, profile: TLSSecurityProfile, kind: Kind) -> Flaw:
+    message = each.message
+    if each.schema:
+        message = f"no API takes it: {message}"
+    elif each.id in _REFUSED:
+        message = f"{_refused_by(kind)}: {message}"
+    elif each.id == "version-unset" and kind == API_SERVER:
+        message += ", and an IngressController that inherits it is not admitted"
+    if each.id == "tls13-stays":
+        return Flaw(message=message, at=each.at, severity="info", status="informational")
+    return Flaw(
+        message=message,
+        at=each.at,
+        severity="low" if each.id in HARMLESS - _SERIOUS else None,
+        expected=each.expected,
+        fix=each.fix,
+        correction=_correction(each, profile),
+        evidence=(f"admission of an APIServer says: {each.admission}",) if each.admission else (),
+    )
+
+
+def _refused_by(kind: Kind) -> str:
+    """Who does not take what is wrong, for people."""
+    if kind == API_SERVER:
+        return "the API server refuses it"
+    if kind == INGRESS_CONTROLLER:
+        return "the ingress operator does not admit it, and the router keeps what it had"
+    return "nothing refuses it here, and its reader does as it likes"
+
+
+def _correction(each: Problem, profile: TLSSecurityProfile) -> str | None:
+    if each.id == "type-unset":
+        meant = next(name for name, field in TYPES.items() if field == profile.given[0])
+        return f"tlsSecurityProfile:\n  type: {meant}"
+    if each.id == "version-unset":
+        return "minTLSVersion: VersionTLS12"
+    said = profile.type
+    if each.id == "type-unknown":
+        found = nearest(said, TYPES) if said else None
+        return f"tlsSecurityProfile:\n  type: {found}\n  {TYPES[found]}: {{}}" if found in _RECOMMENDED else None
+    if each.id == "field-missing" and said != "Custom":
+        return f"tlsSecurityProfile:\n  type: {said}\n  {TYPES[said]}: {{}}"
+    return None
+
+
+def check_version(subject: Subject) -> Iterator[Flaw]:
+    """A `tlsSecurityProfile` asks for TLS 1.2 or later."""
+    # What becomes of TLS 1.0 in a router: cluster-ingress-operator ``ingress/deployment.go``, SSL_MIN_VERSION.
+    raised = ", of which a router speaks 1.1 only" if subject.object.kind == INGRESS_CONTROLLER else ""
+    for profile in held_profiles(subject.object):
+        if profile.type == "Old":
+            yield Flaw(
+                message=f"the profile Old has TLS 1.0 and 1.1{raised}",
+                at=(*profile.steps, "type"),
+                expected=("Intermediate", "Modern"),
+                observed=("Old",),
+                fix="choose Intermediate or Modern",
+                correction="tlsSecurityProfile:\n  type: Intermediate\n  intermediate: {}",
+            )
+        said = profile.custom.minimum
+        if said in VERSIONS[:2]:
+            yield Flaw(
+                message=f"{said} lets in deprecated versions of TLS{raised if said == VERSIONS[0] else ''}",
+                at=(*profile.custom.steps, "minTLSVersion"),
+                expected=VERSIONS[2:],
+                observed=(said,),
+                fix="write VersionTLS12",
+                correction="minTLSVersion: VersionTLS12",
+            )
+
+
+TYPE = ObjectRule(
+    id="tls-profile-type",
+    subjects=SUBJECTS,
+    check=check_type,
+)
+CUSTOM = ObjectRule(
+    id="tls-profile-custom",
+    subjects=SUBJECTS,
+    check=check_custom,
+    reads=gates.READS,
+)
+CIPHERS = ObjectRule(
+    id="tls-profile-ciphers",
+    subjects=SUBJECTS,
+    check=check_ciphers,
+)
+VERSION = ObjectRule(
+    id="tls-profile-version",
+    subjects=SUBJECTS,
+    check=check_version,
+)
+
+
+# --- The profile that an APIServer hands on to its IngressControllers ----
+
+_SPEC: Final = ("spec",)
+_MODERN: Final = "tlsSecurityProfile:\n  type: Modern\n  modern: {}"
+_MOST: Final = 50
+
+
+def check_inherited(subject: Subject) -> Iterator[Flaw]:
+    """An IngressController can take the profile that it inherits."""
+    if subject.object.kind == API_SERVER:
+        yield from _handed_on(subject)
+    elif _inherits(subject.object):
+        yield from _taken(subject)
+
+
+def _inherits(controller: KubeObject) -> bool:
+    """Without a type it is as if it had none (cluster-ingress-operator ``hasTLSSecurityProfile``)."""
+    return not profile_of(controller).type
+
+
+class _Conflict(NamedTuple):
+    """Why a router's operator does not take a profile that the API server does."""
+
+    why: str
+    fix: str
+    """What to do in the APIServer."""
+    correction: str
+
+
+def _conflict(server: KubeObject) -> _Conflict | None:
+    profile = profile_of(server)
+    custom = profile.custom
+    if profile.type != "Custom":
+        return None
+    names, alone = custom.ciphers, custom.minimum == VERSIONS[-1]
+    if bool(names) == alone:
+        return None  # the API server refuses it: no ciphers, or some with VersionTLS13
+    if alone:
+        why = "is Custom with VersionTLS13, where ciphers are refused, and an IngressController must list some"
+        return _Conflict(why, "write 'type: Modern'", _MODERN)
+    found = next(refusals(custom), None)
+    correction = "minTLSVersion: VersionTLS12" if found and found.field == "minTLSVersion" else ""
+    why = f"is Custom, and none that the ingress operator takes: {found.message}" if found else ""
+    return _Conflict(why, found.fix, correction) if found else None
+
+
+def _handed_on(subject: Subject) -> Iterator[Flaw]:
+    conflict = _conflict(subject.object)
+    if conflict is None:
+        return
+    controllers = subject.declared.every(INGRESS_CONTROLLER)
+    heirs = [each for each in islice(controllers, _MOST) if _inherits(each)]
+    if heirs:
+        yield Flaw(
+            message=f"it {conflict.why}: {heirs[0].reference} inherits it, and is not admitted",
+            at=(*PROFILE, "custom"),
+            observed=tuple(str(each.reference) for each in heirs[:5]),
+            fix=f"{conflict.fix}, or give {heirs[0].reference} a profile of its own",
+            correction=conflict.correction or None,
+        )
+    elif not controllers and (gap := subject.declared.gap(INGRESS_CONTROLLER)):
+        missing = Missing(name=INGRESS_CONTROLLER.name, gap=gap)
+        yield undecided(missing, (*PROFILE, "custom"), "whether an IngressController inherits what it cannot take")
+
+
+def _taken(subject: Subject) -> Iterator[Flaw]:
+    at = PROFILE if has_profile(subject.object) else _SPEC
+    server = subject.find(API_SERVER, "cluster")
+    if isinstance(server, Missing):
+        if server.gap:
+            yield undecided(server, at, "whether the ingress operator takes the profile that it inherits")
+    elif conflict := _conflict(server):
+        yield Flaw(
+            message=f"{server.reference} {conflict.why}: this one is not admitted, and the router keeps what it had",
+            at=at,
+            fix=f"{subject.object.reference}: add a tlsSecurityProfile of its own",
+            correction=_MODERN,
+        )
+
+
+INHERITED = ObjectRule(
+    id="ingress-profile-inherited",
+    subjects=(API_SERVER, INGRESS_CONTROLLER),
+    check=check_inherited,
+)
