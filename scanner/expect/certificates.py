@@ -5,25 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import ip_address
 
-from scanner.expect.clients import SERVICE_CA_BUNDLES, clients
+from scanner.expect.clients import SERVICE_CA_BUNDLES, clients, first_bundle
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
+from scanner.expect.ingress_controller import route_of
 from scanner.expect.named import named
 from scanner.expect.passthrough import passed_through
 from scanner.expect.pem import certificates, decoded
 from scanner.expect.services import service_of
 from scanner.expect.stored import stored
 from scanner.expect.ungranted import beside, ungranted
+from scanner.kube.api_server import api_server_config
+from scanner.kube.ingress_controller import IngressConfig, IngressController
 from scanner.kube.kinds import (
     API_SERVER,
     API_SERVICE,
     BACKEND_TLS_POLICY,
-    CONFIG_MAP,
     CUSTOM_RESOURCE_DEFINITION,
     INGRESS_CONFIG,
     INGRESS_CONTROLLER,
     MUTATING_WEBHOOK,
-    ROUTE,
     VALIDATING_WEBHOOK,
     Kind,
 )
@@ -113,11 +114,7 @@ def _anchors(facts: Facts, draft: Draft) -> tuple[str, str]:
     if found is not None:
         return found
     signer = _signer(facts, draft)
-    for namespace, name, key in _BUNDLES.get(signer or "", ()):
-        held = facts.snapshot.get(CONFIG_MAP, name, namespace)
-        if held is not None and held.text("data", key):
-            return held.text("data", key), f"{held.reference} data[{key}]"
-    return "", ""
+    return first_bundle(facts.snapshot, _BUNDLES.get(signer or "", ()))
 
 
 def _signer(facts: Facts, draft: Draft) -> str | None:
@@ -161,9 +158,8 @@ def _is_routers(facts: Facts, draft: Draft) -> bool:
 def _own_component_route(facts: Facts, host: str | None) -> bool:
     """Whether the administrator gave this host a certificate (``spec.componentRoutes`` of Ingress/cluster)."""
     found = facts.snapshot.get(INGRESS_CONFIG, "cluster")
-    given = found.each("spec", "componentRoutes") if found else ()
     return found is None or any(
-        each.text("hostname") == host and each.text("servingCertKeyPairSecret", "name") for each in given
+        each.hostname == host and each.secret for each in IngressConfig.of(found).component_routes
     )
 
 
@@ -172,24 +168,19 @@ def _by_administrator(facts: Facts, draft: Draft) -> bool:
     they are those of the certificate, which is not at hand."""
     found = facts.snapshot.get(API_SERVER, "cluster")
     name = draft.endpoint.server_name
-    given = found.each("spec", "servingCerts", "namedCertificates") if found else ()
+    given = api_server_config(found).named_certificates if found else ()
     internal = draft.entry.server_names if draft.entry else ()
-    return (
-        name is not None
-        and name not in internal
-        and any(not each.texts("names") or name in each.texts("names") for each in given)
-    )
+    return name is not None and name not in internal and any(not each.names or name in each.names for each in given)
 
 
 def _default_certificate(facts: Facts, draft: Draft) -> bool:
     """Whether the operator's own certificate is served: nobody set another for the router or the Route."""
-    routers = [each for each in facts.snapshot.every(INGRESS_CONTROLLER) if each.has("spec", "defaultCertificate")]
+    routers = map(IngressController.of, facts.snapshot.every(INGRESS_CONTROLLER))
     subject = draft.endpoint.subject
-    if routers or subject is None or subject.kind != "Route":
+    if subject is None or subject.kind != "Route" or any(each.default_certificate is not None for each in routers):
         return False
-    route = facts.snapshot.get(ROUTE, subject.name, subject.namespace)
-    tls = route.fields("spec", "tls") if route else Fields({})
-    return not any(tls.has(each) for each in ("certificate", "externalCertificate"))
+    route = route_of(facts, draft)
+    return route is None or not (route.tls.certificate or route.tls.external)
 
 
 def _of_subject(facts: Facts, endpoint: Endpoint) -> tuple[str, str] | None:

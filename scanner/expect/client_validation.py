@@ -9,16 +9,16 @@ from __future__ import annotations
 from scanner.expect.contour import proxy_of
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
-from scanner.expect.ingress_controller import NAMESPACE, router_name
+from scanner.expect.ingress_controller import router_name
 from scanner.expect.origins import gateway_listeners, gateways
 from scanner.expect.passthrough import passed_through
 from scanner.kube.contour import HTTPProxy
-from scanner.kube.kinds import HTTP_PROXY, INGRESS_CONTROLLER
+from scanner.kube.ingress_controller import ingress_controller
+from scanner.kube.kinds import HTTP_PROXY
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Endpoint
 
-_POLICIES = ("Required", "Optional")
 """Of an IngressController. HAProxy's ``verify optional`` does without a certificate, and refuses a wrong one."""
 _FRONTEND = ("spec", "tls", "frontend")
 _VHOST = "spec.virtualhost.tls"
@@ -46,8 +46,8 @@ def nobody_asks(facts: Facts, draft: Draft) -> str | None:
 
 def _of_router(facts: Facts, draft: Draft) -> str | None:
     name = router_name(facts, draft) if draft.implementation == "haproxy" else Unknown("no router")
-    found = None if isinstance(name, Unknown) else facts.snapshot.get(INGRESS_CONTROLLER, name, NAMESPACE)
-    if found is None or found.text("spec", "clientTLS", "clientCertificatePolicy") not in _POLICIES:
+    found = None if isinstance(name, Unknown) else ingress_controller(facts.snapshot, name)
+    if found is None or found.client_tls.asks is None:
         return None
     return f"{found.reference} spec.clientTLS"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from scanner.expect import upstream
@@ -23,6 +23,8 @@ from scanner.kube.kinds import (
     Kind,
 )
 from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.route import Route
+from scanner.kube.secrets import ConfigMap
 from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Endpoint, Origin
 from scanner.model.expectation import Client
@@ -80,20 +82,20 @@ def _route(snapshot: Snapshot, endpoint: Endpoint, found: KubeObject, origin: Or
     if (origin.role, origin.part) != ("backend", "reencrypt"):
         return
     who, field = f"{found.reference} reencrypt backend", "spec.tls.destinationCACertificate"
-    own = found.text("spec", "tls", "destinationCACertificate")
+    route = Route.of(found)
+    own = route.tls.destination_ca
     if own.strip():
         yield Client(who=who, source=f"{found.reference} {field}", anchors=tuple(certificates(own)), name=None)
         return
-    bundle, source = service_ca_bundle(snapshot)
+    bundle, source = first_bundle(snapshot, SERVICE_CA_BUNDLES)
     if bundle:
-        yield Client(who=who, source=source, anchors=tuple(certificates(bundle)), name=_backend(endpoint, found))
+        yield Client(who=who, source=source, anchors=tuple(certificates(bundle)), name=_backend(endpoint, route))
 
 
-def _backend(endpoint: Endpoint, route: KubeObject) -> str | None:
+def _backend(endpoint: Endpoint, route: Route) -> str | None:
     """The name of that Service of the Route which leads there; None where nothing tells which."""
     hosts = {endpoint.server_name or "", endpoint.host, *(each.rpartition(":")[0] for each in endpoint.aliases)}
-    backends = (route.fields("spec", "to"), *route.each("spec", "alternateBackends"))
-    names = {f"{each.text('name')}.{route.namespace}.svc" for each in backends} & hosts
+    names = {f"{each.service}.{route.namespace}.svc" for each in route.backends} & hosts
     return names.pop() if len(names) == 1 else None
 
 
@@ -109,17 +111,18 @@ def _kubelet(snapshot: Snapshot, _: Endpoint, found: KubeObject, origin: Origin)
     yield Client(
         who="kube-apiserver, which calls kubelets",
         source=f"{held.reference} data[ca-bundle.crt]",
-        anchors=tuple(certificates(held.text("data", "ca-bundle.crt"))),
+        anchors=tuple(certificates(ConfigMap.of(held).data.get("ca-bundle.crt", ""))),
         name=next((each.text("address") for each in addresses), None) or None,
     )
 
 
-def service_ca_bundle(snapshot: Snapshot) -> tuple[str, str]:
-    """PEM of the service CA, and where it stands; empty where the cluster has none."""
-    for namespace, name, key in SERVICE_CA_BUNDLES:
+def first_bundle(snapshot: Snapshot, places: Iterable[tuple[str, str, str]]) -> tuple[str, str]:
+    """PEM of the first ConfigMap (namespace, name, key) that has the key, and where it stands; empty where none has."""
+    for namespace, name, key in places:
         held = snapshot.get(CONFIG_MAP, name, namespace)
-        if held is not None and held.text("data", key):
-            return held.text("data", key), f"{held.reference} data[{key}]"
+        bundle = "" if held is None else ConfigMap.of(held).data.get(key, "")
+        if held is not None and bundle:
+            return bundle, f"{held.reference} data[{key}]"
     return "", ""
 
 

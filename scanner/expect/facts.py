@@ -25,8 +25,6 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.once import Once
 from scanner.model.scan_policy import ScanPolicy
 
-ROUTER_LABEL = "ingresscontroller.operator.openshift.io/deployment-ingresscontroller"
-ROUTER_NAMESPACE = "openshift-ingress"
 MIRROR = "kubernetes.io/config.mirror"
 """Annotation of the pods that a kubelet runs from files."""
 

@@ -7,30 +7,33 @@ The router's other TLS port, for its metrics, is Go's and follows the APIServer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from scanner.expect.draft import Draft
-from scanner.expect.facts import ROUTER_LABEL, ROUTER_NAMESPACE, Facts
+from scanner.expect.facts import Facts
 from scanner.expect.implementations import effective
 from scanner.expect.release import meaning
 from scanner.expect.rollout import OPERATOR_TAKES, settling
 from scanner.kube.conditions import changed, condition
+from scanner.kube.ingress_controller import (
+    OPERATOR_NAMESPACE,
+    ROUTER_LABEL,
+    ROUTER_NAMESPACE,
+    IngressController,
+    ingress_controller,
+)
 from scanner.kube.kinds import INGRESS_CONTROLLER, ROUTE
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.profile import Profile
+from scanner.kube.route import Route
 from scanner.kube.tls_profile import INGRESS, INHERITED_BY_INGRESS, Declared, declared
 from scanner.model.expectation import Lever
-from scanner.model.observation import ClientCertificate
 from scanner.tls.codepoints import TLS13
 
-NAMESPACE = "openshift-ingress-operator"
 STATS_PORT = 1936
 _STEPS = ("spec", "tlsSecurityProfile")
 _FIELD = ".".join(_STEPS)
-_CLIENTS: Mapping[str, ClientCertificate] = {"Required": "required", "Optional": "requested"}
-"""``spec.clientTLS.clientCertificatePolicy``."""
 
 
 def resolve(facts: Facts, draft: Draft) -> Draft:
@@ -42,14 +45,13 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
     name = router_name(facts, draft)
     if isinstance(name, Unknown):
         return draft.owes(name, "IngressController", _FIELD, "unknown")
-    found = facts.snapshot.get(INGRESS_CONTROLLER, name, NAMESPACE)
+    found = ingress_controller(facts.snapshot, name)
+    called = f"IngressController/{OPERATOR_NAMESPACE}/{name}"
     if found is None and (gap := facts.snapshot.gap(INGRESS_CONTROLLER)):
-        reason = f"IngressController/{NAMESPACE}/{name} could not be read: {gap}"
-        return draft.owes(Unknown(reason), f"IngressController/{NAMESPACE}/{name}", _FIELD, "could not be read")
+        return draft.owes(Unknown(f"{called} could not be read: {gap}"), called, _FIELD, "could not be read")
     if found is None:
-        reason = f"there is no IngressController/{NAMESPACE}/{name}"
-        return draft.owes(Unknown(reason), f"IngressController/{NAMESPACE}/{name}", _FIELD, "not there")
-    policy = _CLIENTS.get(found.text("spec", "clientTLS", "clientCertificatePolicy"))
+        return draft.owes(Unknown(f"there is no {called}"), called, _FIELD, "not there")
+    policy = found.client_tls.asks
     source = f"{found.reference} spec.clientTLS.clientCertificatePolicy" if policy else ""
     lever = Lever(where=str(found.reference), field=_FIELD, applied_by="router")
     draft = replace(draft, client_certificate=policy, client_source=source, lever=lever)
@@ -61,26 +63,29 @@ def _is_frontend(facts: Facts, draft: Draft) -> bool:
     endpoint, governor, name = draft.endpoint, draft.entry.governor if draft.entry else None, _owner_says(draft)
     if endpoint.subject is not None and endpoint.subject.kind == "Route":
         # A Route that is passed through is its backend's.
-        return endpoint.segment != "Backend" and _termination(facts, draft) != "passthrough"
+        return endpoint.segment != "Backend" and not _is_passed_through(facts, draft)
     if governor is not None:
         return governor == "ingress"
     return name is not None and endpoint.port not in _stats_ports(facts, name)
 
 
-def _termination(facts: Facts, draft: Draft) -> str:
+def route_of(facts: Facts, draft: Draft) -> Route | None:
+    """The Route that leads to ``draft``'s endpoint, or None."""
     subject = draft.endpoint.subject
-    route = facts.snapshot.get(ROUTE, subject.name, subject.namespace) if subject else None
-    return _terminated(route) if route else ""
+    found = (
+        facts.snapshot.get(ROUTE, subject.name, subject.namespace) if subject and subject.kind == ROUTE.name else None
+    )
+    return None if found is None else Route.of(found)
 
 
-def _terminated(route: KubeObject) -> str:
-    """Capital letters and an empty termination are normalised on admission (openshift/library-go, route/defaulting)."""
-    return route.text("spec", "tls", "termination").lower() or "edge"
+def _is_passed_through(facts: Facts, draft: Draft) -> bool:
+    route = route_of(facts, draft)
+    return route is not None and route.termination == "passthrough"
 
 
 def _stats_ports(facts: Facts, name: str) -> set[int]:
-    found = facts.snapshot.get(INGRESS_CONTROLLER, name, NAMESPACE)
-    own = found.number("status", "endpointPublishingStrategy", "hostNetwork", "statsPort") if found else None
+    found = ingress_controller(facts.snapshot, name)
+    own = found.stats_port if found else None
     return {STATS_PORT} | ({own} if own is not None else set())
 
 
@@ -89,13 +94,8 @@ def router_name(facts: Facts, draft: Draft) -> Known[str]:
     name = _owner_says(draft)
     if name is not None:
         return name
-    subject = draft.endpoint.subject
-    route = facts.snapshot.get(ROUTE, subject.name, subject.namespace) if subject else None
-    admitted = {
-        each.text("routerName")
-        for each in (route.each("status", "ingress") if route else ())
-        if (found := condition(each, "Admitted", "conditions")) is not None and found.holds
-    }
+    route = route_of(facts, draft)
+    admitted = {each.router_name for each in route.ingresses if each.is_admitted} if route else set()
     names = sorted(admitted) or [each.name for each in facts.snapshot.every(INGRESS_CONTROLLER)]
     if not admitted and (gap := facts.snapshot.gap(INGRESS_CONTROLLER)):
         return Unknown(f"which IngressController answers here is not known: {gap}")
@@ -119,14 +119,12 @@ def _owner_says(draft: Draft) -> str | None:
 
 def _route(facts: Facts, draft: Draft) -> Draft:
     """A Route carries no versions and suites; its termination decides only who answers."""
-    subject = draft.endpoint.subject
-    route = facts.snapshot.get(ROUTE, subject.name, subject.namespace) if subject else None
+    route = route_of(facts, draft)
     if route is None:
         return draft
-    termination = _terminated(route)
-    said = f"{termination}: the router answers, and owes what its IngressController says"
+    said = f"{route.termination}: the router answers, and owes what its IngressController says"
     draft = draft.says(str(route.reference), "spec.tls.termination", said)
-    if termination != "reencrypt":
+    if route.termination != "reencrypt":
         return draft
     return draft.remark(
         f"{route.reference} re-encrypts: the backend owes what its own owner owes; the router's side as a client is"
@@ -134,7 +132,7 @@ def _route(facts: Facts, draft: Draft) -> Draft:
     )
 
 
-def _declares(facts: Facts, draft: Draft, found: KubeObject) -> Draft:
+def _declares(facts: Facts, draft: Draft, found: IngressController) -> Draft:
     """The controller's own profile, else the APIServer's, read as the ingress operator reads it."""
     source = str(found.reference)
 
@@ -156,7 +154,7 @@ def _declares(facts: Facts, draft: Draft, found: KubeObject) -> Draft:
     return draft
 
 
-def _witnessed(facts: Facts, draft: Draft, found: KubeObject) -> Draft:
+def _witnessed(facts: Facts, draft: Draft, found: IngressController) -> Draft:
     """What the router uses according to the operator, where that is not what is configured."""
     source = str(found.reference)
     witness = _witness(found, source)
@@ -179,12 +177,12 @@ def _witnessed(facts: Facts, draft: Draft, found: KubeObject) -> Draft:
     return settling(facts, draft, source, "status.tlsProfile", said, since, OPERATOR_TAKES, (witness,))
 
 
-def _witness(found: KubeObject, source: str) -> Known[Profile] | None:
+def _witness(found: IngressController, source: str) -> Known[Profile] | None:
     """``status.tlsProfile``, a TLSProfileSpec; empty before the first rollout."""
-    if not found.fields("status", "tlsProfile").raw:
+    if not found.status_profile:
         return None
     # It has the shape of ``custom``; what is missing in it is no profile of the router's, so nothing is inherited.
-    spec = KubeObject({"spec": {"type": "Custom", "custom": found.at("status", "tlsProfile")}}, found.kind)
+    spec = KubeObject({"spec": {"type": "Custom", "custom": found.status_profile.raw}}, found.kind)
     read = declared(spec, ("spec",), INGRESS, source, meaning("4.23"))
     if read.profile is None or isinstance(read.profile, Unknown):
         return Unknown(f"{source} status.tlsProfile cannot be read: {read.refused or read.said}")

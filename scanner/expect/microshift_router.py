@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from scanner.expect import microshift
 from scanner.expect.draft import Draft
-from scanner.expect.facts import ROUTER_NAMESPACE, Facts
+from scanner.expect.facts import Facts
 from scanner.expect.release import meaning
+from scanner.kube.ingress_controller import ROUTER_NAMESPACE
 from scanner.kube.maybe import Unknown
 from scanner.kube.tls_profile import MICROSHIFT_INGRESS, declared
 from scanner.model.expectation import Lever

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from scanner.expect.draft import Draft
-from scanner.expect.facts import ROUTER_NAMESPACE, Facts
-from scanner.expect.ingress_controller import NAMESPACE, router_name
+from scanner.expect.facts import Facts
+from scanner.expect.ingress_controller import route_of, router_name
 from scanner.expect.origins import led
 from scanner.expect.references import Name, Reference, references
-from scanner.kube.conditions import condition
-from scanner.kube.kinds import INGRESS_CONTROLLER, ROUTE
+from scanner.kube.ingress_controller import ROUTER_NAMESPACE, ingress_controller
+from scanner.kube.kinds import ROUTE
 from scanner.kube.maybe import Unknown
-from scanner.kube.objects import KubeObject
+from scanner.kube.route import Route
 from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Endpoint
 
@@ -53,11 +53,10 @@ def _routed(facts: Facts, draft: Draft) -> Named | None:
         return None
     endpoint, router = draft.endpoint, router_name(facts, draft)
     default = None if isinstance(router, Unknown) else _default(facts.snapshot, router)
-    subject = endpoint.subject
-    if subject is None:
+    if endpoint.subject is None:
         return Named(secrets=(default,)) if default and endpoint.server_name is None else None
-    route = facts.snapshot.get(ROUTE, subject.name, subject.namespace) if subject.kind == ROUTE.name else None
-    if route is None or route.text("spec", "tls", "termination").lower() == "passthrough":
+    route = route_of(facts, draft)
+    if route is None or route.termination == "passthrough":
         return None
     own = [_own(each) for each in (route, *_of_one_host(facts.snapshot, endpoint, route))]
     given = [each for each in own if each is not None]
@@ -72,39 +71,34 @@ def _routed(facts: Facts, draft: Draft) -> Named | None:
     )
 
 
-def _own(route: KubeObject) -> Named | None:
+def _own(route: Route) -> Named | None:
     """The certificate of one Route."""
-    external, pem, behind = (
-        route.text("spec", "tls", *steps)
-        for steps in (("externalCertificate", "name"), ("certificate",), ("caCertificate",))
-    )
-    if external:
-        return Named(secrets=((route.namespace or "", external),), behind=behind)
+    pem, behind = route.inline_certificate, route.tls.ca_certificate
+    if route.external_secret:
+        return Named(secrets=((route.namespace or "", route.external_secret),), behind=behind)
     place = f"{route.reference} spec.tls.certificate"
     return Named(inline=((place, f"{pem}\n{behind}"),)) if pem.strip() else None
 
 
-def _of_one_host(snapshot: Snapshot, endpoint: Endpoint, first: KubeObject) -> Iterator[KubeObject]:
+def _of_one_host(snapshot: Snapshot, endpoint: Endpoint, first: Route) -> Iterator[Route]:
     """Further Routes with the endpoint's name, each with a path of its own. For one host the router has one list of
     certificates, of which any may come first; whoever has none adds none (haproxy-config.template, cert_config.map)."""
     for route, origin in led(snapshot, endpoint, {ROUTE.name: ROUTE}):
         shown = origin.role == "frontend" and origin.part in ("edge", "reencrypt")
         if route.reference != first.reference and shown:
-            yield route
+            yield Route.of(route)
 
 
 def _default(snapshot: Snapshot, router: str) -> Name | None:
-    controller = snapshot.get(INGRESS_CONTROLLER, router, NAMESPACE)
-    if controller is None:
-        return None
-    return ROUTER_NAMESPACE, controller.text("spec", "defaultCertificate", "name") or f"router-certs-{router}"
+    controller = ingress_controller(snapshot, router)
+    return None if controller is None else (ROUTER_NAMESPACE, controller.certificate)
 
 
-def _admission(route: KubeObject, router: str) -> str:
+def _admission(route: Route, router: str) -> str:
     """What that router says of the Route."""
-    for each in route.each("status", "ingress"):
-        found = condition(each, "Admitted", "conditions")
-        if each.text("routerName") == router and found is not None:
+    for each in route.ingresses:
+        found = each.admitted
+        if each.router_name == router and found is not None:
             reason = " ".join(filter(None, (found.reason, found.message)))[:300]
             return f"{route.reference} status.ingress[{router}]: Admitted is {found.holds}{reason and f', {reason}'}"
     return ""

@@ -17,6 +17,7 @@ from scanner.kube.hostnames import within
 from scanner.kube.kinds import HTTP_PROXY, ROUTE, SERVICE, TLS_ROUTE
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.route import Route
 from scanner.kube.route_parents import HOLDERS, attached
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PassedOn
@@ -201,12 +202,11 @@ def _port_names(service: KubeObject, port: int | str | None) -> set[str]:
 
 
 def _route(_: Facts, route: KubeObject, __: Endpoint) -> Passage | None:
-    if route.text("spec", "tls", "termination").lower() != "passthrough":
+    found = Route.of(route)
+    if found.termination != "passthrough":
         return None
-    port = _port(route.at("spec", "port", "targetPort"))
-    services = [route.fields("spec", "to"), *route.each("spec", "alternateBackends")]
-    named = [each for each in services if each.text("name") and each.at("weight") != 0]
-    backends = [Backend(namespace=route.namespace or "", service=each.text("name"), port=port) for each in named]
+    port, named = _port(found.target_port), [each for each in found.backends if each.service and each.weight != 0]
+    backends = [Backend(namespace=route.namespace or "", service=each.service, port=port) for each in named]
     return Passage(source=str(route.reference), field="spec.tls.termination", backends=tuple(backends))
 
 

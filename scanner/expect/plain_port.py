@@ -23,6 +23,7 @@ from scanner.kube.hostnames import within
 from scanner.kube.ingress import Ingress
 from scanner.kube.kinds import GATEWAY, HTTP_PROXY, INGRESS, POD, ROUTE, TLS_ROUTE
 from scanner.kube.objects import KubeObject
+from scanner.kube.route import Route
 from scanner.kube.route_parents import HOLDERS
 from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Endpoint
@@ -77,14 +78,14 @@ def _of_route(snapshot: Snapshot, endpoint: Endpoint) -> Said:
         snapshot.get(ROUTE, *_key(endpoint)),
         *(route for route, _ in led(snapshot, endpoint, {ROUTE.name: ROUTE})),
     ]
-    said = [_of_one_route(route) for route in every if route is not None]
+    said = [_of_one_route(Route.of(route)) for route in every if route is not None]
     return max(said, key=lambda each: _ALLOWING.index(each.owed), default=None)
 
 
-def _of_one_route(route: KubeObject) -> PlainPort:
-    policy = route.text("spec", "tls", "insecureEdgeTerminationPolicy")
+def _of_one_route(route: Route) -> PlainPort:
+    policy = route.tls.insecure_policy
     because = f"{route.reference} spec.tls.insecureEdgeTerminationPolicy: {policy or 'not set'}"
-    path = route.text("spec", "path") or "/"
+    path = route.path or "/"
     return PlainPort(port=HTTP, path=path, owed=_POLICIES.get(policy), because=because)
 
 

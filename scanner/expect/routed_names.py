@@ -11,9 +11,8 @@ from collections.abc import Iterator
 
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
-from scanner.expect.ingress_controller import NAMESPACE, router_name
-from scanner.kube.conditions import condition
-from scanner.kube.kinds import INGRESS_CONTROLLER, ROUTE
+from scanner.expect.ingress_controller import route_of, router_name
+from scanner.kube.ingress_controller import ingress_controller
 from scanner.kube.maybe import Unknown
 from scanner.model.expectation import OtherName
 from scanner.model.names import NOBODYS
@@ -26,29 +25,27 @@ def of_router(facts: Facts, draft: Draft) -> Iterator[OtherName]:
     if draft.implementation != "haproxy" or endpoint.server_name is not None or endpoint.subject is not None:
         return
     router = router_name(facts, draft)
-    controller = None if isinstance(router, Unknown) else facts.snapshot.get(INGRESS_CONTROLLER, router, NAMESPACE)
+    controller = None if isinstance(router, Unknown) else ingress_controller(facts.snapshot, router)
     if controller is not None:
         yield OtherName(name=NOBODYS, owed="default", because=f"{controller.reference}: no Route has this name")
 
 
 def of_subdomain(facts: Facts, draft: Draft) -> Iterator[OtherName]:
     """A name that nobody has written down, of a Route that has all of its subdomain."""
-    endpoint, subject = draft.endpoint, draft.endpoint.subject
-    if draft.implementation != "haproxy" or subject is None or subject.kind != ROUTE.name or draft.passed_on:
+    endpoint, route = draft.endpoint, route_of(facts, draft)
+    if draft.implementation != "haproxy" or route is None or draft.passed_on:
         return
-    route = facts.snapshot.get(ROUTE, subject.name, subject.namespace)
     domain = (endpoint.server_name or "").partition(".")[2]
     router = router_name(facts, draft)
     known = not isinstance(router, Unknown)
     name = server_name(f"*.{domain}")  # None where that is too long to be one
-    if route is None or not domain or name in (None, endpoint.server_name):
+    if not domain or name in (None, endpoint.server_name):
         return
-    for each in route.each("status", "ingress"):
-        admitted = condition(each, "Admitted", "conditions")
-        if admitted is None or not admitted.holds or (known and each.text("routerName") != router):
+    for each in route.ingresses:
+        if not each.is_admitted or (known and each.router_name != router):
             continue
-        if each.text("wildcardPolicy") == "Subdomain" and each.text("host").lower() == endpoint.server_name:
-            where = f"status.ingress[{each.text('routerName')[:253]}]"
+        if each.wildcard_policy == "Subdomain" and each.host.lower() == endpoint.server_name:
+            where = f"status.ingress[{each.router_name[:253]}]"
             because = f"{route.reference} {where}.wildcardPolicy: Subdomain"
             yield OtherName(name=name, owed="same", because=because)
             return

@@ -15,9 +15,11 @@ from scanner.expect.named import Named
 from scanner.expect.pem import certificates, decoded
 from scanner.expect.references import Name
 from scanner.expect.services import service_of
+from scanner.kube.api_server import api_server_config
+from scanner.kube.ingress_controller import CONFIG_NAMESPACE
 from scanner.kube.kinds import API_SERVER, SECRET
 from scanner.kube.maybe import Known, Unknown
-from scanner.kube.secrets import KEEPER, service_ca_secret
+from scanner.kube.secrets import KEEPER, Secret, service_ca_secret
 from scanner.kube.snapshot import Snapshot
 from scanner.model.expectation import Stored, StoredIssuer, StoredLeaf
 from scanner.model.well_known import Names, fits
@@ -89,7 +91,7 @@ def leaf_of(snapshot: Snapshot, name: Name) -> Known[StoredLeaf]:
     where = f"Secret/{name[0]}/{name[1]}"
     if secret is None:
         return Unknown(f"{where} was not read: {snapshot.gap(SECRET) or 'there is none, or nobody asked for it'}")
-    found = _of_pem(decoded(secret.text("data", _FIELD)), f"{where} data[{_FIELD}]")
+    found = _of_pem(decoded(Secret.of(secret).tls_crt), f"{where} data[{_FIELD}]")
     keeper = secret.annotations.get(KEEPER)
     if isinstance(found, Unknown) or not keeper:
         return found
@@ -170,8 +172,8 @@ def _matching(snapshot: Snapshot, patterns: tuple[str, ...]) -> Iterator[Name]:
 def _by_administrator(snapshot: Snapshot) -> Iterator[Name]:
     """Those that take the place of kube-apiserver's own for some names."""
     server = snapshot.get(API_SERVER, "cluster")
-    for each in server.each("spec", "servingCerts", "namedCertificates") if server else ():
-        yield "openshift-config", each.text("servingCertificate", "name")
+    for each in api_server_config(server).named_certificates if server else ():
+        yield CONFIG_NAMESPACE, each.secret
 
 
 @cache

@@ -14,12 +14,12 @@ from scanner.expect.ingress_controller import router_name
 from scanner.expect.origins import all_listeners, gateway_listeners, gateways
 from scanner.expect.stale import is_stale
 from scanner.expect.withheld import answered, refused
-from scanner.kube.conditions import condition
 from scanner.kube.contour import HTTPProxy
 from scanner.kube.hostnames import within
 from scanner.kube.kinds import HTTP_PROXY, ROUTE
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
+from scanner.kube.route import Route
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import OtherName
 from scanner.model.server_names import server_name
@@ -99,15 +99,15 @@ def _not_admitted(facts: Facts) -> Mapping[str, Said]:
     """By router; what another Route has there is that one's."""
     found: dict[str, Said] = {}
     admitted: dict[str, set[str]] = {}
-    for route in facts.snapshot.every(ROUTE):
-        for ingress in route.each("status", "ingress"):
-            router, said = ingress.text("routerName"), condition(ingress, "Admitted", "conditions")
-            name = server_name(ingress.text("host") or route.text("spec", "host"))
+    for route in map(Route.of, facts.snapshot.every(ROUTE)):
+        for ingress in route.ingresses:
+            router, said = ingress.router_name, ingress.admitted
+            name = server_name(ingress.host or route.host)
             if said is None or name is None:
                 continue
             if said.holds:
                 admitted.setdefault(router, set()).add(_covered(route, name))
-            elif route.has("spec", "tls"):
+            elif route.has_tls:
                 why = f"{route.reference} status.ingress[{router[:253]}]: Admitted is {said.status}, {said.reason}"
                 found.setdefault(router, {}).setdefault(name, why)
     return {router: _left(names, admitted.get(router, set())) for router, names in found.items()}
@@ -122,6 +122,6 @@ def _left(names: Said, admitted: set[str]) -> Said:
     }
 
 
-def _covered(route: KubeObject, name: str) -> str:
+def _covered(route: Route, name: str) -> str:
     """A Route for a whole subdomain answers every name of it (openshift/api route/v1, ``wildcardPolicy``)."""
-    return f"*.{name.partition('.')[2]}" if route.text("spec", "wildcardPolicy") == "Subdomain" else name
+    return f"*.{name.partition('.')[2]}" if route.is_subdomain else name

@@ -54,6 +54,7 @@ class IngressController(KubeObject):
     wildcard_policy = Text("spec", "routeAdmission", "wildcardPolicy")
     namespace_ownership = Text("spec", "routeAdmission", "namespaceOwnership")
     https_port = Value("status", "endpointPublishingStrategy", "hostNetwork", "httpsPort")
+    status_profile = Part(View, "status", "tlsProfile")
     stats_port = Number("status", "endpointPublishingStrategy", "hostNetwork", "statsPort")
 
     @property

@@ -22,6 +22,7 @@ from scanner.kube.contour import HTTPProxy
 from scanner.kube.ingress import Ingress
 from scanner.kube.kinds import HTTP_PROXY, INGRESS, PROBE, ROUTE
 from scanner.kube.objects import KubeObject
+from scanner.kube.route import Route
 from scanner.model.endpoint import Certainty, Origin, Owner
 
 _TLS_MODULE = re.compile(r"(?:^|[_.-])(?:tls|ssl|https)(?:[_.-]|$)")
@@ -57,7 +58,7 @@ def _find(view: View) -> Iterator[Found]:
 
 def _published_names(view: View) -> frozenset[str | None]:
     """Names that are asked because somebody publishes them: a Probe of one leads to nothing new."""
-    named = [each.text("spec", "host") for each in view.snapshot.every(ROUTE)]
+    named = [Route.of(each).host for each in view.snapshot.every(ROUTE)]
     named += [HTTPProxy.of(each).fqdn for each in view.snapshot.every(HTTP_PROXY)]
     tls = (one for each in view.snapshot.every(INGRESS) for one in Ingress.of(each).tls)
     named += [host for each in tls for host in each.hosts]

@@ -11,12 +11,10 @@ from scanner.discover.claims import backend, frontend
 from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source, reached
 from scanner.discover.names import server_name, sound
 from scanner.discover.routers import READS as ROUTERS_READ
-from scanner.discover.routers import Router
 from scanner.discover.view import View
 from scanner.kube.kinds import ROUTE
-from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.route import Route, RouteIngress
 from scanner.model.endpoint import Origin, Owner
-from scanner.model.observation import ClientCertificate
 
 _KNOWN_PORT = 443
 """On the host network, an IngressController may say another."""
@@ -29,37 +27,26 @@ MAX_BACKENDS = 16
 def _routers(view: View) -> Iterator[Found]:
     """Each router without a server name: it shows its default certificate."""
     for router in view.routers.values():
-        origin = Origin(role="frontend", reference=router.raw.reference)
+        origin = Origin(role="frontend", reference=router.controller.reference)
         claim = Claim(certainty="declared", origin=origin, segment="Frontend", naming="also")
-        claim.expects, claim.known_port = _client_certificate(router), _KNOWN_PORT
+        claim.expects, claim.known_port = router.controller.client_tls.asks, _KNOWN_PORT
         yield from view.at_router(router, claim)
 
 
-_CLIENT_TLS: dict[str, ClientCertificate] = {"Required": "required", "Optional": "requested"}
-
-
-def _client_certificate(router: Router) -> ClientCertificate | None:
-    """IngressController ``spec.clientTLS.clientCertificatePolicy``; it does not hold for what is passed through."""
-    return _CLIENT_TLS.get(router.raw.text("spec", "clientTLS", "clientCertificatePolicy"))
-
-
 def _routes(view: View) -> Iterator[Found]:
-    for route in view.snapshot.every(ROUTE):
-        if not route.has("spec", "tls"):
+    for route in map(Route.of, view.snapshot.every(ROUTE)):
+        if not route.has_tls:
             yield Omission("Routes without TLS")
         elif sound(route.name, route.namespace or ""):
             yield from _of(view, route)
 
 
-def _of(view: View, route: KubeObject) -> Iterator[Found]:
-    # Capital letters and an empty termination are normalised on admission (openshift/library-go, route/defaulting).
-    termination = route.text("spec", "tls", "termination").lower() or "edge"
-    behind = list(_backends(view, route, termination)) if termination != "edge" else []
+def _of(view: View, route: Route) -> Iterator[Found]:
+    termination = route.termination
+    behind = list(_backends(view, route, termination)) if termination in ("reencrypt", "passthrough") else []
     admitted = False
-    for ingress in view.cuts.first(route.each("status", "ingress"), MAX_ROUTERS, "routers of one Route", route):
-        if any(
-            each.text("type") == "Admitted" and each.text("status") == "True" for each in ingress.each("conditions")
-        ):
+    for ingress in view.cuts.first(route.ingresses, MAX_ROUTERS, "routers of one Route", route):
+        if ingress.is_admitted:
             admitted = True
             yield from _front(view, route, ingress, termination, samples=not reached(behind))
     if admitted:
@@ -68,48 +55,49 @@ def _of(view: View, route: KubeObject) -> Iterator[Found]:
         yield Omission("Routes that no router has admitted")
 
 
-def _front(view: View, route: KubeObject, ingress: Fields, termination: str, *, samples: bool) -> Iterator[Found]:
-    name = server_name(ingress.text("host") or route.text("spec", "host"))
+def _front(view: View, route: Route, ingress: RouteIngress, termination: str, *, samples: bool) -> Iterator[Found]:
+    name = server_name(ingress.host or route.host)
     if name is None:
         yield Omission("server names that are no DNS names")
         return
     claim = frontend(Origin(role="frontend", reference=route.reference, part=termination), name, route)
     claim.sampled = termination == "passthrough" and samples
-    router = view.routers.get(ingress.text("routerName"))
+    router = view.routers.get(ingress.router_name)
     if router:
-        claim.expects = _client_certificate(router) if termination != "passthrough" else None
+        # The policy does not hold for what is passed through.
+        claim.expects = router.controller.client_tls.asks if termination != "passthrough" else None
         found = list(view.at_router(router, claim))
         if found:
             yield from found
             return
     # Not a router of this cluster's operator, or none of its pods is to be seen: where it says that it is.
-    host = server_name(ingress.text("routerCanonicalHostname")) or name
-    owner = Owner(kind="Router", name=ingress.text("routerName")[:253] or "unknown")
+    host = server_name(ingress.router_canonical_hostname) or name
+    owner = Owner(kind="Router", name=ingress.router_name[:253] or "unknown")
     yield Draft(claim, Place("", 443, host=host, owner=owner, sampled=True))
 
 
-def _backends(view: View, route: KubeObject, termination: str) -> Iterator[Found]:
-    others = view.cuts.first(route.each("spec", "alternateBackends"), MAX_BACKENDS, "backends of one Route", route)
-    for each in (route.fields("spec", "to"), *others):
-        service = view.balanced.get(route.namespace or "", each.text("name"))
-        if service and each.text("kind") in ("", "Service"):
+def _backends(view: View, route: Route, termination: str) -> Iterator[Found]:
+    others = view.cuts.first(route.alternate_backends, MAX_BACKENDS, "backends of one Route", route)
+    for each in (route.to, *others):
+        service = view.balanced.get(route.namespace or "", each.service)
+        if service:
             for wanted in _ports(service, route):
                 yield from view.through(service, wanted, _behind(route, service, termination))
 
 
-def _behind(route: KubeObject, service: Service, termination: str) -> Claim:
+def _behind(route: Route, service: Service, termination: str) -> Claim:
     """What the router connects to. Re-encrypted, it verifies the Service's name unless the Route has a CA of its own
     (haproxy-config.template); passed through, clients verify the Route's host."""
     if termination == "passthrough":
-        name = server_name(route.text("spec", "host"))
+        name = server_name(route.host)
     else:
-        name = None if route.has("spec", "tls", "destinationCACertificate") else service.dns
+        name = None if route.tls.has_destination_ca else service.dns
     origin = Origin(role="backend", reference=route.reference, part=termination)
     return backend(origin, name, route.namespace)
 
 
-def _ports(service: Service, route: KubeObject) -> list[ServicePort]:
-    wanted = route.at("spec", "port", "targetPort")
+def _ports(service: Service, route: Route) -> list[ServicePort]:
+    wanted = route.target_port
     if wanted is not None:
         found = service.targeting(wanted)
         return [found] if found else []
