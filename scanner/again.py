@@ -23,14 +23,12 @@ from scanner.kube.profile import Profile
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.inventory import InventoryRow
-from scanner.model.local_files import LOCAL_KINDS, with_local_files
 from scanner.model.observation import Observation
-from scanner.model.observation_record import Seen, read
 from scanner.model.report import EndpointRow, FindingRow
 from scanner.model.rule import Case
-from scanner.model.saved_scan import HEAD, OBSERVATIONS, ROWS, Head, cluster_of
-from scanner.model.scan_policy import Scope
-from scanner.model.selector import any_matches
+from scanner.model.saved_scan import HEAD, OBSERVATIONS, ROWS, Head, Seen, cluster_of, read
+from scanner.model.scan_policy import Scope, any_matches
+from scanner.model.unlisted_kinds import LOCAL_KINDS, with_local_files
 from scanner.report.rows import endpoint_row, finding_row
 from scanner.report.stream import read_rows
 from scanner.report.whatif import Outlook

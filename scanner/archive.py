@@ -18,10 +18,21 @@ from typing import Self
 from scanner.errors import InputError, ResourceError, UsageError
 from scanner.files.regular_file import content, opened
 from scanner.kube.snapshot import Snapshot
-from scanner.model.observation_record import Seen, encode
-from scanner.model.policy import MOST_DAYS
 from scanner.model.report import FindingRow
-from scanner.model.saved_scan import COMPONENTS, EARLIER, FINDINGS, HEAD, OBSERVATIONS, POLICY, ROWS, SCHEMA, Head
+from scanner.model.saved_scan import (
+    COMPONENTS,
+    EARLIER,
+    FINDINGS,
+    HEAD,
+    OBSERVATIONS,
+    POLICY,
+    ROWS,
+    SCHEMA,
+    Head,
+    Seen,
+    encode,
+)
+from scanner.model.scan_policy import MOST_DAYS
 from scanner.model.serialization import DecodeError, codec
 from scanner.report.stream import dumps
 

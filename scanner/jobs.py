@@ -13,12 +13,11 @@ from scanner.kube.maybe import Known, Unknown
 from scanner.kube.profile import Profile
 from scanner.kube.snapshot import Unreadable
 from scanner.model.dial_scope import DialScope
-from scanner.model.endpoint import Endpoint, Origin, Owner, host_port
+from scanner.model.endpoint import Endpoint, Origin, Owner, Target, host_port
 from scanner.model.expectation import Because, CertificateExpectation, Expectation
 from scanner.model.finding import Finding
 from scanner.model.inventory import CertificateReport, NamesRow
 from scanner.model.observation import Observation
-from scanner.model.target import Target
 
 Owes = Callable[[Endpoint], Expectation]
 """What an endpoint owes, once its address is known."""

@@ -20,7 +20,6 @@ from scanner.lint import READS, RULES, Linted, Placed, lint
 from scanner.lint.manifests import KIND_UNKNOWN, UNREADABLE
 from scanner.lint.openshift.route_access import CUSTOM_HOST, custom_host_reviews, route_reviews
 from scanner.lint.twice import TWICE, given_twice, told_apart
-from scanner.model.access_review import Review, reviews
 from scanner.model.declared import DEFAULT, Declared, Given, Identity, Place, identity
 from scanner.model.finding import Finding
 from scanner.model.lint_report import (
@@ -33,10 +32,10 @@ from scanner.model.lint_report import (
     SkippedRow,
     UnseenRow,
 )
-from scanner.model.local_files import INSTALL_CONFIG
 from scanner.model.pki_config import PkiConfig
 from scanner.model.report import OwnerRow, UnreadableRow
 from scanner.model.rule import Rule, ScanRule
+from scanner.model.unlisted_kinds import INSTALL_CONFIG, Review, reviews
 from scanner.model.well_known import Names
 from scanner.pki.configuration import DEFINITIONS, OBJECT, Configuration, placed
 from scanner.pki.definitions import registered

@@ -21,11 +21,10 @@ from scanner.judge.sslyze_result import DEEP_RULES, heard, inquiry
 from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
-from scanner.model.observation import JUDGEABLE, Answers, Observation, Reach
-from scanner.model.observation_record import Seen
-from scanner.model.opinion import Opinion
+from scanner.model.observation import JUDGEABLE, Answers, Observation, Opinion, Reach
 from scanner.model.report import EndpointRow, Report, ScannerRow, Summary
 from scanner.model.rule import Case
+from scanner.model.saved_scan import Seen
 from scanner.model.scan_policy import ScanPolicy
 from scanner.pki.rules import PKI_RULES
 from scanner.probe import dial

@@ -29,8 +29,7 @@ from scanner.model.components import Catalogue
 from scanner.model.finding import Finding
 from scanner.model.inventory import CertificateReport, NamesRow, certificate_report
 from scanner.model.pki_config import PkiConfig
-from scanner.model.scan_policy import ScanPolicy
-from scanner.model.selector import Selector
+from scanner.model.scan_policy import ScanPolicy, Selector
 
 READS: tuple[Kind, ...] = union(
     (cluster_facts.READS, discover.READS, expect.READS, network_policy.READS, certificates.READS)

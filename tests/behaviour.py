@@ -78,10 +78,10 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding
 from scanner.model.observation import Answered, Answers, Attempt, Negotiated, Observation, Reach, Stray
-from scanner.model.observation_record import Seen, encode
-from scanner.model.policy import Policy
 from scanner.model.report import EndpointRow
 from scanner.model.rule import Case as Judged
+from scanner.model.saved_scan import Seen, encode
+from scanner.model.scan_policy import Policy
 from scanner.pki.rules import PKI_RULES
 from scanner.probe import dial
 from scanner.probe.dial import NotResolved

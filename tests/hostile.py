@@ -38,8 +38,8 @@ from scanner.demo.tls_server import TlsSettings, tls_part
 from scanner.jobs import Owed, of_targets
 from scanner.judge.chain import MOST
 from scanner.kube.profile_catalogue import load_profile
+from scanner.model.endpoint import Target
 from scanner.model.report import EndpointRow
-from scanner.model.target import Target
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import RowFile
 from scanner.scan import Settings, scan

@@ -16,11 +16,9 @@ from scanner.errors import InputError
 from scanner.kube.maybe import Unknown
 from scanner.kube.profile import Profile
 from scanner.model.expectation import Because, Expectation, Lever
-from scanner.model.observation import Answers, Observation, Reach
-from scanner.model.observation_record import Seen
-from scanner.model.opinion import Opinion
+from scanner.model.observation import Answers, Observation, Opinion, Reach
 from scanner.model.report import EndpointRow
-from scanner.model.saved_scan import HEAD, Head
+from scanner.model.saved_scan import HEAD, Head, Seen
 from scanner.survey import Viewpoint
 from scanner.tls.codepoints import TLS12, TLS13
 from tests.expect.stories import snapshot_of

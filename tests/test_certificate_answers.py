@@ -20,8 +20,8 @@ from scanner.metrics import families
 from scanner.model.endpoint import Owner
 from scanner.model.finding import Finding
 from scanner.model.inventory import InventoryRow, NamesRow, certificate_report
-from scanner.model.local_files import MICROSHIFT_CONFIG
 from scanner.model.scan_policy import Require, ScanPolicy
+from scanner.model.unlisted_kinds import MICROSHIFT_CONFIG
 from scanner.report import html, json_document, junit, text
 from scanner.tls.certificate import parse_certificate
 from tests.certs import Authority

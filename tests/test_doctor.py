@@ -23,11 +23,9 @@ from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import KubeObject
 from scanner.model.component_tally import Honours
 from scanner.model.components import Catalogue
-from scanner.model.diagnosis import Answer, Diagnosis, Step
+from scanner.model.diagnosis import EVENT, Answer, Diagnosis, Events, Step
 from scanner.model.dial_scope import DialScope
-from scanner.model.event import EVENT, Events
-from scanner.model.scan_policy import Override, ScanPolicy
-from scanner.model.selector import Selector
+from scanner.model.scan_policy import Override, ScanPolicy, Selector
 from scanner.survey import READS as SURVEYED
 from scanner.survey import Survey, Viewpoint
 from tests.certs import Authority

@@ -15,9 +15,8 @@ from scanner.judge import judge
 from scanner.kube.kinds import INGRESS, KINDS, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot
-from scanner.model.policy import Policy
 from scanner.model.rule import Case
-from scanner.model.scan_policy import ScanPolicy
+from scanner.model.scan_policy import Policy, ScanPolicy
 from scanner.survey import READS, Survey, Viewpoint, survey
 from scanner.tls.certificate import parse_certificate
 from tests.certs import Authority

@@ -6,8 +6,7 @@ import pytest
 
 from scanner.jobs import Owed, at, endpoint_of, is_address
 from scanner.kube.profile_catalogue import load_profile
-from scanner.model.endpoint import Endpoint
-from scanner.model.target import Target
+from scanner.model.endpoint import Endpoint, Target
 from tests.servers import ordinary
 
 PROFILE = load_profile("intermediate@4.22")

@@ -21,13 +21,10 @@ from scanner.kube.objects import Reference
 from scanner.kube.profile import Profile
 from scanner.kube.profile_catalogue import load_profile
 from scanner.model.dial_scope import DialScope
-from scanner.model.endpoint import Endpoint, Owner, Tunnel
+from scanner.model.endpoint import Endpoint, Owner, Target, Tunnel
 from scanner.model.expectation import Expectation, Neighbour, PassedOn, PlainPort
-from scanner.model.policy import Policy
 from scanner.model.report import EndpointRow, Report, exit_code
-from scanner.model.scan_policy import ScanPolicy, Waiver
-from scanner.model.selector import Selector
-from scanner.model.target import Target
+from scanner.model.scan_policy import Policy, ScanPolicy, Selector, Waiver
 from scanner.probe import second_opinion
 from scanner.probe.dial import Connection, Where, connect
 from scanner.probe.limits import Gate, Limits

@@ -11,7 +11,7 @@ import pytest
 from scanner.demo.tls_server import TlsSettings
 from scanner.jobs import Job, Owed, Surroundings, at, of_targets
 from scanner.kube.profile_catalogue import load_profile
-from scanner.model.target import Target
+from scanner.model.endpoint import Target
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import RowFile
 from scanner.scan import Settings, scan

@@ -11,8 +11,8 @@ from scanner.cli.shared_options import SECONDS
 from scanner.cli.streams import say, show
 from scanner.cli.targets import parse_server_name, parse_target
 from scanner.errors import UsageError
+from scanner.model.endpoint import Target
 from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_OK
-from scanner.model.target import Target
 from scanner.probe import candidates, dial
 from scanner.probe.converse import Peer, converse
 from scanner.probe.dial import Where

@@ -21,8 +21,8 @@ from scanner.demo.surprises import surprises as cluster_surprises
 from scanner.errors import ResourceError
 from scanner.jobs import Owed, of_targets
 from scanner.kube.profile_catalogue import load_profile
+from scanner.model.endpoint import Target
 from scanner.model.report import EXIT_INCOMPLETE, EXIT_OK, Report
-from scanner.model.target import Target
 from scanner.probe.limits import Limits
 from scanner.report import FORMATS
 from scanner.report.stream import RowFile

@@ -14,7 +14,7 @@ from scanner.errors import InputError
 from scanner.kube.kinds import Kind
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import KubeObject
-from scanner.model.event import EVENT, Events
+from scanner.model.diagnosis import EVENT, Events
 
 
 def hearing(asked: ClusterAsked, subject: Subject) -> Hear:

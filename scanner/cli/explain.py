@@ -18,9 +18,9 @@ from scanner.kube.profile_catalogue import load_profile
 from scanner.model.component_tally import honours
 from scanner.model.endpoint import Endpoint, host_port
 from scanner.model.expectation import Expectation
-from scanner.model.observation_record import Seen
 from scanner.model.report import EXIT_OK
 from scanner.model.row import EndpointRow
+from scanner.model.saved_scan import Seen
 from scanner.report.bug import Bug, bug_report
 from scanner.report.escape import plain
 from scanner.report.explanation import explain as explanation

@@ -18,9 +18,8 @@ from scanner.kube.cluster_facts import ClusterFacts, cluster_facts
 from scanner.kube.kinds import Kind
 from scanner.kube.profile_catalogue import load_profile
 from scanner.kube.snapshot import Snapshot
-from scanner.model.observation_record import Seen, read
 from scanner.model.row import EndpointRow
-from scanner.model.saved_scan import OBSERVATIONS, Head, cluster_of
+from scanner.model.saved_scan import OBSERVATIONS, Head, Seen, cluster_of, read
 from scanner.report.escape import plain
 from scanner.survey import Viewpoint
 

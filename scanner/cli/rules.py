@@ -15,8 +15,7 @@ from scanner.lint import RULES as LINT_RULES
 from scanner.lint.manifests import KIND_UNKNOWN, UNREADABLE
 from scanner.lint.twice import TWICE
 from scanner.model.object_rule import ObjectRule
-from scanner.model.retired_rules import current
-from scanner.model.rule import Rule, ScanRule
+from scanner.model.rule import Rule, ScanRule, current
 from scanner.pki.rules import PKI_RULES
 from scanner.report.escape import plain
 

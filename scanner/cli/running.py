@@ -19,9 +19,8 @@ from scanner.cli.streams import say
 from scanner.errors import ResourceError, ScannerError
 from scanner.jobs import Job, Surroundings
 from scanner.kube.snapshot import Snapshot
-from scanner.model.observation_record import Seen
 from scanner.model.report import FailOn, Report, exit_code
-from scanner.model.saved_scan import Head
+from scanner.model.saved_scan import Head, Seen
 from scanner.probe.dial import Way
 from scanner.probe.limits import Gate
 from scanner.report.stream import RowFile

@@ -20,8 +20,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from scanner.errors import InputError, ResourceError, ScannerError
-from scanner.model.endpoint import Transport
-from scanner.model.target import Target
+from scanner.model.endpoint import Target, Transport
 from scanner.probe.starttls import DEFAULT_PORTS
 
 TEXT_LIMIT: Final = 1024

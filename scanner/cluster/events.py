@@ -12,7 +12,7 @@ from scanner.cluster.client import ApiError, Client, Manners
 from scanner.cluster.secret_contents import scrubbed
 from scanner.errors import ClusterError
 from scanner.kube.objects import Fields, KubeObject
-from scanner.model.event import EVENT, Events
+from scanner.model.diagnosis import EVENT, Events
 
 MOST = 500
 """Of one namespace."""

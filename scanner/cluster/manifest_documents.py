@@ -22,7 +22,7 @@ from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.tls_profile import held_profiles
 from scanner.model.apis import misnamed
 from scanner.model.declared import DEFAULT, Given, Identity, Place, identity
-from scanner.model.local_files import INSTALL_CONFIG
+from scanner.model.unlisted_kinds import INSTALL_CONFIG
 
 TEMPLATES: Final = frozenset({"template.openshift.io/v1", "v1"})
 """The latter until OpenShift 3."""

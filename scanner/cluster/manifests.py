@@ -22,7 +22,7 @@ from scanner.files.source_positions import shown
 from scanner.files.yaml_values import MAX_BYTES, documents
 from scanner.kube.kinds import SECRET, Kind
 from scanner.kube.objects import KubeObject
-from scanner.model.local_files import MICROSHIFT_CONFIG, named_file
+from scanner.model.unlisted_kinds import MICROSHIFT_CONFIG, named_file
 
 SUFFIXES = (".yaml", ".yml", ".json")
 MAX_YAML = 64 * MAX_BYTES

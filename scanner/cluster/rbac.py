@@ -15,7 +15,7 @@ from typing import TypeAlias
 from scanner.errors import UsageError
 from scanner.files.problems import did_you_mean
 from scanner.kube.kinds import LINTED, OPERATORS, Kind
-from scanner.model.event import EVENT
+from scanner.model.diagnosis import EVENT
 
 NAME = "adhere-scan"
 READING = ("get", "list")

@@ -22,8 +22,7 @@ from scanner.errors import ClusterError, ScannerError
 from scanner.kube.kinds import CONFIG_MAP, NODE, OF_OPENSHIFT, SECRET, Kind
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.snapshot import Gap, Origin, Snapshot, Unreadable
-from scanner.model.access_review import ACCESS_REVIEW, Review
-from scanner.model.local_files import KUBELET_CONFIGZ
+from scanner.model.unlisted_kinds import ACCESS_REVIEW, KUBELET_CONFIGZ, Review
 
 _NODES_AT_ONCE = 8
 _KEPT = ("tlsMinVersion", "tlsCipherSuites", "serverTLSBootstrap", "featureGates")

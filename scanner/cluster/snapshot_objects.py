@@ -11,9 +11,9 @@ from scanner.errors import InputError
 from scanner.files import yaml_values
 from scanner.kube.kinds import ROUTE, SECRET, Kind
 from scanner.kube.objects import Fields, KubeObject
-from scanner.model.forms import form_of
 from scanner.model.kubelet_pools import MANIFESTS, in_manifests
-from scanner.model.removed import WITHHELD
+from scanner.model.pem import form_of
+from scanner.model.redacted import WITHHELD
 
 _PEM = "-----BEGIN "
 

@@ -26,7 +26,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from scanner.files.problems import Problems, did_you_mean
 from scanner.files.source_positions import Located, Steps, shown
-from scanner.model.selector import Selector
+from scanner.model.scan_policy import Selector
 
 MOST_ITEMS: Final = 1000
 """In one list."""

@@ -27,18 +27,19 @@ from scanner.files.problems import did_you_mean
 from scanner.files.source_positions import Located, shown
 from scanner.kube import kinds, profile_catalogue
 from scanner.model.key import CURVES
-from scanner.model.policy import MOST_DAYS, Policy
-from scanner.model.retired_rules import current
+from scanner.model.rule import current
 from scanner.model.scan_policy import (
+    MOST_DAYS,
     MOST_OF_NAMESPACE,
     CertificateMinimums,
     Override,
+    Policy,
     Require,
     ScanPolicy,
     Scope,
+    Selector,
     Waiver,
 )
-from scanner.model.selector import Selector
 from scanner.tls.oids import SIGNATURES
 
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")

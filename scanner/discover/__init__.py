@@ -19,8 +19,7 @@ from scanner.kube.snapshot import Snapshot, union
 from scanner.model.components import Catalogue
 from scanner.model.dial_scope import DialScope
 from scanner.model.endpoint import Endpoint
-from scanner.model.scan_policy import MOST_OF_NAMESPACE
-from scanner.model.selector import Selector, any_matches
+from scanner.model.scan_policy import MOST_OF_NAMESPACE, Selector, any_matches
 
 READS: tuple[Kind, ...] = union((view.READS, *(source.reads for source in SOURCES), scope.READS))
 """Every kind that discovery looks at."""

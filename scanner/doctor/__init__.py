@@ -16,9 +16,8 @@ from scanner.kube.kinds import Kind
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import union
-from scanner.model.diagnosis import Answer, Diagnosis, Step
+from scanner.model.diagnosis import Answer, Diagnosis, Events, Step
 from scanner.model.endpoint import Endpoint
-from scanner.model.event import Events
 from scanner.model.expectation import Expectation
 from scanner.survey import Survey
 

@@ -19,7 +19,7 @@ from scanner.kube.objects import Fields
 from scanner.kube.profile import Profile
 from scanner.model.diagnosis import Answer, Outcome
 from scanner.model.endpoint import Endpoint
-from scanner.model.local_files import KUBELET_CONFIGZ
+from scanner.model.unlisted_kinds import KUBELET_CONFIGZ
 
 _NO_OPERATOR = (
     "plain Kubernetes has no operator that applies a profile: flags, the node's manifests and kubeadm's ConfigMap do"

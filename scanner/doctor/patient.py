@@ -13,8 +13,8 @@ from scanner.kube.cluster_facts import ClusterFacts
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import KubeObject
 from scanner.model.component_tally import Honours, honours
+from scanner.model.diagnosis import Events
 from scanner.model.endpoint import Endpoint, Owner
-from scanner.model.event import Events
 from scanner.model.expectation import Expectation
 from scanner.model.row import EndpointRow
 

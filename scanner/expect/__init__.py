@@ -47,10 +47,9 @@ from scanner.kube.profile_catalogue import load_profile
 from scanner.kube.route_parents import HOLDERS
 from scanner.kube.snapshot import Snapshot
 from scanner.kube.tls_profile import CustomUse
-from scanner.model.adherence_use import UnknownAdherence
 from scanner.model.components import Catalogue, Listener
 from scanner.model.endpoint import Endpoint
-from scanner.model.expectation import Expectation
+from scanner.model.expectation import Expectation, UnknownAdherence
 from scanner.model.observation import ClientCertificate
 from scanner.model.scan_policy import ScanPolicy
 

@@ -24,7 +24,7 @@ from scanner.kube.profile import Profile
 from scanner.kube.tls_profile import KUBELET_CONFIG, Declared, declared
 from scanner.model.expectation import Because, Lever
 from scanner.model.kubelet_pools import MANIFESTS
-from scanner.model.local_files import KUBELET_CONFIGZ
+from scanner.model.unlisted_kinds import KUBELET_CONFIGZ
 
 _STEPS = ("spec", "tlsSecurityProfile")
 _FIELD = ".".join(_STEPS)

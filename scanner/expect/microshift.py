@@ -17,7 +17,7 @@ from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.snapshot import Snapshot
 from scanner.kube.tls_profile import Declared
-from scanner.model.local_files import MICROSHIFT_CONFIG
+from scanner.model.unlisted_kinds import MICROSHIFT_CONFIG
 from scanner.tls.codepoints import TLS12
 from scanner.tls.names import is_tls13, suite_name
 

@@ -22,7 +22,7 @@ from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.route_parents import parents, refused
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import OtherName
-from scanner.model.names import NOBODYS
+from scanner.model.server_names import NOBODYS
 
 _MOST = 4
 """Names that come through to one backend and that it is asked for."""

@@ -28,7 +28,7 @@ from scanner.kube.route_parents import HOLDERS
 from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PlainPort
-from scanner.model.names import asked_path
+from scanner.model.server_names import asked_path
 
 HTTP = 80
 

@@ -15,8 +15,7 @@ from scanner.expect.ingress_controller import route_of, router_name
 from scanner.kube.ingress_controller import ingress_controller
 from scanner.kube.maybe import Unknown
 from scanner.model.expectation import OtherName
-from scanner.model.names import NOBODYS
-from scanner.model.server_names import server_name
+from scanner.model.server_names import NOBODYS, server_name
 
 
 def of_router(facts: Facts, draft: Draft) -> Iterator[OtherName]:

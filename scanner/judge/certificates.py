@@ -12,11 +12,17 @@ from scanner.judge.served import Reading
 from scanner.judge.verdicts import LISTED, Tally, Words, listed, promised, remark
 from scanner.kube.hostnames import is_address
 from scanner.kube.maybe import Unknown
-from scanner.model.certificate_faults import MIN_CURVE_BITS, weak_key, weak_signature
-from scanner.model.expiry import expiry_severity, expiry_text, renewal_window
+from scanner.model.certificate_faults import (
+    MIN_CURVE_BITS,
+    covers,
+    expiry_severity,
+    expiry_text,
+    renewal_window,
+    weak_key,
+    weak_signature,
+)
 from scanner.model.finding import SEVERITIES, Finding, Severity
 from scanner.model.rule import Case, Rule
-from scanner.model.san import covers
 from scanner.tls.certificate import CertificateFacts
 
 

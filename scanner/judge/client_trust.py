@@ -9,10 +9,10 @@ from scanner.judge import remediation, served
 from scanner.judge.chain import objection
 from scanner.judge.verdicts import Tally, Words, conclude, promised
 from scanner.kube.maybe import Unknown
+from scanner.model.certificate_faults import covers
 from scanner.model.expectation import Client
 from scanner.model.finding import Finding
 from scanner.model.rule import Case, Rule
-from scanner.model.san import covers
 
 
 def check_callers(rule: Rule, case: Case) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from scanner.judge.verdicts import listed
 from scanner.kube.maybe import Unknown
 from scanner.kube.tls_profile import CustomUse, Declared, Loss
-from scanner.model.adherence_use import UnknownAdherence
+from scanner.model.expectation import UnknownAdherence
 from scanner.model.finding import Finding
 from scanner.model.observation import JUDGEABLE
 from scanner.model.rule import Case, Rule, ScanRule

@@ -11,9 +11,9 @@ from scanner.judge.verdicts import Tally, Words, conclude, promised
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.expectation import Neighbour
 from scanner.model.finding import Finding
-from scanner.model.names import NOBODYS
 from scanner.model.observation import HttpVersion, Observation
 from scanner.model.rule import Case, Rule
+from scanner.model.server_names import NOBODYS
 
 Heard: TypeAlias = Mapping[tuple[str, str], Known[str]]
 """Answers by the connection's name and the request's."""

@@ -14,8 +14,7 @@ from scanner.judge.suites import TLS13_ALWAYS
 from scanner.judge.verdicts import Tally, Words, conclude, forbidden, listed
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.finding import Finding, SecondOpinion, Severity
-from scanner.model.observation import JUDGEABLE, Answers
-from scanner.model.opinion import Flaw, Inquiry, Opinion
+from scanner.model.observation import JUDGEABLE, Answers, Flaw, Inquiry, Opinion
 from scanner.model.report import NEVER_FAILS
 from scanner.model.rule import Case, Rule
 from scanner.tls import names

@@ -16,9 +16,8 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.secrets import ConfigMap, Secret
 from scanner.model.certificate_faults import Reading, date, field, short, weak_key, weak_signature
 from scanner.model.finding import Severity
-from scanner.model.forms import broken, form_of
 from scanner.model.object_rule import Flaw
-from scanner.model.pem import looks_like_a_key, pem_certificates, unreadable
+from scanner.model.pem import broken, form_of, looks_like_a_key, pem_certificates, unreadable
 from scanner.tls.certificate import CertificateFacts, parse_certificate
 
 Fault = Callable[[CertificateFacts], Reading]

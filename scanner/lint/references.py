@@ -16,10 +16,10 @@ from scanner.kube.kinds import CERTIFICATE, CONFIG_MAP, SECRET, Kind
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.lint.certificates import chain_of, entry, instead
+from scanner.model.certificate_faults import covers
 from scanner.model.declared import Declared, Missing
-from scanner.model.forms import broken
 from scanner.model.object_rule import Flaw, Subject, undecided
-from scanner.model.san import covers
+from scanner.model.pem import broken
 from scanner.tls.certificate import CertificateFacts
 
 READS: Final[tuple[Kind, ...]] = (SECRET, CERTIFICATE)

@@ -4,9 +4,9 @@ their bindings are one."""
 from __future__ import annotations
 
 from scanner.lint.authorization import Access, Grant, Identity, Wish
-from scanner.model.access_review import Review
 from scanner.model.declared import Declared, identity
 from scanner.model.declared import Identity as ObjectIdentity
+from scanner.model.unlisted_kinds import Review
 
 
 def question(who: Identity, wish: Wish) -> Review:

@@ -1,13 +1,16 @@
-"""What is wrong with one certificate as it stands: fields that cannot be read, weak keys, weak signatures."""
+"""What can be wrong with one certificate: unreadable fields, weak keys and signatures, expiry, names not covered."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any, TypeAlias
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Any, Final, TypeAlias
 
 from scanner.kube.maybe import Known, Unknown
+from scanner.model.finding import SEVERITIES, Severity
+from scanner.model.scan_policy import Policy
 from scanner.tls.certificate import CertificateFacts
 
 Reading: TypeAlias = str | Unknown | None
@@ -104,3 +107,102 @@ def span(time: timedelta) -> str:
 def unreadable(certificate: CertificateFacts, field: str) -> Unknown:
     """A field that is None, with the reason that the certificate's reader gave."""
     return Unknown(f"{field} cannot be read ({short(certificate.unreadable.get(field, 'no reason given'))})")
+
+
+_SHORT: Final = 3
+"""A certificate that is made for less than three times the policy's days has a window of its own."""
+_LEFT: Final = 5
+"""That window is a fifth of its life: library-go renews at 80 %, ACME clients and cert-manager at 67 %."""
+_LEFT_OF_NODES: Final = 10
+"""Kubelets renew at a random moment between 70 and 90 % (client-go, util/certificate)."""
+_NODES: Final = "O=system:nodes"
+"""Part of the subject that the kubelets' signers demand."""
+
+
+def renewal_window(certificate: CertificateFacts, policy: Policy) -> timedelta:
+    """Time before its end in which a certificate should have been renewed."""
+    start, end, usual = certificate.not_before, certificate.not_after, timedelta(days=policy.expires_within_days)
+    if start is None or end is None or end <= start or end - start >= _SHORT * usual:
+        return usual
+    nodes = _NODES in (certificate.subject or "").split(",")
+    return min(usual, (end - start) / (_LEFT_OF_NODES if nodes else _LEFT))
+
+
+def expiry_severity(
+    certificate: CertificateFacts, now: datetime, policy: Policy, *, overdue: Severity | None = None
+) -> Severity | None:
+    """Severity of an expiry that is near, by the time left: short lives have no other numbers of days.
+
+    ``overdue`` is the least where something else says that the renewal is late, however much time is left. None: not
+    near, already past, or unknown.
+    """
+    end = certificate.not_after
+    if end is None or end < now:
+        return None
+    left = end - now
+    if left >= renewal_window(certificate, policy) and overdue is None:
+        return None
+    graded: Severity = "low"
+    if left < timedelta(days=policy.expires_within_days_medium):
+        graded = "medium"
+    if left < timedelta(days=policy.expires_within_days_high):
+        graded = "high"
+    return max(graded, overdue or "low", key=SEVERITIES.index)
+
+
+def expiry_text(end: datetime, now: datetime) -> str:
+    """When a certificate expires or expired, with the time left or past."""
+    return (
+        f"expired {span(now - end)} ago ({date(end)})" if end < now else f"expires in {span(end - now)} ({date(end)})"
+    )
+
+
+def covers(leaf: CertificateFacts, name: str) -> Known[bool]:
+    """Whether a subject alternative name of ``leaf`` matches ``name``, a DNS name, an IP address or a URI.
+
+    Unknown where the entries of that kind cannot be read, or ``name`` cannot be a DNS name.
+    """
+    if "://" in name:
+        return _has_uri(leaf, name)
+    address = _address(name)
+    field, entries = ("dns_names", leaf.dns_names) if address is None else ("ip_addresses", leaf.ip_addresses)
+    if entries is None:
+        return Unknown(f"{field} cannot be read ({leaf.unreadable.get(field, 'no reason given')[:200]})")
+    if address is not None:
+        return any(_address(entry) == address for entry in entries)
+    reference = _dns(name)
+    if reference is None:
+        return Unknown("it cannot be written as a DNS name")
+    return any(_matches(entry, reference) for entry in entries)
+
+
+def _has_uri(leaf: CertificateFacts, uri: str) -> Known[bool]:
+    """Compared as it is, for these are identities (SPIFFE) and no addresses (RFC 9525, section 6.2)."""
+    if leaf.other_names is None:
+        return Unknown(f"other_names cannot be read ({leaf.unreadable.get('other_names', 'no reason given')[:200]})")
+    return f"URI:{uri}" in leaf.other_names
+
+
+def _address(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(text.strip("[]"))
+    except ValueError:
+        return None
+
+
+def _dns(name: str) -> str | None:
+    """In lower case, without a final dot, non-ASCII labels as A-labels (RFC 9525, section 6.3)."""
+    try:
+        text = name.encode("ascii" if name.isascii() else "idna").decode("ascii")
+    except UnicodeError:
+        return None
+    return text.lower().removesuffix(".") or None
+
+
+def _matches(entry: str, reference: str) -> bool:
+    presented = entry.lower().removesuffix(".")
+    if presented == reference:
+        return True
+    wildcard, _, parent = presented.partition(".")
+    label, _, rest = reference.partition(".")
+    return wildcard == "*" and parent != "" and bool(label) and parent == rest

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from scanner.model.policy import Policy
 from scanner.model.report import FailOn
+from scanner.model.scan_policy import Policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

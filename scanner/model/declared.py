@@ -15,8 +15,8 @@ from scanner.files.source_positions import Located, Mark, Steps
 from scanner.kube.kinds import NAMESPACE, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
-from scanner.model.access_review import Review
 from scanner.model.once import Once
+from scanner.model.unlisted_kinds import Review
 
 
 class Place(NamedTuple):

@@ -1,4 +1,4 @@
-"""An endpoint: something that should speak TLS, and whose it is."""
+"""An endpoint: something that should speak TLS, and whose it is. A target: what the user asked to scan."""
 
 from __future__ import annotations
 
@@ -147,3 +147,23 @@ def host_port(host: str, port: int) -> str:
 def owner_order(owner: Owner) -> tuple[str, str, str]:
     """What owners are sorted by."""
     return owner.namespace or "", owner.kind, owner.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """One ``TARGET`` of the command line or of a target file."""
+
+    host: str
+    """A DNS name (A-labels, lower case) or an IP address without brackets."""
+    port: int
+    transport: Transport = "tls"
+    server_name: str | None = None
+    """What to send as SNI: the fragment if there was one, else the host if it is a name, else None."""
+    origin: str = "argument"
+    """Where it was given: ``argument 2`` or ``targets.txt:3``."""
+
+    @property
+    def canonical(self) -> str:
+        """The target in one spelling, its endpoint's id: ``tls://example.test:443``, SNI only where it differs."""
+        fragment = f"#{self.server_name}" if self.server_name not in (None, self.host) else ""
+        return f"{self.transport}://{host_port(self.host, self.port)}{fragment}"

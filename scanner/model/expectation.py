@@ -1,4 +1,4 @@
-"""An expectation: what one endpoint owes, and who says so."""
+"""An expectation: what one endpoint must do, and which objects say so."""
 
 from __future__ import annotations
 
@@ -298,3 +298,17 @@ class Expectation:
     """Where the policy file decides about a listener of the kind that should not deviate: which kind."""
     adherence: str | None = None
     """What the cluster's ``tlsAdherence`` amounts to here (``StrictAllComponents``), where it has a say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownAdherence:
+    """One such value."""
+
+    source: str
+    """``APIServer/cluster``."""
+    field: str
+    """``spec.tlsAdherence``."""
+    said: str
+    """``'StrictestOfAll', unknown, which means StrictAllComponents``."""
+    known: tuple[str, ...] = ()
+    """What could have been written instead."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -14,9 +14,8 @@ from scanner.files.yaml_values import Builder
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.finding import SEVERITIES, Finding, Severity, Status
-from scanner.model.observation import Observation
-from scanner.model.opinion import Opinion
-from scanner.model.policy import Policy
+from scanner.model.observation import Observation, Opinion
+from scanner.model.scan_policy import Policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,3 +139,18 @@ class ScanRule(Documented):
         return Finding(
             rule=self.id, severity=severity, verdict=verdict, status=status, message=message, fix=fix, about=about
         )
+
+
+RETIRED: Final[Mapping[str, str]] = {
+    "contour-delegation-impossible": "contour-delegation-target",
+    "contour-delegation-star": "contour-delegation-target",
+    "contour-delegation-unused": "contour-delegation-target",
+    "gateway-certificate-overlap": "gateway-overlapping-tls-config",
+    "gateway-hostname-overlap": "gateway-overlapping-tls-config",
+}
+"""By the former id, the rule that judges the same today. ``docs/rules/README.md`` lists them."""
+
+
+def current(rule_id: str) -> str:
+    """The id by which a rule is known today; ``rule_id`` itself where it is none that was retired."""
+    return RETIRED.get(rule_id, rule_id)

@@ -1,13 +1,83 @@
-"""The user's policy for a whole scan: ``adhere.yaml``, ``kind: ScanPolicy``. ``scan_policy_file`` reads it."""
+"""The user's policy for a scan (``adhere.yaml``, ``kind: ScanPolicy``): selectors, thresholds, waivers, requirements.
+
+``scanner/config/scan_policy.py`` reads it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
+from fnmatch import fnmatchcase
+from typing import Literal
 
+from scanner.model.endpoint import Endpoint
 from scanner.model.finding import Severity
-from scanner.model.policy import Policy
-from scanner.model.selector import Selector
+
+MOST_DAYS = 36_500
+"""Until a certificate ends: more is no threshold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Thresholds of the rules. The defaults are what ``adhere scan`` without ``--config`` uses."""
+
+    expires_within_days: int = 30
+    """A certificate that expires sooner is a finding of low severity."""
+    expires_within_days_medium: int = 14
+    """Of medium severity."""
+    expires_within_days_high: int = 3
+    """Of high severity."""
+    min_rsa_bits: int = 2048
+    groups: Literal["informational", "enforced"] = "informational"
+    """Whether a group outside the profile's list is a violation."""
+    plaintext_candidate: Literal["not_applicable", "warn", "fail"] = "not_applicable"
+    """What plaintext on a merely discovered port means."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selector:
+    """All that is given must hold; within one field, one of the alternatives. Patterns have ``*`` and ``?``."""
+
+    namespaces: tuple[str, ...] = ()
+    """Patterns of the owner's or the subject's namespace."""
+    kinds: tuple[str, ...] = ()
+    """Kinds of the owner or of the subject: ``Deployment``, ``Route``."""
+    names: tuple[str, ...] = ()
+    """Patterns of the owner's or the subject's name."""
+    components: tuple[str, ...] = ()
+    """Patterns of the component's name in the catalogue."""
+    labels: tuple[tuple[str, str], ...] = ()
+    """Labels that the endpoint must have."""
+    ports: tuple[int, ...] = ()
+    endpoints: tuple[str, ...] = ()
+    """Patterns of the endpoint's id."""
+
+    def matches(self, endpoint: Endpoint) -> bool:
+        """Whether ``endpoint`` is meant. An empty selector means every endpoint."""
+        owner, subject = endpoint.owner, endpoint.subject
+        kinds = {owner.kind} | ({subject.kind} if subject else set())
+        namespaces = {owner.namespace or ""} | ({subject.namespace or ""} if subject else set())
+        names = {owner.name} | ({subject.name} if subject else set())
+        return (
+            _any(self.namespaces, namespaces)
+            and (not self.kinds or not kinds.isdisjoint(self.kinds))
+            and _any(self.names, names)
+            and _any(self.components, {endpoint.component or ""})
+            and set(self.labels) <= set(endpoint.labels)
+            and (not self.ports or endpoint.port in self.ports)
+            and _any(self.endpoints, {endpoint.id})
+        )
+
+
+def any_matches(selectors: Iterable[Selector], endpoint: Endpoint) -> bool:
+    """Whether one of ``selectors`` means ``endpoint``; none of none does."""
+    return any(each.matches(endpoint) for each in selectors)
+
+
+def _any(patterns: tuple[str, ...], values: set[str]) -> bool:
+    return not patterns or any(fnmatchcase(value, pattern) for value in values for pattern in patterns)
+
 
 MOST_OF_NAMESPACE = 2_000
 

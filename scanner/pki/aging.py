@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from scanner.kube.kinds import SECRET
-from scanner.model.expiry import expiry_severity, expiry_text
+from scanner.model.certificate_faults import expiry_severity, expiry_text
 from scanner.model.finding import Finding, Severity
 from scanner.model.rule import ScanRule
 from scanner.model.well_known import WellKnown

@@ -16,8 +16,8 @@ from scanner.kube.kinds import CONFIG_MAP, HOSTED_CLUSTER, HOSTED_CONTROL_PLANE,
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
 from scanner.model.expectation import Because
-from scanner.model.local_files import MICROSHIFT_CONFIG
 from scanner.model.pki_config import PkiConfig
+from scanner.model.unlisted_kinds import MICROSHIFT_CONFIG
 from scanner.pki import config as objects
 from scanner.pki.history import READS as BEFORE
 from scanner.pki.history import Past, past

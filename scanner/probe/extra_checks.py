@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Final, Literal
 
 from scanner.kube.maybe import Known, Unknown
-from scanner.model.names import NOBODYS
 from scanner.model.observation import Answered, ClientCertificate, HttpVersion, Stray
+from scanner.model.server_names import NOBODYS
 from scanner.probe import http1, http2
 from scanner.probe.converse import Peer
 from scanner.probe.engine import Identity, stranger

@@ -12,8 +12,8 @@ import trio
 from OpenSSL import SSL
 
 from scanner.kube.maybe import Known, Unknown
-from scanner.model.names import asked_path
 from scanner.model.observation import Attempt
+from scanner.model.server_names import asked_path
 from scanner.probe.converse import Peer
 from scanner.probe.dial import Broken, Connection, connect, turn
 from scanner.probe.engine import RECEIVE, Identity, Witness, engine_for, pump, reason, shake_hands

@@ -21,8 +21,7 @@ import trio
 from scanner.errors import ResourceError
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.endpoint import Endpoint, Transport
-from scanner.model.observation import Answers, ClientCertificate
-from scanner.model.opinion import Flaw, Inquiry, Opinion
+from scanner.model.observation import Answers, ClientCertificate, Flaw, Inquiry, Opinion
 from scanner.probe.plaintext import shown
 from scanner.tls.codepoints import SSL2, SSL2_CIPHERS, SSL3, TLS10, TLS11, TLS12, TLS13
 from scanner.tls.names import group_code, suite_code

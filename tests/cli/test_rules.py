@@ -11,7 +11,7 @@ from scanner.cli import adhere
 from scanner.cli.rules import ALL, AnyRule, find, page
 from scanner.errors import ResourceError, UsageError
 from scanner.model import rule
-from scanner.model.retired_rules import RETIRED
+from scanner.model.rule import RETIRED
 from tests.cli.rule_index import index, written
 from tests.lint.examples import examples
 

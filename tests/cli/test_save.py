@@ -12,8 +12,7 @@ from scanner.archive import load_head
 from scanner.errors import InputError
 from scanner.kube.profile_catalogue import load_profile
 from scanner.model.observation import Reach
-from scanner.model.observation_record import read
-from scanner.model.saved_scan import HEAD, OBSERVATIONS, ROWS, Head
+from scanner.model.saved_scan import HEAD, OBSERVATIONS, ROWS, Head, read
 from tests.cli.calling import Call
 from tests.cli.conftest import Farm
 

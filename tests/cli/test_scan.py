@@ -18,8 +18,7 @@ from scanner.config.configuration import load_config
 from scanner.errors import ScannerError, UsageError
 from scanner.jobs import Owed
 from scanner.model.config import Config
-from scanner.model.policy import Policy
-from scanner.model.scan_policy import ScanPolicy
+from scanner.model.scan_policy import Policy, ScanPolicy
 from scanner.probe.limits import Limits
 from scanner.scan import Settings
 from tests.cli.calling import PATIENCE, ROOT, Call, context, environment

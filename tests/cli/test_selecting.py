@@ -7,7 +7,7 @@ import pytest
 from scanner.cli.cluster_options import parse_selector
 from scanner.errors import UsageError
 from scanner.model.endpoint import Endpoint, Owner
-from scanner.model.selector import Selector
+from scanner.model.scan_policy import Selector
 
 ENDPOINT = Endpoint(
     id="Deployment/shop/web:8443", instance="x", address="10.0.0.1", port=8443, component=None,

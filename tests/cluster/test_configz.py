@@ -6,7 +6,7 @@ import json
 
 from scanner.cluster import load, read, save
 from scanner.kube.kinds import NODE
-from scanner.model.local_files import KUBELET_CONFIGZ, LOCAL_KINDS, with_local_files
+from scanner.model.unlisted_kinds import KUBELET_CONFIGZ, LOCAL_KINDS, with_local_files
 from tests.cluster.api import MANNERS, Answer, Api, Asked, named, running
 
 TOLD = {"tlsMinVersion": "VersionTLS13", "tlsCipherSuites": ["TLS_AES_128_GCM_SHA256"], "staticPodURL": "http://x"}

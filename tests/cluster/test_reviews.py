@@ -10,8 +10,7 @@ from pathlib import Path
 from scanner.cluster import load, read, save
 from scanner.kube.kinds import ROUTE
 from scanner.kube.snapshot import Snapshot
-from scanner.model.access_review import ACCESS_REVIEW, Review, reviews
-from scanner.model.local_files import LOCAL_KINDS, with_local_files
+from scanner.model.unlisted_kinds import ACCESS_REVIEW, LOCAL_KINDS, Review, reviews, with_local_files
 from tests.cluster.api import MANNERS, Answer, Api, Asked, named, refused, running
 
 PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"

@@ -21,7 +21,7 @@ from scanner.config.file_reader import (
 )
 from scanner.errors import InputError
 from scanner.files.yaml_values import load
-from scanner.model.selector import Selector
+from scanner.model.scan_policy import Selector
 
 
 class Inner(FileSection):

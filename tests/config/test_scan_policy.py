@@ -31,10 +31,17 @@ from scanner.errors import InputError
 from scanner.files.source_positions import Located
 from scanner.files.yaml_values import load
 from scanner.judge.scan_rules import ACROSS, SCAN_RULES, WAIVABLE
-from scanner.model.policy import Policy
-from scanner.model.retired_rules import RETIRED
-from scanner.model.scan_policy import CertificateMinimums, Override, Require, ScanPolicy, Scope, Waiver
-from scanner.model.selector import Selector
+from scanner.model.rule import RETIRED
+from scanner.model.scan_policy import (
+    CertificateMinimums,
+    Override,
+    Policy,
+    Require,
+    ScanPolicy,
+    Scope,
+    Selector,
+    Waiver,
+)
 
 DOCS = Path(__file__).parents[2] / "docs"
 EXAMPLE = (DOCS / "adhere.example.yaml").read_text()

@@ -16,7 +16,7 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable
 from scanner.model.components import Catalogue, Listener
 from scanner.model.endpoint import Endpoint
-from scanner.model.selector import Selector
+from scanner.model.scan_policy import Selector
 from scanner.report.found_by import origin_text
 
 KIND = {**{each.name: each for each in KINDS}, "Ingress": INGRESS}

@@ -10,7 +10,7 @@ import pytest
 from scanner.discover import READS, discover, sources
 from scanner.discover.sources import SOURCES
 from scanner.kube.kinds import KINDS
-from scanner.model.selector import Selector
+from scanner.model.scan_policy import Selector
 from tests.discover.objects import CATALOGUE, NOTHING, by_id, found, instances, left_out, of_objects
 from tests.discover.test_called import BACKEND, webhook
 from tests.discover.test_routes import ROUTER, SHOP, route

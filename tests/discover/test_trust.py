@@ -10,7 +10,7 @@ from scanner.discover.trust import Trust
 from scanner.discover.workloads import Workloads
 from scanner.model.components import Catalogue, Governor, Listener
 from scanner.model.endpoint import Owner
-from scanner.model.selector import Selector
+from scanner.model.scan_policy import Selector
 from tests.discover.objects import by_id, found, left_out, origins, snapshot
 from tests.discover.test_flags import static
 from tests.discover.test_monitors import TARGET, monitor

@@ -15,7 +15,7 @@ from scanner.kube.snapshot import Snapshot
 from scanner.lint.authorization import READS, Wish, account
 from scanner.lint.authorization import access as by_roles
 from scanner.linting import declared, reviewed
-from scanner.model.access_review import ACCESS_REVIEW, Review, reviews
+from scanner.model.unlisted_kinds import ACCESS_REVIEW, Review, reviews
 from tests.e2e.accounts import settle
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.test_permissions import role_of

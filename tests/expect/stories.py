@@ -25,9 +25,8 @@ from scanner.kube.snapshot import Origin, Snapshot, Unreadable
 from scanner.model.components import Catalogue
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Expectation
-from scanner.model.local_files import LOCAL_KINDS
-from scanner.model.scan_policy import Override, ScanPolicy
-from scanner.model.selector import Selector
+from scanner.model.scan_policy import Override, ScanPolicy, Selector
+from scanner.model.unlisted_kinds import LOCAL_KINDS
 from tests.origins import origin
 
 CLUSTERS = Path(__file__).parent.parent / "clusters"

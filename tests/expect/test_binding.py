@@ -17,8 +17,7 @@ from scanner.kube.objects import Reference
 from scanner.model.components import Catalogue, Component, Listener
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
-from scanner.model.scan_policy import Override, ScanPolicy
-from scanner.model.selector import Selector
+from scanner.model.scan_policy import Override, ScanPolicy, Selector
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_certificates import config_map
 from tests.expect.test_stored import made

@@ -14,8 +14,8 @@ from scanner.expect.ingress_controller import STATS_PORT
 from scanner.expect.process import COMPONENT_BASE, ETCD
 from scanner.expect.rollout import CHANGE_TAKES, OPERATOR_TAKES
 from scanner.kube.tls_profile import HYPERSHIFT, INGRESS, KUBELET_CONFIG, LIBRARY_GO, MICROSHIFT_INGRESS, Reader
-from scanner.model.local_files import MICROSHIFT_CONFIG
 from scanner.model.scan_policy import ScanPolicy
+from scanner.model.unlisted_kinds import MICROSHIFT_CONFIG
 from tests.expect import stories
 
 PAGE, POLICY = ((Path(__file__).parents[2] / "docs" / name).read_text() for name in ("expectations.md", "policy.md"))

@@ -18,8 +18,8 @@ from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot, Unreadable
 from scanner.model.endpoint import Endpoint
-from scanner.model.local_files import LOCAL_KINDS
 from scanner.model.scan_policy import ScanPolicy
+from scanner.model.unlisted_kinds import LOCAL_KINDS
 from tests.expect import stories
 
 CATALOGUES = {name: load_catalogue(name) for name in ("openshift", "kubernetes", "microshift", "hypershift")}

@@ -9,8 +9,8 @@ import pytest
 from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import Expectations
 from scanner.model.expectation import OtherName
-from scanner.model.names import NOBODYS
 from scanner.model.scan_policy import ScanPolicy
+from scanner.model.server_names import NOBODYS
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_stored import controller, made
 

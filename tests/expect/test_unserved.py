@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scanner.model.expectation import OtherName
-from scanner.model.names import NOBODYS
+from scanner.model.server_names import NOBODYS
 from tests.expect.stories import endpoint
 from tests.expect.test_named import gateway, listener
 from tests.expect.test_stored import controller, made

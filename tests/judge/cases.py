@@ -13,8 +13,8 @@ from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Because, Expectation
 from scanner.model.finding import Finding
 from scanner.model.observation import Answers, Observation, Reach
-from scanner.model.policy import Policy
 from scanner.model.rule import Case
+from scanner.model.scan_policy import Policy
 from scanner.tls.certificate import CertificateFacts
 from scanner.tls.codepoints import ALL_SUITES, GROUPS, TLS12, TLS13, VERSIONS
 from scanner.tls.names import is_tls13

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from scanner.model.opinion import Opinion
+from scanner.model.observation import Opinion
 
 
 @dataclass(slots=True)

@@ -5,8 +5,8 @@ import pytest
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.expectation import Neighbour
 from scanner.model.finding import Finding
-from scanner.model.names import NOBODYS
 from scanner.model.observation import Answered, HttpVersion
+from scanner.model.server_names import NOBODYS
 from tests.judge.cases import ENDPOINT, case, finding, findings
 
 RULE = "tls-misdirected"

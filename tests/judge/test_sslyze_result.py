@@ -13,8 +13,7 @@ from scanner.judge import judge, judgement
 from scanner.judge.sslyze_result import CERTIFICATE_RULES, WITNESSES, confirm, inquiry
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.finding import Finding
-from scanner.model.observation import Answers, ClientCertificate, Reach
-from scanner.model.opinion import Inquiry, Opinion
+from scanner.model.observation import Answers, ClientCertificate, Inquiry, Opinion, Reach
 from scanner.model.rule import Case
 from scanner.tls.codepoints import SSL2, TLS10, TLS12, TLS13, VERSIONS
 from tests.judge.cases import ALLOWED_GROUPS, CONFORMING, LEAF, NOW, TLS12_SUITES, all_groups, all_suites, answers, case

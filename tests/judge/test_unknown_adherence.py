@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scanner.judge.custom_profiles import UNKNOWN_ADHERENCE, adherence_findings
 from scanner.judge.scan_rules import SCAN_RULES
-from scanner.model.adherence_use import UnknownAdherence
+from scanner.model.expectation import UnknownAdherence
 
 VALUE = UnknownAdherence(
     source="APIServer/cluster", field="spec.tlsAdherence", said="'Strct', unknown, which means S", known=("S", "L")

@@ -11,8 +11,7 @@ import pytest
 from scanner.judge import RULES
 from scanner.judge.sslyze_result import DEEP_RULES, deep_findings
 from scanner.kube.maybe import Known, Unknown
-from scanner.model.observation import Reach
-from scanner.model.opinion import Flaw, Opinion
+from scanner.model.observation import Flaw, Opinion, Reach
 from scanner.model.rule import Rule
 from scanner.tls.codepoints import TLS13
 from tests.judge.cases import case

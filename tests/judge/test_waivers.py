@@ -16,8 +16,7 @@ from scanner.judge.waivers import WaiverLedger, expired, waive
 from scanner.kube.maybe import Unknown
 from scanner.model.finding import Finding
 from scanner.model.report import NEVER_FAILS
-from scanner.model.scan_policy import Waiver
-from scanner.model.selector import Selector
+from scanner.model.scan_policy import Selector, Waiver
 from scanner.tls.codepoints import TLS10, TLS12, TLS13, VERSIONS
 from tests.judge.cases import ENDPOINT, answers, case
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import get_args
 
-from scanner.model.opinion import Flaw, Opinion
+from scanner.model.observation import Flaw, Opinion
 from scanner.tls.codepoints import TLS13
 from tests.judge.drafts import Draft, Word
 

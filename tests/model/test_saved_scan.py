@@ -1,8 +1,27 @@
 """Of which cluster an endpoint of a saved scan is."""
 
-import pytest
+from __future__ import annotations
 
-from scanner.model.saved_scan import cluster_of
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scanner.demo.certificates import Authority
+from scanner.errors import InputError
+from scanner.kube.maybe import Unknown
+from scanner.kube.objects import Reference
+from scanner.model.endpoint import Endpoint, Origin, Owner, Role, Tunnel
+from scanner.model.observation import Answered, Answers, Attempt, Flaw, Negotiated, Observation, Opinion, Reach, Stray
+from scanner.model.saved_scan import MOST_BYTES, RECORD, Seen, cluster_of, decode, encode, read
+from scanner.tls.certificate import CertificateFacts, parse_certificate
 
 
 @pytest.mark.parametrize(
@@ -18,3 +37,249 @@ from scanner.model.saved_scan import cluster_of
 )
 def test_the_longest_name_that_fits_is_meant(endpoint: str, clusters: tuple[str, ...], cluster: str | None) -> None:
     assert cluster_of(endpoint, clusters) == cluster
+
+
+CODE = st.integers(0, 0xFFFF)
+TEXT = st.text(max_size=20)
+NAME = st.none() | TEXT
+UNKNOWN = st.builds(Unknown, TEXT)
+ANSWERS = st.builds(
+    Answers, accepted=st.lists(CODE, max_size=4).map(tuple), refused=st.frozensets(CODE, max_size=4), unasked=NAME
+)
+
+
+@cache
+def certificates() -> tuple[CertificateFacts, ...]:
+    """Good ones, and bytes that are none."""
+    leaf = Authority("Records").leaf(names=("a.example", "b.example"))
+    return tuple(map(parse_certificate, (leaf.der, leaf.der[:-3], b"", b"\x30\x00")))
+
+
+CHAIN = st.lists(st.sampled_from(range(4)).map(lambda n: certificates()[n]), max_size=3).map(tuple)
+ASKED = st.sampled_from(("none", "requested", "required")) | UNKNOWN
+STRAY = st.builds(
+    Stray,
+    name=NAME,
+    answer=st.sampled_from(("served", "refused")) | UNKNOWN,
+    leaf=st.none() | st.sampled_from(range(4)).map(lambda n: certificates()[n]),
+    client_certificate=ASKED,
+)
+TIMES = st.datetimes(min_value=datetime(1, 1, 2), max_value=datetime(9999, 12, 30), timezones=st.just(UTC))  # noqa: DTZ001
+SEEN = st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(8999, 12, 31), timezones=st.just(UTC))  # noqa: DTZ001
+REFERENCE = st.builds(Reference, kind=TEXT, name=TEXT, namespace=NAME)
+OWNER = st.builds(Owner, kind=TEXT, name=TEXT, namespace=NAME)
+
+OBSERVATION: dict[str, Any] = dict(  # noqa: C408 - as a call is written
+    instance=TEXT,
+    at=SEEN,
+    reach=st.sampled_from(Reach),
+    detail=TEXT,
+    protocol=NAME,
+    versions=ANSWERS,
+    suites=st.dictionaries(CODE, ANSWERS, max_size=3),
+    groups=st.dictionaries(CODE, ANSWERS, max_size=3),
+    preference=st.dictionaries(CODE, st.sampled_from(("server", "client")) | UNKNOWN, max_size=3),
+    client_certificate=ASKED,
+    certificate_requested=st.booleans(),
+    alpn=NAME | UNKNOWN,
+    ocsp_stapled=st.booleans() | UNKNOWN,
+    negotiated=st.builds(Negotiated, version=CODE, suite=CODE, group=st.none() | CODE) | UNKNOWN,
+    chain=CHAIN | UNKNOWN,
+    other_chains=st.lists(CHAIN, max_size=2).map(tuple),
+    untrusted_client=st.sampled_from(("refused", "accepted")) | UNKNOWN,
+    request_without_certificate=TEXT | UNKNOWN,
+    request_untrusted=TEXT | UNKNOWN,
+    cleartext=NAME | UNKNOWN,
+    plain_port=NAME | UNKNOWN,
+    answered=st.lists(
+        st.builds(
+            Answered,
+            server_name=TEXT,
+            authority=TEXT,
+            answer=TEXT | UNKNOWN,
+            protocol=st.sampled_from(("http/1.1", "h2")),
+        ),
+        max_size=2,
+    ).map(tuple),
+    strays=st.lists(STRAY, max_size=2).map(tuple),
+    attempts=st.lists(
+        st.builds(Attempt, offer=TEXT, reply=TEXT, seconds=st.floats(0, 1e6)), max_size=3
+    ).map(tuple),
+    stopped=st.none() | TEXT,
+    dialled=st.booleans(),
+)  # fmt: skip
+
+ORIGIN = st.builds(
+    Origin,
+    role=st.sampled_from(get_args(Role)),
+    reference=st.none() | REFERENCE,
+    part=TEXT,
+    container=TEXT,
+    through=st.none() | REFERENCE,
+    foreign=st.booleans(),
+)
+ENDPOINT: dict[str, Any] = dict(  # noqa: C408
+    id=TEXT,
+    instance=TEXT,
+    address=TEXT,
+    port=st.integers(1, 65535),
+    server_name=NAME,
+    transport=st.sampled_from(("tls", "smtp", "postgres")),
+    host=TEXT,
+    owner=OWNER,
+    component=NAME,
+    segment=st.sampled_from((None, "Frontend", "Backend")),
+    certainty=st.sampled_from(("declared", "hinted", "candidate")),
+    origins=st.lists(ORIGIN, max_size=3).map(tuple),
+    subject=st.none() | REFERENCE,
+    node=NAME,
+    pod=st.none() | REFERENCE,
+    candidates=st.lists(OWNER, max_size=2).map(tuple),
+    labels=st.lists(st.tuples(TEXT, TEXT), max_size=2).map(tuple),
+    aliases=st.lists(TEXT, max_size=2).map(tuple),
+    sampled=st.booleans(),
+    ready=st.booleans(),
+    runs_on=NAME,
+    tunnel=st.none() | st.builds(Tunnel, namespace=TEXT, pod=TEXT, port=CODE),
+    expects=st.sampled_from((None, "none", "requested", "required")),
+)
+
+PLAIN = Seen(
+    endpoint=Endpoint(id="a:1", instance="a:1 @ ::1", address="::1", port=1, owner=Owner(kind="Target", name="a")),
+    observation=Observation(instance="a:1 @ ::1", at=datetime(2026, 11, 21, tzinfo=UTC), reach=Reach.CLOSED),
+)
+
+
+@settings(deadline=None)
+@given(st.builds(Endpoint, **ENDPOINT), st.builds(Observation, **OBSERVATION))
+def test_round_trip(endpoint: Endpoint, observation: Observation) -> None:
+    line = encode(Seen(endpoint=endpoint, observation=observation))
+    assert line.isascii()
+    assert "\n" not in line
+    again = decode(line, "f:1")
+    assert (again.endpoint, again.observation) == (endpoint, observation)
+    assert list(again.observation.suites) == list(observation.suites)
+
+
+def test_the_strategies_have_every_field() -> None:
+    """A field that somebody adds must be in the round trip."""
+    assert ENDPOINT.keys() == Endpoint.__dataclass_fields__.keys()
+    assert OBSERVATION.keys() == Observation.__dataclass_fields__.keys()
+
+
+def test_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "observations.jsonl"
+    path.write_text(encode(PLAIN) + "\n" + encode(PLAIN) + "\n")
+    assert list(read(path)) == [PLAIN, PLAIN]
+
+
+def test_members_of_an_older_release_are_defaults() -> None:
+    value = json.loads(encode(PLAIN))
+    del value["endpoint"]["ready"], value["observation"]["other_chains"]
+    assert decode(json.dumps(value), "f:1") == PLAIN
+
+
+def _changes() -> Iterator[tuple[Any, str]]:
+    value = json.loads(encode(PLAIN))
+
+    def with_(part: str, **more: object) -> dict[str, object]:
+        return {**value, part: {**value[part], **more}}
+
+    yield [], "not an adhere.observation/v2"
+    yield {**value, "record": "adhere.observation/v1"}, "not an adhere.observation/v2"
+    yield {"record": RECORD}, "endpoint: not an object"
+    yield with_("endpoint", surprise=1), "endpoint: there is no such member: surprise"
+    yield with_("endpoint", port="443"), "endpoint.port: not a whole number"
+    yield with_("endpoint", port=True), "endpoint.port: not a whole number"
+    yield with_("endpoint", port=0), "endpoint.port: 0 is no port"
+    yield with_("endpoint", owner={"kind": "Pod"}), "endpoint.owner: name is missing"
+    yield with_("endpoint", labels=[["a"]]), "endpoint.labels[0]: not a list of 2"
+    yield with_("endpoint", transport="gopher"), "endpoint.transport: none of tls, postgres"
+    yield with_("observation", at="yesterday"), "observation.at: not a time with its offset"
+    yield with_("observation", at="2026-01-01T00:00:00"), "observation.at: not a time with its offset"
+    yield with_("observation", at="9999-12-31T23:59:59+00:00"), "observation.at: nothing was seen in the year 9999"
+    yield with_("observation", reach="up"), "observation.reach: none of tls"
+    yield with_("observation", chain=["!"]), "observation.chain[0]: not base64"
+    yield with_("observation", alpn={"unknown": 1}), "observation.alpn: not {"
+    yield with_("observation", suites={"tls": {}}), "observation.suites.tls: not a code point"
+    yield with_("observation", suites={"771": {"accepted": [1, "x"]}}), "observation.suites.771.accepted[1]: not a wh"
+    yield with_("observation", attempts=[{"offer": "a", "reply": "b", "seconds": "1"}]), "attempts[0].seconds: not a n"
+
+
+@pytest.mark.parametrize(("value", "problem"), list(_changes()))
+def test_a_strange_record_is_refused_with_its_place(value: object, problem: str) -> None:
+    with pytest.raises(InputError) as raised:
+        decode(json.dumps(value), "observations.jsonl:7")
+    assert raised.value.message.startswith("observations.jsonl:7: ")
+    assert problem in raised.value.message
+    assert raised.value.hint
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"{", ":1: cut off"),
+        (b"{\n", ":1:2: "),
+        (b"\n", ":1:1: "),
+        (b"\xff\n", ":1: not a line of JSON in UTF-8"),
+        (b"[" * 100_000 + b"\n", ":1: not a line of JSON"),
+        (b'{"a":' + b"9" * 5000 + b"}\n", ":1: not a line of JSON"),
+        (encode(PLAIN).encode() + b"\n" + encode(PLAIN).encode()[:50], ":2: cut off in the middle"),
+        (b"x" * (MOST_BYTES + 1), ":1: longer than"),
+    ],
+)
+def test_a_hostile_or_truncated_file_is_refused_with_its_line(content: bytes, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "observations.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as raised:
+        list(read(path))
+    assert raised.value.message.startswith(f"{path}{problem}")
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="No such file"):
+        list(read(tmp_path / "nothing"))
+
+
+_JSON: Any = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(st.sampled_from(("endpoint", "observation")), st.data())
+def test_any_member_may_be_anything(part: str, data: st.DataObject) -> None:
+    value = json.loads(encode(PLAIN))
+    name = data.draw(st.sampled_from(sorted(value[part])))
+    value[part][name] = data.draw(_JSON)
+    assert _outcome(json.dumps(value)) in ("", "f:1")
+
+
+def _outcome(line: str) -> str:
+    """Where an error says that it is; empty without one."""
+    try:
+        decode(line, "f:1")
+    except InputError as error:
+        return error.message.split(": ")[0]
+    return ""
+
+
+OPINIONS = st.builds(
+    Opinion,
+    witness=TEXT,
+    highest=st.none() | CODE,
+    suites=st.dictionaries(CODE, ANSWERS, max_size=3),
+    groups=ANSWERS,
+    client_certificate=st.sampled_from(("none", "requested", "required")) | UNKNOWN,
+    certificates=st.frozensets(TEXT, max_size=2) | UNKNOWN,
+    flaws=st.dictionaries(st.sampled_from(get_args(Flaw)), st.booleans() | UNKNOWN, max_size=3),
+    failure=NAME,
+)
+
+
+@settings(deadline=None)
+@given(OPINIONS)
+def test_what_the_second_witness_said_is_kept_beside_it(opinion: Opinion) -> None:
+    assert decode(encode(replace(PLAIN, opinion=opinion)), "f:1").opinion == opinion
+    assert "opinion" not in encode(PLAIN)

@@ -9,8 +9,7 @@ import pytest
 
 from scanner.kube.objects import Reference
 from scanner.model.held_certificate import Place, Role
-from scanner.model.policy import Policy
-from scanner.model.scan_policy import ScanPolicy
+from scanner.model.scan_policy import Policy, ScanPolicy
 from scanner.model.well_known import Owner, Recognition, WellKnown
 from scanner.pki.aging import LIFE, RENEWAL
 from scanner.tls.certificate import CertificateFacts

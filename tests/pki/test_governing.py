@@ -13,7 +13,7 @@ from scanner.kube.kinds import Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot
 from scanner.model.key import RSA_2048, Key
-from scanner.model.local_files import MICROSHIFT_CONFIG
+from scanner.model.unlisted_kinds import MICROSHIFT_CONFIG
 from scanner.pki.governing import READS, Governing
 from scanner.pki.resolution import required
 

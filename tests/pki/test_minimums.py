@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from scanner.model.finding import Finding
-from scanner.model.policy import Policy
-from scanner.model.scan_policy import CertificateMinimums, ScanPolicy
+from scanner.model.scan_policy import CertificateMinimums, Policy, ScanPolicy
 from scanner.pki.minimums import MINIMUM
 from scanner.tls.certificate import CertificateFacts
 from tests.pki.subjects import DAY, LEAF, NAME, NOW, SECRET, SILENT, classified, subject

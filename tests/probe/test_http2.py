@@ -20,8 +20,8 @@ from scanner.demo.listening import Part
 from scanner.demo.tls_server import TlsSettings, tls_context, tls_part
 from scanner.demo.tls_stream import TlsStream
 from scanner.kube.maybe import Known, Unknown
-from scanner.model.names import NOBODYS
 from scanner.model.observation import Attempt
+from scanner.model.server_names import NOBODYS
 from scanner.probe.dial import Broken
 from scanner.probe.evidence import Evidence
 from scanner.probe.extra_checks import asides

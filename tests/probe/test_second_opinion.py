@@ -22,7 +22,7 @@ from trio.testing import MockClock
 from scanner.demo.tls_server import TlsSettings, can_choose_groups
 from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint, Owner, Transport
-from scanner.model.opinion import Flaw, Inquiry
+from scanner.model.observation import Flaw, Inquiry
 from scanner.probe import second_opinion
 from scanner.probe.second_opinion import ANSWER_LIMIT, RECYCLE, STARTTLS, SUITE_COMMANDS, WORKER, Bench, available
 from scanner.tls.codepoints import TLS12, TLS13

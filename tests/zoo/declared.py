@@ -18,8 +18,8 @@ from scanner.kube.kinds import (
     TLS_ROUTE,
 )
 from scanner.kube.snapshot import Snapshot
-from scanner.model.local_files import LOCAL_KINDS, with_local_files
 from scanner.model.report import EndpointRow, FindingRow, exit_code
+from scanner.model.unlisted_kinds import LOCAL_KINDS, with_local_files
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import RowFile
 from scanner.scan import Settings, scan

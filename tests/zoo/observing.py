@@ -11,8 +11,8 @@ from scanner.kube.profile import Profile
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Expectation
 from scanner.model.observation import Observation
-from scanner.model.policy import Policy
 from scanner.model.rule import Case
+from scanner.model.scan_policy import Policy
 from scanner.probe.limits import Gate, Limits
 from scanner.probe.observe import observe
 from scanner.probe.plans import Mode, Question

@@ -10,8 +10,8 @@ from typing import Literal
 import pytest
 
 from scanner.kube.maybe import Known
-from scanner.model.names import NOBODYS
 from scanner.model.observation import Attempt
+from scanner.model.server_names import NOBODYS
 from scanner.probe.converse import Peer
 from scanner.probe.dial import Where
 from scanner.probe.http2 import heads

@@ -10,7 +10,7 @@ from scanner.demo.objects import platform, pods, published, registered
 from scanner.demo.world import World
 from scanner.kube import kinds
 from scanner.kube.kinds import Kind
-from scanner.model.event import EVENT
+from scanner.model.diagnosis import EVENT
 
 FORBIDDEN = frozenset({kinds.SECRET.resource, kinds.NETWORK_POLICY.resource})
 """What the demo's role does not allow."""

@@ -11,11 +11,10 @@ from scanner.kube.objects import KubeObject
 from scanner.lint.certificates import called, limited, of_text
 from scanner.lint.kubernetes.calls import CALLS, Call
 from scanner.model.certificate_faults import date
-from scanner.model.coded import decoded
 from scanner.model.finding import Severity
-from scanner.model.forms import broken, form_of
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-from scanner.model.removed import REMOVED
+from scanner.model.pem import broken, decoded, form_of
+from scanner.model.redacted import REMOVED
 from scanner.tls.certificate import CertificateFacts
 
 _INJECTED: Final[Mapping[str, str]] = {

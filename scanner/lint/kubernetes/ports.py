@@ -15,7 +15,7 @@ from scanner.kube.kinds import DAEMON_SET, DEPLOYMENT, POD, SERVICE, STATEFUL_SE
 from scanner.kube.label_selector import is_empty, selects
 from scanner.kube.objects import Fields, KubeObject
 from scanner.model.declared import Declared
-from scanner.model.port_names import name_says, protocol_says
+from scanner.model.server_names import name_says, protocol_says
 
 WORKLOADS: Final[tuple[Kind, ...]] = (POD, DEPLOYMENT, STATEFUL_SET, DAEMON_SET)
 READS: Final[tuple[Kind, ...]] = (*WORKLOADS, SERVICE)

@@ -13,7 +13,7 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
 from scanner.lint.openshift.route_access import custom_host_reviews, identity
 from scanner.linting import LINT_READS, declared, reviewed
-from scanner.model.access_review import ACCESS_REVIEW, Review
+from scanner.model.unlisted_kinds import ACCESS_REVIEW, Review
 from tests.lint.examples import empty, manifests
 from tests.lint.openshift.saying import route, said
 

@@ -13,7 +13,7 @@ from scanner.kube.snapshot import Snapshot
 from scanner.lint import lint
 from scanner.lint.openshift.route_access import ACCESS, route_reviews
 from scanner.linting import LINT_READS, declared, reviewed
-from scanner.model.access_review import ACCESS_REVIEW, Review
+from scanner.model.unlisted_kinds import ACCESS_REVIEW, Review
 from tests.lint.examples import empty, manifests
 from tests.lint.openshift.saying import route
 

@@ -9,9 +9,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanner.model.forms import broken, form_of
-from scanner.model.pem import unreadable
-from scanner.model.removed import CONTAINER, REMOVED
+from scanner.model.pem import broken, form_of, unreadable
+from scanner.model.redacted import CONTAINER, REMOVED
 from scanner.tls.certificate import parse_certificate
 from tests.certs import Authority
 

@@ -6,7 +6,7 @@ import pytest
 
 from scanner.kube.objects import Reference
 from scanner.model.endpoint import Endpoint, Owner
-from scanner.model.selector import Selector, any_matches
+from scanner.model.scan_policy import Selector, any_matches
 
 WEB = Endpoint(
     id="Deployment/shop/web:8443",
