@@ -54,7 +54,6 @@ class Facts(Once):
         self.earlier = tuple(earlier)
         self.hosts = (snapshot, *beside)
         """Snapshots that may have what is configured for this cluster by the one that hosts its control plane."""
-        self._made = {}
         release = self.cluster.releases.desired
         self.overrides: Mapping[str, Profile] = overridden(policy, None if isinstance(release, Unknown) else release)
         """The profiles of the policy's overrides, by what the policy calls them."""

@@ -6,10 +6,10 @@ for an object has three answers: it is there, it does not exist, or that cannot 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from scanner.files.source_positions import Located, Mark, Steps
 from scanner.kube.kinds import NAMESPACE, Kind
@@ -115,7 +115,6 @@ class Declared(Once):
     """Who is to apply the manifests, where somebody asks."""
     groups: tuple[str, ...] = ()
     """In which ``user`` is, beside those that everybody is in."""
-    _made: dict[Callable[[Any], object], object] = field(default_factory=dict, repr=False, compare=False)
 
     def every(self, kind: Kind) -> tuple[KubeObject, ...]:
         """All objects of a kind that are known. Raises ``NotRead`` for one that nobody declared."""

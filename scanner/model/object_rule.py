@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from scanner.files.source_positions import Steps
 from scanner.kube.kinds import Kind
@@ -74,7 +73,6 @@ class Subject(Once):
 
     object: KubeObject
     declared: Declared
-    _made: dict[Callable[[Any], Any], Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def before(self) -> KubeObject | None:

@@ -1,4 +1,8 @@
-"""What follows from a value is found once, when it is first needed."""
+"""What follows from a value is computed once, when it is first needed, and lives as long as the value.
+
+``functools.cache`` would keep every value alive, ``cached_property`` needs the function to be a method: these functions
+belong to the rules and resolvers that ask.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,18 @@ T = TypeVar("T")
 
 
 class Once:
-    """Keeps in ``_made``, a dict of its own, what was found of it."""
+    """A value that keeps the results of functions of it."""
 
-    __slots__ = ()
-    _made: dict[Callable[[Any], object], object]
+    __slots__ = ("_results",)
+    _results: dict[Callable[[Any], object], object]
 
-    def once(self: S, make: Callable[[S], T]) -> T:
-        """What ``make`` says of it. ``make`` is a function of a module; the same one is asked once."""
-        if make not in self._made:
-            self._made[make] = make(self)
-        return cast("T", self._made[make])
+    def once(self: S, function: Callable[[S], T]) -> T:
+        """The result of ``function(self)``; a function of a module is called once."""
+        try:
+            results = self._results
+        except AttributeError:  # a frozen dataclass
+            results = {}
+            object.__setattr__(self, "_results", results)
+        if function not in results:
+            results[function] = function(self)
+        return cast("T", results[function])
