@@ -10,17 +10,17 @@ from typing import NamedTuple
 
 from scanner.discover.cuts import Cuts
 from scanner.discover.draft import Place
-from scanner.discover.labels import Labelled
 from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.workloads import Pod, Workloads
 from scanner.kube.kinds import ENDPOINT_SLICE, SERVICE
-from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.label_selector import Labelled, LabelSelector
+from scanner.kube.objects import KubeObject
+from scanner.kube.service import PUBLISHED, EndpointSlice
+from scanner.kube.service import Service as RawService
 from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Owner, host_port
 
 READS = (SERVICE, ENDPOINT_SLICE)
-SERVICE_NAME = "kubernetes.io/service-name"
-"""The label of an EndpointSlice that says whose it is (discovery.k8s.io/v1)."""
 _DNS = re.compile(r"([a-z0-9-]{1,63})\.([a-z0-9-]{1,63})\.svc(\.cluster\.local)?\Z")
 MAX_PORTS = 300
 """Of one Service or EndpointSlice."""
@@ -38,8 +38,8 @@ class ServicePort(NamedTuple):
     number: int
     name: str
     protocol: str
-    target: object
-    """Number or name of the container's port; None: as ``number``."""
+    target: int | str
+    """Number or name of the container's port."""
     node_port: int | None
     app_protocol: str
 
@@ -55,7 +55,7 @@ class Backend(NamedTuple):
 class Service:
     """A Service and its slices."""
 
-    raw: KubeObject
+    raw: RawService
     namespace: str
     name: str
     ports: tuple[ServicePort, ...]
@@ -63,7 +63,7 @@ class Service:
     """Its cluster IPs; none where it is headless."""
     published: tuple[str, ...]
     """IP addresses and names of its load balancers."""
-    slices: list[KubeObject] = field(default_factory=list)
+    slices: list[EndpointSlice] = field(default_factory=list)
     known: dict[ServicePort, tuple[Backend, ...]] = field(default_factory=dict)
     """Backends that were already looked up."""
     cut: set[ServicePort] = field(default_factory=set)
@@ -102,11 +102,7 @@ class Service:
         for each in self.ports:
             if each.protocol == "TCP" and (wanted in (each.name, each.target)):
                 return each
-            if (
-                number
-                and each.protocol == "TCP"
-                and number == port(each.number if each.target is None else each.target)
-            ):
+            if number and each.protocol == "TCP" and number == port(each.target):
                 return each
         return None
 
@@ -117,14 +113,13 @@ class Service:
         return (*(host_port(host, wanted.number) for host in dict.fromkeys(hosts)), *nodes)
 
     def _external(self) -> Iterator[str]:
-        yield from filter(None, map(address, self.raw.texts("spec", "externalIPs")[:MAX_PUBLISHED]))
+        yield from filter(None, map(address, self.raw.external_ips[:MAX_PUBLISHED]))
 
 
 def published(raw: KubeObject, cuts: Cuts) -> Iterator[str]:
     """The addresses of ``status.loadBalancer.ingress``, as Services, Ingresses and HTTPProxies have it."""
-    every = raw.each("status", "loadBalancer", "ingress")
-    for each in cuts.first(every, MAX_PUBLISHED, f"published addresses of one {raw.kind.name}", raw):
-        found = address(each.text("ip")) or server_name(each.text("hostname"))
+    for each in cuts.first(PUBLISHED.read(raw), MAX_PUBLISHED, f"published addresses of one {raw.kind.name}", raw):
+        found = address(each.ip) or server_name(each.hostname)
         if found:
             yield found
 
@@ -138,11 +133,11 @@ class Balanced:
         self.slices_gap = snapshot.gap(ENDPOINT_SLICE)
         """Why the backends of Services may be unknown, or None."""
         self.services: dict[tuple[str, str], Service] = {}
-        for raw in snapshot.every(SERVICE):
+        for raw in map(RawService.of, snapshot.every(SERVICE)):
             if sound(raw.namespace or "", raw.name):
                 self.services[raw.namespace or "", raw.name] = _service(raw, cuts)
-        for each in snapshot.every(ENDPOINT_SLICE):
-            service = self.services.get((each.namespace or "", each.labels.get(SERVICE_NAME, "")))
+        for each in map(EndpointSlice.of, snapshot.every(ENDPOINT_SLICE)):
+            service = self.services.get((each.namespace or "", each.service_name))
             if service:
                 service.slices.append(each)
         self._at: dict[str, list[Service]] = {}
@@ -161,7 +156,7 @@ class Balanced:
         service = self.services.get((named[2], named[1])) if named else None
         return [service] if service else self._at.get(host, [])
 
-    def select(self, namespace: str | None, selector: Fields) -> list[Service]:
+    def select(self, namespace: str | None, selector: LabelSelector) -> list[Service]:
         """Services that a LabelSelector selects."""
         return self._labelled.select(namespace, selector)
 
@@ -188,19 +183,17 @@ class Balanced:
 
     def _from_slices(self, service: Service, wanted: ServicePort) -> Iterator[Backend]:
         for part in service.slices:
-            for each in self._cuts.first(part.each("ports"), MAX_PORTS, "ports of one EndpointSlice", part):
-                if each.text("name") == wanted.name and (each.text("protocol") or "TCP") == wanted.protocol:
+            for each in self._cuts.first(part.ports, MAX_PORTS, "ports of one EndpointSlice", part):
+                if each.name == wanted.name and each.protocol == wanted.protocol:
                     # A slice port without a number means all ports: then the Service's own has to do.
-                    number = port(each.at("port")) or port(wanted.number if wanted.target is None else wanted.target)
+                    number = port(each.port) or port(wanted.target)
                     if number:
                         yield from self._of_slice(service, part, number)
 
-    def _of_slice(self, service: Service, part: KubeObject, number: int) -> Iterator[Backend]:
-        for each in part.each("endpoints"):
-            target = each.text("targetRef", "name")
+    def _of_slice(self, service: Service, part: EndpointSlice, number: int) -> Iterator[Backend]:
+        for each in part.endpoints:
+            target, ready, given = each.target, each.is_ready, each.addresses
             pod = self._workloads.named.get((service.namespace, target)) if target else None
-            ready = each.at("conditions", "ready") is not False
-            given = each.texts("addresses")
             if len(given) > MAX_ADDRESSES:
                 given = tuple(self._cuts.first(list(given), MAX_ADDRESSES, "addresses of a slice's endpoint", part))
             for where in filter(None, map(address, given)):
@@ -209,17 +202,17 @@ class Balanced:
                     yield Backend(place, ready)
 
     def _from_pods(self, service: Service, wanted: ServicePort) -> Iterator[Backend]:
-        selector = service.raw.words("spec", "selector")
-        chosen = Fields({"matchLabels": selector})
+        selector = service.raw.selector
+        chosen = LabelSelector({"matchLabels": selector})
         for pod in self._workloads.select(service.namespace, chosen) if selector else ():
-            number = pod.number(wanted.number if wanted.target is None else wanted.target)
+            number = pod.number(wanted.target)
             for place in self._workloads.places(pod, number) if number else ():
                 yield Backend(place, pod.ready)
 
 
-def _service(raw: KubeObject, cuts: Cuts) -> Service:
-    cluster = raw.texts("spec", "clusterIPs")[:4] or (raw.text("spec", "clusterIP"),)
-    if raw.text("spec", "type") == "ExternalName":
+def _service(raw: RawService, cuts: Cuts) -> Service:
+    cluster = raw.cluster_ips[:4] or (raw.cluster_ip,)
+    if raw.is_external_name:
         cluster = ()  # only another name: an address in it was not given by an API server
     return Service(
         raw=raw,
@@ -231,18 +224,12 @@ def _service(raw: KubeObject, cuts: Cuts) -> Service:
     )
 
 
-def _ports(raw: KubeObject) -> Iterable[ServicePort]:
-    for each in raw.each("spec", "ports"):
-        number, target = port(each.at("port")), each.at("targetPort")
+def _ports(raw: RawService) -> Iterable[ServicePort]:
+    for each in raw.ports:
+        number = port(each.port)
         if number:
-            yield ServicePort(
-                number,
-                each.text("name"),
-                each.text("protocol") or "TCP",
-                target if isinstance(target, int | str) and target not in ("", 0) else None,
-                port(each.at("nodePort")),
-                each.text("appProtocol"),
-            )
+            target, on_nodes = each.target or number, port(each.node_port)
+            yield ServicePort(number, each.name, each.protocol, target, on_nodes, each.app_protocol)
 
 
 def _where(service: Service) -> tuple[str, Mapping[str, str]]:

@@ -53,8 +53,8 @@ def _api_server(view: View) -> Iterator[tuple[str, int, Owner]]:
     service = view.balanced.get(*API_SERVICE)
     for one in service.slices if service else ():
         if service and one.name == API_SERVICE[1]:
-            numbers = [number for each in one.each("ports") if (number := port(each.at("port")))]
-            every = [text for each in one.each("endpoints") for text in each.texts("addresses")]
+            numbers = [number for each in one.ports if (number := port(each.port))]
+            every = [text for each in one.endpoints for text in each.addresses]
             numbers = view.cuts.first(numbers, _MOST, "ports of one EndpointSlice", one)
             for where in view.cuts.first(every, _MOST, "addresses of the API server", one):
                 yield from ((where, number, service.owner) for number in numbers)

@@ -10,7 +10,7 @@ from scanner.discover.names import port, server_name, sound
 from scanner.discover.workloads import Workloads
 from scanner.kube.ingress_controller import ROUTER_LABEL, ROUTER_NAMESPACE, IngressController
 from scanner.kube.kinds import INGRESS_CONTROLLER
-from scanner.kube.objects import Fields
+from scanner.kube.label_selector import LabelSelector
 from scanner.kube.snapshot import Snapshot
 
 READS = (INGRESS_CONTROLLER,)
@@ -50,6 +50,6 @@ def _router(controller: IngressController, workloads: Workloads) -> Router:
 
 
 def _places(controller: IngressController, workloads: Workloads) -> Iterator[Place]:
-    for pod in workloads.select(ROUTER_NAMESPACE, Fields({"matchLabels": {ROUTER_LABEL: controller.name}})):
+    for pod in workloads.select(ROUTER_NAMESPACE, LabelSelector({"matchLabels": {ROUTER_LABEL: controller.name}})):
         number = (port(controller.https_port) if pod.host_network else None) or pod.number("https") or 443
         yield from workloads.places(pod, number)[:1]

@@ -53,7 +53,7 @@ def _cidrs(view: View) -> Iterator[str]:
     for where in ("spec", "status") if network else ():
         yield from _of_network(view, network.fields(where)) if network else ()
     for node in view.workloads.nodes.values():
-        yield from _bounded(view, node.raw.texts("spec", "podCIDRs")) or (node.raw.text("spec", "podCIDR"),)
+        yield from _bounded(view, node.raw.pod_cidrs) or (node.raw.pod_cidr,)
     yield from _of_network(view, _networking(view.snapshot, "cluster-config-v1", "install-config"))
     kubeadm = _networking(view.snapshot, "kubeadm-config", "ClusterConfiguration")
     for field in ("podSubnet", "serviceSubnet"):

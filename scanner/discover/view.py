@@ -106,7 +106,7 @@ class View:
         unknown = self.balanced.slices_gap is not None
         if not self.trust.weighs(claim, Place("", wanted.number, owner=service.owner)):
             claim = stranger(claim)
-        if unknown and not service.raw.words("spec", "selector"):
+        if unknown and not service.raw.selector:
             yield Omission("Services without a selector, whose backends could not be read")
             return
         for each in service.addresses[:1]:

@@ -1,20 +1,22 @@
-"""The cluster's pods and nodes, indexed once: by name, by address, by node."""
+"""The cluster's pods and nodes, indexed once: by name, by address, by node; and what replicas have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Generic, NamedTuple, TypeVar, TypeVarTuple
 
-from scanner.discover.alike import Alike
-from scanner.discover.containers import Container, named_ports, staying
 from scanner.discover.cuts import Cuts
 from scanner.discover.draft import Place
-from scanner.discover.labels import Labelled
-from scanner.discover.mesh import MODE, captured, injected
 from scanner.discover.names import address, port, sound
-from scanner.discover.owners import Owners
 from scanner.kube.kinds import NAMESPACE, NODE, POD
-from scanner.kube.objects import Fields, KubeObject, Reference
+from scanner.kube.label_selector import Labelled, LabelSelector
+from scanner.kube.objects import KubeObject, OwnerReference, Reference
+from scanner.kube.pod import Container as RawContainer
+from scanner.kube.pod import Node as RawNode
+from scanner.kube.pod import Pod as RawPod
+from scanner.kube.pod import PodSpec
 from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Owner
 
@@ -23,11 +25,33 @@ MAX_ADDRESSES = 8
 """Addresses of one pod or node that are looked at. Dual stack has two."""
 
 
+class ContainerPort(NamedTuple):
+    """A port that a container declares."""
+
+    number: int | None
+    """None: it is none."""
+    name: str
+    protocol: str
+    on_node: int | None
+    """The node's port that leads there."""
+    host: str
+    """The node's address for that, where the object says one."""
+
+
+@dataclass(slots=True, eq=False)
+class Container:
+    """A container that stays, read once for all replicas."""
+
+    raw: RawContainer
+    name: str
+    ports: tuple[ContainerPort, ...]
+
+
 @dataclass(slots=True, kw_only=True, eq=False)
 class Pod:
     """A pod that has an address."""
 
-    raw: KubeObject
+    raw: RawPod
     namespace: str
     name: str
     owner: Owner
@@ -65,7 +89,7 @@ class Pod:
 class Node:
     """A node."""
 
-    raw: KubeObject
+    raw: RawNode
     name: str
     addresses: tuple[str, ...]
     """Where it is reached inside the cluster."""
@@ -80,13 +104,15 @@ class Workloads:
         self._primary_only = primary_only
         self.unfinished: dict[str, int] = {}
         """Pods that cannot listen, by reason."""
-        self.nodes = {node.name: node for node in map(self._node, snapshot.every(NODE)) if sound(node.name)}
+        self.nodes = {
+            node.name: node for node in map(self._node, map(RawNode.of, snapshot.every(NODE))) if sound(node.name)
+        }
         self._node_at: dict[str, str] = {}
         for node in self.nodes.values():
             self._node_at |= {each: node.name for each in all_addresses(node.raw, cuts) if each not in self._node_at}
-        self._ambient = frozenset(each.name for each in snapshot.every(NAMESPACE) if each.labels.get(MODE) == "ambient")
+        self._ambient = frozenset(each.name for each in snapshot.every(NAMESPACE) if each.label(MODE) == "ambient")
         self._alike = _Alike()
-        self.pods = [pod for pod in map(self._pod, snapshot.every(POD)) if pod]
+        self.pods = [pod for pod in map(self._pod, map(RawPod.of, snapshot.every(POD))) if pod]
         self.named = {(pod.namespace, pod.name): pod for pod in self.pods}
         self.on_pod_network: dict[str, Pod] = {}
         self._shared: dict[str, list[Pod]] = {}
@@ -105,7 +131,7 @@ class Workloads:
         self._labelled = Labelled(self.pods, _where)
         self._host_ports: dict[tuple[str, int], list[Pod]] | None = None
 
-    def select(self, namespace: str | None, selector: Fields) -> list[Pod]:
+    def select(self, namespace: str | None, selector: LabelSelector) -> list[Pod]:
         """Pods that a LabelSelector selects."""
         return self._labelled.select(namespace, selector)
 
@@ -140,17 +166,15 @@ class Workloads:
     def _place(self, where: str, number: int, pod: Pod) -> Place:
         return Place(pod.addresses[0] if self._primary_only else where, number, pod, pod.vantage)
 
-    def _pod(self, raw: KubeObject) -> Pod | None:
-        metadata, spec = raw.fields("metadata"), raw.fields("spec")
-        namespace, name = metadata.text("namespace"), metadata.text("name")
+    def _pod(self, raw: RawPod) -> Pod | None:
+        namespace, name, spec = raw.namespace or "", raw.name, raw.spec
         if not sound(namespace, name):
             self._not("pods with a name that no API server takes")
             return None
-        if raw.text("status", "phase") in ("Succeeded", "Failed"):
+        if raw.has_ended:
             self._not("pods that have finished")
             return None
-        on_host = spec.flag("hostNetwork")
-        node = spec.text("nodeName") or None
+        on_host, node = spec.host_network, spec.node_name or None
         addresses = _addresses(raw, self._cuts, on_host=on_host) or (
             self.nodes[node].addresses if on_host and node in self.nodes else ()
         )
@@ -164,24 +188,24 @@ class Workloads:
             raw=raw,
             namespace=namespace,
             name=name,
-            owner=self._alike.owners.of(metadata, node),
+            owner=self._alike.owners.of(raw, node),
             addresses=addresses,
             node=node,
             host_network=on_host,
-            labels=self._alike.labels(metadata.at("labels")),
-            mesh=not on_host and (self._alike.injected(spec) or captured(metadata, self._ambient)),
-            ready=self._alike.ready(raw.at("status", "conditions")),
-            leaves=metadata.has("deletionTimestamp"),
+            labels=self._alike.labels(raw.label_values),
+            mesh=not on_host and (self._alike.injected(spec) or captured(raw, self._ambient)),
+            ready=self._alike.ready(raw.condition_values),
+            leaves=raw.is_deleted,
             containers=containers,
             ports=self._alike.ports(containers),
         )
 
-    def _node(self, raw: KubeObject) -> Node:
+    def _node(self, raw: RawNode) -> Node:
         kinds: dict[str, list[str]] = {}
-        for each in raw.each("status", "addresses"):
-            found = address(each.text("address"))
+        for each in raw.addresses:
+            found = address(each.address)
             if found:
-                kinds.setdefault(each.text("type"), []).append(found)
+                kinds.setdefault(each.type, []).append(found)
         addresses = kinds.get("InternalIP") or kinds.get("ExternalIP") or []
         return Node(
             raw=raw,
@@ -199,50 +223,181 @@ def numbered(target: object, names: Mapping[str, int | None]) -> int | None:
     return names.get(target) if isinstance(target, str) and not target.isdigit() else port(target)
 
 
-def all_addresses(node: KubeObject, cuts: Cuts) -> tuple[str, ...]:
+def all_addresses(node: RawNode, cuts: Cuts) -> tuple[str, ...]:
     """Every IP address that a node says it has."""
-    found = [address(each.text("address")) for each in node.each("status", "addresses")]
+    found = [address(each.address) for each in node.addresses]
     return tuple(dict.fromkeys(each for each in cuts.first(found, MAX_ADDRESSES, "addresses of a node", node) if each))
 
 
-def _addresses(raw: KubeObject, cuts: Cuts, *, on_host: bool) -> tuple[str, ...]:
-    found = [address(each.text("ip")) for each in raw.each("status", "podIPs")] or [
-        address(raw.text("status", "podIP"))
-    ]
+def _addresses(raw: RawPod, cuts: Cuts, *, on_host: bool) -> tuple[str, ...]:
+    found = [address(each.ip) for each in raw.pod_ips] or [address(raw.pod_ip)]
     if on_host and not any(found):
-        found = [address(raw.text("status", "hostIP"))]
+        found = [address(raw.host_ip)]
     return tuple(dict.fromkeys(each for each in cuts.first(found, MAX_ADDRESSES, "addresses of a pod", raw) if each))
 
 
+def _where(pod: Pod) -> tuple[str, Mapping[str, str]]:
+    return pod.namespace, dict(pod.labels)
+
+
+# --- What replicas have in common -------------------------------------------------------------------------------------
+
+Answer = TypeVar("Answer")
+Values = TypeVarTuple("Values")
+
+
+class Alike(Generic[*Values, Answer]):
+    """A function of values, asked once for each, by identity: comparing them would cost more than asking. Replicas
+    share their containers and labels: reading keeps equal ones once, as one and the same value."""
+
+    def __init__(self, asked: Callable[[*Values], Answer]) -> None:
+        self._asked = asked
+        self._known: dict[tuple[int, ...], tuple[tuple[object, ...], Answer]] = {}
+        """With the values, so that no others can take over their identity."""
+
+    def __call__(self, *values: *Values) -> Answer:
+        key = tuple(map(id, values))
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = (values, self._asked(*values))
+        return found[1]
+
+
 class _Alike:
-    """What replicas have alike."""
+    """What is made of each template once."""
 
     def __init__(self) -> None:
         self.labels = Alike(_labels)
         self.ready = Alike(_is_ready)
         self.owners = Owners()
-        self._staying = Alike(staying)
-        self.ports = Alike(named_ports)
-        self._injected = Alike(injected)
+        self._staying = Alike(_staying)
+        self.ports = Alike(_named_ports)
+        self._injected = Alike(_injected)
 
-    def injected(self, spec: Fields) -> bool:
+    def injected(self, spec: PodSpec) -> bool:
         """Whether a mesh has put a sidecar in."""
-        return self._injected(spec.at("containers"), spec.at("initContainers"))
+        return self._injected(spec.container_values, spec.init_container_values)
 
-    def containers(self, spec: Fields) -> tuple[Container, ...]:
+    def containers(self, spec: PodSpec) -> tuple[Container, ...]:
         """Those that stay."""
-        raw = spec.raw
-        return self._staying(raw.get("containers"), raw.get("initContainers"), raw.get("ephemeralContainers"))
+        return self._staying(spec.container_values, spec.init_container_values, spec.ephemeral_container_values)
 
 
-def _labels(value: object) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted(Fields({"labels": value}).words("labels").items()))
+def _labels(values: object) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(KubeObject({"metadata": {"labels": values}}, POD).labels.items()))
 
 
 def _is_ready(conditions: object) -> bool:
-    each_condition = Fields({"conditions": conditions}).each("conditions")
-    return not any(each.text("type") == "Ready" and each.text("status") == "False" for each in each_condition)
+    return RawPod({"status": {"conditions": conditions}}, POD).is_ready
 
 
-def _where(pod: Pod) -> tuple[str, Mapping[str, str]]:
-    return pod.namespace, dict(pod.labels)
+def _staying(containers: object, init_containers: object, ephemeral_containers: object) -> tuple[Container, ...]:
+    values = {
+        "containers": containers,
+        "initContainers": init_containers,
+        "ephemeralContainers": ephemeral_containers,
+    }
+    return tuple(_container(each) for each in PodSpec(values).staying)
+
+
+def _container(raw: RawContainer) -> Container:
+    ports = []
+    for each in raw.ports:
+        on_node = port(each.host_port)
+        host = each.host_ip if on_node else ""
+        ports.append(ContainerPort(port(each.container_port), each.name, each.protocol, on_node, host))
+    return Container(raw, raw.name, tuple(ports))
+
+
+def _named_ports(containers: tuple[Container, ...]) -> dict[str, int | None]:
+    """The ports of all containers, by the names that they have."""
+    found: dict[str, int | None] = {}
+    for each in (one for container in containers for one in container.ports):
+        found.setdefault(each.name, each.number)
+    return found
+
+
+# --- Service meshes: the proxy answers, not the workload --------------------------------------------------------------
+
+SIDECARS = frozenset({"istio-proxy", "linkerd-proxy", "kuma-sidecar", "consul-dataplane", "envoy-sidecar"})
+"""Names of the containers that meshes inject."""
+AMBIENT = "ambient.istio.io/redirection"
+"""What Istio's CNI writes on a pod whose connections it hands to ztunnel (``enabled``)."""
+MODE = "istio.io/dataplane-mode"
+"""``ambient`` or ``none``, on pods and namespaces."""
+
+
+def _injected(containers: object, init_containers: object) -> bool:
+    """A sidecar beside another container. A gateway is a proxy alone, and no workload of a mesh."""
+    spec = PodSpec({"containers": containers, "initContainers": init_containers})
+    regular = {each.name for each in spec.containers}
+    started = {each.name for each in spec.init_containers}
+    return not regular <= SIDECARS and not SIDECARS.isdisjoint(regular | started)
+
+
+def captured(pod: RawPod, ambient_namespaces: frozenset[str]) -> bool:
+    """Ambient capture."""
+    mode = pod.label(MODE)
+    if pod.annotation(AMBIENT) == "enabled" or mode == "ambient":
+        return True
+    return mode != "none" and pod.namespace in ambient_namespaces
+
+
+# --- Owners -----------------------------------------------------------------------------------------------------------
+
+_HASHES = (("pod-template-hash", "Deployment"), ("rollouts-pod-template-hash", "Rollout"))
+"""Which label of a ReplicaSet's pods ends the ReplicaSet's name, and what made it."""
+_SCHEDULED = re.compile(r"(.+)-[0-9]{8,10}\Z")
+"""A CronJob's Job carries the minute for which it was made (pkg/controller/cronjob)."""
+_DEPLOYED = "openshift.io/deployment-config.name"
+_ATTEMPT = re.compile(r"(.+)-[0-9]{1,9}\Z")
+
+
+class Owners:
+    """Owners of pods: the object that a person wrote, above ReplicaSets and Jobs that come and go. Replicas have one
+    owner, which is one value."""
+
+    def __init__(self) -> None:
+        self._above = Alike(_above)
+
+    def of(self, pod: RawPod, node: str | None) -> Owner:
+        """The owner of a pod; that of a static pod is ``StaticPod`` of its name without the node's."""
+        static = pod.is_static
+        found = self._above(pod.owner_values, pod.label_values, pod.namespace, static, pod.annotation(_DEPLOYED))
+        if found:
+            return found
+        name = pod.name
+        if static:
+            name = name.removesuffix(f"-{node}") if node else name
+        return Owner(kind="StaticPod" if static else "Pod", name=name, namespace=pod.namespace)
+
+
+def _above(references: object, labels: object, namespace: str | None, static: bool, config: str) -> Owner | None:  # noqa: FBT001 - a value beside others
+    """The owner that is not known by the pod's own name. ``config``: name of its DeploymentConfig."""
+    pod = RawPod({"metadata": {"ownerReferences": references, "labels": labels}}, POD)
+    above = _controller(pod)
+    if above is None or static or not sound(above.kind, above.name):
+        return None
+    kind, name = above.kind, above.name
+    if kind == "ReplicaSet":
+        kind, name = _above_replicas(pod, name)
+    elif kind == "ReplicationController":
+        attempt = _ATTEMPT.match(name)
+        kind, name = ("DeploymentConfig", config) if attempt and attempt[1] == config else (kind, name)
+    elif kind == "Job":
+        scheduled = _SCHEDULED.match(name)
+        kind, name = ("CronJob", scheduled[1]) if scheduled else (kind, name)
+    return Owner(kind=kind, name=name, namespace=namespace)
+
+
+def _controller(pod: RawPod) -> OwnerReference | None:
+    every = pod.owner_references
+    return next((each for each in every if each.is_controller), next((each for each in every if each.raw), None))
+
+
+def _above_replicas(pod: RawPod, name: str) -> tuple[str, str]:
+    for label, kind in _HASHES:
+        ending = f"-{pod.label(label)}"
+        if ending != "-" and name.endswith(ending) and name != ending:
+            return kind, name.removesuffix(ending)
+    return "ReplicaSet", name

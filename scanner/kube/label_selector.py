@@ -1,8 +1,9 @@
-"""A LabelSelector of an object (meta/v1): which labels it selects."""
+"""Label selectors (meta/v1): which labels they select, and an index of many objects by their labels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Generic, TypeVar
 
 from scanner.kube.objects import Fields
 from scanner.kube.view import Parts, Text, Texts, View, Words
@@ -33,6 +34,10 @@ class LabelSelector(View):
 
     match_labels = Words()
     match_expressions = Parts(Requirement)
+
+    def selects(self, labels: Mapping[str, str]) -> bool:
+        """Whether all that it requires holds."""
+        return selects(self, labels)
 
 
 def is_empty(selector: Fields) -> bool:
@@ -74,3 +79,34 @@ def _together(one: list[tuple[str, frozenset[str]]], other: list[tuple[str, froz
         return True
     unwanted = frozenset().union(*(values for operator, values in (*one, *other) if operator == "NotIn"))
     return bool(frozenset.intersection(*wanted) - unwanted)
+
+
+Item = TypeVar("Item")
+
+
+class Labelled(Generic[Item]):
+    """Items by namespace and label, so that no selector looks at every one; built when it is first asked."""
+
+    def __init__(self, items: Iterable[Item], where: Callable[[Item], tuple[str, Mapping[str, str]]]) -> None:
+        self._items = items
+        self._where = where
+        self._by: dict[tuple[str | None, str, str], list[Item]] | None = None
+        self._in: dict[str | None, list[Item]] = {None: []}
+
+    def select(self, namespace: str | None, selector: LabelSelector) -> list[Item]:
+        """What ``selector`` selects in ``namespace``, or in all of them. Empty selects all."""
+        by = self._built()
+        lists = [by.get((namespace, key, value), []) for key, value in selector.match_labels.items()]
+        shortest = min(lists, key=len) if lists else self._in.get(namespace, [])
+        return [each for each in shortest if selector.selects(self._where(each)[1])]
+
+    def _built(self) -> dict[tuple[str | None, str, str], list[Item]]:
+        if self._by is None:
+            self._by = {}
+            for item in self._items:
+                namespace, labels = self._where(item)
+                for place in (namespace, None):
+                    self._in.setdefault(place, []).append(item)
+                    for key, value in labels.items():
+                        self._by.setdefault((place, key, value), []).append(item)
+        return self._by

@@ -181,6 +181,14 @@ class KubeObject(Fields):
         """``metadata.annotations``."""
         return self.words("metadata", "annotations")
 
+    def label(self, name: str) -> str:
+        """The value of one label; "" where there is none."""
+        return self.text("metadata", "labels", name)
+
+    def annotation(self, name: str) -> str:
+        """The value of one annotation; "" where there is none."""
+        return self.text("metadata", "annotations", name)
+
     @property
     def uid(self) -> str:
         """``metadata.uid``; "" in a file, which no API server has taken."""

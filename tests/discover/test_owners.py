@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from scanner.discover.owners import Owners
-from scanner.kube.objects import Fields
+from scanner.discover.workloads import Owners
+from scanner.kube.kinds import POD
+from scanner.kube.pod import Pod
 
 
 @pytest.mark.parametrize(
@@ -39,6 +40,6 @@ from scanner.kube.objects import Fields
     ],
 )  # fmt: skip
 def test_owner(name: str, metadata: dict[str, Any], expected: str) -> None:
-    owner = Owners().of(Fields({"name": name, "namespace": "s"} | metadata), "n0")
+    owner = Owners().of(Pod({"metadata": {"name": name, "namespace": "s"} | metadata}, POD), "n0")
     assert f"{owner.kind}/{owner.name}" == expected
     assert owner.namespace == "s"

@@ -207,4 +207,4 @@ def test_a_target_port_that_is_none_is_the_port_itself(target: str) -> None:
     spec = f"{{ports: [{{port: 9, targetPort: {target}}}]}}"
     held = snapshot(f"{{kind: Service, metadata: {{name: s, namespace: shop}}, spec: {spec}}}")
     (one,) = Balanced(held, Workloads(held, Cuts(), primary_only=False), Cuts()).services["shop", "s"].ports
-    assert (one.number, one.target) == (9, None)
+    assert (one.number, one.target) == (9, 9)

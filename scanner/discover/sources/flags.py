@@ -9,12 +9,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from scanner.discover.alike import Alike
-from scanner.discover.containers import Container
 from scanner.discover.draft import Claim, Draft, Found, Omission, Source
 from scanner.discover.names import parsed, port
 from scanner.discover.view import View
-from scanner.discover.workloads import READS, Pod
+from scanner.discover.workloads import READS, Alike, Container, Pod
 from scanner.kube.objects import Reference
 from scanner.model.endpoint import Certainty, Origin
 
@@ -87,7 +85,7 @@ def _words(containers: tuple[Container, ...]) -> list[tuple[Container, list[tupl
     """The flags of those that have any, and whether there was more than is read."""
     found = []
     for each in containers:
-        text = "\n".join((*each.raw.texts("command"), *each.raw.texts("args")))
+        text = "\n".join(each.raw.arguments)
         words, cut = _WORD.findall(text[:MAX_TEXT]) if "--" in text else [], len(text) > MAX_TEXT
         found += [(each, words, cut)] if words or cut else []
     return found
@@ -111,9 +109,9 @@ def _probed(view: View, pod: Pod, container: Container, words: list[tuple[str, s
     """``--bind-address=127.0.0.1`` without a port (kubeadm's controller manager and scheduler): the port is the one
     that the probe of that container asks."""
     bind = dict(words).get(_BIND, "")
-    request = container.raw.fields("livenessProbe", "httpGet")
-    number = pod.number(request.at("port"))
-    if bind and number and request.text("scheme").upper() == "HTTPS":
+    request = container.raw.liveness_probe.http_get
+    number = pod.number(request.port)
+    if bind and number and request.scheme.upper() == "HTTPS":
         bound = Bound(number, "declared", bind)
         yield from view.of_pod(pod, number, _claim(pod, container.name, bound, _BIND))
 

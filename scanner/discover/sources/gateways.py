@@ -18,6 +18,7 @@ from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.view import View
 from scanner.kube.hostnames import within
 from scanner.kube.kinds import GATEWAY, GRPC_ROUTE, HTTP_ROUTE, LISTENER_SET, TLS_ROUTE, X_LISTENER_SET
+from scanner.kube.label_selector import LabelSelector
 from scanner.kube.objects import Fields, KubeObject
 from scanner.model.endpoint import Origin, Owner
 from scanner.model.observation import ClientCertificate
@@ -191,7 +192,7 @@ def _client_certificate(gateway: KubeObject, number: int | None) -> ClientCertif
 
 def _at(view: View, gateway: KubeObject, number: int, claim: Claim) -> Iterator[Found]:
     """Behind the Services that were made for the Gateway; else behind its addresses; else at its addresses."""
-    chosen = view.balanced.select(gateway.namespace or "", Fields({"matchLabels": {GATEWAY_NAME: gateway.name}}))
+    chosen = view.balanced.select(gateway.namespace or "", LabelSelector({"matchLabels": {GATEWAY_NAME: gateway.name}}))
     for service in chosen:
         wanted = service.port(number)
         if wanted:

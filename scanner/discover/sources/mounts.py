@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from scanner.config.certificate_names import load_names
 from scanner.discover import balanced, hints, workloads
-from scanner.discover.alike import Alike
-from scanner.discover.containers import Container
 from scanner.discover.draft import Claim, Found, Omission, Source
 from scanner.discover.sources.pods import MAX_PORTS
 from scanner.discover.view import View
+from scanner.discover.workloads import Alike, Container
 from scanner.kube.kinds import CERTIFICATE
-from scanner.kube.objects import Fields, Reference
+from scanner.kube.objects import Reference
+from scanner.kube.pod import PodSpec, Volume
 from scanner.kube.secrets import service_ca_secret
 from scanner.model.endpoint import Origin, Owner
 
@@ -62,7 +62,7 @@ def _find(view: View) -> Iterator[Found]:
 
     replicas = Alike(told)
     for pod in view.workloads.pods:
-        volumes = pod.raw.at("spec", "volumes")
+        volumes = pod.raw.spec.volume_values
         claims, cut = replicas(pod.containers, volumes, pod.owner) if volumes else ([], 0)
         if cut:
             what = f"volumes of one pod, or Secrets in them, beyond the first {MAX_VOLUMES}"
@@ -74,7 +74,7 @@ def _find(view: View) -> Iterator[Found]:
 def _claims(container: Container, named: list[_Mounted], owner: Owner) -> Iterator[tuple[int, Claim]]:
     """One for each port, whatever the container mounts."""
     ports = list(_ports(container))
-    mounted = {each.text("name") for each in container.raw.each("volumeMounts")}
+    mounted = {each.name for each in container.raw.volume_mounts}
     reference = Reference(kind=owner.kind, name=owner.name, namespace=owner.namespace)
     origins = dict.fromkeys(
         Origin(role="mount", reference=reference, container=container.name, through=each.secret, part=each.what)
@@ -120,22 +120,22 @@ def _by_name(namespace: str, name: str) -> str:
 
 def _held(volumes: object) -> tuple[list[_Held], int]:
     """What the volumes hold that may be a certificate, and how much of it was not looked at."""
-    every = list(Fields({"volumes": volumes}).each("volumes"))
-    held = [_Held(each.text("name"), *one) for each in every[:MAX_VOLUMES] for one in _inside(each)]
+    every = PodSpec({"volumes": volumes}).volumes
+    held = [_Held(each.name, *one) for each in every[:MAX_VOLUMES] for one in _inside(each)]
     return held[:MAX_VOLUMES], max(len(every) - MAX_VOLUMES, 0) + max(len(held) - MAX_VOLUMES, 0)
 
 
-def _inside(volume: Fields) -> Iterator[tuple[str, str]]:
+def _inside(volume: Volume) -> Iterator[tuple[str, str]]:
     """The Secrets in a volume, or what it is (core/v1 Volume)."""
-    if volume.has("secret", "secretName"):
-        yield volume.text("secret", "secretName"), ""
-    for each in volume.each("projected", "sources"):
-        if each.has("secret", "name"):
-            yield each.text("secret", "name"), ""
-        if each.has("podCertificate"):  # certificates.k8s.io PodCertificateRequest: the kubelet has one made
+    if volume.secret:
+        yield volume.secret, ""
+    for each in volume.projected:
+        if each.secret:
+            yield each.secret, ""
+        if each.has_pod_certificate:  # certificates.k8s.io PodCertificateRequest: the kubelet has one made
             yield "", "a certificate of the pod's own (podCertificate)"
-    if volume.text("csi", "driver") in _DRIVERS:
-        yield "", _DRIVERS[volume.text("csi", "driver")]
+    if volume.csi_driver in _DRIVERS:
+        yield "", _DRIVERS[volume.csi_driver]
 
 
 def _ports(container: Container) -> Iterator[int]:

@@ -22,8 +22,7 @@ _MAY = ("tls", "both", "unknown")
 def _find(view: View) -> Iterator[Found]:
     known = [each for each in view.catalogue.listeners if not each.namespaces and each.speaks in _MAY]
     for node in view.workloads.nodes.values():
-        # The field really has a capital letter (core/v1 DaemonEndpoint).
-        number = port(node.raw.at("status", "daemonEndpoints", "kubeletEndpoint", "Port"))
+        number = port(node.raw.kubelet_port)
         if number:
             claim = Claim(certainty="declared", origin=Origin(role="kubelet", reference=node.raw.reference))
             yield from _at(node, number, KUBELET, claim)

@@ -11,26 +11,18 @@ from functools import partial
 from typing import NamedTuple
 
 from scanner.discover import hints
-from scanner.discover.alike import Alike
-from scanner.discover.containers import Container, ContainerPort
 from scanner.discover.draft import Claim, Draft, Found, Omission, Source
 from scanner.discover.merge import stronger
 from scanner.discover.names import parsed, port
 from scanner.discover.view import View
-from scanner.discover.workloads import READS, Pod, numbered
-from scanner.kube.objects import Fields, Reference
+from scanner.discover.workloads import READS, Alike, Container, ContainerPort, Pod, numbered
+from scanner.kube.objects import Reference
+from scanner.kube.pod import Container as RawContainer
 from scanner.model.endpoint import Certainty, Origin, Owner, host_port
 
 MAX_PORTS = 300
 """Ports and probes of one pod that are looked at."""
 
-_ASKED = (
-    ("livenessProbe",),
-    ("readinessProbe",),
-    ("startupProbe",),
-    ("lifecycle", "postStart"),
-    ("lifecycle", "preStop"),
-)
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -153,21 +145,18 @@ def _on_node(view: View, pod: Pod, declared: _Port) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _asked(container: Fields) -> list[_Asked]:
+def _asked(container: RawContainer) -> list[_Asked]:
     """What the kubelet asks (core/v1 Probe, LifecycleHandler): by HTTPS it would fail without TLS."""
     found = []
-    for step in _ASKED:
-        if step[0] not in container.raw:  # nearly always
-            continue
-        asked = container.fields(*step)
-        request, grpc = asked.fields("httpGet"), asked.fields("grpc")
-        if request.text("scheme").upper() == "HTTPS":
-            found.append(_Asked(f"{step[-1]} HTTPS", request.at("port"), "declared", request.text("host")))
-        number = port(grpc.at("port"))
+    for what, asked in container.handlers:
+        request, grpc = asked.http_get, asked.grpc
+        if request.scheme.upper() == "HTTPS":
+            found.append(_Asked(f"{what} HTTPS", request.port, "declared", request.host))
+        number = port(grpc.port)
         if number:
             # Behind the gate GRPCContainerProbeTLS; without it the kubelet speaks plaintext.
-            certain = grpc.text("mode").upper() == "TLS"
-            found.append(_Asked(f"{step[-1]} gRPC", number, "declared" if certain else "candidate"))
+            certain = grpc.mode.upper() == "TLS"
+            found.append(_Asked(f"{what} gRPC", number, "declared" if certain else "candidate"))
     return found
 
 

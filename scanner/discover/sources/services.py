@@ -13,7 +13,7 @@ from scanner.model.endpoint import Origin
 
 def _find(view: View) -> Iterator[Found]:
     for service in view.balanced.services.values():
-        if service.raw.text("spec", "type") == "ExternalName":
+        if service.raw.is_external_name:
             yield Omission("Services that are only another name (ExternalName)")
             continue
         for wanted in service.ports:

@@ -1,35 +1,53 @@
-"""What the API server itself calls by HTTPS: a Service by its name in the cluster, or a URL."""
+"""What the API server calls by HTTPS: admission webhooks, conversions of custom resources, aggregated APIs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from urllib.parse import urlsplit
 
+from scanner.discover.balanced import READS
 from scanner.discover.claims import verified
-from scanner.discover.draft import Claim, Draft, Found, Omission, Place
+from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source
 from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.view import View
-from scanner.kube.objects import Fields, KubeObject
-from scanner.model.endpoint import Origin, Owner
+from scanner.kube.kinds import API_SERVICE, CUSTOM_RESOURCE_DEFINITION, MUTATING_WEBHOOK, VALIDATING_WEBHOOK, Kind
+from scanner.kube.objects import KubeObject
+from scanner.kube.webhooks import CALLS, ServiceReference
+from scanner.model.endpoint import Origin, Owner, Role
+
+MAX_WEBHOOKS = 500
+"""Of one configuration."""
 
 
-def of_service(view: View, service: Fields, origin: Origin, subject: KubeObject) -> Iterator[Found]:
+def _find(role: Role, kinds: tuple[Kind, ...], view: View) -> Iterator[Found]:
+    for item in (each for kind in kinds for each in view.snapshot.every(kind)):
+        calls = CALLS[item.kind](item)
+        for call in view.cuts.first(calls, MAX_WEBHOOKS, "webhooks of one configuration", item):
+            origin, client = Origin(role=role, reference=item.reference, part=call.name), call.client
+            if client.has_url and item.kind != API_SERVICE:
+                yield from _of_url(view, client.url if isinstance(client.url, str) else "", origin, item)
+            elif client.has_service:
+                yield from _of_service(view, client.service, origin, item)
+
+
+def _of_service(view: View, service: ServiceReference, origin: Origin, subject: KubeObject) -> Iterator[Found]:
     """A ServiceReference: ``namespace``, ``name`` and ``port`` (443). The API server verifies
     ``<name>.<namespace>.svc`` even where it dials the backends (k8s.io/apiserver, pkg/util/webhook/client.go)."""
-    namespace, name = service.text("namespace"), service.text("name")
-    number = 443 if not service.has("port") else port(service.at("port"))
+    namespace, name = service.namespace, service.name
+    number = port(service.port) if service.has_port else 443
     if number is None or not sound(namespace, name):
         yield Omission("calls of the API server to what no Service can be called")
         return
     found = view.balanced.get(namespace, name)
     wanted = found.port(number) if found else None
-    if found and wanted and found.raw.text("spec", "type") != "ExternalName":
+    if found and wanted and not found.raw.is_external_name:
         yield from view.through(found, wanted, verified(origin, found, subject))
     else:
         yield _missing(namespace, name, number, origin, subject)
 
 
-def of_url(view: View, url: str, origin: Origin, subject: KubeObject) -> Iterator[Found]:
+def _of_url(view: View, url: str, origin: Origin, subject: KubeObject) -> Iterator[Found]:
     """A URL: an address or name that may be anywhere; the dial scope decides later."""
     try:
         parts = urlsplit(url[:2048])
@@ -60,3 +78,18 @@ def _missing(namespace: str, name: str, number: int, origin: Origin, subject: Ku
     owner = Owner(kind="Service", name=name, namespace=namespace)
     claim = Claim(certainty="declared", origin=origin, name=dns, naming="only" if dns else "soft", subject=subject)
     return Draft(claim, Place("", number, host=dns or name, owner=owner), ready=False)
+
+
+WEBHOOKS = Source(
+    name="admission webhooks",
+    reads=(VALIDATING_WEBHOOK, MUTATING_WEBHOOK, *READS),
+    find=partial(_find, "webhook", (VALIDATING_WEBHOOK, MUTATING_WEBHOOK)),
+)
+CONVERSIONS = Source(
+    name="conversion webhooks",
+    reads=(CUSTOM_RESOURCE_DEFINITION, *READS),
+    find=partial(_find, "conversion", (CUSTOM_RESOURCE_DEFINITION,)),
+)
+API_SERVICES = Source(
+    name="APIServices", reads=(API_SERVICE, *READS), find=partial(_find, "aggregation", (API_SERVICE,))
+)

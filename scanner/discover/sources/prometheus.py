@@ -1,0 +1,203 @@
+"""What Prometheus asks by TLS: ServiceMonitors, PodMonitors, and the targets and exporters of Probes
+(monitoring.coreos.com/v1).
+
+Targets of Probes may be anywhere. What is not the cluster's is a candidate: a site of others that is watched is not a
+listener that a scan has to judge.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from scanner.discover import balanced, workloads
+from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source
+from scanner.discover.names import address, port, server_name, sound
+from scanner.discover.sources.ingresses import fronts
+from scanner.discover.view import View
+from scanner.kube.contour import HTTPProxy
+from scanner.kube.ingress import Ingress
+from scanner.kube.kinds import HTTP_PROXY, INGRESS, POD_MONITOR, PROBE, ROUTE, SERVICE_MONITOR, Kind
+from scanner.kube.label_selector import Item, Labelled, LabelSelector
+from scanner.kube.monitoring import Monitor, Probe, Scrape, Selection
+from scanner.kube.route import Route
+from scanner.model.endpoint import Certainty, Origin, Owner
+
+MAX_ENDPOINTS = 100
+"""Of one monitor, those that differ."""
+MAX_MATCHES = 1000
+"""Services, pods or Ingresses that one object may select, namespaces that it may name, and targets of a Probe."""
+
+
+def _services(view: View) -> Iterator[Found]:
+    for monitor, scrapes in _secure(view, SERVICE_MONITOR):
+        chosen = _selected(view, monitor, monitor.selection, view.balanced.select)
+        for scrape in scrapes:
+            claim = _of_scrape(monitor, scrape)
+            for service in chosen:
+                by_name = service.port(scrape.port) if scrape.port else None
+                wanted = by_name or service.targeting(scrape.target_port)
+                if wanted:
+                    yield from view.through(service, wanted, claim)
+
+
+def _pods(view: View) -> Iterator[Found]:
+    for monitor, scrapes in _secure(view, POD_MONITOR):
+        chosen = _selected(view, monitor, monitor.selection, view.workloads.select)
+        for scrape in scrapes:
+            claim = _of_scrape(monitor, scrape)
+            for pod in chosen:
+                number = pod.number(scrape.port or scrape.port_number or scrape.target_port)
+                if number:
+                    yield from view.said_of(pod, number, claim)
+
+
+def _secure(view: View, kind: Kind) -> Iterator[tuple[Monitor, list[Scrape]]]:
+    """Monitors with endpoints that are scraped by HTTPS, equal ones once; newer CRDs take the scheme in upper case
+    too."""
+    for monitor in map(Monitor.of, view.snapshot.every(kind)):
+        https = (each for each in monitor.scrapes if each.written_scheme.lower() == "https")
+        different = {_key(each): each for each in https}
+        if different:
+            what = f"endpoints of one {kind.name}"
+            yield monitor, view.cuts.first(different.values(), MAX_ENDPOINTS, what, monitor)
+
+
+def _key(scrape: Scrape) -> tuple[str, ...]:
+    ports = (scrape.port, scrape.target_port, scrape.port_number)
+    name = server_name(scrape.tls_config.server_name) or ""
+    return (*(repr(each) if isinstance(each, int | str) else "" for each in ports), name)
+
+
+def _selected(
+    view: View, monitor: Monitor, by: Selection, select: Callable[[str | None, LabelSelector], list[Item]]
+) -> list[Item]:
+    what = f"of one {monitor.kind.name}"
+    if by.namespace_selector.any:
+        found = select(None, by.selector)
+    else:
+        named = dict.fromkeys(by.namespace_selector.match_names or (monitor.namespace or "",))
+        chosen = view.cuts.first(named, MAX_MATCHES, f"namespaces {what}", monitor)
+        found = [each for namespace in chosen for each in select(namespace, by.selector)]
+    return view.cuts.first(found, MAX_MATCHES, f"targets {what}", monitor)
+
+
+def _of_scrape(monitor: Monitor, scrape: Scrape) -> Claim:
+    wanted = scrape.port or port(scrape.port_number) or scrape.target_port
+    origin = Origin(role="port", reference=monitor.reference, part=str(wanted)[:300])
+    return _claim(monitor, origin, "declared", server_name(scrape.tls_config.server_name))
+
+
+def _claim(monitor: Monitor, origin: Origin, certainty: Certainty, name: str | None) -> Claim:
+    return Claim(certainty=certainty, origin=origin, name=name, writer=monitor.namespace, beyond="users")
+
+
+_TLS_MODULE = re.compile(r"(?:^|[_.-])(?:tls|ssl|https)(?:[_.-]|$)")
+"""Names of modules are their administrator's: ``tcp_tls``, ``http_https_2xx``; ``smtp_starttls`` is another matter."""
+
+
+class _Target(NamedTuple):
+    """What is asked by TLS."""
+
+    host: str
+    port: int
+    certainty: Certainty
+
+
+def _probes(view: View) -> Iterator[Found]:
+    probes = [Probe.of(each) for each in view.snapshot.every(PROBE) if sound(each.name, each.namespace or "")]
+    if not probes:
+        return
+    ingresses = Labelled(view.snapshot.every(INGRESS), lambda each: (each.namespace or "", each.labels))
+    known = _published_names(view)
+    for probe in probes:
+        yield from _prober(view, probe)
+        static = probe.has_static or not probe.has_ingress  # of both, the operator takes the static ones
+        for ingress in () if static else _selected(view, probe, probe.ingresses, ingresses.select):
+            # What the Ingress itself leaves out is its own source's to count.
+            origin = Origin(role="ingress", reference=probe.reference, through=ingress.reference)
+            found = fronts(view, Ingress.of(ingress), origin)
+            yield from (each for each in found if isinstance(each, Draft))
+        for target in _targets(view, probe):
+            yield from _static(view, probe, target, known)
+
+
+def _published_names(view: View) -> frozenset[str | None]:
+    """Names that are asked because somebody publishes them: a Probe of one leads to nothing new."""
+    named = [Route.of(each).host for each in view.snapshot.every(ROUTE)]
+    named += [HTTPProxy.of(each).fqdn for each in view.snapshot.every(HTTP_PROXY)]
+    tls = (one for each in view.snapshot.every(INGRESS) for one in Ingress.of(each).tls)
+    named += [host for each in tls for host in each.hosts]
+    return frozenset(filter(None, map(server_name, named)))
+
+
+def _prober(view: View, probe: Probe) -> Iterator[Found]:
+    """The exporter, where Prometheus asks it by HTTPS."""
+    if probe.prober_scheme.lower() != "https":
+        return
+    host, number = _host_port(probe.prober_url)
+    name = server_name(probe.server_name)
+    claim = _claim(probe, Origin(role="prober", reference=probe.reference), "declared", name)
+    found = next(filter(None, (_behind(view, each, number or 443, claim) for each in _in_cluster(host, probe))), [])
+    yield from found or [Omission("probers of Probes that lead to nothing in the cluster")]
+
+
+def _in_cluster(host: str, probe: Probe) -> tuple[str, ...]:
+    """What a host may be called in full: resolvers try the namespace and the cluster's domain behind a short name."""
+    return (host, f"{host}.{probe.namespace}.svc", f"{host}.svc")
+
+
+def _targets(view: View, probe: Probe) -> list[_Target]:
+    """Static targets that are asked by TLS, equal ones once: URLs say so, of others the module may."""
+    named = bool(_TLS_MODULE.search(probe.module.lower()))
+    given = dict.fromkeys(probe.static)
+    chosen = view.cuts.first(given, MAX_MATCHES, "static targets of one Probe", probe)
+    return list(dict.fromkeys(filter(None, (_target(each, by_module=named) for each in chosen))))
+
+
+def _target(text: str, *, by_module: bool) -> _Target | None:
+    if "://" not in text:
+        host, number = _host_port(text)
+        return _Target(host, number, "hinted") if by_module and number else None
+    try:
+        parts = urlsplit(text[:2048])
+        host, number = parts.hostname or "", parts.port or 443
+    except ValueError:
+        return None
+    return _Target(host, number, "declared") if parts.scheme.lower() == "https" else None
+
+
+def _host_port(text: str) -> tuple[str, int | None]:
+    host, _, number = text[:2048].rpartition(":")
+    found = port(number)
+    return (host.strip("[]"), found) if found else (text[:2048].strip("[]"), None)
+
+
+def _static(view: View, probe: Probe, target: _Target, known: frozenset[str | None]) -> Iterator[Found]:
+    """``known``: names that are asked anyway. Anybody may publish one, so it hides nothing that is in the cluster."""
+    name, where = server_name(target.host), address(target.host)
+    if not (name or where) or view.router_at(target.host):
+        return
+    origin = Origin(role="target", reference=probe.reference, part=target.host[:300])
+    claim = _claim(probe, origin, target.certainty, name)
+    found = _behind(view, where or name or "", target.port, claim)
+    if found:
+        yield from found
+        return
+    if name in known:
+        return
+    claim.certainty = "candidate"
+    owner = Owner(kind="Probe", name=probe.name, namespace=probe.namespace)
+    host = "" if where else name or ""
+    yield Draft(claim, Place(where or "", target.port, host=host, owner=owner, apart=where or host))
+
+
+def _behind(view: View, host: str, number: int, claim: Claim) -> list[Found]:
+    return list(view.behind(host, number, claim))
+
+
+SERVICES = Source(name="ServiceMonitors", reads=(SERVICE_MONITOR, *balanced.READS), find=_services)
+PODS = Source(name="PodMonitors", reads=(POD_MONITOR, *workloads.READS), find=_pods)
+PROBES = Source(name="Probes", reads=(PROBE, INGRESS, ROUTE, HTTP_PROXY, *balanced.READS), find=_probes)

@@ -1,0 +1,200 @@
+"""Pods, the workloads that make them, and nodes (core/v1, apps/v1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from scanner.kube.kinds import DAEMON_SET, DEPLOYMENT, POD, STATEFUL_SET, Kind
+from scanner.kube.objects import KubeObject
+from scanner.kube.view import Flag, Number, Part, Parts, Present, Text, Texts, Value, View, Words
+
+MIRROR: Final = "kubernetes.io/config.mirror"
+"""Annotation of the kubelet on the API object of a static pod, which it runs from a file (pkg/kubelet/types)."""
+WORKLOADS: Final[tuple[Kind, ...]] = (POD, DEPLOYMENT, STATEFUL_SET, DAEMON_SET)
+
+
+class ContainerPort(View):
+    """A port that a container declares. It is informational: an undeclared port may be open, and a declared one
+    closed."""
+
+    container_port = Number()
+    name = Text()
+    host_port = Number()
+    host_ip = Text("hostIP")
+
+    @property
+    def protocol(self) -> str:
+        """``protocol``, by default TCP."""
+        return self.text("protocol") or "TCP"
+
+
+class HTTPGet(View):
+    """A request of the kubelet."""
+
+    host = Text()
+    """Empty: the pod's address."""
+    port = Value()
+    """Number, or name of a port of the same container."""
+    scheme = Text()
+    has_scheme = Present("scheme")
+
+
+class GRPC(View):
+    """A gRPC health check of the kubelet."""
+
+    port = Value()
+    mode = Text()
+    """``TLS`` behind the feature gate GRPCContainerProbeTLS."""
+
+
+class Handler(View):
+    """A probe or lifecycle hook."""
+
+    http_get = Part(HTTPGet)
+    grpc = Part(GRPC)
+
+
+_HANDLERS: Final = (
+    ("livenessProbe",),
+    ("readinessProbe",),
+    ("startupProbe",),
+    ("lifecycle", "postStart"),
+    ("lifecycle", "preStop"),
+)
+
+
+class VolumeMount(View):
+    """Where a container has a volume."""
+
+    name = Text()
+
+
+class Container(View):
+    """A container of a pod or of a pod template."""
+
+    name = Text()
+    command = Texts()
+    args = Texts()
+    ports = Parts(ContainerPort)
+    restart_policy = Text()
+    volume_mounts = Parts(VolumeMount)
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The command with its arguments."""
+        return (*self.command, *self.args)
+
+    @property
+    def handlers(self) -> Iterator[tuple[str, Handler]]:
+        """The probes and lifecycle hooks that are set, by their names."""
+        for path in _HANDLERS:
+            if path[0] in self.raw and (found := self.fields(*path).raw):
+                yield path[-1], Handler(found, (*self.steps, *path))
+
+    @property
+    def liveness_probe(self) -> Handler:
+        """``livenessProbe``."""
+        return Handler(self.fields("livenessProbe").raw, (*self.steps, "livenessProbe"))
+
+
+class ProjectedSource(View):
+    """One source of a projected volume."""
+
+    secret = Text("secret", "name")
+    has_pod_certificate = Present("podCertificate")
+
+
+class Volume(View):
+    """A volume of a pod."""
+
+    name = Text()
+    secret = Text("secret", "secretName")
+    projected = Parts(ProjectedSource, "projected", "sources")
+    csi_driver = Text("csi", "driver")
+
+
+class PodSpec(View):
+    """``spec`` of a pod or of a pod template."""
+
+    containers = Parts(Container)
+    init_containers = Parts(Container)
+    ephemeral_containers = Parts(Container)
+    volumes = Parts(Volume)
+    node_name = Text()
+    host_network = Flag()
+    container_values = Value("containers")
+    """As it was read, like the other ``_values``: replicas share it, so what is made of it can be memoised."""
+    init_container_values = Value("initContainers")
+    ephemeral_container_values = Value("ephemeralContainers")
+    volume_values = Value("volumes")
+
+    @property
+    def staying(self) -> tuple[Container, ...]:
+        """Containers that run as long as the pod: without init containers that end."""
+        sidecars = (each for each in self.init_containers if each.restart_policy == "Always")
+        return (*self.containers, *sidecars, *self.ephemeral_containers)
+
+
+class PodTemplate(View):
+    """A pod, or what a workload makes its pods of."""
+
+    labels = Words("metadata", "labels")
+    spec = Part(PodSpec)
+
+
+def template(workload: KubeObject) -> PodTemplate:
+    """The pod of one of ``WORKLOADS``."""
+    if workload.kind == POD:
+        return PodTemplate(workload.raw)
+    return PodTemplate(workload.fields("spec", "template").raw, ("spec", "template"))
+
+
+class Address(View):
+    """An address in the status of a pod or node."""
+
+    ip = Text()
+    """Of a pod."""
+    address = Text()
+    """Of a node."""
+    type = Text()
+    """Of a node: ``InternalIP``, ``ExternalIP``, ``Hostname`` ..."""
+
+
+class Pod(KubeObject):
+    """A pod."""
+
+    spec = Part(PodSpec, "spec")
+    phase = Text("status", "phase")
+    pod_ips = Parts(Address, "status", "podIPs")
+    pod_ip = Text("status", "podIP")
+    host_ip = Text("status", "hostIP")
+    label_values = Value("metadata", "labels")
+    owner_values = Value("metadata", "ownerReferences")
+    condition_values = Value("status", "conditions")
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether all of its processes have ended for good."""
+        return self.phase in ("Succeeded", "Failed")
+
+    @property
+    def is_ready(self) -> bool:
+        """False where the cluster says that it is not."""
+        every = self.each("status", "conditions")  # of every pod, so without a view of each
+        return not any(each.text("type") == "Ready" and each.text("status") == "False" for each in every)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether the kubelet runs it from a file."""
+        return self.has("metadata", "annotations", MIRROR)
+
+
+class Node(KubeObject):
+    """A node."""
+
+    pod_cidrs = Texts("spec", "podCIDRs")
+    pod_cidr = Text("spec", "podCIDR")
+    addresses = Parts(Address, "status", "addresses")
+    kubelet_port = Value("status", "daemonEndpoints", "kubeletEndpoint", "Port")
+    """The field really has a capital letter (core/v1 DaemonEndpoint)."""
