@@ -55,12 +55,16 @@ class Text:
 class Number:
     """A whole number."""
 
+    enum: tuple[int, ...] = ()
+    """The only numbers that are accepted."""
     minimum: int | None = None
     maximum: int | None = None
+    multiple_of: int = 1
 
     def accepts(self, value: float) -> bool:
         """Whether an API server does."""
-        return (self.minimum is None or value >= self.minimum) and (self.maximum is None or value <= self.maximum)
+        fits = (self.minimum is None or value >= self.minimum) and (self.maximum is None or value <= self.maximum)
+        return fits and not value % self.multiple_of and (not self.enum or value in self.enum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +106,8 @@ class Array:
     max_items: int | None = None
     nulls: bool = False
     """Whether null is accepted for an empty item, as Go's own types do and definitions do not."""
+    key: str = ""
+    """The field that differs in every item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +134,7 @@ class Record:
     """Fields whose wrong or missing values another rule reports."""
     constraints: tuple[Constraint, ...] = field(default=(), kw_only=True)
     """Those that no other rule reports."""
+    min_properties: int = field(default=0, kw_only=True)
     others: bool = field(default=False, kw_only=True)
     """Whether it has more fields, which the schema does not describe."""
 
@@ -194,8 +201,14 @@ def parsed(schema: Schema, change: Change, path: str = "") -> Shape:
         return NumberOrText(*(_SCALARS[each](schema.get(each, {})) for each in ("integer", "string")))  # type: ignore[arg-type]
     kind = schema.get("type", "")
     if kind == "array":
-        least, most = schema.get("minItems", 0), schema.get("maxItems")
-        return Array(parsed(schema["items"], change, f"{path}[]"), least, most, nulls=schema.get("nulls", False))
+        (key,) = schema.get("x-kubernetes-list-map-keys", [""])
+        return Array(
+            parsed(schema["items"], change, f"{path}[]"),
+            schema.get("minItems", 0),
+            schema.get("maxItems"),
+            schema.get("nulls", False),
+            key,
+        )
     if kind == "object":
         return _object(schema, change, path)
     return _SCALARS[kind](schema) if kind in _SCALARS else FORMER if schema.get("former") else ANY
@@ -211,6 +224,7 @@ def _object(schema: Schema, change: Change, path: str) -> Shape:
         tuple(schema.get("required", ())),
         reported=schema.get("reported", ()),
         constraints=schema.get("constraints", ()),
+        min_properties=schema.get("minProperties", 0),
         others=bool(schema.get("x-kubernetes-preserve-unknown-fields")),
     )
 
@@ -229,7 +243,12 @@ def _text(schema: Schema) -> Text:
 
 def _number(schema: Schema) -> Number:
     beyond = 1 if schema.get("exclusiveMaximum") else 0
-    return Number(minimum=schema.get("minimum"), maximum=schema["maximum"] - beyond if "maximum" in schema else None)
+    return Number(
+        enum=tuple(schema.get("enum", ())),
+        minimum=schema.get("minimum"),
+        maximum=schema["maximum"] - beyond if "maximum" in schema else None,
+        multiple_of=schema.get("multipleOf", 1),
+    )
 
 
 _SCALARS: Final[Mapping[str, Callable[[Schema], Shape]]] = {
@@ -300,7 +319,15 @@ class Violated:
     constraint: Constraint
 
 
-Difference: TypeAlias = UnknownField | WrongType | WrongValue | WrongCount | MissingField | Violated
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """An item with the key of an earlier one."""
+
+    at: Steps
+    key: Mapping[str, object]
+
+
+Difference: TypeAlias = UnknownField | WrongType | WrongValue | WrongCount | MissingField | Violated | Duplicate
 
 _TYPES: Mapping[type[object], tuple[str, type | tuple[type, ...]]] = {
     Text: ("text", str),
@@ -338,6 +365,20 @@ def _items(value: list[object], shape: Array, steps: Steps) -> Iterator[Differen
     for index, each in enumerate(value):
         if each is not None or not shape.nulls:
             yield from differences(each, shape.items, (*steps, index))
+    if shape.key:
+        yield from _duplicates(value, shape.key, steps)
+
+
+def _duplicates(value: list[object], key: str, steps: Steps) -> Iterator[Duplicate]:
+    """Items without the key are the same, too."""
+    seen: set[str] = set()
+    for index, each in enumerate(value):
+        if each is None or isinstance(each, dict):
+            found = {name: inner for name, inner in (each or {}).items() if name == key and inner is not None}
+            text = json.dumps(found)
+            if text in seen:
+                yield Duplicate((*steps, index), found)
+            seen.add(text)
 
 
 def _fields(value: Mapping[str, object], shape: Record, steps: Steps) -> Iterator[Difference]:
@@ -351,6 +392,11 @@ def _fields(value: Mapping[str, object], shape: Record, steps: Steps) -> Iterato
     for name in shape.required:
         if value.get(name) is None and name not in shape.reported:
             yield MissingField((*steps, name), name)
+    if (
+        shape.min_properties
+        and (count := sum(value.get(name) is not None for name in shape.fields)) < shape.min_properties
+    ):
+        yield WrongCount(steps, count, shape.min_properties, None)
     if shape.constraints:
         fields = Fields(value)
         yield from (Violated((*steps, *each.at), each) for each in shape.constraints if each.violated(fields))

@@ -16,11 +16,11 @@ from scanner.files.problems import Problems
 from scanner.files.source_positions import Located, Steps, dotted
 from scanner.kube.kinds import CONFIG_MAP, Kind
 from scanner.kube.maybe import Known, Unknown
+from scanner.kube.schema import Number, Record, Text
 from scanner.kube.snapshot import Snapshot
 from scanner.model.key import CURVES, Key
 from scanner.model.pki_config import Complaint, PkiConfig, Rule
-from scanner.pki.schema import Schema, complaints, unknown_fields, without_nulls
-from scanner.pki.shapes import ALGORITHMS
+from scanner.pki.shapes import ALGORITHMS, complaints, unknown_fields, without_nulls
 
 READS: tuple[Kind, ...] = (CONFIG_MAP,)
 _PLACE: Final = ("cluster-config-v1", "kube-system")
@@ -29,24 +29,14 @@ _GATED: Final = (
     "while a release has the feature gate ConfigurablePKI off, the installer takes pki with a featureSet only "
     "(TechPreviewNoUpgrade, CustomNoUpgrade), and none is set"
 )
-_TYPES: Final = Schema(
-    type="object",
-    fields={
-        "signerCertificates": Schema(
-            type="object",
-            fields={
-                "key": Schema(
-                    type="object",
-                    fields={
-                        "algorithm": Schema(type="string"),
-                        "rsa": Schema(type="object", fields={"keySize": Schema(type="integer")}),
-                        "ecdsa": Schema(type="object", fields={"curve": Schema(type="string")}),
-                    },
-                )
-            },
-        )
-    },
+_KEY: Final = Record(
+    {
+        "algorithm": Text(),
+        "rsa": Record({"keySize": Number()}),
+        "ecdsa": Record({"curve": Text()}),
+    }
 )
+_TYPES: Final = Record({"signerCertificates": Record({"key": _KEY})})
 """What Go takes at all; anything else does not even reach the validation."""
 
 

@@ -12,8 +12,18 @@ from scanner.files.source_positions import Steps, dotted, shown
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.key import RSA_2048, Key
 from scanner.model.pki_config import USAGES, Complaint, PkiConfig, Rule, Shape, Usage
-from scanner.pki.schema import complaints, unknown_fields, without_nulls
-from scanner.pki.shapes import CATEGORIES, FIELDS, KEYS, NAME_RULE, WELL_KNOWN, shape_of, spec
+from scanner.pki.shapes import (
+    CATEGORIES,
+    FIELDS,
+    NAME_RULE,
+    WELL_KNOWN,
+    complaints,
+    key_shape,
+    shape_of,
+    spec,
+    unknown_fields,
+    without_nulls,
+)
 
 PLATFORM: Final[Mapping[Usage, Key]] = dict.fromkeys(USAGES, RSA_2048)
 """What components take where nothing is configured (the enhancement, "Configuration Resolution Order")."""
@@ -142,7 +152,7 @@ def _rule(value: object, steps: Steps, shape: Shape) -> Rule:
 
 def key_at(value: object, steps: Steps, shape: Shape) -> Known[Key]:
     """A ``key`` of a configuration; unknown where the API would not take it."""
-    wrong = next(complaints(KEYS[shape], value, steps), None)
+    wrong = next(complaints(key_shape(shape), value, steps), None)
     if wrong is not None or not isinstance(value, dict):
         return Unknown(str(wrong))
     algorithm = value["algorithm"]

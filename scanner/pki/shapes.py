@@ -8,13 +8,40 @@ for a while; we have no definition of it, so the wider of both rules holds. ``in
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import json
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Final
 
+from scanner.files.source_positions import Steps
+from scanner.kube import view
+from scanner.kube.kinds import PKI
+from scanner.kube.objects import Fields
+from scanner.kube.schema import (
+    Array,
+    Constraint,
+    Difference,
+    Duplicate,
+    MissingField,
+    Number,
+    Record,
+    Schema,
+    Shape,
+    Text,
+    UnknownField,
+    Violated,
+    WrongCount,
+    WrongType,
+    WrongValue,
+    definition,
+    differences,
+    parsed,
+)
+from scanner.kube.view import View
 from scanner.model.key import CURVES
-from scanner.model.pki_config import Shape, Usage
-from scanner.pki.schema import Schema
+from scanner.model.pki_config import Complaint, Usage
+from scanner.model.pki_config import Shape as PkiShape
 
 CATEGORIES: Final[Mapping[str, Usage]] = {
     "SignerCertificate": "signer",
@@ -65,115 +92,102 @@ WELL_KNOWN: Final[Mapping[str, Usage]] = {
 """The names that the API's own rule has, and their categories ("Well-Known Certificate Names")."""
 
 ALGORITHMS: Final = ("RSA", "ECDSA")
-MODES: Final = ("Unmanaged", "Default", "Custom")
 _MEMBERS: Final = {"RSA": "rsa", "ECDSA": "ecdsa"}
 NAME_RULE: Final = "certificateName must be a well-known certificate name"
 SERVICE_SERVING: Final = "service-ca.service-serving"
 """What the later text calls the certificate that the service CA makes for a Service; no override can name it."""
 
-_LISTED_SIZES: Final = Schema(type="integer", numbers=(2048, 3072, 4096))
-_STEPPED_SIZES: Final = Schema(type="integer", least=2048, most=8192, step=1024)
+
+# --- Schemas ---------------------------------------------------------------------------------------------------------
 
 
-def _exactly_its_own(key: Mapping[str, object]) -> bool:
-    own = _MEMBERS.get(str(key.get("algorithm")))
-    return [name for name in _MEMBERS.values() if name in key] == [own]
+class _Key(View):
+    algorithm = view.Text()
 
 
-def _rsa_iff_rsa(key: Mapping[str, object]) -> bool:
-    return (key.get("algorithm") == "RSA") == ("rsa" in key)
+class _Override(View):
+    certificate_name = view.Text()
 
 
-def _ecdsa_iff_ecdsa(key: Mapping[str, object]) -> bool:
-    return (key.get("algorithm") == "ECDSA") == ("ecdsa" in key)
+def _not_its_own(key: Fields) -> bool:
+    own = _MEMBERS.get(_Key(key.raw).algorithm)
+    return [name for name in _MEMBERS.values() if key.has(name)] != [own]
 
 
-def _custom_iff_custom(management: Mapping[str, object]) -> bool:
-    return (management.get("mode") == "Custom") == ("custom" in management)
+def _iff(name: str, field: str, value: str) -> Constraint:
+    """The field ``name`` exactly where another has a value."""
+    message = f"{name} is required when {field} is {value}, and forbidden otherwise"
+    return Constraint(lambda fields: (fields.at(field) == value) != fields.has(name), message)
 
 
-_UNION: Final = (
-    (
-        _exactly_its_own,
-        "algorithm must match the configuration: use rsa field for RSA, ecdsa field for ECDSA",
-    ),
+_UNION: Final = Constraint(
+    _not_its_own, "algorithm must match the configuration: use rsa field for RSA, ecdsa field for ECDSA"
 )
-_UNIONS: Final = (
-    (_rsa_iff_rsa, "rsa is required when algorithm is RSA, and forbidden otherwise"),
-    (_ecdsa_iff_ecdsa, "ecdsa is required when algorithm is ECDSA, and forbidden otherwise"),
-)
-
-
-def _key(sizes: Schema) -> Schema:
-    return Schema(
-        type="object",
-        fields={
-            "algorithm": Schema(type="string", words=ALGORITHMS),
-            "rsa": Schema(type="object", fields={"keySize": sizes}, required=("keySize",)),
-            "ecdsa": Schema(type="object", fields={"curve": Schema(type="string", words=CURVES)}, required=("curve",)),
-        },
-        required=("algorithm",),
-    )
-
-
-KEYS: Final[Mapping[Shape, Schema]] = {
-    "document": replace(_key(_LISTED_SIZES), rules=_UNION),
-    "shipped": replace(_key(_STEPPED_SIZES), rules=_UNIONS),
-    "interim": replace(_key(_STEPPED_SIZES), rules=_UNION),
+_CEL: Final = {
+    each.message: each
+    for each in (_iff("rsa", "algorithm", "RSA"), _iff("ecdsa", "algorithm", "ECDSA"), _iff("custom", "mode", "Custom"))
 }
-"""``key``, wherever a shape has one."""
 
 
-def _certificate(key: Schema) -> Schema:
-    return Schema(type="object", fields={"key": key}, required=("key",))
+def _shipped(_: str, schema: Schema) -> Schema:
+    rules = tuple(_CEL[each["message"]] for each in schema.get("x-kubernetes-validations", ()))
+    return {**schema, "constraints": rules} if rules else schema
 
 
-def _entries(name: str, key: Schema, names: Schema, item_rules: Collection[str] = ()) -> Schema:
-    item = Schema(
-        type="object",
-        fields={name: names, "certificate": _certificate(key)},
-        required=(name, "certificate"),
-        rules=((lambda entry: entry.get(name) in item_rules, NAME_RULE),) if item_rules else (),
-    )
-    return Schema(type="array", items=item, list_key=name)
+def _field(shape: Shape, *names: str) -> Shape:
+    for name in names:
+        shape = shape.fields[name] if isinstance(shape, Record) else shape
+    return shape
 
 
-def _lists(key: Schema, names: Collection[str]) -> Mapping[str, Schema]:
-    """``defaults``, ``categories`` and ``overrides``, whose names are one of ``names``."""
-    return {
-        "defaults": _certificate(key),
-        "categories": _entries("category", key, Schema(type="string", words=tuple(CATEGORIES))),
-        "overrides": _entries("certificateName", key, Schema(type="string", not_empty=True), names),
+@cache
+def key_shape(shape: PkiShape) -> Shape:
+    """``key``, wherever a shape has one."""
+    if shape == "shipped":
+        return _field(spec("shipped"), "certificateManagement", "custom", "defaults", "key")
+    sizes = Number(enum=(2048, 3072, 4096)) if shape == "document" else _field(key_shape("shipped"), "rsa", "keySize")
+    fields: dict[str, Shape] = {
+        "algorithm": Text(enum=ALGORITHMS),
+        "rsa": Record({"keySize": sizes}, ("keySize",)),
+        "ecdsa": Record({"curve": Text(enum=CURVES)}, ("curve",)),
     }
+    return Record(fields, ("algorithm",), constraints=(_UNION,))
 
 
-def _managed(custom: Schema) -> Schema:
-    management = Schema(
-        type="object",
-        fields={"mode": Schema(type="string", words=MODES), "custom": replace(custom, min_fields=1)},
-        required=("mode",),
-        rules=((_custom_iff_custom, "custom is required when mode is Custom, and forbidden otherwise"),),
-    )
-    return Schema(type="object", fields={"certificateManagement": management}, required=("certificateManagement",))
-
-
-def _shipped() -> Schema:
-    key = KEYS["shipped"]
-    category = Schema(type="object", fields={"key": key}, min_fields=1)
-    fields = {"defaults": _certificate(key), **dict.fromkeys(FIELDS, category)}
-    return _managed(Schema(type="object", fields=fields, required=("defaults",)))
-
-
-def spec(shape: Shape, names: Collection[str] = tuple(WELL_KNOWN)) -> Schema:
+def spec(shape: PkiShape, names: Collection[str] = tuple(WELL_KNOWN)) -> Shape:
     """The schema of ``spec`` in a shape; ``names`` are the certificate names that an override may have."""
     if shape == "shipped":
-        return _shipped()
+        (schema,) = definition(PKI).versions.values()
+        return parsed(schema["properties"]["spec"], _shipped)
     if shape == "interim":
-        return _managed(Schema(type="object", fields=_lists(KEYS["interim"], names)))
-    return Schema(type="object", fields=_lists(KEYS["document"], names))
+        custom = replace(_lists("interim", names), min_properties=1)
+        mode = _field(spec("shipped"), "certificateManagement", "mode")
+        management = Record(
+            {"mode": mode, "custom": custom}, ("mode",), constraints=(_iff("custom", "mode", "Custom"),)
+        )
+        return Record({"certificateManagement": management}, ("certificateManagement",))
+    return _lists("document", names)
 
 
-def shape_of(value: object) -> Shape:
+def _lists(shape: PkiShape, names: Collection[str]) -> Record:
+    """``defaults``, ``categories`` and ``overrides``, whose names are one of ``names``."""
+    certificate = Record({"key": key_shape(shape)}, ("key",))
+    named = Constraint(lambda entry: _Override(entry.raw).certificate_name not in names, NAME_RULE)
+
+    def entries(name: str, text: Text, *constraints: Constraint) -> Array:
+        fields: dict[str, Shape] = {name: text, "certificate": certificate}
+        return Array(Record(fields, (name, "certificate"), constraints=constraints), key=name)
+
+    return Record(
+        {
+            "defaults": certificate,
+            "categories": entries("category", Text(enum=tuple(CATEGORIES))),
+            "overrides": entries("certificateName", Text(min_length=1), named),
+        }
+    )
+
+
+def shape_of(value: object) -> PkiShape:
     """The shape of a ``spec``, by its fields; ``certificateManagement`` goes before the lists, which its API prunes."""
     if not isinstance(value, dict):
         return "none"
@@ -183,3 +197,82 @@ def shape_of(value: object) -> Shape:
         lists = isinstance(custom, dict) and not {"categories", "overrides"}.isdisjoint(custom)
         return "interim" if lists else "shipped"
     return "none" if {"defaults", "categories", "overrides"}.isdisjoint(value) else "document"
+
+
+# --- In the API server's words ---------------------------------------------------------------------------------------
+
+_SHOWN: Final = 100
+"""Characters of a value that a message repeats."""
+_TYPES: Final = {Record: "object", Array: "array", Text: "string"}
+
+
+def complaints(shape: Shape, value: object, steps: Steps) -> Iterator[Complaint]:
+    """What the API would not accept in the value at ``steps``, in the words of the API server (apiextensions-apiserver,
+    kube-openapi).
+
+    It checks more than the server where that stops at the first serious mistake; it never accepts what the server
+    refuses.
+    """
+    for each in differences(value, shape, steps):
+        if not isinstance(each, UnknownField):
+            yield from (Complaint(each.at, message) for message in _messages(each))
+
+
+def unknown_fields(shape: Shape, value: object, steps: Steps) -> Iterator[Steps]:
+    """The ways to fields that ``shape`` does not have: the API server prunes them."""
+    return (each.at for each in differences(value, shape, steps) if isinstance(each, UnknownField))
+
+
+def without_nulls(value: object) -> object:
+    """The value as the API server keeps it: a field that is null is not there."""
+    if isinstance(value, dict):
+        return {name: without_nulls(inner) for name, inner in value.items() if inner is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+def _messages(difference: Difference) -> Iterator[str]:
+    match difference:
+        case WrongType(value=value, shape=Number() as shape):
+            yield f"must be of type {'integer' if isinstance(value, str) else 'int32'}"
+            if shape.enum or (isinstance(value, int | float) and not isinstance(value, bool)):
+                yield from _of_value(value, shape)
+        case WrongType(at=at, value=value, shape=shape):
+            yield f"must be of type {_TYPES[type(shape)]}"
+            if isinstance(shape, Text) and shape.enum:
+                yield _unsupported(value, shape.enum)
+            if isinstance(shape, Record) and isinstance(at[-1], int):
+                yield "must be an object for an array of list-type map"
+        case WrongValue(value=value, shape=shape):
+            yield from _of_value(value, shape)
+        case WrongCount(least=least):
+            yield f"should have at least {least} properties"
+        case MissingField():
+            yield "Required value"
+        case Duplicate(key=key):
+            yield f"Duplicate value: {_quoted(key)}"
+        case Violated(constraint=constraint):
+            yield constraint.message
+
+
+def _of_value(value: object, shape: Text | Number) -> Iterator[str]:
+    if shape.enum and value not in shape.enum:
+        yield _unsupported(value, shape.enum)
+    if isinstance(shape, Text) and shape.min_length and value == "":
+        yield f"should be at least {shape.min_length} chars long"
+    if isinstance(shape, Number) and isinstance(value, int | float):
+        if shape.minimum is not None and value < shape.minimum:
+            yield f"should be greater than or equal to {shape.minimum}"
+        if shape.maximum is not None and value > shape.maximum:
+            yield f"should be less than or equal to {shape.maximum}"
+        if value % shape.multiple_of:
+            yield f"should be a multiple of {shape.multiple_of}"
+
+
+def _unsupported(value: object, accepted: tuple[object, ...]) -> str:
+    listed = ", ".join(f'"{each}"' for each in accepted)
+    return f"Unsupported value: {_quoted(value)}: supported values: {listed}"
+
+
+def _quoted(value: object) -> str:
+    text = json.dumps(value, separators=(",", ":"))
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"

@@ -64,6 +64,7 @@ FOLLOWED: Final[Mapping[Kind, tuple[str, ...]]] = {
     kinds.INGRESS_CONTROLLER: (f"spec.{{clientTLS,defaultCertificate,domain,{_PROFILE}}}",),
     kinds.KUBELET_CONFIG: (f"spec.{{kubeletConfig,machineConfigPoolSelector.matchLabels,{_PROFILE}}}",),
     kinds.ROUTE: ("spec.{host,path,subdomain,tls,to.{kind,name},wildcardPolicy}",),
+    kinds.PKI: ("spec",),
     kinds.OAUTH: (
         "spec.identityProviders.{name,type,mappingMethod}",
         "spec.identityProviders.{basicAuth,github,gitlab,keystone,ldap,openID,requestHeader}.ca",

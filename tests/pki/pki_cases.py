@@ -265,6 +265,10 @@ CASES: tuple[Case, ...] = (
         _entry(f"{field}: a number", field, 7, _KEY, (f"spec.{lists}[0].{field}", "must be of type string"))
         for field, lists, _ in _NAMED
     ),
+    *(
+        _entry(f"{field}: a list", field, [], _KEY, (f"spec.{lists}[0].{field}", "must be of type string"))
+        for field, lists, _ in _NAMED
+    ),
     _document("overrides a mapping", {"overrides": {}}, ("spec.overrides", "must be of type array")),
     _document("an override that is text", {"overrides": ["x"]}, ("spec.overrides[0]", "must be of type object")),
     _document("defaults a list", {"defaults": []}, ("spec.defaults", "must be of type object")),
