@@ -21,11 +21,10 @@ from scanner.cli.targets import load_anchors, parse_server_name, parse_target, p
 from scanner.errors import UsageError
 from scanner.jobs import Owed, of_targets
 from scanner.kube.profile_catalogue import load_profile
-from scanner.model.config import Config
 from scanner.model.endpoint import Target
 from scanner.model.report import FailOn
 from scanner.model.saved_scan import COMPONENTS, POLICY, Head
-from scanner.model.scan_policy import ScanPolicy
+from scanner.model.scan_policy import Config, ScanPolicy
 from scanner.probe import second_opinion
 from scanner.probe.limits import Limits
 from scanner.probe.plans import Mode

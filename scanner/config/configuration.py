@@ -13,9 +13,8 @@ from scanner.config.file_reader import FileSection, Several, parse_file
 from scanner.config.scan_policy import Plaintext, ThresholdsSection
 from scanner.files import yaml_values
 from scanner.files.source_positions import Located
-from scanner.model.config import Config
 from scanner.model.report import FailOn
-from scanner.model.scan_policy import Policy
+from scanner.model.scan_policy import Config, Policy
 
 _Text: TypeAlias = Annotated[str, Field(min_length=1, max_length=4096)]
 _Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]

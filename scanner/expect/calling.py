@@ -16,12 +16,12 @@ from scanner.expect.facts import Facts
 from scanner.expect.origins import led
 from scanner.expect.stale import is_stale
 from scanner.kube.conditions import condition
+from scanner.kube.gateway import CONTOUR, Gateway, controller_of
 from scanner.kube.kinds import BACKEND_TLS_POLICY, GATEWAY, Kind
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Fields, KubeObject
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Upstream
-from scanner.model.gateway_classes import CONTOUR, controller_of
 
 _KINDS: Final[Mapping[str, Kind]] = {BACKEND_TLS_POLICY.name: BACKEND_TLS_POLICY}
 _MOST: Final = 16
@@ -45,7 +45,7 @@ def _gateway(facts: Facts, policy: KubeObject, named: Fields) -> KubeObject | No
 
 
 def _upstream(facts: Facts, endpoint: Endpoint, policy: KubeObject, ancestor: Fields, gateway: KubeObject) -> Upstream:
-    open_ = CONTOUR in (ancestor.text("controllerName"), controller_of(facts.snapshot, gateway))
+    open_ = CONTOUR in (ancestor.text("controllerName"), controller_of(facts.snapshot, Gateway.of(gateway)))
     identity, doubt = _identity(facts, gateway)
     return Upstream(
         gateway=str(gateway.reference),

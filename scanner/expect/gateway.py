@@ -12,11 +12,11 @@ from dataclasses import replace
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.files.source_positions import shown
+from scanner.kube.gateway import CONTOUR, OPENSHIFT
 from scanner.kube.kinds import GATEWAY, GATEWAY_CLASS
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.model.expectation import Binding, Lever
-from scanner.model.gateway_classes import CONTOUR, OPENSHIFT
 
 _NAME = "gateway.networking.k8s.io/gateway-name"
 """Label of what a Gateway's controller makes for it (GEP-1762)."""

@@ -1,6 +1,7 @@
 """The user's policy for a scan (``adhere.yaml``, ``kind: ScanPolicy``): selectors, thresholds, waivers, requirements.
 
-``scanner/config/scan_policy.py`` reads it.
+And what ``--config`` sets. ``scanner/config`` reads both files: apart, because pydantic takes 60 ms to import and most
+scans have no file.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Literal
 
 from scanner.model.endpoint import Endpoint
 from scanner.model.finding import Severity
+from scanner.model.report import FailOn
 
 MOST_DAYS = 36_500
 """Until a certificate ends: more is no threshold."""
@@ -171,3 +173,31 @@ class ScanPolicy:
     certificates: CertificateMinimums = CertificateMinimums()
     thresholds: Policy = Policy()
     """What the rules compare with, plaintext on merely discovered ports among it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """What ``--config FILE`` sets. None is "not set": then the option's own default holds; the command line wins."""
+
+    profile: str | None = None
+    """A profile's name, or a file; like every path in here as seen from the working directory."""
+    mode: Literal["inventory", "verdict"] | None = None
+    fail_on: FailOn | None = None
+    timeout: float | None = None
+    """Of one connection, in seconds."""
+    deadline: float | None = None
+    """Of one endpoint, in seconds."""
+    concurrency: int | None = None
+    """Endpoints at once."""
+    per_host: int | None = None
+    """Connections at once to one host."""
+    rate: float | None = None
+    """New connections per second, to all hosts together."""
+    confirm: bool | None = None
+    deep: bool | None = None
+    active_http: bool | None = None
+    sni: str | None = None
+    targets: tuple[str, ...] | None = None
+    formats: tuple[str, ...] | None = None
+    """As ``--format`` takes them: ``json=report.json``."""
+    policy: Policy | None = None

@@ -17,8 +17,7 @@ from scanner.cli.scan import Asked, owed_of, policy_of, scan, settings_of, targe
 from scanner.config.configuration import load_config
 from scanner.errors import ScannerError, UsageError
 from scanner.jobs import Owed
-from scanner.model.config import Config
-from scanner.model.scan_policy import Policy, ScanPolicy
+from scanner.model.scan_policy import Config, Policy, ScanPolicy
 from scanner.probe.limits import Limits
 from scanner.scan import Settings
 from tests.cli.calling import PATIENCE, ROOT, Call, context, environment

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from scanner.config.configuration import load_config, parse
 from scanner.errors import InputError
 from scanner.files.yaml_values import load
-from scanner.model.config import Config
-from scanner.model.scan_policy import Policy
+from scanner.model.scan_policy import Config, Policy
 
 FULL = """\
 profile: intermediate@4.22
