@@ -12,6 +12,7 @@ from scanner.discover.balanced import published
 from scanner.discover.names import parsed, port
 from scanner.discover.view import View
 from scanner.kube.contour import HTTPProxy
+from scanner.kube.gateway import Gateway, class_of
 from scanner.kube.ingress import Ingress
 from scanner.kube.kinds import GATEWAY, GATEWAY_CLASS, HTTP_PROXY, INGRESS
 from scanner.kube.objects import KubeObject
@@ -43,7 +44,7 @@ def _texts(view: View) -> Iterator[tuple[str, int, Owner]]:
     for proxy in view.snapshot.every(HTTP_PROXY):
         if HTTPProxy.of(proxy).has_tls:
             yield from ((where, 443, _owner(proxy)) for where in published(proxy, view.cuts))
-    for gateway in view.snapshot.every(GATEWAY):
+    for gateway in map(Gateway.of, view.snapshot.every(GATEWAY)):
         if _is_accepted(view, gateway):
             yield from _of_gateway(view, gateway)
 
@@ -60,18 +61,17 @@ def _api_server(view: View) -> Iterator[tuple[str, int, Owner]]:
                 yield from ((where, number, service.owner) for number in numbers)
 
 
-def _is_accepted(view: View, gateway: KubeObject) -> bool:
+def _is_accepted(view: View, gateway: Gateway) -> bool:
     """Whether some controller works on Gateways of its class: else nobody but its author has filled in its status."""
-    found = view.snapshot.get(GATEWAY_CLASS, gateway.text("spec", "gatewayClassName"))
-    conditions = found.each("status", "conditions") if found else ()
-    return any(each.text("type") == "Accepted" and each.text("status") == "True" for each in conditions)
+    found = class_of(view.snapshot, gateway)
+    return found is not None and any(each.type == "Accepted" and each.holds for each in found.conditions)
 
 
-def _of_gateway(view: View, gateway: KubeObject) -> Iterator[tuple[str, int, Owner]]:
-    numbers = {number for each in gateway.each("spec", "listeners") if (number := port(each.at("port")))}
+def _of_gateway(view: View, gateway: Gateway) -> Iterator[tuple[str, int, Owner]]:
+    numbers = {number for each in gateway.listeners if (number := port(each.port))}
     listening = view.cuts.first(sorted(numbers), _MOST, "listening ports of one Gateway", gateway)
-    for each in view.cuts.first(gateway.each("status", "addresses"), _MOST, "addresses of one Gateway", gateway):
-        yield from ((each.text("value"), number, _owner(gateway)) for number in listening)
+    for each in view.cuts.first(list(gateway.addresses), _MOST, "addresses of one Gateway", gateway):
+        yield from ((each.value, number, _owner(gateway)) for number in listening)
 
 
 def _owner(raw: KubeObject) -> Owner:

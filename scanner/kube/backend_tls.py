@@ -17,7 +17,8 @@ from scanner.kube.kinds import SERVICE
 from scanner.kube.objects import KubeObject, Steps
 from scanner.kube.view import Part, Parts, Present, Text, View, Words
 
-_TARGETS: Final = 16
+MAX_TARGETS: Final = 16
+"""Targets of one policy (MaxItems)."""
 
 
 class Target(View):
@@ -94,11 +95,16 @@ class BackendTLSPolicy(KubeObject):
         return ("spec", "targetRef") if self.is_former else ("spec", "targetRefs")
 
     @property
-    def targets(self) -> tuple[Target, ...]:
+    def every_target(self) -> tuple[Target, ...]:
         """The targets that its version reads."""
         if self.is_former:
-            return (self._former_target,) if self.has("spec", "targetRef") else ()
-        return self._targets[:_TARGETS]
+            return (self._former_target,) if self._former_target else ()
+        return self._targets
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """The first 16."""
+        return self.every_target[:MAX_TARGETS]
 
     @property
     def validation(self) -> Validation:

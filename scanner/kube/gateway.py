@@ -365,10 +365,17 @@ def admits(snapshot: Snapshot, gateway: Gateway, listener_set: KubeObject) -> bo
     return _selects(snapshot, gateway.allowed_listeners, gateway.namespace, listener_set.namespace)
 
 
-def merged(snapshot: Snapshot, gateway: Gateway, sets: Iterable[ListenerSet]) -> list[Listener]:
-    """The Gateway's own listeners and then those of the ``sets`` that it does not turn away."""
-    holders = (gateway, *(each for each in sets if admits(snapshot, gateway, each) is not False))
-    return [listener for holder in holders for listener in holder.listeners]
+def admitted(snapshot: Snapshot, gateway: Gateway, listener_set: ListenerSet) -> bool | None:
+    """Whether the listeners of a ListenerSet count: its controller's answer, or else that of the specs."""
+    found = of_type(listener_set.conditions, "Accepted")
+    if found is not None and found.status in ("True", "False") and found.is_current(listener_set):
+        return found.holds
+    return admits(snapshot, gateway, listener_set)
+
+
+def merged(gateway: Gateway, sets: Iterable[ListenerSet]) -> list[Listener]:
+    """The Gateway's own listeners and then those of these ListenerSets of it."""
+    return [listener for holder in (gateway, *sets) for listener in holder.listeners]
 
 
 def takes_namespace(snapshot: Snapshot, listener: Listener, namespace: str | None) -> bool | None:

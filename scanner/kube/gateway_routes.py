@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Final
 
 from scanner.kube.conditions import Condition
-from scanner.kube.gateway import HOLDER_NAMES, Listener, ListenerHolder, takes_namespace
+from scanner.kube.gateway import HOLDER_NAMES, HolderKey, Listener, ListenerHolder, takes_namespace
 from scanner.kube.hostnames import narrower
 from scanner.kube.kinds import GATEWAY, SERVICE, Kind
 from scanner.kube.objects import KubeObject, Steps
@@ -267,9 +267,33 @@ def refused(route: KubeObject, parent: Parent) -> bool:
     return bool(said) and not any(said)
 
 
-def attached(route: KubeObject, listener: Listener) -> bool:
-    """Whether the route names the listener, and its status does not say that this was refused."""
-    return any(
-        each.is_(listener.holder) and each.takes(listener.name, listener.port) and not refused(route, each)
-        for each in parents(route)
-    )
+# --- By both ----------------------------------------------------------------------------------------------------------
+
+
+class Routes:
+    """The routes of some kinds, by the listeners that take them as far as is known."""
+
+    def __init__(self, snapshot: Snapshot, *kinds: Kind) -> None:
+        self._snapshot = snapshot
+        self._by_parent: dict[HolderKey, dict[str, list[tuple[Parent, Route, tuple[str, ...]]]]] = {}
+        for route in (Route.of(each) for kind in kinds for each in snapshot.every(kind)):
+            for parent in parents(route):
+                if not refused(route, parent):
+                    by_section = self._by_parent.setdefault((parent.kind, parent.namespace, parent.name), {})
+                    by_section.setdefault(parent.section, []).append((parent, route, route.hostnames))
+
+    def on(self, listener: Listener) -> list[Route]:
+        """The routes of which neither the specs nor a status says that the listener does not take them, each once."""
+        holder, name, port = listener.holder, listener.name, listener.port
+        by_section = self._by_parent.get((holder.kind, holder.namespace or "", holder.name), {})
+        found: dict[int, Route] = {}
+        allowed: dict[str | None, bool] = {}
+        for parent, route, names in (one for each in dict.fromkeys(("", name)) for one in by_section.get(each, ())):
+            if id(route) in found or route.kind not in listener.routes or not parent.takes(name, port):
+                continue
+            home = route.namespace
+            if home not in allowed:
+                allowed[home] = takes_namespace(self._snapshot, listener, home) is not False
+            if allowed[home] and common(listener, names):
+                found[id(route)] = route
+        return list(found.values())

@@ -119,7 +119,7 @@ MANY = "[" + ", ".join(f"h{n}.ex.com" for n in range(150)) + "]"
             "published addresses of one Ingress beyond the first 32",
             8,
         ),
-        (gateway(*[PASS] * 130), "listeners of one Gateway or ListenerSet beyond the first 128", 2),
+        (gateway(*[PASS] * 130), "listeners of one Gateway or ListenerSet beyond the first 64", 66),
         (gateway(PASS, status=f"addresses: [{addresses(33)}]"), "addresses of one Gateway beyond the first 32", 1),
         (
             f"{{kind: Node, metadata: {{name: n}}, spec: {{podCIDRs: [{networks(33)}]}}}}",
@@ -177,7 +177,7 @@ def test_no_cut_is_silent(text: str, what: str, times: int) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        gateway(*[PASS] * 128),
+        gateway(*[PASS] * 64),
         gateway(PASS, status=f"addresses: [{addresses(32)}]"),
         f"{{kind: Node, metadata: {{name: n}}, spec: {{podCIDRs: [{networks(32)}]}}}}",
         API_SERVER.replace("FEW", backends(128)),

@@ -234,14 +234,71 @@ def test_passthrough_to_nothing_known_is_a_sample() -> None:
 
 @pytest.mark.parametrize("kind", ["ListenerSet", "XListenerSet"])
 def test_listener_sets_add_names_to_their_gateway(kind: str) -> None:
+    takes = ", allowedListeners: {namespaces: {from: All}}"
     text = f"""
 ---
 {{kind: {kind}, metadata: {{name: more, namespace: team}},
   spec: {{parentRef: {{name: edge, namespace: infra}}, listeners: [{HTTPS}]}}}}
 """
-    one = only(found(SERVICE + gateway() + text))
+    one = only(found(SERVICE + gateway(rest=takes) + text))
     assert (one.server_name, str(one.subject)) == ("shop.ex.com", f"{kind}/team/more")
     assert left_out(found(text)) == {"ListenerSets that belong to no Gateway": 1}
+
+
+@pytest.mark.parametrize(
+    ("rest", "status", "is_taken"),
+    [
+        ("", "", False),  # the default is that none is taken
+        (", allowedListeners: {namespaces: {from: Same}}", "", False),
+        (", allowedListeners: {namespaces: {from: All}}", "", True),
+        ("", "{type: Accepted, status: 'True'}", True),
+        (", allowedListeners: {namespaces: {from: All}}", "{type: Accepted, status: 'False'}", False),
+        (
+            ", allowedListeners: {namespaces: {from: All}}",
+            "{type: Accepted, status: 'False', observedGeneration: 1}",
+            True,
+        ),
+    ],
+)
+def test_a_listener_set_counts_if_its_gateway_takes_it(rest: str, status: str, is_taken: bool) -> None:
+    text = f"""
+---
+{{kind: ListenerSet, metadata: {{name: more, namespace: team, generation: 2}},
+  spec: {{parentRef: {{name: edge, namespace: infra}}, listeners: [{HTTPS}]}}, status: {{conditions: [{status}]}}}}
+"""
+    discovery = found(SERVICE + gateway(rest=rest) + text)
+    assert [each.server_name for each in discovery.endpoints if each.subject] == (["shop.ex.com"] if is_taken else [])
+
+
+@pytest.mark.parametrize(
+    ("allowed", "namespace", "names"),
+    [
+        ("", "infra", ["db.ex.com"]),
+        ("", "team", ["adhere-probe.ex.com"]),
+        ("allowedRoutes: {namespaces: {from: All}}", "team", ["db.ex.com"]),
+        ("allowedRoutes: {namespaces: {from: None}}", "infra", ["adhere-probe.ex.com"]),
+        ("allowedRoutes: {kinds: [{kind: TCPRoute}]}", "infra", ["adhere-probe.ex.com"]),
+        ("allowedRoutes: {namespaces: {from: Selector, selector: {matchLabels: {a: b}}}}", "team", ["db.ex.com"]),
+    ],
+)
+def test_a_route_gives_its_names_to_listeners_that_take_it(allowed: str, namespace: str, names: list[str]) -> None:
+    """Where the labels of a Namespace decide and it was not read, the route may be attached."""
+    route = f"""
+---
+{{kind: TLSRoute, metadata: {{name: db, namespace: {namespace}}},
+  spec: {{parentRefs: [{{name: edge, namespace: infra}}], hostnames: [db.ex.com]}}}}
+"""
+    listener = PASS.replace("}}", f"}}, {allowed}}}") if allowed else PASS
+    discovery = found(SERVICE + gateway(listener) + route)
+    assert sorted(each.server_name or "" for each in discovery.endpoints if each.subject) == names
+
+
+def test_an_outdated_condition_rejects_no_listener() -> None:
+    said = "{type: Accepted, status: 'False', observedGeneration: 1}"
+    text = gateway(HTTPS, status=f"listeners: [{{name: a, conditions: [{said}]}}]")
+    old = text.replace("namespace: infra}", "namespace: infra, generation: 2}")
+    assert [each.certainty for each in found(SERVICE + text).endpoints if each.subject] == ["hinted"]
+    assert [each.certainty for each in found(SERVICE + old).endpoints if each.subject] == ["declared"]
 
 
 def test_a_backend_tls_policy_declares_the_name_that_is_sent() -> None:

@@ -8,159 +8,150 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 from scanner.discover.balanced import READS as BALANCED
 from scanner.discover.claims import backend
 from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source, reached
-from scanner.discover.gateway_routes import Routes
-from scanner.discover.names import address, port, server_name, sound
+from scanner.discover.names import MAX_NAMES, address, port, server_name, sound
 from scanner.discover.view import View
-from scanner.kube.hostnames import within
-from scanner.kube.kinds import GATEWAY, GRPC_ROUTE, HTTP_ROUTE, LISTENER_SET, TLS_ROUTE, X_LISTENER_SET
+from scanner.kube.gateway import (
+    GATEWAY_NAME,
+    MAX_LISTENERS,
+    SETS,
+    Gateway,
+    Listener,
+    ListenerHolder,
+    ListenerSet,
+    admitted,
+    gateway_of,
+    rejection,
+)
+from scanner.kube.gateway_routes import MAX_PARENTS, Route, Routes
+from scanner.kube.hostnames import narrower, overlap, within
+from scanner.kube.kinds import GATEWAY, GRPC_ROUTE, HTTP_ROUTE, LISTENER_SET, NAMESPACE, TLS_ROUTE, X_LISTENER_SET
 from scanner.kube.label_selector import LabelSelector
-from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Origin, Owner
 from scanner.model.observation import ClientCertificate
 
-GATEWAY_NAME = "gateway.networking.k8s.io/gateway-name"
-"""The label on what an implementation makes for a Gateway (GEP-1762)."""
-MAX_LISTENERS = 128
-"""Of one Gateway or ListenerSet; the API allows 64."""
 MAX_ADDRESSES = 32
-_LISTENERS = "listeners of one Gateway or ListenerSet"
-
-
-class _AllRoutes(NamedTuple):
-    """By what they lead through."""
-
-    tls: Routes
-    http: Routes
+MAX_REFERENCES = 32
+"""Rules of one route, and backends of one rule."""
+_ROUTES = (TLS_ROUTE, HTTP_ROUTE, GRPC_ROUTE)
 
 
 def _find(view: View) -> Iterator[Found]:
-    routes = _AllRoutes(
-        tls=Routes(view.snapshot, view.cuts, "TLS", TLS_ROUTE),
-        http=Routes(view.snapshot, view.cuts, "HTTPS", HTTP_ROUTE, GRPC_ROUTE),
-    )
-    for gateway in view.snapshot.every(GATEWAY):
+    routes = Routes(view.snapshot, *_ROUTES)
+    for route in (Route.of(each) for kind in _ROUTES for each in view.snapshot.every(kind)):
+        view.cuts.first(list(route.parent_refs), MAX_PARENTS, f"parents of one {route.kind.name}", route)
+    for gateway in map(Gateway.of, view.snapshot.every(GATEWAY)):
         if sound(gateway.name, gateway.namespace or ""):
             yield from _of(view, gateway, gateway, routes)
-    for kind in (LISTENER_SET, X_LISTENER_SET):
-        for listeners in view.snapshot.every(kind):
-            parent = _parent(view, listeners)
-            if parent is None or _refused(listeners, "status", "conditions"):
-                yield Omission("ListenerSets that belong to no Gateway")
-            else:
-                yield from _of(view, listeners, parent, routes)
+    for listener_set in (ListenerSet.of(each) for kind in SETS for each in view.snapshot.every(kind)):
+        parent = gateway_of(view.snapshot, listener_set)
+        if parent is None or admitted(view.snapshot, parent, listener_set) is False:
+            yield Omission("ListenerSets that belong to no Gateway")
+        else:
+            yield from _of(view, listener_set, parent, routes)
 
 
-def _parent(view: View, listeners: KubeObject) -> KubeObject | None:
-    parent = listeners.fields("spec", "parentRef")
-    namespace = parent.text("namespace") or listeners.namespace
-    return view.snapshot.get(GATEWAY, parent.text("name"), namespace)
-
-
-def _of(view: View, holder: KubeObject, gateway: KubeObject, routes: _AllRoutes) -> Iterator[Found]:
+def _of(view: View, holder: ListenerHolder, gateway: Gateway, routes: Routes) -> Iterator[Found]:
     """``holder``: the Gateway itself or a ListenerSet of it."""
-    status = _statuses(holder)
-    served = {
-        port(each.at("port"))
-        for each in holder.each("spec", "listeners")
-        if not _refused(status.get(each.text("name"), Fields({})), "conditions")
-    }
-    for listener in view.cuts.first(holder.each("spec", "listeners"), MAX_LISTENERS, _LISTENERS, holder):
-        number, passes = port(listener.at("port")), listener.text("tls", "mode") == "Passthrough"
-        if listener.text("protocol") not in ("HTTPS", "TLS") and not listener.fields("tls").raw:
+    what = "listeners of one Gateway or ListenerSet"
+    view.cuts.first(list(holder.listener_items), MAX_LISTENERS, what, holder)
+    listeners = holder.listeners
+    accepted = [each for each in listeners if not rejection(each)]
+    served = {port(each.port) for each in accepted}
+    beside = (
+        accepted if holder is gateway else [*accepted, *(each for each in gateway.listeners if not rejection(each))]
+    )
+    for listener in listeners:
+        number, passes = port(listener.port), listener.mode == "Passthrough"
+        if not listener.mode:
             yield Omission("Gateway listeners without TLS")
-        elif number is None or _refused(status.get(listener.text("name"), Fields({})), "conditions"):
+        elif number is None or not any(each is listener for each in accepted):
             # Where the port has another listener, that one is asked for this name too.
             if number is None or number in served:
                 yield Omission("Gateway listeners that are not accepted")
             else:
-                yield from _at(view, gateway, number, _alone(holder, listener))
+                yield from _at(view, gateway, number, _alone(listener))
         else:
-            attached = routes.tls.attached(holder, listener)
-            behind = list(_backends(view, routes.tls, attached)) if passes else []
+            attached = routes.on(listener)
+            passed_on = [each for each in attached if each.kind == TLS_ROUTE]
+            behind = list(_backends(view, passed_on)) if passes else []
             sampled = passes and not reached(behind)
-            for claim in _names(routes, holder, gateway, listener, attached):
+            for claim in _names(view, gateway, listener, beside, attached):
                 claim.sampled = sampled
                 yield from _at(view, gateway, number, claim)
             yield from behind
 
 
-def _refused(status: Fields, *conditions: str) -> bool:
-    """Whether its controller says no. One that has not said anything yet may well listen."""
-    said = {each.text("type"): each.text("status") for each in status.each(*conditions)}
-    return said.get("Accepted") == "False" or said.get("Conflicted") == "True"
-
-
 def _names(
-    routes: _AllRoutes, holder: KubeObject, gateway: KubeObject, listener: Fields, attached: list[KubeObject]
+    view: View, gateway: Gateway, listener: Listener, beside: list[Listener], attached: list[Route]
 ) -> Iterator[Claim]:
     """The names that lead to this listener: its TLSRoutes' where it has any, else one of its own, else none."""
-    origin = _origin(holder, listener)
-    others = _narrower(holder, gateway, listener)
-    own = server_name(_one_of(routes.http, holder, listener, others))
-    https = listener.text("protocol") == "HTTPS"  # no other protocol validates (GEP-91)
-    expects = _client_certificate(gateway, port(listener.at("port"))) if https else None
+    origin, tls_routes = _origin(listener), [each for each in attached if each.kind == TLS_ROUTE]
+    others = _narrower(listener, beside)
+    own = server_name(_one_of(view, listener, [each for each in attached if each.kind != TLS_ROUTE], others))
+    # No other protocol validates (GEP-91).
+    expects = _client_certificate(gateway, port(listener.port)) if listener.protocol == "HTTPS" else None
     named = 0
-    for route in attached:
-        for host in routes.tls.hostnames(route, listener.text("hostname")):
-            if any(within(host, each) for each in others):
-                continue
-            yield _claim(replace(origin, through=route.reference), host, route, expects)
-            named += 1
+    for route in tls_routes:
+        for host in _taken(view, route, listener):
+            name = server_name(host)
+            if name and not any(within(name, each) for each in others):
+                yield _claim(replace(origin, through=route.reference), name, route, expects)
+                named += 1
     if not named:
-        claim = _claim(origin, own, holder, expects)
-        if not own and not listener.text("hostname") and (attached or listener.text("tls", "mode") != "Passthrough"):
+        claim = _claim(origin, own, listener.holder, expects)
+        if not own and not listener.hostname and (tls_routes or listener.mode != "Passthrough"):
             claim.naming = "also"  # it answers whoever gives no name, beside those that have one
         yield claim
 
 
-def _one_of(routes: Routes, holder: KubeObject, listener: Fields, others: set[str]) -> str:
+def _one_of(view: View, listener: Listener, routes: list[Route], others: set[str]) -> str:
     """The listener's hostname; where it has many names, of which routes take only some, the first of those that none of
     the ``others`` has.
 
     Contour has Envoy show a certificate for the names of routes, and for no others (``EnsureSecureVirtualHost``).
     """
-    own = listener.text("hostname").lower()
+    own = listener.hostname
     if own and not own.startswith("*."):
         return own
-    every = {name for route in routes.attached(holder, listener) for name in routes.takes(route, own)}
+    every = {name for route in routes for name in _taken(view, route, listener)}
     taken = {name for name in every if name == own or not any(within(name, each) for each in others)}
     return own if own in taken or not taken else min(taken, key=lambda name: (name.startswith("*."), name))
 
 
-def _narrower(holder: KubeObject, gateway: KubeObject, listener: Fields) -> set[str]:
-    """Hostnames of the port's other listeners that get what they match of this one's (Gateway API, most specific
+def _taken(view: View, route: Route, listener: Listener) -> Iterator[str]:
+    """The hostnames that both match, in lower case; a route without any has all of the listener's. Empty matches every
+    name."""
+    every = list(route.every_hostname)
+    for each in view.cuts.first(every, MAX_NAMES, f"hostnames of one {route.kind.name}", route) or [""]:
+        if overlap(each, listener.hostname):
+            yield narrower(each, listener.hostname)
+
+
+def _narrower(listener: Listener, beside: list[Listener]) -> set[str]:
+    """Hostnames of those ``beside`` on the port that get what they match of this one's (Gateway API, most specific
     hostname)."""
-    own = listener.text("hostname").lower()
+    own = listener.hostname
     return {
-        hostname
-        for each in (holder, gateway)
-        for status in [_statuses(each)]
-        for other in each.each("spec", "listeners")
-        if other.at("port") == listener.at("port")
-        and (hostname := other.text("hostname").lower()) not in ("", own)
-        and (not own or within(hostname, own))
-        and not _refused(status.get(other.text("name"), Fields({})), "conditions")
+        other.hostname
+        for other in beside
+        if other.port == listener.port and other.hostname not in ("", own) and (not own or within(other.hostname, own))
     }
 
 
-def _statuses(holder: KubeObject) -> dict[str, Fields]:
-    return {each.text("name"): each for each in holder.each("status", "listeners")}
-
-
-def _alone(holder: KubeObject, listener: Fields) -> Claim:
+def _alone(listener: Listener) -> Claim:
     """Nothing should be there: whoever looks makes sure of it."""
-    claim = _claim(_origin(holder, listener), server_name(listener.text("hostname")), holder, None)
+    claim = _claim(_origin(listener), server_name(listener.hostname), listener.holder, None)
     claim.certainty = "candidate"
     return claim
 
 
-def _origin(holder: KubeObject, listener: Fields) -> Origin:
-    return Origin(role="listener", reference=holder.reference, part=listener.text("name"))
+def _origin(listener: Listener) -> Origin:
+    return Origin(role="listener", reference=listener.holder.reference, part=listener.name)
 
 
 def _claim(origin: Origin, name: str | None, subject: KubeObject, expects: ClientCertificate | None) -> Claim:
@@ -178,19 +169,12 @@ def _claim(origin: Origin, name: str | None, subject: KubeObject, expects: Clien
     )
 
 
-def _client_certificate(gateway: KubeObject, number: int | None) -> ClientCertificate | None:
-    """``spec.tls.frontend``: the port's own validation replaces the default's; for HTTPS only."""
-    frontend = gateway.fields("spec", "tls", "frontend")
-    chosen = frontend.fields("default")
-    for each in frontend.each("perPort"):
-        if port(each.at("port")) == number:
-            chosen = each.fields("tls")
-    if not chosen.has("validation"):
-        return None
-    return "requested" if chosen.text("validation", "mode") == "AllowInsecureFallback" else "required"
+def _client_certificate(gateway: Gateway, number: int | None) -> ClientCertificate | None:
+    found = gateway.validation(number)
+    return None if found is None else "requested" if found.falls_back else "required"
 
 
-def _at(view: View, gateway: KubeObject, number: int, claim: Claim) -> Iterator[Found]:
+def _at(view: View, gateway: Gateway, number: int, claim: Claim) -> Iterator[Found]:
     """Behind the Services that were made for the Gateway; else behind its addresses; else at its addresses."""
     chosen = view.balanced.select(gateway.namespace or "", LabelSelector({"matchLabels": {GATEWAY_NAME: gateway.name}}))
     for service in chosen:
@@ -209,25 +193,32 @@ def _at(view: View, gateway: KubeObject, number: int, claim: Claim) -> Iterator[
         yield from behind or [Draft(claim, place)]
 
 
-def _hosts(view: View, gateway: KubeObject) -> Iterator[str | None]:
-    for each in view.cuts.first(
-        gateway.each("status", "addresses"), MAX_ADDRESSES, "addresses of one Gateway", gateway
-    ):
-        value = each.text("value")
-        yield address(value) or server_name(value)
+def _hosts(view: View, gateway: Gateway) -> Iterator[str | None]:
+    for each in view.cuts.first(list(gateway.addresses), MAX_ADDRESSES, "addresses of one Gateway", gateway):
+        yield address(each.value) or server_name(each.value)
 
 
-def _backends(view: View, routes: Routes, attached: list[KubeObject]) -> Iterator[Found]:
-    for route in attached:
-        origin = Origin(role="backend", reference=route.reference)
-        for namespace, name, number in routes.backends(route):
+def _backends(view: View, routes: list[Route]) -> Iterator[Found]:
+    for route in routes:
+        origin, hosts = Origin(role="backend", reference=route.reference), route.every_hostname
+        for namespace, name, number in _services(view, route):
             service = view.balanced.get(namespace, name)
             wanted = service.port(number) if service else None
             if service and wanted:
-                hosts = route.texts("spec", "hostnames")
                 name_of = server_name(hosts[0]) if hosts else None
                 yield from view.through(service, wanted, backend(origin, name_of, route.namespace))
 
 
-_READS = (GATEWAY, LISTENER_SET, X_LISTENER_SET, TLS_ROUTE, HTTP_ROUTE, GRPC_ROUTE)
+def _services(view: View, route: Route) -> Iterator[tuple[str, str, int]]:
+    """Namespace, name and port of the Services that it leads to."""
+    kind = route.kind.name
+    for rule in view.cuts.first(list(route.every_rule), MAX_REFERENCES, f"rules of one {kind}", route):
+        every = list(rule.backend_refs)
+        for each in view.cuts.first(every, MAX_REFERENCES, f"backends of one rule of a {kind}", route):
+            number = port(each.port)
+            if number and each.is_service:
+                yield each.namespace or route.namespace or "", each.name, number
+
+
+_READS = (GATEWAY, LISTENER_SET, X_LISTENER_SET, *_ROUTES, NAMESPACE)
 SOURCE = Source(name="Gateways", reads=(*_READS, *BALANCED), find=_find)

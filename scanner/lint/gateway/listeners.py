@@ -39,7 +39,8 @@ def _by_holder(declared: Declared) -> Mapping[HolderKey, tuple[Listener, ...]]:
 def all_listeners(declared: Declared, gateway: KubeObject) -> list[Listener]:
     """The Gateway's own and then those of its ListenerSets, in their order of precedence."""
     found = Gateway.of(gateway)
-    return merged(declared.known, found, declared.once(_sets).get((found.namespace, found.name), ()))
+    sets = declared.once(_sets).get((found.namespace, found.name), ())
+    return merged(found, [each for each in sets if admits(declared.known, found, each) is not False])
 
 
 def _sets(declared: Declared) -> Mapping[GatewayName, list[ListenerSet]]:
