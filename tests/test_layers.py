@@ -57,6 +57,7 @@ HOMES: dict[str, frozenset[str]] = {
     "rich": frozenset({"cli/progress"}),
     "sslyze": frozenset({"probe/second_opinion_worker"}),
     "trio": frozenset({"cluster", "probe", "scan", "tunnel", "serve", "demo", "cli"}),
+    "wsproto": frozenset({"cluster/portforward", "cluster/websocket"}),
     "yaml": frozenset({"files/yaml_values"}),
 }
 """Where each third-party library may be imported: a package, or one module of it."""

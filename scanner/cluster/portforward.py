@@ -13,21 +13,22 @@ The kubelet connects inside of the pod's network namespace, to localhost.
 
 from __future__ import annotations
 
-import os
 import re
 from collections import defaultdict
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 from typing import Literal, Protocol
 
 import httpcore2
 import trio
+from wsproto.frame_protocol import Opcode
 
 from scanner.cluster import spdy
 from scanner.cluster.client import ApiError, Client, clean
-from scanner.cluster.websocket import BINARY, CLOSE, PING, PONG, Frames, accept_of, frame, handshake_headers, new_key
+from scanner.cluster.websocket import BINARY, CLOSE, PING, PONG, Frames, accept_of, handshake_headers, new_key
 from scanner.errors import ClusterError
 
 SUBPROTOCOL = "v4.channel.k8s.io"
@@ -83,7 +84,7 @@ class _WebSocket:
     """To be held by who writes: frames of two tasks must not mix."""
     stuck: bool = False
     """Whether a frame was begun that the peer has not taken."""
-    _frames: Frames = field(default_factory=Frames)
+    _frames: Frames = field(default_factory=partial(Frames, client=True))
     _closed: bool = False
 
     async def messages(self) -> list[bytes] | None:
@@ -107,12 +108,12 @@ class _WebSocket:
                 found.append(payload)
         return found
 
-    async def send(self, payload: bytes, opcode: int = BINARY) -> None:
+    async def send(self, payload: bytes, opcode: Opcode = BINARY) -> None:
         """Send one message. Raises ``NotForwarded``."""
         async with self.sending:
             await self.write(payload, opcode)
 
-    async def write(self, payload: bytes, opcode: int = BINARY) -> None:
+    async def write(self, payload: bytes, opcode: Opcode = BINARY) -> None:
         """The same, where ``sending`` is held. Raises ``NotForwarded``.
 
         Whoever is cancelled meanwhile has the frame written to its end: other connections depend on its bytes.
@@ -121,7 +122,7 @@ class _WebSocket:
             raise _lost(TimeoutError("it takes no more bytes"))
         try:
             with trio.CancelScope(shield=True), trio.fail_after(PATIENCE):
-                await self.wire.write(frame(opcode, payload, os.urandom(4)))
+                await self.wire.write(self._frames.frame(opcode, payload))
         except trio.TooSlowError:
             self.stuck = True
             raise _lost(TimeoutError(f"it took no bytes for {PATIENCE:g} s")) from None

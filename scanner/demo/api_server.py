@@ -16,7 +16,8 @@ import h11
 import trio
 from OpenSSL import SSL
 
-from scanner.demo.api import watches, websocket
+from scanner.cluster.websocket import accept_of
+from scanner.demo.api import watches
 from scanner.demo.api.messages import Forward, Request, Response, Watch, encoded
 from scanner.demo.api.port_forward import Connect, forward, protocol_for
 from scanner.demo.api.routes import Api
@@ -156,7 +157,7 @@ class _Conversation:
         key = request.headers.get("sec-websocket-key", "")
         if protocol is None or not key:
             return await self._respond(Response(code=403, body=b"", content_type="text/plain"))
-        headers = [("Upgrade", "websocket"), ("Connection", "Upgrade"), ("Sec-WebSocket-Accept", websocket.accept(key))]
+        headers = [("Upgrade", "websocket"), ("Connection", "Upgrade"), ("Sec-WebSocket-Accept", accept_of(key))]
         if protocol:
             headers.append(("Sec-WebSocket-Protocol", protocol))
         await self._send(h11.InformationalResponse(status_code=101, headers=headers))

@@ -17,7 +17,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from scanner.cluster import spdy
 from scanner.cluster.client import Client
 from scanner.cluster.portforward import PATIENCE, SPDY, SUBPROTOCOL, NotForwarded, PortForwards, _Session, _WebSocket
-from scanner.cluster.websocket import BINARY, CLOSE, PING, PONG, Frames, accept_of, frame, masked
+from scanner.cluster.websocket import BINARY, CLOSE, PING, PONG
 from scanner.errors import ClusterError
 from tests.cluster.api import MANNERS, Api, Asked, Upgrade, refused, running
 from tests.forwarding import forward
@@ -30,6 +30,11 @@ def unmasked(opcode: int, payload: bytes, *, final: bool = True) -> bytes:
     size = len(payload)
     length = bytes([size]) if size < 126 else b"\x7e" + size.to_bytes(2) if size < 65536 else b"\x7f" + size.to_bytes(8)
     return bytes([(0x80 if final else 0) | opcode]) + length + payload
+
+
+def masked(data: bytes, mask: bytes) -> bytes:
+    """A client's bytes, or what they were (section 5.3)."""
+    return bytes(each ^ mask[at % 4] for at, each in enumerate(data))
 
 
 class Peer:
@@ -369,44 +374,3 @@ async def test_a_connection_that_breaks_is_no_ending_of_the_port() -> None:
         with pytest.raises(NotForwarded, match="broke") as caught:
             await tunnel.receive()
     assert caught.value.reason == "kubelet"
-
-
-def test_the_example_of_the_rfc() -> None:
-    """RFC 6455, sections 1.3 and 5.7."""
-    assert accept_of("dGhlIHNhbXBsZSBub25jZQ==") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
-    assert frame(1, b"Hello", bytes.fromhex("37fa213d")) == bytes.fromhex("818537fa213d7f9f4d5158")
-    assert list(Frames().feed(bytes.fromhex("810548656c6c6f"))) == [(BINARY, b"Hello")]
-    assert list(Frames().feed(bytes.fromhex("010348656c 80026c6f".replace(" ", "")))) == [(BINARY, b"Hello")]
-
-
-@given(st.lists(st.binary(max_size=70_000), max_size=4), st.integers(1, 5000))
-def test_frames_come_in_pieces_of_any_size(messages: list[bytes], piece: int) -> None:
-    sent = b"".join(unmasked(BINARY, each) for each in messages)
-    frames = Frames()
-    got = [each for start in range(0, len(sent), piece) for each in frames.feed(sent[start : start + piece])]
-    assert got == [(BINARY, each) for each in messages]
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        bytes.fromhex("c200"),  # a reserved bit
-        bytes.fromhex("8280"),  # masked by a server
-        bytes.fromhex("897e0000"),  # a ping of more than 125 bytes
-        bytes.fromhex("0900"),  # a ping in fragments
-        bytes.fromhex("8000"),  # a continuation of nothing
-        bytes.fromhex("02000200"),  # a new message inside of one
-        bytes.fromhex("827f00000000ffffffff"),  # 4 GiB
-    ],
-)
-def test_frames_that_break_the_protocol_are_refused(data: bytes) -> None:
-    with pytest.raises(ClusterError, match="breaks the WebSocket protocol"):
-        list(Frames().feed(data))
-
-
-@given(st.binary(max_size=200))
-def test_nothing_else_ever_comes_out_of_frames(data: bytes) -> None:
-    found: list[tuple[int, bytes]] = []
-    with suppress(ClusterError):
-        found.extend(Frames().feed(data))
-    assert all((opcode == BINARY or opcode >= CLOSE) and len(payload) <= len(data) for opcode, payload in found)

@@ -14,7 +14,7 @@ from functools import partial
 
 import trio
 
-from scanner.demo.api import websocket
+from scanner.cluster.websocket import BINARY, CLOSE, NORMAL, PING, PONG, BrokenWebSocket, Frames
 from scanner.demo.api.messages import Forward
 
 PROTOCOLS = ("v4.channel.k8s.io", "")
@@ -34,18 +34,18 @@ def protocol_for(offered: str) -> str | None:
 
 async def forward(wanted: Forward, client: trio.abc.Stream, connect: Connect, *, received: bytes) -> None:
     """Carry bytes until the client closes or no port has anything left to say. ``received`` came with the request."""
-    sending = trio.Lock()
+    sending, frames = trio.Lock(), Frames(client=False)
 
     async def say(channel: int, data: bytes) -> None:
         async with sending:
-            await client.send_all(websocket.frame(websocket.BINARY, bytes((channel,)) + data))
+            await client.send_all(frames.frame(BINARY, bytes((channel,)) + data))
 
     outward = [trio.open_memory_channel[bytes](64) for _ in wanted.ports]
     for index, port in enumerate(wanted.ports):
         for channel in (2 * index, 2 * index + 1):
             await say(channel, port.to_bytes(2, "little"))
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(_read_client, client, received, [each[0] for each in outward], nursery.cancel_scope)
+        nursery.start_soon(_read_client, client, frames, received, [each[0] for each in outward], nursery.cancel_scope)
         async with trio.open_nursery() as ports:
             for index, port in enumerate(wanted.ports):
                 ports.start_soon(
@@ -57,32 +57,32 @@ async def forward(wanted: Forward, client: trio.abc.Stream, connect: Connect, *,
                     partial(say, 2 * index),
                     partial(say, 2 * index + 1),
                 )
-        await client.send_all(websocket.close(websocket.NORMAL))
+        await client.send_all(frames.close(NORMAL))
         nursery.cancel_scope.cancel()
 
 
 async def _read_client(
     client: trio.abc.Stream,
+    frames: Frames,
     received: bytes,
     ports: list[trio.MemorySendChannel[bytes]],
     over: trio.CancelScope,
 ) -> None:
-    messages = websocket.Messages()
     try:
         while True:
-            for message in messages.feed(received):
-                if message.opcode == websocket.CLOSE:
-                    await client.send_all(websocket.close(websocket.NORMAL))
+            for message in frames.feed(received):
+                if message.opcode == CLOSE:
+                    await client.send_all(frames.close(NORMAL))
                     return
-                if message.opcode == websocket.PING:
-                    await client.send_all(websocket.frame(websocket.PONG, message.data))
-                elif message.opcode == websocket.BINARY and message.data:
+                if message.opcode == PING:
+                    await client.send_all(frames.frame(PONG, message.data))
+                elif message.opcode == BINARY and message.data:
                     await _deliver(ports, message.data[0], message.data[1:])
             received = bytes(await client.receive_some())
             if not received:
                 return
-    except websocket.Broken as broken:
-        await client.send_all(websocket.close(broken.code))
+    except BrokenWebSocket as broken:
+        await client.send_all(frames.close(broken.code))
     finally:
         over.cancel()
 
