@@ -1,6 +1,6 @@
 """The demo's API server: HTTP/1.1 over TLS on trio. ``scanner.demo.api`` decides what it says.
 
-A shipped, verified fake of kube-apiserver's read side: lists by pages, watches with bookmarks, discovery, errors as
+A shipped, verified fake of kube-apiserver's read side: lists by pages, plain watches, discovery, errors as
 Status objects, port-forward. Held against the real one in tests/e2e.
 """
 
@@ -28,8 +28,6 @@ from scanner.demo.tls_stream import TlsStream
 
 _HEAD_LIMIT = 2**20
 _BODY_LIMIT = 2**20
-_BOOKMARK_SECONDS = 60.0
-"""As often as the real one sends them."""
 _QUEUE = 10_000
 """Events that a slow watcher may be behind; then its watch ends, and it starts again."""
 
@@ -124,8 +122,6 @@ class _Conversation:
             for line in watches.first(self.api.store, watch):
                 await self._line(line)
             await self._follow(watch, receive)
-        except watches.Compacted:
-            await self._line(watches.too_old(self.api.store, watch))
         finally:
             stop()
         await self._send(h11.EndOfMessage())
@@ -135,19 +131,16 @@ class _Conversation:
         end = trio.current_time() + watch.seconds
         while True:
             event: Event | None = None
-            with trio.move_on_at(min(end, trio.current_time() + _BOOKMARK_SECONDS)):
+            with trio.move_on_at(end):
                 try:
                     event = await events.receive()
                 except trio.EndOfChannel:
                     return
-            if event is not None:
-                line = watches.change(watch, event)
-            else:
-                line = watches.bookmark(watch, self.api.store.revision) if watch.bookmarks else None
+            if event is None:
+                return
+            line = watches.change(watch, event)
             if line is not None:
                 await self._line(line)
-            if trio.current_time() >= end:
-                return
 
     async def _line(self, line: dict[str, Any]) -> None:
         await self._send(h11.Data(data=encoded(line)))

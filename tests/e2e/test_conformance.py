@@ -186,23 +186,6 @@ async def test_all_pages_are_the_same(real: httpx2.Client) -> None:
     assert sizes == [5, 5, 2]
 
 
-async def test_the_same_410_and_a_token_that_goes_on_all_the_same(
-    cluster: ControlPlane, writer: Writer, real: httpx2.Client
-) -> None:
-    async with demo() as (store, fake):
-        first = [real.get(PODS, params={"limit": "5"}), await fake.get(PODS, params={"limit": "5"})]
-        params = [{"limit": "5", "continue": each.json()["metadata"]["continue"]} for each in first]
-        writer.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "later", "namespace": WHERE}})
-        cluster.compact()
-        store.compact()
-        gone = [real.get(PODS, params=params[0]), await fake.get(PODS, params=params[1])]
-        assert gone[0].status_code == 410
-        assert of_objects(gone[1]) == of_objects(gone[0])
-        params = [{"limit": "5", "continue": each.json()["metadata"]["continue"]} for each in gone]
-        rest = [real.get(PODS, params=params[0]), await fake.get(PODS, params=params[1])]
-        assert of_objects(rest[1]) == of_objects(rest[0])
-
-
 async def test_the_cache_has_the_same_objects(real: httpx2.Client) -> None:
     """In whatever order: the real one's cache has none. It is as new as the API server is asked for."""
     newest = real.get(PODS).json()["metadata"]["resourceVersion"]

@@ -1,4 +1,4 @@
-"""Lists, page by page: ``limit``, ``continue``, selectors and the revision that all pages share.
+"""Lists, page by page: ``limit``, ``continue`` and selectors. Each page shows the objects as they are now.
 
 The token is the one of apiserver ``pkg/storage/continue.go``: base64 of ``{"v": "meta.k8s.io/v1", "rv", "start"}``;
 clients must not read it, tests may.
@@ -9,41 +9,27 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from dataclasses import dataclass
 from typing import Any
 
 from scanner.demo.api.selectors import Test, by_fields, by_labels
-from scanner.demo.api.status import bad_request, expired_list
-from scanner.demo.api.store import Compacted, Key, Object, Resource, Store
+from scanner.demo.api.status import bad_request
+from scanner.demo.api.store import Key, Object, Resource, Store
 
 Query = dict[str, str]
 
 _VERSION = "meta.k8s.io/v1"
-_INCONSISTENT = -1
-"""The revision in a token that means: go on at whatever revision there is now."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Start:
-    revision: int
-    after: Key
 
 
 def object_list(store: Store, resource: Resource, version: str, namespace: str, query: Query) -> dict[str, Any]:
-    """One page. Raises ``Failure``: 400 for what cannot be understood, 410 for a token that is too old."""
+    """Return one page. Raises ``Failure``, 400."""
     limit = _limit(query)
-    start = _start(query)
-    revision = store.revision if start is None or start.revision == _INCONSISTENT else start.revision
-    try:
-        every = store.every(resource.kind, at=revision)
-    except Compacted:
-        raise expired_list(_token(_INCONSISTENT, start.after if start else ("", ""))) from None
+    after = _after(query)
     test = selected(resource, namespace, query)
-    found = [(key, each) for key, each in every if test(each) and (start is None or key > start.after)]
+    found = [(key, each) for key, each in store.every(resource.kind) if test(each) and key > after]
     page = found[:limit] if limit else found
-    metadata: dict[str, Any] = {"resourceVersion": str(revision)}
+    metadata: dict[str, Any] = {"resourceVersion": str(store.revision)}
     if len(page) < len(found):
-        metadata["continue"] = _token(revision, page[-1][0])
+        metadata["continue"] = _token(store.revision, page[-1][0])
         if not (query.get("labelSelector") or query.get("fieldSelector")):  # with one the real server cannot count
             metadata["remainingItemCount"] = len(found) - len(page)
     items = [listed(resource, version, each) for _, each in page]
@@ -81,10 +67,11 @@ def _limit(query: Query) -> int:
         raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
 
 
-def _start(query: Query) -> _Start | None:
+def _after(query: Query) -> Key:
+    """Return the key of the last object of the page before; a key before all others for the first page."""
     token = query.get("continue", "")
     if not token:
-        return None
+        return "", ""
     if query.get("resourceVersion", "") not in {"", "0"}:
         raise bad_request("specifying resource version is not allowed when using continue")
     try:
@@ -92,7 +79,7 @@ def _start(query: Query) -> _Start | None:
         namespace, _, name = said["start"].rstrip("\0").removeprefix("/").rpartition("/")
         if said["v"] != _VERSION:
             raise ValueError
-        return _Start(revision=int(said["rv"]), after=(namespace, name))
+        return namespace, name
     except (binascii.Error, ValueError, KeyError, TypeError, AttributeError):
         raise bad_request("invalid continue token: continue key is not valid: it could not be read") from None
 

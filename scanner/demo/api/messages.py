@@ -52,9 +52,6 @@ class Watch:
     test: Test
     since: int | None
     """Revision after which events are wanted; None: everything that there is, first."""
-    bookmarks: bool
-    initial_end: bool
-    """Whether a bookmark marks the end of what there was at first (``sendInitialEvents``)."""
     seconds: float
 
 

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from scanner.demo.api.messages import Request, Watch
 from scanner.demo.api.selectors import Test
-from scanner.demo.api.status import Failure, bad_request, invalid_option
+from scanner.demo.api.status import Failure, bad_request
 from scanner.demo.api.store import Resource
 
 _LONGEST_WATCH = 1800.0
@@ -16,10 +16,6 @@ def watch(resource: Resource, version: str, test: Test, query: dict[str, str]) -
     """What a watch asks for. Raises ``Failure``."""
     since = query.get("resourceVersion", "")
     seconds = query.get("timeoutSeconds", "")
-    initial = is_true(query.get("sendInitialEvents"))
-    if initial and query.get("resourceVersionMatch") != "NotOlderThan":
-        message = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-        raise invalid_option("resourceVersionMatch", message)
     if not ((seconds.isascii() and seconds.isdigit()) or not seconds):
         raise bad_request(f'strconv.ParseInt: parsing "{seconds}": invalid syntax')
     if not ((since.isascii() and since.isdigit()) or not since):
@@ -31,9 +27,7 @@ def watch(resource: Resource, version: str, test: Test, query: dict[str, str]) -
         resource=resource,
         version=version,
         test=test,
-        since=None if initial or revision == 0 else revision,
-        bookmarks=is_true(query.get("allowWatchBookmarks")),
-        initial_end=initial,
+        since=revision or None,
         seconds=min(wanted, _LONGEST_WATCH),
     )
 

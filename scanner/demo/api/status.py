@@ -20,14 +20,13 @@ class Failure(Exception):
     """Empty where the real one gives none."""
     message: str
     details: dict[str, object] | None = None
-    metadata: dict[str, object] | None = None
 
     def document(self) -> dict[str, Any]:
         """The Status object."""
         found = {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": self.metadata or {},
+            "metadata": {},
             "status": "Failure",
             "message": self.message,
             "reason": self.reason,
@@ -57,17 +56,6 @@ def not_acceptable() -> Failure:
     """The client takes no JSON."""
     message = "only the following media types are accepted: application/json"
     return Failure(code=406, reason="NotAcceptable", message=message)
-
-
-def invalid_option(field: str, message: str) -> Failure:
-    """Query parameters that contradict each other."""
-    cause = {"reason": "FieldValueForbidden", "message": f"Forbidden: {message}", "field": field}
-    return Failure(
-        code=422,
-        reason="Invalid",
-        message=f'ListOptions.meta.k8s.io "" is invalid: {field}: Forbidden: {message}',
-        details={"group": "meta.k8s.io", "kind": "ListOptions", "causes": [cause]},
-    )
 
 
 def unauthorized() -> Failure:
@@ -108,24 +96,6 @@ def not_found(kind: Kind, name: str) -> Failure:
 def bad_request(message: str) -> Failure:
     """A parameter that cannot be understood."""
     return Failure(code=400, reason="BadRequest", message=message)
-
-
-def expired_list(fresh: str) -> Failure:
-    """A list whose revision is forgotten; ``fresh`` is the token with which the rest can be had all the same."""
-    return Failure(
-        code=410,
-        reason="Expired",
-        message="The provided continue parameter is too old to display a consistent list result. You can start a new "
-        "list without the continue parameter, or use the continue token in this response to retrieve the remainder of "
-        "the results. Continuing with the provided token results in an inconsistent list - objects that were created, "
-        "modified, or deleted between the time the first chunk was returned and now may show up in the list.",
-        metadata={"continue": fresh},
-    )
-
-
-def expired_watch(asked: int, oldest: int) -> Failure:
-    """A watch from a revision that is forgotten."""
-    return Failure(code=410, reason="Expired", message=f"too old resource version: {asked} ({oldest})")
 
 
 def _details(kind: Kind, name: str) -> dict[str, object]:

@@ -1,7 +1,4 @@
-"""The objects of the demo's cluster, as etcd would have them: by key, with revisions and a history.
-
-A list that began at one revision goes on at that revision, whatever was written meanwhile, until it is compacted.
-"""
+"""The objects of the demo's cluster by key, each with its revision, and the writes that a watch reports."""
 
 from __future__ import annotations
 
@@ -53,10 +50,6 @@ class Event:
     before: Object | None
 
 
-class Compacted(Exception):
-    """That revision is no longer known (410 Gone, reason Expired)."""
-
-
 class Store:
     """Objects by kind. Written by the demo and by tests only; the API is read-only."""
 
@@ -65,8 +58,6 @@ class Store:
     ) -> None:
         self.resources = tuple(resources)
         self.revision = revision
-        self.compacted = 0
-        """Revisions below this one are forgotten."""
         self._now = now.strftime("%Y-%m-%dT%H:%M:%SZ")
         self._objects: dict[Kind, dict[Key, Object]] = {each.kind: {} for each in self.resources}
         self._events: list[Event] = []
@@ -74,7 +65,6 @@ class Store:
         for kind, several in objects.items():
             for each in several:
                 self.put(kind, each)
-        self.compacted = self.revision
         self._events.clear()
 
     def put(self, kind: Kind, wanted: Object) -> Object:
@@ -105,38 +95,18 @@ class Store:
         """The object of that name, or None."""
         return self._objects[kind].get((namespace, name))
 
-    def every(self, kind: Kind, *, at: int | None = None) -> list[tuple[Key, Object]]:
-        """Objects in the order of their keys, as they were ``at`` that revision. Raises ``Compacted``."""
-        objects = dict(self._objects[kind])
-        for event in reversed(self._since(self.revision if at is None else at)):
-            if event.kind == kind:
-                metadata = event.object["metadata"]
-                key = (metadata.get("namespace", ""), metadata["name"])
-                if event.before is None:
-                    del objects[key]
-                else:
-                    objects[key] = event.before
-        return sorted(objects.items(), key=lambda item: item[0])
+    def every(self, kind: Kind) -> list[tuple[Key, Object]]:
+        """Return the objects in the order of their keys."""
+        return sorted(self._objects[kind].items(), key=lambda item: item[0])
 
     def events(self, kind: Kind, since: int) -> list[Event]:
-        """What was written to a kind after that revision, oldest first. Raises ``Compacted``."""
-        return [event for event in self._since(since) if event.kind == kind]
-
-    def compact(self) -> None:
-        """Forget the past: lists and watches that began before now end with 410."""
-        self.revision += 1
-        self.compacted = self.revision
-        self._events.clear()
+        """Return the writes to a kind after that revision, oldest first."""
+        return [event for event in self._events if event.kind == kind and event.revision > since]
 
     def watch(self, watcher: Callable[[Event], None]) -> Callable[[], None]:
         """Tell ``watcher`` of every write from now on; what is returned ends it."""
         self._watchers.append(watcher)
         return lambda: self._watchers.remove(watcher)
-
-    def _since(self, revision: int) -> list[Event]:
-        if revision < self.compacted:
-            raise Compacted
-        return [event for event in self._events if event.revision > revision]
 
     def _tell(self, event: Event) -> None:
         self._events.append(event)
