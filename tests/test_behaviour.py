@@ -12,12 +12,14 @@ from tests import behaviour
 from tests.behaviour import Case, Recorded
 from tests.cli.calling import ROOT, environment
 
-QUICK = ("commands", "rbac", "lint-stories", "judged-examples", "explain", "certs", "formats")
+QUICK = ("commands rbac", "lint-stories", "judged-examples", "explain", "certs formats")
+"""In groups, which workers of pytest-xdist take one by one."""
 
 
-def test_the_quick_parts_are_as_recorded() -> None:
+@pytest.mark.parametrize("parts", QUICK)
+def test_the_quick_parts_are_as_recorded(parts: str) -> None:
     """``python -m tests.behaviour --check`` compares all of them, in a minute."""
-    argv = (sys.executable, "-m", "tests.behaviour", "--check", *QUICK)
+    argv = (sys.executable, "-m", "tests.behaviour", "--check", *parts.split())
     ended = subprocess.run(argv, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=300, check=False)
     assert ended.returncode == 0, ended.stdout[-5000:] + ended.stderr[-2000:]
 

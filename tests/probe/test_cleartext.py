@@ -170,7 +170,7 @@ async def test_a_path_is_asked_for_that_is_one(path: str, asked_for: bytes) -> N
     assert request.count(b"\r\n") == 5
 
 
-async def test_nobody_at_the_port_beside_it_serves_nothing() -> None:
+async def test_nobody_at_the_port_beside_it_serves_nothing(clock: MockClock) -> None:
     with closed_port() as tls, closed_port() as plain:
         assert await plain_port(peer(tls), plain[1], "/", []) is None
     assert isinstance((await beside(silent))[0], Unknown)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -29,7 +29,8 @@ class Pki:
     """Who signs for whom; names are as in the story."""
 
     directory: Path
-    ingress = Authority("Ingress")
+    ingress: Authority = field(default_factory=lambda: Authority("Ingress"))
+    """Made in each test: its certificates are new, however long the run has taken."""
     service_ca = Authority("Service CA")
     destination = Authority("Destination")
     clients = Authority("Clients")
