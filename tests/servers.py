@@ -21,12 +21,11 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from scanner.demo import unanswering
+from scanner.demo import listening as loopback
 from scanner.demo.behaviours import HTTP_400, MALFORMED, abort, alert, finish, read_hello, say, silent, smtp
 from scanner.demo.certificates import Authority, Credential
-from scanner.demo.listening import Listening, Part, listening
+from scanner.demo.listening import Listening, Part, closed_port, listening
 from scanner.demo.tls_server import TlsSettings, tls_part
-from scanner.demo.unanswering import closed_port
 from scanner.probe.engine import STEPS
 
 __all__ = [
@@ -174,7 +173,7 @@ def balanced(*parts: Part) -> Part:
 @contextmanager
 def filtered_port(address: str = "127.0.0.1") -> Iterator[tuple[str, int]]:
     """A port that drops every SYN; skips the test, with the reason, where the system cannot play it."""
-    with unanswering.filtered_port(address) as sockaddr:
+    with loopback.filtered_port(address) as sockaddr:
         if sockaddr is None:
             pytest.skip("this system answers a SYN to a full accept queue: nothing looks filtered without a firewall")
         yield sockaddr

@@ -16,8 +16,8 @@ from scanner.cli.running import Work, finish, run_trio, scan_until_signal
 from scanner.cli.scan_cluster import gentle
 from scanner.cli.streams import say
 from scanner.demo.cluster import demo_cluster
-from scanner.demo.listeners import Listener, demo_listeners
-from scanner.demo.surprises import surprises as cluster_surprises
+from scanner.demo.outcomes import Listener, demo_listeners
+from scanner.demo.self_test import unexpected as cluster_surprises
 from scanner.errors import ResourceError
 from scanner.jobs import Owed, of_targets
 from scanner.kube.profile_catalogue import load_profile
@@ -89,7 +89,7 @@ async def _scan_cluster(rows: RowFile, tell: Progress) -> tuple[Report, list[str
         work = Work(jobs=found.jobs(), settings=settings, surroundings=surroundings([found]))
         report = await scan_until_signal(work, rows, tell)
         stopped = report.coverage["interrupted"] is not None
-        return report, [] if stopped else cluster_surprises(report.rows(), cluster.speakers)
+        return report, [] if stopped else cluster_surprises(report.rows(), cluster.listeners)
 
 
 async def _scan_outcomes(rows: RowFile, tell: Progress) -> tuple[Report, list[str]]:
@@ -104,7 +104,7 @@ async def _scan_outcomes(rows: RowFile, tell: Progress) -> tuple[Report, list[st
         settings = Settings(profile=owed.profile.name, limits=Limits(timeout=1.5), arguments=("demo", "--outcomes"))
         jobs = of_targets((target_of(each) for each in listeners), owed)
         report = await scan_until_signal(Work(jobs=jobs, settings=settings), rows, tell)
-        return report, surprises(report, listeners)
+        return report, unexpected(report, listeners)
 
 
 def target_of(listener: Listener) -> Target:
@@ -118,7 +118,7 @@ def target_of(listener: Listener) -> Target:
     )
 
 
-def surprises(report: Report, listeners: tuple[Listener, ...]) -> list[str]:
+def unexpected(report: Report, listeners: tuple[Listener, ...]) -> list[str]:
     """The listeners that got another verdict than their part asks for: a bug of ours, and said so.
 
     None where the scan was stopped: then nobody had the time to play a part.

@@ -15,17 +15,16 @@ from pathlib import Path
 
 import trio
 
-from scanner.demo.api.port_forward import Connect
+from scanner.demo.addresses import API_PORT, BLOCKS, MASTER, Addresses
 from scanner.demo.api.routes import Api, Rules
+from scanner.demo.api.server import Connect, api_part, nothing_to_forward
 from scanner.demo.api.store import Store
-from scanner.demo.api_server import api_part, nothing_to_forward
-from scanner.demo.control_plane import API_SERVER_PAPER
-from scanner.demo.landscape import API_PORT, BLOCKS, MASTER, Landscape
+from scanner.demo.cluster_workloads import API_SERVER_PAPER
+from scanner.demo.layout import Layout, lay_out
+from scanner.demo.listeners import ClusterListener, listeners, of_workloads, parts, sockets, tls_settings
 from scanner.demo.listening import Part, background, bind_exactly, play
-from scanner.demo.objects.every import FORBIDDEN, store
+from scanner.demo.objects import FORBIDDEN, store
 from scanner.demo.objects.platform import KUBERNETES
-from scanner.demo.speakers import Speaker, listeners, of_workloads, parts, speakers, tls_settings
-from scanner.demo.world import World, lay_out
 from scanner.errors import ResourceError
 
 CONTEXT = "adhere-demo"
@@ -63,9 +62,9 @@ class DemoCluster:
     """PEM of the CA of the API server's certificate."""
     token: str
     """New each time; may read everything but Secrets and NetworkPolicies, and forward ports."""
-    speakers: tuple[Speaker, ...]
+    listeners: tuple[ClusterListener, ...]
     """Everything that a scan should meet."""
-    unasked: tuple[Speaker, ...]
+    unasked: tuple[ClusterListener, ...]
     """What is there and is not asked: plaintext that the component catalogue knows, loopback, another name."""
     store: Store
     """The objects; what is written there is what the API serves from then on."""
@@ -95,40 +94,40 @@ async def demo_cluster(*, now: datetime | None = None) -> AsyncIterator[DemoClus
 
 
 async def _start(nursery: trio.Nursery, now: datetime) -> DemoCluster:
-    world, free = await _claim(now)
+    layout, free = await _claim(now)
     token = secrets.token_urlsafe(32)
-    server = f"{world.land.api}:{API_PORT}"
-    api = Api(store=store(world), rules=Rules(token=token, forbidden=FORBIDDEN), server=server, version=_version(now))
+    server = f"{layout.addresses.api}:{API_PORT}"
+    api = Api(store=store(layout), rules=Rules(token=token, forbidden=FORBIDDEN), server=server, version=_version(now))
     try:
-        for address, port, part in parts(world):
+        for address, port, part in parts(layout):
             await play(nursery, part, free.pop((address, port)))
-        await play(nursery, _api_part(world, api), free.pop((world.land.api, API_PORT)), longest=_FOREVER)
+        await play(nursery, _api_part(layout, api), free.pop((layout.addresses.api, API_PORT)), longest=_FOREVER)
     finally:
         _close(free)
-    ca = world.signers.pem("kube-apiserver")
-    every = speakers(world)
+    ca = layout.signers.pem("kube-apiserver")
+    every = listeners(layout)
     return DemoCluster(
         server=f"https://{server}",
         ca=ca,
         token=token,
-        speakers=tuple(each for each in every if not each.told.left_out),
-        unasked=tuple(each for each in every if each.told.left_out),
+        listeners=tuple(each for each in every if not each.outcome.left_out),
+        unasked=tuple(each for each in every if each.outcome.left_out),
         store=api.store,
     )
 
 
-def _api_part(world: World, api: Api) -> Part:
+def _api_part(layout: Layout, api: Api) -> Part:
     """Modern like everything else: the API server is a listener of the cluster that it describes."""
-    tls = tls_settings(world, "modern-asks", API_SERVER_PAPER, node=MASTER, address=world.land.api)
-    return api_part(api, replace(tls, alpn=(b"http/1.1",)), _connect(world))
+    tls = tls_settings(layout, "modern-asks", API_SERVER_PAPER, node=MASTER, address=layout.addresses.api)
+    return api_part(api, replace(tls, alpn=(b"http/1.1",)), _connect(layout))
 
 
-def _connect(world: World) -> Connect:
+def _connect(layout: Layout) -> Connect:
     """Where a port-forward leads: the pod's own listeners, those on its loopback too."""
     places = {
-        (each.workload.namespace, each.pod, speaker.port): speaker.address
-        for speaker, each, port in of_workloads(world)
-        if each.voice(port) is not None or port.number == API_PORT
+        (each.workload.namespace, each.pod, listener.port): listener.address
+        for listener, each, port in of_workloads(layout)
+        if each.serves(port) is not None or port.number == API_PORT
     }
 
     async def connect(namespace: str, pod: str, port: int) -> trio.SocketStream:
@@ -143,22 +142,22 @@ def _connect(world: World) -> Connect:
 Bound = dict[tuple[str, int], trio.SocketListener]
 
 
-async def _claim(now: datetime) -> tuple[World, Bound]:
+async def _claim(now: datetime) -> tuple[Layout, Bound]:
     """The first block of addresses in which every port is free, with all of them bound."""
     taken: Counter[int] = Counter()
     for block in BLOCKS:
         bound: Bound = {}
         try:
-            await _bind(bound, [(Landscape(block).api, API_PORT)])
-            world = lay_out(block, now)
-            await _bind(bound, listeners(world))
+            await _bind(bound, [(Addresses(block).api, API_PORT)])
+            layout = lay_out(block, now)
+            await _bind(bound, sockets(layout))
         except _TakenError as error:
             _close(bound)
             taken[error.port] += 1
             if taken[error.port] == _SO_OFTEN and error.port != API_PORT:  # that one other demos have
                 break
         else:
-            return world, bound
+            return layout, bound
     (port, _), *_ = taken.most_common(1)
     raise ResourceError(
         f"cannot listen on port {port}: another program does, on every address of this machine",

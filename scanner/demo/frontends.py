@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from scanner.demo.landscape import APPS, LEGACY
-from scanner.demo.signers import Paper
-from scanner.demo.voices import Voice
-from scanner.demo.workloads import COMPLIES, Told
+from scanner.demo.addresses import APPS, LEGACY
+from scanner.demo.certificates import Paper
+from scanner.demo.tls_settings import Serves
+from scanner.demo.workloads import COMPLIES, Outcome
 
 Termination = Literal["edge", "reencrypt", "passthrough"]
 
@@ -27,7 +27,7 @@ class Published:
     router: Literal["default", "legacy"] = "default"
     paper: Paper | None = None
     """Of the certificate that it brings (``externalCertificate``); None: the router's default one."""
-    told: Told = COMPLIES
+    outcome: Outcome = COMPLIES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class Router:
     name: Literal["default", "legacy"]
     domain: str
     profile: Literal["Intermediate", "Old"]
-    voice: Voice
+    serves: Serves
     http: int
     https: int
     stats: int
@@ -49,7 +49,7 @@ ROUTERS = (
         name="default",
         domain=APPS,
         profile="Intermediate",
-        voice="intermediate",
+        serves="intermediate",
         http=10080,
         https=10443,
         stats=1936,
@@ -59,7 +59,7 @@ ROUTERS = (
         name="legacy",
         domain=LEGACY,
         profile="Old",
-        voice="old-router",
+        serves="old-router",
         http=11080,
         https=11443,
         stats=1936,

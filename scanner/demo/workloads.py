@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
-from scanner.demo.signers import Paper
-from scanner.demo.voices import Voice
+from scanner.demo.certificates import Paper
+from scanner.demo.tls_settings import Serves
 from scanner.model.finding import Status, Verdict
 from scanner.model.observation import Reach
 
@@ -18,7 +18,7 @@ ControllerKind = Literal["StaticPod", "DaemonSet", "Deployment"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Outcome:
     """What a scan of the cluster should say of a listener."""
 
     verdict: Verdict = "pass"
@@ -30,10 +30,10 @@ class Told:
     """It is not asked at all: known to be plaintext, or another name for what is asked."""
 
 
-COMPLIES = Told()
-IN_CLEAR = Told(verdict="not_applicable", reach=Reach.PLAINTEXT, status="not-tls")
+COMPLIES = Outcome()
+IN_CLEAR = Outcome(verdict="not_applicable", reach=Reach.PLAINTEXT, status="not-tls")
 """Plaintext where nothing says that it should be TLS."""
-NOT_ASKED = Told(verdict="not_applicable", reach=Reach.PLAINTEXT, status="not-tls", left_out=True)
+NOT_ASKED = Outcome(verdict="not_applicable", reach=Reach.PLAINTEXT, status="not-tls", left_out=True)
 """Plaintext, and the component catalogue knows it."""
 
 
@@ -45,15 +45,15 @@ class Port:
     name: str = "https"
     story: str
     """One sentence for the reader of the report."""
-    voice: Voice | None = None
+    serves: Serves | None = None
     """None: nothing listens, or (routers, the API server) what does is made elsewhere."""
-    odd_voice: Voice | None = None
+    odd_serves: Serves | None = None
     """How the last replica speaks, where it disagrees with the others."""
     paper: Paper | None = None
     named: tuple[tuple[str, Paper], ...] = ()
     """Names for which it has another certificate."""
-    told: Told = COMPLIES
-    odd_told: Told | None = None
+    outcome: Outcome = COMPLIES
+    odd_outcome: Outcome | None = None
     listed: bool = True
     """Whether the container declares it; else it is in the arguments only, or in the catalogue."""
     loopback: bool = False
@@ -102,4 +102,4 @@ def service_paper(service: str, namespace: str) -> Paper:
 
 def asking_port(service: str, namespace: str) -> partial[Port]:
     """A port whose server asks for a client certificate and does without, as Go servers of the platform do."""
-    return partial(Port, voice="modern-asks", paper=service_paper(service, namespace))
+    return partial(Port, serves="modern-asks", paper=service_paper(service, namespace))

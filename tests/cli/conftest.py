@@ -14,7 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from scanner.demo.cluster import DemoCluster, demo_cluster
-from scanner.demo.listeners import Listener, demo_listeners
+from scanner.demo.outcomes import Listener, demo_listeners
 from tests.cli.calling import PATIENT, Call, Called, called
 from tests.serving import serving
 

@@ -16,7 +16,7 @@ from trio.testing import MockClock
 from scanner.cli import cluster_options, scan_cluster
 from scanner.cli.running import Work
 from scanner.config.component_catalogue import load_catalogue
-from scanner.demo.surprises import surprises
+from scanner.demo.self_test import unexpected
 from scanner.probe.limits import Gate, Limits
 from tests.cli.calling import PATIENT, POLICY, Call
 from tests.cli.conftest import Place
@@ -48,7 +48,7 @@ def test_etcd_requires_a_client_certificate_and_is_judged(place: Place) -> None:
 
 
 def test_every_listener_is_judged_as_its_story_says(place: Place) -> None:
-    assert surprises(place.document["endpoints"], place.cluster.speakers) == []
+    assert unexpected(place.document["endpoints"], place.cluster.listeners) == []
 
 
 def test_the_report_says_what_nobody_saw(place: Place) -> None:
@@ -105,7 +105,7 @@ def test_what_a_route_passes_through_to_is_known_also_where_it_is_not_asked(call
 
 
 def test_a_port_forward_reaches_what_listens_on_loopback(call: Call, place: Place) -> None:
-    (hidden,) = [speaker for speaker in place.cluster.unasked if speaker.forwarded]
+    (hidden,) = [listener for listener in place.cluster.unasked if listener.forwarded]
     namespace, pod = hidden.forwarded or ("", "")
     only = ("--include", f"namespace={namespace},port={hidden.port}")
     direct = call("scan", "--kubeconfig", place.kubeconfig, "--format", "json", *PATIENT, *only)
@@ -115,7 +115,7 @@ def test_a_port_forward_reaches_what_listens_on_loopback(call: Call, place: Plac
     )
     (row,) = through.document["endpoints"]
     assert row["pod"]["name"] == pod
-    assert (row["verdict"], row["reach"]) == (hidden.told.verdict, hidden.told.reach)
+    assert (row["verdict"], row["reach"]) == (hidden.outcome.verdict, hidden.outcome.reach)
 
 
 # --- several clusters -------------------------------------------------------------------------------------------------

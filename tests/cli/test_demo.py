@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from scanner.cli.demo import surprises, target_of
-from scanner.demo.listeners import Listener
-from scanner.demo.roles import ROLES, Role
+from scanner.cli.demo import target_of, unexpected
+from scanner.demo.outcomes import ROLES, Listener, Role
 from scanner.model.report import EndpointRow, Report
 from tests.cli.calling import Call, Called, called, valid
 from tests.cli.conftest import Farm
@@ -155,7 +154,7 @@ def test_only_loopback_was_dialled(cluster: tuple[Called, Path]) -> None:
         assert row["address"].startswith("127.") or row["observed"]["connections"] == 0
 
 
-# --- surprises --------------------------------------------------------------------------------------------------------
+# --- unexpected -------------------------------------------------------------------------------------------------------
 
 
 def _told(listener: Listener, verdict: str, reach: str) -> Report:
@@ -167,10 +166,10 @@ def _told(listener: Listener, verdict: str, reach: str) -> Report:
 
 def test_another_verdict_or_reach_is_a_surprise(farm: Farm) -> None:
     listener = farm["closed"]
-    assert surprises(_told(listener, "inconclusive", "closed"), (listener,)) == []
-    (line,) = surprises(_told(listener, "pass", "closed"), (listener,))
+    assert unexpected(_told(listener, "inconclusive", "closed"), (listener,)) == []
+    (line,) = unexpected(_told(listener, "pass", "closed"), (listener,))
     assert line == "closed should be inconclusive (closed) and is pass (closed); this is a bug"
-    assert len(surprises(_told(listener, "inconclusive", "silent"), (listener,))) == 1
+    assert len(unexpected(_told(listener, "inconclusive", "silent"), (listener,))) == 1
 
 
 def test_a_target_is_the_listener(farm: Farm) -> None:

@@ -18,11 +18,11 @@ from scanner.cluster import Access, access, read
 from scanner.config.component_catalogue import load_catalogue
 from scanner.demo import cluster as module
 from scanner.demo.cluster import DemoCluster, demo_cluster
+from scanner.demo.layout import lay_out
+from scanner.demo.listeners import ClusterListener, sockets
 from scanner.demo.listening import bind, bind_exactly
-from scanner.demo.objects.every import objects
-from scanner.demo.speakers import Speaker, listeners
-from scanner.demo.surprises import surprises
-from scanner.demo.world import lay_out
+from scanner.demo.objects import objects
+from scanner.demo.self_test import unexpected
 from scanner.discover import discover
 from scanner.errors import ResourceError
 from scanner.kube import kinds
@@ -50,8 +50,8 @@ def _access(cluster: DemoCluster, directory: Path) -> Access:
 
 # --- objects ----------------------------------------------------------------------------------------------------------
 
-WORLD = lay_out(10, NOW)
-OBJECTS = {kind: [KubeObject(each, kind) for each in several] for kind, several in objects(WORLD).items()}
+LAYOUT = lay_out(10, NOW)
+OBJECTS = {kind: [KubeObject(each, kind) for each in several] for kind, several in objects(LAYOUT).items()}
 
 
 def test_no_object_holds_a_private_key() -> None:
@@ -109,7 +109,7 @@ def test_what_is_published_leads_somewhere() -> None:
 
 
 def test_every_ready_endpoint_is_listened_on_or_plainly_closed() -> None:
-    open_places = set(listeners(WORLD))
+    open_places = set(sockets(LAYOUT))
     closed = [
         (address, port.number("port"))
         for each in OBJECTS[kinds.ENDPOINT_SLICE]
@@ -146,63 +146,63 @@ LOWEST = {
 """The lowest version that a listener accepts, where that is not TLS 1.3; ``#`` stands for its Route's frontend."""
 
 
-def lowest(speaker: Speaker) -> int:
-    if speaker.told.breaks and speaker.whose == "shop/checkout":
+def lowest(listener: ClusterListener) -> int:
+    if listener.outcome.breaks and listener.whose == "shop/checkout":
         return TLS10
-    if speaker.server_name:
-        return LOWEST.get(f"{speaker.whose}#", TLS13)
-    return LOWEST.get(f"{speaker.whose}:{speaker.port}", LOWEST.get(speaker.whose, TLS13))
+    if listener.server_name:
+        return LOWEST.get(f"{listener.whose}#", TLS13)
+    return LOWEST.get(f"{listener.whose}:{listener.port}", LOWEST.get(listener.whose, TLS13))
 
 
-async def ask(speaker: Speaker, version: int) -> Seen:
-    sockaddr = speaker.address, speaker.port
-    return await shake_hands(sockaddr, server_name=speaker.server_name, versions=(version, version))
+async def ask(listener: ClusterListener, version: int) -> Seen:
+    sockaddr = listener.address, listener.port
+    return await shake_hands(sockaddr, server_name=listener.server_name, versions=(version, version))
 
 
 async def test_every_listener_speaks_as_its_story_says() -> None:
     spoke, silent = 0, []
     async with demo_cluster() as cluster:
-        for speaker in (*cluster.speakers, *cluster.unasked):
-            if speaker.told.reach in {Reach.PLAINTEXT, Reach.CLOSED, Reach.UNREACHABLE}:
-                silent.append(speaker)
+        for listener in (*cluster.listeners, *cluster.unasked):
+            if listener.outcome.reach in {Reach.PLAINTEXT, Reach.CLOSED, Reach.UNREACHABLE}:
+                silent.append(listener)
                 continue
             for version in (TLS10, TLS11, TLS12, TLS13):
-                accepted = (await ask(speaker, version)).completed
-                assert accepted is (version >= lowest(speaker)), (speaker, hex(version))
+                accepted = (await ask(listener, version)).completed
+                assert accepted is (version >= lowest(listener)), (listener, hex(version))
             spoke += 1
-        for speaker in silent:
-            await _says_no_tls(speaker)
+        for listener in silent:
+            await _says_no_tls(listener)
     assert (spoke, len(silent)) == (40, 10)
 
 
-async def _says_no_tls(speaker: Speaker) -> None:
-    if speaker.told.reach is Reach.UNREACHABLE:
-        assert not speaker.address.startswith("127.")  # whoever asks there leaves this machine
-    elif speaker.told.reach is Reach.CLOSED:
+async def _says_no_tls(listener: ClusterListener) -> None:
+    if listener.outcome.reach is Reach.UNREACHABLE:
+        assert not listener.address.startswith("127.")  # whoever asks there leaves this machine
+    elif listener.outcome.reach is Reach.CLOSED:
         with pytest.raises(OSError, match="connect"):
-            await trio.open_tcp_stream(speaker.address, speaker.port)
+            await trio.open_tcp_stream(listener.address, listener.port)
     else:
-        async with await trio.open_tcp_stream(speaker.address, speaker.port) as stream:
+        async with await trio.open_tcp_stream(listener.address, listener.port) as stream:
             await stream.send_all(b"GET / HTTP/1.0\r\n\r\n")
-            assert (await stream.receive_some()).startswith(b"HTTP/1.1 400"), speaker
+            assert (await stream.receive_some()).startswith(b"HTTP/1.1 400"), listener
 
 
 async def test_etcd_wants_a_certificate_and_the_api_server_does_without() -> None:
     async with demo_cluster() as cluster:
-        for speaker in cluster.speakers:
-            if speaker.whose == "openshift-etcd/etcd" and speaker.port != 9980:
-                seen = await ask(speaker, TLS13)
-                assert (seen.certificate_requested, seen.said, seen.alerts) == (True, b"", [116]), speaker.port
-            if speaker.port == 6443 and speaker.whose.startswith("openshift-kube"):
-                seen = await ask(speaker, TLS13)
+        for listener in cluster.listeners:
+            if listener.whose == "openshift-etcd/etcd" and listener.port != 9980:
+                seen = await ask(listener, TLS13)
+                assert (seen.certificate_requested, seen.said, seen.alerts) == (True, b"", [116]), listener.port
+            if listener.port == 6443 and listener.whose.startswith("openshift-kube"):
+                seen = await ask(listener, TLS13)
                 assert (seen.certificate_requested, seen.alerts) == (True, [0])  # close_notify: that is no HTTP/1.1
 
 
 async def test_certificates_are_their_signers_and_end_when_they_should() -> None:
     async with demo_cluster() as cluster:
         leaves = {}
-        for each in cluster.speakers:
-            if each.told.reach in {Reach.TLS, Reach.CLIENT_CERTIFICATE_REQUIRED}:
+        for each in cluster.listeners:
+            if each.outcome.reach in {Reach.TLS, Reach.CLIENT_CERTIFICATE_REQUIRED}:
                 leaf = x509.load_der_x509_certificate((await ask(each, TLS13)).chain[0])
                 leaves[each.whose, each.port, each.server_name] = leaf
         bundle = cluster.store.get(kinds.CONFIG_MAP, "signing-cabundle", "openshift-service-ca")
@@ -244,7 +244,7 @@ def _names(leaf: x509.Certificate) -> list[str]:
 async def test_adhere_reads_it_and_finds_every_story(tmp_path: Path) -> None:
     async with demo_cluster() as cluster:
         read_now = await snapshot(cluster, tmp_path)
-        told = {(each.address, each.port) for each in cluster.speakers}
+        told = {(each.address, each.port) for each in cluster.listeners}
         unasked = {(each.address, each.port) for each in cluster.unasked}
     assert {kind.name for kind, gap in read_now.unreadable.items() if gap.gap == "forbidden"} >= {"NetworkPolicy"}
     assert {kinds.HOSTED_CLUSTER, kinds.HTTP_PROXY, kinds.LISTENER_SET} <= read_now.absent
@@ -299,7 +299,7 @@ async def test_a_scan_tells_every_story(tmp_path: Path) -> None:
         found = survey(await read(_access(cluster, tmp_path), READS), Viewpoint(loopback=True))
         with RowFile(tmp_path / "rows.jsonl") as rows:
             report = await scan(found.jobs(), Settings(limits=limits), rows, lambda _: None, Gate(limits))
-            assert surprises(report.rows(), cluster.speakers) == []
+            assert unexpected(report.rows(), cluster.listeners) == []
         across = [(each["rule"], each["status"], each["about"]) for each in report.findings]
     assert across == [("replicas-differ", "readiness", "Deployment/shop/checkout:8443#checkout.apps.demo.example")]
 
@@ -311,7 +311,7 @@ async def test_two_at_once_do_not_meet() -> None:
     async with demo_cluster() as one, demo_cluster() as other:
         assert one.server != other.server
         assert one.token != other.token
-        places = [{each.address for each in cluster.speakers} for cluster in (one, other)]
+        places = [{each.address for each in cluster.listeners} for cluster in (one, other)]
         assert {each for each in places[0] & places[1] if each.startswith("127.")} == set()
 
 

@@ -15,10 +15,10 @@ import httpx2
 import pytest
 import trio
 
+from scanner.demo.api.messages import USER
 from scanner.demo.api.routes import Api, Rules
-from scanner.demo.api.status import USER
 from scanner.demo.api.store import Store
-from scanner.demo.objects.every import RESOURCES
+from scanner.demo.objects import RESOURCES
 from scanner.kube import kinds
 from tests.demo.api.small import NOW, TOKEN, named
 from tests.demo.api.small import served as demo_served

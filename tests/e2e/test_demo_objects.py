@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from scanner.demo.addresses import BLOCKS
 from scanner.demo.api.lists import whole
-from scanner.demo.landscape import BLOCKS
-from scanner.demo.objects.every import RESOURCES, objects
-from scanner.demo.world import World, lay_out
+from scanner.demo.layout import Layout, lay_out
+from scanner.demo.objects import RESOURCES, objects
 from scanner.kube import kinds
 from scanner.kube.kinds import Kind
 from tests.e2e import assets
@@ -37,25 +37,25 @@ CLUSTER_VERSION: Object = {"availableUpdates": None, "observedGeneration": 1, "v
 
 
 @pytest.fixture(scope="module")
-def world() -> World:
+def world() -> Layout:
     return lay_out(BLOCKS[0], datetime.now(UTC))
 
 
 @pytest.fixture(scope="module")
 def empty(
-    plane: ControlPlane, definitions: list[Object], world: World, tmp_path_factory: pytest.TempPathFactory
+    plane: ControlPlane, definitions: list[Object], layout: Layout, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Writer]:
     """A control plane of its own: the demo's cluster has the same names as the one of the other tests."""
     directory = tmp_path_factory.mktemp("demo-objects")
-    with control_plane(assets.programs(), directory, service_network=world.land.service_network) as running:
+    with control_plane(assets.programs(), directory, service_network=layout.addresses.service_network) as running:
         writer = Writer(running.admin)
         writer.define(definitions)
         yield writer
 
 
-def test_a_real_api_server_takes_them(empty: Writer, world: World) -> None:
+def test_a_real_api_server_takes_them(empty: Writer, layout: Layout) -> None:
     taken, refused = 0, {}
-    for kind, item in in_order(world):
+    for kind, item in in_order(layout):
         try:
             empty.create(item, dry_run=kind in ONLY_TRIED)
             taken += 1
@@ -66,9 +66,9 @@ def test_a_real_api_server_takes_them(empty: Writer, world: World) -> None:
     assert taken > 100
 
 
-def in_order(world: World) -> Iterator[tuple[Kind, Object]]:
+def in_order(layout: Layout) -> Iterator[tuple[Kind, Object]]:
     """Every namespace that is named anywhere, then the objects."""
-    found = {kind: list(several) for kind, several in objects(world).items() if kind not in LEFT_OUT}
+    found = {kind: list(several) for kind, several in objects(layout).items() if kind not in LEFT_OUT}
     metadata = [each["metadata"] for several in found.values() for each in several]
     for name in sorted({each["namespace"] for each in metadata if "namespace" in each}):
         yield kinds.NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from scanner.demo.objects.every import objects
-from scanner.demo.world import lay_out
+from scanner.demo.layout import lay_out
+from scanner.demo.objects import objects
 from scanner.kube.kinds import INGRESS_CONFIG, INGRESS_CONTROLLER, SERVICE, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot

@@ -11,8 +11,7 @@ from OpenSSL import SSL
 from trio.testing import MockClock
 
 from scanner.demo.listening import Part
-from scanner.demo.tls_server import TlsSettings, tls_context, tls_part
-from scanner.demo.tls_stream import TlsStream
+from scanner.demo.tls_server import TlsSettings, TlsStream, tls_context, tls_part
 from scanner.kube.maybe import Unknown
 from scanner.probe.evidence import NO_REQUEST, Evidence
 from scanner.probe.extra_checks import asides, insist, leave_open

@@ -8,8 +8,7 @@ import pytest
 import trio
 
 from scanner.demo.listening import Part
-from scanner.demo.tls_server import TlsSettings, tls_context, tls_part
-from scanner.demo.tls_stream import TlsStream
+from scanner.demo.tls_server import TlsSettings, TlsStream, tls_context, tls_part
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import Attempt
 from scanner.probe.evidence import Evidence

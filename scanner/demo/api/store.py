@@ -14,6 +14,8 @@ Object = dict[str, Any]
 """JSON, without ``kind`` and ``apiVersion``: those are the resource's."""
 Key = tuple[str, str]
 """Namespace (empty for an object of the cluster) and name: sorted as etcd sorts them."""
+Test = Callable[[Object], bool]
+"""A selector of objects."""
 Change = Literal["ADDED", "MODIFIED", "DELETED"]
 Server = Literal["built-in", "crd", "aggregated"]
 """Who serves a resource. Lists of custom resources name kind and version in each item, the others do not."""

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from scanner.demo.addresses import API_PORT, APPS, BASE_DOMAIN, MASTER, NODES
 from scanner.demo.api.store import Object
-from scanner.demo.landscape import API_PORT, APPS, BASE_DOMAIN, MASTER, NODES
-from scanner.demo.world import WORKLOADS, World
+from scanner.demo.layout import WORKLOADS, Layout
 from scanner.kube import kinds
 from scanner.kube.kinds import Kind
 
@@ -96,11 +96,11 @@ def infrastructure() -> Object:
     }
 
 
-def network(world: World) -> Object:
+def network(layout: Layout) -> Object:
     """The networks that bound what is dialled."""
     found = {
-        "clusterNetwork": [{"cidr": world.land.pod_network, "hostPrefix": 24}],
-        "serviceNetwork": [world.land.service_network],
+        "clusterNetwork": [{"cidr": layout.addresses.pod_network, "hostPrefix": 24}],
+        "serviceNetwork": [layout.addresses.service_network],
         "networkType": "OVNKubernetes",
     }
     return {"metadata": {"name": "cluster"}, "spec": found, "status": {**found, "clusterNetworkMTU": 1400}}
@@ -155,7 +155,7 @@ _OBSERVERS: dict[Kind, tuple[str, ...]] = {
 # --- nodes and their pools --------------------------------------------------------------------------------------------
 
 
-def nodes(world: World) -> Iterator[Object]:
+def nodes(layout: Layout) -> Iterator[Object]:
     """One control plane node and two workers, whose kubelets run the configuration of their pools."""
     for name in NODES:
         role = "master" if name == MASTER else "worker"
@@ -177,7 +177,7 @@ def nodes(world: World) -> Iterator[Object]:
             "spec": {"providerID": ""},
             "status": {
                 "addresses": [
-                    {"type": "InternalIP", "address": world.land.node(name)},
+                    {"type": "InternalIP", "address": layout.addresses.node(name)},
                     {"type": "Hostname", "address": name},
                 ],
                 "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},

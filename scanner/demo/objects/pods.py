@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from scanner.demo.addresses import API_PORT, GATEWAY_PORT
 from scanner.demo.api.store import Object
-from scanner.demo.landscape import API_PORT, GATEWAY_PORT
+from scanner.demo.layout import WORKLOADS, Layout, Replica
 from scanner.demo.workloads import Front, Port, Workload
-from scanner.demo.world import WORKLOADS, Replica, World
 
 _NAMED = {"StaticPod": "Node", "DaemonSet": "DaemonSet", "Deployment": "ReplicaSet"}
 _SERVING_CERT = "service.beta.openshift.io/serving-cert-secret-name"
 _SIGNED_BY = "service.beta.openshift.io/serving-cert-signed-by"
 
 
-def pods(world: World) -> Iterator[Object]:
+def pods(layout: Layout) -> Iterator[Object]:
     """Every replica of every workload."""
-    return (_pod(world, each) for each in world.replicas)
+    return (_pod(layout, each) for each in layout.replicas)
 
 
-def _pod(world: World, replica: Replica) -> Object:
+def _pod(layout: Layout, replica: Replica) -> Object:
     workload = replica.workload
-    host = world.land.node(replica.node)
+    host = layout.addresses.node(replica.node)
     container: dict[str, Any] = {
         "name": workload.name,
         "image": f"quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:{replica.hash}",
@@ -94,13 +94,13 @@ def _pod_metadata(replica: Replica) -> dict[str, Any]:
 # --- Services ---------------------------------------------------------------------------------------------------------
 
 
-def services(world: World) -> Iterator[Object]:
+def services(layout: Layout) -> Iterator[Object]:
     """One for each workload that has one; the API server's; one without pods; one that is only another name."""
     for workload in WORKLOADS:
         if workload.front is not None:
-            yield _service(world, workload, workload.front)
-    yield _plain_service("kubernetes", "default", world.land.kubernetes_service, [_port("https", 443, API_PORT)])
-    reports = _plain_service("reports", "shop", world.cluster_ips["shop", "reports"], [_port("https", 443, 8443)])
+            yield _service(layout, workload, workload.front)
+    yield _plain_service("kubernetes", "default", layout.addresses.kubernetes_service, [_port("https", 443, API_PORT)])
+    reports = _plain_service("reports", "shop", layout.cluster_ips["shop", "reports"], [_port("https", 443, 8443)])
     reports["spec"]["selector"] = {"app": "reports"}
     yield reports
     yield {
@@ -111,17 +111,17 @@ def services(world: World) -> Iterator[Object]:
     gateway = _plain_service(
         "shop-openshift-default",
         "openshift-ingress",
-        world.land.service(),
+        layout.addresses.service(),
         [_port("https-shop", GATEWAY_PORT, GATEWAY_PORT)],
     )
     gateway["metadata"]["labels"] = {"gateway.networking.k8s.io/gateway-name": "shop"}
     gateway["spec"] |= {"type": "LoadBalancer", "selector": {"gateway.networking.k8s.io/gateway-name": "shop"}}
-    gateway["status"]["loadBalancer"] = {"ingress": [{"ip": world.load_balancer, "ipMode": "VIP"}]}
+    gateway["status"]["loadBalancer"] = {"ingress": [{"ip": layout.load_balancer, "ipMode": "VIP"}]}
     yield gateway
 
 
-def _service(world: World, workload: Workload, front: Front) -> Object:
-    address = world.cluster_ips.get((workload.namespace, front.name), "None")
+def _service(layout: Layout, workload: Workload, front: Front) -> Object:
+    address = layout.cluster_ips.get((workload.namespace, front.name), "None")
     ports = [_port(name, number, name) for number, name in front.ports]
     if workload.host_network and workload.kind == "StaticPod":  # their Services name the number
         ports = [_port(name, number, _number(workload, name)) for number, name in front.ports]
@@ -129,7 +129,7 @@ def _service(world: World, workload: Workload, front: Front) -> Object:
     service["spec"]["selector"] = dict(workload.labels)
     service["metadata"]["labels"] = dict(workload.labels)
     if front.serving_cert:
-        signer = f"openshift-service-serving-signer@{int(world.now.timestamp())}"
+        signer = f"openshift-service-serving-signer@{int(layout.now.timestamp())}"
         service["metadata"]["annotations"] = {_SERVING_CERT: front.serving_cert, _SIGNED_BY: signer}
     return service
 
@@ -162,18 +162,18 @@ def _plain_service(name: str, namespace: str, address: str, ports: list[dict[str
 # --- EndpointSlices ---------------------------------------------------------------------------------------------------
 
 
-def endpoint_slices(world: World) -> Iterator[Object]:
+def endpoint_slices(layout: Layout) -> Iterator[Object]:
     """One for each Service that selects pods or, the API server's, is kept by it."""
     for workload in WORKLOADS:
         if workload.front is not None:
             ports = {name: _number(workload, name) for _, name in workload.front.ports}
-            yield _slice(workload.namespace, workload.front.name, ports, world.of(workload))
+            yield _slice(workload.namespace, workload.front.name, ports, layout.of(workload))
     gateway = next(each for each in WORKLOADS if each.name == "shop-openshift-default")
-    yield _slice("openshift-ingress", gateway.name, {"https-shop": GATEWAY_PORT}, world.of(gateway))
+    yield _slice("openshift-ingress", gateway.name, {"https-shop": GATEWAY_PORT}, layout.of(gateway))
     yield _slice("shop", "reports", {"https": 8443}, [])
     api = _slice("default", "kubernetes", {"https": API_PORT}, [])
     api["metadata"]["name"] = "kubernetes"
-    api["endpoints"] = [{"addresses": [world.land.api], "conditions": {"ready": True}}]
+    api["endpoints"] = [{"addresses": [layout.addresses.api], "conditions": {"ready": True}}]
     yield api
 
 

@@ -12,10 +12,9 @@ from typing import Any
 import httpx2
 import trio
 
-from scanner.demo.api.port_forward import Connect
 from scanner.demo.api.routes import Api, Rules
+from scanner.demo.api.server import Connect, api_part, nothing_to_forward
 from scanner.demo.api.store import Object, Resource, Store
-from scanner.demo.api_server import api_part, nothing_to_forward
 from scanner.demo.certificates import Authority
 from scanner.demo.listening import listening
 from scanner.demo.tls_server import TlsSettings

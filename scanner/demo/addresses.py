@@ -1,4 +1,4 @@
-"""Where the demo's cluster is: a block of loopback addresses, 127.N.0.0/16, of which each run takes the first free one.
+"""The addresses of the demo's cluster: 127.N.0.0/16 on loopback, of which each run takes the first free block.
 
 Linux has all of 127.0.0.0/8 on its loopback; others have 127.0.0.1 alone and cannot play a cluster.
 """
@@ -23,8 +23,8 @@ GATEWAY = f"gw.{BASE_DOMAIN}"
 
 
 @dataclass(slots=True)
-class Landscape:
-    """Addresses of one block, given out in order: the same objects get the same ones."""
+class Addresses:
+    """Addresses of one block, assigned in order: the same objects get the same ones."""
 
     block: int
     _pods: dict[str, int] = field(default_factory=lambda: dict.fromkeys(NODES, 3))

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 import trio
 
-from scanner.demo.api_server import nothing_to_forward
+from scanner.demo.api.server import nothing_to_forward
 from scanner.demo.behaviours import say, silent
 from scanner.demo.listening import listening
 from scanner.kube import kinds

@@ -1,4 +1,4 @@
-"""How the listeners of the demo's cluster speak, in a word each.
+"""The TLS settings of the demo's cluster listeners, by name.
 
 ``compliant`` is Modern, as the cluster's APIServer object asks (OpenShift 4.22). Cipher lists are OpenSSL's; the Old
 one is openshift/api's for 4.22 without 3DES, which the wheels' OpenSSL is built without.
@@ -24,7 +24,7 @@ _OLD_SUITES = (
     "AES128-GCM-SHA256:AES256-GCM-SHA384:AES128-SHA256:AES128-SHA:AES256-SHA:@SECLEVEL=0"
 )
 
-Voice = Literal[
+Serves = Literal[
     "modern",
     "modern-asks",
     "modern-demands",
@@ -36,7 +36,7 @@ Voice = Literal[
     "plaintext",
 ]
 
-TLS: dict[Voice, Callable[..., TlsSettings]] = {
+TLS: dict[Serves, Callable[..., TlsSettings]] = {
     "modern": _MODERN,
     "modern-asks": partial(_MODERN, client_certificate="requested"),
     "modern-demands": partial(_MODERN, client_certificate="required"),
@@ -48,4 +48,4 @@ TLS: dict[Voice, Callable[..., TlsSettings]] = {
 }
 """Called with ``credential`` and ``client_ca``."""
 
-PARTS: dict[Voice, Part] = {"plaintext": behaviours.plaintext_http}
+PARTS: dict[Serves, Part] = {"plaintext": behaviours.plaintext_http}

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from scanner.demo.landscape import Landscape
-from scanner.demo.platform_workloads import PLATFORM
-from scanner.demo.signers import Signers
-from scanner.demo.user_workloads import USERS
-from scanner.demo.voices import Voice
-from scanner.demo.workloads import Port, Told, Workload
+from scanner.demo.addresses import Addresses
+from scanner.demo.certificates import Signers
+from scanner.demo.cluster_workloads import PLATFORM, USERS
+from scanner.demo.tls_settings import Serves
+from scanner.demo.workloads import Outcome, Port, Workload
 
 WORKLOADS = (*PLATFORM, *USERS)
 
@@ -31,20 +30,20 @@ class Replica:
     odd: bool
     """The last of several: the one that disagrees, where one does."""
 
-    def voice(self, port: Port) -> Voice | None:
+    def serves(self, port: Port) -> Serves | None:
         """How it speaks on a port."""
-        return port.odd_voice if self.odd and port.odd_voice else port.voice
+        return port.odd_serves if self.odd and port.odd_serves else port.serves
 
-    def told(self, port: Port) -> Told:
+    def outcome(self, port: Port) -> Outcome:
         """What a scan should say of it."""
-        return port.odd_told if self.odd and port.odd_told else port.told
+        return port.odd_outcome if self.odd and port.odd_outcome else port.outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World:
-    """Everything that the objects and the listeners are made from."""
+class Layout:
+    """The input of both the objects and the listeners."""
 
-    land: Landscape
+    addresses: Addresses
     signers: Signers
     now: datetime
     replicas: tuple[Replica, ...]
@@ -65,22 +64,22 @@ class World:
                 yield from ((each.address, at.number) for at in each.workload.ports if at.name == port)
 
 
-def lay_out(block: int, now: datetime) -> World:
+def lay_out(block: int, now: datetime) -> Layout:
     """The cluster in 127.``block``.0.0/16."""
-    land = Landscape(block)
+    addresses = Addresses(block)
     others = [("openshift-ingress", "shop-openshift-default"), ("shop", "reports")]
     fronts = [(each.namespace, each.front.name) for each in WORKLOADS if each.front and not each.front.headless]
-    return World(
-        land=land,
+    return Layout(
+        addresses=addresses,
         signers=Signers(now),
         now=now,
-        replicas=tuple(replica for each in WORKLOADS for replica in _replicas(land, each)),
-        cluster_ips={each: land.service() for each in (*fronts, *others)},
-        load_balancer=land.published(),
+        replicas=tuple(replica for each in WORKLOADS for replica in _replicas(addresses, each)),
+        cluster_ips={each: addresses.service() for each in (*fronts, *others)},
+        load_balancer=addresses.published(),
     )
 
 
-def _replicas(land: Landscape, workload: Workload) -> Iterator[Replica]:
+def _replicas(addresses: Addresses, workload: Workload) -> Iterator[Replica]:
     template = _letters(workload.name, 10)
     for number, node in enumerate(workload.nodes):
         suffix = _letters(f"{workload.name}/{number}", 5)
@@ -94,7 +93,7 @@ def _replicas(land: Landscape, workload: Workload) -> Iterator[Replica]:
             pod=name,
             hash=template,
             node=node,
-            address=land.node(node) if workload.host_network else land.pod(node),
+            address=addresses.node(node) if workload.host_network else addresses.pod(node),
             odd=number == len(workload.nodes) - 1 and number > 0,
         )
 

@@ -8,8 +8,7 @@ import pytest
 import trio
 from cryptography import x509
 
-from scanner.demo.listeners import Listener, demo_listeners
-from scanner.demo.roles import ROLES
+from scanner.demo.outcomes import ROLES, Listener, demo_listeners
 from scanner.model.observation import JUDGEABLE, Reach
 from tests.demo.client import Seen, shake_hands
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from scanner.demo.speakers import Speaker
-from scanner.demo.surprises import surprises
-from scanner.demo.workloads import Told
+from scanner.demo.listeners import ClusterListener
+from scanner.demo.self_test import unexpected
+from scanner.demo.workloads import Outcome
 from scanner.model.report import EndpointRow
 from tests.report import samples
 
-SPEAKER = Speaker(address="127.10.0.4", port=8443, whose="ns/web", story="A story.")
+SPEAKER = ClusterListener(address="127.10.0.4", port=8443, whose="ns/web", story="A story.")
 NAMED = replace(
-    SPEAKER, server_name="a.example", told=Told(verdict="fail", status="violation", breaks=("tls-version",))
+    SPEAKER, server_name="a.example", outcome=Outcome(verdict="fail", status="violation", breaks=("tls-version",))
 )
 
 
@@ -25,26 +25,26 @@ def row(**more: Any) -> EndpointRow:  # noqa: ANN401
 
 
 def test_a_story_that_is_told_is_no_surprise() -> None:
-    assert surprises([row(server_name="other.example")], [SPEAKER]) == []
+    assert unexpected([row(server_name="other.example")], [SPEAKER]) == []
 
 
 def test_another_verdict_reach_or_status_is_one() -> None:
     for more in ({"verdict": "inconclusive"}, {"reach": "closed"}, {"status": "readiness"}):
-        (line,) = surprises([row(**more)], [SPEAKER])
+        (line,) = unexpected([row(**more)], [SPEAKER])
         assert " should be pass tls ok and is " in line
 
 
 def test_a_name_has_its_own_story() -> None:
     rows = [row(), row(server_name="a.example", verdict="fail", status="violation")]
-    (line,) = surprises(rows, [SPEAKER, NAMED])
+    (line,) = unexpected(rows, [SPEAKER, NAMED])
     assert "should break tls-version" in line
 
 
 def test_who_is_not_found_is_missed() -> None:
-    assert surprises([], [SPEAKER]) == ["ns/web at 127.10.0.4:8443 was not found; this is a bug"]
+    assert unexpected([], [SPEAKER]) == ["ns/web at 127.10.0.4:8443 was not found; this is a bug"]
 
 
 def test_who_has_no_story_may_only_be_not_applicable() -> None:
-    assert surprises([row(verdict="not_applicable")], []) == []
-    (line,) = surprises([row()], [])
-    assert "in no story" in line
+    assert unexpected([row(verdict="not_applicable")], []) == []
+    (line,) = unexpected([row()], [])
+    assert "belongs to no listener" in line
