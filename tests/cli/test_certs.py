@@ -28,9 +28,8 @@ def p12(credential: Credential, password: bytes) -> bytes:
     )
 
 
-def test_a_table_has_where_what_and_when(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)  # a table shortens long paths
-    path = Path("web.pem")
+def test_a_table_has_where_what_and_when(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "web.pem"
     path.write_bytes(LEAF.key_pem + LEAF.pem + ROOT.pem)
     answer = call("certs", path)
     assert (answer.code, answer.err) == (0, "")
@@ -108,9 +107,8 @@ def test_a_certificate_that_is_read_in_part_is_listed_and_told(call: Call, tmp_p
     assert answer.err.startswith(f"adhere: {path}: dns_names, ")
 
 
-def test_passwords_come_from_files(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)  # a table shortens long paths
-    store, password = Path("c.p12"), Path("password")
+def test_passwords_come_from_files(call: Call, tmp_path: Path) -> None:
+    store, password = tmp_path / "c.p12", tmp_path / "password"
     store.write_bytes(p12(LEAF, b"open sesame"))
     password.write_bytes(b"open sesame\r\nnot this\n")
     answer = call("certs", store, "--password-file", password)
