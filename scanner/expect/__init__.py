@@ -40,11 +40,11 @@ from scanner.expect.api_server import Wishes
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.kube import kinds
+from scanner.kube.gateway import HOLDER_NAMES
 from scanner.kube.kinds import Kind
 from scanner.kube.maybe import Unknown
 from scanner.kube.profile import Profile
 from scanner.kube.profile_catalogue import load_profile
-from scanner.kube.route_parents import HOLDERS
 from scanner.kube.snapshot import Snapshot
 from scanner.kube.tls_profile import CustomUse
 from scanner.model.components import Catalogue, Listener
@@ -228,7 +228,7 @@ class Expectations:
         return draft if isinstance(draft.profile, Unknown) else _with_groups(draft, entry)
 
 
-_VALIDATING = frozenset({kinds.HTTP_PROXY.name, kinds.TLS_ROUTE.name, *HOLDERS})
+_VALIDATING = frozenset({kinds.HTTP_PROXY.name, kinds.TLS_ROUTE.name, *HOLDER_NAMES})
 """Whose objects say that a client certificate is requested."""
 
 

@@ -16,6 +16,7 @@ from scanner.expect.services import service_of
 from scanner.expect.stored import stored
 from scanner.expect.ungranted import beside, ungranted
 from scanner.kube.api_server import api_server_config
+from scanner.kube.backend_tls import BackendTLSPolicy
 from scanner.kube.ingress_controller import IngressConfig, IngressController
 from scanner.kube.kinds import (
     API_SERVER,
@@ -91,7 +92,7 @@ def _only_sent(facts: Facts, endpoint: Endpoint) -> bool:
     if subject is None or subject.kind != BACKEND_TLS_POLICY.name:
         return False
     policy = facts.snapshot.get(BACKEND_TLS_POLICY, subject.name, subject.namespace)
-    return policy is not None and any(policy.each("spec", "validation", "subjectAltNames"))
+    return policy is not None and bool(BackendTLSPolicy.of(policy).validation.subject_alt_names)
 
 
 def _named(draft: Draft) -> bool:

@@ -12,15 +12,14 @@ from scanner.expect.facts import Facts
 from scanner.expect.ingress_controller import router_name
 from scanner.expect.origins import gateway_listeners, gateways
 from scanner.expect.passthrough import passed_through
+from scanner.files.source_positions import dotted
 from scanner.kube.contour import HTTPProxy
+from scanner.kube.gateway import Gateway
 from scanner.kube.ingress_controller import ingress_controller
 from scanner.kube.kinds import HTTP_PROXY
 from scanner.kube.maybe import Unknown
-from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Endpoint
 
-"""Of an IngressController. HAProxy's ``verify optional`` does without a certificate, and refuses a wrong one."""
-_FRONTEND = ("spec", "tls", "frontend")
 _VHOST = "spec.virtualhost.tls"
 
 
@@ -39,9 +38,9 @@ def nobody_asks(facts: Facts, draft: Draft) -> str | None:
     proxy = proxy_of(facts, endpoint)
     if proxy is not None and proxy.has_tls:
         return f"{proxy.reference} {_VHOST}"
-    https = [each for _, each in gateway_listeners(facts.snapshot, endpoint) if each.text("protocol") == "HTTPS"]
+    https = [each for each in gateway_listeners(facts.snapshot, endpoint) if each.protocol == "HTTPS"]
     found = next(gateways(facts.snapshot, endpoint), None) if https else None
-    return f"{found.reference} {'.'.join(_FRONTEND)}" if found else None
+    return f"{found.reference} spec.tls.frontend" if found else None
 
 
 def _of_router(facts: Facts, draft: Draft) -> str | None:
@@ -54,24 +53,19 @@ def _of_router(facts: Facts, draft: Draft) -> str | None:
 
 def _of_gateway(facts: Facts, endpoint: Endpoint) -> str | None:
     """``AllowInsecureFallback`` lets a certificate pass that cannot be verified; only HTTPS listeners validate."""
-    https = [each for _, each in gateway_listeners(facts.snapshot, endpoint) if each.text("protocol") == "HTTPS"]
+    https = [each for each in gateway_listeners(facts.snapshot, endpoint) if each.protocol == "HTTPS"]
     for gateway in gateways(facts.snapshot, endpoint) if https else ():
-        field = frontend_validation(gateway, https[0].number("port"))
+        field = frontend_validation(gateway, https[0].port)
         if field is not None:
             return f"{gateway.reference} {field}"
     return None
 
 
-def frontend_validation(gateway: KubeObject, port: int | None) -> str | None:
+def frontend_validation(gateway: Gateway, port: int | None) -> str | None:
     """The field by which HTTPS listeners of ``gateway`` on ``port`` refuse whom they cannot verify (GEP-91); None: they
-    do not. What is said of a port takes the place of the default, also where it says nothing."""
-    chosen, field = gateway.fields(*_FRONTEND, "default"), "default"
-    for number, each in enumerate(gateway.each(*_FRONTEND, "perPort")):
-        if each.number("port") == port:
-            chosen, field = each.fields("tls"), f"perPort[{number}].tls"
-    if not chosen.has("validation") or chosen.text("validation", "mode") == "AllowInsecureFallback":
-        return None
-    return f"{'.'.join(_FRONTEND)}.{field}.validation"
+    do not."""
+    found = gateway.validation(port)
+    return dotted(found.steps) if found is not None and not found.falls_back else None
 
 
 def _of_proxy(facts: Facts, endpoint: Endpoint) -> str | None:

@@ -22,7 +22,7 @@ from scanner.files.source_positions import shown
 from scanner.kube.cipher_names import TLS13_SUITES, suite_named
 from scanner.kube.contour import HTTPProxy, VirtualHostTLS
 from scanner.kube.contour_settings import VERSIONS, ListenerTLS
-from scanner.kube.gateway import CONTOUR, Gateway, controller_of
+from scanner.kube.gateway import CONTOUR, controller_of
 from scanner.kube.kinds import HTTP_PROXY
 from scanner.kube.maybe import Unknown
 from scanner.kube.profile import Profile
@@ -113,8 +113,8 @@ def _is_gateways(facts: Facts, endpoint: Endpoint) -> bool:
     """Whether Contour ends TLS there for Gateways, and nobody else does."""
     if endpoint.segment == "Backend":
         return False
-    modes = {each.text("tls", "mode") for _, each in gateway_listeners(facts.snapshot, endpoint)}
-    controllers = {controller_of(facts.snapshot, Gateway.of(each)) for each in gateways(facts.snapshot, endpoint)}
+    modes = {each.mode for each in gateway_listeners(facts.snapshot, endpoint)}
+    controllers = {controller_of(facts.snapshot, each) for each in gateways(facts.snapshot, endpoint)}
     return controllers == {CONTOUR} and "Passthrough" not in modes
 
 

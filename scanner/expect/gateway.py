@@ -12,15 +12,10 @@ from dataclasses import replace
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.files.source_positions import shown
-from scanner.kube.gateway import CONTOUR, OPENSHIFT
+from scanner.kube.gateway import CONTOUR, GATEWAY_NAME, OPENSHIFT, Gateway, class_of
 from scanner.kube.kinds import GATEWAY, GATEWAY_CLASS
 from scanner.kube.maybe import Unknown
-from scanner.kube.objects import KubeObject
 from scanner.model.expectation import Binding, Lever
-
-_NAME = "gateway.networking.k8s.io/gateway-name"
-"""Label of what a Gateway's controller makes for it (GEP-1762)."""
-
 
 _OPTIONS = "spec.listeners[].tls.options"
 """Versions and suites have no field in the Gateway API; these options are each implementation's own."""
@@ -34,27 +29,28 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
         return draft
     if gateway is None:
         return _openshift(facts, draft, "component catalogue", draft.entry.component if draft.entry else "")
-    name = gateway.text("spec", "gatewayClassName")
-    found = facts.snapshot.get(GATEWAY_CLASS, name)
+    name = gateway.gateway_class_name
+    found = class_of(facts.snapshot, gateway)
     source, field = str(gateway.reference), "spec.gatewayClassName"
     if found is None and (gap := facts.snapshot.gap(GATEWAY_CLASS)):
         reason = f"who answers for {source} is not known: GatewayClass could not be read: {gap}"
         return draft.owes(Unknown(reason), source, field, "unknown")
-    controller = found.text("spec", "controllerName") if found else ""
+    controller = found.controller_name if found else ""
     draft = draft.says(source, field, f"{shown(name)}, of {shown(controller)}")
     if controller == OPENSHIFT:
         return _openshift(facts, draft, source, field)
     return _foreign(draft, source, controller)
 
 
-def gateway_of(facts: Facts, draft: Draft) -> KubeObject | None:
+def gateway_of(facts: Facts, draft: Draft) -> Gateway | None:
     """The Gateway that the endpoint is a listener of."""
     subject, labels = draft.endpoint.subject, dict(draft.endpoint.labels)
-    if subject is not None and subject.kind == "Gateway":
-        return facts.snapshot.get(GATEWAY, subject.name, subject.namespace)
-    if _NAME in labels:
-        return facts.snapshot.get(GATEWAY, labels[_NAME], draft.endpoint.owner.namespace)
-    return None
+    found = None
+    if subject is not None and subject.kind == GATEWAY.name:
+        found = facts.snapshot.get(GATEWAY, subject.name, subject.namespace)
+    elif GATEWAY_NAME in labels:
+        found = facts.snapshot.get(GATEWAY, labels[GATEWAY_NAME], draft.endpoint.owner.namespace)
+    return Gateway.of(found) if found else None
 
 
 def _openshift(facts: Facts, draft: Draft, source: str, field: str) -> Draft:

@@ -14,13 +14,13 @@ from scanner.expect.facts import Facts
 from scanner.expect.origins import gateway_listeners
 from scanner.expect.withheld import hostnames
 from scanner.kube.contour import HTTPProxy
+from scanner.kube.gateway import HOLDER_NAMES
 from scanner.kube.hostnames import within
 from scanner.kube.kinds import HTTP_PROXY
-from scanner.kube.route_parents import HOLDERS
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Neighbour
 
-_KINDS = frozenset({HTTP_PROXY.name, *HOLDERS})
+_KINDS = frozenset({HTTP_PROXY.name, *HOLDER_NAMES})
 _MOST = 3
 """Neighbours that are asked for: each costs two requests."""
 
@@ -73,7 +73,7 @@ def _served(facts: Facts, endpoint: Endpoint) -> bool:
     if subject is None or subject.kind not in _KINDS or endpoint.segment == "Backend":
         return False
     if subject.kind != HTTP_PROXY.name:
-        return any(each.text("protocol") == "HTTPS" for _, each in gateway_listeners(facts.snapshot, endpoint))
+        return any(each.protocol == "HTTPS" for each in gateway_listeners(facts.snapshot, endpoint))
     proxy = facts.snapshot.get(HTTP_PROXY, subject.name, subject.namespace)
     return proxy is not None and HTTPProxy.of(proxy).has_routes
 
@@ -81,5 +81,5 @@ def _served(facts: Facts, endpoint: Endpoint) -> bool:
 def _apart(facts: Facts, endpoint: Endpoint) -> frozenset[str]:
     """What keeps it apart from others: its virtual host, or the listeners of a Gateway that it is."""
     listeners = gateway_listeners(facts.snapshot, endpoint)
-    names = frozenset(f"{holder.reference} {each.text('name')}" for holder, each in listeners)
+    names = frozenset(f"{each.holder.reference} {each.name}" for each in listeners)
     return names or frozenset({str(endpoint.subject)})

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from scanner.kube.kinds import GATEWAY, Kind
-from scanner.kube.objects import Fields, KubeObject
-from scanner.kube.route_parents import HOLDERS
+from scanner.expect.facts import Facts
+from scanner.kube.gateway import (
+    HOLDER_NAMES,
+    Gateway,
+    GatewayName,
+    Listener,
+    ListenerSet,
+    admitted,
+    gateway_of,
+    holder_of,
+    merged,
+    sets_by_gateway,
+)
+from scanner.kube.gateway_routes import Routes
+from scanner.kube.kinds import TLS_ROUTE, Kind
+from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Endpoint, Origin
 
@@ -21,33 +34,47 @@ def led(snapshot: Snapshot, endpoint: Endpoint, kinds: Mapping[str, Kind]) -> It
                 yield found, origin
 
 
-def gateway_listeners(snapshot: Snapshot, endpoint: Endpoint) -> Iterator[tuple[KubeObject, Fields]]:
-    """Each listener of a Gateway or ListenerSet that ``endpoint`` is, with the object that holds it."""
-    for holder, origin in led(snapshot, endpoint, HOLDERS):
-        for listener in holder.each("spec", "listeners"):
-            if origin.role == "listener" and origin.part == listener.text("name"):
-                yield holder, listener
+def gateway_listeners(snapshot: Snapshot, endpoint: Endpoint) -> Iterator[Listener]:
+    """Each listener of a Gateway or ListenerSet that ``endpoint`` is."""
+    for holder, origin in led(snapshot, endpoint, HOLDER_NAMES):
+        if origin.role == "listener":
+            yield from holder_of(holder).named(origin.part)
 
 
-def gateways(snapshot: Snapshot, endpoint: Endpoint) -> Iterator[KubeObject]:
+def gateways(snapshot: Snapshot, endpoint: Endpoint) -> Iterator[Gateway]:
     """The Gateways of these listeners, each once; that of a ListenerSet is its parent."""
     seen = set()
-    for holder, _ in gateway_listeners(snapshot, endpoint):
-        found: KubeObject | None = holder
-        if holder.kind is not GATEWAY:
-            parent = holder.fields("spec", "parentRef")
-            found = snapshot.get(GATEWAY, parent.text("name"), parent.text("namespace") or holder.namespace)
+    for listener in gateway_listeners(snapshot, endpoint):
+        found = gateway_of(snapshot, listener.holder)
         if found is not None and found.reference not in seen:
             seen.add(found.reference)
             yield found
 
 
-def all_listeners(snapshot: Snapshot, gateway: KubeObject) -> Iterator[tuple[KubeObject, Fields]]:
-    """The Gateway's own listeners, and those of all ListenerSets that want to belong to it, each with its holder."""
-    yield from ((gateway, each) for each in gateway.each("spec", "listeners"))
-    for kind in HOLDERS.values():
-        for holder in snapshot.every(kind) if kind is not gateway.kind else ():
-            parent = holder.fields("spec", "parentRef")
-            namespace = parent.text("namespace") or holder.namespace
-            if (parent.text("name"), namespace) == (gateway.name, gateway.namespace):
-                yield from ((holder, each) for each in holder.each("spec", "listeners"))
+def all_listeners(facts: Facts, gateway: Gateway) -> list[Listener]:
+    """The Gateway's own listeners and those of the ListenerSets that name it, turned away or not."""
+    return merged(gateway, _sets(facts, gateway))
+
+
+def admitted_listeners(facts: Facts, gateway: Gateway) -> list[Listener]:
+    """The Gateway's own listeners and those of the ListenerSets that it does not turn away."""
+    return merged(
+        gateway, (each for each in _sets(facts, gateway) if admitted(facts.snapshot, gateway, each) is not False)
+    )
+
+
+def _sets(facts: Facts, gateway: Gateway) -> list[ListenerSet]:
+    return facts.once(_by_gateway).get((gateway.namespace, gateway.name), [])
+
+
+def _by_gateway(facts: Facts) -> Mapping[GatewayName, list[ListenerSet]]:
+    return sets_by_gateway(facts.snapshot)
+
+
+def routes(facts: Facts) -> Routes:
+    """The TLSRoutes by their listeners."""
+    return facts.once(_routes)
+
+
+def _routes(facts: Facts) -> Routes:
+    return Routes(facts.snapshot, TLS_ROUTE)

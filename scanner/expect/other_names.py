@@ -15,11 +15,10 @@ from scanner.expect import routed_names, unserved
 from scanner.expect.client_validation import frontend_validation
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
-from scanner.expect.origins import all_listeners, gateway_listeners, gateways
+from scanner.expect.origins import admitted_listeners, gateway_listeners, gateways, routes
 from scanner.kube.contour import HTTPProxy
-from scanner.kube.kinds import GATEWAY, HTTP_PROXY, TLS_ROUTE
-from scanner.kube.objects import Fields, KubeObject
-from scanner.kube.route_parents import parents, refused
+from scanner.kube.gateway import Gateway, Listener
+from scanner.kube.kinds import HTTP_PROXY, TLS_ROUTE
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import OtherName
 from scanner.model.server_names import NOBODYS
@@ -68,40 +67,28 @@ def _of_gateway(facts: Facts, endpoint: Endpoint) -> Iterator[OtherName]:
     (Ingresses, HTTPProxies) may answer every name, and has nobody validated."""
     if any(not _of_gateways(facts, each) for each in _fronts(facts, endpoint)):
         return
-    ports = {listener.number("port") for _, listener in gateway_listeners(facts.snapshot, endpoint)}
+    ports = {each.port for each in gateway_listeners(facts.snapshot, endpoint)}
     merged = _merged(facts, endpoint) if ports else ()
-    every = [each for gateway in merged for _, each in all_listeners(facts.snapshot, gateway)]
-    beside = [each for each in every if each.number("port") in ports]
-    if beside and all(each.text("protocol") == "TLS" and _has_a_name(facts, each, merged) for each in beside):
+    every = [each for gateway in merged for each in admitted_listeners(facts, gateway)]
+    beside = [each for each in every if each.port in ports]
+    if beside and all(each.protocol == "TLS" and _has_a_name(facts, each) for each in beside):
         because = f"{merged[0].reference} spec.listeners: all on this port are of protocol TLS"
         yield from (OtherName(name=name, owed="refused", because=because) for name in (NOBODYS, None))
-    elif beside and all(each.text("protocol") == "HTTPS" for each in beside):
+    elif beside and all(each.protocol == "HTTPS" for each in beside):
         fields = [frontend_validation(each, next(iter(ports))) for each in merged]
         if all(fields):
             because = f"{merged[0].reference} {fields[0]}"
             yield from (OtherName(name=name, owed="validated", because=because) for name in (NOBODYS, None))
 
 
-def _has_a_name(facts: Facts, listener: Fields, holders: tuple[KubeObject, ...]) -> bool:
+def _has_a_name(facts: Facts, listener: Listener) -> bool:
     """Whether it is not for every name. What is passed through goes by the names of its TLSRoutes, which v1alpha2 lets
     have none; what is terminated may be a TCPRoute's, which has none."""
-    if listener.text("hostname"):
+    if listener.hostname:
         return True
-    passes = listener.text("tls", "mode") == "Passthrough"
-    return passes and not facts.snapshot.gap(TLS_ROUTE) and not _leads_all(facts, holders)
-
-
-def _leads_all(facts: Facts, holders: tuple[KubeObject, ...]) -> bool:
-    """Whether a TLSRoute without hostnames names one of these Gateways, or a ListenerSet, which may be one's."""
-    return any(
-        (parent.kind is not GATEWAY or any(map(parent.is_, holders))) and not refused(route, parent)
-        for route in facts.once(_for_every_name)
-        for parent in parents(route)
-    )
-
-
-def _for_every_name(facts: Facts) -> list[KubeObject]:
-    return [each for each in facts.snapshot.every(TLS_ROUTE) if not any(each.texts("spec", "hostnames"))]
+    if listener.mode != "Passthrough" or facts.snapshot.gap(TLS_ROUTE):
+        return False
+    return all(any(each.every_hostname) for each in routes(facts).on(listener))
 
 
 def _fronts(facts: Facts, endpoint: Endpoint) -> list[Endpoint]:
@@ -113,7 +100,7 @@ def _of_gateways(facts: Facts, endpoint: Endpoint) -> bool:
     return next(gateway_listeners(facts.snapshot, endpoint), None) is not None
 
 
-def _merged(facts: Facts, endpoint: Endpoint) -> tuple[KubeObject, ...]:
+def _merged(facts: Facts, endpoint: Endpoint) -> tuple[Gateway, ...]:
     """The Gateways of ``endpoint``, and of whatever else is at its place."""
     here = facts.listening.get((endpoint.address, endpoint.port), ())
     found = (each for one in (endpoint, *here) for each in gateways(facts.snapshot, one))

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts, Follow
-from scanner.expect.origins import gateway_listeners
+from scanner.expect.origins import gateway_listeners, routes
 from scanner.kube.contour import HTTPProxy
+from scanner.kube.gateway import HOLDER_NAMES, Listener, holder_of
+from scanner.kube.gateway_routes import Route as GatewayRoute
 from scanner.kube.hostnames import within
 from scanner.kube.kinds import HTTP_PROXY, ROUTE, SERVICE, TLS_ROUTE
 from scanner.kube.maybe import Unknown
-from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.objects import KubeObject
 from scanner.kube.route import Route
-from scanner.kube.route_parents import HOLDERS, attached
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PassedOn
 
@@ -222,39 +224,37 @@ def _proxy(_: Facts, item: KubeObject, __: Endpoint) -> Passage | None:
     return Passage(source=str(proxy.reference), field="spec.virtualhost.tls.passthrough", backends=tuple(backends))
 
 
-def _gateway(facts: Facts, gateway: KubeObject, endpoint: Endpoint) -> Passage | None:
+def _gateway(facts: Facts, item: KubeObject, endpoint: Endpoint) -> Passage | None:
     """By the listener that it is, or else by its port; of the TLSRoutes those that are attached to it and have the
-    server name. ``gateway`` may be a ListenerSet."""
+    server name. ``item``: a Gateway or ListenerSet."""
     known = list(gateway_listeners(facts.snapshot, endpoint))
-    every = known or [(gateway, each) for each in gateway.each("spec", "listeners") if _listens(each, endpoint)]
-    passing = [(holder, each) for holder, each in every if each.text("tls", "mode") == "Passthrough"]
+    every = known or [each for each in holder_of(item).listeners if _listens(each, endpoint)]
+    passing = [each for each in every if each.mode == "Passthrough"]
     if not passing or (known and len(passing) < len(known)):  # on one port some may end TLS
         return None
-    backends = [
-        backend
-        for route in facts.snapshot.every(TLS_ROUTE)
-        if _serves(route, endpoint.server_name) and any(attached(route, *each) for each in passing)
-        for rule in route.each("spec", "rules")
-        for backend in _services(rule, "backendRefs", route.namespace)
-    ]
-    return Passage(
-        source=str(gateway.reference), field="spec.listeners.tls.mode", backends=tuple(backends[: _MOST + 1])
-    )
+    attached = {route.reference: route for each in passing for route in routes(facts).on(each)}
+    serving = (each for each in attached.values() if _serves(each, endpoint.server_name))
+    backends = tuple(islice((backend for each in serving for backend in _backends(each)), _MOST + 1))
+    return Passage(source=str(item.reference), field="spec.listeners.tls.mode", backends=backends)
 
 
-def _tls_route(facts: Facts, route: KubeObject, endpoint: Endpoint) -> Passage | None:
+def _tls_route(facts: Facts, item: KubeObject, endpoint: Endpoint) -> Passage | None:
     """Discovery names the TLSRoutes that a name leads to; their listener may also terminate. Of several with one name
     each may answer: which of them is the oldest, and has it, is the gateway's to say."""
-    modes = {each.text("tls", "mode") for _, each in gateway_listeners(facts.snapshot, endpoint)}
+    modes = {each.mode for each in gateway_listeners(facts.snapshot, endpoint)}
     if modes != {"Passthrough"}:
         return None
-    found = [
-        each
-        for one in {str(each.reference): each for each in (route, *_named_beside(facts, endpoint))}.values()
-        for rule in one.each("spec", "rules")
-        for each in _services(rule, "backendRefs", one.namespace)
-    ]
-    return Passage(source=str(route.reference), field="spec.rules.backendRefs", backends=tuple(found[: _MOST + 1]))
+    every = {each.reference: GatewayRoute.of(each) for each in (item, *_named_beside(facts, endpoint))}
+    backends = tuple(islice((backend for each in every.values() for backend in _backends(each)), _MOST + 1))
+    return Passage(source=str(item.reference), field="spec.rules.backendRefs", backends=backends)
+
+
+def _backends(route: GatewayRoute) -> Iterator[Backend]:
+    """The Services that it leads to; none gets connections by a weight of 0."""
+    for rule in route.every_rule:
+        for each in rule.backend_refs:
+            if each.is_service and each.name and each.weight != 0:
+                yield Backend(namespace=each.namespace or route.namespace or "", service=each.name, port=each.port)
 
 
 def _named_beside(facts: Facts, endpoint: Endpoint) -> Iterator[KubeObject]:
@@ -267,25 +267,14 @@ def _named_beside(facts: Facts, endpoint: Endpoint) -> Iterator[KubeObject]:
                 yield found
 
 
-def _listens(listener: Fields, endpoint: Endpoint) -> bool:
+def _listens(listener: Listener, endpoint: Endpoint) -> bool:
     aliases = {int(port) for each in endpoint.aliases if (port := each.rpartition(":")[2]).isdecimal()}
     # Contour listens on the port plus 8000, so that it needs no privilege.
-    return listener.number("port") in {endpoint.port, endpoint.port - 8000, *aliases}
+    return listener.port in {endpoint.port, endpoint.port - 8000, *aliases}
 
 
-def _serves(route: KubeObject, name: str | None) -> bool:
-    hostnames = route.texts("spec", "hostnames")
-    return name is None or not hostnames or any(within(name, each.lower()) for each in hostnames)
-
-
-def _services(holder: Fields, field: str, namespace: str | None) -> tuple[Backend, ...]:
-    return tuple(
-        Backend(
-            namespace=each.text("namespace") or namespace or "", service=each.text("name"), port=each.number("port")
-        )
-        for each in holder.each(field)
-        if each.text("name") and each.at("weight") != 0
-    )
+def _serves(route: GatewayRoute, name: str | None) -> bool:
+    return name is None or not route.hostnames or any(within(name, each) for each in route.hostnames)
 
 
 def _port(value: object) -> int | str | None:
@@ -295,7 +284,7 @@ def _port(value: object) -> int | str | None:
 _PASSAGES = {
     "Route": (ROUTE, _route),
     "HTTPProxy": (HTTP_PROXY, _proxy),
-    **{name: (kind, _gateway) for name, kind in HOLDERS.items()},
+    **{name: (kind, _gateway) for name, kind in HOLDER_NAMES.items()},
     "TLSRoute": (TLS_ROUTE, _tls_route),
 }
 """By kind of the object that names the endpoint."""

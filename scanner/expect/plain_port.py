@@ -17,14 +17,14 @@ from scanner.expect.facts import Facts
 from scanner.expect.origins import all_listeners, gateways, led
 from scanner.expect.services import service_of
 from scanner.expect.withheld import refused
-from scanner.kube.conditions import condition
+from scanner.kube.conditions import of_type
 from scanner.kube.contour import HTTPProxy, MatchCondition, ProxyRoute
+from scanner.kube.gateway import HOLDER_NAMES, ListenerHolder
 from scanner.kube.hostnames import within
 from scanner.kube.ingress import Ingress
 from scanner.kube.kinds import GATEWAY, HTTP_PROXY, INGRESS, POD, ROUTE, TLS_ROUTE
 from scanner.kube.objects import KubeObject
 from scanner.kube.route import Route
-from scanner.kube.route_parents import HOLDERS
 from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PlainPort
@@ -61,7 +61,7 @@ def plain_port(facts: Facts, endpoint: Endpoint) -> PlainPort | None:
     if subject is None or endpoint.server_name is None or endpoint.segment == "Backend":
         return None
     say = _SAID.get(subject.kind)
-    said = say(facts.snapshot, endpoint) if say else None
+    said = say(facts, endpoint) if say else None
     port = _behind(facts, endpoint, said.port) if said else None
     if said is None or port is None:
         return None
@@ -72,11 +72,11 @@ def plain_port(facts: Facts, endpoint: Endpoint) -> PlainPort | None:
 # --- What objects say -------------------------------------------------------------------------------------------------
 
 
-def _of_route(snapshot: Snapshot, endpoint: Endpoint) -> Said:
+def _of_route(facts: Facts, endpoint: Endpoint) -> Said:
     """Of several Routes that share the host, each with a path of its own, the one that allows most."""
     every = [
-        snapshot.get(ROUTE, *_key(endpoint)),
-        *(route for route, _ in led(snapshot, endpoint, {ROUTE.name: ROUTE})),
+        facts.snapshot.get(ROUTE, *_key(endpoint)),
+        *(route for route, _ in led(facts.snapshot, endpoint, {ROUTE.name: ROUTE})),
     ]
     said = [_of_one_route(Route.of(route)) for route in every if route is not None]
     return max(said, key=lambda each: _ALLOWING.index(each.owed), default=None)
@@ -89,13 +89,13 @@ def _of_one_route(route: Route) -> PlainPort:
     return PlainPort(port=HTTP, path=path, owed=_POLICIES.get(policy), because=because)
 
 
-def _of_proxy(snapshot: Snapshot, endpoint: Endpoint) -> Said:
+def _of_proxy(facts: Facts, endpoint: Endpoint) -> Said:
     """What has no routes, Contour opens no port 80 for."""
-    found = snapshot.get(HTTP_PROXY, *_key(endpoint))
+    found = facts.snapshot.get(HTTP_PROXY, *_key(endpoint))
     proxy = HTTPProxy.of(found) if found else None
     if proxy is None or not (proxy.has_routes or proxy.has_includes):
         return None
-    routes = list(islice(_routes(snapshot, proxy), _MOST_ROUTES))
+    routes = list(islice(_routes(facts.snapshot, proxy), _MOST_ROUTES))
     permitted = [_of_permitted(each) for each in routes if each.route is not None and each.route.permit_insecure]
     if permitted:
         return min(permitted, key=lambda each: each.conditional)
@@ -142,9 +142,9 @@ def _of_permitted(routed: _Routed) -> PlainPort:
     )
 
 
-def _of_ingress(snapshot: Snapshot, endpoint: Endpoint) -> Said:
+def _of_ingress(facts: Facts, endpoint: Endpoint) -> Said:
     """Controllers differ, and have settings of their own. Where ``/`` is nobody's, the first path is asked for."""
-    ingress = snapshot.get(INGRESS, *_key(endpoint))
+    ingress = facts.snapshot.get(INGRESS, *_key(endpoint))
     if ingress is None:
         return None
     paths = [*_ingress_paths(ingress, endpoint.server_name or "")]
@@ -161,33 +161,32 @@ def _ingress_paths(ingress: KubeObject, name: str) -> Iterator[str]:
             yield from (each.path or "/" for each in rule.paths)
 
 
-def _of_gateway(snapshot: Snapshot, endpoint: Endpoint) -> Said:
+def _of_gateway(facts: Facts, endpoint: Endpoint) -> Said:
     """The first listener for requests without TLS that has the name; its routes may redirect. A ListenerSet's counts
     once the Gateway has taken it: whoever may write one shall not have any port of the Gateway's asked."""
     name = endpoint.server_name or ""
-    for gateway in gateways(snapshot, endpoint):
-        for holder, each in all_listeners(snapshot, gateway):
-            if (holder.kind is not GATEWAY and not _taken(holder)) or refused(holder, each):
+    for gateway in gateways(facts.snapshot, endpoint):
+        for each in all_listeners(facts, gateway):
+            if (each.holder.kind != GATEWAY and not _taken(each.holder)) or refused(each):
                 continue
-            port, hostname = each.number("port"), each.text("hostname").lower()
-            if each.text("protocol") == "HTTP" and port and (not hostname or within(name, hostname)):
-                because = f"{holder.reference} listener {each.text('name')}: HTTP on port {port}"
+            if each.protocol == "HTTP" and each.port and (not each.hostname or within(name, each.hostname)):
+                because = f"{each.holder.reference} listener {each.name}: HTTP on port {each.port}"
                 # What routes there are is not read: nothing at ``/`` is not nothing at all.
-                return PlainPort(port=port, path="/", owed=None, because=because, conditional=True)
+                return PlainPort(port=each.port, path="/", owed=None, because=because, conditional=True)
     return None
 
 
-def _taken(holder: KubeObject) -> bool:
-    accepted = condition(holder, "Accepted")
+def _taken(holder: ListenerHolder) -> bool:
+    accepted = of_type(holder.conditions, "Accepted")
     return accepted is not None and accepted.holds
 
 
-_SAID: Mapping[str, Callable[[Snapshot, Endpoint], Said]] = {
+_SAID: Mapping[str, Callable[[Facts, Endpoint], Said]] = {
     ROUTE.name: _of_route,
     HTTP_PROXY.name: _of_proxy,
     INGRESS.name: _of_ingress,
     TLS_ROUTE.name: _of_gateway,
-    **dict.fromkeys(HOLDERS, _of_gateway),
+    **dict.fromkeys(HOLDER_NAMES, _of_gateway),
 }
 
 

@@ -14,10 +14,11 @@ from scanner.expect.facts import Facts
 from scanner.expect.origins import gateway_listeners, led
 from scanner.files.source_positions import shown
 from scanner.kube import references as links
+from scanner.kube.gateway import Listener
 from scanner.kube.ingress import TLS_CERT_NAMESPACE, ingress_class, is_contours
 from scanner.kube.kinds import HTTP_PROXY, INGRESS, Kind
 from scanner.kube.maybe import Known, Unknown
-from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.objects import KubeObject
 from scanner.kube.references import Link
 from scanner.model.endpoint import Endpoint
 
@@ -42,8 +43,8 @@ def references(facts: Facts, endpoint: Endpoint) -> Iterator[Reference]:
         for found, origin in led(facts.snapshot, endpoint, _KINDS)
         if origin.role == "frontend"
     )
-    for holder, listener in gateway_listeners(facts.snapshot, endpoint):
-        yield from of_listener(facts, holder, listener)
+    for listener in gateway_listeners(facts.snapshot, endpoint):
+        yield from of_listener(facts, listener)
     yield from _of_fallback(facts, endpoint)
 
 
@@ -57,15 +58,15 @@ def _of_fallback(facts: Facts, endpoint: Endpoint) -> Iterator[Reference]:
         yield Reference(who=f"{proxy.reference} enableFallbackCertificate", secret=secret, allowed=allowed)
 
 
-def of_listener(facts: Facts, holder: KubeObject, listener: Fields) -> Iterator[Reference]:
+def of_listener(facts: Facts, listener: Listener) -> Iterator[Reference]:
     """Those of one listener of a Gateway or ListenerSet, if it ends TLS itself."""
-    if listener.text("tls", "mode") not in ("", "Terminate"):
+    if listener.mode not in ("", "Terminate"):
         return
-    who = f"{holder.reference} listener {listener.text('name')}"
-    for link in links.of_listener(holder, listener):
+    who = f"{listener.holder.reference} listener {listener.name}"
+    for link in links.of_listener(listener.holder, listener):
         if link.is_secret:
             secret = link.namespace or "", link.name
-            yield Reference(who=who, secret=secret, allowed=facts.grants.to_gateway(holder, *secret))
+            yield Reference(who=who, secret=secret, allowed=facts.grants.to_gateway(listener.holder, *secret))
 
 
 def _of_ingress(facts: Facts, ingress: KubeObject, name: str | None) -> Iterator[Reference]:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Final, Protocol
 
 from scanner.expect import contour
 from scanner.expect.facts import Facts
 from scanner.expect.origins import gateway_listeners, gateways
 from scanner.files.source_positions import shown
-from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.conditions import Condition, conditions
+from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Endpoint
 
 _SOME: Final = "ListenersNotValid"
 """Why Contour calls a Gateway not programmed of which it programs the other listeners."""
 
 
-def is_stale(holder: KubeObject, fields: Fields, *steps: str) -> bool:
-    """Whether a condition at ``steps`` of ``fields`` was set for an older generation of ``holder``."""
-    generation = holder.generation
-    if generation is None:
-        return False
-    seen = (each.number("observedGeneration") for each in fields.each(*steps))
-    return any(each is not None and each < generation for each in seen)
+def is_stale(holder: KubeObject, conditions: Iterable[Condition]) -> bool:
+    """Whether one of these conditions was set for an older generation of ``holder``."""
+    return not all(each.is_current(holder) for each in conditions)
 
 
 def stale(facts: Facts, endpoint: Endpoint) -> str:
@@ -39,35 +36,38 @@ def outdated(facts: Facts, endpoint: Endpoint) -> str:
     """Which of the objects that lead to ``endpoint`` has changed since its controller last spoke of it."""
     reasons = _reasons(facts, endpoint, _older)
     proxy = contour.proxy_of(facts, endpoint)
-    of_proxy = _older(proxy, proxy, "status", "conditions") if proxy is not None else ""
+    of_proxy = _older(proxy, conditions(proxy)) if proxy is not None else ""
     return next(filter(None, (*reasons, of_proxy)), "")
 
 
-def _reasons(facts: Facts, endpoint: Endpoint, says: Callable[..., str]) -> Iterator[str]:
+def _reasons(facts: Facts, endpoint: Endpoint, says: _Reader) -> Iterator[str]:
     """What ``says`` makes of each status of the endpoint's Gateways and of its listeners there."""
     listeners = list(gateway_listeners(facts.snapshot, endpoint))
-    names = {listener.text("name") for _, listener in listeners}
-    holders = (*(holder for holder, _ in listeners), *gateways(facts.snapshot, endpoint))
+    names = {each.name for each in listeners}
+    holders = (*(each.holder for each in listeners), *gateways(facts.snapshot, endpoint))
     for holder in {each.reference: each for each in holders}.values():
-        yield says(holder, holder, "status", "conditions")
-        for status in holder.each("status", "listeners"):
-            if status.text("name") in names:
-                yield says(holder, status, "conditions")
+        yield says(holder, holder.conditions, spoken=bool(holder.listener_statuses))
+        for status in holder.listener_statuses:
+            if status.name in names:
+                yield says(holder, status.conditions)
 
 
-def _older(holder: KubeObject, fields: Fields, *steps: str) -> str:
-    stale = is_stale(holder, fields, *steps)
-    return f"the status of {holder.reference} is that of an older generation" if stale else ""
+def _older(holder: KubeObject, every: Iterable[Condition], *, spoken: bool = False) -> str:
+    del spoken
+    return f"the status of {holder.reference} is that of an older generation" if is_stale(holder, every) else ""
 
 
-def _of_conditions(holder: KubeObject, fields: Fields, *steps: str) -> str:
-    if older := _older(holder, fields, *steps):
+def _of_conditions(holder: KubeObject, every: Iterable[Condition], *, spoken: bool = False) -> str:
+    """``spoken``: whether each listener speaks for itself."""
+    if older := _older(holder, every):
         return older
-    spoken = any(fields.each("status", "listeners"))  # then each listener speaks for itself
-    for each in fields.each(*steps):
-        if each.text("type") == "Programmed" and each.text("reason") == _SOME and spoken:
+    for each in every:
+        if each.type == "Programmed" and each.reason == _SOME and spoken:
             continue
-        if each.text("type") == "Programmed" and each.text("status") != "True":
-            said = ", ".join(shown(each.text(field)) for field in ("status", "reason"))
-            return f"{holder.reference} is not programmed ({said})"
+        if each.type == "Programmed" and not each.holds:
+            return f"{holder.reference} is not programmed ({shown(each.status)}, {shown(each.reason)})"
     return ""
+
+
+class _Reader(Protocol):
+    def __call__(self, holder: KubeObject, every: Iterable[Condition], *, spoken: bool = False) -> str: ...

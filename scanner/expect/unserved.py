@@ -14,6 +14,7 @@ from scanner.expect.ingress_controller import router_name
 from scanner.expect.origins import all_listeners, gateway_listeners, gateways
 from scanner.expect.stale import is_stale
 from scanner.expect.withheld import answered, refused
+from scanner.kube.conditions import conditions
 from scanner.kube.contour import HTTPProxy
 from scanner.kube.hostnames import within
 from scanner.kube.kinds import HTTP_PROXY, ROUTE
@@ -61,11 +62,11 @@ def _asked(found: Said, owed: Literal["refused", "default"]) -> Iterator[OtherNa
 
 
 def _of_gateways(facts: Facts, endpoint: Endpoint) -> Iterator[tuple[str, str]]:
-    ports = {listener.number("port") for _, listener in gateway_listeners(facts.snapshot, endpoint)}
+    ports = {each.port for each in gateway_listeners(facts.snapshot, endpoint)}
     for gateway in gateways(facts.snapshot, endpoint):
-        for holder, listener in all_listeners(facts.snapshot, gateway):
-            name = server_name(listener.text("hostname"))
-            if listener.number("port") in ports and name and (why := refused(holder, listener)):
+        for listener in all_listeners(facts, gateway):
+            name = server_name(listener.hostname)
+            if listener.port in ports and name and (why := refused(listener)):
                 yield name, why
 
 
@@ -85,7 +86,7 @@ def _refused_proxies(facts: Facts) -> Said:
 
 
 def _invalid(proxy: KubeObject) -> str:
-    if is_stale(proxy, proxy, "status", "conditions"):
+    if is_stale(proxy, conditions(proxy)):
         return ""
     for each in proxy.each("status", "conditions"):
         if (each.text("type"), each.text("status")) == ("Valid", "False"):

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from scanner.expect.pem import certificates, decoded
+from scanner.files.source_positions import dotted
+from scanner.kube.backend_tls import BackendTLSPolicy
 from scanner.kube.contour import HTTPProxy, ProxyService, secret_name
 from scanner.kube.kinds import CONFIG_MAP, SECRET, Kind
-from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Endpoint, Origin
 from scanner.model.expectation import Client
@@ -22,16 +24,15 @@ _NAMES: Final = 9
 """A name with as many others as the API allows."""
 
 
-def of_policy(snapshot: Snapshot, _: Endpoint, policy: KubeObject, __: Origin | None) -> Iterator[Client]:
-    """A BackendTLSPolicy (v1 and v1alpha3; ``spec.tls`` in v1alpha2): with ``subjectAltNames`` the hostname is only
-    sent, and no longer verified (GEP-1897, GEP-3155). CAs stand in the policy's own namespace."""
-    step = "validation" if policy.has("spec", "validation") else "tls"
-    said = policy.fields("spec", step)
-    field = "caCertificateRefs" if step == "validation" else "caCertRefs"
-    references = list(said.each(field))[:_MOST]
-    names = _alternative(said) or [said.text("hostname")]
-    bundles = [_held(snapshot, each.text("kind"), policy.namespace or "", each.text("name")) for each in references]
-    source = ", ".join(each.where for each in bundles) or f"{policy.reference} spec.{step}"
+def of_policy(snapshot: Snapshot, _: Endpoint, item: KubeObject, __: Origin | None) -> Iterator[Client]:
+    """A BackendTLSPolicy: with ``subjectAltNames`` the hostname is only sent, and no longer verified (GEP-1897,
+    GEP-3155). CAs stand in the policy's own namespace."""
+    policy = BackendTLSPolicy.of(item)
+    said = policy.validation
+    references = said.ca_certificate_refs[:_MOST]
+    names = [each.uri or each.hostname for each in said.subject_alt_names] or [said.hostname]
+    bundles = [_held(snapshot, each.kind, policy.namespace or "", each.name) for each in references]
+    source = ", ".join(each.where for each in bundles) or f"{policy.reference} {dotted(said.steps)}"
     anchors = tuple(der for each in bundles for der in certificates(each.text))
     missing = "; ".join(f"{each.where} {each.missing}" for each in bundles if each.missing)
     if not references:
@@ -67,10 +68,6 @@ def _client(who: str, source: str, anchors: tuple[bytes, ...], names: list[str],
     if known:  # the API asks for one, and without any nobody knows what is verified
         name, *others = known
         yield Client(who=who, source=source, anchors=anchors, name=name, others=tuple(others), missing=missing)
-
-
-def _alternative(said: Fields) -> list[str]:
-    return [each.text("uri") or each.text("hostname") for each in said.each("subjectAltNames")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,18 +9,16 @@ from scanner.expect import contour
 from scanner.expect.facts import Facts
 from scanner.expect.origins import gateway_listeners
 from scanner.expect.references import Reference, references
-from scanner.expect.stale import is_stale, outdated
-from scanner.kube.conditions import condition
+from scanner.expect.stale import outdated
+from scanner.kube.conditions import Condition, of_type
+from scanner.kube.gateway import HOLDER_NAMES, Listener, rejection
 from scanner.kube.hostnames import within
-from scanner.kube.kinds import HTTP_PROXY, INGRESS
-from scanner.kube.objects import Fields, KubeObject
-from scanner.kube.route_parents import HOLDERS
+from scanner.kube.kinds import HTTP_PROXY, INGRESS, TLS_ROUTE
 from scanner.model.endpoint import Endpoint
 
 _CERTIFICATE: Final = frozenset({"InvalidCertificateRef", "RefNotPermitted"})
 """Reasons of ``ResolvedRefs`` that leave a listener with one certificate without any."""
-_WRONG: Final = {"Accepted": "False", "Conflicted": "True", "ResolvedRefs": "False"}
-_KINDS: Final = frozenset({HTTP_PROXY.name, INGRESS.name, "TLSRoute", *HOLDERS})
+_KINDS: Final = frozenset({HTTP_PROXY.name, INGRESS.name, TLS_ROUTE.name, *HOLDER_NAMES})
 
 
 def withheld(facts: Facts, endpoint: Endpoint) -> str:
@@ -35,16 +33,14 @@ def withheld(facts: Facts, endpoint: Endpoint) -> str:
 
 def _reasons(facts: Facts, endpoint: Endpoint) -> Iterator[str]:
     """For each object that leads there why it serves nothing; empty where it does."""
-    listeners = {
-        f"{holder.reference} listener {each.text('name')}": (holder, each)
-        for holder, each in gateway_listeners(facts.snapshot, endpoint)
-    }
+    every = gateway_listeners(facts.snapshot, endpoint)
+    listeners = {f"{each.holder.reference} listener {each.name}": each for each in every}
     said: dict[str, list[Reference]] = {}
     settled = not outdated(facts, endpoint)  # else whoever serves it may not have been told what is named now
     for each in references(facts, endpoint) if settled else ():
         said.setdefault(each.who, []).append(each)
     for who in dict.fromkeys((*listeners, *said)):
-        of_status = refused(*listeners[who]) if who in listeners else ""
+        of_status = refused(listeners[who]) if who in listeners else ""
         yield of_status or _ungranted(said.get(who, []))
 
 
@@ -54,20 +50,21 @@ def _ungranted(every: list[Reference]) -> str:
     return ""
 
 
-def refused(holder: KubeObject, listener: Fields) -> str:
-    """What the controller says of a listener that it serves nothing by; empty where it says nothing of the sort, or
-    said so of an older generation."""
-    name = listener.text("name")
-    for status in holder.each("status", "listeners"):
-        if status.text("name") != name or is_stale(holder, status, "conditions"):
-            continue
-        several = len(list(listener.each("tls", "certificateRefs"))) > 1  # of which some may be served
-        for kind, wrong in _WRONG.items():
-            bad = condition(status, kind, "conditions")
-            certificate = kind != "ResolvedRefs" or (bad is not None and bad.reason in _CERTIFICATE and not several)
-            if bad is not None and bad.status == wrong and certificate:
-                return f"{holder.reference} status.listeners[{name}]: {kind} is {wrong}, {bad.reason}"
-    return ""
+def refused(listener: Listener) -> str:
+    """The condition of the present generation by which the controller says that a listener serves nothing, or ""."""
+    found = rejection(listener) or _unresolved(listener)
+    if found is None:
+        return ""
+    where = f"{listener.holder.reference} status.listeners[{listener.name}]"
+    return f"{where}: {found.type} is {found.status}, {found.reason}"
+
+
+def _unresolved(listener: Listener) -> Condition | None:
+    """The condition that leaves a listener without its only certificate. Of several some may be served."""
+    found = of_type(listener.conditions, "ResolvedRefs")
+    if found is None or found.status != "False" or not found.is_current(listener.holder):
+        return None
+    return found if found.reason in _CERTIFICATE and len(listener.tls.certificate_refs) < 2 else None
 
 
 def _answered(facts: Facts, endpoint: Endpoint) -> bool:
@@ -87,9 +84,9 @@ def answered(facts: Facts, name: str, place: Endpoint, but: str = "") -> bool:
 
 def hostnames(facts: Facts, endpoint: Endpoint) -> Iterator[str]:
     """The names that what serves ``endpoint`` answers; empty for all."""
-    for holder, listener in gateway_listeners(facts.snapshot, endpoint):
-        if not refused(holder, listener):
-            yield listener.text("hostname").lower()
+    for listener in gateway_listeners(facts.snapshot, endpoint):
+        if not refused(listener):
+            yield listener.hostname
     proxy = contour.proxy_of(facts, endpoint)
     if proxy is not None:
         yield proxy.fqdn.lower()

@@ -20,11 +20,14 @@ VALIDATION = {"validation": {"caCertificateRefs": [{"name": "clients"}]}}
 LAX = {"validation": {**VALIDATION["validation"], "mode": "AllowInsecureFallback"}}
 
 
+FROM_ALL = {"allowedRoutes": {"namespaces": {"from": "All"}}}
+
+
 def gateway(
     *protocols: str, default: object = None, per_port: object = None, mode: str = "Terminate", hostname: str = "a.x"
 ) -> dict[str, Any]:
     listeners = [
-        {"name": f"l{number}", "port": 443, "protocol": each, "tls": {"mode": mode}, "hostname": hostname}
+        {"name": f"l{number}", "port": 443, "protocol": each, "tls": {"mode": mode}, "hostname": hostname, **FROM_ALL}
         for number, each in enumerate(protocols)
     ]
     frontend = {"default": default or {}, **({"perPort": per_port} if per_port else {})}
@@ -129,13 +132,13 @@ def test_a_listener_without_a_hostname_that_terminates_may_answer_every_name() -
         ([], {"name": "gw", "namespace": "edge"}, False),
         (["b.example"], {"name": "gw", "namespace": "edge"}, True),
         (None, {"name": "other", "namespace": "edge"}, True),
-        (None, {"kind": "ListenerSet", "name": "more"}, False),
+        (None, {"kind": "ListenerSet", "name": "more"}, True),
     ],
 )
 def test_a_route_without_hostnames_leads_every_name_through(
     hostnames: list[str] | None, parent: dict[str, str], refuses: bool
 ) -> None:
-    """v1alpha2 of TLSRoute has it so; of a ListenerSet nobody looks whose it is."""
+    """v1alpha2 of TLSRoute has it so; one that names another object leads nothing through this Gateway."""
     spec = {"parentRefs": [parent], **({} if hostnames is None else {"hostnames": hostnames})}
     one = made("TLSRoute", "shop", "any", GATEWAY_API, spec=spec)
     passing = gateway("TLS", mode="Passthrough", hostname="")
@@ -184,7 +187,10 @@ def test_a_listener_set_counts_among_the_gateways_listeners() -> None:
     more = {"name": "web", "port": 443, "protocol": "HTTPS", "tls": {}}
     spec = {"parentRef": {"name": "gw"}, "listeners": [more]}
     beside = made("ListenerSet", "edge", "more", GATEWAY_API, spec=spec)
-    assert owed(at("a.example"), gateway("TLS"), beside).other_names == ()
+    takes = gateway("TLS")
+    takes["spec"]["allowedListeners"] = {"namespaces": {"from": "Same"}}
+    assert owed(at("a.example"), takes, beside).other_names == ()
+    assert owed(at("a.example"), gateway("TLS"), beside).other_names
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,11 @@ def tls_route(**more: object) -> dict[str, Any]:
     return made("TLSRoute", "shop", "web", GATEWAY_API, spec={"hostnames": ["web.example"], "rules": rules})
 
 
+FROM_ALL = {"allowedRoutes": {"namespaces": {"from": "All"}}}
+
+
 def gateway(mode: str) -> dict[str, Any]:
-    listeners = [{"name": "tls", "port": 443, "protocol": "TLS", "tls": {"mode": mode}}]
+    listeners = [{"name": "tls", "port": 443, "protocol": "TLS", "tls": {"mode": mode}, **FROM_ALL}]
     return made("Gateway", "edge", "gw", GATEWAY_API, spec={"listeners": listeners})
 
 
@@ -188,7 +191,7 @@ def test_what_a_listener_for_all_names_passes_on_goes_to_the_routes_attached_to_
         reference = {**reference, "kind": "Gateway" if reference.get("kind") else "ListenerSet"}
     route = tls_route()
     route["spec"]["parentRefs"] = [reference]
-    through = {"name": "tls", "port": 443, "protocol": "TLS", "tls": {"mode": "Passthrough"}}
+    through = {"name": "tls", "port": 443, "protocol": "TLS", "tls": {"mode": "Passthrough"}, **FROM_ALL}
     front = made(kind, "edge", "gw", GATEWAY_API, spec={"listeners": [through]})
     said = {"origins": [f"{kind}/edge/gw listener tls"], "subject": f"{kind}/edge/gw", "segment": "Frontend"}
     near = endpoint(NEAR, {**said, "address": "10.0.0.1"})
