@@ -15,10 +15,10 @@ from scanner.cli.progress import colors
 from scanner.cli.shared_options import earlier, load_policy
 from scanner.cli.streams import width
 from scanner.errors import UsageError
-from scanner.expect.adherence import SPELLINGS
 from scanner.files import yaml_values
 from scanner.files.problems import did_you_mean
 from scanner.files.source_positions import shown
+from scanner.kube.adherence import SPELLINGS
 from scanner.kube.profile_catalogue import is_known_release, known_releases, load_profile
 from scanner.model.saved_scan import FINDINGS, POLICY, ROWS, Head
 from scanner.model.scan_policy import ScanPolicy

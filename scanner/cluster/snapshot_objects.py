@@ -10,8 +10,8 @@ from scanner.cluster.secrets import route_without_key, without_key
 from scanner.errors import InputError
 from scanner.files import yaml_values
 from scanner.kube.kinds import ROUTE, SECRET, Kind
+from scanner.kube.kubelet import MANIFESTS, in_manifests
 from scanner.kube.objects import Fields, KubeObject
-from scanner.model.kubelet_pools import MANIFESTS, in_manifests
 from scanner.model.pem import form_of
 from scanner.model.redacted import WITHHELD
 

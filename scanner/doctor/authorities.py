@@ -5,9 +5,9 @@ from __future__ import annotations
 from shlex import quote
 
 from scanner.doctor.patient import Patient
-from scanner.expect import adherence, gates
 from scanner.expect.authority import Authority
 from scanner.expect.microshift import FILE
+from scanner.kube import adherence, feature_gates
 from scanner.kube.kinds import API_SERVER
 from scanner.kube.maybe import Unknown
 from scanner.model.diagnosis import Answer
@@ -86,9 +86,11 @@ def _gate(patient: Patient) -> tuple[str, ...]:
     if patient.hosted:
         return ()
     snapshot, release = patient.facts.snapshot, patient.authority.releases.desired
-    state = gates.gates(snapshot, "" if isinstance(release, Unknown) else release).state(gates.ADHERENCE)
+    state = feature_gates.gates(snapshot, "" if isinstance(release, Unknown) else release).state(
+        feature_gates.ADHERENCE
+    )
     field = {True: "has the field", False: "does not have the field", None: "could not be seen"}
-    schema = field[gates.served(snapshot, "tlsAdherence")]
+    schema = field[feature_gates.served(snapshot, "tlsAdherence")]
     return (f"FeatureGate/cluster: TLSAdherence is {state}; the schema of APIServer {schema}",)
 
 

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from shlex import quote
 
 from scanner.doctor.patient import Patient
+from scanner.kube.events import Event
 from scanner.kube.kinds import CLUSTER_OPERATOR
 from scanner.kube.maybe import Unknown
-from scanner.kube.objects import KubeObject
+from scanner.kube.openshift import ClusterOperator
 from scanner.model.diagnosis import Answer
 
 _MOST = 5
@@ -32,7 +33,7 @@ def events(patient: Patient) -> Answer:
         return Answer(outcome="not-applicable", said=("it runs in no namespace: its journal has what it says",))
     read = patient.events
     gaps = [f"events of {each}: {read.missed[each]}" for each in names if each in read.missed]
-    told = [each for each in warnings(patient) if _SPEAKS.search(f"{each.text('reason')} {each.text('message')}")]
+    told = [each for each in warnings(patient) if _SPEAKS.search(f"{each.reason} {each.message}")]
     if told:
         first = f"of {', '.join(names)}, warnings that speak of TLS, certificates or configuration: {len(told)}"
         more = [f"and {len(told) - _MOST} more"] if len(told) > _MOST else []
@@ -48,28 +49,23 @@ def places(patient: Patient) -> list[str]:
     return list(dict.fromkeys((*patient.namespaces, *_related(patient))))[:_MOST]
 
 
-def warnings(patient: Patient) -> list[KubeObject]:
+def warnings(patient: Patient) -> list[Event]:
     """Every warning of ``places`` that was read; the newest first."""
     if isinstance(patient.events, Unknown):
         return []
     names = places(patient)
-    found = [each for each in patient.events.found if each.namespace in names and each.text("type") == "Warning"]
-    return sorted(found, key=_when, reverse=True)
+    found = [Event.of(each) for each in patient.events.found if each.namespace in names]
+    return sorted((each for each in found if each.type == "Warning"), key=lambda each: each.when, reverse=True)
 
 
-def _when(each: KubeObject) -> str:
-    """RFC 3339 in UTC, which sorts as text."""
-    return each.text("lastTimestamp") or each.text("series", "lastObservedTime") or each.text("eventTime")
-
-
-def line(each: KubeObject) -> str:
+def line(each: Event) -> str:
     """One event: when, of which object, why."""
-    about = each.fields("involvedObject")
-    name = "/".join(filter(None, (each.namespace, about.text("kind"), about.text("name"))))[:_LONGEST]
-    count = each.number("count") or 1
+    about = each.involved_object
+    name = "/".join(filter(None, (each.namespace, about.kind, about.name)))[:_LONGEST]
+    count = each.count or 1
     times = f" ({count} times)" if count > 1 else ""
-    what = f"{each.text('reason')[:60]}{times}: {each.text('message')[:_LONGEST]}"
-    return f"{_when(each)[:20]} {name} {what}".strip()
+    what = f"{each.reason[:60]}{times}: {each.message[:_LONGEST]}"
+    return f"{each.when[:20]} {name} {what}".strip()
 
 
 def events_commands(patient: Patient) -> tuple[str, ...]:
@@ -86,6 +82,6 @@ def events_commands(patient: Patient) -> tuple[str, ...]:
 def _related(patient: Patient) -> Iterator[str]:
     """``status.relatedObjects`` of the ClusterOperator: its namespaces, the operator's among them."""
     found = patient.facts.snapshot.get(CLUSTER_OPERATOR, patient.operator) if patient.world == "openshift" else None
-    for each in found.each("status", "relatedObjects") if found else ():
-        if each.text("resource") == "namespaces" and each.text("name").endswith("-operator"):
-            yield each.text("name")
+    for each in ClusterOperator.of(found).related_objects if found else ():
+        if each.resource == "namespaces" and each.name.endswith("-operator"):
+            yield each.name

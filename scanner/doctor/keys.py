@@ -13,6 +13,7 @@ from shlex import quote
 
 from scanner.doctor.events import line, warnings
 from scanner.doctor.patient import Patient
+from scanner.kube.conditions import conditions
 from scanner.kube.kinds import CLUSTER_OPERATOR
 from scanner.model.diagnosis import Answer
 from scanner.model.finding import Status
@@ -78,16 +79,16 @@ def _sums(counts: Mapping[Status, int]) -> Iterator[str]:
 
 def _failures(patient: Patient) -> list[str]:
     """Warnings by which an operator says that it could not make a certificate."""
-    found = [line(each) for each in warnings(patient) if _FAILED.search(each.text("reason"))]
+    found = [line(each) for each in warnings(patient) if _FAILED.search(each.reason)]
     return [*found[:_MOST], *([f"and {len(found) - _MOST} more such events"] if len(found) > _MOST else [])]
 
 
 def _degraded(patient: Patient) -> Iterator[str]:
     """What the ClusterOperator says of certificates, where it is Degraded."""
     found = patient.facts.snapshot.get(CLUSTER_OPERATOR, patient.operator)
-    for each in found.each("status", "conditions") if found else ():
-        message = f"{each.text('reason')}: {each.text('message')}"
-        if each.text("type") == "Degraded" and each.text("status") == "True" and _SPEAKS.search(message):
+    for each in conditions(found) if found else ():
+        message = f"{each.reason}: {each.message}"
+        if each.type == "Degraded" and each.holds and _SPEAKS.search(message):
             yield f"ClusterOperator/{patient.operator} Degraded=True {message[:_LONGEST]}"
 
 

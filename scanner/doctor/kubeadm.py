@@ -14,6 +14,8 @@ from scanner.expect import process
 from scanner.expect.flags import FLAGS, pod_of
 from scanner.expect.process import Told
 from scanner.kube.kinds import POD
+from scanner.kube.kubeadm import extra_arguments, has_external_etcd
+from scanner.kube.kubelet import Configz, KubeletConfiguration
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Fields
 from scanner.kube.profile import Profile
@@ -108,7 +110,7 @@ def _running(patient: Patient) -> Iterator[tuple[Endpoint, str, Told]]:
             node = each.node or each.owner.name
             found = snapshot.get(KUBELET_CONFIGZ, node) if KUBELET_CONFIGZ in snapshot.objects else None
             if found is not None:
-                yield each, f"configz of Node/{node}", process.by_configuration(found.fields("kubeletconfig"))
+                yield each, f"configz of Node/{node}", process.by_configuration(Configz.of(found).configuration)
         elif _governor(patient, each) == "flags" and (pod := pod_of(patient.facts, each)) is not None:
             yield each, str(pod.reference), process.by_flags(pod, _flags(patient))
 
@@ -126,7 +128,7 @@ def _declared(patient: Patient) -> Known[Told] | None:
     """What kubeadm keeps for it; None where it keeps nothing."""
     if patient.component == _KUBELET:
         kubelets = patient.facts.kubelet_config
-        return process.by_configuration(kubelets) if isinstance(kubelets, Fields) else kubelets
+        return process.by_configuration(kubelets) if isinstance(kubelets, KubeletConfiguration) else kubelets
     part, kept = _PARTS.get(patient.component), patient.facts.kubeadm_config
     if part is None or kept is None:
         return None
@@ -134,13 +136,13 @@ def _declared(patient: Patient) -> Known[Told] | None:
         return kept
     if _external(patient):
         return None
-    return process.by_arguments(kept.fields(*part.steps), _flags(patient))
+    return process.by_arguments(extra_arguments(kept, *part.steps), _flags(patient))
 
 
 def _external(patient: Patient) -> bool:
     """Whether it is an etcd that kubeadm does not run."""
     kept = patient.facts.kubeadm_config
-    return patient.component == "etcd" and isinstance(kept, Fields) and kept.has("etcd", "external")
+    return patient.component == "etcd" and isinstance(kept, Fields) and has_external_etcd(kept)
 
 
 def _place(patient: Patient) -> str:

@@ -22,7 +22,9 @@ from scanner.kube import kinds
 from scanner.kube.cipher_names import suite_named
 from scanner.kube.kinds import Kind
 from scanner.kube.maybe import Unknown
-from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.objects import KubeObject
+from scanner.kube.openshift import OperatorConfig, OperatorFile, ServingInfo
+from scanner.kube.secrets import ConfigMap
 from scanner.model.diagnosis import Answer, Outcome
 from scanner.model.expectation import Because
 from scanner.tls.codepoints import TLS13
@@ -107,7 +109,7 @@ def observed(patient: Patient) -> Answer:
     each = snapshot.get(found.kind, "cluster")
     if each is None:
         return Answer(outcome="unknown", said=(f"there is no {found.kind.name}/cluster",))
-    return _of(each, found, patient.authority)
+    return _of(OperatorConfig.of(each), found, patient.authority)
 
 
 def _own(patient: Patient) -> list[Because]:
@@ -127,35 +129,34 @@ def _no_observer(patient: Patient) -> str:
     }.get(patient.world, "this cluster has no such operator")
 
 
-def _of(each: KubeObject, found: Observer, authority: Authority) -> Answer:
+def _of(each: OperatorConfig, found: Observer, authority: Authority) -> Answer:
     field = f"{each.reference} {'.'.join(found.steps)}"
-    if each.text("spec", "managementState") in ("Unmanaged", "Removed"):
-        state = each.text("spec", "managementState")
+    state = each.management_state
+    if state in ("Unmanaged", "Removed"):
         return Answer(outcome="stopped", said=(f"{each.reference} spec.managementState: {state}: nobody applies it",))
-    forced = each.fields("spec", "unsupportedConfigOverrides", *found.steps[2:])
-    if forced.has("minTLSVersion") or forced.has("cipherSuites"):
+    if each.serving_info("spec", "unsupportedConfigOverrides", *found.steps[2:]).speaks_of_tls:
         said = f"{each.reference} spec.unsupportedConfigOverrides has a servingInfo of its own, which beats the profile"
         return Answer(outcome="stopped", said=(said,))
-    return compared(field, each.fields(*found.steps), authority)
+    return compared(field, each.serving_info(*found.steps), authority)
 
 
-def compared(field: str, serving: Fields, authority: Authority) -> Answer:
+def compared(field: str, serving: ServingInfo, authority: Authority) -> Answer:
     """A ``servingInfo`` against the cluster's profile, as Go can have it: names of TLS 1.3 suites mean nothing."""
     declared = authority.declared()
     if declared.profile is None or isinstance(declared.profile, Unknown):
         reason = declared.profile.reason if declared.profile else declared.said
         return Answer(outcome="unknown", said=(f"what {field} should say is not known: {reason}",))
     wanted = effective(declared.profile, "go", spelt=declared.spelt).profile
-    minimum = serving.text("minTLSVersion")
+    minimum = serving.min_tls_version
     if not minimum:
         return Answer(outcome="stopped", said=(f"{field} has no minTLSVersion: its operator has observed nothing",))
-    says = f"{field}: {shown(minimum).strip(chr(39))}, {len(serving.texts('cipherSuites'))} cipher suites"
+    says = f"{field}: {shown(minimum).strip(chr(39))}, {len(serving.cipher_suites)} cipher suites"
     if _version(minimum) != wanted.min_version:
         return Answer(outcome="stopped", said=(says, f"{authority.source} asks for {version_name(wanted.min_version)}"))
     if wanted.min_version >= TLS13:
         return Answer(outcome="ok", said=(says,))
     older = {code for code in wanted.suites if not is_tls13(code)}
-    return _suites(says, serving.texts("cipherSuites"), older, custom=declared.custom)
+    return _suites(says, serving.cipher_suites, older, custom=declared.custom)
 
 
 def _suites(says: str, names: tuple[str, ...], wanted: set[int], *, custom: bool) -> Answer:
@@ -218,7 +219,7 @@ def injected(patient: Patient) -> Answer:
 
 def _documents(each: KubeObject, authority: Authority) -> Iterator[Answer]:
     """Each configuration in a ConfigMap: a GenericOperatorConfig, or a GenericControllerConfig."""
-    for key, text in each.words("data").items():
+    for key, text in ConfigMap.of(each).data.items():
         place = f"{each.reference} data[{key[:60]}]"
         try:
             value = yaml_values.load(text.encode("utf-8", "replace"), place).get(())
@@ -226,7 +227,7 @@ def _documents(each: KubeObject, authority: Authority) -> Iterator[Answer]:
             yield Answer(outcome="unknown", said=(error.message,))
             continue
         if isinstance(value, Mapping):
-            yield compared(f"{place} servingInfo", Fields(value).fields("servingInfo"), authority)
+            yield compared(f"{place} servingInfo", OperatorFile(value).serving_info, authority)
 
 
 def _worst(answers: list[Answer]) -> Answer:

@@ -7,12 +7,13 @@ from shlex import quote
 
 from scanner.doctor.operators import observer
 from scanner.doctor.patient import Patient
-from scanner.expect.pools import pool_of, updating
 from scanner.expect.rollout import OPERATOR_TAKES
 from scanner.kube.conditions import Condition, condition
 from scanner.kube.kinds import CLUSTER_OPERATOR, MACHINE_CONFIG_POOL, NODE
+from scanner.kube.kubelet import MachineConfigPool, pool_of, updating
 from scanner.kube.maybe import Unknown
-from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.objects import KubeObject
+from scanner.kube.openshift import NodeStatus, OperatorConfig
 from scanner.model.diagnosis import Answer
 
 _CONDITIONS = ("Available", "Progressing", "Degraded")
@@ -78,8 +79,8 @@ def rollout(patient: Patient) -> Answer:
         return _pools(patient)
     found = observer(patient)
     each = patient.facts.snapshot.get(found.kind, "cluster") if found and found.static else None
-    if each is not None and any(True for _ in each.each("status", "nodeStatuses")):
-        return _revisions(each)
+    if each is not None and OperatorConfig.of(each).node_statuses:
+        return _revisions(OperatorConfig.of(each))
     if patient.world == "microshift":
         return Answer(outcome="not-read", said=("it takes the file's profile when it is started again",))
     if each is not None:
@@ -87,24 +88,24 @@ def rollout(patient: Patient) -> Answer:
     return Answer(outcome="not-read", said=("the rollout of workloads is not read; the ClusterOperator reports on it",))
 
 
-def _revisions(each: KubeObject) -> Answer:
+def _revisions(each: OperatorConfig) -> Answer:
     """``status.nodeStatuses`` of an operator of static pods (openshift/api ``operator/v1/types.go``)."""
-    newest = each.number("status", "latestAvailableRevision")
-    behind = [node for node in each.each("status", "nodeStatuses") if node.number("currentRevision") != newest]
+    newest = each.latest_revision
+    behind = [node for node in each.node_statuses if node.current_revision != newest]
     if newest is None:
         return Answer(outcome="unknown", said=(f"{each.reference} does not say which revision is the newest",))
     if not behind:
         return Answer(outcome="ok", said=(f"{each.reference}: every node runs revision {newest}",))
-    failed = [node for node in behind if node.number("lastFailedRevision") == newest]
+    failed = [node for node in behind if node.last_failed_revision == newest]
     said = tuple(_node(node, newest) for node in behind[:_MOST])
     return Answer(outcome="stopped" if failed else "unknown", said=(str(each.reference), *said))
 
 
-def _node(node: Fields, newest: int) -> str:
-    failed = node.number("lastFailedRevision") == newest
-    errors = "; ".join(node.texts("lastFailedRevisionErrors")[:2])[:300]
-    at = f"{node.text('nodeName')}: revision {node.number('currentRevision')}, and {newest} is the newest"
-    if (target := node.number("targetRevision") or 0) > (node.number("currentRevision") or 0):
+def _node(node: NodeStatus, newest: int) -> str:
+    failed = node.last_failed_revision == newest
+    errors = "; ".join(node.last_failed_revision_errors[:2])[:300]
+    at = f"{node.node_name}: revision {node.current_revision}, and {newest} is the newest"
+    if (target := node.target_revision or 0) > (node.current_revision or 0):
         at += f", {target} is being installed"
     return at + (f": that failed{': ' + errors if errors else ''}" if failed else "")
 
@@ -133,11 +134,11 @@ def _nodes(patient: Patient) -> list[KubeObject]:
 def _ill_pools(patient: Patient) -> Iterator[str]:
     """Pools that will not get on by themselves."""
     pools = [pool_of(patient.facts.snapshot, node) for node in _nodes(patient)]
-    for pool in {each.name: each for each in pools if isinstance(each, KubeObject)}.values():
+    for pool in {each.name: each for each in pools if isinstance(each, MachineConfigPool)}.values():
         degraded, updated = condition(pool, "Degraded"), condition(pool, "Updated")
         if degraded is not None and degraded.holds:
             yield f"{pool.reference} Degraded=True{': ' + degraded.message if degraded.message else ''}"
-        elif pool.flag("spec", "paused") and updated is not None and not updated.holds:
+        elif pool.paused and updated is not None and not updated.holds:
             yield f"{pool.reference} spec.paused is true, and not every node has what it wants"
 
 

@@ -35,11 +35,11 @@ from scanner.expect import (
     standing,
     withheld,
 )
-from scanner.expect.adherence import LEGACY, STRICT, Adherence
 from scanner.expect.api_server import Wishes
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.kube import kinds
+from scanner.kube.adherence import LEGACY, STRICT, Adherence
 from scanner.kube.gateway import HOLDER_NAMES
 from scanner.kube.kinds import Kind
 from scanner.kube.maybe import Unknown

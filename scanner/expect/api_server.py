@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 
-from scanner.expect import adherence, gates
-from scanner.expect.adherence import Adherence
 from scanner.expect.authority import Authority
 from scanner.expect.release import Releases, asked_for, of_cluster
+from scanner.kube import adherence, feature_gates
+from scanner.kube.adherence import Adherence
+from scanner.kube.api_server import APIServer, api_server_config
 from scanner.kube.cluster_facts import distribution
 from scanner.kube.kinds import API_SERVER
 from scanner.kube.maybe import Unknown
@@ -18,10 +19,9 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.profile import Profile
 from scanner.kube.profile_catalogue import TYPES, load_profile
 from scanner.kube.snapshot import Snapshot
-from scanner.kube.tls_profile import Declared
+from scanner.kube.tls_profile import PROFILE, Declared
 
-_STEPS = ("spec", "tlsSecurityProfile")
-_FIELD = ".".join(_STEPS)
+_FIELD = ".".join(PROFILE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ def _first_seen(snapshot: Snapshot, earlier: Iterable[Snapshot]) -> datetime | N
 
 def _said(snapshot: Snapshot) -> tuple[object, object]:
     found = snapshot.get(API_SERVER, "cluster")
-    return (found.at(*_STEPS), found.at("spec", "tlsAdherence")) if found else (None, None)
+    return (APIServer.of(found).any_profile, api_server_config(found).adherence) if found else (None, None)
 
 
 def with_wishes(found: Authority, wishes: Wishes) -> Authority:
@@ -133,21 +133,21 @@ def _read(snapshot: Snapshot, releases: Releases) -> Authority:
     found = snapshot.get(API_SERVER, "cluster")
     others = [each.name for each in snapshot.every(API_SERVER) if each.name != "cluster"]
     release = "" if isinstance(releases.desired, Unknown) else releases.desired
-    known = gates.gates(snapshot, release)
+    known = feature_gates.gates(snapshot, release)
     said = adherence.read(
-        found.at("spec", "tlsAdherence") if found else None,
+        api_server_config(found).adherence if found else None,
         "APIServer/cluster",
         "spec.tlsAdherence",
-        gate=known.state(gates.ADHERENCE),
-        pruned=gates.served(snapshot, "tlsAdherence") is False,
+        gate=known.state(feature_gates.ADHERENCE),
+        pruned=feature_gates.served(snapshot, "tlsAdherence") is False,
     )
     base = Authority(
         source="APIServer/cluster",
         field=_FIELD,
-        steps=_STEPS,
+        steps=PROFILE,
         releases=releases,
         adherence=said,
-        groups_gate=known.state(gates.GROUPS),
+        groups_gate=known.state(feature_gates.GROUPS),
         remarks=tuple(_remarks(found, others)),
     )
     return base if found is None else replace(base, holder=found)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from scanner.expect.adherence import Adherence
 from scanner.expect.draft import Draft
-from scanner.expect.gates import State
 from scanner.expect.release import Releases, meaning
+from scanner.kube.adherence import Adherence
 from scanner.kube.conditions import changed
+from scanner.kube.feature_gates import State
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Fields, KubeObject
-from scanner.kube.tls_profile import LIBRARY_GO, Declared, Reader, declared
+from scanner.kube.tls_profile import LIBRARY_GO, Declared, Reader, declared, has_mapping
 
 _NOTHING = Fields({})
 
@@ -55,7 +54,7 @@ class Authority:
     @property
     def is_set(self) -> bool:
         """Whether somebody chose a profile: some readers look at nothing else."""
-        return self.fixed is not None or isinstance(self.holder.at(*self.steps), Mapping)
+        return self.fixed is not None or has_mapping(self.holder, self.steps)
 
     def changed(self) -> datetime | None:
         """When the profile or the adherence was last changed, as far as that is known."""

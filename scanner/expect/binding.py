@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from scanner.expect.adherence import Adherence
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.expect.release import minor
+from scanner.kube.adherence import Adherence
 from scanner.kube.maybe import Unknown
 from scanner.model.components import Governor
 from scanner.model.expectation import Binding

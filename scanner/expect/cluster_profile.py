@@ -10,7 +10,7 @@ from scanner.expect.facts import Facts
 from scanner.kube.conditions import condition
 from scanner.kube.kinds import CLUSTER_OPERATOR
 from scanner.kube.maybe import Unknown
-from scanner.kube.objects import KubeObject
+from scanner.kube.openshift import ClusterOperator
 from scanner.model.expectation import Because, Lever
 
 
@@ -38,12 +38,13 @@ def _by_either(facts: Facts, draft: Draft) -> Draft:
     return draft if same else replace(draft, skewed=(*draft.skewed, found))
 
 
-def operator(facts: Facts, draft: Draft) -> KubeObject | None:
+def operator(facts: Facts, draft: Draft) -> ClusterOperator | None:
     """The ClusterOperator that reports on the component."""
     component = facts.catalogue.component(draft.entry.component) if draft.entry else None
     if component is None or draft.endpoint.owner.namespace in facts.hosted:
         return None
-    return facts.snapshot.get(CLUSTER_OPERATOR, component.operator)
+    found = facts.snapshot.get(CLUSTER_OPERATOR, component.operator)
+    return ClusterOperator.of(found) if found else None
 
 
 def _release(facts: Facts, draft: Draft, authority: Authority) -> Draft:
@@ -55,7 +56,7 @@ def _release(facts: Facts, draft: Draft, authority: Authority) -> Draft:
     found = operator(facts, draft)
     if releases.previous is None or found is None or isinstance(releases.desired, Unknown):
         return draft
-    versions = {each.text("name"): each.text("version") for each in found.each("status", "versions")}
+    versions = {each.name: each.version for each in found.versions}
     own, progressing = versions.get("operator"), condition(found, "Progressing")
     # An operator must not report the new version before all that it operates has it (openshift/api ClusterOperator).
     settled = own == releases.desired or (own == releases.previous and not (progressing and progressing.holds))

@@ -15,6 +15,7 @@ from scanner.expect.release import minor
 from scanner.kube import olm
 from scanner.kube.cluster_facts import document, in_fips_mode, is_guest
 from scanner.kube.kinds import ENDPOINT_SLICE, POD
+from scanner.kube.kubelet import KubeletConfiguration
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.profile import Profile
@@ -129,9 +130,9 @@ class Facts(Once):
     def installed(self) -> dict[tuple[str, str], str]:
         """Deployments that OLM installed, as (namespace, name), and the ClusterServiceVersion of each."""
         return {
-            (each.namespace or "", deployment.text("name")): str(each.reference)
+            (each.namespace or "", deployment.name): str(each.reference)
             for each in olm.installed(self.snapshot)
-            for deployment in each.each("spec", "install", "spec", "deployments")
+            for deployment in each.deployments
         }
 
     @cached_property
@@ -139,9 +140,9 @@ class Facts(Once):
         """Kinds of layered products, as (group, kind), and the ClusterServiceVersion that owns each: what an object of
         such a kind owns is an operand of it."""
         return {
-            (owned.text("name").partition(".")[2], owned.text("kind")): str(each.reference)
+            (owned.name.partition(".")[2], owned.kind): str(each.reference)
             for each in olm.installed(self.snapshot)
-            for owned in each.each("spec", "customresourcedefinitions", "owned")
+            for owned in each.owned
         }
 
     @cached_property
@@ -158,9 +159,10 @@ class Facts(Once):
         return found
 
     @cached_property
-    def kubelet_config(self) -> Known[Fields] | None:
+    def kubelet_config(self) -> Known[KubeletConfiguration] | None:
         """The KubeletConfiguration that kubeadm keeps for all kubelets, in a ConfigMap; None where there is none."""
-        return self._kubeadm("kubelet-config", "kubelet", "what kubeadm tells all kubelets")
+        found = self._kubeadm("kubelet-config", "kubelet", "what kubeadm tells all kubelets")
+        return KubeletConfiguration(found.raw) if isinstance(found, Fields) else found
 
     @cached_property
     def kubeadm_config(self) -> Known[Fields] | None:

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scanner.expect import adherence
 from scanner.expect.api_server import Wishes, with_wishes
 from scanner.expect.authority import Authority
 from scanner.expect.release import Releases, asked_for, of_history
+from scanner.kube import adherence
+from scanner.kube.api_server import api_server_config
 from scanner.kube.cluster_facts import hosted_namespace
 from scanner.kube.conditions import condition
+from scanner.kube.hypershift import HostedCluster
 from scanner.kube.kinds import HOSTED_CLUSTER, HOSTED_CONTROL_PLANE
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
-from scanner.kube.tls_profile import HYPERSHIFT
-
-_STEPS = ("spec", "configuration", "apiServer")
+from scanner.kube.tls_profile import HOSTED_PROFILE, HYPERSHIFT
 
 
 def authorities(snapshot: Snapshot, wishes: Wishes) -> dict[str, Authority]:
@@ -45,24 +45,29 @@ def _authority(holder: KubeObject, wishes: Wishes) -> Authority:
     source = str(holder.reference)
     return Authority(
         source=source,
-        field=".".join((*_STEPS, "tlsSecurityProfile")),
+        field=".".join(HOSTED_PROFILE),
         holder=holder,
-        steps=(*_STEPS, "tlsSecurityProfile"),
+        steps=HOSTED_PROFILE,
         reader=HYPERSHIFT,
         releases=asked_for(wishes.release) if wishes.release else _releases(holder),
-        adherence=adherence.read(holder.at(*_STEPS, "tlsAdherence"), source, ".".join((*_STEPS, "tlsAdherence"))),
+        adherence=adherence.read(
+            api_server_config(holder).adherence, source, ".".join((*HOSTED_PROFILE[:-1], "tlsAdherence"))
+        ),
         implementation="hypershift",
     )
 
 
 def _releases(holder: KubeObject) -> Releases:
     """``status.version`` of a HostedCluster, ``status.versionStatus`` of a HostedControlPlane."""
-    where = "versionStatus" if holder.fields("status", "versionStatus").raw else "version"
+    cluster = HostedCluster.of(holder)
+    where, history = (
+        ("versionStatus", cluster.version_status) if cluster.version_status else ("version", cluster.version)
+    )
     progressing = condition(holder, "ClusterVersionProgressing")
     return of_history(
         str(holder.reference),
         "",
-        holder.fields("status", where),
+        history,
         where=f"status.{where}",
         upgrading=progressing is not None and progressing.holds,
     )

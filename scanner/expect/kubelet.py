@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from scanner.expect import node_pools, pools, process
+from scanner.expect import node_pools, process
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.expect.release import meaning, minor, of_kubelet
@@ -18,16 +18,24 @@ from scanner.expect.rollout import settling
 from scanner.kube.conditions import changed, condition
 from scanner.kube.kinds import KUBELET_CONFIG as KUBELET_CONFIGS
 from scanner.kube.kinds import MACHINE_CONFIG_POOL, NODE
+from scanner.kube.kubelet import (
+    MANIFESTS,
+    Configz,
+    KubeletConfig,
+    MachineConfigPool,
+    Node,
+    kubelet_configs,
+    pool_of,
+    updating,
+)
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.profile import Profile
-from scanner.kube.tls_profile import KUBELET_CONFIG, Declared, declared
+from scanner.kube.tls_profile import KUBELET_CONFIG, PROFILE, Declared, declared
 from scanner.model.expectation import Because, Lever
-from scanner.model.kubelet_pools import MANIFESTS
 from scanner.model.unlisted_kinds import KUBELET_CONFIGZ
 
-_STEPS = ("spec", "tlsSecurityProfile")
-_FIELD = ".".join(_STEPS)
+_FIELD = ".".join(PROFILE)
 _RAW = "spec.kubeletConfig"
 _FIELDS = "tlsMinVersion, tlsCipherSuites"
 _KUBEADM = "ConfigMap/kube-system/kubelet-config"
@@ -62,7 +70,7 @@ def _without_pools(facts: Facts) -> bool:
 
 def _of_release(facts: Facts, draft: Draft, node: KubeObject) -> Draft:
     """An older kubelet means by a profile's name what its own release means."""
-    version = node.text("status", "nodeInfo", "kubeletVersion")
+    version = Node.of(node).kubelet_version
     own = of_kubelet(version)
     if own is None or isinstance(draft.release, Unknown):
         return draft
@@ -75,13 +83,13 @@ def _of_release(facts: Facts, draft: Draft, node: KubeObject) -> Draft:
 
 
 def _of_node(facts: Facts, draft: Draft, node: KubeObject) -> Draft:
-    pool = pools.pool_of(facts.snapshot, node)
+    pool = pool_of(facts.snapshot, node)
     if isinstance(pool, Unknown):
         return draft.owes(pool, str(node.reference), "metadata.labels", pool.reason)
     draft = draft.says(str(pool.reference), "spec.nodeSelector", f"selects {node.reference}")
     if gap := facts.snapshot.gap(KUBELET_CONFIGS):
         return draft.owes(Unknown(f"KubeletConfig could not be read: {gap}"), "KubeletConfig", _FIELD, "unknown")
-    configs = pools.kubelet_configs(facts.snapshot, pool)
+    configs = kubelet_configs(facts.snapshot, pool)
     if configs:
         draft = _configured(draft, configs[-1])
     else:
@@ -108,19 +116,19 @@ def _hosted(facts: Facts, draft: Draft, name: str) -> Draft:
         draft = draft.says(str(pool.reference), "spec.config", "no KubeletConfig, so the cluster's profile stands")
     else:
         draft = _configured(draft, config, _MANIFESTS)
-    updating = condition(pool, "UpdatingConfig")
-    if updating is None or not updating.holds:
+    at_work = condition(pool, "UpdatingConfig")
+    if at_work is None or not at_work.holds:
         return draft
-    said = updating.message or "True"
-    return settling(facts, draft, str(pool.reference), "status.conditions", said, updating.since, _POOL_TAKES)
+    said = at_work.message or "True"
+    return settling(facts, draft, str(pool.reference), "status.conditions", said, at_work.since, _POOL_TAKES)
 
 
-def _configured(draft: Draft, config: KubeObject, within: str = "") -> Draft:
+def _configured(draft: Draft, config: KubeletConfig, within: str = "") -> Draft:
     """``spec.kubeletConfig`` is merged over what the profile gives (``generateKubeletIgnFiles``). ``within``: the field
     that holds the KubeletConfig."""
     source, field = str(config.reference), f"{within}{_FIELD}"
     draft = replace(draft, lever=Lever(where=source, field=field, applied_by="kubelet"))
-    told = process.by_configuration(config.fields(*_RAW.split(".")))
+    told = process.by_configuration(config.configuration)
     own = _declared(draft.release, config)
     if own.profile is None:
         draft = draft.says(source, field, own.said).remark(*own.remarks)
@@ -129,7 +137,7 @@ def _configured(draft: Draft, config: KubeObject, within: str = "") -> Draft:
             source,
             field,
             lambda release: _declared(release, config),
-            changed=changed(config, _STEPS),
+            changed=changed(config, PROFILE),
         )
     if not told.anything:
         return draft
@@ -138,8 +146,8 @@ def _configured(draft: Draft, config: KubeObject, within: str = "") -> Draft:
     return replace(draft, changed=changed(config, tuple(_RAW.split("."))))
 
 
-def _declared(release: Known[str], config: KubeObject) -> Declared:
-    return declared(config, _STEPS, KUBELET_CONFIG, str(config.reference), meaning(release))
+def _declared(release: Known[str], config: KubeletConfig) -> Declared:
+    return declared(config, PROFILE, KUBELET_CONFIG, str(config.reference), meaning(release))
 
 
 def _merged(found: Known[Profile], under: Known[Profile], told: process.Told) -> Known[Profile]:
@@ -150,8 +158,8 @@ def _merged(found: Known[Profile], under: Known[Profile], told: process.Told) ->
     return replace(found, min_version=minimum, suites=found.suites if told.suites else under.suites)
 
 
-def _rolling(facts: Facts, draft: Draft, pool: KubeObject, node: KubeObject) -> Draft:
-    change = pools.updating(pool, node)
+def _rolling(facts: Facts, draft: Draft, pool: MachineConfigPool, node: KubeObject) -> Draft:
+    change = updating(pool, node)
     if change is None:
         return draft
     why, since = change
@@ -179,7 +187,7 @@ def _plain(facts: Facts, draft: Draft, node: str) -> Draft:
     if found is None:
         reason = "no configz was read (adhere rbac --with configz)"
         return replace(draft, lever=draft.lever or lever).remark(f"what the kubelet on {node} runs with: {reason}")
-    own = process.by_configuration(found.fields("kubeletconfig"))
+    own = process.by_configuration(Configz.of(found).configuration)
     if declared_all is not None and not isinstance(declared_all, Unknown):
         said = process.by_configuration(declared_all)
         if (said.minimum, set(said.suites)) != (own.minimum, set(own.suites)):

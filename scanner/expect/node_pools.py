@@ -10,18 +10,20 @@ from typing import TypeAlias
 
 from scanner.errors import InputError
 from scanner.expect.facts import Facts
-from scanner.kube import references
+from scanner.kube import kubelet, references
 from scanner.kube.cluster_facts import identity
+from scanner.kube.hypershift import HostedCluster, NodePool
 from scanner.kube.kinds import CONFIG_MAP, HOSTED_CLUSTER, NODE, NODE_POOL
+from scanner.kube.kubelet import KubeletConfig
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import KubeObject
+from scanner.kube.secrets import ConfigMap
 from scanner.kube.snapshot import Snapshot
-from scanner.model import kubelet_pools
 
 Held: TypeAlias = tuple[Snapshot, KubeObject]
 """An object, and the snapshot that holds it."""
 
-LABEL = f"metadata.labels[{kubelet_pools.NODE_POOL}]"
+LABEL = f"metadata.labels[{kubelet.NODE_POOL}]"
 ELSEWHERE = Unknown(
     "a NodePool of the hosting cluster may name a ConfigMap with a KubeletConfig, which decides before the APIServer "
     "and is not in this cluster: scan both clusters together (--contexts), or give the profile of these nodes as an "
@@ -40,7 +42,7 @@ def pool_of(facts: Facts, node_name: str) -> Known[Held]:
     if node is None:
         gap = facts.snapshot.gap(NODE) or "there is no such node"
         return Unknown(f"the NodePool of Node/{node_name} is not known: {gap}")
-    name = node.labels.get(kubelet_pools.NODE_POOL, "")
+    name = node.labels.get(kubelet.NODE_POOL, "")
     if not name:
         return Unknown(f"the NodePool of {node.reference} is not known: the node has no {LABEL}")
     found = [each for each in pools if each[1].name == name]
@@ -60,14 +62,14 @@ def _ours(facts: Facts) -> tuple[Held, ...]:
 
 
 def _hosts(host: Snapshot, pool: KubeObject, guest: Snapshot) -> bool:
-    hosted = host.get(HOSTED_CLUSTER, pool.text("spec", "clusterName"), pool.namespace)
-    said, own = hosted.text("spec", "clusterID") if hosted else "", identity(guest)
+    hosted = host.get(HOSTED_CLUSTER, NodePool.of(pool).cluster_name, pool.namespace)
+    said, own = HostedCluster.of(hosted).cluster_id if hosted else "", identity(guest)
     return said == own if said and own else host is guest
 
 
-def kubelet_config(host: Snapshot, pool: KubeObject) -> Known[KubeObject | None]:
+def kubelet_config(host: Snapshot, pool: KubeObject) -> Known[KubeletConfig | None]:
     """The KubeletConfig of a pool as its ConfigMap has it; None where no ConfigMap of the pool has one."""
-    found: list[KubeObject] = []
+    found: list[KubeletConfig] = []
     for link in references.links(pool):
         namespace = link.namespace or ""
         held = host.get(CONFIG_MAP, link.name, namespace)
@@ -75,14 +77,15 @@ def kubelet_config(host: Snapshot, pool: KubeObject) -> Known[KubeObject | None]
         if held is None:
             gap = host.missing(CONFIG_MAP, link.name, namespace) or "there is no such ConfigMap"
             return Unknown(f"{called}, which {pool.reference} names, is not known: {gap}")
-        if not held.text("data", kubelet_pools.MANIFESTS):
-            return Unknown(f"{called}, which {pool.reference} names, has no data[{kubelet_pools.MANIFESTS}]")
+        text = ConfigMap.of(held).data.get(kubelet.MANIFESTS, "")
+        if not text:
+            return Unknown(f"{called}, which {pool.reference} names, has no data[{kubelet.MANIFESTS}]")
         try:
-            configs = list(kubelet_pools.in_manifests(held.text("data", kubelet_pools.MANIFESTS)))
+            configs = list(kubelet.in_manifests(text))
         except InputError:
             return Unknown(f"{called}, which {pool.reference} names, is no YAML or too long to be read")
         name = {"name": held.name, "namespace": held.namespace}
-        found += [KubeObject({"metadata": name, "spec": each.fields("spec").raw}, CONFIG_MAP) for each in configs]
+        found += [KubeletConfig({"metadata": name, "spec": each.spec}, CONFIG_MAP) for each in configs]
     if len(found) > 1:
         several = ", ".join(str(each.reference) for each in found[:5])
         return Unknown(f"{pool.reference} has several KubeletConfigs, of which HyperShift allows one: {several}")

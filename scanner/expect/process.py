@@ -7,12 +7,13 @@ that is asked for, never less.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from scanner.expect.draft import Draft
 from scanner.files.source_positions import shown
 from scanner.kube.cipher_names import GO_SUITES, TLS13_SUITES, suite_named
+from scanner.kube.kubelet import KubeletConfiguration
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Fields
 from scanner.kube.profile import Profile
@@ -74,21 +75,19 @@ def by_flags(pod: Fields, flags: Flags) -> Told:
     return _told(found, flags)
 
 
-def by_arguments(section: Fields, flags: Flags) -> Told:
-    """What ``extraArgs`` of a section of kubeadm's ClusterConfiguration say: a mapping up to v1beta3, then a list."""
-    found = section.words("extraArgs")
-    found |= {each.text("name"): each.text("value") for each in section.each("extraArgs")}
-    return _told(found, flags)
+def by_arguments(arguments: Mapping[str, str], flags: Flags) -> Told:
+    """What ``extraArgs`` of a section of kubeadm's ClusterConfiguration say."""
+    return _told(arguments, flags)
 
 
-def _told(found: dict[str, str], flags: Flags) -> Told:
+def _told(found: Mapping[str, str], flags: Flags) -> Told:
     names = tuple(name.strip() for name in found.get(flags.suites, "").split(",") if name.strip())
     return Told(minimum=found.get(flags.minimum, "").strip(), suites=names[:_MOST])
 
 
-def by_configuration(kubelet: Fields) -> Told:
+def by_configuration(kubelet: KubeletConfiguration) -> Told:
     """What a KubeletConfiguration says (kubelet.config.k8s.io/v1beta1)."""
-    return Told(minimum=kubelet.text("tlsMinVersion"), suites=kubelet.texts("tlsCipherSuites")[:_MOST])
+    return Told(minimum=kubelet.tls_min_version, suites=kubelet.tls_cipher_suites[:_MOST])
 
 
 def _flags(words: Iterable[str]) -> dict[str, str]:

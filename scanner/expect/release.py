@@ -11,7 +11,7 @@ from scanner.files.source_positions import shown
 from scanner.kube.conditions import condition
 from scanner.kube.kinds import CLUSTER_VERSION
 from scanner.kube.maybe import Known, Unknown
-from scanner.kube.objects import Fields
+from scanner.kube.openshift import ClusterVersion, ReleaseHistory
 from scanner.kube.profile import Profile
 from scanner.kube.profile_catalogue import TYPES, load_profile, profile_names
 from scanner.kube.snapshot import Snapshot
@@ -50,21 +50,23 @@ def of_cluster(snapshot: Snapshot) -> Releases:
         return Releases(desired=Unknown("there is no ClusterVersion, so the release is not known"))
     version = snapshot.get(CLUSTER_VERSION, "version") or objects[0]
     progressing = condition(version, "Progressing")
-    history = version.fields("status")
+    found = ClusterVersion.of(version)
     return of_history(
         str(version.reference),
-        version.text("status", "desired", "version"),
-        history,
+        found.desired,
+        found.status,
         upgrading=progressing is not None and progressing.holds,
     )
 
 
-def of_history(source: str, desired: str, holder: Fields, *, where: str = "status", upgrading: bool) -> Releases:
+def of_history(
+    source: str, desired: str, holder: ReleaseHistory, *, where: str = "status", upgrading: bool
+) -> Releases:
     """From a ``history`` of updates under ``where``, newest first; ``desired`` may be empty, then the newest counts."""
-    history = list(holder.each("history"))[:50]
-    newest = desired or (history[0].text("version") if history else "")
-    done = [each.text("version") for each in history if each.text("state") == "Completed"]
-    partial = bool(history) and history[0].text("state") == "Partial"
+    history = holder.history[:50]
+    newest = desired or (history[0].version if history else "")
+    done = [each.version for each in history if each.state == "Completed"]
+    partial = bool(history) and history[0].state == "Partial"
     if not newest:
         return Releases(desired=Unknown(f"{source} does not say which release it is"))
     before = next((each for each in done if each != newest), None) if partial or upgrading else None

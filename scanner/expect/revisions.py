@@ -16,6 +16,7 @@ from scanner.expect.facts import Facts
 from scanner.kube import kinds
 from scanner.kube.conditions import condition
 from scanner.kube.kinds import Kind
+from scanner.kube.openshift import OperatorConfig
 
 OPERATORS: Mapping[str, Kind] = {
     "kube-apiserver": kinds.KUBE_API_SERVER_OPERATOR,
@@ -56,17 +57,20 @@ def revision_of(facts: Facts, draft: Draft) -> Revision | None:
     if kind is None or not endpoint.node or endpoint.owner.namespace in facts.hosted:
         return None
     found = facts.snapshot.get(kind, "cluster")
-    newest = found.number("status", "latestAvailableRevision") if found else None
-    for each in found.each("status", "nodeStatuses") if found else ():
-        current = each.number("currentRevision")
-        if found and each.text("nodeName") == endpoint.node and current is not None and newest is not None:
+    if found is None:
+        return None
+    operator = OperatorConfig.of(found)
+    newest = operator.latest_revision
+    for each in operator.node_statuses:
+        current = each.current_revision
+        if each.node_name == endpoint.node and current is not None and newest is not None:
             installing = condition(found, "NodeInstallerProgressing")
             return Revision(
                 source=str(found.reference),
                 field=f"status.nodeStatuses[{endpoint.node}]",
                 current=current,
                 newest=newest,
-                target=each.number("targetRevision") or 0,
+                target=each.target_revision or 0,
                 since=installing.since if installing and installing.holds else None,
             )
     return None

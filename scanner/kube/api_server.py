@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scanner.kube.kinds import HOSTED_CLUSTER
+from scanner.kube.kinds import HOSTED_CLUSTER, HOSTED_CONTROL_PLANE
 from scanner.kube.objects import KubeObject
 from scanner.kube.view import Parts, Text, Texts, Value, View
 
@@ -20,9 +20,17 @@ class ApiServerConfig(View):
 
     named_certificates = Parts(NamedCertificate, "servingCerts", "namedCertificates")
     client_ca = Text("clientCA", "name")
+    adherence = Value("tlsAdherence")
+
+
+class APIServer(KubeObject):
+    """APIServer/cluster."""
+
+    any_profile = Value("spec", "tlsSecurityProfile")
 
 
 def api_server_config(item: KubeObject) -> ApiServerConfig:
-    """What an APIServer or a HostedCluster says of its API server."""
-    steps = ("spec", "configuration", "apiServer") if item.kind == HOSTED_CLUSTER else ("spec",)
+    """What an APIServer, or HyperShift's object, says of its API server."""
+    hosted = item.kind in (HOSTED_CLUSTER, HOSTED_CONTROL_PLANE)
+    steps = ("spec", "configuration", "apiServer") if hosted else ("spec",)
     return ApiServerConfig(item.fields(*steps).raw, steps)

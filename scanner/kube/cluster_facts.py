@@ -10,6 +10,7 @@ from scanner.files.yaml_values import load
 from scanner.kube import kinds
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.openshift import ClusterVersion, Infrastructure
 from scanner.kube.snapshot import Snapshot
 
 Distribution = Literal["openshift", "hypershift", "microshift", "kubernetes"]
@@ -60,27 +61,25 @@ def document(snapshot: Snapshot, name: str, key: str) -> Known[Fields] | None:
 
 def cluster_facts(snapshot: Snapshot) -> ClusterFacts:
     """The facts of a snapshot that has read ``READS``."""
-    version = _first(snapshot.every(kinds.CLUSTER_VERSION))
-    infrastructure = _first(snapshot.every(kinds.INFRASTRUCTURE))
-    topology = infrastructure.text("status", "controlPlaneTopology")
-    release = version.text("status", "desired", "version") or _microshift(snapshot)
+    version = next(map(ClusterVersion.of, snapshot.every(kinds.CLUSTER_VERSION)), None)
+    infrastructure = next(map(Infrastructure.of, snapshot.every(kinds.INFRASTRUCTURE)), None)
+    release = (version.desired if version else "") or _microshift(snapshot)
     return ClusterFacts(
         name=snapshot.origin.name,
         distribution=distribution(snapshot),
-        id=version.text("spec", "clusterID"),
+        id=version.cluster_id if version else "",
         version=release or snapshot.origin.git_version,
-        platform=infrastructure.text("status", "platformStatus", "type"),
-        topology=topology,
+        platform=infrastructure.platform if infrastructure else "",
+        topology=infrastructure.topology if infrastructure else "",
         server=snapshot.origin.server,
     )
 
 
 def distribution(snapshot: Snapshot) -> Distribution:
     """Whose Kubernetes it is, by what is there; without any evidence nobody's."""
-    topology = _first(snapshot.every(kinds.INFRASTRUCTURE)).text("status", "controlPlaneTopology")
     if _microshift(snapshot):
         return "microshift"
-    if topology == "External":
+    if any(Infrastructure.of(each).topology == "External" for each in snapshot.every(kinds.INFRASTRUCTURE)[:1]):
         return "hypershift"
     if any(found and kind.group in _OPENSHIFT for kind, found in snapshot.objects.items()):
         return "openshift"
@@ -109,10 +108,10 @@ def _in_its_namespaces(snapshot: Snapshot) -> bool:
 def identity(snapshot: Snapshot) -> str:
     """``ClusterVersion.spec.clusterID``; elsewhere the uid of the namespace kube-system, which lives as long as its
     cluster. Empty where neither was read."""
-    version = _first(snapshot.objects.get(kinds.CLUSTER_VERSION, ()))
+    version = next(iter(snapshot.objects.get(kinds.CLUSTER_VERSION, ())), None)
     spaces = snapshot.objects.get(kinds.NAMESPACE, ())
     system = next((each for each in spaces if each.name == "kube-system"), None)
-    return version.text("spec", "clusterID") or (system.uid if system else "")
+    return (ClusterVersion.of(version).cluster_id if version else "") or (system.uid if system else "")
 
 
 def same_cluster(one: Snapshot, other: Snapshot) -> bool:
@@ -124,7 +123,7 @@ def same_cluster(one: Snapshot, other: Snapshot) -> bool:
 def is_guest(snapshot: Snapshot) -> bool:
     """Whether the control plane is hosted in another cluster."""
     found = snapshot.get(kinds.INFRASTRUCTURE, "cluster")
-    return found is not None and found.text("status", "controlPlaneTopology") == "External"
+    return found is not None and Infrastructure.of(found).topology == "External"
 
 
 def hosted_namespaces(snapshot: Snapshot) -> tuple[str, ...]:
@@ -144,10 +143,6 @@ def _microshift(snapshot: Snapshot) -> str:
     """The release that MicroShift writes down (``kube-public/microshift-version``), or ""."""
     said = snapshot.get(kinds.CONFIG_MAP, "microshift-version", "kube-public")
     return said.text("data", "version") if said else ""
-
-
-def _first(objects: tuple[KubeObject, ...]) -> Fields:
-    return objects[0] if objects else Fields({})
 
 
 def in_fips_mode(snapshot: Snapshot) -> Known[bool]:

@@ -115,6 +115,11 @@ def has_profile(holder: Fields, steps: tuple[str, ...] = PROFILE) -> bool:
     return holder.has(*steps)
 
 
+def has_mapping(holder: Fields, steps: tuple[str, ...]) -> bool:
+    """Whether a mapping is there: some readers take nothing else for a profile that somebody chose."""
+    return isinstance(holder.at(*steps), Mapping)
+
+
 def held_profiles(each: Fields) -> Iterator[TLSSecurityProfile]:
     """Every profile below ``spec``, whatever the object's kind and wherever it stands, the outermost first."""
     waiting: deque[tuple[Steps, object]] = deque([(("spec",), each.at("spec"))])

@@ -14,6 +14,7 @@ from scanner.kube.kinds import (
     Kind,
 )
 from scanner.kube.objects import KubeObject
+from scanner.kube.pki import AdmissionPolicy, AdmissionPolicyBinding
 from scanner.kube.snapshot import Snapshot
 from scanner.model.finding import Finding
 from scanner.model.rule import ScanRule
@@ -25,14 +26,17 @@ _WRITING: Final = frozenset({"CREATE", "UPDATE", "*"})
 
 def check_admission(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
     """An admission policy that is to check the PKI object is bound, and its binding refuses."""
-    bindings = about.snapshot.objects.get(VALIDATING_ADMISSION_POLICY_BINDING, ())
-    for policy in about.snapshot.objects.get(VALIDATING_ADMISSION_POLICY, ()):
+    found = about.snapshot.objects.get(VALIDATING_ADMISSION_POLICY_BINDING, ())
+    bindings = [AdmissionPolicyBinding.of(each) for each in found]
+    for policy in map(AdmissionPolicy.of, about.snapshot.objects.get(VALIDATING_ADMISSION_POLICY, ())):
         if _is_about_keys(policy):
-            bound = [each for each in bindings if each.text("spec", "policyName") == policy.name]
+            bound = [each for each in bindings if each.policy_name == policy.name]
             yield from _judged(rule, policy, bound, about.snapshot)
 
 
-def _judged(rule: ScanRule, policy: KubeObject, bound: list[KubeObject], snapshot: Snapshot) -> Iterator[Finding]:
+def _judged(
+    rule: ScanRule, policy: AdmissionPolicy, bound: list[AdmissionPolicyBinding], snapshot: Snapshot
+) -> Iterator[Finding]:
     fix = f"make a ValidatingAdmissionPolicyBinding with policyName {shown(policy.name)} and validationActions [Deny]"
     gap = snapshot.gap(VALIDATING_ADMISSION_POLICY_BINDING)
     if not bound and gap:
@@ -40,20 +44,19 @@ def _judged(rule: ScanRule, policy: KubeObject, bound: list[KubeObject], snapsho
         yield _finding(rule, policy, said, inconclusive=True)
     elif not bound:
         yield _finding(rule, policy, "no binding makes the API server ask it: it refuses nothing", fix=fix)
-    elif not any("Deny" in each.texts("spec", "validationActions") for each in bound):
+    elif not any("Deny" in each.actions for each in bound):
         where = ", ".join(str(each.reference) for each in bound[:3])
         said = f"its bindings only warn or audit ({where}): it refuses nothing"
         yield _finding(rule, policy, said, low=True, fix="add Deny to spec.validationActions of the binding")
 
 
-def _is_about_keys(policy: KubeObject) -> bool:
+def _is_about_keys(policy: AdmissionPolicy) -> bool:
     """Whether it is asked of writes of the PKI object, or goes by what is registered."""
-    spec = policy.fields("spec")
-    if spec.text("paramKind", "kind") == PKI_CERTIFICATE_DEFINITION.name:
+    if policy.parameter_kind == PKI_CERTIFICATE_DEFINITION.name:
         return True
-    for each in spec.each("matchConstraints", "resourceRules"):
-        named = PKI.plural in each.texts("resources") and PKI.group in each.texts("apiGroups")
-        if named and not _WRITING.isdisjoint(each.texts("operations")):
+    for each in policy.resource_rules:
+        named = PKI.plural in each.resources and PKI.group in each.api_groups
+        if named and not _WRITING.isdisjoint(each.operations):
             return True
     return False
 

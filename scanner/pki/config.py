@@ -17,6 +17,7 @@ from scanner.files.source_positions import Document, Located, Steps, shown
 from scanner.kube.feature_gates import State, gates
 from scanner.kube.kinds import CLUSTER_VERSION, FEATURE_GATE, PKI, PKI_CERTIFICATE_DEFINITION, Kind
 from scanner.kube.objects import KubeObject
+from scanner.kube.openshift import ClusterVersion
 from scanner.kube.snapshot import Snapshot
 from scanner.model.pki_config import Complaint, PkiConfig, Reason
 from scanner.pki.definitions import registered
@@ -95,7 +96,7 @@ def gate(snapshot: Snapshot) -> State:
     """Of the feature gate, in the release that runs: one that is older than the gate has it off, whatever a newer one
     has left behind (the enhancement, "Upgrade / Downgrade Strategy")."""
     version = snapshot.get(CLUSTER_VERSION, "version")
-    release = version.text("status", "desired", "version") if version else ""
+    release = ClusterVersion.of(version).desired if version else ""
     state = gates(snapshot, release).state(GATE)
     return "off" if state == "unknown" and _older(release) else state
 

@@ -17,6 +17,7 @@ from scanner.files.source_positions import Located, Steps, dotted
 from scanner.kube.kinds import CONFIG_MAP, Kind
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.schema import Number, Record, Text
+from scanner.kube.secrets import ConfigMap
 from scanner.kube.snapshot import Snapshot
 from scanner.model.key import CURVES, Key
 from scanner.model.pki_config import Complaint, PkiConfig, Rule
@@ -56,12 +57,12 @@ def install_config(document: Located) -> PkiConfig:
 def install_config_of_cluster(snapshot: Snapshot) -> PkiConfig | None:
     """The same from ConfigMap kube-system/cluster-config-v1, read leniently; None where the cluster has none."""
     found = snapshot.get(CONFIG_MAP, *_PLACE)
-    if found is None or not found.has("data", "install-config"):
+    if found is None or "install-config" not in ConfigMap.of(found).data:
         return None
     source = f"{found.reference} data[install-config]"
     try:
         return asked_of_installer(
-            yaml_values.load(found.text("data", "install-config").encode("utf-8", "replace"), source)
+            yaml_values.load(ConfigMap.of(found).data["install-config"].encode("utf-8", "replace"), source)
         )
     except InputError as error:
         return PkiConfig(source=source, reason="unreadable", platform_said=error.message)

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from scanner.files.source_positions import shown
+from scanner.kube.conditions import conditions
 from scanner.kube.kinds import PKI_CERTIFICATE_DEFINITION
-from scanner.kube.objects import KubeObject
+from scanner.kube.pki import CertificateDefinition
 from scanner.kube.snapshot import Snapshot
 from scanner.model.finding import Severity
 from scanner.model.pki_config import Usage
@@ -56,7 +57,7 @@ def registered(snapshot: Snapshot) -> Registered:
     categories: dict[str, Usage] = {}
     flaws: list[Flaw] = []
     owners: dict[str, str] = {}
-    for definition in snapshot.every(PKI_CERTIFICATE_DEFINITION):
+    for definition in map(CertificateDefinition.of, snapshot.every(PKI_CERTIFICATE_DEFINITION)):
         flaws.extend(_standing(definition))
         if definition.namespace != NAMESPACE:
             continue
@@ -80,8 +81,8 @@ def with_registered(names: Names, snapshot: Snapshot) -> Names:
     they are found by Secrets of their name in the platform's namespaces, and by subjects as operators spell them."""
     known = {spelling for each in names.all for spelling in (each.name, *each.aliases)}
     added: dict[str, WellKnown] = {}
-    for definition in snapshot.every(PKI_CERTIFICATE_DEFINITION):
-        component = definition.text("spec", "component") or definition.name
+    for definition in map(CertificateDefinition.of, snapshot.every(PKI_CERTIFICATE_DEFINITION)):
+        component = definition.component or definition.name
         owner = Owner(name=component, component=component, implements=True, source=str(definition.reference))
         for name, category in _names(definition) if definition.namespace == NAMESPACE else ():
             if name not in known and _NAME.fullmatch(name) and len(added) < _MOST:
@@ -89,7 +90,7 @@ def with_registered(names: Names, snapshot: Snapshot) -> Names:
     return replace(names, all=(*names.all, *added.values())) if added else names
 
 
-def _registered(name: str, category: Usage, owner: Owner, definition: KubeObject) -> WellKnown:
+def _registered(name: str, category: Usage, owner: Owner, definition: CertificateDefinition) -> WellKnown:
     return WellKnown(
         name=name,
         origin="registered",
@@ -104,15 +105,19 @@ def _registered(name: str, category: Usage, owner: Owner, definition: KubeObject
     )
 
 
-def _names(definition: KubeObject) -> Iterator[tuple[str, Usage]]:
-    for each in definition.each("spec", "certificates"):
-        name, category = each.text("name"), CATEGORIES.get(each.text("category"))
+def _names(definition: CertificateDefinition) -> Iterator[tuple[str, Usage]]:
+    for each in definition.certificates:
+        name, category = each.name, CATEGORIES.get(each.category)
         if name and category:
             yield name, category
 
 
 def _clash(
-    definition: KubeObject, name: str, category: Usage, owners: Mapping[str, str], categories: Mapping[str, Usage]
+    definition: CertificateDefinition,
+    name: str,
+    category: Usage,
+    owners: Mapping[str, str],
+    categories: Mapping[str, Usage],
 ) -> Iterator[Flaw]:
     where = str(definition.reference)
     if name in owners:
@@ -126,12 +131,12 @@ def _clash(
         )
 
 
-def _standing(definition: KubeObject) -> Iterator[Flaw]:
+def _standing(definition: CertificateDefinition) -> Iterator[Flaw]:
     where = str(definition.reference)
     if definition.namespace != NAMESPACE:
         said = f"has no effect: definitions count in {NAMESPACE} only"
         yield Flaw(about=where, said=said, severity="low", fix=f"make it in namespace {NAMESPACE}")
-    for each in definition.each("status", "conditions"):
-        if each.text("type") == "Valid" and each.text("status") != "True":
-            said = f"is not valid: {shown(each.text('message') or each.text('reason'))}"
+    for each in conditions(definition):
+        if each.type == "Valid" and not each.holds:
+            said = f"is not valid: {shown(each.message or each.reason)}"
             yield Flaw(about=where, said=said, severity="medium", fix="correct what its condition Valid says")

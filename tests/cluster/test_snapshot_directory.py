@@ -22,10 +22,10 @@ from scanner.errors import InputError, ResourceError, UsageError
 from scanner.kube import kinds
 from scanner.kube.cluster_facts import in_fips_mode
 from scanner.kube.kinds import CONFIG_MAP, GATEWAY, NODE, POD, ROUTE, SECRET, SERVICE, Kind
+from scanner.kube.kubelet import in_manifests
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable
-from scanner.model.kubelet_pools import in_manifests
 from scanner.model.redacted import REMOVED
 from tests.certs import private_key
 from tests.cluster.api import MANNERS, Answer, Api, Asked, authority, named, refused, running

@@ -9,6 +9,7 @@ from scanner.expect import Expectations, microshift
 from scanner.expect.api_server import Wishes
 from scanner.expect.process import COMPONENT_BASE, ETCD, Flags, Told, by_configuration, by_flags, profile
 from scanner.kube.cipher_names import TLS13_SUITES
+from scanner.kube.kubelet import KubeletConfiguration
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Fields
 from scanner.kube.profile import Profile
@@ -43,7 +44,7 @@ def test_flags(flags: Flags, words: tuple[str, ...], told: Told) -> None:
 
 
 def test_configuration() -> None:
-    kubelet = Fields({"tlsMinVersion": "VersionTLS12", "tlsCipherSuites": ["A", 7]})
+    kubelet = KubeletConfiguration({"tlsMinVersion": "VersionTLS12", "tlsCipherSuites": ["A", 7]})
     assert by_configuration(kubelet) == Told(minimum="VersionTLS12", suites=("A",))
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from scanner.expect.gates import GROUPS, Gates, gates
 from scanner.expect.release import meaning, minor, of_cluster, of_kubelet
+from scanner.kube.feature_gates import GROUPS, Gates, gates
 from scanner.kube.maybe import Unknown
 from scanner.kube.profile import Profile
 from scanner.kube.profile_catalogue import load_profile

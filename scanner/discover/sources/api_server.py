@@ -13,9 +13,11 @@ from scanner.discover.cuts import Cuts
 from scanner.discover.draft import Claim, Draft, Found, Place, Source
 from scanner.discover.names import MAX_NAMES, server_name
 from scanner.discover.view import View
+from scanner.kube.api_server import api_server_config
 from scanner.kube.hostnames import host_of
 from scanner.kube.kinds import API_SERVER, INFRASTRUCTURE
 from scanner.kube.objects import Reference
+from scanner.kube.openshift import Infrastructure
 from scanner.kube.snapshot import Snapshot
 from scanner.model.components import API_SERVICE as NAME
 from scanner.model.endpoint import Origin, Owner
@@ -53,12 +55,14 @@ def names(snapshot: Snapshot, cuts: Cuts) -> dict[str, Origin]:
     found: dict[str, Origin] = {}
     for name in INSIDE if cluster or config else INSIDE[-1:]:
         found[name] = Origin(role="api-server", part="loopback" if name == "localhost" else "the service network")
-    for field in ("apiServerURL", "apiServerInternalURI") if cluster else ():
-        name_of = server_name(host_of(cluster.text("status", field))) if cluster else None
+    seen = Infrastructure.of(cluster) if cluster else None
+    urls = (("apiServerURL", seen.server_url), ("apiServerInternalURI", seen.internal_url)) if seen else ()
+    for field, url in urls:
+        name_of = server_name(host_of(url))
         if cluster and name_of:
             found.setdefault(name_of, Origin(role="api-server", reference=cluster.reference, part=field))
-    given = config.each("spec", "servingCerts", "namedCertificates") if config else ()
-    own = [name for each in given for name in each.texts("names")]
+    given = api_server_config(config).named_certificates if config else ()
+    own = [name for each in given for name in each.names]
     for name_of in map(server_name, cuts.first(own, MAX_NAMES, "names of the API server", config) if config else ()):
         if config and name_of:
             found.setdefault(name_of, Origin(role="api-server", reference=config.reference, part="namedCertificates"))

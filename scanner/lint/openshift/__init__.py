@@ -8,8 +8,7 @@ from scanner.lint.openshift.api_servers import CLIENT_CA, NAMED
 from scanner.lint.openshift.component_routes import COMPONENT_ROUTES
 from scanner.lint.openshift.identity_providers import PROVIDERS
 from scanner.lint.openshift.ingress_controllers import CLIENT_TLS, DEFAULT_CERTIFICATE, DOMAIN, SHARDS
-from scanner.lint.openshift.kubelet_conflict import CONFLICT
-from scanner.lint.openshift.kubelet_pools import POOL
+from scanner.lint.openshift.kubelet_pools import CONFLICT, POOL
 from scanner.lint.openshift.kubelet_tls import RAW_FIELDS
 from scanner.lint.openshift.profile_suites import FIPS, KEYS, WEAK
 from scanner.lint.openshift.route_access import ACCESS, CUSTOM_HOST, WIDE, WRITERS

@@ -7,23 +7,34 @@ from typing import Final
 
 from scanner.files.source_positions import shown
 from scanner.kube.adherence import LEGACY, SPELLINGS, STRICT
-from scanner.kube.kinds import API_SERVER, HOSTED_CLUSTER, Kind
-from scanner.lint.openshift import gates
+from scanner.kube.api_server import api_server_config
+from scanner.kube.feature_gates import ADHERENCE, gates
+from scanner.kube.kinds import API_SERVER, CLUSTER_VERSION, FEATURE_GATE, HOSTED_CLUSTER, Kind
+from scanner.kube.openshift import ClusterVersion
+from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _FIELDS: Final[Mapping[Kind, tuple[str, ...]]] = {
     API_SERVER: ("spec", "tlsAdherence"),
     HOSTED_CLUSTER: ("spec", "configuration", "apiServer", "tlsAdherence"),
 }
-_GATE: Final = ("TLSAdherence",)
+GATE_READS: Final = (CLUSTER_VERSION, FEATURE_GATE)
+
+
+def is_off(declared: Declared, names: tuple[str, ...]) -> bool:
+    """Whether a gate, by all names that it ever had, is known to be off in the release that runs: then a field that was
+    written is not kept."""
+    version = declared.find(CLUSTER_VERSION, "version")
+    release = "" if isinstance(version, Missing) else ClusterVersion.of(version).desired
+    return gates(declared.known, release).state(names) == "off"
 
 
 def check_value(subject: Subject) -> Iterator[Flaw]:
     """`tlsAdherence` is one of the values that the API takes."""
     at = _FIELDS[subject.object.kind]
-    said = subject.object.at(*at)
-    if said is not None and subject.object.kind == API_SERVER and gates.is_off(subject.declared, _GATE):
-        message = f"the feature gate {_GATE[0]} is off: the field is pruned without a word, which means {LEGACY}"
+    said = api_server_config(subject.object).adherence
+    if said is not None and subject.object.kind == API_SERVER and is_off(subject.declared, ADHERENCE):
+        message = f"the feature gate {ADHERENCE[0]} is off: the field is pruned without a word, which means {LEGACY}"
         yield Flaw(message=message, at=at, severity="low", fix="leave it out, or turn the feature gate on")
     if said is None or said in (STRICT, LEGACY):
         return
@@ -43,9 +54,9 @@ def check_value(subject: Subject) -> Iterator[Flaw]:
 def check_removed(subject: Subject) -> Iterator[Flaw]:
     """`tlsAdherence` stays once it is set."""
     at = _FIELDS[subject.object.kind]
-    before = subject.before.at(*at) if subject.before is not None else None
-    now = subject.object.at(*at)
-    holder = subject.object.fields(*at[:-1]).raw
+    before = api_server_config(subject.before).adherence if subject.before is not None else None
+    config = api_server_config(subject.object)
+    now, holder = config.adherence, config.raw
     if now is None and (before is not None or at[-1] in holder):
         keep = before if isinstance(before, str) and before in SPELLINGS and before else LEGACY
         refused = "the API server refuses it: tlsAdherence may not be removed once set"
@@ -75,7 +86,7 @@ VALUE = ObjectRule(
     id="adherence-value",
     subjects=tuple(_FIELDS),
     check=check_value,
-    reads=gates.READS,
+    reads=GATE_READS,
 )
 REMOVED = ObjectRule(
     id="adherence-removed",

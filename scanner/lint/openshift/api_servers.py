@@ -10,6 +10,7 @@ from scanner.kube.hostnames import host_of
 from scanner.kube.ingress_controller import CONFIG_NAMESPACE
 from scanner.kube.kinds import API_SERVER, CONFIG_MAP, HOSTED_CLUSTER, INFRASTRUCTURE
 from scanner.kube.objects import KubeObject, Steps
+from scanner.kube.openshift import Infrastructure
 from scanner.lint import references
 from scanner.lint.certificates import chain_of
 from scanner.lint.openshift.serving import bundle_flaws, named_secret, serving_flaws
@@ -66,7 +67,7 @@ def _names(each: NamedCertificate, names: tuple[str, ...] | None, internal: froz
 
 def _internal(declared: Declared) -> frozenset[str]:
     found = declared.find(INFRASTRUCTURE, "cluster")
-    said = "" if isinstance(found, Missing) else host_of(found.text("status", "apiServerInternalURI"))
+    said = "" if isinstance(found, Missing) else host_of(Infrastructure.of(found).internal_url)
     return frozenset((*_INTERNAL, *((said,) if said else ())))
 
 

@@ -9,50 +9,49 @@ from scanner.files.problems import did_you_mean
 from scanner.files.source_positions import Steps, shown
 from scanner.kube.cipher_names import GO_SUITES, HTTP2, suite_named
 from scanner.kube.kinds import API_SERVER, KUBELET_CONFIG
-from scanner.kube.objects import Fields, KubeObject
-from scanner.kube.tls_profile import VERSIONS
-from scanner.lint.openshift.kubelet_override import overrides
-from scanner.model.object_rule import Flaw, ObjectRule, Subject
+from scanner.kube.kubelet import KubeletConfig, KubeletConfiguration
+from scanner.kube.maybe import Known, Unknown
+from scanner.kube.profile import Profile
+from scanner.kube.profile_catalogue import load_profile
+from scanner.kube.tls_profile import KUBELET_CONFIG as CONFIG_READER
+from scanner.kube.tls_profile import LIBRARY_GO, PROFILE, VERSIONS, Declared, declared
+from scanner.model.declared import Missing
+from scanner.model.finding import Severity
+from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 from scanner.model.weak_suites import weakness
-from scanner.tls.names import is_tls13, suite_name
+from scanner.tls.names import is_tls13, suite_name, version_code
 
 RAW: Final = ("spec", "kubeletConfig")
-_PROFILE: Final = ("spec", "tlsSecurityProfile")
 _MINIMUM: Final = (*RAW, "tlsMinVersion")
 _SUITES: Final = (*RAW, "tlsCipherSuites")
 _FILES: Final = ("tlsCertFile", "tlsPrivateKeyFile")
 _SWITCHES: Final = ("rotateCertificates", "serverTLSBootstrap")
-_FIELDS: Final = ("tlsMinVersion", "tlsCipherSuites", *_FILES, *_SWITCHES, "readOnlyPort")
 _GO: Final = GO_SUITES | {0x0005, 0xC007, 0xC011}
 """What crypto/tls has: library-go maps all but those with RC4, and component-base takes these as well."""
 _NAMES: Final = tuple(suite_name(code) for code in sorted(_GO))
+_VERSIONS: Final = {version_code(name): name for name in VERSIONS}
 _MOST: Final = 200
-
-
-def speaks_of_tls(config: KubeObject) -> bool:
-    """Whether a KubeletConfig has anything to say about TLS."""
-    return config.has(*_PROFILE) or any(config.has(*RAW, name) for name in _FIELDS)
 
 
 def check_raw(subject: Subject) -> Iterator[Flaw]:
     """What `kubeletConfig` says of TLS is what a kubelet takes, and no less than the profile."""
-    raw = subject.object.fields(*RAW)
+    raw = KubeletConfig.of(subject.object).configuration
     yield from _minimum(raw)
     yield from _suites(raw)
-    yield from overrides(subject, raw)
+    yield from _overrides(subject, raw)
     yield from _files(raw)
-    for name in _SWITCHES:
-        if raw.at(name) is False:
+    for name, value in zip(_SWITCHES, (raw.rotate_certificates, raw.server_tls_bootstrap), strict=True):
+        if value is False:
             message = f"{name}: false counts as not said when the operator merges it: true stays"
             yield Flaw(message=message, at=(*RAW, name), severity="low", fix=f"remove {name}")
-    port = raw.at("readOnlyPort")
+    port = raw.read_only_port
     if isinstance(port, int) and port:
         message = f"on port {port} the kubelet answers everybody in plain HTTP"
         yield Flaw(message=message, at=(*RAW, "readOnlyPort"), severity="medium", fix="remove readOnlyPort")
 
 
-def _minimum(raw: Fields) -> Iterator[Flaw]:
-    said = raw.at("tlsMinVersion")
+def _minimum(raw: KubeletConfiguration) -> Iterator[Flaw]:
+    said = raw.said_min_version
     if said in (None, "") or said in VERSIONS[2:]:
         return
     old = said in VERSIONS
@@ -67,15 +66,15 @@ def _minimum(raw: Fields) -> Iterator[Flaw]:
     )
 
 
-def _suites(raw: Fields) -> Iterator[Flaw]:
-    value = raw.at("tlsCipherSuites")
+def _suites(raw: KubeletConfiguration) -> Iterator[Flaw]:
+    value = raw.listed_cipher_suites
     if value in (None, []):
         return
     if not isinstance(value, list):
         message = f"no kubelet starts with {shown(value)}: it must be a list"
         yield Flaw(message=message, at=_SUITES, severity="high", fix="write a list of IANA's names")
         return
-    alone = raw.text("tlsMinVersion") == VERSIONS[-1]
+    alone = raw.tls_min_version == VERSIONS[-1]
     if alone:
         message = "with VersionTLS13 tlsCipherSuites means nothing: Go speaks the three suites of TLS 1.3"
         yield Flaw(message=message, at=_SUITES, severity="low", fix="remove tlsCipherSuites")
@@ -100,8 +99,9 @@ def _suite(name: object, at: Steps) -> Iterator[Flaw]:
         yield Flaw(message=f"{name} {found.why}", at=at, severity=found.severity, fix="remove it")
 
 
-def _files(raw: Fields) -> Iterator[Flaw]:
-    given = [name for name in _FILES if raw.text(name)]
+def _files(raw: KubeletConfiguration) -> Iterator[Flaw]:
+    files = zip(_FILES, (raw.tls_cert_file, raw.tls_private_key_file), strict=True)
+    given = [name for name, value in files if value]
     if len(given) == 1:
         other = next(name for name in _FILES if name not in given)
         message = f"no kubelet starts with {given[0]} and without {other}"
@@ -109,6 +109,56 @@ def _files(raw: Fields) -> Iterator[Flaw]:
     elif given:
         message = "a certificate from a file takes the place of what the cluster signs: nobody renews it"
         yield Flaw(message=message, at=(*RAW, given[0]), severity="medium", fix=f"remove {' and '.join(given)}")
+
+
+# --- What takes the place of a profile: the operator merges ``kubeletConfig`` over it ---------------------------------
+
+
+def _overrides(subject: Subject, raw: KubeletConfiguration) -> Iterator[Flaw]:
+    """What of ``raw`` takes the place of the object's own profile, or else the cluster's."""
+    config, said = subject.object, raw.tls_min_version
+    own = declared(config, PROFILE, CONFIG_READER, str(config.reference), _meaning)
+    if own.profile is not None:
+        yield from _least(own, said, "tlsSecurityProfile")
+        if raw.listed_cipher_suites:
+            message = f"tlsCipherSuites takes the place of what tlsSecurityProfile says ({own.said})"
+            yield Flaw(message=message, at=_SUITES, severity="medium", fix="remove tlsCipherSuites")
+    elif said in VERSIONS:
+        yield from _inherited(subject, said)
+
+
+def _meaning(name: str) -> Known[Profile]:
+    return load_profile(name, release="4.23")  # of every release the versions are the same
+
+
+def _inherited(subject: Subject, said: str) -> Iterator[Flaw]:
+    server = subject.declared.find(API_SERVER, "cluster")
+    if not isinstance(server, Missing):
+        called = str(server.reference)
+        yield from _least(declared(server, PROFILE, LIBRARY_GO, called, _meaning), said, called)
+    elif server.gap:
+        flaw = undecided(server, _MINIMUM, f"whether {said} is what the cluster's profile says")
+        yield Flaw(message=flaw.message, at=flaw.at, verdict=flaw.verdict, severity="info")
+
+
+def _least(found: Declared, said: str, source: str) -> Iterator[Flaw]:
+    if said not in VERSIONS or found.profile is None:
+        return
+    if isinstance(found.profile, Unknown):
+        message = f"cannot be decided here: whether {said} is what {source} says; {found.profile.reason}"
+        yield Flaw(message=message, at=_MINIMUM, verdict="inconclusive", severity="info")
+        return
+    least = found.profile.min_version
+    severity: Severity = "low" if version_code(said) > least else "medium"
+    if version_code(said) != least:
+        yield Flaw(
+            message=f"{said} takes the place of what {source} says ({found.said}), {_VERSIONS[least]}",
+            at=_MINIMUM,
+            severity=severity,
+            expected=(_VERSIONS[least],),
+            observed=(said,),
+            fix="remove tlsMinVersion",
+        )
 
 
 RAW_FIELDS = ObjectRule(

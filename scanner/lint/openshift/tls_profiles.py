@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
+from scanner.kube.feature_gates import GROUPS
 from scanner.kube.kinds import (
     API_SERVER,
     HOSTED_CLUSTER,
@@ -32,7 +33,7 @@ from scanner.kube.tls_profile import (
     refusals,
 )
 from scanner.lint.fields.unknown import nearest
-from scanner.lint.openshift import gates
+from scanner.lint.openshift.adherence import GATE_READS, is_off
 from scanner.model.declared import Missing
 from scanner.model.object_rule import ANY, Flaw, ObjectRule, Subject, undecided
 
@@ -48,8 +49,6 @@ SUBJECTS: Final[tuple[Kind, ...]] = (
 _NAME: Final = "cluster"
 _RECOMMENDED: Final = ("Intermediate", "Modern")
 """Types that stand in a correction: Old is weak, and Custom says nothing without a list."""
-_GATE: Final = ("TLSGroupPreferences", "TLSCurvePreferences")
-"""The feature gate of ``groups``, and its earlier name (openshift/api ``features/features.go``)."""
 
 _ABOUT_TYPES: Final[frozenset[ProblemId]] = frozenset({"type-unset", "type-unknown", "field-missing", "field-ignored"})
 _ABOUT_CUSTOM: Final[frozenset[ProblemId]] = frozenset(
@@ -85,9 +84,9 @@ def check_type(subject: Subject) -> Iterator[Flaw]:
 def check_custom(subject: Subject) -> Iterator[Flaw]:
     """A Custom profile is one that its readers take."""
     for profile in held_profiles(subject.object):
-        if profile.custom.said_groups is not None and gates.is_off(subject.declared, _GATE):
+        if profile.custom.said_groups is not None and is_off(subject.declared, GROUPS):
             message = (
-                f"the feature gate {_GATE[0]} is off: groups is pruned without a word, and each component has its own"
+                f"the feature gate {GROUPS[0]} is off: groups is pruned without a word, and each component has its own"
             )
             fix = "leave groups out, or turn the feature gate on"
             yield Flaw(message=message, at=(*profile.custom.steps, "groups"), severity="low", fix=fix)
@@ -185,7 +184,7 @@ CUSTOM = ObjectRule(
     id="tls-profile-custom",
     subjects=SUBJECTS,
     check=check_custom,
-    reads=gates.READS,
+    reads=GATE_READS,
 )
 CIPHERS = ObjectRule(
     id="tls-profile-ciphers",

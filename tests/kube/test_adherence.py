@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.expect.adherence import LEGACY, STRICT, read
+from scanner.kube.adherence import LEGACY, STRICT, read
 from scanner.survey import Viewpoint, cluster_row, surroundings, survey
 from tests.expect import stories
 

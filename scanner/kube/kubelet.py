@@ -1,0 +1,172 @@
+"""How a kubelet is configured: its own configuration, and the KubeletConfig that counts for a node.
+
+machine-config-operator ``pkg/helpers`` (pools of a node) and ``pkg/controller/kubelet-config``; in a hosted cluster
+hypershift ``hypershift-operator/controllers/nodepool``, where a ConfigMap that a NodePool names has the KubeletConfig.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from scanner.files import yaml_values
+from scanner.kube.conditions import Condition, condition
+from scanner.kube.kinds import KUBELET_CONFIG, MACHINE_CONFIG_POOL
+from scanner.kube.label_selector import LabelSelector, is_empty, selects
+from scanner.kube.maybe import Known, Unknown
+from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.snapshot import Snapshot
+from scanner.kube.tls_profile import has_profile
+from scanner.kube.view import Flag, Part, Present, Text, Texts, Value, View
+
+SUFFIX = "machineconfiguration.openshift.io/mc-name-suffix"
+"""On a KubeletConfig: the N of the ``99-POOL-generated-kubelet-N`` that it becomes, empty for the first."""
+
+NODE_POOL = "hypershift.openshift.io/nodePool"
+"""Label of a node in a hosted cluster: the name of its NodePool."""
+MANIFESTS = "config"
+"""Key of a ConfigMap that a NodePool names: one manifest or several."""
+_LONGEST = 32_768
+"""Bytes of manifests that are parsed: 50 ms."""
+CURRENT = "machineconfiguration.openshift.io/currentConfig"
+_DEGRADED = ("Degraded", "NodeDegraded", "RenderDegraded")
+DESIRED = "machineconfiguration.openshift.io/desiredConfig"
+
+
+class KubeletConfiguration(View):
+    """The kubelet's own configuration (kubelet.config.k8s.io/v1beta1)."""
+
+    tls_min_version = Text("tlsMinVersion")
+    said_min_version = Value("tlsMinVersion")
+    tls_cipher_suites = Texts("tlsCipherSuites")
+    listed_cipher_suites = Value("tlsCipherSuites")
+    tls_cert_file = Text("tlsCertFile")
+    tls_private_key_file = Text("tlsPrivateKeyFile")
+    rotate_certificates = Value()
+    server_tls_bootstrap = Value("serverTLSBootstrap")
+    read_only_port = Value()
+
+    @property
+    def speaks_of_tls(self) -> bool:
+        """Whether it has anything to say about TLS."""
+        return any(self.has(name) for name in _OF_TLS)
+
+
+_OF_TLS = (
+    *("tlsMinVersion", "tlsCipherSuites", "tlsCertFile", "tlsPrivateKeyFile"),
+    *("rotateCertificates", "serverTLSBootstrap", "readOnlyPort"),
+)
+
+
+class Configz(KubeObject):
+    """What a kubelet answers at ``/configz``: what it runs with."""
+
+    configuration = Part(KubeletConfiguration, "kubeletconfig")
+
+
+class KubeletConfig(KubeObject):
+    """A KubeletConfig of machineconfiguration.openshift.io/v1."""
+
+    spec = Value()
+    configuration = Part(KubeletConfiguration, "spec", "kubeletConfig")
+    pool_selector = Part(LabelSelector, "spec", "machineConfigPoolSelector")
+    has_pool_selector = Present("spec", "machineConfigPoolSelector")
+
+    @property
+    def speaks_of_tls(self) -> bool:
+        """Whether it has anything to say about TLS."""
+        return has_profile(self) or self.configuration.speaks_of_tls
+
+
+class Node(KubeObject):
+    """A node, as far as its kubelet says of itself."""
+
+    kubelet_version = Text("status", "nodeInfo", "kubeletVersion")
+
+
+class MachineConfigPool(KubeObject):
+    """A pool of nodes that run the same configuration."""
+
+    node_selector = Part(LabelSelector, "spec", "nodeSelector")
+    paused = Flag("spec", "paused")
+    configuration = Text("spec", "configuration", "name")
+    """The rendered configuration that its nodes are to run."""
+
+
+def is_for(config: KubeObject, pool: KubeObject) -> bool:
+    """Whether a KubeletConfig selects a pool, by the labels of its metadata; an empty selector selects nothing."""
+    selector = KubeletConfig.of(config).pool_selector
+    return not is_empty(selector) and selects(selector, pool.labels)
+
+
+def in_order(configs: Iterable[KubeletConfig]) -> tuple[KubeletConfig, ...]:
+    """The KubeletConfigs of one pool, the one that counts last. Each becomes a whole configuration file, and generated
+    files are merged in the order of their names, in which ``-10`` stands before ``-2``."""
+    return tuple(sorted(configs, key=_order))
+
+
+def _order(config: KubeObject) -> tuple[str, str, str]:
+    return config.annotations.get(SUFFIX, ""), config.creation_timestamp, config.name
+
+
+def in_manifests(text: str) -> Iterator[KubeletConfig]:
+    """Yield the KubeletConfigs among manifests. Raises ``InputError`` for what is no YAML, or too long."""
+    for each in yaml_values.documents(text.encode("utf-8", "replace"), MANIFESTS, _LONGEST):
+        found = Fields(each if isinstance(each, dict) else {})
+        group, _, _ = found.text("apiVersion").partition("/")
+        if (group, found.text("kind")) == (KUBELET_CONFIG.group, KUBELET_CONFIG.name):
+            yield KubeletConfig(found.raw, KUBELET_CONFIG)
+
+
+def pool_of(snapshot: Snapshot, node: KubeObject) -> Known[MachineConfigPool]:
+    """The pool of a node: control plane before all others, a custom pool before ``worker``."""
+    if gap := snapshot.gap(MACHINE_CONFIG_POOL):
+        return Unknown(f"the pool of {node.reference} is not known: {gap}")
+    found = {
+        pool.name: pool
+        for pool in map(MachineConfigPool.of, snapshot.every(MACHINE_CONFIG_POOL))
+        if _selects(pool.node_selector, node)
+    }
+    for name in ("master", "arbiter"):
+        if name in found:
+            return found[name]
+    custom = sorted(set(found) - {"worker"})
+    if len(custom) > 1:
+        return Unknown(f"{node.reference} belongs to several custom pools: {', '.join(custom[:5])}")
+    name = custom[0] if custom else "worker"
+    if name not in found:
+        return Unknown(f"no MachineConfigPool selects {node.reference}")
+    return found[name]
+
+
+def kubelet_configs(snapshot: Snapshot, pool: MachineConfigPool) -> tuple[KubeletConfig, ...]:
+    """Every KubeletConfig of a pool, the one that counts last."""
+    return in_order(KubeletConfig.of(each) for each in snapshot.every(KUBELET_CONFIG) if is_for(each, pool))
+
+
+def _selects(selector: Fields, each: KubeObject) -> bool:
+    """An empty selector selects nothing."""
+    return not is_empty(selector) and selects(selector, each.labels)
+
+
+def updating(pool: MachineConfigPool, node: KubeObject) -> tuple[str, datetime | None] | None:
+    """Why the node may still run what was before, and since when; None where it has what the pool wants, or where the
+    pool does not bring it there: it is paused, says that it is degraded, or is not at work."""
+    updated, rolling = condition(pool, "Updated"), condition(pool, "Updating")
+    at_work = (rolling is not None and rolling.holds) or (rolling is None and updated is not None and not updated.holds)
+    degraded = any((found := condition(pool, each)) is not None and found.holds for each in _DEGRADED)
+    if pool.paused or degraded or not at_work:
+        return None
+    wanted, current = pool.configuration, node.annotations.get(CURRENT, "")
+    desired = node.annotations.get(DESIRED, "")
+    since = _since(rolling, updated)
+    if current and desired and current != desired:
+        return f"{node.reference} runs {current}, and is to run {desired}", since
+    if current and wanted:
+        return (f"{node.reference} runs {current}, and the pool wants {wanted}", since) if current != wanted else None
+    return f"{pool.reference} is being updated", since
+
+
+def _since(*conditions: Condition | None) -> datetime | None:
+    known = [each.since for each in conditions if each is not None and each.since is not None]
+    return max(known, default=None)
