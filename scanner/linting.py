@@ -15,6 +15,7 @@ from scanner.kube import references
 from scanner.kube.contour_settings import configured
 from scanner.kube.kinds import PKI, PKI_CERTIFICATE_DEFINITION, ROUTE, Kind
 from scanner.kube.objects import KubeObject
+from scanner.kube.rbac import Review, reviews
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable, union
 from scanner.lint import READS, RULES, Linted, Placed, lint
 from scanner.lint.manifests import KIND_UNKNOWN, UNREADABLE
@@ -35,7 +36,7 @@ from scanner.model.lint_report import (
 from scanner.model.pki_config import PkiConfig
 from scanner.model.report import OwnerRow, UnreadableRow
 from scanner.model.rule import Rule, ScanRule
-from scanner.model.unlisted_kinds import INSTALL_CONFIG, Review, reviews
+from scanner.model.unlisted_kinds import INSTALL_CONFIG
 from scanner.model.well_known import Names
 from scanner.pki.configuration import DEFINITIONS, OBJECT, Configuration, placed
 from scanner.pki.definitions import registered

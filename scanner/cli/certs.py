@@ -29,10 +29,10 @@ from scanner.kube.snapshot import Origin, Snapshot, union
 from scanner.model.held_certificate import HeldCertificate
 from scanner.model.pki_config import PkiConfig
 from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING, EXIT_OK, FailOn, FindingRow, fails
-from scanner.pki import wanted
 from scanner.pki.config import ALWAYS, pki_config_of_file
 from scanner.pki.day_one import asked_of_installer, install_config
 from scanner.pki.installation import INSTALLATION, before_installation
+from scanner.pki.secret_references import TO_SECRETS
 from scanner.report.escape import plain
 from scanner.report.page import Page
 from scanner.report.rows import finding_row
@@ -65,7 +65,7 @@ def basis(
 
 def _cluster(asked: ClusterAsked) -> tuple[Snapshot, tuple[Snapshot, ...]]:
     """The cluster, and what was known of it before."""
-    reads = union((READS, cluster_facts.READS, (NAMESPACE,), wanted.READS, (SECRET,)))
+    reads = union((READS, cluster_facts.READS, (NAMESPACE,), TO_SECRETS, (SECRET,)))
     before, found = earlier(asked.previous), snapshots(asked, reads)
     if len(found) > 1:
         raise UsageError(f"{len(found)} clusters were given", hint="look at one cluster at a time")

@@ -21,8 +21,9 @@ from scanner.cluster.snapshot_objects import config_map
 from scanner.errors import ClusterError, ScannerError
 from scanner.kube.kinds import CONFIG_MAP, NODE, OF_OPENSHIFT, SECRET, Kind
 from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.rbac import ACCESS_REVIEW, Review
 from scanner.kube.snapshot import Gap, Origin, Snapshot, Unreadable
-from scanner.model.unlisted_kinds import ACCESS_REVIEW, KUBELET_CONFIGZ, Review
+from scanner.model.unlisted_kinds import KUBELET_CONFIGZ
 
 _NODES_AT_ONCE = 8
 _KEPT = ("tlsMinVersion", "tlsCipherSuites", "serverTLSBootstrap", "featureGates")

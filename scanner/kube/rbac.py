@@ -1,10 +1,17 @@
-"""Roles and what binds them to whom (rbac.authorization.k8s.io/v1)."""
+"""Roles and what binds them to whom (rbac.authorization.k8s.io/v1), and what the API server itself answers about rights
+(authorization.k8s.io/v1 ``SubjectAccessReview``): with all its authorizers, of which objects show one."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+
+from scanner.kube.kinds import Kind
 from scanner.kube.label_selector import LabelSelector
 from scanner.kube.objects import KubeObject
-from scanner.kube.view import Parts, Text, Texts, Value, View
+from scanner.kube.snapshot import Snapshot
+from scanner.kube.view import Flag, Parts, Text, Texts, Value, View
 
 
 class PolicyRule(View):
@@ -39,3 +46,89 @@ class Binding(KubeObject):
     subjects = Parts(Subject)
     role_kind = Text("roleRef", "kind")
     role_name = Text("roleRef", "name")
+
+
+# --- What the API server answers --------------------------------------------------------------------------------------
+
+
+ACCESS_REVIEW = Kind(
+    group="authorization.k8s.io",
+    plural="subjectaccessreviews",
+    name="SubjectAccessReview",
+    namespaced=False,
+    opt_in="sar",
+)
+"""What was asked and answered. No API lists it, but a saved snapshot holds it beside the API's objects."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """One question about a user, who is in the groups that are said and in no others."""
+
+    user: str
+    verb: str
+    resource: str
+    namespace: str
+    name: str
+    group: str = ""
+    """Of the resource."""
+    subresource: str = ""
+    groups: tuple[str, ...] = ()
+    """Of the user."""
+
+    def spec(self) -> dict[str, object]:
+        """As the API wants it."""
+        attributes = {
+            "verb": self.verb,
+            "group": self.group,
+            "resource": self.resource,
+            "namespace": self.namespace,
+            "name": self.name,
+            **({"subresource": self.subresource} if self.subresource else {}),
+        }
+        groups = {"groups": [*self.groups]} if self.groups else {}
+        return {"user": self.user, **groups, "resourceAttributes": attributes}
+
+    def answered(self, *, allowed: bool) -> KubeObject:
+        """The object that holds the answer, under a name that is made of the question."""
+        digest = sha256("\0".join((self.user, *map(str, _attributes(self)))).encode()).hexdigest()[:32]
+        return KubeObject(
+            {"metadata": {"name": digest}, "spec": self.spec(), "status": {"allowed": allowed}}, ACCESS_REVIEW
+        )
+
+
+def _attributes(review: Review) -> Iterable[str]:
+    attributes = (review.verb, review.group, review.resource, review.namespace, review.name)
+    return (*attributes, review.subresource, *review.groups) if review.subresource or review.groups else attributes
+
+
+class _Answer(KubeObject):
+    """A SubjectAccessReview with its status."""
+
+    user = Text("spec", "user")
+    groups = Texts("spec", "groups")
+    verb = Text("spec", "resourceAttributes", "verb")
+    group = Text("spec", "resourceAttributes", "group")
+    resource = Text("spec", "resourceAttributes", "resource")
+    subresource = Text("spec", "resourceAttributes", "subresource")
+    of_namespace = Text("spec", "resourceAttributes", "namespace")
+    of_name = Text("spec", "resourceAttributes", "name")
+    allowed = Flag("status", "allowed")
+
+
+def reviews(snapshot: Snapshot) -> Mapping[Review, bool]:
+    """The answers that a snapshot has."""
+    found: dict[Review, bool] = {}
+    for each in map(_Answer.of, snapshot.objects.get(ACCESS_REVIEW, ())):
+        review = Review(
+            user=each.user,
+            verb=each.verb,
+            group=each.group,
+            resource=each.resource,
+            namespace=each.of_namespace,
+            name=each.of_name,
+            subresource=each.subresource,
+            groups=each.groups,
+        )
+        found[review] = each.allowed
+    return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from scanner.kube.objects import Fields, KubeObject
-from scanner.kube.view import Text, Texts, Value, Words
+from scanner.kube.view import Named, Text, Texts, Value, View, Words
 
 TLS: Final = "kubernetes.io/tls"
 """The type of a Secret that has a certificate and its key."""
@@ -36,6 +36,15 @@ class KeyHolder(KubeObject):
     """PEM blocks beside the private key."""
 
 
+class Kubeconfig(View):
+    """The certificates of a kubeconfig in a Secret, in PEM, by their fields."""
+
+    @property
+    def certificates(self) -> dict[str, str]:
+        """``client-certificate-data`` and ``certificate-authority-data``."""
+        return self.words()
+
+
 class Secret(KeyHolder):
     """A Secret. Its entries are in base64."""
 
@@ -43,6 +52,8 @@ class Secret(KeyHolder):
     data = Words()
     tls_crt = Text("data", "tls.crt")
     ca_crt = Text("data", "ca.crt")
+    kubeconfigs = Named(Kubeconfig, "adhere", "kubeconfigs")
+    """By entry, the certificates of a kubeconfig there."""
     forms = Words("adhere", "forms")
     """By entry, what stands there in place of PEM."""
 

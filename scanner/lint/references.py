@@ -12,9 +12,11 @@ from dataclasses import replace
 from typing import Final
 
 from scanner.files.source_positions import Steps, dotted, shown
+from scanner.kube.cert_manager import Certificate
 from scanner.kube.kinds import CERTIFICATE, CONFIG_MAP, SECRET, Kind
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
+from scanner.kube.secrets import Secret
 from scanner.lint.certificates import chain_of, entry, instead
 from scanner.model.certificate_faults import covers
 from scanner.model.declared import Declared, Missing
@@ -57,7 +59,7 @@ def _why_it_may_exist(declared: Declared, kind: Kind, name: str, namespace: str 
 
 def _makers(declared: Declared) -> Mapping[tuple[str | None, str], KubeObject]:
     """By namespace and name of the Secret, the cert-manager Certificate that keeps it."""
-    every = ((each.text("spec", "secretName"), each) for each in declared.every(CERTIFICATE))
+    every = ((Certificate.of(each).secret_name, each) for each in declared.every(CERTIFICATE))
     return {(each.namespace, name): each for name, each in every if name}
 
 
@@ -95,7 +97,7 @@ def secret_flaws(
     faults = list(_faults(secret, types))
     if faults:
         yield Flaw(message=f"{secret.reference} {', and '.join(faults)}", at=at, fix=fix)
-    matches = secret.at("adhere", "keyMatches")
+    matches = Secret.of(secret).key_matches
     if not isinstance(matches, bool | str):
         yield Flaw(
             message=f"cannot be decided here: whether the key of {secret.reference} belongs to its certificate",
@@ -119,7 +121,7 @@ def absent(secret: Missing, at: Steps, *, question: str, fix: str = "", message:
 
 
 def _faults(secret: KubeObject, types: tuple[str, ...]) -> Iterator[str]:
-    kind, matches = secret.text("type") or "Opaque", secret.at("adhere", "keyMatches")
+    kind, matches = Secret.of(secret).type or "Opaque", Secret.of(secret).key_matches
     text = entry(secret, "tls.crt")
     if kind not in types:
         yield f"is of type {shown(kind)}, not {' or '.join(types)}"

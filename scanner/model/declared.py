@@ -14,9 +14,9 @@ from typing import Final, NamedTuple, TypeAlias
 from scanner.files.source_positions import Located, Mark, Steps
 from scanner.kube.kinds import NAMESPACE, Kind
 from scanner.kube.objects import KubeObject
+from scanner.kube.rbac import Review
 from scanner.kube.snapshot import Snapshot
 from scanner.model.once import Once
-from scanner.model.unlisted_kinds import Review
 
 
 class Place(NamedTuple):

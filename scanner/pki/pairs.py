@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from scanner.kube.kinds import SECRET
+from scanner.kube.secrets import Secret
 from scanner.model.finding import Finding
 from scanner.model.rule import ScanRule
 from scanner.pki.configuration import Configuration
@@ -17,7 +18,7 @@ MOST: Final = 100
 def check_pairs(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
     """The private key in a Secret belongs to the certificate beside it."""
     secrets = about.snapshot.objects.get(SECRET, ())
-    wrong = [each for each in secrets if each.at("adhere", "keyMatches") is False]
+    wrong = [each for each in secrets if Secret.of(each).key_matches is False]
     for number, each in enumerate(wrong[:MOST], start=1):
         more = f" (and {len(wrong) - MOST} more Secrets like it)" if number == MOST < len(wrong) else ""
         yield rule.finding(

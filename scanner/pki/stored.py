@@ -19,14 +19,16 @@ from scanner.kube.kinds import (
     Kind,
 )
 from scanner.kube.objects import KubeObject
+from scanner.kube.route import Route
+from scanner.kube.secrets import ConfigMap, Secret
 from scanner.kube.snapshot import Snapshot, union
 from scanner.model.held_certificate import HeldCertificate, Place, Role
 from scanner.model.well_known import Names, fits
-from scanner.pki import given
 from scanner.pki.containers import contents
 from scanner.pki.distinguished import common_name
-from scanner.pki.given import Given
 from scanner.pki.pem import Parser, apart, chain_of, unreadable
+from scanner.pki.secret_references import READS as REFERENCES
+from scanner.pki.secret_references import Given, injected
 from scanner.tls.certificate import CertificateFacts
 
 _MOST = 1000
@@ -74,10 +76,10 @@ def signers(snapshot: Snapshot, names: Names) -> dict[str, bytes]:
     parser, found = Parser(), list[CertificateFacts]()
     for each in snapshot.every(SECRET):
         if names.is_platform(each.namespace or "") and fits(f"{each.namespace}/{each.name}", secret):
-            found += _Search(snapshot, Given(snapshot), parser).coded(each.text("data", "tls.crt"))
+            found += _Search(snapshot, Given(snapshot), parser).coded(Secret.of(each).tls_crt)
     for each in snapshot.every(CONFIG_MAP):
         if names.is_platform(each.namespace or "") and fits(f"{each.namespace}/{each.name}", bundle):
-            found += [one for text in each.words("data").values() for one in parser.of_text(text, _MOST)]
+            found += [one for text in ConfigMap.of(each).data.values() for one in parser.of_text(text, _MOST)]
     called = [(each, {name.name for _, name in names.subjects.find(common_name(each.subject) or "")}) for each in found]
     wanted = {each.name for each in spread}
     return {each.key_sha256: each.der for each, told in called if each.is_ca and each.key_sha256 and told & wanted}
@@ -86,14 +88,13 @@ def signers(snapshot: Snapshot, names: Names) -> dict[str, bytes]:
 def secrets(search: _Search) -> Iterator[HeldCertificate]:
     """tls.crt and ca.crt of Secrets, and the certificates in their other data and in kubeconfigs there: that is all
     that is kept of one."""
-    for secret in search.snapshot.every(SECRET):
+    for secret in map(Secret.of, search.snapshot.every(SECRET)):
         reason = search.given.secret(secret)
-        matches = secret.at("adhere", "keyMatches")
-        yield from _chain(search.coded(secret.text("data", "tls.crt")), secret, "data[tls.crt]", reason, matches)
-        yield from _bundle(search.coded(secret.text("data", "ca.crt")), secret, "data[ca.crt]", reason)
-        for name in secret.fields("data").raw:
+        yield from _chain(search.coded(secret.tls_crt), secret, "data[tls.crt]", reason, secret.key_matches)
+        yield from _bundle(search.coded(secret.ca_crt), secret, "data[ca.crt]", reason)
+        for name, text in secret.data.items():
             if name not in ("tls.crt", "ca.crt"):
-                yield from _other(search.coded(secret.text("data", name)), secret, f"data[{name}]", reason)
+                yield from _other(search.coded(text), secret, f"data[{name}]", reason)
         yield from _kubeconfigs(search, secret, reason)
 
 
@@ -105,9 +106,9 @@ def _other(
     return _bundle(found, secret, field, reason) if bundle else _chain(found, secret, field, reason)
 
 
-def _kubeconfigs(search: _Search, secret: KubeObject, reason: str | None) -> Iterator[HeldCertificate]:
-    for name in secret.fields("adhere", "kubeconfigs").raw:
-        for field, text in secret.words("adhere", "kubeconfigs", name).items():
+def _kubeconfigs(search: _Search, secret: Secret, reason: str | None) -> Iterator[HeldCertificate]:
+    for name, config in secret.kubeconfigs.items():
+        for field, text in config.certificates.items():
             role = _client if field == "client-certificate-data" else _trusted
             yield from _each(search.text(text), secret, f"data[{name}] {field}", role, reason)
 
@@ -124,7 +125,7 @@ def config_maps(search: _Search) -> Iterator[HeldCertificate]:
     """Bundles in those ConfigMaps that are read, and the CAs of kubeconfigs there (kubeadm's ``cluster-info``)."""
     for each in search.snapshot.every(CONFIG_MAP):
         reason = search.given.config_map(each)
-        for name, text in each.words("data").items():
+        for name, text in ConfigMap.of(each).data.items():
             if "-----BEGIN " in text:
                 yield from _bundle(search.parser.of_text(text, _MOST), each, f"data[{name}]", reason)
             elif "certificate-authority-data" in text:
@@ -143,21 +144,21 @@ def webhooks(search: _Search) -> Iterator[HeldCertificate]:
         for each in search.snapshot.every(kind):
             for number, webhook in enumerate(each.each("webhooks")):
                 found = search.coded(webhook.text("clientConfig", "caBundle"))
-                yield from _bundle(found, each, f"webhooks[{number}].clientConfig.caBundle", given.injected(each))
+                yield from _bundle(found, each, f"webhooks[{number}].clientConfig.caBundle", injected(each))
 
 
 def conversions(search: _Search) -> Iterator[HeldCertificate]:
     """The CAs by which the API server knows conversion webhooks."""
     for each in search.snapshot.every(CUSTOM_RESOURCE_DEFINITION):
         found = search.coded(each.text("spec", "conversion", "webhook", "clientConfig", "caBundle"))
-        yield from _bundle(found, each, "spec.conversion.webhook.clientConfig.caBundle", given.injected(each))
+        yield from _bundle(found, each, "spec.conversion.webhook.clientConfig.caBundle", injected(each))
 
 
 def aggregated(search: _Search) -> Iterator[HeldCertificate]:
     """The CAs by which the API server knows aggregated APIs."""
     for each in search.snapshot.every(API_SERVICE):
         found = search.coded(each.text("spec", "caBundle"))
-        yield from _bundle(found, each, "spec.caBundle", given.injected(each))
+        yield from _bundle(found, each, "spec.caBundle", injected(each))
 
 
 def requests(search: _Search) -> Iterator[HeldCertificate]:
@@ -169,14 +170,14 @@ def requests(search: _Search) -> Iterator[HeldCertificate]:
 
 def routes(search: _Search) -> Iterator[HeldCertificate]:
     """Certificates in Routes, which users wrote there."""
-    for route in search.snapshot.every(ROUTE):
-        tls = route.fields("spec", "tls")
+    for route in map(Route.of, search.snapshot.every(ROUTE)):
+        tls = route.tls
         where = f"{route.reference} spec.tls"
-        found = search.text(tls.text("certificate"))
+        found = search.text(tls.certificate)
         yield from _chain(found, route, "spec.tls.certificate", f"{where}.certificate")
-        behind = search.text(tls.text("caCertificate"))
+        behind = search.text(tls.ca_certificate)
         yield from _each(behind, route, "spec.tls.caCertificate", lambda _: "issuer", f"{where}.caCertificate")
-        trusted = search.text(tls.text("destinationCACertificate"))
+        trusted = search.text(tls.destination_ca)
         yield from _bundle(trusted, route, "spec.tls.destinationCACertificate", f"{where}.destinationCACertificate")
 
 
@@ -187,7 +188,7 @@ READS: tuple[Kind, ...] = union(
     (
         (SECRET, CONFIG_MAP, VALIDATING_WEBHOOK, MUTATING_WEBHOOK, CUSTOM_RESOURCE_DEFINITION, API_SERVICE),
         (CERTIFICATE_SIGNING_REQUEST, ROUTE),
-        given.READS,
+        REFERENCES,
     )
 )
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from scanner.cluster import load, read, save
 from scanner.kube.kinds import ROUTE
+from scanner.kube.rbac import ACCESS_REVIEW, Review, reviews
 from scanner.kube.snapshot import Snapshot
-from scanner.model.unlisted_kinds import ACCESS_REVIEW, LOCAL_KINDS, Review, reviews, with_local_files
+from scanner.model.unlisted_kinds import LOCAL_KINDS, with_local_files
 from tests.cluster.api import MANNERS, Answer, Api, Asked, named, refused, running
 
 PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"

@@ -11,11 +11,11 @@ import pytest
 
 from scanner.cluster import access, read
 from scanner.kube.kinds import ROUTE
+from scanner.kube.rbac import ACCESS_REVIEW, Review, reviews
 from scanner.kube.snapshot import Snapshot
 from scanner.lint.authorization import READS, Wish, account
 from scanner.lint.authorization import access as by_roles
 from scanner.linting import declared, reviewed
-from scanner.model.unlisted_kinds import ACCESS_REVIEW, Review, reviews
 from tests.e2e.accounts import settle
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.test_permissions import role_of

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from scanner.kube.kinds import CLUSTER_ROLE, CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable
-from scanner.lint.authorization import READS, Identity, Wish, access, account, allows, nameable, subjects
-from scanner.lint.bindings import index_of
+from scanner.lint.authorization import READS, Identity, Wish, access, account, allows, index_of, nameable, subjects
 from scanner.model.declared import Declared
 
 ROUTER = {"kind": "ServiceAccount", "name": "router", "namespace": "openshift-ingress"}

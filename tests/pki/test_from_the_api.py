@@ -10,13 +10,14 @@ from scanner.cluster import read
 from scanner.config.certificate_names import load_names
 from scanner.kube.kinds import SECRET, SERVICE
 from scanner.kube.snapshot import union
-from scanner.pki import stored, wanted
+from scanner.pki import stored
+from scanner.pki.secret_references import TO_SECRETS, wanted_secrets
 from tests.certs import Authority
 from tests.cluster.api import MANNERS, Api, running
 from tests.pki.objects import coded
 
 LEAF = Authority("Root").leaf(names=("web.shop.svc",))
-READS = union((stored.READS, wanted.READS))
+READS = union((stored.READS, TO_SECRETS))
 
 
 @pytest.mark.parametrize("no_secrets", [False, True])
@@ -36,7 +37,7 @@ async def test_the_secret_that_a_service_names(*, no_secrets: bool) -> None:
             READS,
             manners=MANNERS,
             no_secrets=no_secrets,
-            secrets=partial(wanted.wanted_secrets, names=load_names()),
+            secrets=partial(wanted_secrets, names=load_names()),
         )
     held = list(stored.held(found))
     asked = [path for path in api.paths() if "/secrets" in path]

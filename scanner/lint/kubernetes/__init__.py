@@ -7,11 +7,10 @@ from scanner.lint.kubernetes.cert_manager import CERTIFICATE_MADE
 from scanner.lint.kubernetes.exposed import EXPOSED
 from scanner.lint.kubernetes.ingress import CERTIFICATE, HOSTS
 from scanner.lint.kubernetes.ingress_hosts import CLASS, ONE_CERTIFICATE
-from scanner.lint.kubernetes.keys import REUSE
 from scanner.lint.kubernetes.monitor_tls import MONITOR_TLS
 from scanner.lint.kubernetes.monitors import MONITOR_SCHEME
 from scanner.lint.kubernetes.probes import PROBES, PROTOCOL
-from scanner.lint.kubernetes.secrets import SECRET_CERTIFICATE
+from scanner.lint.kubernetes.secrets import REUSE, SECRET_CERTIFICATE
 from scanner.lint.kubernetes.targets import TARGET
 from scanner.lint.kubernetes.unverified import API, MONITOR
 from scanner.model.object_rule import ObjectRule

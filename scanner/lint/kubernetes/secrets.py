@@ -1,15 +1,16 @@
-"""Secrets that hold a certificate, and that nothing refers to: what is wrong with them shows nowhere else."""
+"""Secrets that hold a certificate: what is wrong with those that no object names, and keys of several namespaces."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterator, Mapping
+from itertools import chain, islice
 from typing import Final
 
 from scanner.kube import kinds
 from scanner.kube.kinds import SECRET, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.references import named
+from scanner.kube.secrets import Secret
 from scanner.lint import references
 from scanner.lint.certificates import (
     Fault,
@@ -40,6 +41,7 @@ _USERS: Final[tuple[Kind, ...]] = (
 """Kinds whose own rules look at the Secrets that they refer to."""
 _TYPES: Final = (TLS, "Opaque")
 _AT: Final = ("data", "tls.crt")
+_SHOWN: Final = 3
 
 
 def check_secret(subject: Subject) -> Iterator[Flaw]:
@@ -49,7 +51,7 @@ def check_secret(subject: Subject) -> Iterator[Flaw]:
         return
     keeper, now = mend(subject.declared, secret.name, secret.namespace), subject.declared.known.taken_at
     fix = f"{keeper}: replace the certificate"
-    yield from secret_flaws(subject.declared, secret, _AT, types=(secret.text("type") or "Opaque",))
+    yield from secret_flaws(subject.declared, secret, _AT, types=(Secret.of(secret).type or "Opaque",))
     found = chain_of(secret)
     yield from broken_flaws(secret, found, _AT, fix=fix)
     faults: tuple[tuple[Severity | None, Fault], ...] = (
@@ -64,10 +66,11 @@ def check_secret(subject: Subject) -> Iterator[Flaw]:
 
 
 def _is_pair(secret: KubeObject) -> bool:
-    if secret.text("type") == TLS:
+    found = Secret.of(secret)
+    if found.type == TLS:
         return True
-    keyed = secret.at("adhere", "keyMatches") not in ("there is no tls.key", "tls.key is empty")
-    return secret.text("type") in ("", *_TYPES) and entry(secret, "tls.crt") is not None and keyed
+    keyed = found.key_matches not in ("there is no tls.key", "tls.key is empty")
+    return found.type in ("", *_TYPES) and entry(secret, "tls.crt") is not None and keyed
 
 
 def _referred(declared: Declared) -> frozenset[tuple[str, str]]:
@@ -75,9 +78,48 @@ def _referred(declared: Declared) -> frozenset[tuple[str, str]]:
     return frozenset(named(chain.from_iterable(map(declared.every, _USERS)), SECRET))
 
 
+def check_reuse(subject: Subject) -> Iterator[Flaw]:
+    """A private key is in one namespace."""
+    digest = _digest(subject.object)
+    holders = subject.declared.once(_holders).get(digest, {}) if digest else {}
+    more = len(holders) - 1
+    if more > 0 and subject.object.namespace in holders:
+        others = islice((each for name, each in holders.items() if name != subject.object.namespace), _SHOWN)
+        named = ", ".join(str(each.reference) for each in others)
+        yield Flaw(
+            message=f"{named}{f' and {more - _SHOWN} more' if more > _SHOWN else ''} has the same private key",
+            at=("data", "tls.key"),
+            observed=(f"public key SHA-256 {digest}",),
+            fix=f"{subject.object.reference}: a key of its own, or one Secret for all",
+        )
+
+
+def _digest(secret: KubeObject) -> str | None:
+    """The public key's, of a Secret that has the private one."""
+    if Secret.of(secret).key_matches is not True:
+        return None
+    leaf = next(iter(chain_of(secret)), None)
+    return leaf.key_sha256 if leaf else None
+
+
+def _holders(declared: Declared) -> Mapping[str, Mapping[str, KubeObject]]:
+    """By digest, of each namespace the first Secret: more of them say no more."""
+    found: dict[str, dict[str, KubeObject]] = {}
+    for each in declared.every(SECRET):
+        digest = _digest(each)
+        if digest and each.namespace:
+            found.setdefault(digest, {}).setdefault(each.namespace, each)
+    return found
+
+
 SECRET_CERTIFICATE = ObjectRule(
     id="secret-certificate",
     subjects=(SECRET,),
     reads=(*references.READS, *_USERS),
     check=check_secret,
+)
+REUSE = ObjectRule(
+    id="secret-key-reuse",
+    subjects=(SECRET,),
+    check=check_reuse,
 )

@@ -7,14 +7,25 @@ from typing import Final, TypeAlias
 
 from scanner.kube.kinds import ROUTE
 from scanner.kube.objects import KubeObject
+from scanner.kube.rbac import Review
 from scanner.kube.route import Route
 from scanner.lint import authorization
-from scanner.lint.authorization import ACCOUNT, Access, Grant, Identity, Wish, access, account, nameable, subjects
+from scanner.lint.authorization import (
+    ACCOUNT,
+    Access,
+    Grant,
+    Identity,
+    Wish,
+    access,
+    account,
+    answer,
+    nameable,
+    question,
+    subjects,
+)
 from scanner.lint.openshift.route_certificate import EXTERNAL
-from scanner.lint.reviewing import answer, question
 from scanner.model.declared import Declared
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
-from scanner.model.unlisted_kinds import Review
 
 _ROUTER: Final = account("openshift-ingress", "router")
 """The name is written into library-go's validation; an IngressController of another account does not count there."""

@@ -10,10 +10,10 @@ import pytest
 from scanner.cluster.snapshot_directory import load
 from scanner.kube.kinds import ROUTE
 from scanner.kube.objects import KubeObject
+from scanner.kube.rbac import ACCESS_REVIEW, Review
 from scanner.kube.snapshot import Snapshot
 from scanner.lint.openshift.route_access import custom_host_reviews, identity
 from scanner.linting import LINT_READS, declared, reviewed
-from scanner.model.unlisted_kinds import ACCESS_REVIEW, Review
 from tests.lint.examples import empty, manifests
 from tests.lint.openshift.saying import route, said
 

@@ -9,11 +9,11 @@ from typing import Final
 import pytest
 
 from scanner.kube.kinds import ROUTE
+from scanner.kube.rbac import ACCESS_REVIEW, Review
 from scanner.kube.snapshot import Snapshot
 from scanner.lint import lint
 from scanner.lint.openshift.route_access import ACCESS, route_reviews
 from scanner.linting import LINT_READS, declared, reviewed
-from scanner.model.unlisted_kinds import ACCESS_REVIEW, Review
 from tests.lint.examples import empty, manifests
 from tests.lint.openshift.saying import route
 

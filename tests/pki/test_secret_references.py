@@ -11,7 +11,7 @@ from scanner.config.certificate_names import load_names
 from scanner.kube.objects import KubeObject
 from scanner.kube.references import MOST
 from scanner.kube.snapshot import Snapshot
-from scanner.pki.wanted import wanted_secrets
+from scanner.pki.secret_references import wanted_secrets
 from tests.pki.objects import snapshot
 from tests.pki.test_stored import GIVERS
 
