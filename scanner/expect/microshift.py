@@ -12,9 +12,9 @@ from scanner.expect.authority import Authority
 from scanner.expect.release import Releases, asked_for, meaning
 from scanner.files.source_positions import shown
 from scanner.kube.cipher_names import TLS13_SUITES, suite_named
-from scanner.kube.kinds import CONFIG_MAP
 from scanner.kube.maybe import Unknown
-from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.microshift import MicroShiftConfig, ServerTLS, release
+from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
 from scanner.kube.tls_profile import Declared
 from scanner.model.unlisted_kinds import MICROSHIFT_CONFIG
@@ -30,12 +30,6 @@ _HTTP2 = (0xC02F, 0xC02B)
 def config(snapshot: Snapshot) -> KubeObject | None:
     """The file, where the snapshot has it."""
     return next(iter(snapshot.objects.get(MICROSHIFT_CONFIG, ())), None)
-
-
-def release(snapshot: Snapshot) -> str:
-    """What MicroShift writes into ConfigMap kube-public/microshift-version, or ""."""
-    said = snapshot.get(CONFIG_MAP, "microshift-version", "kube-public")
-    return said.text("data", "version") if said else ""
 
 
 def is_here(snapshot: Snapshot) -> bool:
@@ -54,7 +48,7 @@ def authority(snapshot: Snapshot, wishes: Wishes) -> Authority | None:
     found = Authority(
         source=FILE,
         field=_FIELD,
-        fixed=_missing() if file is None else _declared(file.fields("apiServer", "tls"), releases),
+        fixed=_missing() if file is None else _declared(MicroShiftConfig.of(file).tls, releases),
         releases=releases,
     )
     return with_wishes(found, wishes)
@@ -65,9 +59,9 @@ def _missing() -> Declared:
     return Declared(said="not in the snapshot", profile=Unknown(reason))
 
 
-def _declared(tls: Fields, releases: Releases) -> Declared:
+def _declared(tls: ServerTLS, releases: Releases) -> Declared:
     """What the file says. A minimum of TLS 1.3 means Modern's list, whatever is listed."""
-    minimum, listed = tls.at("minVersion"), tls.texts("cipherSuites")
+    minimum, listed = tls.min_version, tls.cipher_suites
     if minimum not in (None, "", "VersionTLS12", "VersionTLS13"):
         reason = f"minVersion is {shown(minimum)}, and MicroShift does not start with that"
         return Declared(said=shown(minimum), profile=Unknown(reason))

@@ -24,12 +24,10 @@ class Problem:
 
 @dataclass(slots=True)
 class Problems:
-    """The complaints about one file, or about one object of a cluster."""
+    """The complaints about one file."""
 
     document: Document
     found: list[Problem] = field(default_factory=list)
-    strict: bool = True
-    """Whether complaints are ever raised. An object of a cluster is there, whatever is wrong with it."""
 
     def add(self, steps: Steps, what: str, hint: str = "", *, key: bool = False) -> None:
         """Complain about the value there, or about its key. The twentieth complaint raises them all."""
@@ -74,8 +72,6 @@ class Problems:
     def raise_any(self) -> None:
         """Raise ``InputError`` if there are complaints: a line for each in the file's order. Where there are several,
         each carries its hint, so that nobody has to find out which belongs where."""
-        if not self.strict:
-            return
         if len(self.found) == 1:
             raise InputError(self.found[0].text, hint=self.found[0].hint)
         if self.found:

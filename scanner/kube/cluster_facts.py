@@ -9,6 +9,7 @@ from scanner.errors import InputError
 from scanner.files.yaml_values import load
 from scanner.kube import kinds
 from scanner.kube.maybe import Known, Unknown
+from scanner.kube.microshift import release as microshift_release
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.openshift import ClusterVersion, Infrastructure
 from scanner.kube.snapshot import Snapshot
@@ -63,7 +64,7 @@ def cluster_facts(snapshot: Snapshot) -> ClusterFacts:
     """The facts of a snapshot that has read ``READS``."""
     version = next(map(ClusterVersion.of, snapshot.every(kinds.CLUSTER_VERSION)), None)
     infrastructure = next(map(Infrastructure.of, snapshot.every(kinds.INFRASTRUCTURE)), None)
-    release = (version.desired if version else "") or _microshift(snapshot)
+    release = (version.desired if version else "") or microshift_release(snapshot)
     return ClusterFacts(
         name=snapshot.origin.name,
         distribution=distribution(snapshot),
@@ -77,7 +78,7 @@ def cluster_facts(snapshot: Snapshot) -> ClusterFacts:
 
 def distribution(snapshot: Snapshot) -> Distribution:
     """Whose Kubernetes it is, by what is there; without any evidence nobody's."""
-    if _microshift(snapshot):
+    if microshift_release(snapshot):
         return "microshift"
     if any(Infrastructure.of(each).topology == "External" for each in snapshot.every(kinds.INFRASTRUCTURE)[:1]):
         return "hypershift"
@@ -137,12 +138,6 @@ def hosted_namespace(hosted_cluster: KubeObject) -> str:
     """Where the control plane of a HostedCluster is (hypershift ``manifests.HostedControlPlaneNamespace``), or ""."""
     namespace = hosted_cluster.namespace
     return f"{namespace}-{hosted_cluster.name.replace('.', '-')}" if namespace else ""
-
-
-def _microshift(snapshot: Snapshot) -> str:
-    """The release that MicroShift writes down (``kube-public/microshift-version``), or ""."""
-    said = snapshot.get(kinds.CONFIG_MAP, "microshift-version", "kube-public")
-    return said.text("data", "version") if said else ""
 
 
 def in_fips_mode(snapshot: Snapshot) -> Known[bool]:

@@ -13,6 +13,7 @@ from typing import Final
 
 from scanner.kube.cluster_facts import hosted_namespaces, is_guest
 from scanner.kube.kinds import CONFIG_MAP, HOSTED_CLUSTER, HOSTED_CONTROL_PLANE, INFRASTRUCTURE, Kind
+from scanner.kube.microshift import MicroShiftConfig
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
 from scanner.model.expectation import Because
@@ -102,7 +103,7 @@ class Governing:
 
 def microshift_config(file: KubeObject) -> PkiConfig:
     """``pki`` of MicroShift's configuration. The enhancement wishes for it; no release reads it yet."""
-    if not file.has("pki"):
+    if not MicroShiftConfig.of(file).has_pki:
         said = "pki is not set: MicroShift's own choice"
         return PkiConfig(source=MICROSHIFT_FILE, reason="empty", platform_said=said)
     return objects.held_always(of_spec(file.raw, ("pki",), source=MICROSHIFT_FILE))

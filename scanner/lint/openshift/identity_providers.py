@@ -2,59 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
-from scanner.files.source_positions import Steps, shown
+from scanner.files.source_positions import shown
 from scanner.kube.ingress_controller import CONFIG_NAMESPACE as CONFIG
 from scanner.kube.kinds import CONFIG_MAP, OAUTH
-from scanner.kube.objects import Fields
+from scanner.kube.oauth import OAuth, Provider
 from scanner.lint import references
 from scanner.lint.openshift.serving import OPAQUE, bundle_flaws, named_secret, serving_flaws
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
-_URLS: Final[Mapping[str, tuple[str, ...]]] = {
-    "basicAuth": ("url",),
-    "keystone": ("url",),
-    "gitlab": ("url",),
-    "openID": ("issuer",),
-    "requestHeader": ("loginURL", "challengeURL"),
-    "ldap": (),
-    "github": (),
-}
-"""Providers that are asked over the network, and the fields with URLs that must be HTTPS."""
 _PAIR: Final = ("tlsClientCert", "tlsClientKey")
 _KEY: Final = "ca.crt"
 
 
 def check_providers(subject: Subject) -> Iterator[Flaw]:
     """The OAuth server asks identity providers over TLS, by CAs that are there."""
-    for steps, each in subject.items("spec", "identityProviders"):
-        for name in _URLS:
-            if each.fields(name).raw:
-                yield from _provider(subject, (*steps, name), each.fields(name), name)
+    for each in OAuth.of(subject.object).providers:
+        yield from _provider(subject, each)
 
 
-def _provider(subject: Subject, at: Steps, provider: Fields, name: str) -> Iterator[Flaw]:
-    for field in _URLS[name]:
-        url = provider.text(field)
+def _provider(subject: Subject, provider: Provider) -> Iterator[Flaw]:
+    at = provider.steps
+    for field, url in provider.https_urls:
         if url and not url.lower().startswith("https://"):
             message = f"{shown(url, 100)} is not reached over TLS"
             yield Flaw(message=message, at=(*at, field), fix="write https://")
-    if name == "ldap":
-        yield from _ldap(provider, at)
-    if authority := provider.text("ca", "name"):
-        yield from bundle_flaws(subject, (*at, "ca"), authority, CONFIG, _KEY)
-    elif name == "requestHeader":
+    if provider.type == "ldap":
+        yield from _ldap(provider)
+    if provider.authority:
+        yield from bundle_flaws(subject, (*at, "ca"), provider.authority, CONFIG, _KEY)
+    elif provider.type == "requestHeader":
         message = "without a CA nobody can tell the proxy from others"
         yield Flaw(message=message, at=at, fix="name a ConfigMap of openshift-config in ca")
-    yield from _client(subject, provider, at)
+    yield from _client(subject, provider)
 
 
-def _ldap(provider: Fields, at: Steps) -> Iterator[Flaw]:
-    if provider.at("insecure") is not True:
+def _ldap(provider: Provider) -> Iterator[Flaw]:
+    at = provider.steps
+    if not provider.insecure:
         return
-    if provider.text("url").lower().startswith("ldaps://"):
+    if provider.url.lower().startswith("ldaps://"):
         message = "insecure means nothing with ldaps://, which is always TLS"
         yield Flaw(message=message, at=(*at, "insecure"), severity="low", fix="write 'insecure: false'")
     else:
@@ -62,10 +51,11 @@ def _ldap(provider: Fields, at: Steps) -> Iterator[Flaw]:
         yield Flaw(message=message, at=(*at, "insecure"), fix="write 'insecure: false'", correction="insecure: false")
 
 
-def _client(subject: Subject, provider: Fields, at: Steps) -> Iterator[Flaw]:
+def _client(subject: Subject, provider: Provider) -> Iterator[Flaw]:
     """The certificate that the OAuth server shows."""
-    given = [name for name in _PAIR if provider.text(name, "name")]
-    names = {provider.text(name, "name") for name in given}
+    at, pair = provider.steps, (provider.client_certificate, provider.client_key)
+    given = [name for name, secret in zip(_PAIR, pair, strict=True) if secret]
+    names = set(filter(None, pair))
     if len(given) == 1:
         other = next(name for name in _PAIR if name not in given)
         yield Flaw(message=f"{given[0]} is there, and {other} is not", at=(*at, given[0]), fix=f"add {other}")
