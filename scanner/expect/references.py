@@ -9,7 +9,6 @@ from itertools import chain
 from typing import TypeAlias
 
 from scanner.expect import contour
-from scanner.expect.contour_config import everywhere
 from scanner.expect.facts import Facts
 from scanner.expect.origins import gateway_listeners, led
 from scanner.files.source_positions import shown
@@ -51,7 +50,7 @@ def references(facts: Facts, endpoint: Endpoint) -> Iterator[Reference]:
 def _of_fallback(facts: Facts, endpoint: Endpoint) -> Iterator[Reference]:
     """What Contour shows without a name; each HTTPProxy that wants it needs the delegation."""
     users = list(contour.fallback_users(facts, endpoint))
-    fallback = everywhere(facts, endpoint.owner.namespace).fallback if users else None
+    fallback = contour.everywhere(facts, endpoint.owner.namespace).fallback if users else None
     secret = (fallback.namespace or "", fallback.name) if fallback else ("", "")
     for proxy in users if fallback else ():
         allowed = facts.grants.to_contour(proxy, *secret)

@@ -14,12 +14,10 @@ from scanner.expect.ingress_controller import router_name
 from scanner.expect.origins import all_listeners, gateway_listeners, gateways
 from scanner.expect.stale import is_stale
 from scanner.expect.withheld import answered, refused
-from scanner.kube.conditions import conditions
 from scanner.kube.contour import HTTPProxy
 from scanner.kube.hostnames import within
 from scanner.kube.kinds import HTTP_PROXY, ROUTE
 from scanner.kube.maybe import Unknown
-from scanner.kube.objects import KubeObject
 from scanner.kube.route import Route
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import OtherName
@@ -85,15 +83,13 @@ def _refused_proxies(facts: Facts) -> Said:
     return found
 
 
-def _invalid(proxy: KubeObject) -> str:
-    if is_stale(proxy, conditions(proxy)):
+def _invalid(proxy: HTTPProxy) -> str:
+    if is_stale(proxy, proxy.conditions):
         return ""
-    for each in proxy.each("status", "conditions"):
-        if (each.text("type"), each.text("status")) == ("Valid", "False"):
-            for error in each.each("errors"):
-                if error.text("type") in _TERMINAL:
-                    return f"{proxy.reference} status: Valid is False, {error.text('reason')[:100]}"
-    return ""
+    refused = (each for each in proxy.conditions if (each.type, each.status) == ("Valid", "False"))
+    errors = (error for each in refused for error in each.errors if error.type in _TERMINAL)
+    found = next(errors, None)
+    return f"{proxy.reference} status: Valid is False, {found.reason[:100]}" if found else ""
 
 
 def _not_admitted(facts: Facts) -> Mapping[str, Said]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from scanner.kube.objects import Fields, KubeObject
-from scanner.kube.view import Named, Text, Texts, Value, View, Words
+from scanner.kube.view import Moment, Named, Parts, Text, Texts, Value, View, Words
 
 TLS: Final = "kubernetes.io/tls"
 """The type of a Secret that has a certificate and its key."""
@@ -45,6 +45,18 @@ class Kubeconfig(View):
         return self.words()
 
 
+class RevocationList(View):
+    """What a revocation list in a Secret says of itself."""
+
+    issuer = Text()
+    this_update = Moment()
+    next_update = Moment()
+    der = Text()
+    """In base64."""
+    unreadable = Text()
+    """Why it cannot be read, or ""."""
+
+
 class Secret(KeyHolder):
     """A Secret. Its entries are in base64."""
 
@@ -56,6 +68,10 @@ class Secret(KeyHolder):
     """By entry, the certificates of a kubeconfig there."""
     forms = Words("adhere", "forms")
     """By entry, what stands there in place of PEM."""
+    revocation_entries = Texts("adhere", "revocationLists")
+    """The entries that have a revocation list in PEM."""
+    crls = Parts(RevocationList, "adhere", "revocation", "crl.pem")
+    """Those in the entry that Contour reads."""
 
 
 class ConfigMap(KubeObject):

@@ -17,7 +17,7 @@ from scanner.kube.kinds import CERTIFICATE, CONFIG_MAP, SECRET, Kind
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.secrets import Secret
-from scanner.lint.certificates import chain_of, entry, instead
+from scanner.lint.certificates import chain_of, entry, instead, leaf_flaws
 from scanner.model.certificate_faults import covers
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, Subject, undecided
@@ -168,10 +168,24 @@ def name_flaws(
         yield Flaw(message=f"the certificate in {secret.reference}: {reason}", at=at, verdict="inconclusive")
 
 
-def readable(secret: KubeObject) -> bool:
-    """Whether anything can be read of the leaf, so that its names can be told."""
-    leaf = _leaf(secret)
-    return leaf is None or broken(leaf) is None
+def served_flaws(
+    subject: Subject,
+    secret: KubeObject | Missing,
+    hosts: Iterable[str],
+    at: Steps,
+    *,
+    usage: str = "serverAuth",
+    types: tuple[str, ...] = (TLS,),
+) -> Iterator[Flaw]:
+    """Everything that is wrong with a Secret that the subject serves under these hosts."""
+    yield from secret_flaws(subject.declared, secret, at, types=types)
+    if isinstance(secret, Missing):
+        return
+    keeper, leaf = mend(subject.declared, secret.name, secret.namespace), _leaf(secret)
+    if leaf is None or broken(leaf) is None:
+        yield from name_flaws(secret, hosts, at, fix=f"{keeper}: a certificate with these names")
+    now = subject.declared.known.taken_at
+    yield from leaf_flaws(secret, at, now, usage=usage, fix=f"{keeper}: replace the certificate")
 
 
 def _leaf(secret: KubeObject) -> CertificateFacts | None:

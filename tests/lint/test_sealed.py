@@ -12,7 +12,7 @@ from scanner.cluster.snapshot_objects import kept
 from scanner.kube.kinds import SECRET
 from scanner.kube.objects import KubeObject
 from scanner.lint.contour.plaintext import PLAINTEXT
-from scanner.lint.kubernetes.ingress import CERTIFICATE
+from scanner.lint.kubernetes.ingress_rules import CERTIFICATE
 from tests.lint.examples import WHOLE, empty, leaf, linted
 
 VALUE = "'ENC[AES256_GCM,data:eA==,iv:eA==,tag:eA==,type:str]'"

@@ -15,6 +15,7 @@ from scanner.discover.draft import Claim, Found, Omission, Source
 from scanner.discover.sources.pods import MAX_PORTS
 from scanner.discover.view import View
 from scanner.discover.workloads import Alike, Container
+from scanner.kube.cert_manager import Certificate
 from scanner.kube.kinds import CERTIFICATE
 from scanner.kube.objects import Reference
 from scanner.kube.pod import PodSpec, Volume
@@ -95,7 +96,7 @@ def _known(view: View) -> dict[tuple[str, str], str]:
     """Secrets with a certificate, and what says so."""
     found = {}
     for each in view.snapshot.every(CERTIFICATE):
-        key = (each.namespace or "", each.text("spec", "secretName"))
+        key = (each.namespace or "", Certificate.of(each).secret_name)
         found[key] = f"of {each.reference}"
     for service in view.balanced.services.values():
         name = service_ca_secret(service.raw)

@@ -14,21 +14,17 @@ from scanner.kube.contour import HTTPProxy
 from scanner.kube.ingress import Ingress
 from scanner.kube.kinds import HTTP_PROXY, INGRESS, INGRESS_CLASS
 from scanner.kube.objects import KubeObject
-from scanner.lint.certificates import authority_flaws, entry, instead, leaf_flaws, of_text
+from scanner.kube.secrets import Secret
+from scanner.lint.certificates import authority_flaws, entry, instead, of_text
 from scanner.lint.contour import contour_configuration
 from scanner.lint.contour.contour_configuration import Configuration, watched
 from scanner.lint.contour.secret_uses import CERTIFICATE_USE, READS, USERS, Use, is_contours, of_object, permission
-from scanner.lint.references import absent, mend, name_flaws, readable, secret_flaws, secret_of
+from scanner.lint.references import absent, secret_flaws, secret_of, served_flaws
 from scanner.model.declared import Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 TYPES: Final = ("kubernetes.io/tls", "Opaque")
 CRL: Final = "crl.pem"
-
-
-def serving(subject: Subject, secret: KubeObject | Missing, at: Steps) -> Iterator[Flaw]:
-    """Why the Secret cannot be served."""
-    yield from secret_flaws(subject.declared, secret, at, types=TYPES)
 
 
 def verifying(secret: KubeObject | Missing, at: Steps, what: str) -> Iterator[Flaw]:
@@ -49,7 +45,7 @@ def revoking(secret: KubeObject | Missing, at: Steps) -> Iterator[Flaw]:
     """Why nothing can be revoked by the Secret's ``crl.pem``."""
     if isinstance(secret, Missing):
         yield _absent(secret, at, "the revocation list")
-    elif CRL not in secret.texts("adhere", "revocationLists"):
+    elif CRL not in Secret.of(secret).revocation_entries:
         yield Flaw(
             message=f"{secret.reference} has no revocation list in PEM in {CRL}",
             at=at,
@@ -64,11 +60,11 @@ def _absent(secret: Missing, at: Steps, what: str) -> Flaw:
 def unusable(subject: Subject, secret: KubeObject | Missing, at: Steps) -> Iterator[Flaw]:
     """Why a Secret is none of the three."""
     if isinstance(secret, Missing) or entry(secret, "tls.crt") is not None or not _public(secret):
-        yield from serving(subject, secret, at)
+        yield from secret_flaws(subject.declared, secret, at, types=TYPES)
 
 
 def _public(secret: KubeObject) -> bool:
-    return bool(of_text(entry(secret, "ca.crt") or "")) or CRL in secret.texts("adhere", "revocationLists")
+    return bool(of_text(entry(secret, "ca.crt") or "")) or CRL in Secret.of(secret).revocation_entries
 
 
 # --- Certificates -----------------------------------------------------------------------------------------------------
@@ -122,13 +118,7 @@ def _of_all(subject: Subject, configured: Configuration) -> Iterator[Flaw]:
 
 def _served(subject: Subject, use: Use, usage: str = "serverAuth") -> Iterator[Flaw]:
     found = secret_of(subject, use.secret.name, use.secret.namespace)
-    yield from serving(subject, found, use.steps)
-    if not isinstance(found, Missing):
-        keeper = mend(subject.declared, found.name, found.namespace)
-        if readable(found):
-            yield from name_flaws(found, use.hosts, use.steps, fix=f"{keeper}: a certificate with these names")
-        now, fix = subject.declared.known.taken_at, f"{keeper}: replace the certificate"
-        yield from leaf_flaws(found, use.steps, now, usage=usage, fix=fix)
+    yield from served_flaws(subject, found, use.hosts, use.steps, usage=usage, types=TYPES)
 
 
 CERTIFICATE = ObjectRule(

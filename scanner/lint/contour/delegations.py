@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import islice
 from typing import Final
 
 from scanner.files.source_positions import Steps, shown
+from scanner.kube import rbac
 from scanner.kube.contour import EVERYWHERE, CertificateDelegation, Delegation, HTTPProxy, SecretName
 from scanner.kube.kinds import (
     CLUSTER_ROLE_BINDING,
@@ -19,7 +19,7 @@ from scanner.kube.kinds import (
     TLS_CERTIFICATE_DELEGATION,
     Kind,
 )
-from scanner.kube.objects import Fields
+from scanner.kube.rbac import Binding
 from scanner.lint import authorization
 from scanner.lint.authorization import Identity, Wish, access, account, allows
 from scanner.lint.certificates import chain_of
@@ -303,19 +303,19 @@ def check_creators(subject: Subject) -> Iterator[Flaw]:
     """Whoever may delegate a namespace's Secrets may read them."""
     if not any(allows(subject.declared, subject.object, _delegating(subject, verb)) for verb in _WRITING):
         return
-    for index, item in enumerate(islice(subject.object.each("subjects"), _MOST_SUBJECTS)):
+    for item in Binding.of(subject.object).subjects[:_MOST_SUBJECTS]:
         if who := _identity(item, subject.object.namespace):
-            yield from _without_secrets(subject, who, ("subjects", index))
+            yield from _without_secrets(subject, who, item.steps)
 
 
-def _identity(item: Fields, namespace: str | None) -> Identity | None:
-    kind, name = item.text("kind"), item.text("name")
+def _identity(item: rbac.Subject, namespace: str | None) -> Identity | None:
+    name = item.name
     if not name:
         return None
-    if kind == "ServiceAccount":
-        home = item.text("namespace") or namespace
+    if item.kind == "ServiceAccount":
+        home = item.namespace or namespace
         return account(home, name) if home else None
-    return {"User": Identity(name=name), "Group": Identity(name="", groups=(name,))}.get(kind)
+    return {"User": Identity(name=name), "Group": Identity(name="", groups=(name,))}.get(item.kind)
 
 
 def _delegating(subject: Subject, verb: str) -> Wish:

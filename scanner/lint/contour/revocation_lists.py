@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
 from scanner.files.source_positions import Steps
 from scanner.kube.contour import ClientValidation, HTTPProxy, secret_name
 from scanner.kube.kinds import HTTP_PROXY
-from scanner.kube.objects import Fields, KubeObject, moment
+from scanner.kube.objects import KubeObject
+from scanner.kube.secrets import RevocationList, Secret
 from scanner.lint.certificates import called, entry, of_text
 from scanner.lint.contour.contour_secrets import CRL
 from scanner.lint.contour.secret_uses import READS, TLS, permission
@@ -47,7 +48,7 @@ def check_revocation(subject: Subject) -> Iterator[Flaw]:
             unseen = undecided(secret, _LISTS, "whether its revocation list has ended")
             yield Flaw(message=unseen.message, at=unseen.at, verdict=unseen.verdict, severity="info")
     elif secret is not None:
-        lists = list(secret.fields("adhere", "revocation").each(CRL))
+        lists = Secret.of(secret).crls
         yield from _aged(subject, secret, lists)
         yield from _signers(subject, validation, secret, lists)
 
@@ -66,22 +67,24 @@ def _flaw(secret: KubeObject, at: Steps, what: str) -> Flaw:
     return Flaw(message=f"{secret.reference}: {what}: Envoy refuses every client", at=at, fix=fix)
 
 
-def _aged(subject: Subject, secret: KubeObject, lists: list[Fields]) -> Iterator[Flaw]:
+def _aged(subject: Subject, secret: KubeObject, lists: Sequence[RevocationList]) -> Iterator[Flaw]:
     now = subject.declared.known.taken_at
     for each in lists:
-        whose = f"the revocation list of {short(each.text('issuer'))}"
-        begins, ends = moment(each.text("thisUpdate")), moment(each.text("nextUpdate"))
-        if each.text("unreadable"):
-            yield _flaw(secret, _LISTS, f"a revocation list cannot be read, {each.text('unreadable')}")
+        whose = f"the revocation list of {short(each.issuer)}"
+        begins, ends = each.this_update, each.next_update
+        if each.unreadable:
+            yield _flaw(secret, _LISTS, f"a revocation list cannot be read, {each.unreadable}")
         elif ends is not None and ends < now:
             yield _flaw(secret, _LISTS, f"{whose} ended {date(ends)}")
         elif begins is not None and begins > now:
             yield _flaw(secret, _LISTS, f"{whose} begins only {date(begins)}")
 
 
-def _signers(subject: Subject, validation: ClientValidation, secret: KubeObject, lists: list[Fields]) -> Iterator[Flaw]:
+def _signers(
+    subject: Subject, validation: ClientValidation, secret: KubeObject, lists: Sequence[RevocationList]
+) -> Iterator[Flaw]:
     holder = _named(subject, validation.ca_secret)
-    readable = [each for each in lists if not each.text("unreadable")]
+    readable = [each for each in lists if not each.unreadable]
     if holder is None or isinstance(holder, Missing) or not readable:
         return
     authorities = [each for each in of_text(entry(holder, "ca.crt") or "") if each.subject is not None]
@@ -98,10 +101,10 @@ def _signers(subject: Subject, validation: ClientValidation, secret: KubeObject,
     yield from _bare(secret, bare)
 
 
-def _of_name(each: Fields, authorities: list[CertificateFacts]) -> dict[int, Signed]:
+def _of_name(each: RevocationList, authorities: list[CertificateFacts]) -> dict[int, Signed]:
     """By its place, each CA of the name that the list is of, and whether it has signed the list."""
-    places = [place for place, ca in enumerate(authorities) if ca.subject == each.text("issuer")]
-    looked_at = {place: _signed(each.text("der"), authorities[place].der) for place in places[:_MOST]}
+    places = [place for place, ca in enumerate(authorities) if ca.subject == each.issuer]
+    looked_at = {place: _signed(each.der, authorities[place].der) for place in places[:_MOST]}
     return looked_at | dict.fromkeys(places[_MOST:], "unknown")
 
 
@@ -121,9 +124,11 @@ def _is_bare(place: int, found: list[dict[int, Signed]]) -> bool:
     return all("signed" in answers.values() for answers in of_name)
 
 
-def _verified(secret: KubeObject, holder: KubeObject, each: Fields, answers: frozenset[Signed]) -> Iterator[Flaw]:
+def _verified(
+    secret: KubeObject, holder: KubeObject, each: RevocationList, answers: frozenset[Signed]
+) -> Iterator[Flaw]:
     """What is wrong with a list's signature, by the answers of the CAs of its name."""
-    whose = f"{secret.reference}: the revocation list of {short(each.text('issuer'))}"
+    whose = f"{secret.reference}: the revocation list of {short(each.issuer)}"
     if not answers:
         what = f"is of no CA in {holder.reference}: it counts only for clients that send that CA's certificate"
         yield Flaw(message=f"{whose} {what}", at=_LISTS, severity="info")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from scanner.lint.kubernetes.ca_bundles import BUNDLE
 from scanner.lint.kubernetes.cert_manager import CERTIFICATE_MADE
 from scanner.lint.kubernetes.exposed import EXPOSED
-from scanner.lint.kubernetes.ingress import CERTIFICATE, HOSTS
-from scanner.lint.kubernetes.ingress_hosts import CLASS, ONE_CERTIFICATE
+from scanner.lint.kubernetes.ingress_rules import CERTIFICATE, CLASS, HOSTS, ONE_CERTIFICATE
 from scanner.lint.kubernetes.monitor_tls import MONITOR_TLS
 from scanner.lint.kubernetes.monitors import MONITOR_SCHEME
 from scanner.lint.kubernetes.probes import PROBES, PROTOCOL

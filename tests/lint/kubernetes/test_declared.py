@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scanner.lint.kubernetes.ca_bundles import BUNDLE
-from scanner.lint.kubernetes.ingress import CERTIFICATE, HOSTS
+from scanner.lint.kubernetes.ingress_rules import CERTIFICATE, HOSTS
 from scanner.lint.kubernetes.monitors import MONITOR_SCHEME
 from scanner.lint.kubernetes.probes import PROBES, PROTOCOL
 from scanner.lint.kubernetes.secrets import REUSE

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scanner.lint.kubernetes.ingress import HOSTS
-from scanner.lint.kubernetes.ingress_hosts import CLASS, ONE_CERTIFICATE
+from scanner.lint.kubernetes.ingress_rules import CLASS, HOSTS, ONE_CERTIFICATE
 from scanner.model.object_rule import ObjectRule
 from tests.lint.examples import WHOLE, linted
 from tests.lint.kubernetes.test_declared import HIGH, INFO, MEDIUM

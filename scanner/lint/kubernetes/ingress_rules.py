@@ -1,24 +1,24 @@
-"""Which controller serves an Ingress, and which certificate each of its hosts gets."""
+"""Ingresses: the controller that serves them, and the certificates of their hosts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
 from scanner.files.source_positions import Steps, shown
-from scanner.kube.ingress import CLASS_ANNOTATION as _ANNOTATION
-from scanner.kube.ingress import Ingress, ingress_class
+from scanner.kube.cert_manager import issued_by
+from scanner.kube.ingress import CLASS_ANNOTATION, TLS_CERT_NAMESPACE, Ingress, ingress_class
+from scanner.kube.ingress import is_contours as known_contours
 from scanner.kube.kinds import INGRESS, INGRESS_CLASS, SECRET
 from scanner.kube.objects import KubeObject
 from scanner.kube.references import links
-from scanner.lint import references
 from scanner.lint.certificates import chain_of
 from scanner.lint.contour.secret_uses import is_contours
-from scanner.lint.references import look_up
+from scanner.lint.references import READS, look_up, secret_of, served_flaws
 from scanner.model.declared import Declared, Missing
-from scanner.model.object_rule import Flaw, ObjectRule, Subject
+from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _FIELD: Final = ("spec", "ingressClassName")
 _SHOWN: Final = 3
@@ -26,15 +26,88 @@ _MOST: Final = 200
 """Ingresses with one host that are compared."""
 
 
+def check_certificate(subject: Subject) -> Iterator[Flaw]:
+    """The certificates of an Ingress can be served, and are for its hosts."""
+    yield from _elsewhere(subject)
+    for link in links(subject.object, contours=is_contours(subject.declared, subject.object)):
+        if link.grant or "/" in link.name:
+            continue  # in another namespace: ``contour-certificate``; no name of a Secret: ``contour-ingress-slash``
+        found = _made(subject, secret_of(subject, link.name))
+        yield from served_flaws(subject, found, link.hosts, link.steps)
+
+
+def _elsewhere(subject: Subject) -> Iterator[Flaw]:
+    """That its class may be Contour's, which looks for its Secrets in the namespace that an annotation names."""
+    at = ("metadata", "annotations", TLS_CERT_NAMESPACE)
+    moved = TLS_CERT_NAMESPACE in subject.object.annotations
+    found = subject.find(INGRESS_CLASS, ingress_class(subject.object)) if moved else None
+    if isinstance(found, Missing) and found.gap and known_contours(subject.object, subject.declared.known) is None:
+        yield undecided(found, at, "whether its Secrets are in the namespace that this annotation names")
+
+
+def _made(subject: Subject, found: KubeObject | Missing) -> KubeObject | Missing:
+    """A Secret that an annotation has made is not missing before the Ingress is there."""
+    issuer = issued_by(subject.object)
+    if isinstance(found, Missing) and found.gap is None and issuer:
+        return replace(found, gap=f"cert-manager makes it ({issuer})")
+    return found
+
+
+CERTIFICATE = ObjectRule(
+    id="ingress-certificate",
+    subjects=(INGRESS,),
+    reads=(*READS, INGRESS_CLASS),
+    check=check_certificate,
+)
+
+
+def check_hosts(subject: Subject) -> Iterator[Flaw]:
+    """Every host of an Ingress has TLS."""
+    found = Ingress.of(subject.object)
+    if any(not each.hosts for each in found.tls):
+        return
+    if not found.tls:
+        if found.has_default_backend or found.rules:
+            yield Flaw(
+                message="is served without TLS: it has no spec.tls",
+                at=("spec", "tls"),
+                severity="low",
+                fix=f"{subject.object.reference}: add spec.tls",
+                correction="tls:\n- hosts: [<host>]\n  secretName: <name>",
+            )
+        return
+    named = {host.lower() for each in found.tls for host in each.hosts}
+    exact = is_contours(subject.declared, subject.object)
+    for rule in found.rules:
+        host = rule.host.lower()
+        wildcard = f"*.{host.partition('.')[2]}"
+        if host not in named and (exact or wildcard not in named):
+            called = host or "every host that no rule names"
+            yield Flaw(
+                message=f"{called} is served without TLS: it is in no entry of spec.tls",
+                at=(*rule.steps, "host"),
+                fix=f"{subject.object.reference}: add it to spec.tls",
+                correction=f"tls:\n- hosts: [{host or '<host>'}]\n  secretName: <name>",
+            )
+
+
+HOSTS = ObjectRule(
+    id="ingress-plaintext-host",
+    subjects=(INGRESS,),
+    reads=(INGRESS_CLASS,),
+    check=check_hosts,
+)
+
+
 def check_class(subject: Subject) -> Iterator[Flaw]:
     """An Ingress is of one class, which exists."""
-    named, annotated = Ingress.of(subject.object).class_name, subject.object.annotations.get(_ANNOTATION, "")
+    named, annotated = Ingress.of(subject.object).class_name, subject.object.annotations.get(CLASS_ANNOTATION, "")
     fix = f"{subject.object.reference}: name one class that exists"
     if named and annotated and named != annotated:
         yield Flaw(
-            message=f"two classes: ingressClassName is {shown(named)}, and {_ANNOTATION} {shown(annotated)}; the API "
-            "server refuses it: must match `ingressClassName` when both are specified",
-            at=("metadata", "annotations", _ANNOTATION),
+            message=f"two classes: ingressClassName is {shown(named)}, and {CLASS_ANNOTATION} {shown(annotated)}; "
+            "the API server refuses it: must match `ingressClassName` when both are specified",
+            at=("metadata", "annotations", CLASS_ANNOTATION),
             observed=(named, annotated),
             fix=fix,
         )
@@ -121,6 +194,6 @@ def _same(subject: Subject, one: _Entry, other: _Entry) -> bool:
 ONE_CERTIFICATE = ObjectRule(
     id="ingress-host-certificate",
     subjects=(INGRESS,),
-    reads=(*references.READS, INGRESS_CLASS),
+    reads=(*READS, INGRESS_CLASS),
     check=check_certificate_of_host,
 )
