@@ -12,7 +12,6 @@ from scanner.expect.ingress_controller import route_of
 from scanner.expect.named import named
 from scanner.expect.passthrough import passed_through
 from scanner.expect.pem import certificates, decoded
-from scanner.expect.services import service_of
 from scanner.expect.stored import stored
 from scanner.expect.ungranted import beside, ungranted
 from scanner.kube.api_server import api_server_config
@@ -31,6 +30,7 @@ from scanner.kube.kinds import (
 )
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.secrets import service_ca_secret
+from scanner.kube.service import service_of
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import CertificateExpectation
 

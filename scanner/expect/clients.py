@@ -8,6 +8,7 @@ from typing import Final
 from scanner.expect import upstream
 from scanner.expect.origins import led
 from scanner.expect.pem import certificates, decoded
+from scanner.files.source_positions import dotted
 from scanner.kube.hostnames import host_of
 from scanner.kube.kinds import (
     API_SERVICE,
@@ -22,10 +23,12 @@ from scanner.kube.kinds import (
     VALIDATING_WEBHOOK,
     Kind,
 )
-from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.objects import KubeObject
+from scanner.kube.pod import Node
 from scanner.kube.route import Route
 from scanner.kube.secrets import ConfigMap
 from scanner.kube.snapshot import Snapshot
+from scanner.kube.webhooks import calls
 from scanner.model.endpoint import Endpoint, Origin
 from scanner.model.expectation import Client
 
@@ -44,36 +47,20 @@ def clients(snapshot: Snapshot, endpoint: Endpoint) -> Iterator[Client]:
         yield from reader(snapshot, endpoint, found, origin)
 
 
-def _webhook(_: Snapshot, __: Endpoint, found: KubeObject, origin: Origin) -> Iterator[Client]:
-    for number, each in enumerate(found.each("webhooks")):
-        if origin.part == each.text("name"):
-            field = f"webhooks[{number}].clientConfig.caBundle"
-            who = f"{found.reference} webhook {origin.part}"
-            yield from _of_api_server(who, found, field, each.fields("clientConfig"))
+_KINDS_OF_CALL: Final = {"webhook": " webhook ", "conversion": " conversion", "aggregation": ""}
 
 
-def _conversion(_: Snapshot, __: Endpoint, found: KubeObject, ___: Origin) -> Iterator[Client]:
-    client = found.fields("spec", "conversion", "webhook", "clientConfig")
-    field = "spec.conversion.webhook.clientConfig.caBundle"
-    yield from _of_api_server(f"{found.reference} conversion", found, field, client)
-
-
-def _aggregated(_: Snapshot, __: Endpoint, found: KubeObject, ___: Origin) -> Iterator[Client]:
-    spec = found.fields("spec")
-    if not spec.flag("insecureSkipTLSVerify"):
-        yield from _of_api_server(str(found.reference), found, "spec.caBundle", spec)
-
-
-def _of_api_server(who: str, found: KubeObject, field: str, client: Fields) -> Iterator[Client]:
+def _api_server(_: Snapshot, __: Endpoint, found: KubeObject, origin: Origin) -> Iterator[Client]:
     """It verifies ``<name>.<namespace>.svc``, or the host of the URL (k8s.io/apiserver, pkg/util/webhook/client.go)."""
-    bundle = client.text("caBundle")
-    if bundle:
-        service = client.fields("service")
-        called = (
-            f"{service.text('name')}.{service.text('namespace')}.svc" if service.raw else host_of(client.text("url"))
-        )
-        anchors = tuple(certificates(decoded(bundle)))
-        yield Client(who=who, source=f"{found.reference} {field}", anchors=anchors, name=called or None)
+    who = f"{found.reference}{_KINDS_OF_CALL.get(origin.role, '')}{origin.part}"
+    for call in calls(found):
+        client = call.client
+        bundle = client.ca_bundle if isinstance(client.ca_bundle, str) else ""
+        if call.name == origin.part and bundle and not client.insecure_skip_tls_verify:
+            url = client.url if isinstance(client.url, str) else ""
+            called = f"{client.service.name}.{client.service.namespace}.svc" if client.service else host_of(url)
+            source = f"{found.reference} {dotted((*client.steps, 'caBundle'))}"
+            yield Client(who=who, source=source, anchors=tuple(certificates(decoded(bundle))), name=called or None)
 
 
 def _route(snapshot: Snapshot, endpoint: Endpoint, found: KubeObject, origin: Origin) -> Iterator[Client]:
@@ -107,12 +94,12 @@ def _kubelet(snapshot: Snapshot, _: Endpoint, found: KubeObject, origin: Origin)
     held = snapshot.get(CONFIG_MAP, "kubelet-serving-ca", "openshift-config-managed")
     if origin.role != "kubelet" or hosted or held is None:
         return
-    addresses = (each for each in found.each("status", "addresses") if each.text("type") == "InternalIP")
+    addresses = (each for each in Node.of(found).addresses if each.type == "InternalIP")
     yield Client(
         who="kube-apiserver, which calls kubelets",
         source=f"{held.reference} data[ca-bundle.crt]",
         anchors=tuple(certificates(ConfigMap.of(held).data.get("ca-bundle.crt", ""))),
-        name=next((each.text("address") for each in addresses), None) or None,
+        name=next((each.address for each in addresses), None) or None,
     )
 
 
@@ -127,10 +114,10 @@ def first_bundle(snapshot: Snapshot, places: Iterable[tuple[str, str, str]]) -> 
 
 
 _READERS: Final[Mapping[str, tuple[Kind, Callable[[Snapshot, Endpoint, KubeObject, Origin], Iterator[Client]]]]] = {
-    VALIDATING_WEBHOOK.name: (VALIDATING_WEBHOOK, _webhook),
-    MUTATING_WEBHOOK.name: (MUTATING_WEBHOOK, _webhook),
-    CUSTOM_RESOURCE_DEFINITION.name: (CUSTOM_RESOURCE_DEFINITION, _conversion),
-    API_SERVICE.name: (API_SERVICE, _aggregated),
+    VALIDATING_WEBHOOK.name: (VALIDATING_WEBHOOK, _api_server),
+    MUTATING_WEBHOOK.name: (MUTATING_WEBHOOK, _api_server),
+    CUSTOM_RESOURCE_DEFINITION.name: (CUSTOM_RESOURCE_DEFINITION, _api_server),
+    API_SERVICE.name: (API_SERVICE, _api_server),
     ROUTE.name: (ROUTE, _route),
     BACKEND_TLS_POLICY.name: (BACKEND_TLS_POLICY, upstream.of_policy),
     HTTP_PROXY.name: (HTTP_PROXY, upstream.of_proxy),

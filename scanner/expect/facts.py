@@ -17,17 +17,16 @@ from scanner.kube.cluster_facts import document, in_fips_mode, is_guest
 from scanner.kube.kinds import ENDPOINT_SLICE, POD
 from scanner.kube.kubelet import KubeletConfiguration
 from scanner.kube.maybe import Known, Unknown
-from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.objects import Fields
+from scanner.kube.pod import Pod
 from scanner.kube.profile import Profile
 from scanner.kube.profile_catalogue import load_profile
+from scanner.kube.service import EndpointSlice
 from scanner.kube.snapshot import Snapshot
 from scanner.model.components import Catalogue, Governor, Listener
 from scanner.model.endpoint import Endpoint
 from scanner.model.once import Once
 from scanner.model.scan_policy import ScanPolicy
-
-MIRROR = "kubernetes.io/config.mirror"
-"""Annotation of the pods that a kubelet runs from files."""
 
 Follow = Callable[[Endpoint, frozenset[str]], Draft]
 """What an endpoint owes, seen from another one; the ids are those that were passed through on the way."""
@@ -146,9 +145,9 @@ class Facts(Once):
         }
 
     @cached_property
-    def static_pods(self) -> tuple[KubeObject, ...]:
+    def static_pods(self) -> tuple[Pod, ...]:
         """Pods that a kubelet runs from files, as the API shows them."""
-        return tuple(each for each in self.snapshot.every(POD) if MIRROR in each.annotations)
+        return tuple(each for each in map(Pod.of, self.snapshot.every(POD)) if each.is_static)
 
     @cached_property
     def listening(self) -> dict[tuple[str, int], list[Endpoint]]:
@@ -179,12 +178,11 @@ class Facts(Once):
         return Grants(self.snapshot)
 
     @cached_property
-    def slices(self) -> dict[tuple[str, str], list[KubeObject]]:
+    def slices(self) -> dict[tuple[str, str], list[EndpointSlice]]:
         """EndpointSlices by the namespace and name of their Service."""
-        found: dict[tuple[str, str], list[KubeObject]] = {}
-        for each in self.snapshot.every(ENDPOINT_SLICE):
-            service = each.labels.get("kubernetes.io/service-name", "")
-            found.setdefault((each.namespace or "", service), []).append(each)
+        found: dict[tuple[str, str], list[EndpointSlice]] = {}
+        for each in map(EndpointSlice.of, self.snapshot.every(ENDPOINT_SLICE)):
+            found.setdefault((each.namespace or "", each.service_name), []).append(each)
         return found
 
 

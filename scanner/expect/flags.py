@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from scanner.expect import process
 from scanner.expect.draft import Draft
-from scanner.expect.facts import MIRROR, Facts
+from scanner.expect.facts import Facts
 from scanner.kube.kinds import POD
-from scanner.kube.objects import KubeObject
+from scanner.kube.pod import Pod
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Lever
 
@@ -35,10 +35,10 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
     )
 
 
-def _lever(pod: KubeObject, component: str, endpoint: Endpoint, flags: process.Flags) -> Lever:
+def _lever(pod: Pod, component: str, endpoint: Endpoint, flags: process.Flags) -> Lever:
     """A static pod's flags are in a file of its node, where the kubelet reads them; others' in their owner."""
-    static = MIRROR in pod.annotations
-    containers = [each.text("name") for each in pod.each("spec", "containers")]
+    static = pod.is_static
+    containers = [each.name for each in pod.spec.containers]
     owner = endpoint.owner
     return Lever(
         where=str(pod.reference) if static else "/".join(filter(None, (owner.kind, owner.namespace, owner.name))),
@@ -51,14 +51,15 @@ def _lever(pod: KubeObject, component: str, endpoint: Endpoint, flags: process.F
     )
 
 
-def pod_of(facts: Facts, endpoint: Endpoint) -> KubeObject | None:
+def pod_of(facts: Facts, endpoint: Endpoint) -> Pod | None:
     """The pod that listens; any of the component's, where the endpoint does not say which."""
     if endpoint.pod is not None:
-        return facts.snapshot.get(POD, endpoint.pod.name, endpoint.pod.namespace)
+        found = facts.snapshot.get(POD, endpoint.pod.name, endpoint.pod.namespace)
+        return Pod.of(found) if found else None
     entry = facts.entry(endpoint)
     names = {endpoint.owner.name, entry.component if entry else ""}
     for pod in facts.static_pods:
         mine = pod.labels.get("component") in names and pod.namespace == endpoint.owner.namespace
-        if mine and endpoint.node in (None, pod.text("spec", "nodeName")):
+        if mine and endpoint.node in (None, pod.spec.node_name):
             return pod
     return None

@@ -15,7 +15,6 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from scanner.expect.facts import Facts
 from scanner.expect.origins import all_listeners, gateways, led
-from scanner.expect.services import service_of
 from scanner.expect.withheld import refused
 from scanner.kube.conditions import of_type
 from scanner.kube.contour import HTTPProxy, MatchCondition, ProxyRoute
@@ -24,7 +23,9 @@ from scanner.kube.hostnames import within
 from scanner.kube.ingress import Ingress
 from scanner.kube.kinds import GATEWAY, HTTP_PROXY, INGRESS, POD, ROUTE, TLS_ROUTE
 from scanner.kube.objects import KubeObject
+from scanner.kube.pod import Pod
 from scanner.kube.route import Route
+from scanner.kube.service import EndpointSlice, service_of
 from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PlainPort
@@ -212,24 +213,23 @@ def _of_services(facts: Facts, endpoint: Endpoint, port: int) -> Iterator[int]:
         service = service_of(facts.snapshot, alias.rpartition(":")[0])
         if service is None:
             continue
-        names = [each.text("name") for each in service.each("spec", "ports") if each.number("port") == port]
+        names = [each.name for each in service.ports if each.port == port]
         for each in facts.slices.get((service.namespace or "", service.name), ()):
-            if any(endpoint.address in member.texts("addresses") for member in each.each("endpoints")):
+            if any(endpoint.address in member.addresses for member in each.endpoints):
                 yield from _ports(each, names)
 
 
-def _ports(piece: KubeObject, names: list[str]) -> Iterator[int]:
-    for each in piece.each("ports"):
-        number = each.number("port")
-        if each.text("name") in names and number and number < 65536:
-            yield number
+def _ports(piece: EndpointSlice, names: list[str]) -> Iterator[int]:
+    for each in piece.ports:
+        if each.name in names and each.port and each.port < 65536:
+            yield each.port
 
 
 def _of_pod(facts: Facts, endpoint: Endpoint, port: int) -> Iterator[int]:
     """Beside the container port that is this listener: the one with that number, or called ``http``."""
     pod = facts.snapshot.get(POD, endpoint.pod.name, endpoint.pod.namespace) if endpoint.pod else None
-    for container in pod.each("spec", "containers") if pod else ():
-        declared = [(each.number("containerPort") or 0, each.text("name")) for each in container.each("ports")]
+    for container in Pod.of(pod).spec.containers if pod else ():
+        declared = [(each.container_port or 0, each.name) for each in container.ports]
         if port == HTTP and endpoint.port in (number for number, _ in declared):
             yield from (number for number, _ in declared if number == port)
             yield from (number for number, name in declared if name == "http" and 0 < number < 65536)

@@ -15,7 +15,7 @@ from scanner.files.source_positions import shown
 from scanner.kube.cipher_names import GO_SUITES, TLS13_SUITES, suite_named
 from scanner.kube.kubelet import KubeletConfiguration
 from scanner.kube.maybe import Known, Unknown
-from scanner.kube.objects import Fields
+from scanner.kube.pod import Pod
 from scanner.kube.profile import Profile
 from scanner.model.expectation import Lever
 from scanner.tls.codepoints import TLS12
@@ -67,11 +67,11 @@ ETCD = Flags(minimum="tls-min-version", suites="cipher-suites")
 """etcd ``server/etcdmain``: ``TLS1.2``, and IANA's names."""
 
 
-def by_flags(pod: Fields, flags: Flags) -> Told:
+def by_flags(pod: Pod, flags: Flags) -> Told:
     """What the containers' commands and arguments say; of a flag that is given twice the last counts."""
     found: dict[str, str] = {}
-    for container in pod.each("spec", "containers"):
-        found.update(_flags((*container.texts("command"), *container.texts("args"))[:_MOST]))
+    for container in pod.spec.containers:
+        found.update(_flags(container.arguments[:_MOST]))
     return _told(found, flags)
 
 

@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
-from scanner.expect.services import service_of
 from scanner.kube.kinds import CLUSTER_SERVICE_VERSION, DAEMON_SET, DEPLOYMENT, POD, SERVICE, STATEFUL_SET
 from scanner.kube.objects import KubeObject
+from scanner.kube.service import service_of
 from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Standing

@@ -14,12 +14,12 @@ from scanner.expect.facts import Facts
 from scanner.expect.named import Named
 from scanner.expect.pem import certificates, decoded
 from scanner.expect.references import Name
-from scanner.expect.services import service_of
 from scanner.kube.api_server import api_server_config
 from scanner.kube.ingress_controller import CONFIG_NAMESPACE
 from scanner.kube.kinds import API_SERVER, SECRET
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.secrets import KEEPER, Secret, service_ca_secret
+from scanner.kube.service import service_of
 from scanner.kube.snapshot import Snapshot
 from scanner.model.expectation import Stored, StoredIssuer, StoredLeaf
 from scanner.model.well_known import Names, fits

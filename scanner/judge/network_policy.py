@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from scanner.kube.kinds import NETWORK_POLICY, Kind
-from scanner.kube.objects import Fields, KubeObject, Reference
+from scanner.kube.label_selector import LabelSelector
+from scanner.kube.network_policy import NetworkPolicy, Peer
+from scanner.kube.objects import KubeObject, Reference
 from scanner.model.endpoint import Endpoint
 from scanner.model.finding import Finding
 from scanner.model.observation import Observation, Reach
@@ -49,8 +51,8 @@ class NetworkPolicies:
     """The policies of a cluster, by namespace."""
 
     def __init__(self, objects: Iterable[KubeObject]) -> None:
-        self._of: dict[str, list[KubeObject]] = {}
-        for each in objects:
+        self._of: dict[str, list[NetworkPolicy]] = {}
+        for each in map(NetworkPolicy.of, objects):
             self._of.setdefault(each.namespace or "", []).append(each)
 
     def closing(self, endpoint: Endpoint) -> tuple[Closing, ...]:
@@ -63,7 +65,7 @@ class NetworkPolicies:
             return ()
         labels, found = dict(endpoint.labels), []
         for policy in self._of.get(endpoint.pod.namespace or "", ()):
-            if not _about_ingress(policy) or not _selects(policy.fields("spec", "podSelector"), labels):
+            if not policy.is_about_ingress or not policy.selector.selects(labels):
                 continue
             admitted = list(_admitted(policy, endpoint.port))
             if None in admitted:
@@ -96,84 +98,37 @@ def _with_evidence(finding: Finding, endpoint: Endpoint, closing: tuple[Closing,
     )
 
 
-def _about_ingress(policy: KubeObject) -> bool:
-    """Every policy is, unless it says otherwise (NetworkPolicySpec ``policyTypes``)."""
-    types = policy.texts("spec", "policyTypes")
-    return not types or "Ingress" in types
-
-
-def _selects(selector: Fields, labels: dict[str, str]) -> bool:
-    """Whether a label selector matches; one that cannot be read matches nothing, so that nothing is made up."""
-    wanted = selector.words("matchLabels")
-    if not wanted.items() <= labels.items():
-        return False
-    return all(_fits(each, labels) for each in selector.each("matchExpressions"))
-
-
-def _fits(expression: Fields, labels: dict[str, str]) -> bool:
-    """LabelSelectorRequirement v1 meta: ``NotIn`` also holds where there is no such label."""
-    key, values = expression.text("key"), expression.texts("values")
-    match expression.text("operator"):
-        case "In":
-            return labels.get(key) in values
-        case "NotIn":
-            return labels.get(key) not in values
-        case "Exists":
-            return key in labels
-        case "DoesNotExist":
-            return key not in labels
-        case _:
-            return False
-
-
-def _admitted(policy: KubeObject, port: int) -> Iterator[str | None]:
+def _admitted(policy: NetworkPolicy, port: int) -> Iterator[str | None]:
     """Whom each rule lets in to ``port``, as a reader would say it; None for everybody."""
-    for rule in policy.each("spec", "ingress"):
-        if not _covers(rule, port):
+    for rule in policy.ingress:
+        if not rule.covers(port):
             continue
-        peers = list(rule.each("from"))
-        if not peers:
+        if not rule.peers:
             yield None
-        yield from map(_peer, peers)
-
-
-def _covers(rule: Fields, port: int) -> bool:
-    """Whether a rule is about ``port``. A port's name could be any number: then the rule may open it."""
-    ports = [each for each in rule.each("ports") if (each.text("protocol") or "TCP") == "TCP"]
-    if not list(rule.each("ports")):
-        return True
-    return any(_is_port(each, port) for each in ports)
-
-
-def _is_port(said: Fields, port: int) -> bool:
-    first = said.number("port")
-    if first is None:
-        return True  # every port, or one by its name
-    return first <= port <= (said.number("endPort") or first)
+        yield from map(_peer, rule.peers)
 
 
 _EVERYWHERE = frozenset({"0.0.0.0/0", "::/0"})
 
 
-def _peer(peer: Fields) -> str | None:
+def _peer(peer: Peer) -> str | None:
     """``namespaces with team=a``; None for everybody."""
-    block = peer.text("ipBlock", "cidr")
-    if block:
-        return None if block in _EVERYWHERE and not peer.texts("ipBlock", "except") else f"addresses in {block}"
-    pods = _words(peer.fields("podSelector"))
-    if not peer.has("namespaceSelector"):
+    if block := peer.cidr:
+        return None if block in _EVERYWHERE and not peer.except_ else f"addresses in {block}"
+    pods = _words(peer.pods)
+    if not peer.has_namespaces:
         return f"pods{pods and f' with {pods}'} of its own namespace"
-    namespaces = _words(peer.fields("namespaceSelector"))
+    namespaces = _words(peer.namespaces)
     if not pods and not namespaces:
         return None
     of = f"namespaces with {namespaces}" if namespaces else "all namespaces"
     return f"pods with {pods} of {of}" if pods else of
 
 
-def _words(selector: Fields) -> str:
+def _words(selector: LabelSelector) -> str:
     """``a=b, c in (d, e)``: what a selector asks for, the first few of it; empty for one that asks for nothing."""
-    labels = [f"{key}={value}" for key, value in selector.words("matchLabels").items()]
-    for each in selector.each("matchExpressions"):
-        values = ", ".join(each.texts("values")[:_NAMED])
-        labels.append(f"{each.text('key')} {each.text('operator')}{values and f' ({values})'}")
+    labels = [f"{key}={value}" for key, value in selector.match_labels.items()]
+    for each in selector.match_expressions:
+        values = ", ".join(each.values[:_NAMED])
+        labels.append(f"{each.key} {each.operator}{values and f' ({values})'}")
     return ", ".join(labels[:_NAMED])[:200]

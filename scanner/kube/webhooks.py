@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from scanner.kube.kinds import API_SERVICE, CUSTOM_RESOURCE_DEFINITION, MUTATING_WEBHOOK, VALIDATING_WEBHOOK, Kind
@@ -46,7 +47,6 @@ class CustomResourceDefinition(KubeObject):
     """The definition of a custom resource (apiextensions.k8s.io/v1)."""
 
     strategy = Text("spec", "conversion", "strategy")
-    has_conversion = Present("spec", "conversion")
     has_webhook = Present("spec", "conversion", "webhook")
     client_config = Part(ClientConfig, "spec", "conversion", "webhook", "clientConfig")
 
@@ -93,10 +93,18 @@ def _aggregated(item: KubeObject) -> Iterator[Call]:
         yield Call(client=client)
 
 
-CALLS: Final[Mapping[Kind, Callable[[KubeObject], Iterator[Call]]]] = {
+_CALLS: Final[Mapping[Kind, Callable[[KubeObject], Iterator[Call]]]] = {
     VALIDATING_WEBHOOK: _webhooks,
     MUTATING_WEBHOOK: _webhooks,
     CUSTOM_RESOURCE_DEFINITION: _conversion,
     API_SERVICE: _aggregated,
 }
-"""By kind, the calls that an object makes the API server do."""
+CALLS: Final[tuple[Kind, ...]] = tuple(_CALLS)
+"""Kinds whose objects make the API server call something."""
+_MOST: Final = 1000
+"""Webhooks of one object."""
+
+
+def calls(item: KubeObject) -> Iterator[Call]:
+    """The calls that an object of one of ``CALLS`` makes the API server do."""
+    return islice(_CALLS[item.kind](item), _MOST)

@@ -77,7 +77,7 @@ OBJECTS = [
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {"name": "things.example"},
-        "spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": "not base64"}}}},
+        "spec": {"conversion": {"strategy": "Webhook", "webhook": {"clientConfig": {"caBundle": "not base64"}}}},
     },
 ]
 
@@ -177,7 +177,7 @@ def test_a_conversion_webhooks_caller_trusts_the_bundle_of_its_definition() -> N
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {"name": "others.example"},
-        "spec": {"conversion": {"webhook": {"clientConfig": client}}},
+        "spec": {"conversion": {"strategy": "Webhook", "webhook": {"clientConfig": client}}},
     }
     subject = {"subject": "CustomResourceDefinition/others.example"}
     assert expected("Deployment/n/m:9443#m.n.svc", subject, definition).anchors == (b"crd",)

@@ -67,7 +67,8 @@ def test_each_webhook_that_led_there_is_a_client() -> None:
 def test_aggregated_apis_and_conversions_are_clients() -> None:
     spec = {"caBundle": coded(b"api"), "service": SERVICE}
     service = made("apiregistration.k8s.io/v1", "APIService", "v1.x", spec=spec)
-    conversion = {"conversion": {"webhook": {"clientConfig": {"caBundle": coded(b"crd"), "service": SERVICE}}}}
+    client = {"caBundle": coded(b"crd"), "service": SERVICE}
+    conversion = {"conversion": {"strategy": "Webhook", "webhook": {"clientConfig": client}}}
     definition = made("apiextensions.k8s.io/v1", "CustomResourceDefinition", "things.example", spec=conversion)
     origins = ("APIService/v1.x", "CustomResourceDefinition/things.example conversion")
     assert [each.anchors for each in found(origins, service, definition)] == [(b"api",), (b"crd",)]

@@ -9,9 +9,10 @@ from scanner.expect import Expectations, microshift
 from scanner.expect.api_server import Wishes
 from scanner.expect.process import COMPONENT_BASE, ETCD, Flags, Told, by_configuration, by_flags, profile
 from scanner.kube.cipher_names import TLS13_SUITES
+from scanner.kube.kinds import POD
 from scanner.kube.kubelet import KubeletConfiguration
 from scanner.kube.maybe import Unknown
-from scanner.kube.objects import Fields
+from scanner.kube.pod import Pod
 from scanner.kube.profile import Profile
 from scanner.kube.tls_profile import Declared
 from scanner.model.scan_policy import ScanPolicy
@@ -21,8 +22,8 @@ from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_stored import made
 
 
-def pod(*words: str) -> Fields:
-    return Fields({"spec": {"containers": [{"command": list(words[:1]), "args": list(words[1:])}]}})
+def pod(*words: str) -> Pod:
+    return Pod({"spec": {"containers": [{"command": list(words[:1]), "args": list(words[1:])}]}}, POD)
 
 
 CASES: list[tuple[Flags, tuple[str, ...], Told]] = [

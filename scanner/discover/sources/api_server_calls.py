@@ -13,7 +13,7 @@ from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.view import View
 from scanner.kube.kinds import API_SERVICE, CUSTOM_RESOURCE_DEFINITION, MUTATING_WEBHOOK, VALIDATING_WEBHOOK, Kind
 from scanner.kube.objects import KubeObject
-from scanner.kube.webhooks import CALLS, ServiceReference
+from scanner.kube.webhooks import ServiceReference, calls
 from scanner.model.endpoint import Origin, Owner, Role
 
 MAX_WEBHOOKS = 500
@@ -22,8 +22,7 @@ MAX_WEBHOOKS = 500
 
 def _find(role: Role, kinds: tuple[Kind, ...], view: View) -> Iterator[Found]:
     for item in (each for kind in kinds for each in view.snapshot.every(kind)):
-        calls = CALLS[item.kind](item)
-        for call in view.cuts.first(calls, MAX_WEBHOOKS, "webhooks of one configuration", item):
+        for call in view.cuts.first(calls(item), MAX_WEBHOOKS, "webhooks of one configuration", item):
             origin, client = Origin(role=role, reference=item.reference, part=call.name), call.client
             if client.has_url and item.kind != API_SERVICE:
                 yield from _of_url(view, client.url if isinstance(client.url, str) else "", origin, item)

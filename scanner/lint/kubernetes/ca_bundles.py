@@ -8,8 +8,8 @@ from typing import Final
 from scanner.files.source_positions import Steps
 from scanner.kube.kinds import API_SERVICE
 from scanner.kube.objects import KubeObject
+from scanner.kube.webhooks import CALLS, Call, calls
 from scanner.lint.certificates import called, limited, of_text
-from scanner.lint.kubernetes.calls import CALLS, Call
 from scanner.model.certificate_faults import date
 from scanner.model.finding import Severity
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
@@ -29,18 +29,18 @@ _INJECTED: Final[Mapping[str, str]] = {
 
 def check_bundle(subject: Subject) -> Iterator[Flaw]:
     """The API server can verify webhooks and aggregated APIs."""
-    for call in CALLS[subject.object.kind](subject):
+    for call in calls(subject.object):
         if not _unverified(subject, call):
             yield from _looked_at(subject, call)
 
 
 def _unverified(subject: Subject, call: Call) -> bool:
     """Whether the API server takes any certificate, as ``api-service-unverified`` says."""
-    return subject.object.kind == API_SERVICE and call.client.flag("insecureSkipTLSVerify")
+    return subject.object.kind == API_SERVICE and call.client.insecure_skip_tls_verify
 
 
 def _looked_at(subject: Subject, call: Call) -> Iterator[Flaw]:
-    value = call.client.at("caBundle")
+    value = call.client.ca_bundle
     content = b"" if value is None else _decoded(value)
     if isinstance(value, str) and REMOVED in value:
         yield _undecided(call, "what is in the caBundle beside a private key: nothing else of it was kept")
@@ -62,7 +62,7 @@ def _decoded(value: object) -> bytes | None:
 
 
 def _bad(subject: Subject, call: Call, what: str, severity: Severity | None = None) -> Flaw:
-    unnoticed = "; with failurePolicy Ignore nobody notices" if call.ignored and not severity else ""
+    unnoticed = "; with failurePolicy Ignore nobody notices" if call.is_ignored and not severity else ""
     return Flaw(
         message=f"the caBundle {what}{unnoticed}",
         at=_at(call),
@@ -73,7 +73,7 @@ def _bad(subject: Subject, call: Call, what: str, severity: Severity | None = No
 
 
 def _at(call: Call) -> Steps:
-    return (*call.steps, "caBundle")
+    return (*call.client.steps, "caBundle")
 
 
 def _undecided(call: Call, what: str, severity: Severity | None = None) -> Flaw:
@@ -141,6 +141,6 @@ def _state(subject: Subject, certificate: CertificateFacts) -> bool | None:
 
 BUNDLE = ObjectRule(
     id="ca-bundle",
-    subjects=tuple(CALLS),
+    subjects=CALLS,
     check=check_bundle,
 )

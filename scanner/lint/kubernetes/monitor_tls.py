@@ -8,19 +8,19 @@ from typing import Final
 
 from scanner.files.source_positions import Steps, shown
 from scanner.kube.kinds import CONFIG_MAP, POD_MONITOR, PROBE, SCRAPE_CONFIG, SECRET, SERVICE_MONITOR, Kind
-from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.monitoring import KeyReference, Monitor, TLSConfig
+from scanner.kube.objects import KubeObject
+from scanner.kube.secrets import ConfigMap
 from scanner.lint import references
 from scanner.lint.certificates import authority_flaws
-from scanner.lint.kubernetes.monitors import scheme, services
+from scanner.lint.kubernetes.monitors import services
 from scanner.lint.kubernetes.ports import READS
-from scanner.lint.kubernetes.unverified import configurations
 from scanner.lint.references import look_up
 from scanner.model.declared import Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _VERSIONS: Final = ("TLS10", "TLS11", "TLS12", "TLS13")
 _OLD: Final = ("TLS10", "TLS11")
-_HOLDERS: Final[tuple[tuple[str, Kind], ...]] = (("configMap", CONFIG_MAP), ("secret", SECRET))
 _PUBLISHED: Final = ("kube-root-ca.crt", "openshift-service-ca.crt")
 """ConfigMaps with CAs that are in every namespace (kube-controller-manager's root-ca-cert-publisher, OpenShift's)."""
 _INJECTED: Final = "service.beta.openshift.io/inject-cabundle"
@@ -30,17 +30,18 @@ _SHOWN: Final = 5
 
 def check_tls(subject: Subject) -> Iterator[Flaw]:
     """What a monitor says of TLS can work."""
-    for steps, each in configurations(subject):
-        tls, at = each.fields("tlsConfig"), (*steps, "tlsConfig")
-        if (scheme(subject.object, each) or "").lower() != "https":
+    monitor = Monitor.of(subject.object)
+    for each in monitor.scrapes:
+        tls, at = each.tls_config, each.tls_config.steps
+        if (monitor.scheme(each) or "").lower() != "https":
             continue
-        if not tls.raw:
+        if not tls:
             message = "cannot be decided here: what is verified; no tlsConfig is given, and a scrape class may have one"
             yield Flaw(message=message, at=at, verdict="inconclusive", severity="info")
         else:
             yield from _versions(subject, tls, at)
             yield from _pair(subject, tls, at)
-            if not tls.flag("insecureSkipVerify"):  # ``monitor-unverified``
+            if not tls.insecure_skip_verify:  # ``monitor-unverified``
                 yield from _authority(subject, tls, at)
                 yield from _name(subject, tls, at)
 
@@ -49,10 +50,11 @@ def _flaw(subject: Subject, at: Steps, message: str, fix: str) -> Flaw:
     return Flaw(message=message, at=at, fix=f"{subject.object.reference}: {fix}")
 
 
-def _versions(subject: Subject, tls: Fields, at: Steps) -> Iterator[Flaw]:
-    least, most = tls.text("minVersion"), tls.text("maxVersion")
-    for name, said in (("minVersion", least), ("maxVersion", most)):
-        if isinstance(tls.at(name), str) and said not in _VERSIONS:
+def _versions(subject: Subject, tls: TLSConfig, at: Steps) -> Iterator[Flaw]:
+    written = (tls.min_version, tls.max_version)
+    least, most = (each if isinstance(each, str) else "" for each in written)
+    for name, said in zip(("minVersion", "maxVersion"), written, strict=True):
+        if isinstance(said, str) and said not in _VERSIONS:
             yield _flaw(subject, (*at, name), f"there is no version {shown(said)}", f"one of {', '.join(_VERSIONS)}")
     if least in _VERSIONS and most in _VERSIONS and least > most:
         message = f"minVersion {least} is above maxVersion {most}: the monitor is left out"
@@ -65,28 +67,28 @@ def _versions(subject: Subject, tls: Fields, at: Steps) -> Iterator[Flaw]:
         yield Flaw(message=message, at=(*at, "minVersion"), severity="low", fix="leave it out, or TLS12")
 
 
-def _pair(subject: Subject, tls: Fields, at: Steps) -> Iterator[Flaw]:
-    certificate = tls.fields("cert").raw or tls.text("certFile")
-    key = tls.fields("keySecret").raw or tls.text("keyFile")
+def _pair(subject: Subject, tls: TLSConfig, at: Steps) -> Iterator[Flaw]:
+    certificate = tls.cert or tls.cert_file
+    key = tls.key_secret or tls.key_file
     if bool(certificate) != bool(key):
         has, lacks = ("a certificate", "no key") if certificate else ("a key", "no certificate")
         yield _flaw(subject, at, f"has {has} for clients and {lacks}: the monitor is left out", "give both, or neither")
 
 
-def _authority(subject: Subject, tls: Fields, at: Steps) -> Iterator[Flaw]:
-    given = [(name, kind) for name, kind in _HOLDERS if tls.fields("ca", name).raw]
-    if len(given) + bool(tls.text("caFile")) > 1:
+def _authority(subject: Subject, tls: TLSConfig, at: Steps) -> Iterator[Flaw]:
+    given = [each for each in ((tls.ca.config_map, CONFIG_MAP), (tls.ca.secret, SECRET)) if each[0]]
+    if len(given) + bool(tls.ca_file) > 1:
         message = "more than one CA (ca.configMap, ca.secret, caFile): the monitor is left out"
         yield _flaw(subject, at, message, "keep one")
-    for name, kind in given:
-        yield from _held(subject, tls.fields("ca", name), kind, (*at, "ca", name))
-    if not given and not tls.text("caFile"):
+    for reference, kind in given:
+        yield from _held(subject, reference, kind, reference.steps)
+    if not given and not tls.ca_file:
         message = "cannot be decided here: by which CA it is verified; none is given, and a scrape class may have one"
         yield Flaw(message=message, at=at, verdict="inconclusive", severity="info")
 
 
-def _held(subject: Subject, reference: Fields, kind: Kind, at: Steps) -> Iterator[Flaw]:
-    name, key = reference.text("name"), reference.text("key")
+def _held(subject: Subject, reference: KeyReference, kind: Kind, at: Steps) -> Iterator[Flaw]:
+    name, key = reference.name, reference.key
     if kind == CONFIG_MAP and name in _PUBLISHED:
         return
     found = look_up(subject.declared, kind, name, subject.object.namespace)
@@ -94,15 +96,15 @@ def _held(subject: Subject, reference: Fields, kind: Kind, at: Steps) -> Iterato
         yield undecided(found, at, "whether it has the CA")
     elif isinstance(found, Missing):
         yield _flaw(subject, at, f"{found.name} does not exist: the monitor is left out", f"create {found.name}")
-    elif found.annotations.get(_INJECTED) == "true" and not found.fields("data").raw:
+    elif found.annotations.get(_INJECTED) == "true" and not ConfigMap.of(found).data:
         message = f"cannot be decided here: what the service CA operator puts into {found.reference}"
         yield Flaw(message=message, at=at, verdict="inconclusive", severity="info")
     else:
         yield from authority_flaws(found, at, subject.declared.known.taken_at, name=key)
 
 
-def _name(subject: Subject, tls: Fields, at: Steps) -> Iterator[Flaw]:
-    said = tls.text("serverName")
+def _name(subject: Subject, tls: TLSConfig, at: Steps) -> Iterator[Flaw]:
+    said = tls.server_name
     if subject.object.kind in (PROBE, SCRAPE_CONFIG):
         return  # their targets are names
     if not said:

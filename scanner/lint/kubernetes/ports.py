@@ -11,23 +11,17 @@ from itertools import islice
 from typing import Final
 
 from scanner.files.source_positions import Steps
-from scanner.kube.kinds import DAEMON_SET, DEPLOYMENT, POD, SERVICE, STATEFUL_SET, Kind
-from scanner.kube.label_selector import is_empty, selects
-from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.kinds import DEPLOYMENT, POD, SERVICE, Kind
+from scanner.kube.label_selector import LabelSelector, is_empty
+from scanner.kube.objects import KubeObject
+from scanner.kube.pod import WORKLOADS, Container, HTTPGet, template
+from scanner.kube.service import Service, ServicePort
 from scanner.model.declared import Declared
 from scanner.model.server_names import name_says, protocol_says
 
-WORKLOADS: Final[tuple[Kind, ...]] = (POD, DEPLOYMENT, STATEFUL_SET, DAEMON_SET)
 READS: Final[tuple[Kind, ...]] = (*WORKLOADS, SERVICE)
 """What a rule that asks this must read."""
 _CONTROLLERS: Final = frozenset({"ReplicaSet", "StatefulSet", "DaemonSet"})
-_PROBES: Final = (
-    ("livenessProbe",),
-    ("readinessProbe",),
-    ("startupProbe",),
-    ("lifecycle", "postStart"),
-    ("lifecycle", "preStop"),
-)
 SCHEMES: Final = ("HTTP", "HTTPS")
 """What the API server takes for a probe's scheme, in this spelling (core/v1 URIScheme)."""
 MOST: Final = 100
@@ -47,34 +41,22 @@ class Claim:
     """Of a probe, where it stands in the workload."""
 
 
-def pod_of(workload: KubeObject) -> tuple[Steps, Fields]:
-    """The pod of a workload, with labels and containers, and the way to it."""
-    return ((), workload) if workload.kind == POD else (("spec", "template"), workload.fields("spec", "template"))
-
-
 def replica(declared: Declared, workload: KubeObject) -> bool:
     """Whether a pod was made by something that is judged itself."""
     owners = {each.kind for each in workload.owner_references}
     return workload.kind == POD and bool(owners & _CONTROLLERS) and not declared.gap(DEPLOYMENT)
 
 
-def _containers(workload: KubeObject) -> Iterator[tuple[Steps, Fields]]:
-    above, pod = pod_of(workload)
-    for field in ("containers", "initContainers"):
-        value = pod.at("spec", field)
-        for index, item in enumerate(islice(value, MOST) if isinstance(value, list) else ()):
-            if isinstance(item, dict):
-                yield (*above, "spec", field, index), Fields(item)
+def _containers(workload: KubeObject) -> tuple[Container, ...]:
+    return template(workload).spec.staying[: 2 * MOST]
 
 
 def named_ports(workload: KubeObject) -> dict[str, int]:
     """The number of each named port of the pod."""
     found: dict[str, int] = {}
-    for _, container in _containers(workload):
-        for port in islice(container.each("ports"), MOST):
-            number = port.number("containerPort")
-            if number is not None and port.text("name"):
-                found.setdefault(port.text("name"), number)
+    for port in (each for container in _containers(workload) for each in container.ports[:MOST]):
+        if port.container_port is not None and port.name:
+            found.setdefault(port.name, port.container_port)
     return found
 
 
@@ -84,45 +66,40 @@ class Probe:
 
     what: str
     """``livenessProbe``."""
-    steps: Steps
-    """The way to its ``httpGet``."""
-    get: Fields
+    get: HTTPGet
     named: Mapping[str, int]
     """The ports of its container."""
 
     @property
     def number(self) -> int | None:
         """The port; None for a name that the container has not."""
-        port = self.get.at("port")
-        return self.named.get(port) if isinstance(port, str) else self.get.number("port")
+        port = self.get.port
+        if isinstance(port, str):
+            return self.named.get(port)
+        return port if isinstance(port, int) and not isinstance(port, bool) else None
 
     @property
     def scheme_steps(self) -> Steps:
         """Of its scheme, or of where that would stand."""
-        return (*self.steps, *(["scheme"] if self.get.has("scheme") else []))
+        return (*self.get.steps, *(["scheme"] if self.get.has_scheme else []))
 
 
 def http_probes(workload: KubeObject) -> Iterator[Probe]:
     """Each probe and hook by HTTP. A named port is one of the container's own (core/v1 HTTPGetAction port)."""
-    for steps, container in _containers(workload):
-        named = _named(container)
-        for probe in _PROBES:
-            get = container.fields(*probe, "httpGet")
-            if get.raw:
-                yield Probe(what=probe[-1], steps=(*steps, *probe, "httpGet"), get=get, named=named)
-
-
-def _named(container: Fields) -> dict[str, int]:
-    ports = islice(container.each("ports"), MOST)
-    return {each.text("name"): number for each in ports if (number := each.number("containerPort")) is not None}
+    for container in _containers(workload):
+        ports = container.ports[:MOST]
+        named = {each.name: each.container_port for each in ports if each.container_port is not None}
+        for what, handler in container.handlers:
+            if handler.http_get:
+                yield Probe(what=what, get=handler.http_get, named=named)
 
 
 def probes(workload: KubeObject) -> Iterator[tuple[int, Claim]]:
     """The port and claim of each probe by HTTP; one with a host of its own asks somebody else, and one with a scheme
     that there is not says nothing."""
     for probe in http_probes(workload):
-        scheme = probe.get.text("scheme") or "HTTP"
-        if probe.number is not None and not probe.get.text("host") and scheme in SCHEMES:
+        scheme = probe.get.scheme or "HTTP"
+        if probe.number is not None and not probe.get.host and scheme in SCHEMES:
             yield probe.number, Claim(tls=scheme == "HTTPS", what=f"the {probe.what}", steps=probe.scheme_steps)
 
 
@@ -137,17 +114,16 @@ def of_pod(declared: Declared, workload: KubeObject) -> dict[int, list[Claim]]:
         if said is not None:
             found.setdefault(number, []).append(Claim(tls=said, what=f"the port's name {name}", certain=False))
     for service in islice(_services(declared, workload), MOST):
-        for port in islice(service.each("spec", "ports"), MOST):
-            target = port.at("targetPort") or port.number("port")
-            target = named.get(target) if isinstance(target, str) else target
+        for port in service.ports[:MOST]:
+            target = named.get(port.target) if isinstance(port.target, str) else port.target
             if isinstance(target, int):
                 found.setdefault(target, []).extend(of_port(service, port))
     return found
 
 
-def of_port(service: KubeObject, port: Fields) -> Iterator[Claim]:
+def of_port(service: KubeObject, port: ServicePort) -> Iterator[Claim]:
     """What a Service itself says of its port."""
-    protocol, name = port.text("appProtocol"), port.text("name")
+    protocol, name = port.app_protocol, port.name
     said, hinted = protocol_says(protocol), name_says(name)
     if said is not None:
         yield Claim(tls=said, what=f"the appProtocol {protocol} of {service.reference}")
@@ -158,14 +134,14 @@ def of_port(service: KubeObject, port: Fields) -> Iterator[Claim]:
 # --- Who selects whom -------------------------------------------------------------------------------------------------
 
 _Label = tuple[str | None, str, str]
-_ByLabel = Mapping[_Label, tuple[KubeObject, ...]]
+ByLabel = Mapping[_Label, tuple[KubeObject, ...]]
 
 
 EVERYWHERE: Final = "*"
 """In place of a namespace, which has no name like this: all of them."""
 
 
-def _index(objects: Iterable[tuple[KubeObject, Iterable[tuple[str, str]]]]) -> _ByLabel:
+def _index(objects: Iterable[tuple[KubeObject, Iterable[tuple[str, str]]]]) -> ByLabel:
     found: dict[_Label, list[KubeObject]] = {}
     for each, labels in objects:
         for key, value in labels:
@@ -174,41 +150,41 @@ def _index(objects: Iterable[tuple[KubeObject, Iterable[tuple[str, str]]]]) -> _
     return {key: tuple(each) for key, each in found.items()}
 
 
-def _selecting(declared: Declared) -> _ByLabel:
+def _selecting(declared: Declared) -> ByLabel:
     """Services, by the first label that they want."""
-    return _index((each, sorted(each.words("spec", "selector").items())[:1]) for each in declared.every(SERVICE))
+    return _index((each, sorted(Service.of(each).selector.items())[:1]) for each in declared.every(SERVICE))
 
 
-def _services(declared: Declared, workload: KubeObject) -> Iterator[KubeObject]:
-    labels = pod_of(workload)[1].words("metadata", "labels")
+def _services(declared: Declared, workload: KubeObject) -> Iterator[Service]:
+    labels = template(workload).labels
     selecting = declared.once(_selecting)
     for key, value in labels.items():
-        for service in selecting.get((workload.namespace, key, value), ()):
-            if service.words("spec", "selector").items() <= labels.items():
+        for service in map(Service.of, selecting.get((workload.namespace, key, value), ())):
+            if service.selector.items() <= labels.items():
                 yield service
 
 
-def labelled_services(declared: Declared) -> _ByLabel:
+def labelled_services(declared: Declared) -> ByLabel:
     """Services, by each of their labels."""
     return _index((each, each.labels.items()) for each in declared.every(SERVICE))
 
 
-def labelled_pods(declared: Declared) -> _ByLabel:
+def labelled_pods(declared: Declared) -> ByLabel:
     """Workloads, by each label of their pods."""
     return _index(
-        (each, pod_of(each)[1].words("metadata", "labels").items())
+        (each, template(each).labels.items())
         for kind in WORKLOADS
         for each in declared.every(kind)
         if not replica(declared, each)
     )
 
 
-def selected(index: _ByLabel, namespaces: Iterable[str | None], selector: Fields) -> Iterator[KubeObject]:
+def selected(index: ByLabel, namespaces: Iterable[str | None], selector: LabelSelector) -> Iterator[KubeObject]:
     """What a selector selects, where it wants some label by its value; a monitor with any other is not followed."""
-    wanted = next(iter(selector.words("matchLabels").items()), None)
+    wanted = next(iter(selector.match_labels.items()), None)
     if wanted is None or is_empty(selector):
         return
     for namespace in namespaces:
         for each in index.get((namespace, *wanted), ()):
-            if selects(selector, each.labels if each.kind == SERVICE else pod_of(each)[1].words("metadata", "labels")):
+            if selector.selects(each.labels if each.kind == SERVICE else template(each).labels):
                 yield each

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from scanner.files.source_positions import shown
 from scanner.kube.kinds import SERVICE
-from scanner.lint.kubernetes.ports import READS, SCHEMES, WORKLOADS, Claim, Probe, http_probes, of_pod, of_port, replica
+from scanner.kube.pod import WORKLOADS
+from scanner.kube.service import Service
+from scanner.lint.kubernetes.ports import READS, SCHEMES, Claim, Probe, http_probes, of_pod, of_port, replica
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 
@@ -28,7 +30,7 @@ def check_probes(subject: Subject) -> Iterator[Flaw]:
 
 
 def _written(subject: Subject, probe: Probe) -> Iterator[Flaw]:
-    scheme, port = probe.get.text("scheme"), probe.get.at("port")
+    scheme, port = probe.get.scheme, probe.get.port
     if scheme and scheme not in SCHEMES:
         meant = scheme.upper() if scheme.upper() in SCHEMES else "<HTTP or HTTPS>"
         yield Flaw(
@@ -44,7 +46,7 @@ def _written(subject: Subject, probe: Probe) -> Iterator[Flaw]:
     if isinstance(port, str) and probe.number is None:
         yield Flaw(
             message=f"the {probe.what} asks port {shown(port)}, and its container has none of that name",
-            at=(*probe.steps, "port"),
+            at=(*probe.get.steps, "port"),
             expected=tuple(probe.named)[:10],
             observed=(port,),
             fix=f"{subject.object.reference}: name a port of the container, or give its number",
@@ -81,13 +83,13 @@ PROBES = ObjectRule(
 
 def check_protocol(subject: Subject) -> Iterator[Flaw]:
     """A Service says the same of a port by its protocol and its name."""
-    for steps, port in subject.items("spec", "ports"):
+    for port in Service.of(subject.object).ports:
         claims = list(of_port(subject.object, port))
         if len({each.tls for each in claims}) > 1:
             yield Flaw(
-                message=f"appProtocol {port.text('appProtocol')} contradicts the port's name {port.text('name')}",
-                at=(*steps, "appProtocol"),
-                observed=(port.text("appProtocol"), port.text("name")),
+                message=f"appProtocol {port.app_protocol} contradicts the port's name {port.name}",
+                at=(*port.steps, "appProtocol"),
+                observed=(port.app_protocol, port.name),
                 fix=f"{subject.object.reference}: correct whichever is wrong",
             )
 

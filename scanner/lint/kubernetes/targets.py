@@ -10,7 +10,8 @@ from urllib.parse import SplitResult, urlsplit
 from scanner.files.source_positions import shown
 from scanner.kube.kinds import API_SERVICE, CUSTOM_RESOURCE_DEFINITION, SERVICE
 from scanner.kube.objects import KubeObject
-from scanner.lint.kubernetes.calls import CALLS, CONVERSION, Call
+from scanner.kube.service import Service
+from scanner.kube.webhooks import CALLS, Call, CustomResourceDefinition, calls
 from scanner.model.declared import Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
@@ -22,8 +23,8 @@ _EITHER: Final = "exactly one of url or service is required"
 
 def check_target(subject: Subject) -> Iterator[Flaw]:
     """What the API server calls can be called."""
-    for call in CALLS[subject.object.kind](subject):
-        url, service = call.client.at("url"), call.client.at("service")
+    for call in calls(subject.object):
+        url, service = call.client.url, call.client.service
         if subject.object.kind != API_SERVICE and bool(url) == bool(service):
             yield _refused(subject, call, f"{_EITHER}, and {'both are' if url else 'neither is'} given")
         if isinstance(url, str) and url:
@@ -37,7 +38,7 @@ def check_target(subject: Subject) -> Iterator[Flaw]:
 def _refused(subject: Subject, call: Call, what: str, *steps: str) -> Flaw:
     return Flaw(
         message=f"the API server refuses it: {what}",
-        at=(*call.steps, *steps),
+        at=(*call.client.steps, *steps),
         fix=f"{subject.object.reference}: a Service, or an https:// URL",
     )
 
@@ -53,10 +54,10 @@ def _of_url(subject: Subject, call: Call, url: str) -> Iterator[Flaw]:
         yield _refused(subject, call, f"{what}: {shown(url, 200)}", "url")
     if host.rstrip(".").lower() in _LOCAL or _is_loopback(host):
         message = f"{shown(host)} is whatever machine the API server runs on, and nothing answers on the others"
-        yield Flaw(message=message, at=(*call.steps, "url"), severity="medium", fix=_by_name(subject))
+        yield Flaw(message=message, at=(*call.client.steps, "url"), severity="medium", fix=_by_name(subject))
     elif _address(host):
         message = f"{shown(host)} is an address: the certificate has to be made for it, and ends when it changes"
-        yield Flaw(message=message, at=(*call.steps, "url"), severity="low", fix=_by_name(subject))
+        yield Flaw(message=message, at=(*call.client.steps, "url"), severity="low", fix=_by_name(subject))
 
 
 def _by_name(subject: Subject) -> str:
@@ -89,27 +90,29 @@ def _is_loopback(host: str) -> bool:
 
 
 def _of_service(subject: Subject, call: Call) -> Iterator[Flaw]:
-    reference = call.client.fields("service")
-    name, namespace = reference.text("name"), reference.text("namespace")
-    port = reference.number("port") if reference.has("port") else _PORT
-    missing = [each for each in ("name", "namespace") if not reference.text(each)]
+    reference = call.client.service
+    name, namespace = reference.name, reference.namespace
+    port = reference.port if reference.has_port else _PORT
+    missing = [each for each, said in (("name", name), ("namespace", namespace)) if not said]
     if missing:
         yield _refused(subject, call, f"service has no {' and no '.join(missing)}", "service")
-    if port is None or not 1 <= port <= 65535:
-        yield _refused(subject, call, f"port {shown(str(reference.at('port')))} is none", "service", "port")
+    if not isinstance(port, int) or isinstance(port, bool) or not 1 <= port <= 65535:
+        yield _refused(subject, call, f"port {shown(str(port))} is none", "service", "port")
     elif not missing:
         yield from _found(subject, call, subject.find(SERVICE, name, namespace), port)
 
 
-def _found(subject: Subject, call: Call, service: KubeObject | Missing, port: int) -> Iterator[Flaw]:
-    at = (*call.steps, "service")
-    if isinstance(service, Missing):
-        if service.gap:
-            yield undecided(service, at, f"whether it has port {port}")
+def _found(subject: Subject, call: Call, found: KubeObject | Missing, port: int) -> Iterator[Flaw]:
+    at = call.client.service.steps
+    if isinstance(found, Missing):
+        if found.gap:
+            yield undecided(found, at, f"whether it has port {port}")
         else:
-            message = f"{service.name} does not exist: {_fails(call)}"
-            yield Flaw(message=message, at=at, fix=f"create {service.name}, or name the right one")
-    elif service.text("spec", "type") == "ExternalName":
+            message = f"{found.name} does not exist: {_fails(call)}"
+            yield Flaw(message=message, at=at, fix=f"create {found.name}, or name the right one")
+        return
+    service = Service.of(found)
+    if service.is_external_name:
         yield Flaw(
             message=f"{service.reference} is an ExternalName: what answers there has no certificate for "
             f"{service.name}.{service.namespace}.svc, which is verified",
@@ -117,8 +120,8 @@ def _found(subject: Subject, call: Call, service: KubeObject | Missing, port: in
             severity="medium",
             fix=f"{subject.object.reference}: give the url of the host",
         )
-    elif port not in {each.number("port") for each in service.each("spec", "ports")}:
-        ports = tuple(str(each.number("port")) for each in service.each("spec", "ports"))[:10]
+    elif port not in {each.port for each in service.ports}:
+        ports = tuple(str(each.port) for each in service.ports)[:10]
         yield Flaw(
             message=f"{service.reference} has no port {port}: {_fails(call)}",
             at=(*at, "port"),
@@ -129,16 +132,16 @@ def _found(subject: Subject, call: Call, service: KubeObject | Missing, port: in
 
 
 def _fails(call: Call) -> str:
-    return "each call fails, and with failurePolicy Ignore nobody notices" if call.ignored else "each call fails"
+    return "each call fails, and with failurePolicy Ignore nobody notices" if call.is_ignored else "each call fails"
 
 
 def _idle(subject: Subject) -> Iterator[Flaw]:
-    conversion = subject.object.fields("spec", "conversion")
-    if conversion.raw and conversion.text("strategy") != "Webhook" and conversion.has("webhook"):
+    definition = CustomResourceDefinition.of(subject.object)
+    if definition.strategy != "Webhook" and definition.has_webhook:
         yield Flaw(
             message="webhook means nothing without strategy: Webhook, and the API server refuses it: should not be set "
             "when strategy is not set to Webhook",
-            at=CONVERSION[:-1],
+            at=definition.client_config.steps[:-1],
             severity="medium",
             fix=f"{subject.object.reference}: set the strategy, or leave webhook out",
         )
@@ -146,7 +149,7 @@ def _idle(subject: Subject) -> Iterator[Flaw]:
 
 TARGET = ObjectRule(
     id="webhook-target",
-    subjects=tuple(CALLS),
+    subjects=CALLS,
     reads=(SERVICE,),
     check=check_target,
 )

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Final
+from collections.abc import Iterator
 
-from scanner.files.source_positions import Steps
-from scanner.kube.kinds import API_SERVICE, POD_MONITOR, PROBE, SCRAPE_CONFIG, SERVICE_MONITOR, Kind
-from scanner.kube.objects import Fields
+from scanner.kube.kinds import API_SERVICE, POD_MONITOR, PROBE, SCRAPE_CONFIG, SERVICE_MONITOR
+from scanner.kube.monitoring import Monitor
+from scanner.kube.webhooks import APIService
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-
-ENDPOINTS: Final[Mapping[Kind, str]] = {SERVICE_MONITOR: "endpoints", POD_MONITOR: "podMetricsEndpoints"}
 
 
 def check_api_service(subject: Subject) -> Iterator[Flaw]:
     """The API server verifies aggregated APIs."""
-    spec = subject.object.fields("spec")
-    if spec.flag("insecureSkipTLSVerify"):
+    client = APIService.of(subject.object).client_config
+    if client.insecure_skip_tls_verify:
         refused = "; the API server refuses it beside caBundle: may not be true if caBundle is present"
         yield Flaw(
-            message=f"the API server takes any certificate{refused if spec.at('caBundle') else ''}",
+            message=f"the API server takes any certificate{refused if client.ca_bundle else ''}",
             at=("spec", "insecureSkipTLSVerify"),
             fix=f"{subject.object.reference}: leave it out, and give caBundle",
             correction="insecureSkipTLSVerify: false\ncaBundle: <base64 of the CA's certificate in PEM>",
@@ -33,22 +30,13 @@ API = ObjectRule(
 )
 
 
-def configurations(subject: Subject) -> Iterator[tuple[Steps, Fields]]:
-    """Each endpoint of a ServiceMonitor or PodMonitor; of a Probe or ScrapeConfig, its spec."""
-    field = ENDPOINTS.get(subject.object.kind)
-    if field is None:
-        yield ("spec",), subject.object.fields("spec")
-    else:
-        yield from subject.items("spec", field)
-
-
 def check_monitor(subject: Subject) -> Iterator[Flaw]:
     """Prometheus verifies what it scrapes."""
-    for steps, each in configurations(subject):
-        if each.flag("tlsConfig", "insecureSkipVerify"):
+    for each in Monitor.of(subject.object).scrapes:
+        if each.tls_config.insecure_skip_verify:
             yield Flaw(
                 message="Prometheus takes any certificate",
-                at=(*steps, "tlsConfig", "insecureSkipVerify"),
+                at=(*each.tls_config.steps, "insecureSkipVerify"),
                 fix=f"{subject.object.reference}: leave it out, and give ca and serverName",
                 correction="tlsConfig:\n  serverName: <service>.<namespace>.svc\n"
                 "  ca: {configMap: {name: <name>, key: <key>}}",
