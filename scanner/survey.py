@@ -13,7 +13,7 @@ from scanner import certificates, discover, expect
 from scanner.certificates import Certificates
 from scanner.config.component_catalogue import load_catalogue
 from scanner.discover import Discovery
-from scanner.discover.fair_shares import payer
+from scanner.discover.asked_endpoints import payer
 from scanner.expect import Expectations
 from scanner.jobs import Job, Surroundings
 from scanner.judge import network_policy

@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from scanner.discover import scope, view
-from scanner.discover.build import built
-from scanner.discover.claimants import Claimants
-from scanner.discover.draft import Omission
-from scanner.discover.fair_shares import shares
+from scanner.discover import index, scope
+from scanner.discover.asked_endpoints import Claimants, shares
+from scanner.discover.endpoints import built
+from scanner.discover.index import Index
+from scanner.discover.listener_claims import Omission
 from scanner.discover.merge import Merge
 from scanner.discover.sources import SOURCES
-from scanner.discover.view import View
 from scanner.kube.kinds import Kind
 from scanner.kube.snapshot import Snapshot, union
 from scanner.model.components import Catalogue
@@ -21,7 +20,7 @@ from scanner.model.dial_scope import DialScope
 from scanner.model.endpoint import Endpoint
 from scanner.model.scan_policy import MOST_OF_NAMESPACE, Selector, any_matches
 
-READS: tuple[Kind, ...] = union((view.READS, *(source.reads for source in SOURCES), scope.READS))
+READS: tuple[Kind, ...] = union((index.READS, *(source.reads for source in SOURCES), scope.READS))
 """Every kind that discovery looks at."""
 
 
@@ -68,7 +67,7 @@ def discover(  # noqa: PLR0913 - what is wanted, and how it may be reached
     pods are reached through the API server, and so are listeners that are bound to loopback. ``everything``: also keep
     what nobody can or need ask. ``most_of_namespace``: listeners of one namespace that are asked.
     """
-    indexed = View(snapshot, catalogue, via_port_forward=via_port_forward)
+    indexed = Index(snapshot, catalogue, via_port_forward=via_port_forward)
     left_out = Counter[str]()
     merge, truncated = _merged(indexed, left_out)
     allowed = scope.dial_scope(indexed, external=allow_external, loopback=loopback)
@@ -111,7 +110,7 @@ def discover(  # noqa: PLR0913 - what is wanted, and how it may be reached
     )
 
 
-def _merged(indexed: View, left_out: Counter[str]) -> tuple[Merge, int]:
+def _merged(indexed: Index, left_out: Counter[str]) -> tuple[Merge, int]:
     """What the sources find; ``left_out`` counts what they leave out by reason, and the number is of what was cut."""
     merge, truncated = Merge(), 0
     for source in SOURCES:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from scanner.discover.draft import Claim, Draft, Naming, Place
+from scanner.discover.listener_claims import Claim, Draft, Naming, Place
 from scanner.discover.workloads import Pod
 from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Certainty, Origin, Owner, Segment
@@ -64,7 +64,7 @@ class Said:
 
     def origin(self, origin: Origin) -> None:
         """Keep one more origin, or count it. What one claim says again, of another address, is the same value; values
-        that are equal are left to ``View.origins``."""
+        that are equal are left to ``Index.origins``."""
         if self.known is None:
             for each in self.origins:
                 if each is origin:

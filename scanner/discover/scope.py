@@ -1,26 +1,91 @@
 """The dial scope: which addresses are the cluster's own, and which it publishes (design, "Dial scope").
 
-What only a tenant says is not among them: addresses of EndpointSlices, external IPs, URLs, names.
-"""
+What only a tenant says is not among them: addresses of EndpointSlices, external IPs, URLs, names. An address in a
+status is open to the object that says so, on its own ports, alone: what is written there belongs to controllers, but
+whoever may write a status could otherwise open any port of any address to everything else. Load balancers of Services
+are not among them: their backends are dialled."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from ipaddress import ip_network
 
-from scanner.discover import published
-from scanner.discover import view as views
-from scanner.discover.names import parsed
-from scanner.discover.view import View
+from scanner.discover import index
+from scanner.discover.index import Index
+from scanner.discover.names import parsed, port
+from scanner.discover.services import published
 from scanner.discover.workloads import all_addresses
 from scanner.kube.cluster_facts import document
-from scanner.kube.kinds import CONFIG_MAP, NETWORK
+from scanner.kube.contour import HTTPProxy
+from scanner.kube.gateway import Gateway, class_of
+from scanner.kube.ingress import Ingress
+from scanner.kube.kinds import CONFIG_MAP, GATEWAY, GATEWAY_CLASS, HTTP_PROXY, INGRESS, NETWORK
 from scanner.kube.maybe import Unknown
-from scanner.kube.objects import Fields
+from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.snapshot import Snapshot
-from scanner.model.dial_scope import Address, DialScope, Network
+from scanner.model.components import API_SERVICE
+from scanner.model.dial_scope import Address, DialScope, Network, Published
+from scanner.model.endpoint import Owner
 
-READS = (NETWORK, CONFIG_MAP, *published.READS, *views.READS)
+_PUBLISHED_READS = (GATEWAY, GATEWAY_CLASS, HTTP_PROXY, INGRESS)
+_MOST = 128
+"""Ports or addresses of one object."""
+
+
+def _published(view: Index) -> Iterator[Published]:
+    """Every address with a port, and whose it is."""
+    for text, number, owner in _published_texts(view):
+        found = parsed(text)
+        if found:
+            yield found, number, owner
+
+
+def _published_texts(view: Index) -> Iterator[tuple[str, int, Owner]]:
+    for service in view.balanced.services.values():
+        for where in service.addresses:
+            yield from ((where, each.number, service.owner) for each in service.ports)
+    yield from _api_server(view)
+    for ingress in view.snapshot.every(INGRESS):
+        if Ingress.of(ingress).has_tls:
+            yield from ((where, 443, _owner(ingress)) for where in published(ingress, view.cuts))
+    for proxy in view.snapshot.every(HTTP_PROXY):
+        if HTTPProxy.of(proxy).has_tls:
+            yield from ((where, 443, _owner(proxy)) for where in published(proxy, view.cuts))
+    for gateway in map(Gateway.of, view.snapshot.every(GATEWAY)):
+        if _is_accepted(view, gateway):
+            yield from _of_gateway(view, gateway)
+
+
+def _api_server(view: Index) -> Iterator[tuple[str, int, Owner]]:
+    """Where nothing of it runs in the cluster: what the API server writes into the slice of its own name."""
+    service = view.balanced.get(*API_SERVICE)
+    for one in service.slices if service else ():
+        if service and one.name == API_SERVICE[1]:
+            numbers = [number for each in one.ports if (number := port(each.port))]
+            every = [text for each in one.endpoints for text in each.addresses]
+            numbers = view.cuts.first(numbers, _MOST, "ports of one EndpointSlice", one)
+            for where in view.cuts.first(every, _MOST, "addresses of the API server", one):
+                yield from ((where, number, service.owner) for number in numbers)
+
+
+def _is_accepted(view: Index, gateway: Gateway) -> bool:
+    """Whether some controller works on Gateways of its class: else nobody but its author has filled in its status."""
+    found = class_of(view.snapshot, gateway)
+    return found is not None and any(each.type == "Accepted" and each.holds for each in found.conditions)
+
+
+def _of_gateway(view: Index, gateway: Gateway) -> Iterator[tuple[str, int, Owner]]:
+    numbers = {number for each in gateway.listeners if (number := port(each.port))}
+    listening = view.cuts.first(sorted(numbers), _MOST, "listening ports of one Gateway", gateway)
+    for each in view.cuts.first(list(gateway.addresses), _MOST, "addresses of one Gateway", gateway):
+        yield from ((each.value, number, _owner(gateway)) for number in listening)
+
+
+def _owner(raw: KubeObject) -> Owner:
+    return Owner(kind=raw.kind.name, name=raw.name, namespace=raw.namespace)
+
+
+READS = (NETWORK, CONFIG_MAP, *_PUBLISHED_READS, *index.READS)
 
 MIN_PREFIX = 8
 """Bits. A wider network than 10.0.0.0/8 is no cluster's, whoever wrote it."""
@@ -28,13 +93,13 @@ MAX_NETWORKS = 32
 """Of one object."""
 
 
-def dial_scope(view: View, *, external: bool, loopback: bool) -> DialScope:
+def dial_scope(view: Index, *, external: bool, loopback: bool) -> DialScope:
     """Where listeners of this cluster may be dialled."""
     networks = {found for text in _cidrs(view) if (found := _network(text))}
     return DialScope(
         networks=tuple(sorted(networks, key=str)),
         addresses=frozenset(_addresses(view)),
-        published=frozenset(published.places(view)),
+        published=frozenset(_published(view)),
         external=external,
         loopback=loopback,
     )
@@ -48,7 +113,7 @@ def _network(text: str) -> Network | None:
     return found if found.prefixlen >= MIN_PREFIX else None
 
 
-def _cidrs(view: View) -> Iterator[str]:
+def _cidrs(view: Index) -> Iterator[str]:
     network = view.snapshot.get(NETWORK, "cluster")
     for where in ("spec", "status") if network else ():
         yield from _of_network(view, network.fields(where)) if network else ()
@@ -60,13 +125,13 @@ def _cidrs(view: View) -> Iterator[str]:
         yield from _bounded(view, kubeadm.text(field).split(","))
 
 
-def _of_network(view: View, fields: Fields) -> Iterator[str]:
+def _of_network(view: Index, fields: Fields) -> Iterator[str]:
     """OpenShift's Network and its install-config say it alike."""
     yield from _bounded(view, [each.text("cidr") for each in fields.each("clusterNetwork")])
     yield from _bounded(view, fields.texts("serviceNetwork"))
 
 
-def _bounded(view: View, texts: Sequence[str]) -> Sequence[str]:
+def _bounded(view: Index, texts: Sequence[str]) -> Sequence[str]:
     if len(texts) > MAX_NETWORKS:
         view.cuts.note(f"networks of one object beyond the first {MAX_NETWORKS}", texts[0], len(texts) - MAX_NETWORKS)
     return texts[:MAX_NETWORKS]
@@ -78,14 +143,14 @@ def _networking(snapshot: Snapshot, name: str, key: str) -> Fields:
     return Fields({}) if found is None or isinstance(found, Unknown) else found.fields("networking")
 
 
-def _addresses(view: View) -> Iterator[Address]:
+def _addresses(view: Index) -> Iterator[Address]:
     for text in _texts(view):
         found = parsed(text)
         if found:
             yield found
 
 
-def _texts(view: View) -> Iterator[str]:
+def _texts(view: Index) -> Iterator[str]:
     for pod in view.workloads.pods:
         yield from pod.addresses
     for node in view.workloads.nodes.values():

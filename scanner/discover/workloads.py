@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar, TypeVarTuple
 
-from scanner.discover.cuts import Cuts
-from scanner.discover.draft import Place
+from scanner.discover.listener_claims import Cuts, Place
 from scanner.discover.names import address, port, sound
 from scanner.kube.kinds import NAMESPACE, NODE, POD
 from scanner.kube.label_selector import Labelled, LabelSelector

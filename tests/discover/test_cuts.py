@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scanner.discover import Discovery, discover
+from scanner.discover import Discovery, discover, index
 from tests.discover.objects import CATALOGUE, found, of_objects, origins
 from tests.discover.test_flags import static
 from tests.discover.test_gateways import PASS, gateway
@@ -205,13 +205,13 @@ def test_arguments_that_are_too_long_are_counted() -> None:
 def test_what_objects_of_a_namespace_say_of_one_service_counts_up_to_the_limit(
     routes: int, cut: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scanner.discover.view.MAX_LED", 3)
+    monkeypatch.setattr("scanner.discover.index.MAX_LED", 3)
     every = (route("passthrough").replace("name: shop, namespace", f"name: r{n}, namespace") for n in range(routes))
     assert list(cuts(found(ROUTER + SHOP + "".join(every))).values()) == cut
 
 
 def test_what_no_namespace_says_of_a_service_is_never_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scanner.discover.view.MAX_LED", 0)
+    monkeypatch.setattr("scanner.discover.index.MAX_LED", 0)
     discovery = found(ROUTER + SHOP)
     assert cuts(discovery) == {}
     assert "Service/shop/shop port https" in origins(next(each for each in discovery.endpoints if each.port == 8443))
@@ -219,12 +219,11 @@ def test_what_no_namespace_says_of_a_service_is_never_cut(monkeypatch: pytest.Mo
 
 def test_what_is_said_of_one_service_is_bounded_for_each_namespace_and_the_service_itself_is_never_cut() -> None:
     routes = "".join(route("passthrough").replace("name: shop, namespace", f"name: r{n}, namespace") for n in range(5))
-    from scanner.discover import view
 
-    most, view.MAX_LED = view.MAX_LED, 3
+    most, index.MAX_LED = index.MAX_LED, 3
     try:
         discovery = found(ROUTER + SHOP + routes)
     finally:
-        view.MAX_LED = most
+        index.MAX_LED = most
     assert list(cuts(discovery).values()) == [2]
     assert "Service/shop/shop port https" in origins(next(each for each in discovery.endpoints if each.port == 8443))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from scanner.discover import Discovery, discover
-from scanner.discover.fair_shares import payer
+from scanner.discover.asked_endpoints import payer
 from scanner.model.endpoint import Certainty
 from tests.discover.objects import CATALOGUE, by_id, found, of_objects
 from tests.discover.test_routes import ROUTER, SHOP, route

@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from scanner.discover.draft import Claim, Draft, Naming, Place
+from scanner.discover.listener_claims import Claim, Draft, Naming, Place
 from scanner.discover.merge import Listener, Said, rank, stronger
 from scanner.model.endpoint import Certainty
 from tests.discover.objects import found, only

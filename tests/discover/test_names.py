@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.discover.build import called
+from scanner.discover.endpoints import called
 from scanner.discover.names import address, port, server_name, sound
 from scanner.model.endpoint import Owner
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.discover.cuts import Cuts
-from scanner.discover.draft import Place
-from scanner.discover.trust import Trust
+from scanner.discover.claim_authority import Trust
+from scanner.discover.listener_claims import Cuts, Place
 from scanner.discover.workloads import Workloads
 from scanner.model.components import Catalogue, Governor, Listener
 from scanner.model.endpoint import Owner

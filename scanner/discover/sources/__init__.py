@@ -3,42 +3,39 @@ origins of an endpoint."""
 
 from __future__ import annotations
 
-from scanner.discover.draft import Source
+from scanner.discover.listener_claims import Source
 from scanner.discover.sources import (
-    api_server,
     api_server_calls,
-    backend_tls,
+    control_plane,
     flags,
     gateways,
     http_proxies,
     ingresses,
     mounts,
-    nodes,
     pods,
     prometheus,
     routes,
-    service_ca,
-    services,
+    service_ports,
 )
 
 SOURCES: tuple[Source, ...] = (
-    api_server.SOURCE,
+    control_plane.API_SERVER_SOURCE,
     api_server_calls.WEBHOOKS,
     api_server_calls.CONVERSIONS,
     api_server_calls.API_SERVICES,
     routes.ROUTERS,
     routes.SOURCE,
     gateways.SOURCE,
-    backend_tls.SOURCE,
+    gateways.POLICIES,
     http_proxies.SOURCE,
     ingresses.SOURCE,
     prometheus.SERVICES,
     prometheus.PODS,
     prometheus.PROBES,
-    service_ca.SOURCE,
-    services.SOURCE,
+    service_ports.ANNOTATED,
+    service_ports.PORTS,
     flags.SOURCE,
     pods.SOURCE,
     mounts.SOURCE,
-    nodes.SOURCE,
+    control_plane.NODES,
 )

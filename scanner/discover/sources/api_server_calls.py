@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from functools import partial
 from urllib.parse import urlsplit
 
-from scanner.discover.balanced import READS
-from scanner.discover.claims import verified
-from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source
+from scanner.discover.index import Index
+from scanner.discover.listener_claims import Claim, Draft, Found, Omission, Place, Source, verified
 from scanner.discover.names import address, port, server_name, sound
-from scanner.discover.view import View
+from scanner.discover.services import READS
 from scanner.kube.kinds import API_SERVICE, CUSTOM_RESOURCE_DEFINITION, MUTATING_WEBHOOK, VALIDATING_WEBHOOK, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.webhooks import ServiceReference, calls
@@ -20,7 +19,7 @@ MAX_WEBHOOKS = 500
 """Of one configuration."""
 
 
-def _find(role: Role, kinds: tuple[Kind, ...], view: View) -> Iterator[Found]:
+def _find(role: Role, kinds: tuple[Kind, ...], view: Index) -> Iterator[Found]:
     for item in (each for kind in kinds for each in view.snapshot.every(kind)):
         for call in view.cuts.first(calls(item), MAX_WEBHOOKS, "webhooks of one configuration", item):
             origin, client = Origin(role=role, reference=item.reference, part=call.name), call.client
@@ -30,7 +29,7 @@ def _find(role: Role, kinds: tuple[Kind, ...], view: View) -> Iterator[Found]:
                 yield from _of_service(view, client.service, origin, item)
 
 
-def _of_service(view: View, service: ServiceReference, origin: Origin, subject: KubeObject) -> Iterator[Found]:
+def _of_service(view: Index, service: ServiceReference, origin: Origin, subject: KubeObject) -> Iterator[Found]:
     """A ServiceReference: ``namespace``, ``name`` and ``port`` (443). The API server verifies
     ``<name>.<namespace>.svc`` even where it dials the backends (k8s.io/apiserver, pkg/util/webhook/client.go)."""
     namespace, name = service.namespace, service.name
@@ -41,12 +40,12 @@ def _of_service(view: View, service: ServiceReference, origin: Origin, subject: 
     found = view.balanced.get(namespace, name)
     wanted = found.port(number) if found else None
     if found and wanted and not found.raw.is_external_name:
-        yield from view.through(found, wanted, verified(origin, found, subject))
+        yield from view.through(found, wanted, verified(origin, found.dns, subject))
     else:
         yield _missing(namespace, name, number, origin, subject)
 
 
-def _of_url(view: View, url: str, origin: Origin, subject: KubeObject) -> Iterator[Found]:
+def _of_url(view: Index, url: str, origin: Origin, subject: KubeObject) -> Iterator[Found]:
     """A URL: an address or name that may be anywhere; the dial scope decides later."""
     try:
         parts = urlsplit(url[:2048])
@@ -61,7 +60,7 @@ def _of_url(view: View, url: str, origin: Origin, subject: KubeObject) -> Iterat
 
 
 def _elsewhere(
-    view: View, where: str, name: str | None, number: int, origin: Origin, subject: KubeObject
+    view: Index, where: str, name: str | None, number: int, origin: Origin, subject: KubeObject
 ) -> Iterator[Found]:
     claim = Claim(certainty="declared", origin=origin, name=name, naming="only" if name else "soft", subject=subject)
     known = list(view.behind(where or name or "", number, claim))

@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from scanner.discover.draft import Claim, Draft, Found, Omission, Source
+from scanner.discover.index import Index
+from scanner.discover.listener_claims import Claim, Draft, Found, Omission, Source
 from scanner.discover.names import parsed, port
-from scanner.discover.view import View
 from scanner.discover.workloads import READS, Alike, Container, Pod
 from scanner.kube.objects import Reference
 from scanner.model.endpoint import Certainty, Origin
@@ -70,7 +70,7 @@ _BIND = "bind-address"
 _WORD = re.compile(rf"(?:^|[\s'\"])--?({'|'.join((*_FLAGS, _BIND))})(?:=|\s+)[\"']?([^\s\"'\\]{{1,2048}})")
 
 
-def _find(view: View) -> Iterator[Found]:
+def _find(view: Index) -> Iterator[Found]:
     words_of = Alike(_words)
     for pod in view.workloads.pods:
         for container, words, cut in words_of(pod.containers):
@@ -105,7 +105,7 @@ def _bounds(words: list[tuple[str, str]]) -> Iterator[tuple[Bound, str]]:
             yield bound, name
 
 
-def _probed(view: View, pod: Pod, container: Container, words: list[tuple[str, str]]) -> Iterator[Draft]:
+def _probed(view: Index, pod: Pod, container: Container, words: list[tuple[str, str]]) -> Iterator[Draft]:
     """``--bind-address=127.0.0.1`` without a port (kubeadm's controller manager and scheduler): the port is the one
     that the probe of that container asks."""
     bind = dict(words).get(_BIND, "")

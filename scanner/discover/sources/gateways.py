@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from scanner.discover.balanced import READS as BALANCED
-from scanner.discover.claims import backend
-from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source, reached
+from scanner.discover.index import Index
+from scanner.discover.listener_claims import Claim, Draft, Found, Omission, Place, Source, backend, reached
 from scanner.discover.names import MAX_NAMES, address, port, server_name, sound
-from scanner.discover.view import View
+from scanner.discover.services import READS, Service, ServicePort
+from scanner.discover.services import READS as BALANCED
+from scanner.kube.backend_tls import MAX_TARGETS, BackendTLSPolicy, Target
 from scanner.kube.gateway import (
     GATEWAY_NAME,
     MAX_LISTENERS,
@@ -28,7 +29,16 @@ from scanner.kube.gateway import (
 )
 from scanner.kube.gateway_routes import MAX_PARENTS, Route, Routes
 from scanner.kube.hostnames import narrower, overlap, within
-from scanner.kube.kinds import GATEWAY, GRPC_ROUTE, HTTP_ROUTE, LISTENER_SET, NAMESPACE, TLS_ROUTE, X_LISTENER_SET
+from scanner.kube.kinds import (
+    BACKEND_TLS_POLICY,
+    GATEWAY,
+    GRPC_ROUTE,
+    HTTP_ROUTE,
+    LISTENER_SET,
+    NAMESPACE,
+    TLS_ROUTE,
+    X_LISTENER_SET,
+)
 from scanner.kube.label_selector import LabelSelector
 from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Origin, Owner
@@ -40,7 +50,7 @@ MAX_REFERENCES = 32
 _ROUTES = (TLS_ROUTE, HTTP_ROUTE, GRPC_ROUTE)
 
 
-def _find(view: View) -> Iterator[Found]:
+def _find(view: Index) -> Iterator[Found]:
     routes = Routes(view.snapshot, *_ROUTES)
     for route in (Route.of(each) for kind in _ROUTES for each in view.snapshot.every(kind)):
         view.cuts.first(list(route.parent_refs), MAX_PARENTS, f"parents of one {route.kind.name}", route)
@@ -55,7 +65,7 @@ def _find(view: View) -> Iterator[Found]:
             yield from _of(view, listener_set, parent, routes)
 
 
-def _of(view: View, holder: ListenerHolder, gateway: Gateway, routes: Routes) -> Iterator[Found]:
+def _of(view: Index, holder: ListenerHolder, gateway: Gateway, routes: Routes) -> Iterator[Found]:
     """``holder``: the Gateway itself or a ListenerSet of it."""
     what = "listeners of one Gateway or ListenerSet"
     view.cuts.first(list(holder.listener_items), MAX_LISTENERS, what, holder)
@@ -87,7 +97,7 @@ def _of(view: View, holder: ListenerHolder, gateway: Gateway, routes: Routes) ->
 
 
 def _names(
-    view: View, gateway: Gateway, listener: Listener, beside: list[Listener], attached: list[Route]
+    view: Index, gateway: Gateway, listener: Listener, beside: list[Listener], attached: list[Route]
 ) -> Iterator[Claim]:
     """The names that lead to this listener: its TLSRoutes' where it has any, else one of its own, else none."""
     origin, tls_routes = _origin(listener), [each for each in attached if each.kind == TLS_ROUTE]
@@ -109,7 +119,7 @@ def _names(
         yield claim
 
 
-def _one_of(view: View, listener: Listener, routes: list[Route], others: set[str]) -> str:
+def _one_of(view: Index, listener: Listener, routes: list[Route], others: set[str]) -> str:
     """The listener's hostname; where it has many names, of which routes take only some, the first of those that none of
     the ``others`` has.
 
@@ -123,7 +133,7 @@ def _one_of(view: View, listener: Listener, routes: list[Route], others: set[str
     return own if own in taken or not taken else min(taken, key=lambda name: (name.startswith("*."), name))
 
 
-def _taken(view: View, route: Route, listener: Listener) -> Iterator[str]:
+def _taken(view: Index, route: Route, listener: Listener) -> Iterator[str]:
     """The hostnames that both match, in lower case; a route without any has all of the listener's. Empty matches every
     name."""
     every = list(route.every_hostname)
@@ -174,7 +184,7 @@ def _client_certificate(gateway: Gateway, number: int | None) -> ClientCertifica
     return None if found is None else "requested" if found.falls_back else "required"
 
 
-def _at(view: View, gateway: Gateway, number: int, claim: Claim) -> Iterator[Found]:
+def _at(view: Index, gateway: Gateway, number: int, claim: Claim) -> Iterator[Found]:
     """Behind the Services that were made for the Gateway; else behind its addresses; else at its addresses."""
     chosen = view.balanced.select(gateway.namespace or "", LabelSelector({"matchLabels": {GATEWAY_NAME: gateway.name}}))
     for service in chosen:
@@ -193,12 +203,12 @@ def _at(view: View, gateway: Gateway, number: int, claim: Claim) -> Iterator[Fou
         yield from behind or [Draft(claim, place)]
 
 
-def _hosts(view: View, gateway: Gateway) -> Iterator[str | None]:
+def _hosts(view: Index, gateway: Gateway) -> Iterator[str | None]:
     for each in view.cuts.first(list(gateway.addresses), MAX_ADDRESSES, "addresses of one Gateway", gateway):
         yield address(each.value) or server_name(each.value)
 
 
-def _backends(view: View, routes: list[Route]) -> Iterator[Found]:
+def _backends(view: Index, routes: list[Route]) -> Iterator[Found]:
     for route in routes:
         origin, hosts = Origin(role="backend", reference=route.reference), route.every_hostname
         for namespace, name, number in _services(view, route):
@@ -209,7 +219,7 @@ def _backends(view: View, routes: list[Route]) -> Iterator[Found]:
                 yield from view.through(service, wanted, backend(origin, name_of, route.namespace))
 
 
-def _services(view: View, route: Route) -> Iterator[tuple[str, str, int]]:
+def _services(view: Index, route: Route) -> Iterator[tuple[str, str, int]]:
     """Namespace, name and port of the Services that it leads to."""
     kind = route.kind.name
     for rule in view.cuts.first(list(route.every_rule), MAX_REFERENCES, f"rules of one {kind}", route):
@@ -222,3 +232,25 @@ def _services(view: View, route: Route) -> Iterator[tuple[str, str, int]]:
 
 _READS = (GATEWAY, LISTENER_SET, X_LISTENER_SET, *_ROUTES, NAMESPACE)
 SOURCE = Source(name="Gateways", reads=(*_READS, *BALANCED), find=_find)
+
+
+def _policies(view: Index) -> Iterator[Found]:
+    for policy in map(BackendTLSPolicy.of, view.snapshot.every(BACKEND_TLS_POLICY)):
+        origin = Origin(role="policy", reference=policy.reference)
+        targets = view.cuts.first(list(policy.every_target), MAX_TARGETS, "targets of one BackendTLSPolicy", policy)
+        for target in targets:
+            service = view.balanced.get(policy.namespace or "", target.name)
+            if service and target.is_service:
+                claim = backend(origin, server_name(policy.validation.hostname), policy.namespace)
+                claim.naming = "only" if claim.name else "soft"
+                claim.subject = policy
+                for wanted in _policy_ports(service, target):
+                    yield from view.through(service, wanted, claim)
+
+
+def _policy_ports(service: Service, target: Target) -> list[ServicePort]:
+    """The one that ``sectionName`` names; without it all of them."""
+    return [each for each in service.ports if each.protocol == "TCP" and target.section_name in ("", each.name)]
+
+
+POLICIES = Source(name="BackendTLSPolicies", reads=(BACKEND_TLS_POLICY, *READS), find=_policies)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scanner.discover.balanced import READS, Service, published
-from scanner.discover.claims import backend, frontend
-from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source, reached
+from scanner.discover.index import Index
+from scanner.discover.listener_claims import Claim, Draft, Found, Omission, Place, Source, backend, frontend, reached
 from scanner.discover.names import address, port, server_name, sound
-from scanner.discover.view import View
+from scanner.discover.services import READS, Service, published
 from scanner.kube.contour import TLS_PROTOCOLS, ClientValidation, HTTPProxy, upstream_protocol
 from scanner.kube.contour_settings import ContourConfiguration
 from scanner.kube.kinds import CONTOUR_CONFIGURATION, HTTP_PROXY
@@ -21,7 +20,7 @@ _DEFAULT_ENVOY = ("projectcontour", "envoy")
 _INERT = ("invalid", "orphaned")
 
 
-def _find(view: View) -> Iterator[Found]:
+def _find(view: Index) -> Iterator[Found]:
     envoys = list(_envoys(view))
     for proxy in map(HTTPProxy.of, view.snapshot.every(HTTP_PROXY)):
         if proxy.current_status.lower() in _INERT:
@@ -33,7 +32,7 @@ def _find(view: View) -> Iterator[Found]:
             yield from _front(view, proxy, envoys, samples=not reached(behind))
 
 
-def _front(view: View, proxy: HTTPProxy, envoys: list[Service], *, samples: bool) -> Iterator[Found]:
+def _front(view: Index, proxy: HTTPProxy, envoys: list[Service], *, samples: bool) -> Iterator[Found]:
     name = server_name(proxy.fqdn)
     if name is None:
         yield Omission("server names that are no DNS names")
@@ -68,7 +67,7 @@ def _optional(validation: ClientValidation) -> bool:
     return skipped or validation.optional_client_certificate
 
 
-def _at(view: View, proxy: HTTPProxy, envoys: list[Service], claim: Claim) -> Iterator[Found]:
+def _at(view: Index, proxy: HTTPProxy, envoys: list[Service], claim: Claim) -> Iterator[Found]:
     hosts = list(published(proxy, view.cuts))
     for host in hosts:
         behind = list(view.behind(host, 443, claim))
@@ -88,7 +87,7 @@ def _at(view: View, proxy: HTTPProxy, envoys: list[Service], claim: Claim) -> It
         yield Omission("HTTPProxies without an address")
 
 
-def _envoys(view: View) -> Iterator[Service]:
+def _envoys(view: Index) -> Iterator[Service]:
     every = map(ContourConfiguration.of, view.snapshot.every(CONTOUR_CONFIGURATION))
     named = [each.settings.envoy_service for each in every]
     keys = [(each.namespace, each.name) for each in named if each.name]
@@ -98,7 +97,7 @@ def _envoys(view: View) -> Iterator[Service]:
             yield service
 
 
-def _backends(view: View, proxy: HTTPProxy) -> Iterator[Found]:
+def _backends(view: Index, proxy: HTTPProxy) -> Iterator[Found]:
     """Services that Envoy reaches by TLS, and those behind a passed-through connection."""
     passed = proxy.tls.passthrough
     fqdn = server_name(proxy.fqdn) if passed else None

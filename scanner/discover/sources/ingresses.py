@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scanner.discover.balanced import READS, published
-from scanner.discover.claims import frontend
-from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source
+from scanner.discover.index import Index
+from scanner.discover.listener_claims import Claim, Draft, Found, Omission, Place, Source, frontend
 from scanner.discover.names import MAX_NAMES, address, server_name, sound
-from scanner.discover.view import View
+from scanner.discover.services import READS, published
 from scanner.kube.ingress import Ingress
 from scanner.kube.kinds import INGRESS
 from scanner.model.endpoint import Origin, Owner
 
 
-def _find(view: View) -> Iterator[Found]:
+def _find(view: Index) -> Iterator[Found]:
     for ingress in map(Ingress.of, view.snapshot.every(INGRESS)):
         if not ingress.has_tls or not sound(ingress.name, ingress.namespace or ""):
             yield Omission("Ingresses without TLS")
@@ -22,7 +21,7 @@ def _find(view: View) -> Iterator[Found]:
         yield from fronts(view, ingress, Origin(role="frontend", reference=ingress.reference))
 
 
-def fronts(view: View, ingress: Ingress, origin: Origin) -> Iterator[Found]:
+def fronts(view: Index, ingress: Ingress, origin: Origin) -> Iterator[Found]:
     """Its names, at what has published it; ``origin`` says who leads there."""
     hosts = list(published(ingress, view.cuts))
     if not hosts:
@@ -36,13 +35,13 @@ def fronts(view: View, ingress: Ingress, origin: Origin) -> Iterator[Found]:
             yield from _at(view, ingress, host, frontend(origin, name, ingress))
 
 
-def _names(view: View, ingress: Ingress) -> list[str | None]:
+def _names(view: Index, ingress: Ingress) -> list[str | None]:
     given = dict.fromkeys(host for each in ingress.tls for host in each.hosts)
     chosen = view.cuts.first(given, MAX_NAMES, "hosts of one Ingress", ingress)
     return list(dict.fromkeys(map(server_name, chosen)))
 
 
-def _at(view: View, ingress: Ingress, host: str, claim: Claim) -> Iterator[Found]:
+def _at(view: Index, ingress: Ingress, host: str, claim: Claim) -> Iterator[Found]:
     found = list(view.behind(host, 443, claim))
     if found:
         yield from found

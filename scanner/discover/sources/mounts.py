@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from scanner.config.certificate_names import load_names
-from scanner.discover import balanced, hints, workloads
-from scanner.discover.draft import Claim, Found, Omission, Source
+from scanner.discover import hints, services, workloads
+from scanner.discover.index import Index
+from scanner.discover.listener_claims import Claim, Found, Omission, Source
 from scanner.discover.sources.pods import MAX_PORTS
-from scanner.discover.view import View
 from scanner.discover.workloads import Alike, Container
 from scanner.kube.cert_manager import Certificate
 from scanner.kube.kinds import CERTIFICATE
@@ -48,7 +48,7 @@ class _Mounted(NamedTuple):
     """Why it is known to be one."""
 
 
-def _find(view: View) -> Iterator[Found]:
+def _find(view: Index) -> Iterator[Found]:
     known = _known(view)
 
     def told(containers: tuple[Container, ...], volumes: object, owner: Owner) -> tuple[list[tuple[int, Claim]], int]:
@@ -92,7 +92,7 @@ def _secret(owner: Owner, held: _Held) -> Reference | None:
     return Reference(kind="Secret", name=held.secret, namespace=owner.namespace) if held.secret else None
 
 
-def _known(view: View) -> dict[tuple[str, str], str]:
+def _known(view: Index) -> dict[tuple[str, str], str]:
     """Secrets with a certificate, and what says so."""
     found = {}
     for each in view.snapshot.every(CERTIFICATE):
@@ -105,7 +105,7 @@ def _known(view: View) -> dict[tuple[str, str], str]:
     return found
 
 
-def _named(view: View, known: dict[tuple[str, str], str], owner: Owner, held: _Held) -> str:
+def _named(view: Index, known: dict[tuple[str, str], str], owner: Owner, held: _Held) -> str:
     """Why a volume is known to hold a certificate, or "". The platform's names count in its namespaces only."""
     namespace = owner.namespace or ""
     found = held.what or known.get((namespace, held.secret), "")
@@ -145,4 +145,4 @@ def _ports(container: Container) -> Iterator[int]:
     yield from dict.fromkeys(number for number, name in found if number and not hints.is_plain(number, name))
 
 
-SOURCE = Source(name="mounted certificates", reads=(CERTIFICATE, *workloads.READS, *balanced.READS), find=_find)
+SOURCE = Source(name="mounted certificates", reads=(CERTIFICATE, *workloads.READS, *services.READS), find=_find)

@@ -11,10 +11,10 @@ from functools import partial
 from typing import NamedTuple
 
 from scanner.discover import hints
-from scanner.discover.draft import Claim, Draft, Found, Omission, Source
+from scanner.discover.index import Index
+from scanner.discover.listener_claims import Claim, Draft, Found, Omission, Source
 from scanner.discover.merge import stronger
 from scanner.discover.names import parsed, port
-from scanner.discover.view import View
 from scanner.discover.workloads import READS, Alike, Container, ContainerPort, Pod, numbered
 from scanner.kube.objects import Reference
 from scanner.kube.pod import Container as RawContainer
@@ -69,7 +69,7 @@ class _Told(NamedTuple):
     omitted: list[Omission]
 
 
-def _find(view: View) -> Iterator[Found]:
+def _find(view: Index) -> Iterator[Found]:
     for reason, count in view.workloads.unfinished.items():
         yield Omission(reason, count)
     told = Alike(_told)
@@ -132,7 +132,7 @@ def _declared(ports: dict[int, _Port], said: ContainerPort, where: Callable[...,
     return None
 
 
-def _on_node(view: View, pod: Pod, declared: _Port) -> tuple[str, ...]:
+def _on_node(view: Index, pod: Pod, declared: _Port) -> tuple[str, ...]:
     """The node's ports that lead to the container's: another way to the same listener (CNI's portmap)."""
     node = view.workloads.nodes.get(pod.node or "")
     if pod.host_network or node is None:

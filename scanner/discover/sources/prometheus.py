@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from scanner.discover import balanced, workloads
-from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source
+from scanner.discover import services, workloads
+from scanner.discover.index import Index
+from scanner.discover.listener_claims import Claim, Draft, Found, Omission, Place, Source
 from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.sources.ingresses import fronts
-from scanner.discover.view import View
 from scanner.kube.contour import HTTPProxy
 from scanner.kube.ingress import Ingress
 from scanner.kube.kinds import HTTP_PROXY, INGRESS, POD_MONITOR, PROBE, ROUTE, SERVICE_MONITOR, Kind
@@ -31,7 +31,7 @@ MAX_MATCHES = 1000
 """Services, pods or Ingresses that one object may select, namespaces that it may name, and targets of a Probe."""
 
 
-def _services(view: View) -> Iterator[Found]:
+def _services(view: Index) -> Iterator[Found]:
     for monitor, scrapes in _secure(view, SERVICE_MONITOR):
         chosen = _selected(view, monitor, monitor.selection, view.balanced.select)
         for scrape in scrapes:
@@ -43,7 +43,7 @@ def _services(view: View) -> Iterator[Found]:
                     yield from view.through(service, wanted, claim)
 
 
-def _pods(view: View) -> Iterator[Found]:
+def _pods(view: Index) -> Iterator[Found]:
     for monitor, scrapes in _secure(view, POD_MONITOR):
         chosen = _selected(view, monitor, monitor.selection, view.workloads.select)
         for scrape in scrapes:
@@ -54,7 +54,7 @@ def _pods(view: View) -> Iterator[Found]:
                     yield from view.said_of(pod, number, claim)
 
 
-def _secure(view: View, kind: Kind) -> Iterator[tuple[Monitor, list[Scrape]]]:
+def _secure(view: Index, kind: Kind) -> Iterator[tuple[Monitor, list[Scrape]]]:
     """Monitors with endpoints that are scraped by HTTPS, equal ones once; newer CRDs take the scheme in upper case
     too."""
     for monitor in map(Monitor.of, view.snapshot.every(kind)):
@@ -72,7 +72,7 @@ def _key(scrape: Scrape) -> tuple[str, ...]:
 
 
 def _selected(
-    view: View, monitor: Monitor, by: Selection, select: Callable[[str | None, LabelSelector], list[Item]]
+    view: Index, monitor: Monitor, by: Selection, select: Callable[[str | None, LabelSelector], list[Item]]
 ) -> list[Item]:
     what = f"of one {monitor.kind.name}"
     if by.namespace_selector.any:
@@ -106,7 +106,7 @@ class _Target(NamedTuple):
     certainty: Certainty
 
 
-def _probes(view: View) -> Iterator[Found]:
+def _probes(view: Index) -> Iterator[Found]:
     probes = [Probe.of(each) for each in view.snapshot.every(PROBE) if sound(each.name, each.namespace or "")]
     if not probes:
         return
@@ -124,7 +124,7 @@ def _probes(view: View) -> Iterator[Found]:
             yield from _static(view, probe, target, known)
 
 
-def _published_names(view: View) -> frozenset[str | None]:
+def _published_names(view: Index) -> frozenset[str | None]:
     """Names that are asked because somebody publishes them: a Probe of one leads to nothing new."""
     named = [Route.of(each).host for each in view.snapshot.every(ROUTE)]
     named += [HTTPProxy.of(each).fqdn for each in view.snapshot.every(HTTP_PROXY)]
@@ -133,7 +133,7 @@ def _published_names(view: View) -> frozenset[str | None]:
     return frozenset(filter(None, map(server_name, named)))
 
 
-def _prober(view: View, probe: Probe) -> Iterator[Found]:
+def _prober(view: Index, probe: Probe) -> Iterator[Found]:
     """The exporter, where Prometheus asks it by HTTPS."""
     if probe.prober_scheme.lower() != "https":
         return
@@ -149,7 +149,7 @@ def _in_cluster(host: str, probe: Probe) -> tuple[str, ...]:
     return (host, f"{host}.{probe.namespace}.svc", f"{host}.svc")
 
 
-def _targets(view: View, probe: Probe) -> list[_Target]:
+def _targets(view: Index, probe: Probe) -> list[_Target]:
     """Static targets that are asked by TLS, equal ones once: URLs say so, of others the module may."""
     named = bool(_TLS_MODULE.search(probe.module.lower()))
     given = dict.fromkeys(probe.static)
@@ -175,7 +175,7 @@ def _host_port(text: str) -> tuple[str, int | None]:
     return (host.strip("[]"), found) if found else (text[:2048].strip("[]"), None)
 
 
-def _static(view: View, probe: Probe, target: _Target, known: frozenset[str | None]) -> Iterator[Found]:
+def _static(view: Index, probe: Probe, target: _Target, known: frozenset[str | None]) -> Iterator[Found]:
     """``known``: names that are asked anyway. Anybody may publish one, so it hides nothing that is in the cluster."""
     name, where = server_name(target.host), address(target.host)
     if not (name or where) or view.router_at(target.host):
@@ -194,10 +194,10 @@ def _static(view: View, probe: Probe, target: _Target, known: frozenset[str | No
     yield Draft(claim, Place(where or "", target.port, host=host, owner=owner, apart=where or host))
 
 
-def _behind(view: View, host: str, number: int, claim: Claim) -> list[Found]:
+def _behind(view: Index, host: str, number: int, claim: Claim) -> list[Found]:
     return list(view.behind(host, number, claim))
 
 
-SERVICES = Source(name="ServiceMonitors", reads=(SERVICE_MONITOR, *balanced.READS), find=_services)
+SERVICES = Source(name="ServiceMonitors", reads=(SERVICE_MONITOR, *services.READS), find=_services)
 PODS = Source(name="PodMonitors", reads=(POD_MONITOR, *workloads.READS), find=_pods)
-PROBES = Source(name="Probes", reads=(PROBE, INGRESS, ROUTE, HTTP_PROXY, *balanced.READS), find=_probes)
+PROBES = Source(name="Probes", reads=(PROBE, INGRESS, ROUTE, HTTP_PROXY, *services.READS), find=_probes)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scanner.discover import hints
-from scanner.discover.balanced import READS as BALANCED
-from scanner.discover.balanced import Service, ServicePort
-from scanner.discover.claims import backend, frontend
-from scanner.discover.draft import Claim, Draft, Found, Omission, Place, Source, reached
+from scanner.discover.index import READS as ROUTERS_READ
+from scanner.discover.index import Index
+from scanner.discover.listener_claims import Claim, Draft, Found, Omission, Place, Source, backend, frontend, reached
 from scanner.discover.names import server_name, sound
-from scanner.discover.routers import READS as ROUTERS_READ
-from scanner.discover.view import View
+from scanner.discover.services import READS as BALANCED
+from scanner.discover.services import Service, ServicePort
 from scanner.kube.kinds import ROUTE
 from scanner.kube.route import Route, RouteIngress
 from scanner.model.endpoint import Origin, Owner
@@ -24,7 +23,7 @@ MAX_BACKENDS = 16
 """Services that one Route may lead to; the API allows four."""
 
 
-def _routers(view: View) -> Iterator[Found]:
+def _routers(view: Index) -> Iterator[Found]:
     """Each router without a server name: it shows its default certificate."""
     for router in view.routers.values():
         origin = Origin(role="frontend", reference=router.controller.reference)
@@ -33,7 +32,7 @@ def _routers(view: View) -> Iterator[Found]:
         yield from view.at_router(router, claim)
 
 
-def _routes(view: View) -> Iterator[Found]:
+def _routes(view: Index) -> Iterator[Found]:
     for route in map(Route.of, view.snapshot.every(ROUTE)):
         if not route.has_tls:
             yield Omission("Routes without TLS")
@@ -41,7 +40,7 @@ def _routes(view: View) -> Iterator[Found]:
             yield from _of(view, route)
 
 
-def _of(view: View, route: Route) -> Iterator[Found]:
+def _of(view: Index, route: Route) -> Iterator[Found]:
     termination = route.termination
     behind = list(_backends(view, route, termination)) if termination in ("reencrypt", "passthrough") else []
     admitted = False
@@ -55,7 +54,7 @@ def _of(view: View, route: Route) -> Iterator[Found]:
         yield Omission("Routes that no router has admitted")
 
 
-def _front(view: View, route: Route, ingress: RouteIngress, termination: str, *, samples: bool) -> Iterator[Found]:
+def _front(view: Index, route: Route, ingress: RouteIngress, termination: str, *, samples: bool) -> Iterator[Found]:
     name = server_name(ingress.host or route.host)
     if name is None:
         yield Omission("server names that are no DNS names")
@@ -76,7 +75,7 @@ def _front(view: View, route: Route, ingress: RouteIngress, termination: str, *,
     yield Draft(claim, Place("", 443, host=host, owner=owner, sampled=True))
 
 
-def _backends(view: View, route: Route, termination: str) -> Iterator[Found]:
+def _backends(view: Index, route: Route, termination: str) -> Iterator[Found]:
     others = view.cuts.first(route.alternate_backends, MAX_BACKENDS, "backends of one Route", route)
     for each in (route.to, *others):
         service = view.balanced.get(route.namespace or "", each.service)

@@ -1,4 +1,4 @@
-"""What a source says: drafts of endpoints, not yet merged, and what it leaves out, with the reason."""
+"""What sources say of listeners: claims on places, not yet merged, and what is left out or cut, with the reason."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from scanner.model.endpoint import Certainty, Endpoint, Origin, Owner, Segment
 from scanner.model.observation import ClientCertificate
 
 if TYPE_CHECKING:
-    from scanner.discover.view import View
+    from scanner.discover.index import Index
     from scanner.discover.workloads import Pod
+from typing import TypeVar
 
 Naming = Literal["soft", "also", "only"]
 """What a server name does to a listener. ``soft``: it is what clients verify, and is sent where nothing better is
@@ -113,4 +114,55 @@ class Source:
 
     name: str
     reads: tuple[Kind, ...]
-    find: Callable[[View], Iterator[Found]]
+    find: Callable[[Index], Iterator[Found]]
+
+
+def verified(origin: Origin, dns: str, subject: KubeObject | None = None) -> Claim:
+    """TLS that a client of a Service verifies under the Service's name: ``only`` that name is asked."""
+    return Claim(certainty="declared", origin=origin, name=dns, naming="only", subject=subject)
+
+
+def frontend(origin: Origin, name: str, subject: KubeObject) -> Claim:
+    """A name that a router or gateway serves for ``subject``, beside what it serves otherwise."""
+    return Claim(
+        certainty="declared",
+        origin=origin,
+        name=name,
+        naming="also",
+        segment="Frontend",
+        subject=subject,
+        writer=subject.namespace,
+        beyond="fronts",
+    )
+
+
+def backend(origin: Origin, name: str | None, writer: str | None) -> Claim:
+    """What a router or gateway connects to by TLS, or passes TLS on to, as an object of ``writer`` says."""
+    return Claim(certainty="declared", origin=origin, name=name, segment="Backend", writer=writer)
+
+
+Item = TypeVar("Item")
+
+
+class Cuts:
+    """Where something was cut, once for each object and field, however often it is looked at."""
+
+    def __init__(self) -> None:
+        self._by: dict[tuple[str, str, bool], int] = {}
+
+    def first(self, items: Iterable[Item], most: int, what: str, of: KubeObject) -> list[Item]:
+        """The first ``most`` of ``items``, which are ``what`` (plural) of an object; the others are counted."""
+        found = items if isinstance(items, list) else list(items)
+        if len(found) > most:
+            self.note(f"{what} beyond the first {most:,}", str(of.reference), len(found) - most)
+        return found[:most]
+
+    def note(self, what: str, where: str, times: int = 1, *, decides: bool = True) -> None:
+        """``what`` was not looked at. ``decides``: a verdict could be another one if it had been."""
+        key = (what, where, decides)
+        self._by[key] = max(times, self._by.get(key, 0))
+
+    def omissions(self) -> Iterator[Omission]:
+        """All of them."""
+        for (what, _, decides), times in self._by.items():
+            yield Omission(f"{what}: cut, not looked at", times, cut=decides)

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from scanner.discover import hints
-from scanner.discover.draft import Omission
+from scanner.discover.index import Index
+from scanner.discover.listener_claims import Omission
 from scanner.discover.merge import MAX_ALIASES, MAX_FOREIGN, MAX_ORIGINS, Listener, Said, stronger
 from scanner.discover.names import part, server_name
-from scanner.discover.view import View
 from scanner.discover.workloads import Pod
 from scanner.model import components
 from scanner.model.endpoint import Certainty, Endpoint, Origin, Owner, Transport, Tunnel, host_port, owner_order
@@ -31,7 +31,7 @@ _NO_WAY = "listeners on loopback of nodes without a pod in the node's network: n
 class Built:
     """One listener, with everything decided that is the same for all of its names and addresses."""
 
-    def __init__(self, view: View, listener: Listener, *, via_port_forward: bool) -> None:
+    def __init__(self, view: Index, listener: Listener, *, via_port_forward: bool) -> None:
         self._listener = listener
         self._view = view
         self._claims = sorted(listener.pods, key=_pod_order) if len(listener.pods) > 1 else listener.pods
@@ -226,7 +226,7 @@ def called(owner: Owner, port: int, name: str | None, transport: Transport, *, a
 
 
 def built(
-    view: View, listener: Listener, *, via_port_forward: bool, everything: bool = False
+    view: Index, listener: Listener, *, via_port_forward: bool, everything: bool = False
 ) -> Iterator[Endpoint | Omission]:
     """The endpoints of a listener, or why there are none, and with ``everything`` which there would be."""
     one = Built(view, listener, via_port_forward=via_port_forward)

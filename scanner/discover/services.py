@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
 
-from scanner.discover.cuts import Cuts
-from scanner.discover.draft import Place
+from scanner.discover.listener_claims import Cuts, Place
 from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.workloads import Pod, Workloads
 from scanner.kube.kinds import ENDPOINT_SLICE, SERVICE

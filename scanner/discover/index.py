@@ -3,26 +3,71 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from scanner.discover import balanced, routers, workloads
-from scanner.discover.balanced import Balanced, Service, ServicePort
-from scanner.discover.cuts import Cuts
-from scanner.discover.draft import Claim, Draft, Found, Omission, Place
-from scanner.discover.routers import Router
-from scanner.discover.trust import Trust, stranger
+from scanner.discover import services, workloads
+from scanner.discover.claim_authority import Trust, stranger
+from scanner.discover.listener_claims import Claim, Cuts, Draft, Found, Omission, Place
+from scanner.discover.names import port, server_name, sound
+from scanner.discover.services import Balanced, Service, ServicePort
 from scanner.discover.workloads import Pod, Workloads
+from scanner.kube.ingress_controller import ROUTER_LABEL, ROUTER_NAMESPACE, IngressController
+from scanner.kube.kinds import INGRESS_CONTROLLER
+from scanner.kube.label_selector import LabelSelector
 from scanner.kube.snapshot import Snapshot
 from scanner.model.components import Catalogue, Listener
 from scanner.model.endpoint import Origin
 
-READS = (*workloads.READS, *balanced.READS, *routers.READS)
+_ROUTER_READS = (INGRESS_CONTROLLER,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Router:
+    """One IngressController and where it listens for TLS."""
+
+    controller: IngressController
+    name: str
+    places: tuple[Place, ...]
+    """Its pods' primary address each: every name is asked there. The other family leads to the same process."""
+    services: tuple[str, ...]
+    """Services that lead to it, in the order in which they are tried where no pod is known."""
+    hostnames: tuple[str, ...]
+    """The names under which Routes and Ingresses say that it is reached."""
+    namespace: str = ROUTER_NAMESPACE
+
+
+def routers_of(snapshot: Snapshot, workloads: Workloads) -> dict[str, Router]:
+    """Every router by the name of its IngressController."""
+    every = map(IngressController.of, snapshot.every(INGRESS_CONTROLLER))
+    return {each.name: _router(each, workloads) for each in every if sound(each.name)}
+
+
+def _router(controller: IngressController, workloads: Workloads) -> Router:
+    name, domain = controller.name, controller.domain
+    canonical = server_name(f"router-{name}.{domain}") if domain else None
+    return Router(
+        controller=controller,
+        name=name,
+        places=tuple(_places(controller, workloads)),
+        services=(f"router-internal-{name}", f"router-{name}", f"router-nodeport-{name}"),
+        hostnames=(canonical,) if canonical else (),
+    )
+
+
+def _places(controller: IngressController, workloads: Workloads) -> Iterator[Place]:
+    for pod in workloads.select(ROUTER_NAMESPACE, LabelSelector({"matchLabels": {ROUTER_LABEL: controller.name}})):
+        number = (port(controller.https_port) if pod.host_network else None) or pod.number("https") or 443
+        yield from workloads.places(pod, number)[:1]
+
+
+READS = (*workloads.READS, *services.READS, *_ROUTER_READS)
 
 
 MAX_LED = 100_000
 """What the objects of one namespace may say of places behind one Service."""
 
 
-class View:
+class Index:
     """A snapshot, indexed."""
 
     def __init__(self, snapshot: Snapshot, catalogue: Catalogue, *, via_port_forward: bool) -> None:
@@ -32,7 +77,7 @@ class View:
         self.cuts = Cuts()
         self.workloads = Workloads(snapshot, self.cuts, primary_only=via_port_forward)
         self.balanced = Balanced(snapshot, self.workloads, self.cuts)
-        self.routers = routers.find(snapshot, self.workloads)
+        self.routers = routers_of(snapshot, self.workloads)
         self.trust = Trust(self.workloads, catalogue)
         self._same: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._origins: dict[tuple[int, ...], tuple[Origin, ...]] = {}

@@ -1,32 +1,32 @@
-"""The API server itself: what the Service ``default/kubernetes`` leads to, by each of its server names.
+"""The API server itself by each of its server names, and on each node the kubelet and the listeners that are known.
 
 OpenShift's API server has a certificate for each way in (openshift/cluster-kube-apiserver-operator): localhost, the
-service network, the outer and the inner load balancer, and names of its user.
-"""
+service network, the outer and the inner load balancer, and names of its user."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scanner.discover.balanced import READS
-from scanner.discover.cuts import Cuts
-from scanner.discover.draft import Claim, Draft, Found, Place, Source
-from scanner.discover.names import MAX_NAMES, server_name
-from scanner.discover.view import View
+from scanner.discover.index import Index
+from scanner.discover.listener_claims import Claim, Cuts, Draft, Found, Place, Source
+from scanner.discover.names import MAX_NAMES, port, server_name
+from scanner.discover.services import READS
+from scanner.discover.workloads import Node
 from scanner.kube.api_server import api_server_config
 from scanner.kube.hostnames import host_of
-from scanner.kube.kinds import API_SERVER, INFRASTRUCTURE
+from scanner.kube.kinds import API_SERVER, INFRASTRUCTURE, NODE
 from scanner.kube.objects import Reference
 from scanner.kube.openshift import Infrastructure
 from scanner.kube.snapshot import Snapshot
 from scanner.model.components import API_SERVICE as NAME
+from scanner.model.components import Listener
 from scanner.model.endpoint import Origin, Owner
 
 INSIDE = ("localhost", "kubernetes", "kubernetes.default.svc")
 """Each shows another certificate on OpenShift; on Kubernetes all show the same, and the last is asked alone."""
 
 
-def _find(view: View) -> Iterator[Found]:
+def _api_server(view: Index) -> Iterator[Found]:
     service = view.balanced.get(*NAME)
     wanted = service.port(443) or next(iter(service.ports), None) if service else None
     if not service or not wanted:
@@ -41,7 +41,7 @@ def _find(view: View) -> Iterator[Found]:
             yield Draft(claim, Place(service.addresses[0], wanted.number, owner=owner, sampled=True))
 
 
-def _claims(view: View) -> Iterator[Claim]:
+def _claims(view: Index) -> Iterator[Claim]:
     service = Reference(kind="Service", name=NAME[1], namespace=NAME[0])
     yield Claim(certainty="declared", origin=Origin(role="api-server", reference=service), naming="also")
     for name, origin in names(view.snapshot, view.cuts).items():
@@ -69,4 +69,43 @@ def names(snapshot: Snapshot, cuts: Cuts) -> dict[str, Origin]:
     return found
 
 
-SOURCE = Source(name="the API server", reads=(API_SERVER, INFRASTRUCTURE, *READS), find=_find)
+API_SERVER_SOURCE = Source(name="the API server", reads=(API_SERVER, INFRASTRUCTURE, *READS), find=_api_server)
+
+
+KUBELET = Owner(kind="Node", name="kubelet")
+"""Whose the kubelets' listeners are: they are replicas of each other, and nodes come and go."""
+
+
+_MAY = ("tls", "both", "unknown")
+
+
+def _nodes(view: Index) -> Iterator[Found]:
+    known = [each for each in view.catalogue.listeners if not each.namespaces and each.speaks in _MAY]
+    for node in view.workloads.nodes.values():
+        number = port(node.raw.kubelet_port)
+        if number:
+            claim = Claim(certainty="declared", origin=Origin(role="kubelet", reference=node.raw.reference))
+            yield from _at(node, number, KUBELET, claim)
+        for entry in known:
+            for each in entry.ports:
+                if each != number:
+                    yield from _known(node, each, entry)
+
+
+def _known(node: Node, number: int, entry: Listener) -> Iterator[Draft]:
+    """What only the catalogue says: nothing in the cluster tells whether this node has it."""
+    claim = Claim(
+        certainty="candidate",
+        origin=Origin(role="well-known", reference=node.raw.reference, part=entry.component),
+        loopback=entry.loopback or None,
+        guess=True,
+    )
+    yield from _at(node, number, Owner(kind="Node", name=entry.component), claim)
+
+
+def _at(node: Node, number: int, owner: Owner, claim: Claim) -> Iterator[Draft]:
+    for each in node.addresses:
+        yield Draft(claim, Place(each, number, node=node.name, owner=owner, labels=node.labels))
+
+
+NODES = Source(name="Nodes", reads=(NODE,), find=_nodes)

@@ -12,8 +12,8 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Literal
 
-from scanner.discover.balanced import Service
-from scanner.discover.draft import Claim, Place
+from scanner.discover.listener_claims import Claim, Place
+from scanner.discover.services import Service
 from scanner.discover.workloads import Pod, Workloads
 from scanner.model.components import API_SERVICE, Catalogue, Listener
 
